@@ -1,5 +1,5 @@
-//! Runs a launch natively on a RISC whose memory is two arrays, and shows the markers that
-//! it left in L1.
+//! Runs a launch natively on a RISC whose memory is two arrays, and prints the markers that the
+//! launch left in L1.
 
 use kernel_profiler::{
     device_timestamped_data, device_validate_profiler, device_zone_scoped, device_zone_scoped_main,
@@ -40,7 +40,7 @@ impl Memory for Core {
     }
 }
 
-/// A NoC that leads nowhere: the markers stay in L1.
+/// A NoC without targets: the markers stay in L1.
 impl Noc for Core {
     fn is_linked(&mut self) -> bool {
         false
@@ -80,7 +80,7 @@ fn kernel(tile_count: u64) {
     }
 }
 
-/// Kinds of the markers that a launch leaves, in the order of the L1 vector.
+/// Returns the kinds of the markers that a launch leaves, in the order of the L1 vector.
 fn markers(tile_count: u64) -> Vec<PacketKind> {
     let core = Core { control: [0; 64], vector: [0; 512], cycle: 0 };
     let launch = || {
@@ -92,7 +92,7 @@ fn markers(tile_count: u64) -> Vec<PacketKind> {
     };
     let (mut risc, ()) = enter(HostedRisc::new(Box::new(core)), launch);
     let mut kinds = Vec::new();
-    // Behind the identification come four guaranteed markers, of firmware and kernel.
+    // Four guaranteed markers of firmware and kernel follow the ID words.
     let mut index = RUN_HEADER_WORDS;
     while index < 512 {
         let header = Header(risc.port_mut().vector(0, index));

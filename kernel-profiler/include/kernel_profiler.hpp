@@ -1,5 +1,5 @@
 /// \file
-/// The spelling outside of tt-metal; see kernel_profiler/header.hpp.
+/// Path of this header outside of tt-metal; see kernel_profiler/header.hpp.
 
 #pragma once
 

@@ -1,7 +1,7 @@
-//! Accumulate mode: the runs of several launches share a push.
+//! Accumulate mode: one push transfers the runs of several launches.
 //!
-//! Each launch appends one run to the vector of each of its RISCs. All vectors are pushed when
-//! another launch as long as the last one might not fit into one of them:
+//! Each launch appends one run to the vector of each of its RISCs. All vectors are pushed as soon
+//! as one of them might lack room for another launch of the last launch's length:
 //!
 //! ```text
 //!            0        12                                      device_end        512
@@ -10,23 +10,23 @@
 //!            +--------+---------------+---------------+-------+-------------------+
 //! ```
 //!
-//! The zone `PROFILER-DRAM-PUSH` shows the cost of the previous push, its wait for the NoC
-//! included. The zone is a run without a program at the beginning of BRISC's vector, and leaves
-//! with the next push. It is left out if a single launch fills the vector. Runs that no push has
-//! taken when the last program ends stay in L1, where the host finds them.
+//! The zone `PROFILER-DRAM-PUSH` shows the cost of the previous push, including its wait for the
+//! NoC. The zone is stored as a run without a program at the beginning of BRISC's vector, and is
+//! sent with the next push. It is omitted if a single launch fills the vector. Runs that have not
+//! been pushed when the last program ends stay in L1, where the host reads them.
 //!
-//! The end of a launch prepares the runs of the next launch, outside of the time that the next
-//! launch measures. Between launches, a RISC's `device_end` holds the words in the vector, which is
-//! where the next run begins. When a RISC publishes its run, the low half of `device_end` holds the
-//! run's end and the high half its length in words, until the launch ends. Empty slots in BRISC's
-//! next run mark the runs as prepared.
+//! The runs of the next launch are prepared at the end of a launch, so that no launch measures this
+//! work. Between launches, a RISC's `device_end` holds the number of words in its vector, which is
+//! the index at which the next run begins. When a RISC publishes its run, the low half of
+//! `device_end` holds the run's end and the high half its length in words, until the launch ends.
+//! Empty slots in BRISC's next run mark the runs as prepared.
 //!
 //! Nothing is pushed while a kernel runs. A lane takes either everything that has accumulated or
 //! nothing.
 //!
 //! # Compatibility
-//! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`, in which the zones of firmware and kernels
-//! are records behind one run header for all launches, without the programs' ids.
+//! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`, which writes one run header for all
+//! launches, stores the zones of firmware and kernels as records, and omits the programs' ids.
 
 use crate::{
     flush::{GUARANTEED_WORDS, PUBLICATION_POLLS},
@@ -98,7 +98,7 @@ pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     port.store(core + DEVICE_END, end | length << LENGTH_SHIFT);
 }
 
-/// Ends a launch that ran no kernel here: discards the run that the firmware has begun.
+/// Ends a launch that ran no kernel on this core: discards the run that the firmware has begun.
 pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
     let run = own_run(port);
     launch::empty_slots(port, run);
@@ -182,7 +182,7 @@ fn await_run<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
 
 /// Pushes all vectors, and records the push as a zone in BRISC's vector.
 ///
-/// Records no zone if a launch of `longest` words would not fit beside it.
+/// Records no zone if the vector would then lack room for a launch of `longest` words.
 #[cold]
 #[inline(never)]
 fn push<P: Port + ?Sized>(port: &mut P, longest: u32) {
@@ -210,11 +210,11 @@ fn write<P: Port + ?Sized>(port: &mut P, place: u32, kind: PacketKind, time: Clo
     port.store(place + 4, time.low);
 }
 
-/// Runs in a vector, as losses count them. The zone of a push does not count as a run.
+/// Counts of runs and markers in a vector, for losses. The zone of a push is not a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
     pub(crate) count: u32,
-    /// Markers behind the ID words, including empty fixed slots, without padding.
+    /// Markers after the ID words, including empty fixed slots, without padding.
     pub(crate) markers: u32,
     /// Program of the first run.
     pub(crate) first: u32,

@@ -13,14 +13,14 @@ use crate::{
 };
 use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
 
-/// Words that a dispatch kernel keeps free: the next command's parent zone, a push zone and two
+/// Words that a dispatch kernel keeps free for the next command's parent zone, a push zone and two
 /// metadata records.
 ///
 /// # Compatibility
 /// `DISPATCH_HEADROOM_SIZE` of `kernel_profiler.hpp`.
 pub const DISPATCH_HEADROOM_WORDS: usize = 16;
 
-/// Words of the dispatch headroom that metadata records must leave free, too.
+/// Words of the dispatch headroom that even metadata records must leave free.
 ///
 /// # Compatibility
 /// `DISPATCH_META_DATA_UINT32_SIZE` of `kernel_profiler.hpp`.
@@ -101,7 +101,7 @@ impl State {
         }
     }
 
-    /// Records 128 bits of data with a time other than the present.
+    /// Records 128 bits of data with a given time.
     pub(crate) fn record_data_16b_at<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -122,7 +122,7 @@ impl State {
     /// Writes the marker of a data record with a given time, or counts the record if there is no
     /// room.
     ///
-    /// Returns the location of the words behind the marker.
+    /// Returns the location of the words after the marker.
     #[inline(always)]
     fn append_at<P: Port + ?Sized>(
         &mut self,
@@ -155,7 +155,7 @@ impl State {
 
     /// Writes a record's marker, or counts the record if there is no room.
     ///
-    /// Returns the location of the words behind the marker.
+    /// Returns the location of the words after the marker.
     #[inline(always)]
     fn reserve<P: Port + ?Sized>(
         &mut self,
@@ -165,13 +165,13 @@ impl State {
         kind: LossKind,
     ) -> Option<u32> {
         self.make_room(port, record.room + headroom(port, record.headroom));
-        // The check for room follows the clock's loads, which hide its latency. Loads from local
-        // RAM precede the clock's loads, as they would otherwise wait for them.
+        // The check for room follows the clock's loads, whose latency hides it. Loads from local
+        // RAM precede the clock's loads, since a later load from RAM would wait for the clock.
         let (place, room) = (self.next(), self.room());
         let now = port.now();
         let left = room - record.room;
         if left < headroom(port, record.headroom) {
-            // Envelopes have no room for data or events, and no host expects any.
+            // A trace-only envelope has no room for data or events, and no host expects any.
             if !port.is_trace_only() {
                 port.count_loss(kind);
             }
@@ -226,7 +226,7 @@ impl State {
         port.store(place.wrapping_add(4), low);
     }
 
-    /// Frees the optional part after its push; room for ends of open zones stays reserved.
+    /// Frees the vector's optional part after a push. Room for ends of open zones stays reserved.
     pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P) {
         let first = port.own_vector().wrapping_add(FIRST_OPTIONAL_BYTES);
         let freed = self.next().wrapping_sub(first).cast_signed();
@@ -234,7 +234,7 @@ impl State {
         self.set_next(first);
     }
 
-    /// Applies the rule of dispatch kernels: pushes once only the headroom is left.
+    /// Pushes a dispatch kernel's vector once only the headroom is left.
     fn push_when_nearly_full<P: Port + ?Sized>(&mut self, port: &mut P) {
         const NEARLY_FULL: i32 = bytes(vector::VECTOR_WORDS - DISPATCH_HEADROOM_WORDS);
         if self.next().wrapping_sub(port.own_vector()) >= NEARLY_FULL.cast_unsigned() {
@@ -252,7 +252,7 @@ struct Reservation {
     words: usize,
     /// Bytes that must stay free in a dispatch kernel.
     headroom: i32,
-    /// True if a second marker follows, so that the compiler keeps what both markers need.
+    /// True if an end marker follows: the compiler then keeps values that both markers need.
     is_zone: bool,
 }
 
@@ -281,7 +281,7 @@ fn write_marker<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32, now: Cl
     port.store(place.wrapping_add(4), now.low);
 }
 
-/// Writes data in the order of the format, high word first.
+/// Writes 64 bits of data, high word first, as the format requires.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the two halves are what is written")]
 fn write_data<P: Port + ?Sized>(port: &mut P, place: u32, data: u64) {

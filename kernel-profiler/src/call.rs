@@ -6,7 +6,7 @@
 use crate::processor::with;
 use wire::ZoneId;
 
-/// Returns an id in the form that the functions of this module take.
+/// Returns an id shifted to its header position, as the functions of this module expect.
 #[inline(always)]
 pub(crate) const fn shifted(id: u16) -> u32 {
     (id as u32) << ID_SHIFT

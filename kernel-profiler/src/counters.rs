@@ -1,8 +1,8 @@
 //! Hardware counters: activity of a tile's coprocessor and L1 between a start and a stop.
 //!
 //! A tile has five banks of counters. Each bank counts all of its events at once, and software
-//! selects one counter at each reading. The L1 banks of [`wire::perf_counter`] are settings of the
-//! multiplexer of one hardware bank, so that only one of them can count at a time.
+//! selects one counter at each reading. The L1 banks of [`wire::perf_counter`] share one hardware
+//! bank through a multiplexer, so only one of them can count at a time.
 //!
 //! Each counter becomes one record of 16 bytes of data under the id 9090. A bank that was never
 //! started reads as 0 cycles, which hosts ignore.
@@ -21,12 +21,12 @@ use wire::{
     perf_counter::{FPU, INSTRUCTIONS, L1, PACK, UNPACK, countable, pack},
 };
 
-/// Counters whose numbers and selections rise by constant steps.
+/// Counters whose numbers and selections increase by constant steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterRun {
     /// Number and selection of the first counter.
     pub first: (u16, u16),
-    /// Steps of number and selection between two counters.
+    /// Increments of number and selection from one counter to the next.
     pub step: (u16, u16),
     /// Number of counters.
     pub count: u16,
@@ -73,8 +73,8 @@ pub fn for_each_run(group: u32, chip: CounterChip, mut visit: impl FnMut(Counter
     }
 }
 
-/// Calls `visit` with the instruction counters, whose wait counters have numbers three apart for
-/// each thread but are adjacent in hardware.
+/// Calls `visit` with the instruction counters. The numbers of wait counters are three apart for
+/// each thread, although these counters are adjacent in hardware.
 #[inline(always)]
 fn for_each_instruction_run(chip: CounterChip, mut visit: impl FnMut(CounterRun)) {
     let waits = |number, select, count| CounterRun { first: (number, select), step: (3, 1), count };
@@ -229,7 +229,7 @@ impl State {
         }
     }
 
-    /// Records each counter of these groups. If there is no room, pushes first where this RISC can.
+    /// Records each counter of these groups. Without room, pushes first if this RISC can push.
     pub fn read_perf_counters<P: Port + ?Sized>(&mut self, port: &mut P, groups: u32) {
         let Some(chip) = port.counter_chip() else { return };
         for_each_group(groups, |group| {
@@ -261,7 +261,7 @@ impl State {
         while port.load_debug_register(bank.mode()) != mode {
             polls -= 1;
             if polls == 0 {
-                // The register would show another counter.
+                // The selection has not taken effect: the register would show another counter.
                 return port.count_loss(LossKind::Data);
             }
         }

@@ -1,7 +1,7 @@
 //! Transfer of markers from L1 to DRAM, at the end of a launch or during one.
 //!
 //! The order is always the same: words leave L1, DRAM acknowledges them, and only then do control
-//! words announce them. Each wait has a limit. What has not arrived by then is counted.
+//! words report them. Each wait has a limit; words that have not arrived by then count as lost.
 
 use crate::{
     accumulate::Runs,
@@ -21,13 +21,13 @@ pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 /// Maximum polls by the aggregating RISC for a run that is not published yet.
 ///
 /// A poll takes some ten cycles. A subordinate that signals its completion before it publishes
-/// needs some hundred more.
+/// needs some hundred cycles more.
 pub const PUBLICATION_POLLS: u32 = 4096;
 
 impl State {
     /// Pushes the vector of each RISC that has published a run.
     ///
-    /// Pushes all of the run, its guaranteed part or nothing, depending on the room in the lane.
+    /// Depending on the room in the lane, pushes a whole run, its guaranteed part or nothing.
     /// `own_words` is the length of this RISC's run.
     ///
     /// Rare cases are handled after the loop, in separate functions, so that the loop can use all
@@ -165,7 +165,7 @@ impl State {
         }
     }
 
-    /// Records the zone of a push, which ends now, at the start of the new run.
+    /// Records the zone of a push that ends now, as the first record of the new run.
     fn record_quick_push<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -183,9 +183,9 @@ impl State {
     }
 }
 
-/// Returns the words of a run including its padding.
+/// Returns the length of a run in words, including its padding.
 ///
-/// The length may come from another RISC. The result stays below the length of two vectors for any
+/// The input may come from another RISC. The result stays below the length of two vectors for any
 /// input.
 #[inline(always)]
 pub(crate) const fn padded(words: u32) -> u32 {
@@ -203,10 +203,10 @@ pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     }
 }
 
-/// Pushes the runs that do not fit behind the end of their lane, which may turn.
+/// Pushes the runs that do not fit after the end of their lane. The lane may wrap around.
 ///
-/// Pushes all of a run, its fixed slots or nothing, depending on the room in the lane. Returns
-/// false if the NoC is stuck.
+/// Depending on the room in the lane, pushes a whole run, its fixed slots or nothing. Returns false
+/// if the NoC is stuck.
 #[cold]
 #[inline(never)]
 fn push_to_full_lanes<P: Port + ?Sized>(
@@ -322,7 +322,7 @@ fn await_publications<P: Port + ?Sized>(port: &mut P, runs: &mut [Published; RIS
     }
 }
 
-/// Counts what the lanes refused of the runs.
+/// Counts the runs and markers that the lanes refused.
 ///
 /// If the pushes have not all arrived in time, counts all runs and restores the ends of their
 /// lanes.
@@ -345,7 +345,7 @@ fn account<P: Port + ?Sized>(
         if !has_arrived {
             *end = start;
         }
-        // If the lane has turned, all of the run is stored, and the difference exceeds its length.
+        // If the lane has wrapped, it holds the whole run, and the difference is longer.
         let stored = if *end == start { ID_WORDS } else { end.wrapping_sub(start) };
         if stored >= *words {
             continue;

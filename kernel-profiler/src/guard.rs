@@ -25,7 +25,7 @@ use wire::{
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct ZoneGuard<const ID: u16> {
     is_recorded: bool,
-    /// Low word of the clock.
+    /// Low word of the clock at the zone's start.
     begun: Begun<u32>,
     on_this_risc: PhantomData<*const ()>,
 }
@@ -101,7 +101,7 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
             if !Port::is_streaming(port) {
                 launch::close_scope(port, Self::SCOPE, ZoneId(ID));
             } else if !(IS_MAIN && state.is_launch_idle()) {
-                // An idle launch records nothing, so that no zone is lost.
+                // An idle launch records nothing, so no zone is lost.
                 state.end_measured_zone(port, ZoneId(ID), self.begun.time());
             }
         });

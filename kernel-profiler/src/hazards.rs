@@ -1,27 +1,27 @@
 //! Known hazards of device profilers, and why they do not occur here.
 //!
-//! The numbers come from a review of upstream's DRAM producer. A hazard with a sentence instead of
-//! a test cannot occur by construction, or is outside of this crate.
+//! The numbers come from a review of upstream's DRAM producer. A row that names no test describes a
+//! hazard that is impossible by construction or outside of this crate.
 //!
 //! | | hazard | here |
 //! |---|---|---|
 //! | H1 | a clock read high word first is 2^32 too early at a wrap | low first, live high second: at worst 2^32 too late, which the host sees as a step within the lane and repairs |
 //! | H2 | stamps wrap after 2^44 cycles | a property of the format; the host unwraps. A sum counts modulo 2^32, 3 seconds |
 //! | H3 | 16-bit ids collide | a property of the format; ids that look like padding or are reserved do not compile, the host reports collisions |
-//! | H4 | a subordinate publishes after the push | tested: the aggregating RISC waits, up to a limit, for those that run a kernel, and counts a late run; a late run is never pushed under another program's id |
+//! | H4 | a subordinate publishes after the push | tested: the aggregating RISC waits, up to a limit, for the RISCs that run a kernel, and counts a late run; a late run is never pushed under another program's id |
 //! | H5 | stale markers are sent again | tested |
 //! | H6 | silent loss | tested: each record without room is counted |
 //! | H7 | the end of an open zone lies beyond the vector | tested: room for the end is reserved at the open |
-//! | H8 | a debug word lies behind the control vector | no such word is used; indices are asserted in `wire` |
+//! | H8 | a debug word lies after the control vector | no such word is used; indices are asserted in `wire` |
 //! | H9 | a quick push leaves no room for the end of the launch | tested |
 //! | H10 | records are dropped although a push would make room | tested: the record's true size decides on the push |
 //! | H11 | the cost of a push is charged to the user's zone | tested: the push's zone ends after the transfer, at the start of the new run |
 //! | H12 | the push races a read after "done" | `PROFILER_DONE` is the last word written, after DRAM's acknowledgement; a host that reads earlier sees the lane's old end and loses nothing |
 //! | H13 | the end index is ahead of the data | tested; without a DRAM address the index does not move |
 //! | H14 | five RISCs share the status word of trace-only mode | the status only moves forward, see [`crate::trace`] |
-//! | H15 | sums wrap, and a second name takes over the cycles | a property of the format: a total has 32 bits and one name, the last one. Room for the total is reserved, so that it is never lost |
-//! | H16 | metadata of large transfers saturates | data words come from the caller; the runtime makes none |
-//! | H17 | flat ids of more than 8 bits are cut | tested: such a core has no lane, and counts what it loses |
+//! | H15 | sums wrap, and a second name takes over the cycles | a property of the format: a total has 32 bits and one name, the last one. Room for the total is reserved, so the total is never lost |
+//! | H16 | metadata of large transfers saturates | data words come from the caller; the runtime computes none |
+//! | H17 | flat ids of more than 8 bits are truncated | tested: such a core has no lane, and counts what it loses |
 //! | H18 | signed characters in the hash | bytes are unsigned in Rust |
 //! | H19 | the firmware's text is nearly full | the size is in the [crate documentation](crate#cost); functions that are not called are not linked |
 //! | H20 | `fence` does nothing on a Wormhole | no fence is needed: data is stored before the word that publishes it, and the port reads the last word back before it starts a push |
@@ -98,7 +98,7 @@ mod tests {
         for risc_index in [0, 4] {
             let runs = rig.runs(risc_index);
             assert_eq!(runs.len(), 1);
-            // Four words are kept for the totals.
+            // Four words are reserved for the totals.
             let kept = Kept { zones: 124, ends: 124, sums: 1, ..Kept::default() };
             assert_eq!(runs[0].kept(), kept);
             assert_eq!(rig.lost(risc_index), [26, 2, 1]);
@@ -224,7 +224,7 @@ mod tests {
         assert!(rig.runs(0)[0].records.iter().all(|(.., time)| *time < start));
     }
 
-    /// In all tests, the port of these tests refuses an end index that is ahead of its data.
+    /// In every test, the test port rejects an end index that is ahead of its data.
     #[test]
     fn h13_without_a_dram_address_nothing_is_pushed_and_all_is_counted() {
         let mut rig = Rig::new(12_000);

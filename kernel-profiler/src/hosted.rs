@@ -75,7 +75,7 @@ pub fn enter<R>(risc: HostedRisc, body: impl FnOnce() -> R) -> (HostedRisc, R) {
     (risc, result)
 }
 
-/// Returns how many probes ran on threads that had entered no RISC; those recorded nothing.
+/// Returns how many probes ran on threads that had entered no RISC and so recorded nothing.
 #[must_use]
 pub fn stray_probe_count() -> u64 {
     STRAY_PROBES.load(Ordering::Relaxed)

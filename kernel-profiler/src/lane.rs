@@ -24,7 +24,7 @@ pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 pub(crate) struct Lanes {
     /// Words of one lane; 0 if the core has no lanes.
     pub(crate) words: u32,
-    /// DRAM bank, which exists.
+    /// Index of an existing DRAM bank.
     pub(crate) bank: u32,
     /// Byte address of the first lane's first word in that bank.
     pub(crate) first_address: u32,
@@ -66,17 +66,17 @@ pub(crate) struct Place {
     pub(crate) position: u32,
     /// The lane's control word after the push; `None` if there is no room.
     pub(crate) end: Option<u32>,
-    /// End of the room behind the lane's end.
+    /// End of the free room that follows the lane's end.
     limit: u32,
 }
 
 impl Lanes {
     /// Finds room for `count` words in the lane of a RISC whose control word is `end`.
     ///
-    /// The room is behind the words in the lane, or at the beginning of the lane if the host has
-    /// read more than `count` words there. The end of a lane that has turned never reaches the
-    /// words that the host has not read yet; see [`LaneEnd`]. `core` is the location of the RISC's
-    /// first control word.
+    /// The room follows the words in the lane, or is at the beginning of the lane if the host has
+    /// read more than `count` words there. After a wrap-around, the lane's end never reaches words
+    /// that the host has not read yet; see [`LaneEnd`]. `core` is the location of the RISC's first
+    /// control word.
     #[cold]
     #[inline(never)]
     pub(crate) fn place<P: Port + ?Sized>(
@@ -106,7 +106,7 @@ impl Lanes {
 }
 
 impl Place {
-    /// Returns true if there is room behind the lane's end for at least the fixed slots of a run.
+    /// Returns true if at least the fixed slots of a run fit after the lane's end.
     pub(crate) const fn has_room_for_slots(&self) -> bool {
         self.position.wrapping_add(word_count(vector::FIRST_OPTIONAL)) <= self.limit
     }
@@ -114,18 +114,18 @@ impl Place {
 
 /// Offset from control word `r` to the word of RISC `r` in a block of control words.
 pub(crate) const HOST_END: u32 = offset(CONTROL.host_end);
-/// See [`HOST_END`].
+/// Offset as for [`HOST_END`], into the block of `device_end` words.
 pub(crate) const DEVICE_END: u32 = offset(CONTROL.device_end);
-/// See [`HOST_END`].
+/// Offset as for [`HOST_END`], into the counters of refused runs.
 pub(crate) const REFUSED_RUNS: u32 = offset(ext::REFUSED_RUNS);
-/// See [`HOST_END`].
+/// Offset as for [`HOST_END`], into the counters of refused markers.
 pub(crate) const REFUSED_MARKERS: u32 = offset(ext::REFUSED_MARKERS);
-/// See [`HOST_END`].
+/// Offset as for [`HOST_END`], into the words that report the host's progress.
 pub(crate) const CONSUMED: u32 = offset(ext::CONSUMED);
-/// See [`HOST_END`]; RISC 0 has none.
+/// Offset as for [`HOST_END`], into the counters of late runs. RISC 0 has no such counter.
 pub(crate) const LATE_RUNS: u32 = offset(ext::LATE_RUNS - 1);
 
-/// Returns an index or a number of RISCs as a word.
+/// Converts an index or a number of RISCs to a word.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "a core has five RISCs")]
 pub(crate) const fn index_word(risc_index: usize) -> u32 {

@@ -1,4 +1,4 @@
-//! The life of a launch: the zones of the firmware, the program id, begin and end.
+//! The phases of a launch: firmware zones, program id, begin and end.
 //!
 //! ```text
 //! aggregating RISC                          the others
@@ -83,7 +83,7 @@ impl State {
         self.begin_ring(port, run);
     }
 
-    /// Empties the ring at the begin of a launch.
+    /// Empties the ring at the beginning of a launch.
     #[inline(always)]
     fn begin_ring<P: Port + ?Sized>(&mut self, port: &mut P, vector: u32) {
         self.set_next(vector + FIRST_OPTIONAL_BYTES);
@@ -107,8 +107,8 @@ impl State {
 
     /// Begins a launch on the aggregating RISC.
     ///
-    /// If the host has read everything, the core reuses all of its lanes from their beginning. With
-    /// a host that does not report its progress, the lanes stay in use until that host zeroes the
+    /// If the host has read everything, the core reuses all of its lanes from their beginning. If
+    /// the host does not report its progress, the lanes stay in use until the host zeroes the
     /// control vector.
     #[inline(always)]
     pub(crate) fn begin_core<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -136,10 +136,10 @@ impl State {
 
     /// Resets the core's lanes and increments their generation.
     ///
-    /// The generation is written last. A host that reads in between finds ends below those that it
-    /// has read already, or ends of the old generation that it has read already, and so takes no
-    /// new words. If the generation came first, the host would take the old ends for words of the
-    /// new generation.
+    /// The generation is written last. A host that reads in between finds either new ends, which
+    /// are below the ends that it has read already, or old ends, which it has read already; it
+    /// takes no new words in either case. If the generation were written first, the host would
+    /// mistake the old ends for words of the new generation.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_lanes_back<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -305,7 +305,7 @@ impl State {
     ) {
         let sum = self.sum(accumulator);
         let now = port.now_low();
-        // This runs while the clock's load is in flight.
+        // This subtraction runs while the clock's load is in flight.
         let sum_less_start = port.opaque(sum.wrapping_sub(started));
         self.set_sum(accumulator, sum_less_start.wrapping_add(now));
         if port.is_streaming() {
@@ -373,7 +373,7 @@ pub(crate) fn close_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: Zone
     mark(port, place, Header::prefix(PacketKind::ZoneEnd, id));
 }
 
-/// Writes a marker with the present time.
+/// Writes a marker with the current time.
 #[inline(always)]
 pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
     let ClockWords { high, low } = port.now();

@@ -24,16 +24,16 @@
 //! |---|---|
 //! | What can I put into a kernel? | the macros below |
 //! | What does a probe do? | [`buffer`] |
-//! | What does a RISC remember? | [`state`] |
+//! | Which state does a RISC keep? | [`state`] |
 //! | What does a wait record? | [`wait`] |
 //! | How are hardware counters read? | [`counters`] |
-//! | When does what go to DRAM? | [`launch`], [`flush`], [`trace`] |
-//! | What if nothing is to be dropped? | [`stall`] |
+//! | When are records pushed to DRAM? | [`launch`], [`flush`], [`trace`] |
+//! | How do I make a RISC wait instead of dropping records? | [`stall`] |
 //! | How do records leave while a kernel runs? | [`stream`] |
-//! | Who gathers them on the chip? | [`relay`] |
+//! | Which core gathers streamed records on the chip? | [`relay`] |
 //! | What if there is no room? | [below](#when-there-is-no-room) |
-//! | How does the host learn the names? | [`names`] |
-//! | What must firmware provide? | `tensix` (for riscv32) |
+//! | How does the host get the names of zones? | [`names`] |
+//! | What must the firmware provide? | `tensix` (for riscv32) |
 //! | How do I run kernels natively? | [`port`], `hosted` (feature `hosted`) |
 //! | How do I use it in a C++ kernel? | [below](#c-kernels) |
 //! | Which known failures cannot happen here, and why? | [`hazards`] |
@@ -124,8 +124,8 @@
 //! | nothing, but a RISC publishes its run too late | the push leaves this run out | by RISC in runs |
 //!
 //! The counters are words of the control vector ([`wire::control::ext`]) and are never reset. Every
-//! probe without room counts one record of its kind. A zone counts once, at its start. So the kept
-//! and the lost records add up to the emitted ones.
+//! probe that finds no room counts one record of its kind. A zone counts once, at its start. The
+//! kept and the lost records thus add up to the emitted records.
 //!
 //! # Features
 //!

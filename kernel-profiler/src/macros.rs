@@ -106,7 +106,7 @@ macro_rules! device_zone_scoped_main_child {
 /// 2 words of L1 per launch, however often the zone runs.
 ///
 /// # Compatibility
-/// `DeviceZoneScopedSumN1`, where the last name takes the cycles of all names, too.
+/// `DeviceZoneScopedSumN1`, which also gives the cycles of all names to the last name.
 #[macro_export]
 macro_rules! device_zone_scoped_sum1 {
     ($name:expr $(,)?) => {
@@ -191,7 +191,7 @@ macro_rules! device_record_event {
     };
 }
 
-/// Polls until a condition holds, and adds the cycles of the wait to the total of its object.
+/// Polls until a condition holds, and adds the cycles to the total of the object waited for.
 ///
 /// A wait whose first poll succeeds adds nothing.
 ///
@@ -301,7 +301,7 @@ macro_rules! __signal {
 
 /// Sets which RISCs run a kernel on this core in this launch: bit r for RISC r.
 ///
-/// If no bit is set, nothing of the launch is pushed. A kernel may pass a `bool` instead: `true`
+/// If no bit is set, no record of the launch is pushed. A kernel may pass a `bool` instead: `true`
 /// changes nothing, and `false` prevents any push of the launch, even if kernels ran.
 ///
 /// # Compatibility
@@ -324,7 +324,7 @@ macro_rules! device_zone_set_counter {
     };
 }
 
-/// Prepares the profiler at the firmware's boot.
+/// Initialises the profiler when the firmware boots.
 ///
 /// # Compatibility
 /// `DeviceProfilerInit`.
@@ -410,7 +410,7 @@ macro_rules! firmware_state {
     };
 }
 
-/// Defines the waits of kernels, which are recorded at the end of a kernel's zone.
+/// Defines the totals of a kernel's waits, which are recorded at the end of the kernel's zone.
 #[cfg(feature = "waits")]
 #[doc(hidden)]
 #[macro_export]

@@ -65,22 +65,22 @@ pub const fn is_of_launch(name: &str, is_main: bool) -> bool {
     true
 }
 
-/// The text of the runtime's own zone around a quick push, constant so that its id is the same in
-/// every build.
+/// The text of the runtime's own zone around a quick push. The text is constant to keep its id the
+/// same in every build.
 macro_rules! quick_push_text {
     () => {
         "PROFILER-NOC-QUICK-PUSH,kernel-profiler/src/flush.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// The text of the zone of a wait for the host, constant as well.
+/// The text of the zone of a wait for the host, constant for the same reason.
 macro_rules! stall_text {
     () => {
         "PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// The text of the zone of a push in accumulate mode, constant as well.
+/// The text of the zone of a push in accumulate mode, constant for the same reason.
 macro_rules! push_text {
     () => {
         "PROFILER-DRAM-PUSH,kernel-profiler/src/accumulate.rs,1,KERNEL_PROFILER"

@@ -2,8 +2,8 @@
 //!
 //! The macros `record_noc_event*` and `record_fabric_*` belong next to a kernel's NoC calls. They
 //! record only with the feature `noc-events`, and only on the RISCs that move data (BRISC, NCRISC,
-//! Ethernet RISCs). Waits and operations on single words need `noc-events-all`. If a record has no
-//! room, the RISC pushes first, so that NoC traces are complete unless DRAM is full.
+//! Ethernet RISCs). Waits and operations on single words need `noc-events-all`. If a record does
+//! not fit, the RISC pushes first, so NoC traces are complete unless DRAM is full.
 //!
 //! # Compatibility
 //! `noc_event_profiler.hpp`, `fabric_event_profiler.hpp`, `noc_debugging_profiler.hpp`.
@@ -82,8 +82,8 @@ mod tests {
         LockEvent { kind: LockEventKind::CbLock, address: 0x2_0000, byte_count: 64 };
     const EVENTS: u32 = 300;
 
-    /// Returns the words behind each marker of one type and id in a lane in which no other words
-    /// match.
+    /// Returns the words after each marker of one type and id in a lane. No other words of the lane
+    /// may match.
     fn values(lane: &[u32], prefix: u32, count: usize) -> Vec<&[u32]> {
         let starts = (0..lane.len()).filter(|&at| lane[at] & 0xFFFF_F000 == prefix);
         starts.map(|at| &lane[at + 2..at + 2 + count]).collect()

@@ -21,8 +21,8 @@ pub trait Clock {
     /// within the lane and repairs it.
     fn now(&mut self) -> ClockWords;
 
-    /// Called before a reading is used: earlier stores of the program are issued while the clock's
-    /// loads are in flight.
+    /// Waits for a reading before it is used. Earlier stores of the program are thus issued while
+    /// the clock's loads are in flight.
     #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         reading
@@ -44,7 +44,7 @@ pub struct ClockWords {
     pub low: u32,
 }
 
-/// From this low word on, a high word read right after it may belong to the next wrap.
+/// Lowest low word after which the high word, read next, may belong to the next wrap.
 pub(crate) const NEAR_END: u32 = u32::MAX << 8;
 
 /// Reads both words of the clock; repeats the reading near the end of the low word.
@@ -102,13 +102,13 @@ pub trait Memory {
         }
     }
 
-    /// Makes the writes of others visible to later loads, if a data cache may be on.
+    /// Makes writes of other RISCs, the NoC and the host visible, if a data cache may be on.
     #[inline(always)]
     fn forget_cached(&mut self) {}
 }
 
-/// Returns the location of a place that is no address: the RISC of its vector and the index of the
-/// word.
+/// Returns which word a place names, in a port whose places are not addresses: the RISC whose
+/// vector holds the word, and the word's index.
 ///
 /// The RISC is `None` for a word of the control vector.
 ///
@@ -128,8 +128,8 @@ pub const fn word_at(place: u32) -> (Option<usize>, usize) {
 
 /// The write path from L1 to DRAM.
 pub trait Noc {
-    /// Returns true if a command buffer used by pushes holds a linked transaction, so that any
-    /// other write would hang the NoC.
+    /// Returns true if a command buffer used by pushes holds a linked transaction. Any other write
+    /// would then hang the NoC.
     fn is_linked(&mut self) -> bool;
 
     /// Returns true if the given command buffer holds a linked transaction.
@@ -138,8 +138,8 @@ pub trait Noc {
         self.is_linked()
     }
 
-    /// Saves the kernel's settings of the command buffer, for a kernel that continues after the
-    /// pushes. No kernel runs after the pushes at the end of a launch.
+    /// Saves the kernel's command buffer registers before pushes after which the kernel continues.
+    /// The pushes at the end of a launch need no saving.
     fn save_command_buffer(&mut self, saved: &mut SavedRegisters) {
         let _ = saved;
     }
@@ -170,7 +170,7 @@ pub trait Noc {
     /// the write has started. If not, the NoC is stuck, and no further push or wait is allowed.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
-    /// Reads a counter of this RISC's NoC; returns 0 on a port without counters, as in the format.
+    /// Reads a counter of this RISC's NoC; returns 0, as the format asks, if there is none.
     #[inline(always)]
     fn noc_counter(&mut self, counter: NocCounter) -> u32 {
         let _ = counter;
@@ -183,8 +183,8 @@ pub trait Noc {
         let _ = count;
     }
 
-    /// Waits, up to a limit, until DRAM has acknowledged every write since [`Noc::begin_pushes`],
-    /// and for no other write. Returns whether it has.
+    /// Waits, up to a limit, until DRAM has acknowledged every write since [`Noc::begin_pushes`].
+    /// Waits for no other write. Returns whether all were acknowledged.
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool;
 }
 
@@ -229,7 +229,7 @@ pub trait Port: Clock + Memory + Noc {
     /// Returns true if sum zones are recorded.
     fn sums_enabled(&self) -> bool;
 
-    /// Returns which records of waits are made.
+    /// Returns which records of waits this port makes.
     #[inline(always)]
     fn wait_records(&self) -> WaitRecords {
         WaitRecords::Off
@@ -261,8 +261,8 @@ pub trait Port: Clock + Memory + Noc {
         let _ = (register, value);
     }
 
-    /// Returns the number of DRAM banks that pushes can reach; a core with a higher bank has no
-    /// lane.
+    /// Returns the number of DRAM banks that pushes can reach; a core assigned to a higher bank has
+    /// no lane.
     fn bank_count(&self) -> u32 {
         u32::MAX
     }
@@ -328,11 +328,11 @@ pub trait Port: Clock + Memory + Noc {
         true
     }
 
-    /// Returns `value` unchanged, opaque to the compiler of a RISC.
+    /// Returns `value` unchanged; on a RISC, the compiler cannot assume anything about the result.
     ///
-    /// The compiler then keeps this value in a register, instead of other values from which it
-    /// could be computed, and precomputes nothing from it. The runtime uses this where it makes the
-    /// code smaller.
+    /// The compiler then keeps the result in a register, instead of other values from which it
+    /// could compute the result, and precomputes nothing from it. Use it where it makes code
+    /// smaller.
     #[inline(always)]
     fn opaque(&self, value: u32) -> u32 {
         value
@@ -348,7 +348,7 @@ pub trait Port: Clock + Memory + Noc {
 /// host reads every half a second, and a read takes time, too.
 pub const STALL_CYCLES: u32 = 1 << 30;
 
-/// The records of waits that are made.
+/// Records that a port makes of waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitRecords {
     /// No records.
@@ -380,7 +380,7 @@ pub struct NocCoordinates {
 
 const CONTROL: ControlLayout = ControlLayout::WORDS64;
 
-/// Converts a number of words in a core's memory, of which there are some thousand.
+/// Converts a word count of a core's memory, which has some thousand words.
 #[expect(clippy::cast_possible_truncation, reason = "a core's memory has some thousand words")]
 const fn word_count(words: usize) -> u32 {
     words as u32

@@ -41,7 +41,7 @@ impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
 }
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, false> {
-    /// Opens an ordinary zone, as the slots belong to the firmware.
+    /// Opens an ordinary zone, because the fixed slots belong to the firmware.
     #[inline(always)]
     pub fn open() -> ZoneGuard<ID> {
         ZoneGuard::open()

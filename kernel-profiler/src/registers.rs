@@ -39,11 +39,11 @@ pub(crate) const NOC_POLLS: u32 = 1 << 18;
 /// The transaction id of pushes, which kernels must not use.
 pub(crate) const TRANSACTION_ID: u32 = 15;
 pub(crate) const TRANSACTION_ID_SHIFT: u32 = 10;
-/// The first counter of a NoC's interface.
+/// Offset of the first counter of a NoC interface.
 pub(crate) const STATUS: u32 = 0x200;
-/// Register with the number of unanswered requests of id 0; those of the other ids follow.
+/// Register that counts the unanswered requests of id 0; the registers of other ids follow.
 pub(crate) const STATUS_REQUESTS_OF_ID: u32 = STATUS + 4 * 0x10;
-/// Register with the number of unacknowledged pushes.
+/// Register that counts the unacknowledged pushes.
 pub(crate) const STATUS_REQUESTS_OUTSTANDING: u32 = STATUS_REQUESTS_OF_ID + 4 * TRANSACTION_ID;
 
 pub(crate) const COMMAND_BUFFER_MASK: u32 = 3;
@@ -63,10 +63,10 @@ pub(crate) const CTRL: u32 = 0x1C;
 pub(crate) const AT_LEN_BE: u32 = 0x20;
 pub(crate) const CMD_CTRL: u32 = if cfg!(feature = "blackhole") { 0x40 } else { 0x28 };
 
-/// Saved are the registers of a command buffer up to `AT_LEN_BE`, the last one that a push changes.
+/// The saved registers of a command buffer end with `AT_LEN_BE`, the last that a push changes.
 const _: () = assert!(size_of::<SavedRegisters>() == AT_LEN_BE as usize + 4);
 
-/// Returns true if the chip has a register of a command buffer.
+/// Returns true if the chip has this register of a command buffer.
 #[inline(always)]
 pub(crate) const fn has_register(register: u32) -> bool {
     let offset = register % COMMAND_BUFFER_STRIDE;

@@ -106,7 +106,7 @@ impl State {
         if port.risc_index() == 0 {
             port.store(port.control_place(ext::STALLED_IN_VAIN), stall.progress);
         }
-        // Room for one such zone is reserved; it may be used up, if the host has read on and
+        // Room for one such zone is reserved. It may be used up if the host has resumed reading and
         // stopped again.
         if self.room() >= 0 {
             self.record_stall(port, &stall);
@@ -182,7 +182,7 @@ fn is_full<P: Port + ?Sized>(port: &mut P, lanes: &Lanes, core: u32, count: u32)
     place.end.is_none() && read_to != LaneEnd::from_word(end, lanes.words).end
 }
 
-/// Returns the host's progress in all lanes, as one number that is not 0.
+/// Returns the host's progress in all lanes, as one nonzero number.
 fn host_progress<P: Port + ?Sized>(port: &mut P) -> u32 {
     let first = port.control_place(0) + CONSUMED;
     let places = (0..port.risc_count()).map(|risc_index| first + 4 * lane::index_word(risc_index));

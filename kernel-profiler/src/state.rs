@@ -96,7 +96,7 @@ pub(crate) const OPTIONAL_BYTES: i32 = bytes(vector::VECTOR_WORDS - vector::FIRS
 /// Bytes that a launch reserves for the totals of its sums.
 pub(crate) const TOTALS_BYTES: i32 = bytes(SUM_COUNT * MARKER_WORDS);
 
-/// Returns the bytes of a number of words within a vector.
+/// Converts words of a vector to bytes.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -107,7 +107,7 @@ pub(crate) const fn bytes(words: usize) -> i32 {
     (words * 4) as i32
 }
 
-/// Returns a number of words within a vector, as the control vector counts them.
+/// Converts a number of words within a vector to the type of the control words.
 #[expect(clippy::cast_possible_truncation, reason = "asserted to fit a vector")]
 pub(crate) const fn word_count(words: usize) -> u32 {
     assert!(words <= vector::VECTOR_WORDS);

@@ -1,8 +1,8 @@
 //! Streamed lanes: a ring of cells that is drained while kernels run.
 //!
 //! [`wire::stream`] documents the format. A zone is one cell of two words, written when the zone
-//! ends; nothing is written at its begin. C++ and Rust share the state, whose variables have other
-//! meanings in this mode:
+//! ends; nothing is written when the zone begins. C++ and Rust share the state, whose variables
+//! have other meanings in this mode:
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -47,7 +47,7 @@ const CELL_BYTES: u32 = offset(CELL_WORDS);
 const CHUNK_BYTES: u32 = offset(CELL_WORDS * CHUNK_CELLS);
 const _: () = assert!(CELL_WORDS * RING_CELLS == VECTOR_WORDS);
 
-/// When a zone began, where records are streamed. It takes no room where they never are.
+/// Start time of a zone, if records are streamed. Empty in builds that never stream.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Begun<T> {
     #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
@@ -69,7 +69,7 @@ impl<T: Copy + Default> Begun<T> {
         }
     }
 
-    /// The time that was read, where records are streamed.
+    /// Returns the time that was read, if records are streamed.
     #[inline(always)]
     pub(crate) fn time(self) -> T {
         #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
@@ -98,7 +98,7 @@ impl State {
         self.set_room(place.cast_signed());
     }
 
-    /// Ends a zone, given the low word of the clock at its begin.
+    /// Ends a zone, given the low word of the clock at its beginning.
     #[inline(always)]
     pub(crate) fn end_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, begun: u32) {
         let (place, limit) = (self.next(), self.limit());
@@ -111,7 +111,7 @@ impl State {
         write_cell(port, place, head(Code(id.0), 0).wrapping_add(cycles), ended);
     }
 
-    /// Ends a zone, given both words of the clock at its begin.
+    /// Ends a zone, given both words of the clock at its beginning.
     #[inline(never)]
     pub(crate) fn end_measured_zone<P: Port + ?Sized>(
         &mut self,

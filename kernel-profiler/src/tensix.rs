@@ -34,15 +34,15 @@
 //! | `__kprof_begin` | `kprof_begin_core` | `kprof_begin_own` |
 //! | `__kprof_finish` | `kprof_finish_core` | `kprof_finish_own` |
 //!
-//! Only the values of the first column link the code of pushes. Until the host has written a DRAM
-//! address, everything is counted as refused and nothing is pushed.
+//! Only the values for BRISC and ERISC link the code that pushes. Until the host has written a DRAM
+//! address, every record is counted as refused and nothing is pushed.
 //!
 //! # What kernels must keep to
 //!
-//! TT-Metal's loader makes kernels position independent after they are linked. It knows few
-//! relocations, and would place constants in local RAM. So kernels must have no tables of addresses
-//! (`-C jump-tables=no`), no texts to print, no constructors and no code that panics, and must be
-//! linked with `--gc-sections`. This crate follows these rules.
+//! TT-Metal's loader makes kernels position independent after they are linked. The loader supports
+//! few relocations, and would place constants in local RAM. So kernels must have no tables of
+//! addresses (`-C jump-tables=no`), no strings to print, no constructors and no code that panics,
+//! and must be linked with `--gc-sections`. This crate follows these rules.
 //!
 //! # Assumptions
 //!

@@ -1,4 +1,4 @@
-//! The tile's L1 and its wall clock, as every RISC reaches them.
+//! Access to the tile's L1 and wall clock, the same for every RISC.
 
 #![allow(unsafe_code, reason = "L1 at addresses that the firmware or a launch names")]
 
@@ -29,7 +29,7 @@ pub(crate) fn store(address: u32, value: u32) {
     unsafe { word.write_volatile(value) }
 }
 
-/// Makes words that others have written visible, if a data cache may be on.
+/// Makes words written by other RISCs, the NoC or the host visible, if a data cache may be on.
 ///
 /// # Compatibility
 /// `invalidate_l1_cache` of tt-metal. A Wormhole has no data cache.

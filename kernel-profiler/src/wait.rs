@@ -4,10 +4,10 @@
 //! poll that succeeds. So a wait that does not block costs nothing. The cycles are added up in the
 //! RISC's local RAM by kind and key ([`wire::wait`]). The end of the kernel's zone writes one
 //! record per object, with the time of that end, and clears the totals. The totals are variables of
-//! the firmware, which zeroes them at boot: the variables of a kernel are not cleared.
+//! the firmware, which zeroes them at boot, because the variables of a kernel are not cleared.
 //!
-//! Single waits and signals may be recorded in windows of time only ([`Port::sync_windows`]). Those
-//! outside of a window do not count as lost, and the totals include them.
+//! Single waits and signals may be recorded in windows of time only ([`Port::sync_windows`]).
+//! Outside of a window they do not count as lost, and the totals include them.
 //!
 //! The totals have room for [`OBJECTS_MAX`] objects. A wait for a further object is counted as lost
 //! data, and so is a total without room in L1.
@@ -37,7 +37,7 @@ pub struct WaitIds {
     pub total: ZoneId,
 }
 
-/// Waits of a kernel so far, by object.
+/// Totals of a kernel's waits so far, by object.
 // Firmware and kernels are built separately and share this variable by its symbol.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -93,7 +93,7 @@ impl State {
         }
     }
 
-    /// Records a wait, unless only windows are recorded and the wait touches none.
+    /// Records a wait. If windows are set, records it only if it overlaps a window.
     fn record_wait<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, wait: BlockedWait) {
         let Some(windows) = port.sync_windows() else {
             return self.record_data_16b(port, id, wait.to_data());
@@ -105,7 +105,7 @@ impl State {
         }
     }
 
-    /// Records a signal, unless only windows are recorded and none is open.
+    /// Records a signal. If windows are set, records it only within a window.
     #[inline(always)]
     pub fn record_signal<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: u64) {
         let Some(windows) = port.sync_windows() else { return self.record_data(port, id, data) };
@@ -129,7 +129,7 @@ impl State {
     }
 }
 
-/// Returns the time of the kernel's end for its totals, or the present time if no kernel has ended.
+/// Returns the time at which the kernel ended, or the current time if no kernel has ended.
 ///
 /// The kernel's end precedes its totals in the lane; with a later time for the totals, the
 /// firmware's end would step back in time.

@@ -1,8 +1,8 @@
-//! Tests of the C++ header outside of tt-metal: the source that it accepts and refuses, the ids
-//! that it computes, and the definitions that it leaves to upstream's header where there is one.
+//! Tests of the C++ header outside of tt-metal: which source it accepts and rejects, which ids it
+//! computes, and which definitions it leaves to upstream's header if there is one.
 //!
-//! Its probes are tested where they run: in `sim`, in `benches/device`, and, inside tt-metal, in
-//! `tests/tt_metal`.
+//! The header's probes are tested where they run: in `sim`, in `benches/device`, and, inside
+//! tt-metal, in `tests/tt_metal`.
 
 #![allow(clippy::unwrap_used, reason = "tests and what they are made of")]
 
@@ -13,8 +13,8 @@ use std::{
 };
 use wire::ZoneId;
 
-/// Compiles a source as far as its messages, with further flags; `None` without a compiler,
-/// which the gate must have.
+/// Checks a source with further compiler flags and returns the compiler's output. Returns `None`
+/// without a compiler, which CI must have.
 fn compile(source: &str, flags: &[&str]) -> Option<Output> {
     let compiler = std::env::var("RISCV_CXX").unwrap_or("riscv64-unknown-elf-g++".to_owned());
     let mut command = Command::new(&compiler);
@@ -32,7 +32,7 @@ fn compile(source: &str, flags: &[&str]) -> Option<Output> {
     Some(running.wait_with_output().unwrap())
 }
 
-/// Compiles a function of these statements, with the header.
+/// Compiles a function with these statements and the header.
 fn compile_body(statements: &str, flags: &[&str]) -> Option<Output> {
     let source = format!(
         "#include \"kernel_profiler.hpp\"\nvoid kernel_main();\nvoid kernel_main() {{\n{statements}\n}}\n"
@@ -55,7 +55,7 @@ fn refuses(statements: &str, flags: &[&str], expected: &str) {
     }
 }
 
-/// Every name that kernels of upstream's may contain.
+/// Every macro that upstream's kernels may use.
 const EVERY_NAME: &str = r#"
     DeviceProfilerInit();
     DeviceTraceOnlyProfilerInit();
@@ -139,7 +139,7 @@ fn every_name_of_upstreams_compiles_where_records_are_streamed() {
         let options = [&["-DKERNEL_PROFILER_STREAM"][..], &options].concat();
         refuses("", &options, "expected KERNEL_PROFILER_STREAM alone");
     }
-    // Where nothing is recorded, nothing is streamed.
+    // A build that records nothing streams nothing.
     accepts(EVERY_NAME, &["-DKERNEL_PROFILER_STREAM"]);
 }
 
@@ -169,7 +169,7 @@ fn switched_off_arguments_are_still_checked() {
     refuses("DeviceRecordEvent(undeclared);", &[], "undeclared");
 }
 
-/// Ids of other texts, which the format keeps for itself.
+/// Tests texts whose ids the format reserves.
 #[test]
 fn a_zone_whose_id_is_reserved_is_refused() {
     let is_reserved = |name: &&String| {
@@ -186,7 +186,7 @@ fn a_zone_whose_id_is_reserved_is_refused() {
 fn ids_are_those_of_the_format() {
     let mut statements = String::new();
     for line in 1..=300 {
-        // Of every length, with bytes above 0x7F too.
+        // Texts of every length, also with bytes above 0x7F.
         let name = format!("Zone, \u{e9}{}", "x".repeat(line % 70));
         let id = ZoneId::from_text(&format!("{name},dir/kernel.cpp,{line},KERNEL_PROFILER")).0;
         writeln!(statements, "\n#line {line} \"dir/kernel.cpp\"").unwrap();
@@ -223,7 +223,7 @@ const UPSTREAMS_TREE: [(&str, &str); 2] = [
     ("api/debug/kernel_profiler.hpp", "#pragma once\n#define IS_UPSTREAMS 1\n"),
 ];
 
-/// Builds that ours does not serve get upstream's, under either spelling and from either place.
+/// Builds that our header does not support get upstream's, under both paths and from both folders.
 #[test]
 fn what_is_not_served_is_left_to_upstreams_header() {
     let tree = tempfile::tempdir().unwrap();
@@ -255,7 +255,7 @@ fn what_is_not_served_is_left_to_upstreams_header() {
     }
 }
 
-/// Paths of the files below a folder.
+/// Returns the paths of the files below a folder.
 #[cfg(feature = "cpp-header")]
 fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap();

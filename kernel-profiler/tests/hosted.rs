@@ -153,7 +153,7 @@ fn a_launch_leaves_its_run_in_dram() {
     assert!(times.is_sorted(), "{times:?}");
 }
 
-/// A launch of several RISCs whose kernel asks for the slots of the firmware.
+/// Runs a launch of several RISCs whose kernel also opens zones under the firmware's names.
 fn nesting_launch(is_valid: bool) {
     device_zone_scoped_main!("FW");
     device_validate_profiler!(0b10100_u32);

@@ -1,33 +1,33 @@
 /// \file
-/// Accumulate mode: the runs of several launches share a push.
+/// Accumulate mode: one push transfers the runs of several launches.
 ///
 /// launch.hpp includes this file instead of plain.hpp. Each launch appends one run to the vector of
-/// each of its RISCs. All vectors are pushed when another launch as long as the last one might not
-/// fit into one of them:
+/// each of its RISCs. All vectors are pushed as soon as one of them might lack room for another
+/// launch of the last launch's length:
 ///
 ///              0        12                                      DEVICE_END       512
 ///              +--------+---------------+---------------+-------+-------------------+
 ///     BRISC's  | push   | run           | run           | run   | free              |
 ///              +--------+---------------+---------------+-------+-------------------+
 ///
-/// The zone PROFILER-DRAM-PUSH shows the cost of the previous push, its wait for the NoC included.
-/// The zone is a run without a program at the beginning of BRISC's vector, and leaves with the next
-/// push. It is left out if a single launch fills the vector. Runs that no push has taken when the
-/// last program ends stay in L1, where the host finds them.
+/// The zone PROFILER-DRAM-PUSH shows the cost of the previous push, including its wait for the NoC.
+/// The zone is stored as a run without a program at the beginning of BRISC's vector, and is sent
+/// with the next push. It is omitted if a single launch fills the vector. Runs that have not been
+/// pushed when the last program ends stay in L1, where the host reads them.
 ///
 /// The end of a launch prepares the runs of the next launch, when no RISC waits for it. DEVICE_END
-/// holds the words in a RISC's vector, which is where its next run begins. From the publication of
-/// a run until its launch ends, the high half of DEVICE_END holds the words of that run. So
-/// upstream's host, which reads L1 between launches, finds there what upstream's firmware leaves: a
-/// number of words.
+/// holds the number of words in a RISC's vector, which is the index at which its next run begins.
+/// From the publication of a run until its launch ends, the high half of DEVICE_END holds the words
+/// of that run. Upstream's host reads L1 between launches, and so finds there what upstream's
+/// firmware leaves: a number of words.
 ///
 /// Nothing is pushed while a kernel runs. A lane takes either everything that has accumulated or
 /// nothing.
 ///
 /// # Compatibility
-/// PROFILER_OPT_DO_ACCUMULATE of upstream's `kernel_profiler.hpp`, in which the zones of firmware and
-/// kernels are records behind one run header for all launches, without the programs' ids, and data,
-/// sums and the count of launches without kernels are left out.
+/// PROFILER_OPT_DO_ACCUMULATE of upstream's `kernel_profiler.hpp`, which writes one run header for
+/// all launches, stores the zones of firmware and kernels as records, and omits the programs' ids,
+/// data, sums and the count of launches without kernels.
 
 #pragma once
 
@@ -36,7 +36,7 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Publishes this RISC's run, which ends at `place`, `words` words behind the beginning of its
+/// Publishes this RISC's run, which ends at `place`, `words` words after the beginning of its
 /// vector.
 KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
     if ((words & 2) != 0) {
@@ -51,7 +51,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
 /// Empties the slots of a run that the firmware has begun but no kernel has filled.
 KERNEL_PROFILER_ALWAYS_INLINE void leave_no_run() { empty_slots(own_run()); }
 
-/// Makes the begin of this RISC's run visible, which another RISC has written.
+/// Makes the beginning of this RISC's run, which another RISC has written, visible.
 KERNEL_PROFILER_ALWAYS_INLINE void prepare_own_run() { forget_cached(); }
 
 #if KERNEL_PROFILER_HAS_NOC
@@ -82,7 +82,7 @@ inline __attribute__((noinline)) void begin_launch() {
     const uint32_t before = bytes_before_run(words);
     write_word(words + 4 * PROFILER_DONE, 0);
     // Runs that wait in L1 belong to the generation in which they were recorded. This RISC takes
-    // part in every launch: if its vector is empty, no run waits.
+    // part in every launch, so no run waits if its vector is empty.
     if (runs == seen_runs && before <= 4 * CUSTOM_MARKERS) {
         take_lanes_back();
     }
@@ -136,10 +136,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
     write_word(control_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, CUSTOM_MARKERS);
 }
 
-/// Counts the runs in the first `count` words of a RISC's vector, which DRAM did not take, and
-/// their markers. Empty slots count as markers, padding does not. The zone of a push does not count
-/// as a run. `core` is the address of the RISC's first control word, `words` that of the control
-/// vector.
+/// Counts the runs and their markers in the first `count` words of a RISC's
+/// vector, which DRAM did not take. Empty slots count as markers; padding
+/// does not. The zone of a push is not a run. `core` is the address of the
+/// RISC's first control word, `words` that of the control vector.
 inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core, uint32_t count) {
     constexpr uint32_t SLOTS = (CUSTOM_MARKERS - GUARANTEED_MARKER_1_H) / PROFILER_L1_MARKER_UINT32_SIZE;
     const uint32_t risc = (core - words) / 4;
@@ -180,8 +180,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_
     refuse_runs(words, core, run);
 }
 
-/// Pushes all vectors, and records the push as a zone in this RISC's vector. Records no zone if a
-/// launch of `longest` words would not fit beside it.
+/// Pushes all vectors, and records the push as a zone in this RISC's vector. Records no zone if the
+/// vector would then lack room for a launch of `longest` words.
 inline __attribute__((noinline)) void push_runs(uint32_t longest) {
     Clock started = Clock::now(TILE_REGISTERS);
     push_published();

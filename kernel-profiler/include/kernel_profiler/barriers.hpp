@@ -2,7 +2,7 @@
 ///
 /// Waits at NoC barriers, measured through upstream's hook `RECORD_NOC_EVENT`.
 ///
-/// The hook is in a barrier's function, before the polling loop. As in waits.hpp, it declares
+/// A barrier's function calls the hook before the polling loop. As in waits.hpp, the hook declares
 /// objects with the names of the functions that the loop calls, so that each poll calls the object.
 /// The object may poll to the end by itself, since its result decides whether the loop polls again.
 /// If no transaction is outstanding, the barrier does the same as without the hook.
@@ -64,8 +64,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void poll_until(IsDone is_done) {
     }
 }
 
-/// Waits until a NoC has no outstanding transactions. A separate function, as each loop would
-/// enlarge the call site.
+/// Waits until a NoC has no outstanding transactions. This is a separate function, because an
+/// inlined loop would enlarge each call site.
 template <WaitKind KIND, uint32_t ID, bool IS_IN_L1>
 inline __attribute__((noinline)) void wait_until_idle(uint32_t noc) {
     const uint32_t started = clock_where_it_stands();

@@ -5,7 +5,7 @@
 ///
 /// Names in upstream's `profiler_common.h` come from that file or, outside of tt-metal, from
 /// profiler_common.hpp. This project's own words and bits are in constants.hpp. Compilation fails
-/// if upstream's list uses one of these words or has another structure than this code expects.
+/// if upstream's list uses one of these words or has an unexpected structure.
 ///
 /// # Compatibility
 /// `ControlBuffer`, `BufferIndex` and `PROFILER_ID_*` of `profiler_common.h`.
@@ -54,7 +54,7 @@ static_assert(
         are_free<LOST_EVENTS, RISCS_PER_CORE>() && are_free<LATE_RUNS, RISCS_PER_CORE - 1>(),
     "upstream's ControlBuffer names a word from 29 to 47, which this header uses");
 
-// Words of upstream's modes that this header does not build, and of upstream's host in these modes.
+// Words of upstream's modes that this header does not support, and of upstream's host in them.
 static_assert(
     STALLED_IN_VAIN == TRACE_REPLAY_STATUS && CONSUMED == PROFILER_DISPATCH_CORE &&
         CONSUMED + 1 == DRAM_PROFILER_ADDRESS_BR_ER_0 && CONSUMED + 4 == DRAM_PROFILER_ADDRESS_T1_0 &&

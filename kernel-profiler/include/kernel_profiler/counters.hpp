@@ -4,12 +4,12 @@
 /// and a stop.
 ///
 /// header.hpp includes this file. PROFILE_PERF_COUNTERS is a mask of groups, with tt-metal's bits:
-/// FPU 0, packers 1, unpackers 2, banks of L1 3, 4, 6 to 9, instructions 5. Of several banks of L1
-/// the lowest is counted. Without PROFILE_PERF_COUNTERS the macros do nothing.
+/// FPU 0, packers 1, unpackers 2, banks of L1 3, 4, 6 to 9, instructions 5. If several banks of L1
+/// are requested, only the lowest is counted. Without PROFILE_PERF_COUNTERS the macros do nothing.
 ///
 /// In tt-metal, TRISC 1 starts the counters, and BRISC stops and reads them. Here each macro acts
-/// on the RISC that runs it. A tile has one set of counters, so that only one of its kernels may
-/// use them.
+/// on the RISC that runs it. A tile has one set of counters, so only one of its kernels may use
+/// them.
 
 #pragma once
 
@@ -41,8 +41,8 @@ constexpr bool is_counted(uint32_t group) {
     return (GROUPS >> group & 1) != 0 && !(is_l1(group) && below != 0);
 }
 
-/// Returns the first of the three registers that configure a group's bank; `readings_of` the first
-/// of the two that are read.
+/// Returns the first of the three registers that configure a group's bank. `readings_of` returns
+/// the first of the two registers that are read.
 constexpr uint32_t setup_of(uint32_t group) {
     return DEBUG_REGISTERS + (group == GROUP_FPU            ? 0x018
                               : group == GROUP_PACK         ? 0x0F0
@@ -75,7 +75,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void for_each_group(Visit visit) {
     }
 }
 
-/// Records counters whose numbers and selections rise by constant steps.
+/// Records counters whose numbers and selections increase by constant steps.
 inline __attribute__((noinline)) void record_counters(
     uint32_t mode_register, uint32_t readings, uint32_t number, uint32_t select, uint32_t count, uint32_t number_step,
     uint32_t select_step) {
@@ -95,7 +95,7 @@ inline __attribute__((noinline)) void record_counters(
             timeStampedData<PERF_COUNTER_ID, DoingDispatch::NOT_DISPATCH, TS_DATA_16B>(
                 static_cast<uint64_t>(cycles) << 32 | events, static_cast<uint64_t>(number));
         } else {
-            // The register would show another counter.
+            // The selection has not taken effect: the register would show another counter.
             lose<LOST_DATA>();
         }
         number += number_step;

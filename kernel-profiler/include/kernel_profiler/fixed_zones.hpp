@@ -34,7 +34,7 @@ struct FixedZone {
     using Scope = profileScopeGuaranteed<timer_id, index>;
 };
 
-/// Any other zone is an ordinary one, since in the fixed slots it would end the launch's zone
+/// Any other zone is an ordinary zone, since in the fixed slots it would end the launch's zone
 /// early.
 template <uint32_t timer_id, uint32_t index>
 struct FixedZone<timer_id, index, false> {

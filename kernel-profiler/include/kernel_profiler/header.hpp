@@ -25,13 +25,13 @@
 ///
 /// # Differences from upstream's header
 /// - Probes take fewer cycles and fewer bytes.
-/// - A record without room is counted, per RISC and kind, and so are runs that DRAM does not take.
-///   The host shows how many were lost. The end of an open zone always has room.
+/// - A record without room is counted, per RISC and kind. Runs that DRAM does not take are counted,
+///   too. The host shows the losses. The end of an open zone always has room.
 /// - A push waits only for its own writes, up to a limit.
-/// - A lane in DRAM restarts only after the host has reported that it has read the lane. For
-///   upstream's host, which does not do that, nothing changes.
+/// - A lane in DRAM restarts only after the host has reported that it has read the lane. Upstream's
+///   host sends no such reports, so with it nothing changes.
 /// - A zone of `DeviceZoneScopedMainN` or `DeviceZoneScopedMainChildN` in a kernel does not use the
-///   slots of the firmware's zones. Only names that end in FW and KERNEL use those.
+///   fixed slots, which are reserved for names that end in FW and KERNEL.
 ///   `DeviceValidateProfiler(true)` keeps the other RISCs of the launch valid.
 /// - `DeviceZoneScopedNIf` honours its condition, as upstream's header does when it streams.
 /// - A block may contain several zones.
@@ -124,7 +124,7 @@
 #define KERNEL_PROFILER_JOIN(left, right) KERNEL_PROFILER_JOIN_(left, right)
 
 /// Declares an object that lives to the end of the block. The object is not `const`, since gcc
-/// would keep the members of a constant on the stack.
+/// would keep the members of a constant object on the stack.
 #define KERNEL_PROFILER_GUARD(name, ...) \
     KERNEL_PROFILER_SITE(name)           \
     __VA_ARGS__ KERNEL_PROFILER_JOIN(kernel_profiler_zone_, __COUNTER__)
@@ -188,14 +188,14 @@
 /// Records an event, identified by a 16-bit number.
 #define DeviceRecordEvent(event_id) ::kernel_profiler::recordEvent<KERNEL_PROFILER_ORDINARY>(event_id);
 
-/// Sets which RISCs run a kernel in this launch; without any, nothing of the launch is pushed. A
+/// Sets which RISCs run a kernel in this launch; if none does, no record of the launch is pushed. A
 /// kernel may pass true, which changes nothing, or false, which prevents any push of the launch.
 #define DeviceValidateProfiler(condition) ::kernel_profiler::set_profiler_zone_valid(condition);
 
 /// Sets the program id of this launch for all RISCs of the core.
 #define DeviceZoneSetCounter(counter) ::kernel_profiler::set_host_counter(counter);
 
-/// Prepares the profiler at the firmware's boot.
+/// Initialises the profiler when the firmware boots.
 #if defined(COMPILE_FOR_BRISC) || defined(COMPILE_FOR_ERISC) || defined(COMPILE_FOR_AERISC)
 #define DeviceProfilerInit() ::kernel_profiler::traceCount = 0;
 #else

@@ -23,8 +23,8 @@ constexpr uint32_t EMPTY_SLOT = PROFILER_MARKER_VALID;
 /// the end of the firmware's zone, unused within a launch.
 constexpr uint32_t IN_VAIN_BYTES = 4 * (GUARANTEED_MARKER_2_H + 1);
 
-/// Maximum polls of the NoC, some ten milliseconds. The events take microseconds unless the chip is
-/// stuck.
+/// Maximum polls of the NoC, some ten milliseconds. The polled events take microseconds unless the
+/// chip is stuck.
 constexpr uint32_t NOC_POLLS = 1 << 20;
 /// Maximum polls of a word in which another RISC publishes its ring. The RISC publishes some
 /// hundred cycles after it has signalled the end of its kernel.
@@ -70,7 +70,7 @@ constexpr int UNROLLED_RISCS = 5;
 #endif
 
 #if defined(COMPILE_FOR_BRISC)
-/// At -Os, the firmware of a Blackhole's BRISC has room for the unrolled loop, too.
+/// At -Os, a Blackhole's BRISC firmware has room even for the unrolled loop.
 constexpr int UNROLLED_LANES = IS_BLACKHOLE ? 5 : UNROLLED_RISCS;
 #else
 constexpr int UNROLLED_LANES = UNROLLED_RISCS;
@@ -78,7 +78,7 @@ constexpr int UNROLLED_LANES = UNROLLED_RISCS;
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t trace_field() {
     if constexpr (HAS_TRACE_COUNT) {
-        // Shifts are used, since a mask would take an instruction to load.
+        // Shifts are used because loading a mask would take another instruction.
         constexpr uint32_t ABOVE = 32 - PROFILER_ID_TRACE_BITS;
         return hidden(traceCount << ABOVE) >> (ABOVE - PROFILER_ID_TRACE_SHIFT);
     }
@@ -96,9 +96,9 @@ KERNEL_PROFILER_ALWAYS_INLINE void empty_slots(uint32_t run) {
     }
 }
 
-/// The base address with which a loop over RISCs addresses their vectors. In an unrolled loop, one
-/// base address serves two vectors, since an instruction's offset reaches back from the second to
-/// the first.
+/// Base address from which a loop over RISCs addresses their vectors. In an unrolled loop, one base
+/// address serves two vectors, because an instruction's offset can reach back from the second
+/// vector to the first.
 template <int UNROLLED>
 struct Vectors {
     static constexpr bool IS_OF_TWO = UNROLLED > 1;
@@ -129,7 +129,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void empty_fixed_slots() {
 
 /// Returns the third word of the vector of the core's first RISC.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t id_of_core(uint32_t words, uint32_t generation) {
-    // The value is hidden from the compiler, so that the mask stays the one of the low bits.
+    // The value is hidden from the compiler in order to keep the mask of the low bits as written.
     const uint32_t flat = hidden(read_word(words + 4 * FLAT_ID) & PROFILER_ID_FLAT_MASK);
     return generation << GENERATION_SHIFT | trace_field() | flat << PROFILER_ID_FLAT_SHIFT;
 }
@@ -137,7 +137,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t id_of_core(uint32_t words, uint32_t gener
 /// Resets the core's lanes, after the host has read everything in them.
 ///
 /// The generation is written last, so that a host that reads in between finds no new words.
-/// Otherwise it would take the old ends for words of the new generation.
+/// Otherwise the host would mistake the old ends for words of the new generation.
 inline __attribute__((noinline)) void take_lanes_back() {
     const uint32_t words = hidden(control_place());
     const uint32_t generation = read_word(words + 4 * GENERATION) + 1;
@@ -199,16 +199,16 @@ struct Place {
     uint32_t position;
     /// Increment of HOST_END for the push; 0 if there is no room.
     uint32_t advance;
-    /// End of the room at the lane's end.
+    /// End of the free room that follows the lane's end.
     uint32_t limit;
 };
 
-/// Finds room for `count` words in a lane of `capacity` words: behind its end or, if the host has
-/// read enough words there, at its beginning. `end` is the lane's HOST_END, `core` the address of
-/// the RISC's first control word.
+/// Finds room for `count` words in a lane of `capacity` words: after the lane's end or, if the host
+/// has read enough words there, at the lane's beginning. `end` is the lane's HOST_END, `core` the
+/// address of the RISC's first control word.
 ///
-/// The end of a lane that has restarted never reaches the words that the host has not read yet, so
-/// that a host that has read everything is at or before the lane's end.
+/// The end of a restarted lane never reaches words that the host has not read yet. A host position
+/// beyond the lane's end thus always means unread words from before the restart.
 KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, uint32_t count, uint32_t capacity) {
     const bool can_turn = lane_words() <= TURNING_LANE_WORDS_MAX;
     const uint32_t position = can_turn ? end & TURN_MASK : end;

@@ -1,6 +1,6 @@
 /// \file
 ///
-/// The begin and the end of a launch.
+/// The beginning and the end of a launch.
 ///
 /// Each RISC begins with an empty ring and publishes the end of its records. The aggregating RISC
 /// (BRISC or the first Ethernet RISC) also prepares the vectors of all RISCs and pushes them.
@@ -54,7 +54,7 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
 #endif
 }
 
-/// Sets which RISCs have a kernel in this launch; without any, nothing of the launch is pushed.
+/// Sets which RISCs have a kernel in this launch; if none has, no record of it is pushed.
 template <typename Enables>
 KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     detail::set_control(PROFILER_DONE, static_cast<uint32_t>(enables) == 0);
@@ -118,7 +118,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t accumulators_in_use() {
 }
 
 /// Writes the totals of the accumulators in use, as long as the vector has room, and clears the
-/// accumulators. Returns the place behind the totals.
+/// accumulators. Returns the place after the totals.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
     // The debug dump reserves room for the zone of a wait at the launch's end.
     constexpr uint32_t KEPT_BYTES = STALL_BYTES / 2;
@@ -145,14 +145,14 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
 
 /// Ends a launch on this RISC: publishes its ring. The aggregating RISC pushes.
 ///
-/// A RISC that is late for the push does not publish, since its markers would look like those of
-/// the next launch.
+/// A RISC that is too late for the push does not publish, since its markers would look like markers
+/// of the next launch.
 static inline void finish_profiler(bool = false) {
     using namespace detail;
     uint32_t place = load_cursor();
     const uint32_t used = accumulators_in_use();
-    // This load precedes code that does not need its result, as L1 is slow. An earlier load would
-    // delay the loads from local RAM.
+    // L1 is slow, so this load precedes code that does not need its result. A load still earlier
+    // would delay the loads from local RAM.
     const uint32_t done = control(PROFILER_DONE);
     if (__builtin_expect(used != 0, 0)) {
         place = write_totals(place);

@@ -12,11 +12,11 @@
 /// debug dump, each event of the tile's own NoC has 64 further bits, with addresses within the
 /// tiles and a counter of the NoC. Memory locks are then recorded under the id 23456.
 ///
-/// The kernel describes its fabric packets with RECORD_FABRIC_EVENT and the macros below it, which
-/// upstream does not have. RECORD_FABRIC_HEADER counts a packet as lost data, as this file cannot
-/// parse the packet's header. tt-metal's own file can.
+/// A kernel describes its fabric packets with RECORD_FABRIC_EVENT and the macros that follow it,
+/// which upstream does not have. RECORD_FABRIC_HEADER counts a packet as lost data, as this file
+/// cannot parse the packet's header. tt-metal's own file can.
 ///
-/// The file also defines names of upstream's that record nothing here, as kernels may contain them.
+/// The file also defines upstream names that record nothing here, because kernels may contain them.
 /// If an option requests their records, header.hpp stops the build.
 ///
 /// # Compatibility
@@ -61,7 +61,7 @@ constexpr NocPlace place_in(uint64_t address, unsigned first_bit = NOC_ADDRESS_B
         static_cast<int8_t>(address >> (first_bit + NOC_COORDINATE_BITS) & MASK)};
 }
 
-/// Returns the target of an address; the end of a rectangle is in lower bits than its begin.
+/// Returns the target of an address; a rectangle's end is in lower bits than its beginning.
 constexpr NocTarget target_of(NocEventType type, uint64_t address) {
     const NocPlace low = place_in(address);
     return is_one_of(NOC_MULTICAST_EVENTS, type)
@@ -69,10 +69,10 @@ constexpr NocTarget target_of(NocEventType type, uint64_t address) {
                : NocTarget{low, {0, 0}};
 }
 
-/// PROFILE_NOC_EVENTS may be defined without a value.
+/// True if all NoC events are recorded. PROFILE_NOC_EVENTS may be defined without a value.
 constexpr bool IS_EACH_NOC_EVENT_RECORDED = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 1;
 
-/// Waits and operations on single words are recorded on request only.
+/// Returns true if a type is recorded; waits and single-word operations only on request.
 constexpr bool is_recorded(NocEventType type) {
     return IS_EACH_NOC_EVENT_RECORDED || !is_one_of(NOC_DEBUG_ONLY_EVENTS, type);
 }
@@ -232,7 +232,7 @@ struct NocDebuggingEventMetadata {
     KERNEL_PROFILER_NOC_EVENT(                                                         \
         ::kernel_profiler::detail::record_noc_event_at<type>(local_addr, noc_addr, bytes, vc, posted, noc))
 
-/// Records like RECORD_NOC_EVENT_WITH_ADDR, at page `noc_id` of an address generator.
+/// Records a transfer like RECORD_NOC_EVENT_WITH_ADDR, at page `noc_id` of an address generator.
 #define RECORD_NOC_EVENT_WITH_ID(type, local_addr, noc_id, addrgen, offset, bytes, vc, posted, noc) \
     RECORD_NOC_EVENT_WITH_ADDR(                                                                     \
         type, local_addr, (addrgen).get_noc_addr(noc_id, offset, noc), bytes, vc, posted, noc)
@@ -281,7 +281,7 @@ struct NocDebuggingEventMetadata {
     ::kernel_profiler::detail::record_noc_event( \
         static_cast<uint64_t>(::kernel_profiler::NocEventType::FABRIC_ROUTING_METADATA_UNAVAILABLE_2D))
 
-/// Records that this kernel begins or ends to use memory of its tile, given by type, address and
+/// Records that this kernel begins or stops using memory of its tile, given by type, address and
 /// bytes.
 #if (KERNEL_PROFILER_IS_NON_DROPPING || (PROFILE_NOC_EVENTS + 0) > 2) && !defined(DISPATCH_KERNEL)
 #define RECORD_SCOPED_LOCK_EVENT(type, address, bytes)                                             \

@@ -11,12 +11,12 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// Publishes this RISC's run, which ends `words` words behind the beginning of its vector.
+/// Publishes this RISC's run, which ends `words` words after the beginning of its vector.
 KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t, uint32_t words) {
     write_word(own_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, words);
 }
 
-/// Does nothing: a launch without kernels leaves the slots as the next launch expects them.
+/// Does nothing: after a launch without kernels, the slots are ready for the next launch.
 KERNEL_PROFILER_ALWAYS_INLINE void leave_no_run() {}
 
 /// Does nothing: a vector has only one run.
@@ -35,7 +35,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t words, uint32_t co
 
 KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t stored) {
     add_to_word(core + 4 * REFUSED_RUNS, 1);
-    // The ID words are not markers, stored or not.
+    // The ID words are not markers, whether or not they were stored.
     add_to_word(core + 4 * REFUSED_MARKERS, (run - (stored == 0 ? 4 : stored)) / 2);
     const uint32_t risc = (core - words) / 4;
     const uint32_t program = read_word(first_vector() + PROFILER_L1_BUFFER_SIZE * risc + ID_LL_BYTES);

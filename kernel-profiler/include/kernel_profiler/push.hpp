@@ -21,10 +21,10 @@ namespace detail {
 /// in this launch. Sets `run` to the words of the RISC's vector. `core` is the address of the
 /// RISC's first control word, `words` that of the control vector.
 KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t words, uint32_t core, uint32_t& run);
-/// Counts what DRAM refused of the `run` words in a RISC's vector; it took the first `stored`
+/// Counts what DRAM refused of the `run` words in a RISC's vector. DRAM took the first `stored`
 /// words.
 KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t stored);
-/// Waits for a host that has not read on, in a mode that must not drop records.
+/// Waits for a host that has stopped reading, in a mode that must not drop records.
 KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words);
 
 /// Returns true once a command buffer accepts commands, and false if it does not within a limit.
@@ -85,8 +85,8 @@ struct Sent {
     bool is_stuck;
 };
 
-/// Sends the published runs of this core's RISCs: all of a run, its fixed slots or nothing,
-/// depending on the room in its lane. Stops if the command buffer stays busy. Sets `stored` to the
+/// Sends the published runs of this core's RISCs. Depending on the room in its lane, sends a whole
+/// run, its fixed slots or nothing. Stops if the command buffer stays busy. Sets `stored` to the
 /// increments of HOST_END: the words sent, or more if the lane has restarted, and 0 for a RISC that
 /// has published nothing.
 KERNEL_PROFILER_ALWAYS_INLINE Sent send_published(uint32_t noc, uint32_t buffer, uint32_t words, uint32_t* stored) {
@@ -159,7 +159,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void push_published() {
             sent = 0;
         }
     }
-    // The registers of a command buffer that is still busy belong to the packet in it.
+    // While a command buffer is busy, its registers belong to the packet in it.
     if (__builtin_expect(has_arrived || read_word(buffer + CMD_CTRL) == 0, 1)) {
         write_word(buffer + PACKET_TAG, 0);
     }

@@ -62,7 +62,7 @@ inline __attribute__((noinline, cold)) void quick_push() {
     if (await_zero<NOC_POLLS>(buffer + CMD_CTRL) != 0) {
         return;
     }
-    // The kernel may have set up part of its own transaction.
+    // The kernel may have partly set up its own transaction.
     constexpr uint32_t REGISTERS = AT_LEN_BE / 4 + 1;
     const auto exists = [](uint32_t index) {
         return IS_BLACKHOLE || (4 * index != TARG_ADDR_HI && 4 * index != RET_ADDR_HI);
@@ -98,7 +98,7 @@ inline __attribute__((noinline, cold)) void quick_push() {
     place += stall_bytes;
     room -= stall_bytes;
     if (room >= ZONE_BYTES) {  // Else hundreds of zones are open.
-        // Both macros must be on one line, since they name the same line number.
+        // Both macros must be on one line, because both use the current line number.
         KERNEL_PROFILER_SITE("PROFILER-NOC-QUICK-PUSH") constexpr uint32_t ID = KERNEL_PROFILER_ID("PROFILER-NOC-QUICK-PUSH");
         write_zone(place, ID, started, Clock::now(TILE_REGISTERS));
         place += ZONE_BYTES;
@@ -110,7 +110,7 @@ inline __attribute__((noinline, cold)) void quick_push() {
 }
 
 /// Pushes before a linked transaction begins on a command buffer, since no push is possible during
-/// it.
+/// the transaction.
 inline void quick_push_if_linked(uint32_t cmd_buf, bool linked) {
 #if KERNEL_PROFILER_HAS_NOC
     using namespace detail;

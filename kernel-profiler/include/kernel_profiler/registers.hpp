@@ -61,17 +61,17 @@ constexpr uint32_t OWN_COORDINATES_SHIFT = 20;
 
 /// The transaction id of pushes, the highest of a NoC's 16.
 ///
-/// Kernels use the id, too: rings of ids, the fabric's routers, and some kernels that name it.
-/// Their outstanding requests delay a push, which waits for their acknowledgements as well. A push
-/// that times out is counted. A kernel's own wait for the id cannot end early, since a push ends
-/// before the kernel continues.
+/// Kernels use the id, too: rings of ids, the fabric's routers, and some kernels that name it. A
+/// push also waits for the acknowledgements of their outstanding requests. A push that times out is
+/// counted. A kernel's own wait for the id cannot end early, since a push ends before the kernel
+/// continues.
 constexpr uint32_t PUSH_TRANSACTION_ID = 15;
 constexpr uint32_t PUSH_PACKET_TAG = PUSH_TRANSACTION_ID << 10;
-/// Register with the number of unacknowledged transactions of that id.
+/// Register with the number of unacknowledged transactions with the id of pushes.
 constexpr uint32_t PUSHES_OUTSTANDING = 0x200 + 4 * (0x10 + PUSH_TRANSACTION_ID);
 
 constexpr uint32_t CTRL_LINKED = 1 << 6;
-/// Reserved bits of CTRL, undefined when read and written as 0.
+/// Reserved bits of CTRL, which are undefined when read and must be written as 0.
 constexpr uint32_t CTRL_RESERVED = 0x87FC0000;
 /// An acknowledged write on static virtual channel 1. Many tiles that write to one DRAM channel on
 /// dynamic channels get a third of its bandwidth.
@@ -81,15 +81,15 @@ constexpr uint32_t CTRL_ANSWERED_WRITE = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;
 // gcc 12 treats addresses below 4,096 as offsets from a null pointer, but L1 begins at 0.
 #pragma GCC diagnostic ignored "-Warray-bounds"
 
-/// A word of L1 or of a register, within a type larger than any variable in local RAM. So the
-/// compiler knows that an access does not alias these variables, and may keep them in registers.
+/// A word of L1 or of a register, within a type larger than any variable in local RAM. The compiler
+/// thus knows that an access does not alias these variables, and may keep them in registers.
 struct Memory {
     uint32_t word;
     uint32_t following[3];
 };
 
 /// A word with four words before it, so that it cannot be part of a variable. A loop that writes
-/// through it need not store the variables in program order.
+/// through this type need not store the variables in program order.
 struct MemoryBehind {
     uint32_t before[4];
     uint32_t word;
@@ -110,7 +110,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_ring(uint32_t place, uint32_t value) {
 
 #pragma GCC diagnostic pop
 
-/// Returns a value opaque to the compiler, so that it addresses relative to a register.
+/// Returns a value opaque to the compiler, which must then address relative to a register.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t hidden(uint32_t value) {
     __asm__("" : "+r"(value));
     return value;

@@ -16,10 +16,10 @@
 ///
 /// All zero is a valid state: no record fits, and every record is counted as lost.
 ///
-/// At the begin of a launch, `wIndex` = vector + 48 and `stackSize` = 2000. Until its end, the sum
-/// `wIndex + stackSize + 8 * open zones + 8 * accumulators in use` always equals the vector's end.
-/// The end of the launch appends the totals and sets `sumIDs` and `sums` to 0. The Rust runtime
-/// differs: it reserves 16 bytes for totals at the begin of a launch.
+/// At the beginning of a launch, `wIndex` = vector + 48 and `stackSize` = 2000. Until its end, the
+/// sum `wIndex + stackSize + 8 * open zones + 8 * accumulators in use` always equals the vector's
+/// end. The end of the launch appends the totals and sets `sumIDs` and `sums` to 0. The Rust
+/// runtime differs: it reserves 16 bytes for totals at the beginning of a launch.
 ///
 /// | record | required `stackSize` | `stackSize` -= | `wIndex` += |
 /// |---|---|---|---|
@@ -37,11 +37,11 @@
 /// A quick push resets `wIndex` to vector + 48 and adds the freed bytes to `stackSize`.
 ///
 /// # ID words
-/// When the aggregating RISC resets the lanes, it writes words 0 to 2 of all vectors, with the
-/// trace counter and the generation in them. At a replay it rewrites the bits of the trace counter.
-/// The end of a launch leaves these words unchanged. Word 3 of all vectors is written when the
-/// program id is set. The begin of a launch empties the fixed slots of all vectors: on Wormhole,
-/// whose L1 stores are slow, only the first word of each slot, on Blackhole both words.
+/// When the aggregating RISC resets the lanes, it writes words 0 to 2 of all vectors, including the
+/// trace counter and the generation. At a replay it rewrites the bits of the trace counter. The end
+/// of a launch leaves these words unchanged. Word 3 of all vectors is written when the program id
+/// is set. The beginning of a launch empties the fixed slots of all vectors: on Wormhole, whose L1
+/// stores are slow, only the first word of each slot, on Blackhole both words.
 ///
 /// # Variables
 /// No variable of a structure type is `const`: gcc would keep it on the stack, member by member.
@@ -80,8 +80,8 @@ struct Constants {
     uint32_t time_mask;
 
     /// Returns the constants, opaque to the compiler, which then materialises them once per zone or
-    /// loop instead of once per marker. A dispatch kernel's zone surrounds all of its work, which
-    /// needs the registers more, so the constants are not hidden there.
+    /// loop instead of once per marker. In a dispatch kernel, one zone surrounds all work, and the
+    /// work needs the registers more, so the constants are not hidden there.
     KERNEL_PROFILER_ALWAYS_INLINE static Constants hidden() {
 #if defined(DISPATCH_KERNEL)
         return {TILE_REGISTERS, PROFILER_MARKER_TS_HIGH_MASK};
@@ -122,8 +122,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t move_cursor(uint32_t place) {
 }
 
 /// Subtracts bytes from the room; the result is below 0 if there was too little. Without headroom,
-/// the subtraction is opaque to the compiler, so that a loop keeps only the result. The records of
-/// a dispatch kernel leave headroom; there the plain subtraction takes less code.
+/// the subtraction is opaque to the compiler, so a loop keeps only the result. In a dispatch
+/// kernel, whose records leave headroom, the plain subtraction takes less code.
 template <int32_t BYTES, int32_t HEADROOM>
 KERNEL_PROFILER_ALWAYS_INLINE int32_t take(int32_t room) {
     if constexpr (HEADROOM != 0) {
@@ -176,7 +176,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t prefix, int32_t left, Con
 }
 
 /// Reserves room for a record of `BYTES` bytes and writes its marker. Sets `place` to the place
-/// behind the marker. Returns false if there is no room.
+/// after the marker. Returns false if there is no room.
 template <int32_t BYTES, int32_t HEADROOM>
 KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, uint32_t& place) {
     make_room(BYTES + HEADROOM);
@@ -187,8 +187,8 @@ KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, uint32_t& place) {
     const int32_t left = take<BYTES, HEADROOM>(room);
     if (__builtin_expect(left < 0, 0)) {
         // The room is restored so that, at -Os, a loop of events has the old and the new room in
-        // one register. A loop of data needs no more registers without this, and its call site
-        // would grow by two instructions.
+        // one register. A loop of data needs no more registers even without this step, and its call
+        // site would grow by two instructions.
         if constexpr (HEADROOM == 0 && BYTES == MARKER_BYTES) {
             store_room(left + BYTES);
         }
@@ -229,7 +229,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_zone(uint32_t place, uint32_t id, Clock
     write_word(place + 12, ended.low);
 }
 
-/// Writes 64 bits in the order of the format, high word first; returns the place behind them.
+/// Writes 64 bits, high word first, as the format requires; returns the next place.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
     write_ring(place, static_cast<uint32_t>(data >> 32));
     write_ring(place + 4, static_cast<uint32_t>(data));
@@ -237,8 +237,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data)
 }
 
 /// Reserves room for a data record and writes its marker with a time that was read earlier. Sets
-/// `place` to the place behind the marker. Returns false, and the record is lost, if there is no
-/// room.
+/// `place` to the place after the marker. If there is no room, the record is lost and the result is
+/// false.
 KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Clock time, uint32_t& place) {
     const int32_t room = load_room();
     if (room < size) {
@@ -253,8 +253,8 @@ KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Cloc
     return true;
 }
 
-/// If launches share pushes, the minimum of free words for a launch to begin, however short the
-/// last one was: the fixed slots and 29 zones.
+/// Minimum of free words for a launch to begin if launches share pushes, however short the last
+/// launch was: the fixed slots and 29 zones.
 constexpr uint32_t LEAST_FREE_WORDS = 128;
 /// Number of low bits in `DEVICE_END` for the words of a vector. From a run's publication to the
 /// end of its launch, the bits above are the words of that run.
@@ -302,7 +302,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool bufferHasRoom(uint32_t additional_words = 0) 
 }
 
 /// Pushes if a record of one word and `additional_words` further words does not fit. Also pushes if
-/// the largest record does not fit, since callers that give no number may record any kind.
+/// the largest record does not fit, because callers that give no number may record any kind.
 template <DoingDispatch DISPATCH = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE void flush_to_dram_if_full(uint32_t additional_words = 0) {
     constexpr uint32_t LARGEST = detail::RECORD_BYTES_MAX / 4 - 1;

@@ -38,7 +38,7 @@ inline __attribute__((noinline)) void write_stall(uint32_t place, Clock started,
     KERNEL_PROFILER_SITE("PROFILER-DRAM-STALL") write_zone(place, KERNEL_PROFILER_ID("PROFILER-DRAM-STALL"), started, ended);
 }
 
-/// Returns the host's progress in all lanes, as one number that is not 0.
+/// Returns the host's progress in all lanes, as one nonzero number.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t host_progress(uint32_t words) {
     uint32_t sum = 1;
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {

@@ -12,7 +12,7 @@
 #define KERNEL_PROFILER_HAS_NOC 1
 
 extern "C" {
-// Numbers from the linker script, stored as addresses of symbols.
+// Constants from the linker script: the value is the symbol's address.
 extern uint8_t __kprof_control[];
 extern uint8_t __kprof_own[];
 extern uint8_t __kprof_vector[];
@@ -72,7 +72,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_vector() { return number(__kprof_vect
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t first_vector() { return control_place() + 4 * PROFILER_L1_CONTROL_VECTOR_SIZE; }
 
 /// Returns true on the RISC that collects the records of all RISCs of its core and pushes them. The
-/// address is hidden, since the compiler assumes that two symbols have different addresses.
+/// address is hidden, because the compiler assumes that two symbols have different addresses.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_aggregator() { return hidden(own_place()) == control_place(); }
 
 /// Returns true on the RISC whose firmware receives the launch.

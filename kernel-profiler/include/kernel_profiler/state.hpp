@@ -22,7 +22,7 @@ constexpr bool DO_SUM = false;
 #endif
 
 // Names with which upstream's other headers query the mode; this header supports only the first
-// one.
+// mode.
 constexpr bool TRACE_ON_TENSIX = false;
 constexpr bool DO_ACCUMULATE = KERNEL_PROFILER_IS_ACCUMULATING != 0;
 
@@ -67,7 +67,7 @@ void quick_push();
 
 #if defined(DISPATCH_KERNEL)
 /// Marks a rare step. In a dispatch kernel the step is a call: most call sites are in one large
-/// function, where inlined steps would be out of range of the sites' branches.
+/// function, in which inlined steps would be out of range of the sites' branches.
 #define KERNEL_PROFILER_RARE inline __attribute__((noinline, cold))
 #else
 /// Marks a rare step.
@@ -85,8 +85,8 @@ struct Clock {
     uint32_t low;
     uint32_t high;
 
-    /// Reads the low word and then the live high word, back to back; the host repairs a pair that
-    /// is torn by a wrap.
+    /// Reads the low word and then the live high word, back to back. The host repairs a reading
+    /// that is torn by a wrap.
     KERNEL_PROFILER_ALWAYS_INLINE static Clock now(uint32_t registers) {
         const uint32_t low = read_word(registers + WALL_CLOCK_LOW);
         const uint32_t high = read_word(registers + WALL_CLOCK_HIGH);
@@ -94,9 +94,9 @@ struct Clock {
     }
 };
 
-// Accesses to the state are in program order: accesses that the clock's loads would delay come
-// before the loads, and accesses that their latency can hide come after. The accesses are not
-// volatile, so that a loop may keep the state in registers.
+// Accesses to the state are in program order. Accesses that the clock's loads would delay come
+// before these loads; accesses that can run during the loads' latency come after them. The accesses
+// are not volatile, so a loop may keep the state in registers.
 
 /// Prevents the compiler from moving instructions across this point. Unlike a volatile access or a
 /// memory clobber, it has no effect on memory, so that a loop can still keep variables in

@@ -3,7 +3,7 @@
 /// A RISC's ring of cells, which is drained while the RISC runs, and the hot paths that fill it.
 ///
 /// docs/streaming.md documents the format; `wire::stream` defines the same in Rust. A zone is one
-/// cell of two words, written when the zone ends; nothing is written at its begin.
+/// cell of two words, written when the zone ends; nothing is written when the zone begins.
 ///
 /// # State
 /// The state uses the variables of ring.hpp with other meanings. Everything else is in the control
@@ -17,20 +17,20 @@
 ///
 /// All zero is a valid state: every record is counted as lost.
 ///
-/// A chunk is begun only when all of its cells are free, so that one comparison checks both room
-/// and publication. The first record that does not fit into a full chunk publishes the chunk. The
-/// chunk's cells have been stored some time before the count of cells is.
+/// A chunk is begun only when all of its cells are free, so one comparison checks both room and
+/// publication. The first record that does not fit into a full chunk publishes the chunk. The
+/// chunk's cells are thus stored some time before the count of cells.
 ///
 /// # Order of cells
 /// A cell with a time is not older than the cell before it. So a record reads the clock first and
-/// takes its cells afterwards. Cells that are written while the record waits for room are placed
-/// behind it.
+/// takes its cells afterwards. Cells that are written while the record waits for room come after
+/// the record.
 ///
 /// # Limits
 /// A zone of a kernel is measured by the low word of the clock: a length of 2^32 cycles or more (3
 /// to 4 s) is recorded modulo 2^32. The zones of a launch itself have 64 bits. If nothing is
-/// recorded for as long, and then something short, the times in the rest of the chunk are too early
-/// by the same multiple of 2^32 cycles.
+/// recorded for that long, and then a short record, the times in the rest of the chunk are too
+/// early by the same multiple of 2^32 cycles.
 
 #pragma once
 
@@ -52,8 +52,8 @@ constexpr uint32_t CHUNK_BYTES = STREAM_CELL_BYTES * STREAM_CHUNK_CELLS;
 constexpr uint32_t RING_BYTES = STREAM_CELL_BYTES * STREAM_RING_CELLS;
 static_assert(RING_BYTES == PROFILER_L1_BUFFER_SIZE, "expected a ring in the place of a vector");
 
-/// While a launch runs, the cursor is at least this value. Below it, the cursor's bits describe the
-/// end of the last launch.
+/// Minimum value of the cursor while a launch runs. Below this value, the cursor's bits describe
+/// the end of the last launch.
 constexpr uint32_t OPEN = 4;
 /// Records were lost, and no cell reports them yet.
 constexpr uint32_t CLOSED_WITH_LOSS = 1;
@@ -80,7 +80,7 @@ constexpr bool is_code(uint32_t id) { return id < STREAM_FIRST_ESCAPE; }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_limit() { return loaded(stackSize); }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_low() { return read_word(TILE_REGISTERS + WALL_CLOCK_LOW); }
 
-/// From this low word on, a high word read right after it may belong to the next wrap.
+/// Lowest low word after which the high word, read next, may belong to the next wrap.
 constexpr uint32_t NEAR_END = ~0u << 8;
 
 /// Reads both words of the clock; repeats the reading near the end of the low word.
@@ -97,7 +97,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_cell(uint32_t place, uint32_t head, uin
     write_word(place + 4, value);
 }
 
-/// Writes 64 bits in the order of a cell, low word first; returns the place behind them.
+/// Writes 64 bits in a cell's order, low word first; returns the place after them.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
     write_cell(place, static_cast<uint32_t>(data), static_cast<uint32_t>(data >> 32));
     return place + CELL_BYTES;
@@ -122,8 +122,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t take(uint32_t bytes, uint32_t kind, uint3
     return take_behind_chunk(bytes, kind, time);
 }
 
-/// Writes a zone in one cell, or in two cells if necessary. The clock's high word may have changed
-/// several times since `told` was written. In that case the zone goes into the next chunk, which
+/// Writes a zone in one cell, or in two cells if necessary. If the clock's high word has changed
+/// since `told` was written, possibly several times, the zone goes into the next chunk, which
 /// begins with the new high word.
 inline __attribute__((noinline)) void write_measured_zone(
     uint32_t id, uint32_t high_cycles, uint32_t cycles, uint32_t ended, uint32_t high, uint32_t told) {
@@ -179,8 +179,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t begun) {
 }
 
 /// Takes cells for a record with a time that was read earlier, and writes the first cell. Sets
-/// `place` to the place behind that cell. Returns false, and the record is lost, if there is no
-/// room.
+/// `place` to the place after that cell. If there is no room, the record is lost and the result is
+/// false.
 KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t head, uint32_t bytes, Clock time, uint32_t& place) {
     place = take(bytes, LOST_DATA, time.low);
     if (place == 0) {

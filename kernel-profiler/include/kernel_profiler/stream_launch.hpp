@@ -1,6 +1,6 @@
 /// \file
 ///
-/// The begin and the end of a launch whose records are streamed.
+/// The beginning and the end of a launch whose records are streamed.
 ///
 /// Each RISC writes the program that it runs into its own lane. The first RISC does so when it gets
 /// the program id. The other RISCs do so when their firmware's zone begins, which is after that.
@@ -38,7 +38,7 @@ inline __attribute__((noinline, cold)) void open_lane_with_care(uint32_t core, u
     begin_chunk(core, 0, first, time);
 }
 
-/// Inputs of the decision how to open a lane.
+/// Inputs for the decision how to open a lane.
 struct Opening {
     uint32_t core;
     uint32_t written;
@@ -247,13 +247,13 @@ constexpr bool IS_LANE_OF_KERNEL = true;
 constexpr bool IS_LANE_OF_KERNEL = false;
 #endif
 
-/// The index of the zone that begins and ends the launch in the RISC's lane.
+/// Index of the zone that begins and ends the launch in the RISC's lane.
 constexpr uint32_t LAUNCH_ZONE = IS_LANE_OF_KERNEL ? 1 : 0;
 
 }  // namespace detail
 
-/// The zone of the firmware (index 0) or of the kernel within it. One of the two begins and ends the launch.
-/// Where that is the kernel's, the firmware's is not recorded.
+/// The zone of the firmware (index 0) or of the kernel within it. One of the two begins and ends
+/// the launch. If the kernel's zone does so, the firmware's zone is not recorded.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeGuaranteed {
     static_assert(index < 2, "index 0 or 1");
@@ -267,7 +267,7 @@ struct profileScopeGuaranteed {
     }
 
     KERNEL_PROFILER_ALWAYS_INLINE ~profileScopeGuaranteed() {
-        // An idle launch records nothing, so that no zone is lost.
+        // An idle launch records nothing, so no zone is lost.
         if (IS_RECORDED && (index != 0 || !get_profiler_zone_invalid())) {
             detail::end_measured_zone(timer_id, begun.low, begun.high);
         }

@@ -106,7 +106,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t command_buffer_place() {
 
 KERNEL_PROFILER_ALWAYS_INLINE constexpr uint32_t bank_count() { return NUM_DRAM_BANKS; }
 
-/// Returns the coordinates of a DRAM bank in the form of the register.
+/// Returns the coordinates of a DRAM bank as the register expects them.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_coordinates(uint32_t bank) { return dram_bank_to_noc_xy[noc_index][bank]; }
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_offset(uint32_t bank) {
@@ -119,7 +119,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void count_writes(uint32_t writes) {
     constexpr bool IS_IN_L1 = noc_mode == DM_DYNAMIC_NOC;
     constexpr bool IS_LOCAL = !IS_IN_L1;
 #elif defined(COMPILE_FOR_AERISC) && defined(ENABLE_2_ERISC_MODE)
-    // The base firmware shares the NoC and has its counters in L1.
+    // The base firmware shares the NoC and keeps its counters in L1.
     constexpr bool IS_IN_L1 = true;
     constexpr bool IS_LOCAL = true;
 #else

@@ -1,6 +1,6 @@
 /// \file
 ///
-/// The end of a chunk and the begin of the next: publication, first cells, and a full ring.
+/// Transition from one chunk to the next: publication, first cells, and a full ring.
 ///
 /// | policy | if the ring is full |
 /// |---|---|
@@ -20,8 +20,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// The first cell of a chunk, apart from the launch: the number of records lost in this launch or
-/// before it, or the number of skipped cells.
+/// What the first cell of a chunk reports, apart from the launch: the number of records lost in
+/// this launch or before it, or the number of skipped cells.
 enum class First { NOTHING, LOST, LOST_BEFORE, SKIPPED };
 
 constexpr uint32_t POLICY_KIND_MASK = (1u << STREAM_POLICY_KIND_BITS) - 1;
@@ -40,7 +40,7 @@ static_assert(blocking_chunk(0) >= OPEN, "expected chunks that are told from wha
 
 KERNEL_PROFILER_ALWAYS_INLINE void count_lost(uint32_t core, uint32_t kind) { add_to_word(core + 4 * kind, 1); }
 
-/// Returns the clock's high word at a time, given its low word, less than 2^32 cycles ago.
+/// Returns the clock's high word at a time less than 2^32 cycles ago, given the low word.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t high_word_at(uint32_t time) {
     Clock now = whole_time();
     return now.high - (now.low < time);
@@ -49,9 +49,9 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t high_word_at(uint32_t time) {
 /// Returns the value of STREAM_TOLD for a launch announced at a time with this high word.
 constexpr uint32_t told_of(uint32_t launches, uint32_t high) { return launches << 16 | (high & (STREAM_TOLD_ENDED - 1)); }
 
-/// Writes the launch into the cell with the given number and the next one, publishes both cells,
+/// Writes the launch into the cell with the given number and the next cell, publishes both cells,
 /// and marks the launch as announced. A reader of the mark thus finds the cells published. Returns
-/// the place behind the cells.
+/// the place after the cells.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_launch(
     uint32_t core, uint32_t place, uint32_t number, uint32_t launches, uint32_t program, uint32_t replays, Clock time) {
     write_cell(place, cell_head(StreamCode::LAUNCH, launches), time.low);
@@ -61,14 +61,14 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_launch(
     return place + 2 * CELL_BYTES;
 }
 
-/// Writes the number of records that the RISC has lost; returns the place behind the cell.
+/// Writes the number of records that the RISC has lost; returns the place after the cell.
 inline __attribute__((noinline, cold)) uint32_t write_lost(uint32_t core, uint32_t place) {
     const uint32_t lost = read_word(core + 4 * LOST_ZONES) + read_word(core + 4 * LOST_DATA) + read_word(core + 4 * LOST_EVENTS);
     write_cell(place, cell_head(StreamCode::LOST), lost);
     return place + CELL_BYTES;
 }
 
-/// Writes the first cells of a chunk or launch; returns the place behind them.
+/// Writes the first cells of a chunk or launch; returns the place after them.
 inline __attribute__((noinline, cold)) uint32_t write_first_cells(uint32_t core, uint32_t place, First first, uint32_t time) {
     if (first == First::LOST_BEFORE) {
         place = write_lost(core, place);
@@ -92,8 +92,8 @@ inline __attribute__((noinline, cold)) uint32_t write_first_cells(uint32_t core,
     return place;
 }
 
-/// Publishes the cells before a place. Publishes nothing if they do not follow the published cells:
-/// a host has then zeroed the control vector, and would read cells that were not written there.
+/// Publishes the cells before a place, unless they do not follow the published cells. A host has
+/// then zeroed the control vector, and would otherwise read cells that were never written.
 KERNEL_PROFILER_ALWAYS_INLINE void publish(uint32_t core, uint32_t written, uint32_t place) {
     const uint32_t cells = ((place - own_vector()) / CELL_BYTES - written) % STREAM_RING_CELLS;
     if (cells <= STREAM_CHUNK_CELLS) {
@@ -102,7 +102,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void publish(uint32_t core, uint32_t written, uint
 }
 
 /// Skips the chunk that ends at a place if the policy discards it. A chunk that is partly
-/// published, as at the begin of a launch, is kept.
+/// published, as at the beginning of a launch, is kept.
 inline bool skip_chunk(uint32_t core, uint32_t end, uint32_t policy) {
     const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
     const uint32_t skipped = read_word(core + 4 * STREAM_SKIPPED);
@@ -133,9 +133,9 @@ inline uint32_t await_room(uint32_t core, uint32_t first, uint32_t read, uint32_
     return read;
 }
 
-/// Writes the zone of a wait; returns the place behind it.
+/// Writes the zone of a wait; returns the place after it.
 inline uint32_t write_stall(uint32_t place, uint32_t begun) {
-    // Both macros must be on one line, since they name the same line number.
+    // Both macros must be on one line, because both use the current line number.
     KERNEL_PROFILER_SITE("PROFILER-DRAM-STALL") constexpr uint32_t ID = KERNEL_PROFILER_ID("PROFILER-DRAM-STALL");
     const uint32_t ended = clock_low();
     const uint32_t cycles = ended - begun;
@@ -148,7 +148,7 @@ inline uint32_t write_stall(uint32_t place, uint32_t begun) {
     return place + 2 * CELL_BYTES;
 }
 
-/// Begins the next chunk with its first cells, and takes `bytes` bytes behind them for a record.
+/// Begins the next chunk with its first cells, and takes the following `bytes` bytes for a record.
 /// Returns the place of the record's cells, or 0 if the ring is full.
 inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint32_t bytes, First first, uint32_t time) {
     const uint32_t written = read_word(core + 4 * STREAM_WRITTEN) & ~(STREAM_CHUNK_CELLS - 1);
@@ -180,7 +180,7 @@ inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint3
     return place;
 }
 
-/// Takes cells behind a chunk; handles all cases.
+/// Takes cells after a full chunk; handles all cases.
 inline __attribute__((noinline, cold)) uint32_t take_with_care(uint32_t bytes, uint32_t kind, uint32_t time) {
     const uint32_t core = hidden(own_place());
     const uint32_t limit = stackSize;
@@ -211,7 +211,7 @@ inline __attribute__((noinline, cold)) uint32_t take_with_care(uint32_t bytes, u
     return place;
 }
 
-/// Writes a zone behind a chunk; handles all cases.
+/// Writes a zone after a full chunk; handles all cases.
 inline __attribute__((noinline, cold)) void write_zone_with_care(uint32_t code, uint32_t begun, uint32_t ended) {
     const uint32_t cycles = ended - begun;
     if (cycles > STREAM_ZONE_CYCLES_MAX) {
@@ -228,8 +228,8 @@ inline __attribute__((noinline, cold)) void write_zone_with_care(uint32_t code, 
 constexpr uint32_t TIME_ABOVE_TOLD = 17;
 static_assert(STREAM_TOLD_ENDED == 1u << (31 - TIME_ABOVE_TOLD + 1), "expected 15 bits of the time");
 
-/// The usual turn: the next chunk is free, the clock's high word is unchanged, and the policy keeps
-/// all chunks.
+/// The usual transition: the next chunk is free, the clock's high word is unchanged, and the policy
+/// keeps all chunks.
 struct UsualTurn {
     uint32_t written;
     uint32_t told;
@@ -277,9 +277,9 @@ KERNEL_PROFILER_ALWAYS_INLINE void count_lost_again(uint32_t core, uint32_t kind
     }
 }
 
-// Both functions first load all inputs of a lost record, then all inputs of a turn, so that either
-// case waits for L1 once. The cursor alone shows whether the ring is as full as before: an address
-// never equals `blocking_chunk`.
+// Both functions first load all inputs of a lost record, then all inputs of a transition, so in
+// either case the RISC waits for L1 once. The cursor alone shows whether the ring is as full as
+// before, because an address never equals `blocking_chunk`.
 
 inline __attribute__((noinline)) uint32_t take_behind_chunk(uint32_t bytes, uint32_t kind, uint32_t time) {
     const uint32_t core = hidden(own_place());

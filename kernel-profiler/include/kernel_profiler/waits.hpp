@@ -5,10 +5,10 @@
 ///
 /// NoC barriers have a separate hook: see barriers.hpp.
 ///
-/// The hook is before the polling loop. It declares an object with the name of the function that
-/// the loop calls, so that each poll calls the object. The first poll only does what the function
-/// does, and the second poll reads the clock. The end of the block adds up the cycles if there was
-/// a second poll. A wait whose first poll succeeds costs next to nothing.
+/// The hook is called before the polling loop. It declares an object with the name of the function
+/// that the loop calls, so that each poll calls the object. The first poll does only what the
+/// function does, and the second poll also reads the clock. At the end of the block, the cycles are
+/// added up if there was a second poll. A wait whose first poll succeeds costs next to nothing.
 ///
 /// | macro | effect |
 /// |---|---|
@@ -104,7 +104,7 @@ constexpr uint32_t first_barrier(WaitKind kind) {
     return (static_cast<uint32_t>(kind) - static_cast<uint32_t>(WaitKind::NOC_READ_BARRIER)) * NOCS;
 }
 
-// Both macros must be on one line, since they name the same line number.
+// Both macros must be on one line, because both use the current line number.
 KERNEL_PROFILER_SITE(KERNEL_PROFILER_WAIT_TOTAL_ZONE) constexpr uint32_t WAIT_TOTAL_ID = KERNEL_PROFILER_ID(KERNEL_PROFILER_WAIT_TOTAL_ZONE);
 
 constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
@@ -116,7 +116,7 @@ constexpr int32_t DATA_BYTES = MARKER_BYTES + sizeof(uint64_t);
 constexpr int32_t DATA_16B_BYTES = MARKER_BYTES + 2 * sizeof(uint64_t);
 
 /// Writes a total with the time of the kernel's end. The kernel's end precedes the total in the
-/// lane; with a later time for the total, time would step back at the firmware's end.
+/// lane. If the total had a later time, the firmware's end would step back in time.
 inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t key, WaitSum sum) {
     uint32_t place = 0;
     if (append_at(prefix(TS_DATA_16B, WAIT_TOTAL_ID), DATA_16B_BYTES, end_of_kernel(), place)) {
@@ -125,7 +125,7 @@ inline __attribute__((noinline)) void record_wait_total(WaitKind kind, uint32_t 
     }
 }
 
-/// Adds a wait to a total, which saturates.
+/// Adds a wait to a saturating total.
 KERNEL_PROFILER_ALWAYS_INLINE void add_to_sum(WaitSum& sum, uint32_t cycles) {
     const uint32_t now = sum.cycles + cycles;
     sum.waits += 1;
@@ -155,8 +155,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_where_it_stands() {
 
 static_assert(offsetof(WaitSum, cycles) == 0 && offsetof(WaitSum, waits) == 4, "the next function writes there");
 
-/// Adds the cycles from t2 to now to the total at t1 and leaves them in t2; returns to t0. This is
-/// not an ordinary call, which would cost the call sites registers even if no wait blocks.
+/// Adds the cycles from t2 to now to the total at t1 and leaves them in t2; returns to t0. An
+/// ordinary call would cost the call sites registers even if no wait blocks.
 inline __attribute__((naked, noinline)) void add_cycles_to_sum() {
     __asm__(
         "lui t3, %0\n\t"
@@ -217,7 +217,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t add_wait(uint32_t key, uint32_t begun) {
             KERNEL_PROFILER_FIND_SUMS(sums, waits_at_barriers);
             WaitSum* sum = &sums[first_barrier(KIND) + (key & (NOCS - 1))];
             if constexpr (KIND == WaitKind::NOC_FULL_BARRIER) {
-                // This barrier already has a separate function, which need not call another one.
+                // This barrier already has a separate function, so no further call is needed.
                 const uint32_t cycles = clock_where_it_stands() - begun;
                 add_to_sum(*sum, cycles);
                 return cycles;
@@ -334,11 +334,11 @@ KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t begun) {
     }
 }
 
-/// A wait, as a replacement of the function with which its loop polls. That function is a read of a
-/// register, or the one that makes the writes of others visible to the next load.
+/// A wait, in place of the function with which its loop polls. The replaced function reads a
+/// register, or makes words written by others visible to the next load.
 template <WaitKind KIND, uint32_t ID>
 struct Wait {
-    // The states are chosen so that comparisons with 0 tell them apart.
+    // The states are chosen so that comparisons with 0 distinguish them.
     static constexpr int32_t UNPOLLED = -1;
     static constexpr int32_t POLLED = 0;
     static constexpr int32_t BLOCKED = 1;
@@ -380,7 +380,7 @@ struct Wait {
     Wait& operator=(const Wait&) = delete;
 };
 
-/// Replaces a function that the loop calls, if polls are not detected by it.
+/// Replaces a function that the loop calls, if this function does not indicate polls.
 struct NoWait {
     KERNEL_PROFILER_ALWAYS_INLINE explicit constexpr NoWait(uint32_t) {}
     KERNEL_PROFILER_ALWAYS_INLINE uint32_t operator()(uint32_t address) const { return read_word(address); }
@@ -396,9 +396,9 @@ struct PollOf<true, KIND, ID> {
     using Type = Wait<KIND, ID>;
 };
 
-/// Returns true if polls of a kind are detected by their register reads, and false if by the
-/// function that makes the writes of others visible. On a Blackhole's BRISC and NCRISC, a wait for
-/// room calls both functions, and the compiler would duplicate the latter, a fence.
+/// Returns true if the register read detects polls of a kind, and false if the function that makes
+/// words written by others visible detects them. On a Blackhole's BRISC and NCRISC, a wait for room
+/// calls both functions, and the compiler would duplicate the latter, a fence.
 ///
 /// # Compatibility
 /// `cb_reserve_back` in `dataflow_api.h` of tt-metal 0.81.

@@ -17,7 +17,7 @@
 /// use these macros. If several banks of L1 are given, the lowest one is counted.
 ///
 /// # Cost
-/// 4 stores to registers for each group; nothing without the feature `perf-counters`, and natively.
+/// 4 stores to registers for each group; nothing natively or without the feature `perf-counters`.
 ///
 /// # Compatibility
 /// `StartPerfCounters`, which TT-Metal executes on TRISC 1 only. `RecordPerfCounters` does the

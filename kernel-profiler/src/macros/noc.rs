@@ -1,4 +1,4 @@
-//! The probes of NoCs and locks.
+//! Macros that record NoC events and memory locks.
 
 /// Records a NoC event without a target: a wait.
 ///
@@ -29,8 +29,8 @@ macro_rules! record_noc_event {
 
 /// Records a transfer to or from a NoC address.
 ///
-/// Bits 36 to 47 are the tile. For a multicast, bits 36 to 59 are two corners of a rectangle of
-/// tiles.
+/// Bits 36 to 47 of the address are the tile's coordinates. For a multicast, bits 36 to 59 are two
+/// corners of a rectangle of tiles.
 ///
 /// ```
 /// use kernel_profiler::record_noc_event_with_addr;
@@ -104,7 +104,7 @@ macro_rules! __noc_transfer {
     };
 }
 
-/// Records that a kernel begins or ends to use memory of its tile.
+/// Records that a kernel begins or stops using memory of its tile.
 ///
 /// The arguments are a variant of [`LockEventKind`](crate::LockEventKind), the first address and
 /// the number of bytes.
@@ -132,8 +132,8 @@ macro_rules! record_scoped_lock_event {
     };
 }
 
-/// Records like [`record_noc_event_with_addr!`], at page `id` of a value with a method
-/// `get_noc_addr(id, offset, noc)`.
+/// Records a transfer like [`record_noc_event_with_addr!`], for page `id` of a value that has a
+/// method `get_noc_addr(id, offset, noc)`.
 ///
 /// # Compatibility
 /// `RECORD_NOC_EVENT_WITH_ID`.

@@ -1,31 +1,31 @@
-//! A gatherer of a relay: gathers the rings of streaming cores over a NoC and pushes frames into DRAM.
+//! A gatherer of a relay: reads the rings of streaming cores over a NoC and pushes frames into DRAM.
 //!
-//! [`wire::relay`] documents what a relay, its host and its producers tell each other, and
-//! [`wire::frame`] the frames. A relay has a core that no program uses; the firmware of that core has no
-//! profiler. Two RISCs of the core can be gatherers, each with a NoC, a ring and producers of its own.
+//! [`wire::relay`] documents the protocol between a relay, its host and its producers, and
+//! [`wire::frame`] the frames. A relay runs on a core that no program uses and whose firmware has
+//! no profiler. Two RISCs of the core can be gatherers, each with its own NoC, ring and producers.
 //!
 //! # Pipeline
-//! A visit takes one producer. Up to four visits are under way, each with a buffer and a transaction id
-//! of its own, so that the relay seldom waits for the NoC. Fewer than four producers are visited in turn
-//! with visits of nobody, so that a producer never has two visits under way.
+//! A visit reads one producer. Up to four visits are in progress, each with its own buffer and
+//! transaction id, so that the relay seldom waits for the NoC. With fewer than four producers,
+//! empty visits fill the rotation, so that a producer never has two visits in progress.
 //!
 //! | visit | what the relay does |
 //! |---|---|
-//! | the next one | requests the producer's control vector |
-//! | the present one | plans which cells to take, and requests them |
-//! | the one before | has its cells: waits for room in the ring, writes the header, pushes the frame |
-//! | three before | is in DRAM: counts the frame and tells the producer what was read |
+//! | the next | requests the producer's control vector |
+//! | the current | selects the cells to take, and requests them |
+//! | the previous | its cells have arrived: waits for room in the ring, writes the header, pushes the frame |
+//! | three before | its frame is in DRAM: counts the frame and reports to the producer what was read |
 //!
-//! Counts of cells that were read before authorise cells that are read later. No producer is told of a
-//! cell before it is in DRAM.
+//! A gatherer reads a producer's cell counts first, and later only the cells that they cover. A
+//! producer's cell is reported as read only once it is in DRAM.
 //!
 //! # Bounds
-//! Each wait for the NoC ends after [`NOC_POLLS`] polls, and with it the relay, which says so. A wait
-//! for the host ends when the host reads, or tells the relay to end.
+//! Each wait for the NoC ends after [`NOC_POLLS`] polls; the relay then ends and reports why. A
+//! wait for the host ends when the host reads, or when it asks the relay to end.
 //!
 //! # Producers that are left to the host
-//! Who reads a ring whose oldest cells are overwritten must look again at how many were. A relay leaves
-//! cores with such a ring to the host.
+//! The reader of a ring that overwrites its oldest cells must check afterwards how many were
+//! overwritten while it read. A relay leaves cores with such a ring to the host.
 
 mod port;
 #[cfg(any(target_arch = "riscv32", doc))]
@@ -48,11 +48,11 @@ use wire::{
 
 /// Maximum polls of a NoC that does not answer: some milliseconds.
 pub const NOC_POLLS: u32 = 1 << 16;
-/// Cycles of rest when all producers have been found empty. A ring takes 25 times as long to fill with
-/// a zone every hundred cycles.
+/// Cycles of rest after all producers were found empty. A kernel with a zone every hundred cycles
+/// takes 25 times as long to fill a ring.
 pub const REST_CYCLES: u32 = 1024;
 
-/// Runs a gatherer until its relay is told to end, or the NoC is silent.
+/// Runs a gatherer until the host ends its relay or the NoC stops answering.
 ///
 /// `setup` is the L1 address of the words in [`wire::relay::setup`].
 pub fn run<P: RelayPort + ?Sized>(port: &mut P, setup: u32) -> State {
@@ -62,7 +62,7 @@ pub fn run<P: RelayPort + ?Sized>(port: &mut P, setup: u32) -> State {
     state
 }
 
-/// A gatherer at work.
+/// State of a running gatherer.
 struct Gatherer<'a, P: ?Sized> {
     port: &'a mut P,
     setup: u32,
@@ -74,14 +74,14 @@ struct Gatherer<'a, P: ?Sized> {
     dram: (u32, u32),
     ring_bytes: u32,
     producer_count: u32,
-    /// L1 addresses of the first producer in the list, of the end of the list, and of the end of what
-    /// is visited.
+    /// L1 addresses of the producer list and its end, and the end of the visits. Visits beyond the
+    /// end of the list are empty.
     list: u32,
     list_end: u32,
     visits_end: u32,
     /// Bytes pushed so far, modulo 2^32.
     pushed: u32,
-    /// Bytes of them that the host may read, and those that it has read.
+    /// How many of these bytes the host may read, and how many it has read.
     written: u32,
     read: u32,
     sequence: u32,
@@ -123,14 +123,14 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         }
     }
 
-    /// Reads a word of the gatherer's own, given that of gatherer 0.
+    /// Reads a control word of this gatherer; `word` is the word's index for gatherer 0.
     #[inline(always)]
     fn word(&mut self, word: usize) -> u32 {
         let index = words::of(self.gatherer, word);
         self.port.load(self.control.wrapping_add(bytes(index)))
     }
 
-    /// Writes such a word.
+    /// Writes a control word of this gatherer; `word` is the word's index for gatherer 0.
     #[inline(always)]
     fn set_word(&mut self, word: usize, value: u32) {
         let index = words::of(self.gatherer, word);
@@ -145,7 +145,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
             && (self.buffers | self.setup | self.producer_control).is_multiple_of(16)
     }
 
-    /// Tells the host where the frames are. The signature comes last.
+    /// Publishes the location of the frames to the host. The signature is written last.
     fn announce(&mut self) {
         for (word, from) in [
             (words::BANK, setup::BANK),
@@ -164,7 +164,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         }
     }
 
-    /// Fills the table of the CRC: firmware leaves no room for constants.
+    /// Fills the CRC table at run time, because firmware has no room for constants.
     fn fill_crc_table(&mut self) {
         let table = self.buffers.wrapping_add(CRC_OFFSET);
         for (index, entry) in (0..bytes(CRC_ENTRIES) / 4).zip((table..).step_by(4)) {
@@ -198,7 +198,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         }
     }
 
-    /// Makes the visit in a slot, and those before it, go on. Returns true if a frame came of it.
+    /// Advances the visit in a slot and the earlier visits. Returns true if the visit has a frame.
     #[inline(always)]
     fn visit(&mut self, slot: u32) -> Result<bool, State> {
         let (next, before) = ((slot + 1) % BUFFER_COUNT, (slot + BUFFER_COUNT - 1) % BUFFER_COUNT);
@@ -215,8 +215,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(self.slot(slot).frame_bytes != 0)
     }
 
-    /// Looks what the host says. Ends the relay if it was told to, or if a host has zeroed its control
-    /// vector.
+    /// Reads the host's progress and requests. Ends the relay if the host asks for it or has zeroed
+    /// the relay's control vector.
     #[inline(always)]
     fn check_host(&mut self) -> Result<(), State> {
         let read = self.word(words::READ);
@@ -227,13 +227,13 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         if goes_on { Ok(()) } else { Err(State::Stopped) }
     }
 
-    /// The visit in a slot.
+    /// Returns the visit in a slot.
     #[inline(always)]
     const fn slot(&mut self, slot: u32) -> &mut Visit {
         &mut self.visits[(slot % BUFFER_COUNT) as usize]
     }
 
-    /// Pushes the frame of a visit whose cells were requested, if there is one.
+    /// Pushes the frame of a visit whose cells were requested, if it has a frame.
     #[inline(always)]
     fn push(&mut self, slot: u32) -> Result<(), State> {
         let Visit { frame, frame_bytes, .. } = *self.slot(slot);
@@ -259,7 +259,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Takes the rest of the ring, which is too short for the next frame.
+    /// Fills the end of the ring, which is too short for the next frame, with a filler frame.
     #[cold]
     #[inline(never)]
     fn push_filler(&mut self, slot: u32, filler_bytes: u32) -> Result<(), State> {
@@ -278,7 +278,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Takes bytes at the end of the ring; returns their NoC address.
+    /// Reserves bytes at the write position of the ring; returns their NoC address.
     #[inline(always)]
     const fn next_place(&mut self, byte_count: u32) -> u32 {
         let place = self.place(self.pushed);
@@ -286,7 +286,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         self.dram.1.wrapping_add(place)
     }
 
-    /// Sends bytes to DRAM, given their address here and there and their number.
+    /// Sends bytes to DRAM, given their local address, remote address and number.
     #[inline(always)]
     fn send(
         &mut self,
@@ -303,7 +303,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         byte & self.ring_bytes.wrapping_sub(1)
     }
 
-    /// Waits until the host has read so much that bytes fit into the ring.
+    /// Waits until the host has read enough for the bytes to fit into the ring.
     #[inline(always)]
     fn await_room(&mut self, byte_count: u32) -> Result<(), State> {
         if self.has_room(byte_count) { Ok(()) } else { self.await_host(byte_count) }
@@ -323,7 +323,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// A host that claims to have read what is not there has read nothing.
+    /// Returns true if bytes fit; false if the host claims to have read unwritten bytes.
     #[inline(always)]
     const fn has_room(&self, byte_count: u32) -> bool {
         let read = self.read;
@@ -333,8 +333,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
             && byte_count <= self.ring_bytes.wrapping_sub(used)
     }
 
-    /// Counts the frame of a visit that is in DRAM, and tells its producer, unless a host has just ended
-    /// the relay.
+    /// Counts the frame of a visit once it is in DRAM, and reports it to the producer. Stops
+    /// instead if a host has ended the relay.
     #[inline(always)]
     fn complete(&mut self, slot: u32) -> Result<(), State> {
         let Visit { producer, ring_bytes, .. } = *self.slot(slot);
@@ -365,7 +365,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Lets time pass.
+    /// Pauses for [`REST_CYCLES`].
     #[cold]
     #[inline(never)]
     fn rest(&mut self) {
@@ -374,9 +374,9 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
     }
 }
 
-/// Bytes of a producer in the list.
+/// Bytes of a producer's entry in the list.
 const PRODUCER_BYTES: u32 = bytes(PRODUCER_WORDS);
-/// The most bytes that one request may carry on either chip.
+/// Maximum bytes of one request on either chip.
 const BURST_BYTES: u32 = 8192;
 
 const _: () = assert!(FRAME_BYTES_MAX <= 2 * BURST_BYTES);

@@ -1,8 +1,8 @@
-//! What a gatherer needs of its core: a clock, its L1, and a NoC.
+//! Hardware interface of a gatherer: a clock, the core's L1, and a NoC.
 
 use crate::port::Clock;
 
-/// A core and NoC with which a gatherer works.
+/// The core and NoC on which a gatherer runs.
 ///
 /// Requests with one id are answered in any order. A port may refuse a request if the NoC accepts none
 /// for a long time.
@@ -13,31 +13,31 @@ pub trait RelayPort: Clock {
     /// Writes a word of the core's own L1.
     fn store(&mut self, address: u32, value: u32);
 
-    /// Requests bytes of another tile; returns false if the NoC does not accept the request.
+    /// Requests bytes from another tile; returns false if the NoC does not accept the request.
     fn fetch(&mut self, request: &Request) -> bool;
 
     /// Writes bytes to another tile, with an acknowledgement; returns false if the NoC does not accept
     /// the request. An outlet is busy while its bytes leave the core.
     ///
-    /// Stores to L1 up to [`RelayPort::settle`] are in what is sent.
+    /// The data sent includes every store to L1 before the last [`RelayPort::settle`].
     fn send(&mut self, outlet: Outlet, request: &Request) -> bool;
 
-    /// Returns true if every request with an id is answered: what was fetched is in L1, what was sent
-    /// is where it was sent to.
+    /// Returns true if every request with an id is answered: fetched data is in L1, and sent data
+    /// has reached its target.
     fn is_quiet(&mut self, id: u32) -> bool;
 
-    /// Waits until the last store, which was to this address, is in L1, and with it all before.
+    /// Waits until the last store, which was to this address, and all earlier stores are in L1.
     fn settle(&mut self, address: u32);
 
-    /// Makes words that others have written visible, if a data cache may be on.
+    /// Makes words written by other RISCs, the NoC or the host visible, if a data cache may be on.
     #[inline(always)]
     fn forget_cached(&mut self) {}
 }
 
-/// Ways out of the core, each with a register block of its own.
+/// Command buffers for writes, each with its own registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outlet {
-    /// To producers.
+    /// Reports of progress to producers.
     Progress,
     /// The first bytes of a frame.
     Frame,
@@ -50,7 +50,7 @@ pub enum Outlet {
 pub struct Request {
     /// The other tile: column, and row from bit 6 on.
     pub tile: u32,
-    /// Address there.
+    /// Address in that tile.
     pub remote: u32,
     /// Address in the core's own L1.
     pub local: u32,

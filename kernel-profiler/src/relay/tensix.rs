@@ -1,7 +1,7 @@
 //! The port of a gatherer on a Tensix core: its L1, its clock and a NoC.
 //!
-//! A gatherer has a NoC for itself, so it keeps what does not change in the registers of command buffers.
-//! Number 1 reads. The others write, since one is busy as long as its bytes leave the core.
+//! A gatherer has a NoC to itself, so the registers of its command buffers keep constant values. Buffer 1
+//! reads. The other three write, because a buffer is busy until its bytes have left the core.
 //!
 //! # Compatibility
 //! As in `tensix`. NoC reads and acknowledged writes of one transaction id are counted together
@@ -59,7 +59,7 @@ impl TensixRelay {
     }
 }
 
-/// Writes coordinates beside an address, given the register of its middle bits.
+/// Writes the tile's coordinates for an address, given the register of the address's middle bits.
 #[inline(always)]
 fn write_tile(middle: u32, tile: u32) {
     if cfg!(feature = "blackhole") {
@@ -69,7 +69,7 @@ fn write_tile(middle: u32, tile: u32) {
     }
 }
 
-/// Sends a request; `remote` and `local` are the registers of the low address bits of both sides.
+/// Sends a request; `remote` and `local` are the registers of the two addresses' low bits.
 #[inline(always)]
 fn issue(buffer: u32, [remote, local]: [u32; 2], request: &Request) -> bool {
     if Register(buffer + CMD_CTRL).read() != 0 && !is_free_soon(buffer) {
@@ -139,7 +139,7 @@ impl RelayPort for TensixRelay {
     }
 }
 
-/// Returns where the command buffer of an outlet is among the registers of a NoC.
+/// Returns the offset of an outlet's command buffer in the registers of a NoC.
 #[inline(always)]
 const fn offset_of(outlet: Outlet) -> u32 {
     let number = match outlet {
@@ -150,7 +150,7 @@ const fn offset_of(outlet: Outlet) -> u32 {
     number * COMMAND_BUFFER_STRIDE
 }
 
-/// Where the command buffer is that fetches.
+/// Offset of the command buffer for reads.
 const READS: u32 = COMMAND_BUFFER_STRIDE;
 
 const _: () = assert!(RET_ADDR_MID - RET_ADDR_LO == TARG_ADDR_MID - TARG_ADDR_LO);

@@ -1,4 +1,4 @@
-//! One visit of a producer: which cells are taken, and the frame of them.
+//! A visit to a producer: selection of the cells to take, and assembly of their frame.
 
 use super::{Gatherer, Outlet, RelayPort, Request};
 use crate::port::whole_time;
@@ -14,18 +14,18 @@ use wire::{
     vector::VECTOR_WORDS,
 };
 
-/// A visit, from the request of the control vector on. Its slot is the transaction id of its requests.
+/// A visit whose control vector has been requested. Its slot is the transaction id of its requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
     /// L1 address of the frame.
     pub(super) frame: u32,
-    /// L1 address of the producer's words in the list, or behind the list for a visit of nobody.
+    /// L1 address of the producer's list entry; an address past the list for an empty visit.
     pub(super) producer: u32,
     /// Bytes of the frame; 0 if there is none.
     pub(super) frame_bytes: u32,
     /// Sum of the words that the relay has written into the frame.
     sum: u32,
-    /// Bytes that it takes in the ring once it is pushed.
+    /// Bytes that the frame takes in the ring, including a filler; 0 until it is pushed.
     pub(super) ring_bytes: u32,
 }
 
@@ -35,7 +35,7 @@ impl Visit {
 }
 
 impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
-    /// Begins a visit.
+    /// Begins a visit: requests the producer's control vector.
     #[inline(always)]
     pub(super) fn request_control(&mut self, slot: u32, producer: u32) -> Result<(), State> {
         let (list_end, remote) = (self.list_end, self.producer_control);
@@ -112,7 +112,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         Ok(())
     }
 
-    /// Returns true if a control vector is that of a core whose cells the relay takes.
+    /// Returns true if the relay takes the cells of the core with this control vector.
     #[inline(always)]
     fn is_to_be_read(&mut self, control: u32) -> bool {
         const KIND_MASK: u32 = (1 << Policy::KIND_BITS) - 1;
@@ -121,14 +121,14 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         let policies: [u32; RISCS_PER_CORE] = core::array::from_fn(|risc| {
             self.port.load(control.wrapping_add(bytes(words::POLICY + risc)))
         });
-        // Most cores have no policy with the bit of this one.
+        // Most cores have no policy with this bit, so they need no closer check.
         let any = policies.into_iter().fold(0, |any, policy| any | policy);
         let overwrites = any & OVERWRITE != 0
             && policies.into_iter().any(|policy| policy & KIND_MASK == OVERWRITE);
         signature == words::SIGNATURE_VALUE && !overwrites
     }
 
-    /// Begins where a drain before this one has ended.
+    /// Starts reading a producer at the position where an earlier drain ended.
     #[cold]
     #[inline(never)]
     fn know(&mut self, producer: u32, control: u32) {
@@ -139,8 +139,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         }
     }
 
-    /// Returns the first cell to take where the relay has lost its place: a host has zeroed the control
-    /// vector. The address is that of the vector, and the RISC's index of words behind it.
+    /// Returns the first cell to take after a host has zeroed the control vector, which invalidates
+    /// the relay's position. `words` is the vector's address plus four times the RISC's index.
     #[cold]
     #[inline(never)]
     fn found_again(&mut self, words: u32, written: u32) -> u32 {
@@ -148,7 +148,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         if written.wrapping_sub(read) <= RING { read } else { written }
     }
 
-    /// Writes whose frame it is, and the time; returns the sum of these words.
+    /// Writes the producer's label and the time into a frame; returns the sum of these words.
     #[inline(always)]
     fn describe(&mut self, frame: u32, producer: u32) -> u32 {
         let label = self.port.load(producer.wrapping_add(bytes(setup::LABEL)));
@@ -160,20 +160,20 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         words.into_iter().fold(0, u32::wrapping_add)
     }
 
-    /// Writes what else a frame begins and ends with.
+    /// Completes the header of a visit's frame, and writes the frame's last word.
     #[inline(always)]
     pub(super) fn write_header(&mut self, slot: u32) {
         let Visit { frame, frame_bytes, mut sum, .. } = *self.slot(slot);
         let last = frame.wrapping_add(frame_bytes).wrapping_sub(4);
         self.port.store(last, self.sequence.wrapping_add(1));
         let control = control_in(frame);
-        // The last of these words are in the sum: the gatherer has written them.
+        // The third range is in the sum already: the gatherer wrote those words.
         let [told, launches, _] = SUMMED;
         sum = sum.wrapping_add(self.port.load(control.wrapping_add(bytes(launches.start))));
         let (mut word, end) =
             (control.wrapping_add(bytes(told.start)), control.wrapping_add(bytes(told.end)));
         while word != end {
-            // A RISC waits for a load that is used at once.
+            // Loads are grouped, because a RISC stalls on a load whose result is used at once.
             let group: [u32; GROUP] =
                 core::array::from_fn(|index| self.port.load(word.wrapping_add(bytes(index))));
             sum = group.into_iter().fold(sum, u32::wrapping_add);
@@ -182,7 +182,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         self.seal(frame, frame_bytes, sum);
     }
 
-    /// Numbers a frame and completes its header.
+    /// Numbers a frame and completes its header with the checksum.
     #[inline(always)]
     pub(super) fn seal(&mut self, frame: u32, frame_bytes: u32, sum: u32) {
         self.sequence = self.sequence.wrapping_add(1);
@@ -199,7 +199,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         self.port.settle(checksum);
     }
 
-    /// Tells a producer how far its cells were read. Nothing more is planned for it before.
+    /// Reports to a producer how far its cells were read. It is not visited again before.
     #[inline(always)]
     pub(super) fn tell_producer(&mut self, slot: u32, producer: u32) -> Result<(), State> {
         let tile = self.port.load(producer);
@@ -214,20 +214,20 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
     }
 }
 
-/// L1 address of the producer's control vector in a frame.
+/// Returns the L1 address of the control vector in a frame.
 #[inline(always)]
 const fn control_in(frame: u32) -> u32 {
     frame.wrapping_add(bytes(HEADER_WORDS))
 }
 
-/// Bytes of words.
+/// Converts words to bytes.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "a core's memory has less than 4 GiB")]
 pub(super) const fn bytes(words: usize) -> u32 {
     words as u32 * 4
 }
 
-/// Loads that are under way at a time.
+/// Loads in flight at a time.
 const GROUP: usize = 8;
 /// Cells of a ring.
 const RING: u32 = bytes(RING_CELLS) / 4;

@@ -1,4 +1,4 @@
-//! The end of a chunk and the begin of the next: publication, first cells, and a full ring.
+//! Transition from one chunk to the next: publication, first cells, and a full ring.
 //!
 //! | policy | if the ring is full |
 //! |---|---|
@@ -33,7 +33,7 @@ pub(super) const CHUNK: u32 = CHUNK_CELLS as u32;
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// The first cell of a chunk, apart from the launch.
+/// What the first cell of a chunk reports, apart from the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
     Nothing,
@@ -63,13 +63,13 @@ impl Launch {
     }
 }
 
-/// Reads this RISC's word of a block.
+/// Reads this RISC's word of a block of control words.
 pub(super) fn own<P: Port + ?Sized>(port: &mut P, word: usize) -> u32 {
     let place = port.own_place() + offset(word);
     port.load(place)
 }
 
-/// Writes this RISC's word of a block.
+/// Writes this RISC's word of a block of control words.
 pub(super) fn set_own<P: Port + ?Sized>(port: &mut P, word: usize, value: u32) {
     let place = port.own_place() + offset(word);
     port.store(place, value);
@@ -96,13 +96,13 @@ const fn told(number: u32, high: u32) -> u32 {
     ToldLaunch { number: number as u16, has_ended: false, time_high: high as u16 }.to_word()
 }
 
-/// Returns the clock's high word at a time, given its low word, less than 2^32 cycles ago.
+/// Returns the clock's high word at a time less than 2^32 cycles ago, given the low word.
 fn high_word_at<P: Port + ?Sized>(port: &mut P, time: u32) -> u32 {
     let now = whole_time(port);
     now.high.wrapping_sub((now.low < time).into())
 }
 
-/// Writes the cells of the current launch and publishes them; returns the place behind them.
+/// Writes the cells of the current launch and publishes them; returns the place after them.
 ///
 /// The launch is marked as announced only after publication, so that a reader of the mark finds the
 /// cells published.
@@ -134,7 +134,7 @@ fn write_lost<P: Port + ?Sized>(port: &mut P, place: u32) -> u32 {
     place + CELL_BYTES
 }
 
-/// Writes the first cells of a chunk or launch; returns the place behind them.
+/// Writes the first cells of a chunk or launch; returns the place after them.
 #[cold]
 #[inline(never)]
 pub(super) fn write_first_cells<P: Port + ?Sized>(
@@ -164,8 +164,8 @@ pub(super) fn write_first_cells<P: Port + ?Sized>(
 
 /// Publishes the cells before a place.
 ///
-/// Publishes nothing if they do not follow the published cells. A host has then zeroed the control
-/// vector, and would read cells that were not written there.
+/// Publishes nothing if these cells do not follow the published cells: a host has then zeroed the
+/// control vector, and would otherwise read cells that were never written.
 pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     let written = own(port, WRITTEN);
     let number = place.wrapping_sub(port.own_vector()) / CELL_BYTES;
@@ -176,7 +176,7 @@ pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
 }
 
 /// Skips the chunk that ends at a place if the policy discards it. A chunk that is partly
-/// published, as at the begin of a launch, is kept.
+/// published, as at the beginning of a launch, is kept.
 fn skip_chunk<P: Port + ?Sized>(port: &mut P, end: u32, policy: u32) -> bool {
     let (written, skipped) = (own(port, WRITTEN), own(port, SKIPPED));
     let chunk = written.wrapping_add(skipped) / CHUNK;
@@ -217,7 +217,7 @@ fn await_room<P: Port + ?Sized>(
     read
 }
 
-/// Writes the zone of a wait; returns the place behind it.
+/// Writes the zone of a wait; returns the place after it.
 fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
     let ended = port.now_low();
     let cycles = ended.wrapping_sub(begun);
@@ -231,7 +231,7 @@ fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
 }
 
 impl State {
-    /// Begins the next chunk with its first cells, and takes the cells behind them for a record.
+    /// Begins the next chunk with its first cells, and takes the following cells for a record.
     ///
     /// Returns the place of the record's cells; `None` if the ring is full.
     #[cold]

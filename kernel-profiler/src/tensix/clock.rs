@@ -32,8 +32,8 @@ impl Clock for Tensix {
         ClockWords { high, low }
     }
 
-    /// Keeps the mask in a register across a loop; the compiler alone would use two shifts each
-    /// time.
+    /// Masks in a way that keeps the mask in a register across a loop. The compiler alone would use
+    /// two shifts each time.
     #[inline(always)]
     fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
         let ClockWords { mut high, low } = reading;

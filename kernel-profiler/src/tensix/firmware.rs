@@ -1,4 +1,4 @@
-//! Access to what the firmware provides, apart from the state.
+//! Access to the variables and constants that the firmware provides, apart from the state.
 
 use super::symbols;
 

@@ -45,8 +45,8 @@ impl Noc for Tensix {
         is_ready(noc())
     }
 
-    /// Coordinates are above the address bits on a Wormhole, in separate registers on a Blackhole.
-    /// Addresses in DRAM banks and in L1 have 32 bits on both.
+    /// Sets the coordinates: above the address bits on a Wormhole, in separate registers on a
+    /// Blackhole. Addresses in DRAM banks and in L1 have 32 bits on both chips.
     #[inline(always)]
     fn begin_pushes(&mut self, bank: u32) -> Pushes {
         let noc = self.opaque(noc());
@@ -99,7 +99,7 @@ impl Noc for Tensix {
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool {
         let Pushes(noc) = pushes;
         let has_arrived = is_zero_soon(noc + STATUS_REQUESTS_OUTSTANDING);
-        // The registers of a command buffer that is still busy belong to the packet in it.
+        // While a command buffer is busy, its registers belong to the packet in it.
         if has_arrived || Register(noc + CMD_CTRL).read() == 0 {
             Register(noc + PACKET_TAG).write(0);
         }
@@ -129,8 +129,8 @@ impl Noc for Tensix {
     }
 }
 
-/// Returns the address of the registers of the NoC on which this RISC pushes. Command buffer 0, for
-/// large writes, comes first.
+/// Returns the address of the registers of the NoC on which this RISC pushes. The registers of
+/// command buffer 0, for large writes, come first.
 #[inline(always)]
 fn noc() -> u32 {
     NOC_REGISTERS + u32::from(noc_index()) * NOC_STRIDE

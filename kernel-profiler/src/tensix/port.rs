@@ -142,8 +142,8 @@ impl Port for Tensix {
         }
     }
 
-    /// On a Wormhole, a store to L1 blocks its bank for five cycles; a Blackhole merges adjacent
-    /// stores.
+    /// Returns true on a Blackhole, which merges adjacent stores. On a Wormhole, a store to L1
+    /// blocks its bank for five cycles.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `BabyRISCV/README.md` of both architectures.

@@ -1,5 +1,5 @@
-//! Symbols that the firmware provides, apart from the state. The addresses of symbols that begin
-//! with `__kprof` are numbers.
+//! Symbols that the firmware provides, apart from the state. Symbols that begin with `__kprof` are
+//! constants: the address of the symbol is the value.
 
 #![allow(non_upper_case_globals, reason = "upstream's names")]
 

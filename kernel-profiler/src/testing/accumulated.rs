@@ -18,7 +18,7 @@ fn rig(lane_words: u32) -> Rig {
 }
 
 impl Rig {
-    /// Number of words that wait in a RISC's vector.
+    /// Returns the number of words in a RISC's vector that wait for a push.
     fn waiting(&self, risc: usize) -> usize {
         let word = self.control(DEVICE_END + risc);
         assert_eq!(word & 0x7FFF_0000, 0, "{word:#x} between launches");
@@ -35,8 +35,8 @@ fn zones(count: u32) -> Body {
     Box::new(move |risc: &mut TestRisc| (0..count).for_each(|_| risc.zone(1)))
 }
 
-/// Returns the runs of a RISC, first those in DRAM and then those in L1, and the number of push
-/// zones among them.
+/// Returns the runs of a RISC, first from DRAM and then from L1, and how many of them are push
+/// zones.
 fn runs(rig: &Rig, risc: usize) -> (Vec<Run>, u32) {
     let waiting = rig.waiting(risc);
     let in_l1 = rig.core.borrow().vectors[risc][..waiting].to_vec();

@@ -1,4 +1,4 @@
-//! A host that reads during a sequence of launches: lanes turn, and nothing is lost.
+//! A host that reads during a sequence of launches: lanes wrap around, and nothing is lost.
 
 use super::{Rig, oracle};
 use crate::launch::Scope;
@@ -7,8 +7,8 @@ use std::{vec, vec::Vec};
 
 /// Launches kernels in sequence on BRISC, each with the given number of events.
 ///
-/// The host reads during each `read_every`-th kernel, so that it has never read everything at the
-/// begin of a launch.
+/// The host reads during each `read_every`-th kernel, so some words are always unread at the
+/// beginning of a launch.
 fn follow(lane_words: u32, launches: &[usize], read_every: usize) -> (Vec<(u32, usize)>, [u32; 2]) {
     let mut rig = Rig::new(lane_words);
     let mut found = Vec::new();
@@ -45,7 +45,7 @@ proptest! {
         prop_assert_eq!(found, emitted);
     }
 
-    /// Kept runs are found once and in order, whatever the host misses.
+    /// Kept runs are found once and in order, however much the host misses.
     #[test]
     fn a_host_that_is_late_finds_what_was_kept(
         lane_words in (3_u32..200).prop_map(|n| n * 4),
@@ -65,7 +65,7 @@ proptest! {
 #[test]
 fn a_lane_that_no_host_reads_is_filled_once() {
     let (found, [runs, _]) = follow(516, &[4; 100], usize::MAX);
-    // Each run has twenty words; of the next run the fixed slots still fit.
+    // Each run has twenty words. After the last stored run, fixed slots of another run still fit.
     assert_eq!((found.len(), runs), (26, 75));
     let (found, refused) = follow(516, &vec![4; 100], 20);
     assert_eq!((found.len(), refused), (100, [0, 0]));

@@ -24,7 +24,7 @@ pub(crate) struct Run {
     pub(crate) fixed: [Option<u64>; 4],
     /// (type, id, time or cycles) of every optional record.
     pub(crate) records: Vec<(u32, u16, u64)>,
-    /// Number of word pairs behind the ID words, without padding.
+    /// Number of word pairs after the ID words, without padding.
     pub(crate) slots: u32,
 }
 

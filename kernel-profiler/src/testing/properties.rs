@@ -55,12 +55,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..60)
 }
 
-/// Records that one RISC emitted, and those that the host has found.
+/// Records emitted by one RISC, and records found by the host.
 #[derive(Default)]
 struct Lane {
     /// Numbers of zones, data records and events.
     emitted: [u64; 3],
-    /// Number of word pairs that records took in the ring, including those of fixed slots and push
+    /// Number of word pairs that the records took in the ring, including fixed slots and push
     /// zones.
     recorded_slots: u64,
     found: [u64; 3],
@@ -122,8 +122,8 @@ impl Story {
         self.lanes.get_mut(&risc).unwrap()
     }
 
-    /// Runs a probe, and accounts for a push in it: fixed slots of one more run, and the push's
-    /// zone.
+    /// Runs a probe. If the probe pushes, accounts for the fixed slots of one more run and for the
+    /// push's zone.
     fn probe<R>(&mut self, risc: usize, probe: impl FnOnce(&mut TestRisc) -> R) -> R {
         let before = self.rig.control(C.host_end + risc);
         let result = probe(&mut self.rig.riscs[risc]);
@@ -218,8 +218,8 @@ impl Story {
 }
 
 impl Lane {
-    /// Adds a run. If something was refused, ends may be missing: zones are counted by their
-    /// starts.
+    /// Adds a run. Zones are counted by their starts,
+    /// because ends may be missing after a refusal.
     fn find(&mut self, run: &Run, is_whole: bool) {
         let kept = run.kept();
         let zones = [kept.zones - run.push_zones(), kept.data, kept.events];

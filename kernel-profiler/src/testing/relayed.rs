@@ -50,7 +50,7 @@ impl Producer {
     /// Writes some cells where there is room, and then counts them.
     fn emit(&mut self, risc: usize, count: u32, content: u32) {
         let (written, read) = (self.word(24 + risc), self.word(59 + risc));
-        // A relay that has not noticed that a host zeroed the vector has told too much.
+        // A relay may report too much until it notices that a host has zeroed the vector.
         let room = 256_u32.saturating_sub(written.wrapping_sub(read));
         for number in 0..count.min(room) {
             let cell = [content.wrapping_add(number), written.wrapping_add(number)];
@@ -68,7 +68,7 @@ impl Producer {
     }
 }
 
-/// What the host has read: per producer and RISC, cells and the number of the next one.
+/// What the host has read: per producer and RISC, the cells and the next cell's number.
 type Found = Vec<[(Vec<Words>, u32); 5]>;
 
 struct World {
@@ -82,11 +82,11 @@ struct World {
     clock: u64,
     steps: u32,
     ends_at: u32,
-    /// True if the relay dies rather than ends.
+    /// True if the relay dies without ending properly.
     dies: bool,
-    /// The host reads at one of so many steps; 0 for never.
+    /// The host reads in one of this many steps; 0 for never.
     host_period: u32,
-    /// When a host zeroes the control vector of the relay, or of the first producer; 0 for never.
+    /// Steps in which a host zeroes the control vector named; 0 for never.
     zeroes_own_at: u32,
     zeroes_producer_at: u32,
     found: Found,
@@ -166,7 +166,7 @@ impl World {
             self.host_reads();
         }
         if self.steps == self.zeroes_own_at {
-            // Else the host may miss a frame that has just been counted.
+            // Otherwise the host may miss a frame that has just been counted.
             while !self.stores.is_empty() {
                 self.flush_one();
             }
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// Writes to one place land in their order.
+    /// Answers a request. Writes to one address arrive in order.
     fn answer(&mut self, index: usize) {
         let (request, sent) = self.pending[index].clone();
         let is_later = |(other, data): &(Request, Option<Vec<u32>>)| {
@@ -281,8 +281,8 @@ impl World {
         bytes
     }
 
-    /// Reads what is in the rings behind the cells that were in frames, as a host does once the relay
-    /// has ended.
+    /// Reads the cells that follow the framed cells in the rings, as a host does once the relay has
+    /// ended.
     fn take_over(&mut self) {
         for (producer, found) in self.producers.iter().zip(&mut self.found) {
             for (risc, (cells, next)) in found.iter_mut().enumerate() {
@@ -350,7 +350,7 @@ impl RelayPort for World {
     }
 
     fn forget_cached(&mut self) {
-        // A relay that waits for the host lets time pass here alone.
+        // While a relay waits for the host, time passes only here.
         self.step();
     }
 }
@@ -400,7 +400,7 @@ proptest! {
         let (mut world, state) = run(world);
         prop_assert_eq!(state, State::Stopped);
         prop_assert_eq!(world.own(21), 1, "the ring was full once");
-        // Frames of at most 10,560 bytes, and three under way.
+        // Frames have at most 10,560 bytes, and three are in progress.
         prop_assert!(world.own(19) > (1 << 16) - 5 * 10_560 && world.own(19) <= 1 << 16);
         world.host_reads();
         world.take_over();
@@ -463,7 +463,7 @@ fn a_producer_whose_control_vector_is_zeroed_is_read_on() {
         for risc in 0..5 {
             assert_eq!(world.found[1][risc].0, world.producers[1].emitted[risc]);
             let (cells, emitted) = (&world.found[0][risc].0, &world.producers[0].emitted[risc]);
-            // What was written when the relay noticed may be gone.
+            // Cells that were already written when the relay noticed the zeroing may be missing.
             assert!(emitted.ends_with(cells) && cells.len() + 256 >= emitted.len());
             assert!(cells.len() > 300, "{}", cells.len());
         }

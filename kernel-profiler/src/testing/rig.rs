@@ -65,8 +65,8 @@ impl Core {
             let (written, read) = (self.control[24 + risc_index], self.control[59 + risc_index]);
             let mut first = read;
             if written.wrapping_sub(read) > 248 && self.control[9 + risc_index] == 1 {
-                // The oldest chunk may be in writing; reading resumes at the begin of the next
-                // chunk.
+                // The oldest chunk may be in the process of being overwritten; reading resumes at
+                // the beginning of the next chunk.
                 let oldest = written.wrapping_sub(248);
                 first = oldest.wrapping_add(7) & !7;
                 drain.overwritten[risc_index] += first.wrapping_sub(read);
@@ -83,7 +83,7 @@ impl Core {
         self.drain = Some(drain);
     }
 
-    /// Drains if it is time.
+    /// Drains the rings if it is time.
     fn run_drain(&mut self) {
         let Some(drain) = &mut self.drain else { return };
         if self.clock >= drain.next {
@@ -258,7 +258,7 @@ impl Noc for TestPort {
         if counter == NocCounter::WritesSent { pushes } else { 0 }
     }
 
-    /// Drops the writes in flight if the NoC has got stuck.
+    /// Drops the writes in flight if the NoC is stuck.
     fn count_pushes(&mut self, count: u32) {
         let mut core = self.core.borrow_mut();
         assert_eq!(core.in_flight.len(), count as usize);
@@ -267,7 +267,7 @@ impl Noc for TestPort {
         }
     }
 
-    /// Moves the words out of L1 only now, so that an earlier change of the words shows up in DRAM.
+    /// Copies the words from L1 only now, so that a premature change of the words shows in DRAM.
     fn wait_for_pushes(&mut self, _: Pushes) -> bool {
         let core = &mut *self.core.borrow_mut();
         assert!(core::mem::replace(&mut core.is_pushing, false));
@@ -484,8 +484,8 @@ impl Rig {
         core.bank[start..start + end].to_vec()
     }
 
-    /// Reads the new words of a RISC's lane, as a host does that knows only the control words, and
-    /// writes its progress.
+    /// Reads the new words of a RISC's lane and writes the progress, like a host that knows only
+    /// the control words.
     pub(crate) fn read_on(&self, risc_index: usize) -> Vec<u32> {
         self.core.borrow_mut().read_on(risc_index)
     }
@@ -500,8 +500,8 @@ impl Rig {
         [29, 34, 39].map(|word| self.control(word + risc_index))
     }
 
-    /// Returns the number of a RISC's runs that DRAM did not take whole, and of their refused
-    /// markers.
+    /// Returns how many of a RISC's runs DRAM did not take completely, and how many of their
+    /// markers were refused.
     pub(crate) fn refused(&self, risc_index: usize) -> [u32; 2] {
         [9, 14].map(|word| self.control(word + risc_index))
     }
@@ -516,7 +516,7 @@ impl TestRisc {
     pub(crate) fn open_scope(&mut self, scope: Scope) {
         let id = if scope == Scope::Main { FW } else { KERNEL };
         if scope == Scope::Main && !self.port.is_trace_only {
-            // TT-Metal's firmware does this, too, before it looks for a launch.
+            // TT-Metal's firmware also does this before it looks for a launch.
             self.port.forget_cached();
             self.state.begin(&mut self.port);
         }

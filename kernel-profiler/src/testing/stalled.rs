@@ -139,7 +139,7 @@ proptest! {
         let all = |risc| emitted(risc).len() as u64 + zones(risc);
         let total: u64 = (0..3).map(all).sum();
         let kept: u64 = outcome.kept.values().map(|kept| u64::from(kept.events + kept.zones)).sum();
-        // Of a refused run only the markers are counted, which bounds the number of records.
+        // A refused run is counted only in markers, which bounds its number of records.
         let [runs, markers] = outcome.refused;
         prop_assert!(kept + u64::from(outcome.lost) <= total);
         prop_assert!(total <= kept + u64::from(outcome.lost) + u64::from(markers));

@@ -125,8 +125,8 @@ impl Story {
     fn end_fixed(&mut self, risc_index: usize, id: ZoneId, (begun, start): (ClockWords, u64)) {
         let risc = &mut self.rig.riscs[risc_index];
         risc.state.end_measured_zone(&mut risc.port, id, begun);
-        // The clock is read several times near a wrap or if there is no room, so that the end is
-        // not compared.
+        // The clock is read several times near a wrap or if there is no room, so the end is not
+        // compared.
         let end = self.clock();
         self.emit(risc_index, (ZONE, id.0, start, end, vec![]));
     }
@@ -274,7 +274,7 @@ fn decode(cells: &[[u32; 2]], first: u32) -> (Vec<(u32, Told)>, u32) {
     (records, others)
 }
 
-/// Returns true if two records are equal. The end of a firmware-measured record is ignored, as its
+/// Returns true if two records are equal. For the firmware's zones the end is ignored, because the
 /// clock is read several times.
 fn are_same(emitted: &(u32, Told), found: &(u32, Told)) -> bool {
     let is_fixed = emitted.1.1 == FW.0 || emitted.1.1 == KERNEL.0;
@@ -365,7 +365,7 @@ proptest! {
         let policy = Policy::Block { cycles_log2: 14 };
         let steps: Vec<_> = steps.into_iter().filter(|step| !matches!(step, Step::Drain | Step::Pause(_) | Step::NextLaunch(_))).collect();
         let story = tell(&steps, policy, (u64::MAX, 1000), false);
-        // At most one wait for each RISC, and the same again for polls.
+        // Each RISC waits at most once; the factor 2 allows for the polls.
         prop_assert!(story.clock() < 1000 + 3 * 2 * (1 << 14) + 100 * (steps.len() as u64 + 20));
         for risc_index in RISCS {
             let [zones, data, events, totals] = missing(&story, risc_index).expect("a record that nobody emitted");

@@ -1,5 +1,5 @@
-//! Single waits and signals in windows of time: only those that touch a window are recorded, with
-//! the parameters of the windows.
+//! Single waits and signals with windows of time: only records that overlap a window are kept, each
+//! with the parameters of the windows.
 
 use super::Rig;
 use crate::wait::WaitIds;
@@ -9,7 +9,7 @@ use wire::{
     wait::{BlockedWait, SyncWindows, WaitKind},
 };
 
-/// Returns true if a window is open, for windows of 8 in 64 cycles.
+/// Returns true if a window is open. Windows last 8 of every 64 cycles.
 fn is_open(cycle: u64) -> bool {
     cycle % 64 < 8
 }
