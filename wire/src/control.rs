@@ -120,19 +120,18 @@ impl ControlLayout {
 /// | 34..39 | RISC r | timestamped data that found no room in L1 |
 /// | 39..44 | RISC r | events that found no room in L1 |
 /// | 44..48 | device | runs of RISC 1 to 4 that were not published in time |
-/// | 58 | device | debug dump only: the host's read position when RISC 0 last waited for it in vain |
-/// | 59..64 | host | words of each RISC's lane that the host has read; the device zeroes them when it
-/// takes the lanes back |
+/// | 58 | device | debug dump only: the host's progress at RISC 0's last wait that timed out, plus 1 |
+/// | 59..64 | host | words of each RISC's lane that the host has read; the device zeroes them when it resets the lanes |
 ///
-/// Words 9..19, 21, 22 and 29..48 are counters modulo 2^32, from the time when the host zeroed the
+/// Words 9..19, 21, 22 and 29..48 are counters modulo 2^32 that count since the host zeroed the
 /// vector. Each has one writer, which never resets it.
 ///
-/// When a launch begins and [`ControlLayout::run_counter`] equals [`ext::SEEN_RUNS`], all lanes of
-/// the core are handed back to the device: every `host_end` becomes 0, and the generation grows by
-/// one. So a push that races a read is neither lost nor read twice.
+/// When a launch begins and [`ControlLayout::run_counter`] equals [`ext::SEEN_RUNS`], the device
+/// resets all lanes of the core: it sets every `host_end` to 0 and increments the generation. A
+/// push that races a read is thus neither lost nor read twice.
 ///
-/// Between two such launches, a full lane can continue at its beginning, in words that the host has
-/// read. [`crate::LaneEnd`] records this.
+/// Between two such resets, a full lane can wrap around to its beginning, into words that the host
+/// has read. [`crate::LaneEnd`] records this.
 ///
 /// The device stores in this order: data in DRAM, `host_end`, words 9..23, `run_counter`.
 pub mod ext {
@@ -142,7 +141,7 @@ pub mod ext {
     pub const SIGNATURE: usize = 5;
     /// `KP` and the version of the extension words.
     pub const SIGNATURE_VALUE: u32 = 0x4B50_4000;
-    /// Signature of version 3, in which a lane restarts only when it is handed back.
+    /// Signature of version 3, in which a lane restarts only when the lanes are reset.
     pub const SIGNATURE_OF_VERSION_3: u32 = 0x4B50_3000;
     /// Signatures of the versions that this crate can read.
     pub const SIGNATURES: [u32; 2] = [SIGNATURE_VALUE, SIGNATURE_OF_VERSION_3];
@@ -163,9 +162,9 @@ pub mod ext {
     /// slots. A run whose guaranteed part was stored counts the markers after this part. Padding is
     /// not counted.
     pub const REFUSED_MARKERS: usize = REFUSED_RUNS + RISCS_PER_CORE;
-    /// Program id of the first refused run since the lanes were handed back.
+    /// Program id of the first refused run since the lanes were reset.
     pub const FIRST_REFUSED_PROGRAM: usize = REFUSED_MARKERS + RISCS_PER_CORE;
-    /// Program id of the last refused run since the lanes were handed back.
+    /// Program id of the last refused run since the lanes were reset.
     pub const LAST_REFUSED_PROGRAM: usize = FIRST_REFUSED_PROGRAM + 1;
     /// Pushes that ended in a time-out. Their runs count as refused too.
     pub const TIMED_OUT_PUSHES: usize = LAST_REFUSED_PROGRAM + 1;
@@ -183,17 +182,17 @@ pub mod ext {
     /// of RISC 1 to 4, see [`late_runs`].
     pub const LATE_RUNS: usize = LOST_EVENTS + RISCS_PER_CORE;
 
-    /// Debug dump only: 1 plus the sum of the words [`CONSUMED`] when RISC 0 last waited for the
-    /// host in vain.
+    /// Debug dump only: 1 plus the sum of the words [`CONSUMED`] at RISC 0's last wait for the host
+    /// that timed out.
     ///
-    /// 0 if RISC 0 has not waited in vain since the lanes were taken back.
+    /// 0 if no wait of RISC 0 has timed out since the lanes were reset.
     ///
     /// # Compatibility
-    /// Upstream's runtime writes it in trace-only mode.
+    /// Upstream's runtime writes this word in trace-only mode.
     pub const STALLED_IN_VAIN: usize = 58;
 
     /// Per RISC: the position in its lane up to which the host has read. The device zeroes it when
-    /// it takes the lanes back, and reads it when a lane is full.
+    /// it resets the lanes, and reads it when a lane is full.
     ///
     /// # Compatibility
     /// Upstream's host writes these words in accumulate mode and in its debug dump, which
@@ -238,7 +237,7 @@ pub mod debug_dump {
     pub const BUFFER_ADDRESS: usize = 60;
     /// Value of [`BUFFER_ADDRESS`] while the buffer is full and the host has not given another one.
     pub const STALLED: u32 = 0xFFFF_FFFF;
-    /// Bit r: the buffer that the host gave RISC r last is its second one.
+    /// Bit r: the host last gave RISC r its second buffer.
     pub const GIVEN_BUFFERS: usize = 8;
     /// Bit of [`GIVEN_BUFFERS`]: the host has given the last RISC a buffer. No other word shows
     /// this once that buffer is full.

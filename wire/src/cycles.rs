@@ -1,6 +1,6 @@
 //! Time stamps: 44 bits of a 64-bit wall clock, and the arithmetic of their wraps.
 //!
-//! Converting cycles into seconds is not done here; that needs a frequency.
+//! This module does not convert cycles to seconds, which requires a frequency.
 
 /// Bits of a time stamp that a marker keeps in the current generation.
 ///
@@ -26,13 +26,13 @@ impl Cycles {
         Self(((high as u64) << 32) | low as u64)
     }
 
-    /// Bits 32 to 63.
+    /// Returns bits 32 to 63.
     #[must_use]
     pub const fn high_word(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// Bits 0 to 31.
+    /// Returns bits 0 to 31.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
     pub const fn low_word(self) -> u32 {
@@ -51,7 +51,8 @@ impl Cycles {
         if bits >= 64 { self } else { Self(self.0 & ((1 << bits) - 1)) }
     }
 
-    /// Cycles from `earlier` to `self` on a clock of `bits` bits that may have wrapped once.
+    /// Returns the cycles from `earlier` to `self` on a clock of `bits` bits that may have wrapped
+    /// once.
     ///
     /// ```
     /// use wire::{Cycles, cycles::TIMESTAMP_BITS};

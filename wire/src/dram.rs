@@ -1,7 +1,7 @@
 //! Location of markers in DRAM, computed from the program support count.
 //!
-//! A chip's cores are numbered (flat id) and dealt to DRAM banks in blocks; a core owns
-//! one lane per RISC inside its bank:
+//! A chip's cores are numbered (flat id) and assigned to DRAM banks in blocks. A core owns one lane
+//! per RISC in its bank:
 //!
 //! ```text
 //! bank b:  | core b*C+0                    | core b*C+1 | ...        C = cores per bank
@@ -20,7 +20,7 @@ pub const DEFAULT_PROGRAM_SUPPORT_COUNT: u32 = 1000;
 /// Sum zones per RISC and launch.
 pub const SUM_COUNT: usize = 2;
 
-/// Bytes of DRAM that one program takes per RISC when it has no optional markers.
+/// Returns the bytes of DRAM that a program without optional markers takes per RISC.
 ///
 /// ```
 /// use wire::dram::bytes_per_program;
@@ -57,7 +57,7 @@ pub struct DramGeometry {
     bank_count: u32,
 }
 
-/// Error of a geometry that cannot be computed.
+/// Reason why a geometry cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeometryError {
     /// The chip is described without cores or without DRAM banks.
@@ -123,31 +123,31 @@ impl DramGeometry {
         Ok(Self { lane_words: lane_bytes / 4, cores_per_bank, bank_count })
     }
 
-    /// Words of one RISC's lane.
+    /// Returns the words of one RISC's lane.
     #[must_use]
     pub const fn lane_words(&self) -> u32 {
         self.lane_words
     }
 
-    /// Bytes of one RISC's lane.
+    /// Returns the bytes of one RISC's lane.
     #[must_use]
     pub const fn lane_bytes(&self) -> u32 {
         self.lane_words * 4
     }
 
-    /// Cores whose lanes share a bank.
+    /// Returns the number of cores whose lanes share a bank.
     #[must_use]
     pub const fn cores_per_bank(&self) -> u32 {
         self.cores_per_bank
     }
 
-    /// Banks over which the cores are dealt.
+    /// Returns the number of banks among which the cores are distributed.
     #[must_use]
     pub const fn bank_count(&self) -> u32 {
         self.bank_count
     }
 
-    /// Bytes of one bank's profiler region.
+    /// Returns the bytes of one bank's profiler region.
     #[must_use]
     pub const fn bank_bytes(&self) -> u32 {
         self.lane_bytes() * LANES_PER_CORE * self.cores_per_bank

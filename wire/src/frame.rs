@@ -1,4 +1,4 @@
-//! Frames: what a relay pushes into its ring in DRAM, one for each core and visit.
+//! Frames: the units that a relay pushes into its ring in DRAM, one for each visit to a core.
 //!
 //! ```text
 //! word  0 .. 7    8 .. 71                            72 ..                          last
@@ -7,21 +7,22 @@
 //!      +---------+----------------------------------+------------------------------+----------+
 //! ```
 //!
-//! The control vector is as the relay has read it, but for the words [`stream::words::READ`]: they hold
-//! the number of the first cell of each RISC. The word [`stream::words::WRITTEN`] of a RISC is the number
-//! behind its last cell. The NoC moves 16 bytes at a time between memories of cores, so the cells of a
-//! RISC begin with an even number and end before one. If they would take two requests, and more than half
-//! of the ring is new, the frame has the whole ring: [`CellSpan`].
+//! The control vector is a copy as the relay has read it, except for the words [`stream::words::READ`],
+//! which hold the number of each RISC's first cell. The word [`stream::words::WRITTEN`] of a RISC is the
+//! number after its last cell. The NoC moves 16 bytes at a time between memories of cores, so a RISC's
+//! cells begin with an even number and end before an even number. If the cells would take two requests,
+//! and more than half of the ring is new, the frame holds the whole ring: [`CellSpan`].
 //!
-//! A frame is a multiple of [`ALIGN_BYTES`] long, and never crosses the end of its ring. Where the next
-//! one does not fit, a filler ([`FILLER`]) takes the rest: it has a header only.
+//! The length of a frame is a multiple of [`ALIGN_BYTES`], and a frame never crosses the end of its
+//! ring. If the next frame does not fit, a filler ([`FILLER`]), which consists of a header, takes the
+//! rest.
 //!
 //! # What is checked
-//! The CRC-32 of the header covers the number and the length of the frame, and a sum. The sum is that of
-//! the other words of the header and of all control words that a host uses. A CRC of all these words would
-//! take a relay longer than everything else that it does in a visit. The sequence number is the frame's
-//! last word, too: NoC writes land in order, so a torn frame lacks it. The cells have no checksum: it would
-//! cost a relay more than reading them.
+//! The CRC-32 of the header covers the frame's sequence number, its length, and a sum. This sum
+//! adds the other words of the header and all control words that a host uses. A CRC of all these
+//! words would take a relay longer than the rest of a visit. The sequence number is also the
+//! frame's last word: NoC writes arrive in order, so a torn frame lacks this word. The cells have
+//! no checksum, which would cost a relay more than reading them.
 
 use crate::{
     risc::RISCS_PER_CORE,
@@ -34,37 +35,37 @@ use core::ops::Range;
 
 /// `KF` and the version of the format.
 pub const MAGIC: u32 = 0x4B46_1000;
-/// Bytes of which the length of every frame is a multiple: what DRAM of a Blackhole is read by.
+/// Length unit of frames in bytes: the unit in which a Blackhole's DRAM is read.
 pub const ALIGN_BYTES: u32 = 64;
 /// Words of a header.
 pub const HEADER_WORDS: usize = 8;
 /// Words of the control vector in a frame.
 pub const CONTROL_WORDS: usize = 64;
-/// The first word of cells.
+/// Index of the first word of cells.
 pub const FIRST_CELL_WORD: usize = HEADER_WORDS + CONTROL_WORDS;
-/// The producer of a frame without cells, which takes the rest of a ring.
+/// Producer field of a frame without cells, which takes the rest of a ring.
 pub const FILLER: u32 = u32::MAX;
-/// The most bytes of a frame.
+/// Maximum bytes of a frame.
 #[expect(clippy::cast_possible_truncation, reason = "some thousand")]
 pub const FRAME_BYTES_MAX: u32 = {
     let cells = RISCS_PER_CORE * RING_CELLS * CELL_WORDS;
     ((FIRST_CELL_WORD + cells + 1) * 4).next_multiple_of(ALIGN_BYTES as usize) as u32
 };
 
-/// Words of a header.
+/// Indices of the words of a header.
 pub mod header {
     /// [`MAGIC`](super::MAGIC).
     pub const MAGIC: usize = 0;
-    /// Number of the frame, from 1 on.
+    /// Sequence number of the frame, from 1.
     pub const SEQUENCE: usize = 1;
     /// Bytes of the frame.
     pub const BYTES: usize = 2;
-    /// The producer, as its relay was told: NoC-0 column, and row from bit 16 on; or
+    /// Label of the producer from the relay's setup: NoC-0 column, and row from bit 16 on; or
     /// [`FILLER`](super::FILLER).
     pub const PRODUCER: usize = 3;
-    /// Bits 0 to 31 of the relay's clock when it has read the control vector.
+    /// Bits 0 to 31 of the relay's clock after it has read the control vector.
     pub const TIME_LOW: usize = 4;
-    /// Bits 32 to 63.
+    /// Bits 32 to 63 of the same clock reading.
     pub const TIME_HIGH: usize = 5;
     /// [`sum`](super::sum) of the header's words from [`PRODUCER`] to [`TIME_HIGH`], and of the control
     /// words.
@@ -73,7 +74,7 @@ pub mod header {
     pub const CRC: usize = 7;
 }
 
-/// The control words that the sum in a header covers: all that are used to attribute cells.
+/// Control words in the sum of a header: all words that are used to attribute cells.
 pub const SUMMED: [Range<usize>; 3] =
     [TOLD..TRACE_COUNT + 1, LAUNCHES..LAUNCHES + 1, READ..READ + RISCS_PER_CORE];
 
@@ -94,12 +95,12 @@ pub const SUMMED: [Range<usize>; 3] =
 pub struct CellSpan {
     /// Number of the first cell.
     pub first: u32,
-    /// How many there are, at most [`RING_CELLS`].
+    /// Number of cells, at most [`RING_CELLS`].
     pub count: u32,
 }
 
 impl CellSpan {
-    /// Cells in the whole pairs that hold the cells.
+    /// Returns the number of cells in the whole pairs that contain the span.
     #[inline(always)]
     const fn paired_count(self) -> u32 {
         if self.count == 0 {
@@ -108,35 +109,35 @@ impl CellSpan {
         ((self.first & 1).wrapping_add(self.count).wrapping_add(1)) & !1
     }
 
-    /// Slots from the first pair to the end of the ring.
+    /// Returns the number of slots from the first pair to the end of the ring.
     #[inline(always)]
     const fn slots_to_end(self) -> u32 {
         RING - (self.first & !1) % RING
     }
 
-    /// Returns true if the frame has the whole ring, in the order of its slots.
+    /// Returns true if the frame holds the whole ring, in the order of its slots.
     #[must_use]
     #[inline(always)]
     pub const fn is_whole_ring(self) -> bool {
         self.paired_count() > self.slots_to_end() && self.paired_count() > RING / 2
     }
 
-    /// Number that belongs to the first slot in the frame: that of a cell of the span or of a cell in
-    /// front of them.
+    /// Returns the cell number of the frame's first slot: the first cell of the span, or a cell
+    /// before the span.
     #[must_use]
     #[inline(always)]
     pub const fn first_in_frame(self) -> u32 {
         if self.is_whole_ring() { self.first & !(RING - 1) } else { self.first & !1 }
     }
 
-    /// How many cells the frame has.
+    /// Returns the number of cells in the frame.
     #[must_use]
     #[inline(always)]
     pub const fn count_in_frame(self) -> u32 {
         if self.is_whole_ring() { RING } else { self.paired_count() }
     }
 
-    /// Slots of the ring and number of cells of both parts; the second one begins the ring.
+    /// Returns the first slot and the number of cells of both parts; part two begins at slot 0.
     #[must_use]
     #[inline(always)]
     pub const fn parts(self) -> [(u32, u32); 2] {
@@ -154,8 +155,8 @@ impl CellSpan {
 #[expect(clippy::cast_possible_truncation, reason = "256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// Returns the sum of the words of a header from the producer to the time and of the control words in
-/// [`SUMMED`], modulo 2^32; words that are missing count as 0.
+/// Returns the sum, modulo 2^32, of a header's words from the producer to the time and of the
+/// control words in [`SUMMED`]. Missing words count as 0.
 ///
 /// ```
 /// let mut words = [0; 64];
@@ -184,11 +185,11 @@ pub fn crc32(words: &[u32]) -> u32 {
     !words.iter().fold(u32::MAX, |crc, &word| crc_step(crc, word, added))
 }
 
-/// Entries of the table of a CRC: for each number of bytes that follow a byte in its word, what each
-/// value of the byte adds to the CRC.
+/// Entries of the CRC table: for each number of bytes that follow a byte in its word, the
+/// contribution of each byte value to the CRC.
 pub const CRC_ENTRIES: usize = 4 * 256;
 
-/// Takes another word into a CRC that is not inverted yet, given the entries of the table.
+/// Adds a word to a CRC that is not inverted yet, given the entries of the table.
 #[inline(always)]
 pub fn crc_step(crc: u32, word: u32, mut entry: impl FnMut(usize) -> u32) -> u32 {
     let [a, b, c, d] = (crc ^ word).to_le_bytes();
@@ -197,8 +198,8 @@ pub fn crc_step(crc: u32, word: u32, mut entry: impl FnMut(usize) -> u32) -> u32
     a ^ b ^ c ^ d
 }
 
-/// Returns an entry of the table, given the one 256 entries before it; the first 256 follow from their
-/// own indices.
+/// Returns an entry of the table, given the entry 256 positions before it. Each of the first 256
+/// entries follows from its own index.
 #[must_use]
 #[inline(always)]
 pub const fn next_crc_entry(entry: u32) -> u32 {
@@ -241,7 +242,7 @@ mod tests {
         assert_eq!(SUMMED, [14..46, 51..52, 59..64]);
     }
 
-    /// The CRC bit by bit.
+    /// Computes the CRC bit by bit.
     fn slow_crc(words: &[u32]) -> u32 {
         let mut crc = u32::MAX;
         for bit in words.iter().flat_map(|word| (0..32).map(move |bit| word >> bit & 1)) {
@@ -269,7 +270,7 @@ mod tests {
             for (place, count) in span.parts() {
                 prop_assert!(place.is_multiple_of(2) && count.is_multiple_of(2));
             }
-            // Each cell is in the slot that its number says, once.
+            // Each cell is in the slot given by its number, exactly once.
             for number in (0..count).map(|index| first.wrapping_add(index)) {
                 let slots = places.iter().filter(|place| **place == number % 256);
                 prop_assert_eq!(slots.count(), 1);

@@ -34,7 +34,7 @@ pub const LEGACY: Generation = Generation {
     header: HeaderLayout::ID16_TIME12,
 };
 
-/// Every generation that a reader can be asked for by name.
+/// All generations that a user can request by name.
 pub const ALL: [Generation; 2] = [CURRENT, LEGACY];
 
 #[cfg(test)]

@@ -35,13 +35,13 @@ impl RunHostId {
         Self(((base & Self::BASE_MAX) << CHIP_BITS) | (chip & CHIP_MASK))
     }
 
-    /// The program id without the chip.
+    /// Returns the program id without the chip.
     #[must_use]
     pub const fn base(self) -> u32 {
         (self.0 >> CHIP_BITS) & Self::BASE_MAX
     }
 
-    /// The chip id.
+    /// Returns the chip id.
     #[must_use]
     pub const fn chip(self) -> u32 {
         self.0 & CHIP_MASK

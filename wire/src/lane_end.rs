@@ -1,4 +1,4 @@
-//! The control word for the end of a lane, which also records whether the lane has turned.
+//! The control word for the end of a lane, which also records whether the lane has wrapped around.
 //!
 //! ```text
 //! 31 .. 17          16 .. 0
@@ -9,10 +9,10 @@
 //!
 //! A lane is filled from its first word on. If a run does not fit after the end, and the host has
 //! read more words at the beginning of the lane than the run needs, the run is written at the
-//! beginning: the lane has turned. The field `turned at` keeps the end that the lane had before.
-//! From then on, the new end stays below the first word that the host has not read. So a read
-//! position beyond the end belongs to a host that has not turned yet; any other read position
-//! belongs to a host that has.
+//! beginning: the lane has turned (wrapped around). The field `turned at` keeps the end that the
+//! lane had before. From then on, the new end stays below the first word that the host has not
+//! read. So a read position beyond the end belongs to a host that has not wrapped around yet; any
+//! other read position belongs to a host that has.
 //!
 //! A lane that no host reads while it is filled never turns. Its control word holds only the end.
 //!
@@ -56,7 +56,7 @@ impl LaneEnd {
         Self { end: word & END_MASK, turned_at: Some(mark) }
     }
 
-    /// The control word of a lane.
+    /// Returns the control word of a lane.
     #[must_use]
     pub const fn to_word(self) -> u32 {
         match self.turned_at {
@@ -65,8 +65,8 @@ impl LaneEnd {
         }
     }
 
-    /// Returns the ranges of words that a host with read position `read` has not read: first those
-    /// written before the lane turned, then the others.
+    /// Returns the ranges of words that a host with read position `read` has not read: first the
+    /// words written before the lane turned, then the words written since.
     #[must_use]
     pub const fn unread(self, read: u32) -> [core::ops::Range<u32>; 2] {
         match self.turned_at {

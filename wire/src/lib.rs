@@ -13,15 +13,15 @@
 //! | Where do runs begin, and which core, RISC and program do they belong to? | [`run`] |
 //! | What do the 64 bits of a NoC event mean? | [`noc_event`] |
 //! | Which memory does a kernel lock? | [`scoped_lock`] |
-//! | What lies in a RISC's 512-word L1 vector? | [`vector`] |
-//! | What lies in a core's control vector? | [`control`] |
-//! | How far is a lane filled, and where did it turn? | [`lane_end`] |
+//! | What does a RISC's 512-word L1 vector contain? | [`vector`] |
+//! | What does a core's control vector contain? | [`control`] |
+//! | How far is a lane filled, and where did it wrap around? | [`lane_end`] |
 //! | Where in DRAM is a RISC's buffer, and how large is it? | [`dram`] |
 //! | How are lost records counted? | [`loss`], [`control::ext`] |
 //! | How does a zone's name become a 16-bit id? | [`zone`] |
 //! | How is a wait for a buffer, a semaphore or a NoC recorded? | [`wait`] |
 //! | What do records that leave a core while its kernels run look like? | [`stream`] |
-//! | Who gathers them on the chip, and in which form? | [`relay`], [`frame`] |
+//! | Which core gathers these records on the chip, and in which format? | [`relay`], [`frame`] |
 //! | Which processors does a core have? | [`risc`] |
 //! | How do time stamps wrap? | [`cycles`] |
 //! | What differs between upstream's versions? | [`generation`] |

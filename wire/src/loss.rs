@@ -43,7 +43,7 @@ pub struct LossCounts {
     pub zones: u32,
     /// Lost timestamped data of both sizes.
     pub data: u32,
-    /// Events.
+    /// Lost events.
     pub events: u32,
 }
 

@@ -40,25 +40,25 @@ impl HeaderLayout {
     /// 18 bits of id and 10 of time: proposed upstream.
     pub const ID18_TIME10: Self = Self { time_high_bits: 10 };
 
-    /// Bits of a whole time stamp.
+    /// Returns the number of bits of a whole time stamp.
     #[must_use]
     pub const fn timestamp_bits(self) -> u32 {
         32 + self.time_high_bits
     }
 
-    /// The id in a header, up to 18 bits wide.
+    /// Returns the id in a header, up to 18 bits wide.
     #[must_use]
     pub const fn id(self, header: u32) -> u32 {
         (header & 0x0FFF_FFFF) >> self.time_high_bits
     }
 
-    /// The high part of the time in a header.
+    /// Returns the high part of the time in a header.
     #[must_use]
     pub const fn time_high(self, header: u32) -> u32 {
         header & ((1 << self.time_high_bits) - 1)
     }
 
-    /// The time of a marker.
+    /// Returns the time of a marker.
     #[must_use]
     pub const fn time(self, header: u32, low: u32) -> Cycles {
         Cycles::from_words(self.time_high(header), low)
@@ -86,7 +86,7 @@ impl Header {
         Self(Self::prefix(kind, id) | (time.high_word() & TIME_HIGH_MASK))
     }
 
-    /// The header without its time: a constant that a probe combines with the clock.
+    /// Returns the header without its time: a constant that a probe combines with the clock.
     ///
     /// Its low twelve bits are zero, so one `lui` loads it.
     #[must_use]
@@ -100,32 +100,32 @@ impl Header {
         self.0 & VALID_BIT != 0
     }
 
-    /// Returns true if the word is that of an unused slot or of padding.
+    /// Returns true for the header of an unused slot or of padding.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == EMPTY_HEADER
     }
 
-    /// The packet type, known or not.
+    /// Returns the packet type, known or not.
     #[must_use]
     pub const fn packet_type(self) -> PacketType {
         PacketType(((self.0 >> TYPE_SHIFT) & 0x7) as u8)
     }
 
-    /// The packet kind, `None` if the type is unknown.
+    /// Returns the packet kind; `None` if the type is unknown.
     #[must_use]
     pub const fn kind(self) -> Option<PacketKind> {
         self.packet_type().kind()
     }
 
-    /// The zone or event id.
+    /// Returns the zone or event id.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "sixteen bits")]
     pub const fn id(self) -> ZoneId {
         ZoneId((self.0 >> ID_SHIFT) as u16)
     }
 
-    /// The time of the marker whose second word is `low`.
+    /// Returns the time of the marker whose second word is `low`.
     #[must_use]
     pub const fn time(self, low: u32) -> Cycles {
         HeaderLayout::ID16_TIME12.time(self.0, low)
@@ -136,7 +136,7 @@ const VALID_BIT: u32 = 1 << 31;
 const TYPE_SHIFT: u32 = 28;
 const ID_SHIFT: u32 = HeaderLayout::ID16_TIME12.time_high_bits;
 
-/// The part of the clock's high word that a header keeps.
+/// Mask for the part of the clock's high word that a header keeps.
 pub const TIME_HIGH_MASK: u32 = (1 << ID_SHIFT) - 1;
 
 const _: () = assert!(Header::prefix(PacketKind::ZoneStart, ZoneId(0)) == EMPTY_HEADER);

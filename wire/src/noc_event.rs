@@ -19,7 +19,7 @@
 //!
 //! # Compatibility
 //! `event_metadata.hpp` of tt-metal 0.81. In earlier versions, the payload had eight bits and
-//! `posted` was bit 56. Non-posted events below 8,192 bytes are equal in both forms.
+//! `posted` was bit 56. Non-posted events below 8,192 bytes are the same in both layouts.
 
 /// Kind of a NoC event, with its number in this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,67 +27,67 @@
 pub enum NocEventKind {
     /// Read of a number of bytes.
     Read = 1,
-    /// Setting of the state of reads.
+    /// Sets the state for later reads.
     ReadSetState = 2,
-    /// Setting of the transaction id of reads.
+    /// Sets the transaction id for later reads.
     ReadSetTrid = 3,
-    /// Read that uses the state set before.
+    /// Read that uses the state set earlier.
     ReadWithState = 4,
-    /// Read that uses the state set before, under a transaction id.
+    /// Read that uses the state set earlier and carries a transaction id.
     ReadWithStateAndTrid = 5,
     /// Beginning of a wait for reads.
     ReadBarrierStart = 6,
     /// End of a wait for reads.
     ReadBarrierEnd = 7,
-    /// Wait for the reads of a transaction id.
+    /// Wait for the reads with one transaction id.
     ReadBarrierWithTrid = 8,
-    /// Setting of the state of reads from a DRAM shard.
+    /// Sets the state for later reads from a DRAM shard.
     ReadDramShardedSetState = 9,
     /// Read from a DRAM shard.
     ReadDramShardedWithState = 10,
     /// Write of a number of bytes.
     Write = 11,
-    /// Setting of the transaction id of writes.
+    /// Sets the transaction id for later writes.
     WriteSetTrid = 12,
-    /// Write under a transaction id.
+    /// Write that carries a transaction id.
     WriteWithTrid = 13,
     /// Write of one word.
     WriteInline = 14,
     /// Write to all tiles of a rectangle.
     WriteMulticast = 15,
-    /// Setting of the state of writes.
+    /// Sets the state for later writes.
     WriteSetState = 16,
-    /// Write that uses the state set before.
+    /// Write that uses the state set earlier.
     WriteWithState = 17,
-    /// Setting of the state of writes under a transaction id.
+    /// Sets the state for later writes that carry a transaction id.
     WriteWithTridSetState = 18,
-    /// Write that uses the state set before, under a transaction id.
+    /// Write that uses the state set earlier and carries a transaction id.
     WriteWithTridWithState = 19,
     /// Beginning of a wait for writes.
     WriteBarrierStart = 20,
     /// End of a wait for writes.
     WriteBarrierEnd = 21,
-    /// Wait for the writes of a transaction id.
+    /// Wait for the writes with one transaction id.
     WriteBarrierWithTrid = 22,
     /// Wait until writes have left the tile.
     WriteFlush = 23,
-    /// Wait until the writes of a transaction id have left the tile.
+    /// Wait until the writes with one transaction id have left the tile.
     WriteFlushWithTrid = 24,
     /// Wait for all outstanding transfers.
     FullBarrier = 25,
     /// Wait for atomic operations.
     AtomicBarrier = 26,
-    /// Increment of a semaphore.
+    /// Increments a semaphore.
     SemaphoreInc = 27,
     /// Wait for a semaphore.
     SemaphoreWait = 28,
-    /// Setting of the tile's own semaphore.
+    /// Sets a semaphore of the tile itself.
     SemaphoreSet = 29,
-    /// Setting of another tile's semaphore.
+    /// Sets a semaphore of another tile.
     SemaphoreSetRemote = 30,
-    /// Setting of a semaphore of all tiles of a rectangle.
+    /// Sets a semaphore of all tiles of a rectangle.
     SemaphoreSetMulticast = 31,
-    /// Increment of a semaphore of all tiles of a rectangle.
+    /// Increments a semaphore of all tiles of a rectangle.
     SemaphoreIncMulticast = 32,
     /// Fabric packet that writes to one chip.
     FabricUnicastWrite = 33,
@@ -105,7 +105,7 @@ pub enum NocEventKind {
     FabricUnicastScatterWrite = 39,
     /// Route of a fabric packet along a line.
     FabricRoutingFields1d = 40,
-    /// Note that the route of a fabric packet on a mesh is not recorded.
+    /// Reports that the route of a fabric packet on a mesh is not recorded.
     FabricRoutingUnavailable2d = 41,
 }
 
@@ -324,7 +324,7 @@ impl NocTrailer {
     }
 }
 
-/// Form of a fabric packet's route.
+/// Encoding of a fabric packet's route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FabricRoute {
@@ -382,7 +382,7 @@ pub const fn pack_fabric_line(route: u32) -> u64 {
 /// Event for a preceding fabric packet whose route is not recorded.
 pub const FABRIC_ROUTE_UNAVAILABLE: u64 = NocEventKind::FabricRoutingUnavailable2d as u64;
 
-/// The low word of an event with a target.
+/// Returns the low word of an event with a target.
 const fn places(kind: NocEventKind, target: NocTarget) -> u32 {
     let [x, y] = target.first;
     u32::from_le_bytes([

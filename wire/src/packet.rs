@@ -11,7 +11,7 @@
 pub struct PacketType(pub u8);
 
 impl PacketType {
-    /// The kind this number stands for, `None` for a number that no known producer writes.
+    /// Returns the kind with this number; `None` if no known producer writes it.
     #[must_use]
     pub const fn kind(self) -> Option<PacketKind> {
         match self.0 {
@@ -71,13 +71,14 @@ impl PacketKind {
         Self::TimestampedData16B,
     ];
 
-    /// The number in a marker's header.
+    /// Returns the number in a marker's header.
     #[must_use]
     pub const fn packet_type(self) -> PacketType {
         PacketType(self as u8)
     }
 
-    /// Number of payload words after the marker's own two words. Data starts with its high word.
+    /// Returns the number of payload words after the marker's two words. Data starts with its high
+    /// word.
     #[must_use]
     pub const fn payload_words(self) -> usize {
         match self {
@@ -87,13 +88,13 @@ impl PacketKind {
         }
     }
 
-    /// Words of the whole record.
+    /// Returns the words of the whole record.
     #[must_use]
     pub const fn record_words(self) -> usize {
         crate::marker::MARKER_WORDS + self.payload_words()
     }
 
-    /// The name in the `type` column of a device log.
+    /// Returns the name in the `type` column of a device log.
     ///
     /// Both sizes of data have the same name: a log line holds at most 64 bits of data.
     #[must_use]
@@ -107,7 +108,7 @@ impl PacketKind {
         }
     }
 
-    /// The kind that a device log calls `label`.
+    /// Returns the kind that a device log calls `label`.
     ///
     /// ```
     /// use wire::PacketKind;

@@ -1,47 +1,47 @@
-//! Relays: cores without kernels of a program that gather the cells of streaming cores.
+//! Relays: cores that run no program and gather the cells of streaming cores.
 //!
-//! A relay has up to two **gatherers**: a RISC for each NoC. A gatherer reads the rings of its producers
-//! over its NoC while their kernels run, and pushes what it finds as frames ([`crate::frame`]) into a ring
-//! of its own in DRAM. The host reads the frames. The firmware of a relay's core has no profiler, so the
-//! core's control vector belongs to the gatherers: [`words`].
+//! A relay has up to two **gatherers**, one RISC for each NoC. While the kernels of its producers
+//! run, a gatherer reads their rings over its NoC and pushes the cells as frames ([`crate::frame`])
+//! into its own ring in DRAM. The host reads the frames. The firmware of a relay's core has no
+//! profiler, so the core's control vector belongs to the gatherers: [`words`].
 //!
 //! # Who may lose what
-//! A gatherer tells a producer that cells were read ([`crate::stream::words::READ`]) after the frame with
-//! them is in DRAM and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: what it has not
-//! told is still in the producer's ring. Some of it may be in a frame, too.
+//! A gatherer reports cells as read to their producer ([`crate::stream::words::READ`]) only once their
+//! frame is in DRAM and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: cells that it
+//! has not reported are still in the producer's ring. Some of them may also be in a frame.
 //!
-//! A ring in DRAM that is full makes the gatherer wait, and nobody else: producers then do what their
-//! policy says.
+//! If a ring in DRAM is full, only its gatherer waits. Producers whose own rings fill up meanwhile
+//! follow their policy.
 
 use crate::{
     frame::{ALIGN_BYTES, CRC_ENTRIES, FRAME_BYTES_MAX},
     risc::RISCS_PER_CORE,
 };
 
-/// The most gatherers of a relay.
+/// Maximum gatherers of a relay.
 pub const GATHERERS_MAX: usize = 2;
-/// The most producers of a gatherer.
+/// Maximum producers of a gatherer.
 pub const PRODUCERS_MAX: u32 = 256;
-/// The smallest ring: two frames that the host may not read yet, a filler, and the next frame always
-/// find room in it. Sizes are powers of two.
+/// Size of the smallest ring, which always has room for two frames that the host may not read yet,
+/// a filler, and the next frame. Sizes are powers of two.
 pub const RING_BYTES_MIN: u32 = (4 * FRAME_BYTES_MAX).next_power_of_two();
-/// Frames under way at a time.
+/// Frames in progress at a time.
 pub const BUFFER_COUNT: u32 = 4;
 /// Bytes of a buffer, which holds a frame.
 pub const BUFFER_BYTES: u32 = FRAME_BYTES_MAX;
-/// Where a filler is, from the first buffer on: behind all of them.
+/// Offset of the filler from the first buffer: after all buffers.
 pub const FILLER_OFFSET: u32 = BUFFER_COUNT * BUFFER_BYTES;
-/// Where the table of the CRC is, from the first buffer on.
+/// Offset of the CRC table from the first buffer.
 pub const CRC_OFFSET: u32 = FILLER_OFFSET + ALIGN_BYTES;
-/// Bytes of all of that.
+/// Bytes of the buffers, the filler and the CRC table together.
 #[expect(clippy::cast_possible_truncation, reason = "1024 entries")]
 pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 
 /// Words of the control vector of a relay's core.
 ///
-/// They mean something only where word [`crate::control::ext::SIGNATURE`] holds
-/// [`words::SIGNATURE_VALUE`]. A host that zeroes the vector ends the relay. The words below are those of
-/// gatherer 0; [`words::of`] returns those of gatherer 1, which are 0 if there is none.
+/// The words are valid only if word [`crate::control::ext::SIGNATURE`] holds [`words::SIGNATURE_VALUE`].
+/// A host that zeroes the vector ends the relay. The constants are the words of gatherer 0; [`words::of`]
+/// returns the words of gatherer 1, which are 0 if there is no such gatherer.
 ///
 /// | words | writer | meaning |
 /// |---|---|---|
@@ -53,20 +53,20 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// | 18, 28 | gatherer | bytes of the ring, a power of two |
 /// | 19, 29 | gatherer | bytes written, modulo 2^32 |
 /// | 20, 30 | gatherer | sweeps over all producers whose frames are written |
-/// | 21, 31 | gatherer | how often the ring had no room for a frame |
+/// | 21, 31 | gatherer | number of times that the ring had no room for a frame |
 /// | 22, 32 | gatherer | number of producers |
 /// | 23, 33 | gatherer | L1 address of the list of producers, see [`crate::relay::setup`] |
-/// | 34 | gatherer | term: how many relays have read these producers before this one |
+/// | 34 | gatherer | term: number of earlier relays that have read these producers |
 /// | 59, 60 | host | bytes read, modulo 2^32 |
-/// | 61 | host | 1: the relay is to end, with all gatherers |
+/// | 61 | host | 1: request to end the relay, with all gatherers |
 pub mod words {
     use crate::control::ext;
 
     /// `KR` and the version of the format.
     pub const SIGNATURE_VALUE: u32 = 0x4B52_1000;
-    /// A number that changes as long as the gatherer lives.
+    /// A number that changes as long as the gatherer runs.
     pub const HEARTBEAT: usize = 14;
-    /// What the gatherer does.
+    /// State of the gatherer, see [`super::State`].
     pub const STATE: usize = 15;
     /// DRAM bank of the ring.
     pub const BANK: usize = 16;
@@ -76,22 +76,22 @@ pub mod words {
     pub const RING_BYTES: usize = 18;
     /// Bytes written.
     pub const WRITTEN: usize = 19;
-    /// Sweeps whose frames are written.
+    /// Sweeps over all producers whose frames are written.
     pub const SWEEPS: usize = 20;
-    /// How often the ring was full.
+    /// Number of times that the ring was full.
     pub const FULL_WAITS: usize = 21;
     /// Number of producers.
     pub const PRODUCERS: usize = 22;
     /// Address of the list of producers.
     pub const PRODUCER_LIST: usize = 23;
-    /// How many relays have read the producers before this one; the same word for all gatherers.
+    /// Number of earlier relays that have read the producers; the same word for all gatherers.
     pub const TERM: usize = 34;
-    /// Bytes read.
+    /// Bytes that the host has read.
     pub const READ: usize = ext::CONSUMED;
-    /// Not 0 if the relay is to end.
+    /// Nonzero if the relay is requested to end.
     pub const STOP: usize = READ + super::GATHERERS_MAX;
 
-    /// Returns the word of a gatherer, given that of gatherer 0.
+    /// Returns the word of a gatherer, given the same word of gatherer 0.
     ///
     /// ```
     /// use wire::relay::words;
@@ -106,21 +106,21 @@ pub mod words {
     }
 }
 
-/// What a gatherer does: [`words::STATE`].
+/// State of a gatherer: [`words::STATE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It gathers cells.
+    /// Gathering cells.
     Runs,
-    /// It was told to end, and has.
+    /// Ended at the host's request.
     Stopped,
-    /// The NoC has not answered it in time.
+    /// Ended because the NoC did not answer in time.
     NocSilent,
-    /// What it was set up with is no setup: it has done nothing.
+    /// Ended without doing anything, because its setup is invalid.
     BadSetup,
 }
 
 impl State {
-    /// The word that says so.
+    /// Returns the word for this state.
     #[must_use]
     pub const fn to_word(self) -> u32 {
         match self {
@@ -131,7 +131,7 @@ impl State {
         }
     }
 
-    /// What a word says; `None` if it is no state.
+    /// Returns the state for a word; `None` for any other word.
     ///
     /// ```
     /// use wire::relay::State;
@@ -150,21 +150,21 @@ impl State {
     }
 }
 
-/// Words that a gatherer is set up with, in its L1 at a multiple of 16 bytes.
+/// Words that set up a gatherer, in its L1 at a multiple of 16 bytes.
 ///
-/// The gatherer keeps in them how far it has planned to read each producer.
+/// The gatherer also keeps its planned read position in each producer here.
 pub mod setup {
     use super::RISCS_PER_CORE;
 
     /// L1 address of the relay's control vector.
     pub const CONTROL: usize = 0;
-    /// L1 address of each producer's control vector, which its rings follow.
+    /// L1 address of each producer's control vector. The producer's rings follow the vector.
     pub const PRODUCER_CONTROL: usize = 1;
-    /// L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) for frames, a multiple of 16.
+    /// L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) bytes for frames, a multiple of 16.
     pub const BUFFERS: usize = 2;
-    /// The tile of the ring's DRAM on the NoC of the gatherer: column, and row from bit 6 on.
+    /// Tile of the ring's DRAM on the gatherer's NoC: column, and row from bit 6 on.
     pub const DRAM_TILE: usize = 3;
-    /// NoC address of the ring there.
+    /// NoC address of the ring in that tile.
     pub const DRAM_ADDRESS: usize = 4;
     /// Bank of the ring, for the host.
     pub const BANK: usize = 5;
@@ -174,25 +174,25 @@ pub mod setup {
     pub const RING_BYTES: usize = 7;
     /// Number of producers.
     pub const PRODUCERS: usize = 8;
-    /// Number of the gatherer in its relay, which is also that of its NoC.
+    /// Number of the gatherer in its relay, which is also the number of its NoC.
     pub const GATHERER: usize = 9;
-    /// The relay's own tile on that NoC, as [`DRAM_TILE`].
+    /// The relay's own tile on that NoC, encoded like [`DRAM_TILE`].
     pub const OWN_TILE: usize = 10;
-    /// How many relays have read the producers before this one.
+    /// Number of earlier relays that have read the producers.
     pub const TERM: usize = 11;
     /// First word of the list of producers.
     pub const LIST: usize = 12;
 
-    /// Words of a producer in the list.
+    /// Words of a producer's entry in the list.
     pub const PRODUCER_WORDS: usize = 8;
-    /// In the list: the producer's tile on the NoC of the gatherer, as [`DRAM_TILE`].
+    /// In an entry: the producer's tile on the gatherer's NoC, encoded like [`DRAM_TILE`].
     pub const TILE: usize = 0;
-    /// In the list: what frames call the producer, see [`crate::frame::header::PRODUCER`].
+    /// In an entry: the producer's label in frames, see [`crate::frame::header::PRODUCER`].
     pub const LABEL: usize = 1;
-    /// In the list: 0, until the gatherer has read the producer's control vector.
+    /// In an entry: 0 until the gatherer has read the producer's control vector.
     pub const IS_KNOWN: usize = 2;
-    /// In the list: per RISC, the number of the next cell. The gatherer sends these words to the
-    /// producer from where they are, so they are as far from a multiple of 16 bytes as there.
+    /// In an entry: per RISC, the number of the next cell. The gatherer sends these words directly
+    /// to the producer, so source and target have the same offset from a multiple of 16 bytes.
     pub const NEXT: usize = 3;
 
     const _: () = assert!(NEXT + RISCS_PER_CORE == PRODUCER_WORDS);

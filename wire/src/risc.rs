@@ -30,7 +30,7 @@ impl CoreKind {
         }
     }
 
-    /// The processor with this index, or `None` if the core has no such processor.
+    /// Returns the processor with this index, or `None` if the core has no such processor.
     ///
     /// ```
     /// use wire::{CoreKind, Risc};
@@ -155,7 +155,7 @@ impl Risc {
         Self::QuasarNeo3Trisc3,
     ];
 
-    /// The index of this processor in its core's control vector and DRAM page.
+    /// Returns the index of this processor in its core's control vector and DRAM page.
     #[must_use]
     pub const fn index(self) -> usize {
         match self {
@@ -168,7 +168,7 @@ impl Risc {
         }
     }
 
-    /// The name that reports use.
+    /// Returns the name that reports use.
     ///
     /// ```
     /// assert_eq!(wire::Risc::Trisc0.label(), "TRISC_0");
@@ -206,7 +206,8 @@ impl Risc {
         }
     }
 
-    /// The processor that reports call `label`; `CORE_AGG` is an older name of the aggregate.
+    /// Returns the processor that reports call `label`; `CORE_AGG` is an older name of the
+    /// aggregate.
     ///
     /// ```
     /// use wire::Risc;

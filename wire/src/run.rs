@@ -35,7 +35,7 @@ impl IdPacking {
     /// 3 bits of RISC, 8 of core, 16 of trace counter, no generation: before 2026.
     pub const RISC3: Self = Self { risc_bits: 3 };
 
-    /// Packs the three fields of upstream; bits that do not fit their field are cut off.
+    /// Packs the three fields of upstream; bits that do not fit their field are truncated.
     #[must_use]
     pub const fn pack(self, risc_index: u32, flat_id: u32, trace_counter: u32) -> u32 {
         (risc_index & self.risc_mask())
@@ -43,31 +43,31 @@ impl IdPacking {
             | ((trace_counter & TRACE_MASK) << self.trace_shift())
     }
 
-    /// The RISC index in word 2.
+    /// Returns the RISC index in word 2.
     #[must_use]
     pub const fn risc_index(self, id_lh: u32) -> u32 {
         id_lh & self.risc_mask()
     }
 
-    /// The flat core id in word 2.
+    /// Returns the flat core id in word 2.
     #[must_use]
     pub const fn flat_id(self, id_lh: u32) -> u32 {
         (id_lh >> self.risc_bits) & FLAT_ID_MASK
     }
 
-    /// The trace-replay counter in word 2, 0 outside of replays.
+    /// Returns the trace-replay counter in word 2; 0 outside of replays.
     #[must_use]
     pub const fn trace_counter(self, id_lh: u32) -> u32 {
         (id_lh >> self.trace_shift()) & TRACE_MASK
     }
 
-    /// The bits of word 2 that hold the trace counter, in place.
+    /// Returns the mask of the bits of word 2 that hold the trace counter.
     #[must_use]
     pub const fn trace_field(self) -> u32 {
         TRACE_MASK << self.trace_shift()
     }
 
-    /// The generation in word 2; 0 if the packing has no generation.
+    /// Returns the generation in word 2; 0 if the packing has no generation.
     #[must_use]
     pub const fn generation(self, id_lh: u32) -> u32 {
         match self {
@@ -109,7 +109,7 @@ pub struct RunHeader {
     pub risc_index: u32,
     /// Number of the core on its chip, 8 bits.
     pub flat_id: u32,
-    /// How many trace replays the core had seen, 0 outside of replays.
+    /// Number of trace replays that the core had seen; 0 outside of replays.
     pub trace_counter: u32,
     /// Generation of the core's lanes modulo [`GENERATIONS`]; 0 if upstream's runtime wrote the
     /// run.
@@ -119,14 +119,14 @@ pub struct RunHeader {
 }
 
 impl RunHeader {
-    /// The four words of this header.
+    /// Returns the four words of this header.
     #[must_use]
     pub const fn to_words(self, packing: IdPacking) -> [u32; RUN_HEADER_WORDS] {
         let id_lh = packing.pack(self.risc_index, self.flat_id, self.trace_counter);
         [0, 0, id_lh | packing.generation_field(self.generation), self.program_id]
     }
 
-    /// Reads the header whose last two words are given; the first two must be zero.
+    /// Decodes a header from its last two words; the first two must be zero.
     #[must_use]
     pub const fn from_id_words(packing: IdPacking, id_lh: u32, id_ll: u32) -> Self {
         Self {

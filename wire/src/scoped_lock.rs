@@ -13,7 +13,7 @@
 //! # Compatibility
 //! `noc_debugging_metadata.hpp` of tt-metal 0.81.
 
-/// Kind of a lock's event, with its number in this format.
+/// Kind of a lock event, with its number in this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LockEventKind {
@@ -63,7 +63,7 @@ impl LockEventKind {
         }
     }
 
-    /// Returns the kind that unlocks what this kind locks; `None` if this kind is no lock.
+    /// Returns the kind that unlocks what this kind locks; `None` if this kind locks nothing.
     #[must_use]
     pub const fn unlock(self) -> Option<Self> {
         match self {
@@ -75,7 +75,7 @@ impl LockEventKind {
     }
 }
 
-/// An event of a lock.
+/// A lock event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockEvent {
     /// Kind.
@@ -104,7 +104,7 @@ impl LockEvent {
         self.kind as u64 | field(self.address) << 8 | field(self.byte_count) << 32
     }
 
-    /// Reads an event; `None` if its kind is unknown. The upper eight bits are ignored.
+    /// Unpacks an event; `None` if its kind is unknown. The upper eight bits are ignored.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "fields have 24 bits")]
     pub const fn unpack(bits: u64) -> Option<Self> {
@@ -118,7 +118,7 @@ impl LockEvent {
     }
 }
 
-/// Greatest address or size in an event; greater numbers are recorded as this one.
+/// Maximum address or size in an event; greater numbers are recorded as this value.
 pub const FIELD_MAX: u32 = (1 << 24) - 1;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Streamed lanes: cells of eight bytes that leave a core while its kernels run.
 //!
 //! In place of its vector, a RISC has a ring of [`RING_CELLS`] cells. It writes a cell when a zone
-//! ends and says in the control vector how many cells it has written; whoever drains the ring says
-//! there how many it has read. Nothing else is exchanged, so that a drain may be a host, or a kernel
-//! on another core.
+//! ends, and reports in the control vector how many cells it has written. The drain of the ring
+//! reports there how many cells it has read. Nothing else is exchanged, so a drain may be a host,
+//! or a kernel on another core.
 //!
 //! ```text
 //! cell   word 0: 31 .. 16    15 .. 0          word 1: 31 .. 0
@@ -14,72 +14,73 @@
 //! ```
 //!
 //! A code below [`FIRST_ESCAPE`] is the id of a zone. Zones that are too long for the field, and
-//! those whose ids are no codes, are written as [`Code::LONG_ZONE`].
+//! zones whose ids are not such codes, are written as [`Code::LONG_ZONE`].
 //!
 //! # Chunks
-//! The cells of a lane are numbered from 0 on, and cell `n` stands in place `n % RING_CELLS`. Cells
-//! `8 k` to `8 k + 7` are a chunk ([`CHUNK_CELLS`]). A record of several cells never crosses the end
-//! of its chunk, so that reading may begin at any chunk, and damage ends with the chunk that it is in.
+//! The cells of a lane are numbered from 0, and cell `n` is in slot `n % RING_CELLS`. Cells `8 k` to
+//! `8 k + 7` form a chunk ([`CHUNK_CELLS`]). A record of several cells never crosses the end of its
+//! chunk. So reading may begin at any chunk, and damage is limited to the chunk that contains it.
 //!
 //! # Time
-//! Times are those of the tile's wall clock; a lane's cells are ordered by them. Cells carry the low
-//! word. The high one is said by [`Code::LAUNCH`].
+//! Times are readings of the tile's wall clock, and a lane's cells are ordered by time. Cells carry
+//! the clock's low word. [`Code::LAUNCH`] carries the high word.
 //!
 //! # Launches
-//! Each launch begins with a [`Code::LAUNCH`]. A RISC says the same again at the beginning of a chunk
-//! when the high word of the time has changed, and as soon as there is room when there was none at
-//! the launch's beginning: [`words::TOLD`] remembers what it has said. So no cell ever stands under
-//! the program of another launch.
+//! Each launch begins with a [`Code::LAUNCH`]. If there is no room at the launch's beginning, this
+//! record is written as soon as there is room. A RISC repeats it at the beginning of a chunk when
+//! the high word of the time has changed. [`words::TOLD`] holds the last announcement. So no cell
+//! is ever attributed to the program of another launch.
 
 use crate::{Cycles, ZoneId, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
 
 /// Words of a cell.
 pub const CELL_WORDS: usize = 2;
-/// Cells of a ring: as many as the vector in whose place it stands has room for.
+/// Cells of a ring: as many as fit into the vector that the ring replaces.
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
 /// Cells of a chunk.
 pub const CHUNK_CELLS: usize = 8;
-/// Cells of a ring whose oldest are overwritten that stay until the RISC says that it has written more.
+/// Cells of an overwriting ring that stay intact until the RISC reports that it has written more.
 ///
-/// They are the last ones before the beginning of the chunk in which the next cell will be. The RISC
-/// fills that chunk before it says so.
+/// They are the last cells before the beginning of the chunk that the next cell belongs to. The
+/// RISC fills that chunk before it reports more cells.
 pub const STABLE_CELLS: usize = RING_CELLS - CHUNK_CELLS;
-/// The lowest code that is not the id of a zone.
+/// Lowest code that is not the id of a zone.
 pub const FIRST_ESCAPE: u16 = 0xFFF0;
-/// The most cycles that the cell of a zone can say.
+/// Maximum cycles in the single cell of a zone.
 pub const ZONE_CYCLES_MAX: u32 = 0xFFFF;
 
 const _: () = assert!(
     RING_CELLS.is_multiple_of(CHUNK_CELLS) && u32::MAX as usize % RING_CELLS == RING_CELLS - 1
 );
 
-/// What a cell says: the upper half of its first word.
+/// Code of a cell: the upper half of its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Code(pub u16);
 
 impl Code {
-    /// A zone: field id, value the low time of its end. The next cell holds its cycles, low word
-    /// first.
+    /// A zone: the field is its id, the value the low time of its end. The next cell holds its
+    /// cycles, low word first.
     pub const LONG_ZONE: Self = Self(FIRST_ESCAPE);
-    /// Timestamped data: field id, value the low time. The next cell holds 64 bits, low word first.
+    /// Timestamped data: the field is its id, the value the low time. The next cell holds 64 bits,
+    /// low word first.
     pub const DATA: Self = Self(0xFFF1);
-    /// Timestamped data of 128 bits: as [`Self::DATA`], with a cell for each value.
+    /// Timestamped data of 128 bits: like [`Self::DATA`], with a cell for each value.
     pub const DATA_16B: Self = Self(0xFFF2);
-    /// An event: field its number, value the low time.
+    /// An event: the field is its number, the value the low time.
     pub const EVENT: Self = Self(0xFFF3);
-    /// A total of a sum: field id, value cycles modulo 2^32.
+    /// A total of a sum: the field is its id, the value its cycles modulo 2^32.
     pub const TOTAL: Self = Self(0xFFF4);
-    /// A launch runs: field the low half of its number ([`words::LAUNCHES`]), value the low time. The
-    /// next cell is a [`LaunchCell`].
+    /// A launch: the field is the low half of its number ([`words::LAUNCHES`]), the value the low
+    /// time. The next cell is a [`LaunchCell`].
     pub const LAUNCH: Self = Self(0xFFF5);
-    /// Records were lost here since the ring was full: value how many the RISC has lost so far,
-    /// modulo 2^32.
+    /// Records were lost here because the ring was full: the value is the number of records that
+    /// the RISC has lost so far, modulo 2^32.
     pub const LOST: Self = Self(0xFFF6);
-    /// Chunks were skipped here, as the lane's policy says: value how many cells the RISC has skipped
-    /// so far, modulo 2^32.
+    /// Chunks were skipped here by the lane's policy: the value is the number of cells that the
+    /// RISC has skipped so far, modulo 2^32.
     pub const SKIPPED: Self = Self(0xFFF7);
-    /// Nothing, and nothing follows in this chunk.
+    /// Padding: nothing follows in this chunk.
     pub const PADDING: Self = Self(0xFFFF);
 
     /// Returns true for the code of a zone in a single cell.
@@ -88,7 +89,7 @@ impl Code {
         self.0 < FIRST_ESCAPE
     }
 
-    /// How many cells a record with this code takes; `None` if the code has no meaning.
+    /// Returns the number of cells of a record with this code; `None` if the code has no meaning.
     ///
     /// ```
     /// use wire::stream::Code;
@@ -108,7 +109,7 @@ impl Code {
     }
 }
 
-/// Two words of a ring.
+/// A cell: two words of a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cell {
     /// Code and field.
@@ -118,13 +119,13 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell with a code.
+    /// Returns a cell with a code, a field and a value.
     #[must_use]
     pub const fn new(code: Code, field: u16, value: u32) -> Self {
         Self { head: (code.0 as u32) << CODE_SHIFT | field as u32, value }
     }
 
-    /// The cell of a zone; `None` if it takes two.
+    /// Returns the cell of a zone; `None` if the zone takes two cells.
     ///
     /// ```
     /// use wire::{Cycles, ZoneId, stream::Cell};
@@ -142,26 +143,26 @@ impl Cell {
         Some(Self::new(Code(id.0), duration_cycles as u16, end.low_word()))
     }
 
-    /// The code.
+    /// Returns the code.
     #[must_use]
     pub const fn code(self) -> Code {
         Code((self.head >> CODE_SHIFT) as u16)
     }
 
-    /// The field.
+    /// Returns the field.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
     pub const fn field(self) -> u16 {
         self.head as u16
     }
 
-    /// The 64 bits of a cell that continues a record.
+    /// Returns the 64 bits of a cell that continues a record.
     #[must_use]
     pub const fn bits(self) -> u64 {
         (self.value as u64) << 32 | self.head as u64
     }
 
-    /// A cell that continues a record.
+    /// Returns a cell that continues a record.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "two halves")]
     pub const fn from_bits(bits: u64) -> Self {
@@ -181,21 +182,21 @@ impl Cell {
 pub struct LaunchCell {
     /// Id of the program.
     pub program: u32,
-    /// How many replays of traces the core has seen, modulo 2^16.
+    /// Number of trace replays that the core has seen, modulo 2^16.
     pub trace_counter: u16,
     /// Bits 32 to 47 of the time.
     pub time_high: u16,
 }
 
 impl LaunchCell {
-    /// The cell that says so.
+    /// Encodes the launch as a cell.
     #[must_use]
     pub const fn to_cell(self) -> Cell {
         let value = (self.trace_counter as u32) << CODE_SHIFT | self.time_high as u32;
         Cell { head: self.program, value }
     }
 
-    /// What a cell says.
+    /// Decodes a launch from a cell.
     #[must_use]
     pub const fn from_cell(cell: Cell) -> Self {
         let halves = Cell { head: cell.value, value: 0 };
@@ -203,7 +204,7 @@ impl LaunchCell {
     }
 }
 
-/// The last launch of which a RISC has told: its word [`words::TOLD`].
+/// The launch that a RISC announced last: its word [`words::TOLD`].
 ///
 /// ```
 /// use wire::stream::ToldLaunch;
@@ -214,23 +215,23 @@ impl LaunchCell {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ToldLaunch {
-    /// The low half of its number. Launches count from 1.
+    /// Low half of the launch's number. Launches count from 1.
     pub number: u16,
-    /// True if the RISC has ended it.
+    /// True if the RISC has ended the launch.
     pub has_ended: bool,
-    /// Bits 32 to 46 of the time that was told with it.
+    /// Bits 32 to 46 of the time announced with the launch.
     pub time_high: u16,
 }
 
 impl ToldLaunch {
-    /// The word that says so.
+    /// Encodes the announcement as a word.
     #[must_use]
     pub const fn to_word(self) -> u32 {
         let ended = if self.has_ended { words::TOLD_ENDED } else { 0 };
         (self.number as u32) << CODE_SHIFT | ended | self.time_high as u32 & (words::TOLD_ENDED - 1)
     }
 
-    /// What a word says; `None` if the RISC has told of no launch.
+    /// Decodes a word; `None` if the RISC has announced no launch.
     #[must_use]
     pub const fn from_word(word: u32) -> Option<Self> {
         if word == 0 {
@@ -245,41 +246,41 @@ impl ToldLaunch {
     }
 }
 
-/// Where the code begins in a cell's first word.
+/// Position of the code in a cell's first word.
 pub const CODE_SHIFT: u32 = 16;
 
 /// What a RISC does when its ring is full, and how many of its chunks it keeps.
 ///
-/// The host says it in [`words::POLICY`]; 0 is [`Policy::DropNewest`].
+/// The host sets the policy in [`words::POLICY`]; 0 is [`Policy::DropNewest`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// Records are lost until there is room again.
     #[default]
     DropNewest,
-    /// The oldest cells are overwritten; the drain finds out how many. It reads [`words::WRITTEN`] again
-    /// behind the cells, and takes only those of which that is no more than [`STABLE_CELLS`] ahead.
+    /// The oldest cells are overwritten; the drain determines how many. After reading cells, the drain
+    /// reads [`words::WRITTEN`] again, and keeps only cells that are at most [`STABLE_CELLS`] behind it.
     OverwriteOldest,
-    /// The RISC waits for room, at most so long; after that it loses records, and does not wait again
-    /// until something has been read.
+    /// The RISC waits for room, up to a limit. After a time-out it loses records, and does not wait
+    /// again until something has been read.
     Block {
-        /// Logarithm of the most cycles of a wait, at most 31.
+        /// Binary logarithm of the maximum cycles of a wait, at most 31.
         cycles_log2: u8,
     },
-    /// Of so many chunks one is kept, besides those with launches; otherwise as
+    /// Of 2^`chunks_log2` chunks, one is kept, besides the chunks with launches; otherwise like
     /// [`Policy::DropNewest`].
     KeepOneOf {
-        /// Logarithm of the number of chunks, at most 15.
+        /// Binary logarithm of the number of chunks, at most 15.
         chunks_log2: u8,
     },
 }
 
 impl Policy {
-    /// Bits of the word with the policy's number; its parameter stands above them.
+    /// Number of low bits of the word that hold the policy's kind; the parameter is above them.
     pub const KIND_BITS: u32 = 2;
     const KIND_MASK: u32 = (1 << Self::KIND_BITS) - 1;
     const PARAMETER_MASK: u32 = 0x1F;
 
-    /// The word that says so.
+    /// Encodes the policy as a word.
     ///
     /// ```
     /// use wire::stream::Policy;
@@ -297,7 +298,7 @@ impl Policy {
         }
     }
 
-    /// What a word says; `None` if it is none of a policy.
+    /// Decodes a word; `None` if the word is not a policy.
     #[must_use]
     pub const fn from_word(word: u32) -> Option<Self> {
         let parameter = (word >> Self::KIND_BITS & Self::PARAMETER_MASK) as u8;
@@ -314,65 +315,65 @@ impl Policy {
 
 /// Words of the 64-word control vector of a core that streams.
 ///
-/// They mean something only where word [`crate::control::ext::SIGNATURE`] holds
-/// [`words::SIGNATURE_VALUE`]. The ends of DRAM lanes, words 0 to 4, stay 0: a host that knows nothing
-/// of streams finds nothing to read.
+/// The words are valid only if word [`crate::control::ext::SIGNATURE`] holds
+/// [`words::SIGNATURE_VALUE`]. The ends of DRAM lanes, words 0 to 4, stay 0, so a host without
+/// support for streams finds nothing to read.
 ///
 /// | word | writer | meaning |
 /// |---|---|---|
 /// | 5 | device | signature and version |
 /// | 8 | device | launches that ran no kernel here |
 /// | 9..14 | host | policy of each RISC |
-/// | 14..19 | RISC r | the launch that it has announced, in the upper half; bits 32 to 46 of the time, in the lower; bit 15 once it has ended the launch; 0 before the first launch |
-/// | 19..24 | RISC r | cells skipped; while a RISC may wait, the number of cells read at its last wait in vain, and 1 |
+/// | 14..19 | RISC r | upper half: the launch announced last; lower half: bits 32 to 46 of the time, and bit 15 once the launch has ended; 0 before the first launch |
+/// | 19..24 | RISC r | cells skipped; under [`Policy::Block`], the number of cells read at its last wait that timed out, plus 1 |
 /// | 24..29 | RISC r | cells written |
 /// | 29..34 | RISC r | zones that found no room |
 /// | 34..39 | RISC r | data that found no room |
 /// | 39..44 | RISC r | events that found no room |
-/// | 44 | device | id of the program that runs |
-/// | 45 | device | replays of traces that the core has seen |
-/// | 51 | device | launches that have begun, the one that runs among them; those without a kernel are not |
+/// | 44 | device | id of the running program |
+/// | 45 | device | trace replays that the core has seen |
+/// | 51 | device | launches that have begun, including the current one; launches without a kernel are not counted |
 /// | 59..64 | drain | cells read |
 ///
-/// All count since the host zeroed the vector, modulo 2^32.
+/// All counters are modulo 2^32 and count since the host zeroed the vector.
 ///
-/// A device that begins a launch writes words 51, 44 and 45, in this order, before any RISC tells of the
-/// launch in words 14 to 18. A drain that reads the vector from its beginning to its end, and finds the
-/// same launch in a RISC's word and in word 51, has the program of that launch in word 44.
+/// A device that begins a launch writes words 51, 44 and 45, in this order, before any RISC announces
+/// the launch in words 14 to 18. A drain reads the vector from its beginning to its end. If it finds the
+/// same launch in a RISC's word and in word 51, word 44 holds the program of that launch.
 pub mod words {
     use super::RISCS_PER_CORE;
     use crate::control::{ControlLayout, ext};
 
     /// `KS` and the version of the format.
     pub const SIGNATURE_VALUE: u32 = 0x4B53_1000;
-    /// Id of the program that runs.
+    /// Id of the running program.
     pub const PROGRAM: usize = ext::LATE_RUNS;
-    /// Replays of traces that the core has seen.
+    /// Trace replays that the core has seen.
     pub const TRACE_COUNT: usize = PROGRAM + 1;
     /// Launches that ran no kernel here.
     pub const IDLE_LAUNCHES: usize = 8;
     /// Per RISC: its policy.
     pub const POLICY: usize = 9;
-    /// Per RISC: what its last [`super::Code::LAUNCH`] has said; see [`super::ToldLaunch`].
+    /// Per RISC: the content of its last [`super::Code::LAUNCH`]; see [`super::ToldLaunch`].
     ///
-    /// The RISC sets the bit of the end after [`WRITTEN`]: a drain that finds it and then reads
-    /// [`WRITTEN`] has all cells of the launch.
+    /// The RISC sets the bit of the end after [`WRITTEN`]. A drain that finds the bit and then
+    /// reads [`WRITTEN`] has all cells of the launch.
     pub const TOLD: usize = POLICY + RISCS_PER_CORE;
     /// Bit of [`TOLD`]: the launch has ended.
     pub const TOLD_ENDED: u32 = 1 << 15;
     /// Per RISC: cells skipped.
     pub const SKIPPED: usize = TOLD + RISCS_PER_CORE;
-    /// Per RISC, in the place of [`SKIPPED`]: [`READ`] when it last waited in vain, and 1.
+    /// Per RISC, in the word of [`SKIPPED`]: [`READ`] at its last wait that timed out, plus 1.
     pub const WAITED_IN_VAIN: usize = SKIPPED;
     /// Per RISC: cells written.
     pub const WRITTEN: usize = ControlLayout::WORDS64.device_end;
-    /// Per RISC: zones that found no room, totals among them.
+    /// Per RISC: zones that found no room, including totals.
     pub const LOST_ZONES: usize = ext::LOST_ZONES;
     /// Per RISC: data of both sizes that found no room.
     pub const LOST_DATA: usize = ext::LOST_DATA;
     /// Per RISC: events that found no room.
     pub const LOST_EVENTS: usize = ext::LOST_EVENTS;
-    /// Launches that have begun, but for those without a kernel.
+    /// Launches that have begun, except launches without a kernel.
     pub const LAUNCHES: usize = ControlLayout::WORDS64.run_counter;
     /// Per RISC: cells that the drain has read.
     pub const READ: usize = ext::CONSUMED;
@@ -380,7 +381,7 @@ pub mod words {
     const _: () = assert!(SKIPPED + RISCS_PER_CORE == WRITTEN);
 }
 
-/// Cells that wait in a ring.
+/// Cells of a ring that have not been read.
 ///
 /// ```
 /// use wire::stream::Unread;
@@ -393,33 +394,33 @@ pub mod words {
 pub struct Unread {
     /// Number of the first cell.
     pub first: u32,
-    /// How many there are, modulo 2^32; more than [`RING_CELLS`] where some were overwritten.
+    /// Number of cells, modulo 2^32; more than [`RING_CELLS`] if some were overwritten.
     pub count: u32,
 }
 
 impl Unread {
-    /// Those behind `read`, where `written` were written.
+    /// Returns the unread cells, given the numbers of cells read and written.
     #[must_use]
     pub const fn between(read: u32, written: u32) -> Self {
         Self { first: read, count: written.wrapping_sub(read) }
     }
 
-    /// How many of them have been overwritten.
+    /// Returns how many of the cells have been overwritten.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "256")]
     pub const fn overwritten(self) -> u32 {
         self.count.saturating_sub(RING_CELLS as u32)
     }
 
-    /// These and the cells of a chunk that the RISC may be writing, where `written` were written by
-    /// now.
+    /// Returns these cells and the cells of the chunk that the RISC may be writing. `written` is
+    /// the current number of written cells.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "8")]
     pub const fn and_in_writing(self, written: u32) -> Self {
         Self::between(self.first, written.wrapping_add(CHUNK_CELLS as u32))
     }
 
-    /// Places in the ring, in the order of the cells, of those that were not overwritten.
+    /// Returns the slots of the cells that were not overwritten, in the order of the cells.
     #[must_use]
     pub const fn places(self) -> [core::ops::Range<usize>; 2] {
         let count = (self.count - self.overwritten()) as usize;
@@ -433,7 +434,7 @@ impl Unread {
     }
 }
 
-/// How many cells there are from cell `number` to the next chunk: 0 if it begins one.
+/// Returns the number of cells from cell `number` to the next chunk: 0 if it begins a chunk.
 ///
 /// ```
 /// assert_eq!([16, 17, 23].map(wire::stream::cells_to_next_chunk), [0, 7, 1]);

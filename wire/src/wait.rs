@@ -97,7 +97,7 @@ impl WaitKind {
         Self::NOC_WRITE_FLUSH,
     ];
 
-    /// The kind's name, `None` for a number without a meaning.
+    /// Returns the kind's name; `None` for a number without a meaning.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -113,7 +113,7 @@ impl WaitKind {
         })
     }
 
-    /// The kind of object that the key identifies, `None` for a number without a meaning.
+    /// Returns the kind of object that the key identifies; `None` for a number without a meaning.
     #[must_use]
     pub const fn object(self) -> Option<WaitObject> {
         match self {
@@ -124,7 +124,7 @@ impl WaitKind {
         }
     }
 
-    /// The name of the zone or record of a single wait, `None` for a number without a meaning.
+    /// Returns the name of a single wait's zone or record; `None` for a number without a meaning.
     #[must_use]
     pub const fn zone_name(self) -> Option<&'static str> {
         match self {
@@ -159,7 +159,7 @@ pub struct WaitTotal {
 }
 
 impl WaitTotal {
-    /// The record's data.
+    /// Returns the record's data.
     #[must_use]
     pub const fn to_data(self) -> [u64; 2] {
         [first_word(self.kind, self.key), self.cycles as u64 | (self.waits as u64) << 32]
@@ -191,7 +191,7 @@ pub struct BlockedWait {
 }
 
 impl BlockedWait {
-    /// The record's data.
+    /// Returns the record's data.
     #[must_use]
     pub const fn to_data(self) -> [u64; 2] {
         [first_word(self.kind, self.key), self.cycles as u64]
@@ -238,27 +238,27 @@ impl SyncWindows {
     /// Largest binary logarithm of a period.
     pub const PERIOD_LOG2_MAX: u8 = 20;
 
-    /// Windows of `1 << length_log2` cycles every `1 << period_log2` cycles; `None` if the windows
-    /// are not shorter than the period, or the period is too long.
+    /// Returns windows of `1 << length_log2` cycles every `1 << period_log2` cycles; `None` if the
+    /// windows are not shorter than the period, or the period is too long.
     #[must_use]
     pub const fn new(length_log2: u8, period_log2: u8) -> Option<Self> {
         let is_possible = length_log2 < period_log2 && period_log2 <= Self::PERIOD_LOG2_MAX;
         if is_possible { Some(Self { length_log2, period_log2 }) } else { None }
     }
 
-    /// Length of a window in cycles.
+    /// Returns the length of a window in cycles.
     #[must_use]
     pub const fn length(self) -> u32 {
         1 << self.length_log2
     }
 
-    /// Cycles from the opening of one window to the opening of the next.
+    /// Returns the cycles from the opening of one window to the opening of the next.
     #[must_use]
     pub const fn period(self) -> u32 {
         1 << self.period_log2
     }
 
-    /// Cycles since the last opening of a window.
+    /// Returns the cycles since the last opening of a window.
     #[must_use]
     pub const fn phase(self, clock_low: u32) -> u32 {
         clock_low & (self.period() - 1)
@@ -270,7 +270,7 @@ impl SyncWindows {
         self.phase(clock_low) >> self.length_log2 == 0
     }
 
-    /// Returns true if a wait is recorded, which is so if any part of it lies in a window.
+    /// Returns true if a wait is recorded: any part of it is in a window.
     #[must_use]
     pub const fn has_wait(self, begun: u32, ended: u32) -> bool {
         self.is_open(begun) || (begun ^ ended) >> self.period_log2 != 0
@@ -296,7 +296,7 @@ pub struct WindowedWait {
     pub wait: BlockedWait,
     /// The windows.
     pub windows: SyncWindows,
-    /// Cycles from the last opening of a window before the wait's end to the wait's end.
+    /// Cycles from the last opening of a window to the wait's end.
     pub phase: u32,
 }
 
@@ -305,7 +305,7 @@ const PERIOD_SHIFT: u32 = 25;
 const LOG2_MASK: u32 = 31;
 
 impl WindowedWait {
-    /// The record's data.
+    /// Returns the record's data.
     #[must_use]
     pub const fn to_data(self) -> [u64; 2] {
         let SyncWindows { length_log2, period_log2 } = self.windows;
@@ -362,7 +362,7 @@ impl SignalKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::CbPush, Self::CbPop, Self::SemSet, Self::SemSetRemote];
 
-    /// The name of the records.
+    /// Returns the name of the records.
     #[must_use]
     pub const fn zone_name(self) -> &'static str {
         match self {
@@ -406,7 +406,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// The record's data.
+    /// Returns the record's data.
     #[must_use]
     pub const fn to_data(self) -> u64 {
         match self {
@@ -436,7 +436,7 @@ mod tests {
     use super::*;
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
-    /// Words put together by hand from the table in docs/wire-extensions.md.
+    /// Compares waits with words assembled by hand from the table in docs/wire-extensions.md.
     #[test]
     fn waits_have_the_words_of_the_specification() {
         let sem = WaitKind(3);
@@ -461,8 +461,8 @@ mod tests {
         }
     }
 
-    /// Words as in [`waits_have_the_words_of_the_specification`], and words that are no such
-    /// record.
+    /// Tests words as in [`waits_have_the_words_of_the_specification`], and words that are not such
+    /// a record.
     #[test]
     fn windows_stand_in_the_upper_half_of_a_waits_second_word() {
         let data = [0x0000_0003_0000_A010, 0x22E1_2345_0000_0077];
@@ -480,7 +480,7 @@ mod tests {
         }
     }
 
-    /// Waits and signals near the edges of windows, compared with a count cycle by cycle.
+    /// Compares waits and signals near the edges of windows with a check of every cycle.
     #[test]
     fn windows_hold_what_touches_them() {
         for (length_log2, period_log2) in [(0, 1), (2, 4), (3, 5), (1, 5)] {

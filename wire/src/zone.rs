@@ -30,13 +30,13 @@ impl ZoneId {
     /// Marks a hardware counter record.
     pub const PERF_COUNTER: Self = Self(9090);
 
-    /// The id of a zone text, computed at compile time if the text is a literal.
+    /// Returns the id of a zone text, computed at compile time if the text is a literal.
     #[must_use]
     pub const fn from_text(text: &str) -> Self {
         Self::from_bytes(text.as_bytes())
     }
 
-    /// The id of a zone text that need not be valid UTF-8.
+    /// Returns the id of a zone text that need not be valid UTF-8.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "folding keeps the low half")]
     pub const fn from_bytes(text: &[u8]) -> Self {
@@ -51,7 +51,7 @@ impl ZoneId {
     }
 }
 
-/// 32-bit FNV-1a.
+/// Returns the 32-bit FNV-1a hash.
 const fn fnv1a(bytes: &[u8]) -> u32 {
     let mut hash: u32 = 0x811C_9DC5;
     let mut i = 0;
