@@ -102,8 +102,8 @@ typedef enum KprofStatus {
 /// A mesh of chips; made by `kprof_mesh_new`, freed by `kprof_mesh_free`.
 typedef struct KprofMesh KprofMesh;
 
-/// A thread that reads a mesh again and again; made by `kprof_periodic_start`, stopped and freed
-/// by `kprof_periodic_stop`.
+/// A thread that reads a mesh periodically; made by `kprof_periodic_start`, stopped and freed by
+/// `kprof_periodic_stop`.
 typedef struct KprofPeriodicReader KprofPeriodicReader;
 
 /// All recorded data of one run; created by reads and loads, freed by `kprof_recording_free`.
@@ -228,7 +228,7 @@ typedef struct KprofChip {
     size_t core_count;
     /// Size of the worker grid, as printed in a device log's first line.
     uint32_t max_compute_cores;
-    /// DRAM banks over which the cores are dealt.
+    /// Number of DRAM banks among which the cores are distributed.
     uint32_t bank_count;
     /// Byte address of the profiler region, equal in every bank.
     uint64_t region_address;
@@ -604,7 +604,7 @@ enum KprofStatus kprof_read_device_profiler(struct KprofMesh *mesh,
 enum KprofStatus kprof_session_keep_programs(struct KprofSession *session);
 
 /// Writes a JSON text with figures of the latest read's programs to `json`: a list of programs by
-/// chip number. If `is_of_all` is not 0, the figures are of all reads.
+/// chip number. If `is_of_all` is not 0, the figures cover all reads.
 ///
 /// The text belongs to the session. It is valid until the next call of this function or until the
 /// session is freed.
@@ -725,8 +725,8 @@ enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recordin
                                            const struct KprofText **rows,
                                            size_t *count);
 
-/// Writes the anomalies and repairs whose position is kept to `rows`, at most 8 of a kind and lane,
-/// and their number to `count`.
+/// Writes anomalies and repairs with known positions to `rows`, and their number to `count`. At
+/// most 8 of each kind and lane are kept.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and the others must point to memory

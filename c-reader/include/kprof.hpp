@@ -52,7 +52,7 @@ private:
 struct Chip {
     std::string arch;
     std::vector<KprofCore> cores;
-    /// All other fields; `arch`, `cores` and `core_count` are filled in.
+    /// All other fields; the library sets `arch`, `cores` and `core_count`.
     KprofChip description{};
 };
 
@@ -394,7 +394,7 @@ private:
 };
 
 /// A thread that reads a mesh periodically while programs run on it. Until the thread is stopped,
-/// it calls the backend, and no other call may use session and mesh, which must outlive it.
+/// it calls the backend, and no other call may use session and mesh. Both must outlive the reader.
 class PeriodicReader {
 public:
     template <typename Count, typename Unit>
@@ -414,8 +414,8 @@ public:
         return counts;
     }
 
-    /// Stops after a last read; throws if this read failed. Otherwise, the destructor stops the
-    /// reader.
+    /// Stops after a last read; throws if this read failed. If this function is not called, the
+    /// destructor stops the reader.
     KprofPeriodicCounts stop() {
         KprofPeriodicCounts counts{};
         counts.struct_size = sizeof counts;

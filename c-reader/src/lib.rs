@@ -5,7 +5,7 @@
 //! | What does a call return, and why did it fail? | [`status`] |
 //! | How does the library access a host's chips? | [`mesh`] |
 //! | How is a mesh prepared, and read? | [`session`] |
-//! | How is it read while programs run? | [`periodic`] |
+//! | How is a mesh read while programs run? | [`periodic`] |
 //! | What was read? | [`recording`] |
 //! | Which files can be written from a recording? | [`outputs`] |
 //!

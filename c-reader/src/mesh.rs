@@ -78,7 +78,7 @@ pub struct KprofChip {
     pub core_count: usize,
     /// Size of the worker grid, as printed in a device log's first line.
     pub max_compute_cores: u32,
-    /// DRAM banks over which the cores are dealt.
+    /// Number of DRAM banks among which the cores are distributed.
     pub bank_count: u32,
     /// Byte address of the profiler region, equal in every bank.
     pub region_address: u64,

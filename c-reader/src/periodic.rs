@@ -34,8 +34,8 @@ unsafe impl HasSize for KprofPeriodicCounts {
     const NAME: &'static str = "KprofPeriodicCounts";
 }
 
-/// A thread that reads a mesh again and again; made by `kprof_periodic_start`, stopped and freed
-/// by `kprof_periodic_stop`.
+/// A thread that reads a mesh periodically; made by `kprof_periodic_start`, stopped and freed by
+/// `kprof_periodic_stop`.
 #[derive(Debug)]
 pub struct KprofPeriodicReader {
     thread: PeriodicThread<(State, CallbackMesh)>,

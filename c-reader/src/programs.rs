@@ -27,7 +27,7 @@ pub unsafe extern "C" fn kprof_session_keep_programs(session: *mut KprofSession)
 }
 
 /// Writes a JSON text with figures of the latest read's programs to `json`: a list of programs by
-/// chip number. If `is_of_all` is not 0, the figures are of all reads.
+/// chip number. If `is_of_all` is not 0, the figures cover all reads.
 ///
 /// The text belongs to the session. It is valid until the next call of this function or until the
 /// session is freed.

@@ -500,8 +500,8 @@ pub unsafe extern "C" fn kprof_recording_uncounted(
     unsafe { give(recording, rows, count, |rows| &rows.uncounted) }
 }
 
-/// Writes the anomalies and repairs whose position is kept to `rows`, at most 8 of a kind and lane,
-/// and their number to `count`.
+/// Writes anomalies and repairs with known positions to `rows`, and their number to `count`. At
+/// most 8 of each kind and lane are kept.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and the others must point to memory

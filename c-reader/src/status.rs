@@ -1,4 +1,4 @@
-//! Results of calls: a code, and a message for people.
+//! Results of calls: a code, and a message for the user.
 
 #![allow(unsafe_code, reason = "functions that C calls have names of their own")]
 
