@@ -1,7 +1,7 @@
 //! The host side of the device profiler: read, decode, pair, synchronise, analyse, export.
 //!
-//! Every module is a separate crate, or a part of one, re-exported here under one path. Without
-//! default features, only modules for reading are included.
+//! Every module re-exports a separate crate, or a part of one, under one path. Without default
+//! features, only modules for reading are included.
 //!
 //! # Map
 //!
@@ -22,11 +22,11 @@
 //! | How is a report in tt-metal's format made? | `report` |
 //! | What are the figures of the latest read's programs? | `programs` |
 //! | What do ops cost, and what bounds them? | `perf` |
-//! | What became slower or faster? | `diff` |
+//! | What became slower or faster between recordings? | `diff` |
 //! | Why is a recording slow, and where is its time spent? | `causes` |
-//! | Who moved how much over the NoCs, and to whom? | `noc_events` |
+//! | Which cores moved how much data over the NoCs, and where to? | `noc_events` |
 //! | What did the hardware counters count? | `counters` |
-//! | What do TT-Metal's variables ask for? | `environment` |
+//! | Which settings do TT-Metal's variables select? | `environment` |
 //! | What did the host do meanwhile? | `host` |
 //! | What does a program with a Tracy client send? | `tracy` |
 //! | What time was it on the host? | `sync`, [`clock`] |

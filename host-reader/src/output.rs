@@ -223,7 +223,7 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
     .map(drop)
 }
 
-/// Writes the events of the NoC traces next to a log without events.
+/// Writes the NoC events that were read from trace files next to a log without NoC events.
 fn write_traces_beside(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
     let lanes = ProgramLanes::from_readout(&recording.readout);
     let files = TraceFiles::new(recording.noc_traces.unrepeated(), &lanes);

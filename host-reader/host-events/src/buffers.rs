@@ -76,7 +76,7 @@ pub fn buffer_address(text: &str) -> Option<u64> {
 /// Bytes of the buffers in each pool over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferUsage {
-    /// Times and the bytes from each time on, ordered by time.
+    /// Times, each with the bytes in use from then on, ordered by time.
     pools: BTreeMap<BufferPool, Vec<(u64, u64)>>,
 }
 
@@ -96,7 +96,7 @@ impl BufferUsage {
         Self { pools }
     }
 
-    /// Returns, for each pool, times and the bytes from each time on, ordered by time.
+    /// Returns, for each pool, times with the bytes in use from then on, ordered by time.
     pub fn pools(&self) -> impl Iterator<Item = (BufferPool, &[(u64, u64)])> {
         self.pools.iter().map(|(pool, points)| (*pool, points.as_slice()))
     }

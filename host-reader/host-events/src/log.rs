@@ -224,7 +224,7 @@ impl Writer {
         Some(depth)
     }
 
-    /// Ends a zone; its space was reserved at its begin.
+    /// Ends a zone, for which space was reserved when it began.
     #[inline]
     pub(super) fn end_zone(
         &mut self,

@@ -19,7 +19,7 @@ const SITE_SHIFT: u32 = 32;
 pub(super) enum Place {
     /// Number of a static source location.
     Site(u32),
-    /// Next location in the list of those created at run time.
+    /// Next entry in the list of source locations created at run time.
     Made,
 }
 

@@ -31,7 +31,7 @@ pub struct Settings {
     pub post_process: bool,
     /// True if sum zones are recorded.
     pub sums: bool,
-    /// True if several programs are gathered in L1.
+    /// True if the runs of several programs share a push (accumulate mode).
     pub accumulate: bool,
     /// Number of programs that a lane holds; `None` if not set.
     pub program_support_count: Option<u32>,

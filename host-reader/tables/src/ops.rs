@@ -53,7 +53,7 @@ impl<'a> OpRow<'a> {
         latency.filter(|_| !self.figures.is_first_of_chip)
     }
 
-    /// Returns a figure of single cores' kernels, or `None` if no core ran a kernel.
+    /// Returns a figure about the kernels of single cores, or `None` if no core ran a kernel.
     fn core_figure(&self, figure: Option<u64>) -> Option<u64> {
         figure.filter(|_| self.figures.core_kernel.count > 0)
     }

@@ -36,7 +36,7 @@ fn the_page_of_the_dataset_shows_every_column() {
     assert_eq!(std::fs::read_to_string(page).unwrap(), current, "{page}");
 }
 
-/// A column name has one type in all tables and appears once in a table.
+/// Checks that a column name has one type in all tables and appears once in a table.
 #[test]
 fn a_name_means_one_type_in_all_tables() {
     let mut kinds: BTreeMap<&str, (&str, ColumnKind)> = BTreeMap::new();
@@ -55,7 +55,7 @@ fn a_name_means_one_type_in_all_tables() {
     }
 }
 
-/// Columns that scripts request by name have the unit and the meaning of null of their docs.
+/// Checks that columns requested by scripts have the documented unit and meaning of null.
 #[test]
 fn scripts_find_the_columns_that_they_ask_for() {
     let tables = schemas();
