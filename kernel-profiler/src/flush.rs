@@ -345,7 +345,7 @@ fn account<P: Port + ?Sized>(
         if !has_arrived {
             *end = start;
         }
-        // If the lane has wrapped, it holds the whole run, and the difference is longer.
+        // After a wrap-around, the whole run is stored, and the difference exceeds its length.
         let stored = if *end == start { ID_WORDS } else { end.wrapping_sub(start) };
         if stored >= *words {
             continue;

@@ -16,7 +16,7 @@
 //! The firmware does the rest. It opens the main zone ([`device_zone_scoped_main!`]) around every
 //! launch, and records the program id and which RISCs run a kernel. When the main zone closes, the
 //! markers of all RISCs of the core go to DRAM, where the host reads them. The words have the
-//! format of upstream's profiler ([`wire`]), so that upstream's host can read them, too.
+//! format of upstream's profiler ([`wire`]), so upstream's host can read them, too.
 //!
 //! # Map
 //!

@@ -44,7 +44,7 @@ pub struct ClockWords {
     pub low: u32,
 }
 
-/// Lowest low word after which the high word, read next, may belong to the next wrap.
+/// If the low word is at least this value, the high word may belong to the next wrap.
 pub(crate) const NEAR_END: u32 = u32::MAX << 8;
 
 /// Reads both words of the clock; repeats the reading near the end of the low word.

@@ -35,7 +35,7 @@ use core::ops::Range;
 
 /// `KF` and the version of the format.
 pub const MAGIC: u32 = 0x4B46_1000;
-/// Length unit of frames in bytes: the unit in which a Blackhole's DRAM is read.
+/// Frame lengths are multiples of this many bytes, the unit in which a Blackhole's DRAM is read.
 pub const ALIGN_BYTES: u32 = 64;
 /// Words of a header.
 pub const HEADER_WORDS: usize = 8;

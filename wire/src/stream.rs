@@ -356,8 +356,8 @@ pub mod words {
     pub const POLICY: usize = 9;
     /// Per RISC: the content of its last [`super::Code::LAUNCH`]; see [`super::ToldLaunch`].
     ///
-    /// The RISC sets the bit of the end after [`WRITTEN`]. A drain that finds the bit and then
-    /// reads [`WRITTEN`] has all cells of the launch.
+    /// The RISC sets [`TOLD_ENDED`] after it has updated [`WRITTEN`]. A drain that finds the bit
+    /// and then reads [`WRITTEN`] has all cells of the launch.
     pub const TOLD: usize = POLICY + RISCS_PER_CORE;
     /// Bit of [`TOLD`]: the launch has ended.
     pub const TOLD_ENDED: u32 = 1 << 15;

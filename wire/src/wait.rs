@@ -461,8 +461,8 @@ mod tests {
         }
     }
 
-    /// Tests words as in [`waits_have_the_words_of_the_specification`], and words that are not such
-    /// a record.
+    /// Tests words of the same form as [`waits_have_the_words_of_the_specification`], and words
+    /// that are not such a record.
     #[test]
     fn windows_stand_in_the_upper_half_of_a_waits_second_word() {
         let data = [0x0000_0003_0000_A010, 0x22E1_2345_0000_0077];

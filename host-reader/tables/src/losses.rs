@@ -25,7 +25,7 @@ pub struct LossRow<'a> {
 }
 
 impl LossRow<'static> {
-    /// Makes the rows of a ledger outside of a dataset.
+    /// Creates the rows of a ledger for outputs other than datasets.
     #[must_use]
     pub fn from_ledger(losses: &LossLedger) -> Vec<Self> {
         losses

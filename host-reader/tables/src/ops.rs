@@ -42,7 +42,7 @@ pub struct OpPlace<'a> {
 }
 
 impl<'a> OpRow<'a> {
-    /// Makes a row outside of a dataset.
+    /// Creates a row for outputs other than datasets.
     #[must_use]
     pub fn new(figures: &'a Op, name: Option<&'a str>) -> Self {
         Self { figures, name, place: OpPlace::default() }
@@ -59,7 +59,7 @@ impl<'a> OpRow<'a> {
     }
 }
 
-/// Makes rows of ops outside of a dataset; `name_of` returns the host's name of an op.
+/// Creates rows of ops for outputs other than datasets; `name_of` returns the host's name of an op.
 pub fn op_rows<'a>(
     ops: impl IntoIterator<Item = &'a Op>,
     name_of: impl Fn(&Op) -> Option<&'a str>,

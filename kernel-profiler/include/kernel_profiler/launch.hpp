@@ -182,7 +182,7 @@ namespace kernel_profiler {
 
 namespace detail {
 
-/// Writes the totals of a kernel's waits. Defined after the probes that it needs.
+/// Writes the totals of a kernel's waits. The definition follows the probes that it calls.
 template <uint32_t index>
 KERNEL_PROFILER_ALWAYS_INLINE void end_kernel();
 

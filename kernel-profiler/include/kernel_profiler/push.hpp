@@ -81,7 +81,7 @@ constexpr uint32_t padded(uint32_t word_count) { return (word_count + 2) & ~3u; 
 /// The writes that were sent.
 struct Sent {
     uint32_t writes;
-    /// True if the command buffer stayed busy, so that some writes were not sent.
+    /// True if the command buffer stayed busy and some writes were not sent.
     bool is_stuck;
 };
 

@@ -61,10 +61,10 @@ constexpr uint32_t OWN_COORDINATES_SHIFT = 20;
 
 /// The transaction id of pushes, the highest of a NoC's 16.
 ///
-/// Kernels use the id, too: rings of ids, the fabric's routers, and some kernels that name it. A
-/// push also waits for the acknowledgements of their outstanding requests. A push that times out is
-/// counted. A kernel's own wait for the id cannot end early, since a push ends before the kernel
-/// continues.
+/// Some kernels use the id, too: those that cycle through ids, the fabric's routers, and kernels
+/// that name the id. A push also waits for the acknowledgements of their outstanding requests. A
+/// push that times out is counted. A kernel's own wait for the id cannot end early, since a push
+/// ends before the kernel continues.
 constexpr uint32_t PUSH_TRANSACTION_ID = 15;
 constexpr uint32_t PUSH_PACKET_TAG = PUSH_TRANSACTION_ID << 10;
 /// Register with the number of unacknowledged transactions with the id of pushes.

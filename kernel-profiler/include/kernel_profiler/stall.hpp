@@ -15,7 +15,7 @@
 /// zone.
 ///
 /// BRISC, NCRISC and Ethernet RISCs push their records as soon as their ring is full. A TRISC does
-/// not push, so that records beyond one ring per launch are counted as lost.
+/// not push, so records beyond one ring per launch are counted as lost.
 
 #pragma once
 

@@ -80,7 +80,7 @@ constexpr bool is_code(uint32_t id) { return id < STREAM_FIRST_ESCAPE; }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t load_limit() { return loaded(stackSize); }
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t clock_low() { return read_word(TILE_REGISTERS + WALL_CLOCK_LOW); }
 
-/// Lowest low word after which the high word, read next, may belong to the next wrap.
+/// If the low word is at least this value, the high word may belong to the next wrap.
 constexpr uint32_t NEAR_END = ~0u << 8;
 
 /// Reads both words of the clock; repeats the reading near the end of the low word.

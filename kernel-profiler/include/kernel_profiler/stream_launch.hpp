@@ -221,7 +221,7 @@ static inline void finish_profiler(bool = false) {
 
 namespace detail {
 
-/// Writes the totals of a kernel's waits. Defined after the probes that it needs.
+/// Writes the totals of a kernel's waits. The definition follows the probes that it calls.
 template <uint32_t index>
 KERNEL_PROFILER_ALWAYS_INLINE void end_kernel();
 
@@ -237,7 +237,7 @@ inline __attribute__((noinline)) void end_measured_zone(uint32_t id, uint32_t be
 
 namespace detail {
 
-/// True on RISCs whose firmware has no lane, so that the kernel's zone begins and ends the launch there.
+/// True on RISCs whose firmware has no lane. The kernel's zone begins and ends the launch there, because
 /// tt-metal's linker scripts leave the firmware of NCRISC and of the TRISCs some 500 to 1,300 bytes, and a
 /// lane takes 2,000. Firmware with more room defines KERNEL_PROFILER_STREAM_FIRMWARE, as do its kernels.
 #if KERNEL_PROFILER_IN_TT_METAL && !defined(KERNEL_PROFILER_STREAM_FIRMWARE) && \

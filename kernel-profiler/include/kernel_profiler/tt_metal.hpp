@@ -46,7 +46,7 @@ KERNEL_PROFILER_ALWAYS_INLINE constexpr bool is_aggregator() {
 /// Returns true on the RISC whose firmware receives the launch.
 KERNEL_PROFILER_ALWAYS_INLINE constexpr bool is_first_risc() { return PROCESSOR_INDEX == 0; }
 
-/// The firmware of idle Ethernet cores counts no trace replays.
+/// True if the firmware counts trace replays. The firmware of idle Ethernet cores does not.
 #if defined(COMPILE_FOR_IDLE_ERISC)
 constexpr bool HAS_TRACE_COUNT = false;
 #else

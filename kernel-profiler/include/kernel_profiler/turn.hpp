@@ -92,8 +92,8 @@ inline __attribute__((noinline, cold)) uint32_t write_first_cells(uint32_t core,
     return place;
 }
 
-/// Publishes the cells before a place, unless they do not follow the published cells. A host has
-/// then zeroed the control vector, and would otherwise read cells that were never written.
+/// Publishes the cells before a place. Publishes nothing if they do not follow the published cells,
+/// since a host has then zeroed the control vector, and would read cells that were never written.
 KERNEL_PROFILER_ALWAYS_INLINE void publish(uint32_t core, uint32_t written, uint32_t place) {
     const uint32_t cells = ((place - own_vector()) / CELL_BYTES - written) % STREAM_RING_CELLS;
     if (cells <= STREAM_CHUNK_CELLS) {

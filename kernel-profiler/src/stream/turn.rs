@@ -164,8 +164,8 @@ pub(super) fn write_first_cells<P: Port + ?Sized>(
 
 /// Publishes the cells before a place.
 ///
-/// Publishes nothing if these cells do not follow the published cells: a host has then zeroed the
-/// control vector, and would otherwise read cells that were never written.
+/// Publishes nothing if these cells do not follow the published cells, since a host has then zeroed
+/// the control vector, and would read cells that were never written.
 pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     let written = own(port, WRITTEN);
     let number = place.wrapping_sub(port.own_vector()) / CELL_BYTES;

@@ -1,7 +1,7 @@
 //! Texts of the runtime's own zones.
 //!
-//! The texts are not statics as in the macros. This crate is linked into firmware and kernels, and
-//! kernels are linked against the firmware's symbols, where a duplicate symbol is an error. The
+//! Unlike in the macros, the texts are not statics. This crate is linked into firmware and kernels,
+//! and kernels are linked against the firmware's symbols, where a duplicate symbol is an error. The
 //! section flags are the same as for statics.
 
 /// Puts a text into the section of zone texts.
