@@ -1,11 +1,11 @@
-// A host runtime in C++ that reads the device profiler after each batch of programs, or while they
-// run.
+// A host runtime in C++ that reads the device profiler after each batch of programs, or while the
+// programs run.
 //
 //     read_mesh WORKLOAD ARCH CHIPS SEED FOLDER [PERIOD_US]
 //
-// The chips are simulated: `SimulatedBackend` is where a runtime calls its own driver. The counts
-// are printed as one JSON object, and every output is written to FOLDER. With PERIOD_US, a thread
-// of the library reads that often.
+// The chips are simulated: a real runtime calls its own driver in place of `SimulatedBackend`. The
+// program prints its counts as one JSON object, and writes every output to FOLDER. With PERIOD_US, a
+// thread of the library reads once in each period.
 
 #include <chrono>
 #include <cinttypes>
@@ -26,7 +26,7 @@ class SimulatedBackend : public kprof::Backend {
 public:
     explicit SimulatedBackend(SimulatedMesh* mesh) : mesh_(mesh) {}
 
-    /// Runs a phase, a stretch of time after the other, so that others read in between.
+    /// Runs a phase in slices of time; other threads can read between the slices.
     void run_phase(std::size_t phase) {
         {
             const std::lock_guard<std::mutex> lock(mutex_);
@@ -112,13 +112,13 @@ private:
     std::mutex mutex_;
 };
 
-/// What TT-Metal calls `ReadMeshDeviceProfilerResults`: everything recorded since the last call.
+/// Reads everything recorded since the last call; named after TT-Metal's function.
 void ReadMeshDeviceProfilerResults(kprof::Session& session, kprof::Mesh& mesh,
                                    bool is_last_read) {
     session.read(mesh, is_last_read);
 }
 
-/// Adds up columns, as a runtime would that has its own use for them.
+/// Counts the zone starts in the columns of all lanes: an example of a runtime's own analysis.
 std::uint64_t count_zone_starts(const kprof::Recording& recording) {
     std::uint64_t starts = 0;
     for (std::size_t index = 0; index < recording.lane_count(); ++index) {
@@ -161,7 +161,7 @@ void print_counts(const kprof::Recording& recording) {
                 std::string(kprof::view(kprof::values_of<KprofText>(recording.column("ops", "name"))[0])).c_str());
 }
 
-/// Adds the names of all zones that the programs so far open.
+/// Adds the names of all zones of the programs that have run so far.
 void add_names(SimulatedMesh* chips, kprof::Session& session) {
     for (std::size_t zone = 0; const char* text = simulated_mesh_zone_text(chips, zone); ++zone) {
         session.add_zone_text(text);
@@ -178,7 +178,7 @@ void read_between(SimulatedMesh* chips, kprof::Session& session, kprof::Mesh& me
     }
 }
 
-/// Reads every so often from a thread of the library, and at least three times before the last.
+/// Reads once in each period from a thread of the library, at least three times before the last read.
 void read_meanwhile(SimulatedMesh* chips, SimulatedBackend& backend, kprof::Session& session,
                     kprof::Mesh& mesh, std::chrono::microseconds period) {
     kprof::PeriodicReader reader(session, mesh, period);
@@ -192,7 +192,7 @@ void read_meanwhile(SimulatedMesh* chips, SimulatedBackend& backend, kprof::Sess
     const KprofPeriodicCounts counts = reader.stop();
     std::fprintf(stderr, "%" PRIu64 " reads, %" PRIu64 " failed\n", counts.reads,
                  counts.failed_reads);
-    // Names may come behind the records.
+    // Names may be added after their records were read.
     add_names(chips, session);
 }
 
@@ -225,7 +225,7 @@ void run(SimulatedMesh* chips, const std::string& folder, std::chrono::microseco
         try {
             recording.write(output.c_str(), folder + "/" + output);
         } catch (const kprof::Error& error) {
-            // Not every recording has events of the NoC.
+            // An output is not available if the recording lacks its data, such as NoC events.
             if (error.status() != KPROF_STATUS_NOT_AVAILABLE) {
                 throw;
             }
@@ -251,7 +251,7 @@ int main(int argc, char** argv) {
     int code = 0;
     try {
         const std::chrono::microseconds period(argc == 7 ? number(6) : 0);
-        // A period of 0 keeps the figures of the programs of each read.
+        // With a period of 0, the session keeps the figures of the programs of each read.
         run(chips, argv[5], period, argc == 7 && period.count() == 0);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "read_mesh: %s\n", error.what());

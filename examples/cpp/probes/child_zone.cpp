@@ -1,4 +1,4 @@
-// A zone around the kernel and one around its inner loop.
+// A zone for the whole kernel, and a zone for its inner loop.
 
 #include "tools/profiler/kernel_profiler.hpp"
 #include "work.hpp"

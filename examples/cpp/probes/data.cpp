@@ -1,4 +1,4 @@
-// A number with the time at which it was recorded.
+// Data records: a number, and the time at which it was recorded.
 
 #include "tools/profiler/kernel_profiler.hpp"
 #include "work.hpp"

@@ -1,5 +1,5 @@
-// Tiles from DRAM into L1 and back, a zone around each direction. The arguments are the source and the
-// destination in the first bank of DRAM and the number of tiles. For BRISC or NCRISC, each over its NoC.
+// Copies tiles from DRAM to L1 and back, with a zone for each direction. Arguments: source and destination
+// address in the first DRAM bank, and number of tiles. For BRISC or NCRISC, each of which uses its own NoC.
 
 #include "tools/profiler/kernel_profiler.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 using namespace kernel_profiler::detail;
 
 constexpr uint32_t TILE_BYTES = 2048;
-/// A request for an answer; with the second bit, a write.
+/// Values of the register `CTRL`: bit 4 requests a response, bit 1 makes the request a write.
 constexpr uint32_t CTRL_READ = 1 << 4;
 constexpr uint32_t CTRL_WRITE = 1 << 1 | 1 << 4;
 constexpr uint32_t READS_ANSWERED = 0x200 + 4 * 2;
@@ -16,7 +16,7 @@ constexpr uint32_t WRITES_ANSWERED = 0x200 + 4 * 1;
 
 alignas(64) uint8_t tile[TILE_BYTES];
 
-/// Copies a tile and waits for it. Tiles are named as command buffers take them, like banks of DRAM.
+/// Copies a tile, and waits until it has arrived. `from_tile` and `to_tile` are NoC coordinates.
 void copy(uint32_t from, uint32_t from_tile, uint32_t to, uint32_t to_tile, uint32_t ctrl, uint32_t answered) {
     const uint32_t noc = NOC_REGISTERS + (noc_index << NOC_REGISTERS_SHIFT);
     const uint32_t buffer = noc + (1 << COMMAND_BUFFER_SHIFT);

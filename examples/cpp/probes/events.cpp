@@ -1,4 +1,4 @@
-// Events: a number of 16 bits and the time.
+// Events: a 16-bit number, and the time at which it was recorded.
 
 #include "tools/profiler/kernel_profiler.hpp"
 #include "work.hpp"

@@ -1,5 +1,5 @@
-// A zone around the whole kernel. The firmware's own zones have the fixed slots, so that it takes its
-// place among the optional records, of which it is the first: it always has room.
+// A zone for the whole kernel. The firmware's own zones use the guaranteed slots, so this zone is stored
+// among the optional records. It always has room, because it is the first optional record.
 
 #include "tools/profiler/kernel_profiler.hpp"
 #include "work.hpp"

@@ -1,5 +1,5 @@
-// Cycles of two parts of a loop, added up over its passes: one record each. Needs a kernel built with
-// PROFILE_KERNEL=9, and `kprof run --enable-sum-profiling`.
+// Two sum zones: the cycles of two parts of a loop, each added up over all passes into one record. Build
+// the kernel with PROFILE_KERNEL=9, and run it with `kprof run --enable-sum-profiling`.
 
 #include "tools/profiler/kernel_profiler.hpp"
 #include "work.hpp"

@@ -1,4 +1,4 @@
-// A launch whose data means nothing leaves none: the argument says whether this one's does.
+// Discards the records of a launch with invalid data. The runtime argument is 0 if the data is invalid.
 
 #include "tools/profiler/kernel_profiler.hpp"
 #include "work.hpp"

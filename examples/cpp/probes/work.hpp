@@ -1,4 +1,4 @@
-// Work for the examples: takes at least `cycles` cycles.
+// Work for the examples: runs for at least `cycles` cycles.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// A zone from here to the end of the block.
+// A zone that lasts from the macro to the end of its block.
 
 #include "tools/profiler/kernel_profiler.hpp"
 #include "work.hpp"

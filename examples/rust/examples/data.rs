@@ -1,4 +1,4 @@
-//! A number with the time at which it was recorded.
+//! Data records: a number, and the time at which it was recorded.
 
 #![no_std]
 #![no_main]

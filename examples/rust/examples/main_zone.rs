@@ -1,4 +1,4 @@
-//! A zone around the whole kernel, within the firmware's, which has the fixed slots.
+//! A zone for the whole kernel, within the firmware's zone, which uses the guaranteed slots.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,4 @@
-//! Cycles of two parts of a loop, added up over its passes: one record each.
+//! Two sum zones: the cycles of two parts of a loop, each added up over all passes into one record.
 //!
 //! Needs the feature `sums` and `kprof run --enable-sum-profiling`.
 

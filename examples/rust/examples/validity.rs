@@ -1,4 +1,4 @@
-//! A launch whose data means nothing leaves none: the argument says whether this one's does.
+//! Discards the records of a launch with invalid data; the runtime argument is 0 if it is invalid.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,4 @@
-//! A zone from here to the end of the block.
+//! A zone that lasts from the macro to the end of its block.
 
 #![no_std]
 #![no_main]

@@ -1,6 +1,6 @@
-//! A kernel for the simulator: adds numbers, a zone around each pass.
+//! A kernel for the simulator that adds numbers, with a zone for each pass.
 //!
-//! `docs/kernels.md` says how it is compiled, linked and run.
+//! `docs/kernels.md` describes how to compile, link and run it.
 
 #![no_std]
 #![no_main]
@@ -9,7 +9,7 @@ use core::{hint::black_box, panic::PanicInfo};
 use kernel_profiler::{device_timestamped_data, device_zone_scoped};
 
 /// Runs the kernel; called by the firmware. `launch` holds the number of the launch, two words of
-/// seed, and the count of runtime arguments with the arguments behind it.
+/// seed, the count of the runtime arguments, and the runtime arguments.
 ///
 /// # Safety
 /// `launch` must point to that many words.

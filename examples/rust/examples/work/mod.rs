@@ -1,8 +1,8 @@
-//! Work for the examples, and what every kernel needs.
+//! Work, runtime arguments and panic handler of the example kernels.
 
 use core::panic::PanicInfo;
 
-/// Takes at least `cycles` cycles.
+/// Runs for at least `cycles` cycles.
 #[allow(dead_code, reason = "not every example has it")]
 pub fn work(cycles: u32) {
     for _ in 0..cycles {
@@ -11,7 +11,7 @@ pub fn work(cycles: u32) {
     }
 }
 
-/// A word of the launch: its number, two words of seed, the count of runtime arguments, and those.
+/// Returns a word of the launch: its number, two words of seed, argument count, arguments.
 ///
 /// # Safety
 /// `launch` must point to more than `index` words.
