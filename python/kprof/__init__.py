@@ -28,7 +28,7 @@ from .tracing import (
 )
 
 _Path = str | bytes | _os.PathLike[str] | _os.PathLike[bytes]
-"""Any type that names a file."""
+"""Type of a file's path."""
 
 __all__ = [
     "MeshReader",
@@ -75,7 +75,7 @@ class Recording:
 
     @property
     def has_losses(self) -> bool:
-        """True if records were lost that should have been kept."""
+        """True if records were lost unintentionally."""
         return self._native.has_losses
 
     @property
@@ -160,11 +160,11 @@ class Recording:
         return _json.loads(self._native.report_json())
 
     def explain(self) -> dict[str, Any]:
-        """Causes of slowness, as printed by ``kprof explain --json``.
+        """Returns the causes of slowness, as printed by ``kprof explain --json``.
 
-        ``findings`` are at most ten sentences, those with most to gain first, each with its
-        ``figure``, ``place``, ``gain_at_most_percent`` and ``advice``; ``untold`` are questions
-        that this recording cannot answer. ``devices``, ``phases`` and ``ops`` split up the time.
+        ``findings`` are at most ten sentences, ordered by the largest possible gain, each with its
+        ``figure``, ``place``, ``gain_at_most_percent`` and ``advice``. ``untold`` are questions
+        that this recording cannot answer. ``devices``, ``phases`` and ``ops`` hold times by class.
         """
         return _json.loads(self._native.explain_json())
 
@@ -211,10 +211,10 @@ class OpsTable:
         self._content = content
 
     def explain(self, window: str = "steady") -> dict[str, Any]:
-        """Why it is slow, as ``kprof explain --json`` tells it of the file.
+        """Returns the causes of slowness, as ``kprof explain --json`` prints them for the file.
 
-        ``window`` is ``steady`` for the last iteration, where ops repeat, or ``all``. The keys are
-        those of :meth:`Recording.explain`, and ``groups``, the ops by op code with their limits.
+        ``window`` is ``steady`` (the last iteration, if ops repeat) or ``all``. The keys are those
+        of :meth:`Recording.explain`, plus ``groups``: groups of ops by op code, with their limits.
         """
         if window not in ("steady", "all"):
             raise ValueError(f"expected steady or all as the window, found {window}")
@@ -362,16 +362,16 @@ class MeshReader:
         return self._native.read(self._mesh)
 
     def latest_programs_perf_data(self) -> dict[int, list[dict[str, Any]]]:
-        """Programs of the latest read, by chip number.
+        """Returns the programs of the latest read, by chip number.
 
-        Each has ``runtime_id``, ``trace_id``, ``trace_id_counter``, ``core_count``,
-        ``available_core_count`` and ``results``, which has ``start_cycle``, ``end_cycle`` and
-        ``duration_ns`` by the title of the analysis. Unknown values are ``None``.
+        Each program has ``runtime_id``, ``trace_id``, ``trace_id_counter``, ``core_count``,
+        ``available_core_count`` and ``results``. For each title of an analysis, ``results`` holds
+        ``start_cycle``, ``end_cycle`` and ``duration_ns``. Unknown values are ``None``.
         """
         return self._programs(False)
 
     def all_programs_perf_data(self) -> dict[int, list[dict[str, Any]]]:
-        """Programs of all reads, in the form of :meth:`latest_programs_perf_data`."""
+        """Returns the programs of all reads, as :meth:`latest_programs_perf_data` does."""
         return self._programs(True)
 
     def _programs(self, is_of_all: bool) -> dict[int, list[dict[str, Any]]]:
@@ -392,9 +392,9 @@ class PeriodicReader:
             mesh.run()
         print(reader.recording.has_losses)
 
-    Nothing is lost, however long the run is, if lanes can hold the records of one period plus one
-    read. The other arguments are those of :func:`read_device_profiler`. Leaving ``with`` makes a
-    last read; nothing may be launched afterwards.
+    Nothing is lost, however long the run is, if the lanes have room for all records of one period
+    and one read. The other arguments are those of :func:`read_device_profiler`. The last read is
+    made at the end of the block of ``with``; nothing may be launched afterwards.
     """
 
     def __init__(
@@ -447,8 +447,8 @@ def diff(
 ) -> dict[str, Any]:
     """Finds the ops and zones that became slower or faster.
 
-    With several recordings of each build, every recording is one repetition, and intervals show
-    how much recordings differ.
+    If each build has several recordings, every recording is one repetition, and the intervals
+    include the variation between recordings.
     """
     sides = [_recordings(before), _recordings(after)]
     return _json.loads(_native.diff(sides[0], sides[1], confidence))

@@ -1,8 +1,8 @@
 """``python -m kprof``: runs a Python program under ``kprof record``, and traces its functions.
 
 Takes the options of TT-Metal's ``python -m tracy``. The program runs in a separate process, which
-writes the events of :mod:`kprof.tracing` next to the files of ``kprof record``. A native program
-instead of a script is recorded only by ``kprof record``.
+writes the events of :mod:`kprof.tracing` next to the files of ``kprof record``. If the program is
+native and not a script, only ``kprof record`` records it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 ``run_device_perf`` and ``check_device_perf`` have the names, parameters and results that the model
 tests of TT-Metal use. A window alone cannot distinguish noise from change. Here a mean counts as
-outside of the window only if its whole confidence interval is outside, so that at most 1 of 100
-checks fails without a cause.
+outside of the window only if its whole confidence interval is outside. So at most 1 of 100 checks
+fails without a cause.
 """
 
 from __future__ import annotations

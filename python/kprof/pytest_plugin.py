@@ -1,4 +1,4 @@
-"""The marker ``kprof``: fails a test on losses, on an op over its time, or on a regression.
+"""The marker ``kprof``: fails a test on losses, on ops that take too long, or on regressions.
 
 ::
 
@@ -7,8 +7,8 @@
         kprof_recordings.append(kprof.read_device_profiler(mesh))
 
 A test that runs on chips need not append anything: TT-Metal's profiler is on during the test, and
-the profiler's logs are read. With ``--kprof-update-baselines``, durations become the baseline of
-later runs, in the folder ``--kprof-baselines``.
+the plugin reads the profiler's logs. With ``--kprof-update-baselines``, the durations are stored in
+the folder ``--kprof-baselines`` as the baseline of later runs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Profiles a stock ttnn, as pip installs it, without a build of tt-metal from source.
+"""Profiles programs that use ttnn as pip installs it, without building tt-metal from source.
 
-`kprof record` loads this in the program that it starts. In code::
+`kprof record` loads this package in the program that it starts. To use it in code::
 
     import kprof.ttnn
 
@@ -126,7 +126,7 @@ def profile(device: Any) -> Profile:
 
 
 def _trace_functions(tracy: Any) -> None:
-    """Makes the program's profilers use this package: ttnn's own profiler needs Tracy."""
+    """Makes the program's profilers use this package, since ttnn's own profiler needs Tracy."""
     tracy.Profiler = tracing.Profiler
 
 

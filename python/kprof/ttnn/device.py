@@ -25,11 +25,11 @@ LONGEST_ROW = 32
 ALIGNMENT = 64
 """Alignment in bytes that every chip accepts for transfers between L1 and DRAM."""
 WINDOWS_PER_LANE = 4
-"""A window of at most a fourth of each lane is copied separately."""
+"""A window is copied separately if it is at most a fourth of each lane."""
 SIGNATURE = 0x4B504000
 """Value that the runtime writes to word 5 of a control vector: `KP`, version 4."""
 SIGNATURE_ANSWER = 4
-"""Index of the word with word 5 of the control vector, in an answer of the set-up kernel."""
+"""Index of word 5 of the control vector in an answer of the set-up kernel."""
 
 
 @dataclasses.dataclass
@@ -56,7 +56,7 @@ class LanesDoNotFit(RuntimeError):
 
 
 class NotCompiledForProfiling(RuntimeError):
-    """Firmware does not record: it was compiled without kprof's header."""
+    """The firmware does not record, since it was compiled without kprof's header."""
 
 
 class DeviceProfiler:

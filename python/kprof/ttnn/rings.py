@@ -36,7 +36,7 @@ def ended_words(ring: list[int]) -> int:
 
 
 def waiting_words(ring: list[int]) -> list[int]:
-    """Returns the words that a push would write; none if no zone has ended since the last push."""
+    """Returns the words that a push would write; empty if no zone has ended since the last push."""
     count = ended_words(ring)
     if count == FIRST_OPTIONAL:
         return []
