@@ -24,7 +24,7 @@ from typing import Any
 _LOG = logging.getLogger("kprof")
 
 FALSE_ALARM_RATE = 0.005
-"""Probability, over both directions, that a check fails although nothing has changed."""
+"""Probability that a check fails in one direction although nothing has changed."""
 
 
 class PerfResults(dict[str, float]):
