@@ -1,9 +1,9 @@
 //! The ARC tile's host interface: telemetry, and messages that do not change this model's state.
 //!
 //! # Compatibility
-//! tt-isa-documentation, `ARCTile`; tt-umd, `wormhole_arc_telemetry_reader.cpp`,
-//! `blackhole_arc_telemetry_reader.cpp` and the message queues of `arc_messenger`: the address of
-//! the telemetry table, and its tags.
+//! tt-isa-documentation, `ARCTile`; tt-umd: `wormhole_arc_telemetry_reader.cpp` and
+//! `blackhole_arc_telemetry_reader.cpp` (address and tags of the telemetry table), and the message
+//! queues of `arc_messenger`.
 
 use super::memory::SparseMemory;
 use crate::arch::{Arch, TileCoord};
@@ -32,7 +32,7 @@ impl ArcTile {
             Arch::Blackhole => {
                 tile.store(QUEUE_CONTROL, MEMORY + QUEUES);
                 tile.store(QUEUE_CONTROL + 4, QUEUE_ENTRIES | QUEUE_COUNT << 8);
-                // Ready for messages, and started.
+                // The ARC is ready for messages and has started.
                 let pointers = [(2, 5), (11, MEMORY + QUEUE_CONTROL), (12, values), (13, table)];
                 pointers.iter().map(|&(index, value)| (SCRATCH_RAM + 4 * index, value)).collect()
             }
@@ -50,7 +50,7 @@ impl ArcTile {
         }
     }
 
-    /// Writes the telemetry table: tags with the indices of their values, then the values.
+    /// Writes the telemetry table: each tag with the index of its value, then the values.
     fn write_telemetry(&mut self) {
         let facts = self.arch.facts();
         let (board, bundle) = match self.arch {
@@ -103,7 +103,7 @@ impl ArcTile {
         u32::from_le_bytes(bytes)
     }
 
-    /// Returns the offset of an address within the tile.
+    /// Returns the offset within the tile of an address.
     fn offset(&self, address: u64) -> u64 {
         match self.arch {
             Arch::WormholeB0 => address.wrapping_sub(CROSSBAR),
@@ -164,7 +164,7 @@ impl ArcTile {
         }
     }
 
-    /// Answers a message of the host. No state of this model depends on messages.
+    /// Answers a message from the host. No state of this model depends on messages.
     fn answer(&mut self) {
         match self.arch {
             Arch::WormholeB0 => {
@@ -188,8 +188,8 @@ impl ArcTile {
         }
     }
 
-    /// Answers the requests of a queue. A queue has a header, a ring of requests and a ring of
-    /// answers.
+    /// Answers all requests in a queue. A queue consists of a header, a ring of requests and a ring
+    /// of answers.
     fn drain(&mut self, queue: u32) {
         let stride = QUEUE_HEADER_BYTES + 2 * QUEUE_ENTRIES * QUEUE_ENTRY_BYTES;
         let header = QUEUES + queue * stride;
@@ -248,7 +248,7 @@ const QUEUE_COUNT: u32 = 4;
 const QUEUE_ENTRIES: u32 = 8;
 const QUEUE_HEADER_BYTES: u32 = 32;
 const QUEUE_ENTRY_BYTES: u32 = 32;
-/// Index of the firmware bundle's version in the older telemetry.
+/// Index of the firmware bundle's version in the older telemetry format.
 const LEGACY_BUNDLE: u32 = 49;
 const GET_TELEMETRY_ADDRESS: u32 = 0x2C;
 const GET_AICLK: u32 = 0x34;

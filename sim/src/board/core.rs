@@ -1,4 +1,4 @@
-//! One tile with RISCs: its harts, and accesses from other tiles and the host.
+//! One tile with RISCs: its harts, and accesses to it from other tiles and the host.
 
 use super::{
     ethernet::base_firmware,
@@ -21,11 +21,11 @@ use wire::CoreKind;
 
 /// First address of a tile's registers.
 pub(super) const FIRST_REGISTER: u64 = 0xFFB0_0000;
-/// Windows without an effect after which a hart is checked for a polling loop.
+/// Consecutive windows without an effect before a hart is checked for a polling loop.
 const QUIET_WINDOWS: u32 = 2;
-/// Maximum cycles that a checked hart may be ahead of the others.
+/// Maximum cycles that a hart may run ahead of the others while it is checked for polling.
 const AHEAD_CYCLES_MAX: u64 = 256;
-/// Windows until the next check of a hart that did more than poll.
+/// Windows until a hart is checked again if it did more than poll.
 const PATIENCE_WINDOWS: u32 = 16;
 
 /// A tile with RISCs.
@@ -36,7 +36,7 @@ pub(super) struct BoardCore {
     clock_reads: ClockReads,
     front: L1Front,
     harts: Vec<BoardHart>,
-    /// Set if memory was written here since the harts last ran.
+    /// Set if memory was written in this tile since its harts last ran.
     is_touched: bool,
     watch: StoreWatch,
 }
@@ -51,7 +51,7 @@ struct BoardHart {
 enum State {
     InReset,
     Running,
-    /// Polls memory.
+    /// Polls memory, and is not executed until a polled word changes.
     Asleep(Watched),
     Failed,
 }
@@ -137,12 +137,12 @@ impl BoardCore {
         self.tile.place.coord
     }
 
-    /// Returns true if no hart runs until something changes.
+    /// Returns true if no hart will run before something changes.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_touched && !self.harts.iter().any(|risc| matches!(risc.state, State::Running))
     }
 
-    /// Returns the cycle of the next counter change that a hart may wait for.
+    /// Returns the cycle of the next NoC counter change that a suspended hart may wait for.
     pub(super) fn next_change(&self) -> Option<u64> {
         self.harts
             .iter()
@@ -195,7 +195,7 @@ impl BoardCore {
         }
     }
 
-    /// Wakes harts whose awaited values have changed.
+    /// Wakes suspended harts whose polled values have changed.
     fn wake(&mut self, now: u64) {
         let is_due = self.next_change().is_some_and(|cycle| cycle <= now);
         self.devices.noc.settle(now);
@@ -242,7 +242,7 @@ impl BoardCore {
         }
     }
 
-    /// Handles the result of a hart's turn.
+    /// Updates a hart's state from the result of its turn.
     fn follow(
         &mut self,
         index: usize,
@@ -269,7 +269,7 @@ impl BoardCore {
         }
     }
 
-    /// Suspends a hart that has only polled memory for some windows.
+    /// Suspends a hart if it has only polled memory for several windows.
     fn rest(
         &mut self,
         index: usize,
@@ -292,7 +292,8 @@ impl BoardCore {
         }
     }
 
-    /// Executes one round of a polling loop; returns `None` if the hart does anything else.
+    /// Executes one round of a polling loop; returns `None` if the hart does anything other than
+    /// poll.
     fn spin(
         &mut self,
         index: usize,
@@ -360,8 +361,8 @@ impl BoardCore {
     fn follow_resets(&mut self, cycle: u64) {
         let devices = &self.devices;
         let is_ethernet = self.tile.place.kind != CoreKind::Tensix;
-        // Until the host sets their entry points, a Blackhole's Ethernet RISCs run the base
-        // firmware.
+        // A Blackhole's Ethernet RISCs run the base firmware until the host sets their entry
+        // points.
         let has_entries = is_ethernet && self.arch == Arch::Blackhole;
         for (index, risc) in self.harts.iter_mut().enumerate() {
             let (is_in_reset, entry) = if is_ethernet {
@@ -397,7 +398,7 @@ impl BoardCore {
         ));
     }
 
-    /// Carries out a request of another tile; returns the bytes read.
+    /// Carries out a request from another tile; returns the bytes read.
     pub(super) fn receive(&mut self, chip: &ChipFacts, payload: &Payload, cycle: u64) -> Vec<u8> {
         let is_reset = matches!(payload, Payload::Bytes { address, .. } | Payload::Masked { address, .. }
             if *address == SOFT_RESET);
@@ -410,7 +411,7 @@ impl BoardCore {
         found
     }
 
-    /// Stores the answer to a request of this tile.
+    /// Stores the data that answers a request from this tile.
     pub(super) fn take_answer(&mut self, answer: Answer, bytes: &[u8], flits: u32) {
         let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
         write_bytes((&mut self.tile, &mut self.devices), to, answer.cycle);
@@ -421,13 +422,13 @@ impl BoardCore {
         self.is_touched = true;
     }
 
-    /// Counts an acknowledgement that arrives at a cycle.
+    /// Counts an acknowledgement when it arrives.
     pub(super) fn acknowledge(&mut self, noc: usize, transaction_id: usize, cycle: u64) {
         crate::chip::traffic::count_ack(&mut self.devices, noc, transaction_id, cycle);
         self.is_touched = true;
     }
 
-    /// Reads for the host.
+    /// Reads memory or registers for the host.
     pub(super) fn host_read(
         &mut self,
         chip: &ChipFacts,
@@ -455,7 +456,7 @@ impl BoardCore {
         Ok(())
     }
 
-    /// Writes for the host.
+    /// Writes memory or registers for the host.
     pub(super) fn host_write(
         &mut self,
         chip: &ChipFacts,
@@ -485,7 +486,7 @@ impl BoardCore {
         Ok(())
     }
 
-    /// Returns an error if the host cannot access a register in this way.
+    /// Returns an error if the host cannot make this access to a register.
     fn expect_register(&self, address: u64, length: usize, is_store: bool) -> Result<(), String> {
         let coord = self.coord();
         if length != 4 || !address.is_multiple_of(4) {

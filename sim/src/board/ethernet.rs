@@ -1,17 +1,17 @@
-//! L1 words that the base firmware of Ethernet tiles without a link has written when a host
-//! connects.
+//! L1 words that the base firmware of an Ethernet tile without a link has already written when a
+//! host connects.
 //!
 //! # Compatibility
 //! tt-umd, `wormhole_device_firmware.cpp` and `blackhole_device_firmware.cpp`: the words that a
-//! host waits for. tt-metal's Ethernet firmware calls functions through the base firmware's table.
+//! host waits for. tt-metal's Ethernet firmware calls base firmware functions through a table.
 
 use crate::arch::Arch;
 
-/// Returns L1 addresses and their words.
+/// Returns the L1 addresses and the words written there.
 pub(super) const fn base_firmware(arch: Arch) -> &'static [(u32, u32)] {
     match arch {
         Arch::WormholeB0 => &[
-            // Version 6.14.0; no link; a table of one function that returns at once.
+            // Version 6.14.0; no link; a function table with one function, which returns at once.
             (0x210, 6 << 16 | 14 << 12),
             (0x1104, 3),
             (0x9020, 0x440),

@@ -1,11 +1,11 @@
-//! Sparse memory: reads as zero until written, and allocates only the pages that were written.
+//! Sparse memory: only written pages are allocated, and all other bytes read as zero.
 
 use std::collections::HashMap;
 
-/// Bytes of a page.
+/// Bytes per page.
 const PAGE_BYTES: usize = 1 << 14;
 
-/// A memory of any size.
+/// A sparse memory without a size limit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SparseMemory {
     pages: HashMap<u64, Box<[u8]>>,
@@ -38,7 +38,7 @@ impl SparseMemory {
     }
 }
 
-/// Returns the page of an address, the offset in the page, and how many of the bytes are in it.
+/// Returns the page of an address, the offset in that page, and how many of the bytes are in it.
 fn piece(address: u64, length: usize) -> (u64, usize, usize) {
     let page_bytes = PAGE_BYTES as u64;
     let first = usize::try_from(address % page_bytes).unwrap_or(0);

@@ -1,24 +1,25 @@
-//! A chip that a host drives only by reads, writes and passing cycles.
+//! A chip that a host drives only by reading, writing and letting cycles pass.
 //!
-//! All tiles run from reset, started by the host's writes. Harts are interpreted with their chip's
-//! timing, in windows of [`WINDOW_CYCLES`]. Requests take the NoC's latency and are carried out in
-//! order of arrival. A hart that only polls memory is suspended until a polled word changes, so
-//! that idle tiles cost nothing.
+//! All tiles start in reset and run once the host's writes release them. Harts are interpreted with
+//! their chip's timing, in windows of [`WINDOW_CYCLES`]. Each request takes the latency of the NoC,
+//! and requests are carried out in order of arrival. A hart that only polls memory is suspended
+//! until a polled word changes, so idle tiles cost nothing.
 //!
 //! | question | item |
 //! |---|---|
-//! | how is a chip made, read, written, advanced? | [`Board`] |
-//! | what does it see of its host? | [`HostMemory`] |
+//! | how do I create, read, write and advance a chip? | [`Board`] |
+//! | how does the chip access its host's memory? | [`HostMemory`] |
 //! | how do a host's PCI accesses become reads and writes of tiles? | [`pci`] |
 //!
 //! # Model
 //!
-//! - A request may be carried out up to one window earlier or later than its time. An effect of a
-//!   hart may be visible to another hart of the tile too early or too late by as much.
-//! - The Tensix coprocessor accepts instructions at once and computes nothing, so the values of
-//!   compute kernels are unknown.
-//! - An access that a chip would refuse stops the hart, with address, pc and core; see
-//!   [`Board::take_failures`].
+//! - A request may be carried out up to one window earlier or later than its time. Likewise, an
+//!   effect of a hart may be visible to another hart of the same tile up to one window early or
+//!   late.
+//! - The Tensix coprocessor accepts instructions immediately and computes nothing, so the results
+//!   of compute kernels are unknown.
+//! - An access that a chip would refuse stops the hart; the failure names the address, pc and core:
+//!   see [`Board::take_failures`].
 
 mod arc;
 mod core;
@@ -41,7 +42,7 @@ use noc::Flights;
 use std::sync::Arc;
 pub use truth::StampedStore;
 
-/// Cycles that a tile runs before the other tiles catch up.
+/// Cycles that a tile runs before the other tiles catch up with it.
 pub const WINDOW_CYCLES: u64 = 64;
 
 /// The host's memory, as accessed by a chip.
@@ -81,7 +82,7 @@ pub struct Board {
     dram: Vec<SparseMemory>,
     arc: ArcTile,
     host: Box<dyn HostMemory>,
-    /// Regions of the host's memory that chips access at other addresses.
+    /// Regions of the host's memory that the chip accesses at other addresses.
     pub(crate) outbound: Vec<pci::OutboundRegion>,
     flights: Flights,
     now: u64,
@@ -95,7 +96,7 @@ impl std::fmt::Debug for Board {
 }
 
 impl Board {
-    /// Creates a chip in reset, without harvested lines.
+    /// Creates a chip in reset, without harvested rows or columns.
     ///
     /// # Panics
     /// Never: every architecture has a floor plan without harvesting.
@@ -134,7 +135,7 @@ impl Board {
         self.chip.arch
     }
 
-    /// Cycles since the chip's start.
+    /// Cycles since the chip started.
     #[must_use]
     pub const fn cycle(&self) -> u64 {
         self.now
@@ -146,7 +147,7 @@ impl Board {
         while self.now < end {
             let is_idle = self.cores.iter().all(BoardCore::is_idle);
             if is_idle {
-                // Nothing happens before the next request arrives or a counter changes.
+                // Nothing happens until the next request arrives or a counter changes.
                 let next = self.next_event().unwrap_or(end).min(end);
                 self.now = self.now.max(next);
             }
@@ -176,25 +177,25 @@ impl Board {
         self.cores.iter().any(BoardCore::has_computed)
     }
 
-    /// Returns a line for each hart that has left reset: its pc and what it waits for.
+    /// Returns one line for each hart that has left reset: its pc and what it waits for.
     #[must_use]
     pub fn states(&self) -> Vec<String> {
         self.cores.iter().flat_map(BoardCore::states).collect()
     }
 
-    /// Returns the watched stores of harts since the last call, in order of cores and time.
+    /// Returns the watched stores since the last call, ordered by core and time.
     pub fn take_stores(&mut self) -> Vec<StampedStore> {
         self.cores.iter_mut().flat_map(BoardCore::take_stores).collect()
     }
 
-    /// Starts recording stores of harts into an address range of every tile's L1.
+    /// Starts recording the harts' stores to an address range in every tile's L1.
     pub fn watch_stores(&mut self, addresses: std::ops::Range<u32>) {
         for core in &mut self.cores {
             core.watch_stores(addresses.clone());
         }
     }
 
-    /// Returns the tile at a host's coordinates.
+    /// Returns the tile at coordinates used by the host.
     fn tile(&self, x: u16, y: u16) -> Result<TileCoord, String> {
         let raw = TileCoord { x, y };
         if raw == self.arc.tile() || Some(raw) == self.chip.host_tile {
@@ -206,10 +207,10 @@ impl Board {
         tile.ok_or_else(|| format!("{} has no tile at ({x},{y})", self.chip.arch))
     }
 
-    /// Reads bytes of a tile.
+    /// Reads bytes from a tile.
     ///
     /// # Errors
-    /// If no memory or register answers at the address; the error is a sentence.
+    /// If no memory or register answers at the address; the error message is a sentence.
     pub fn read(&mut self, at: (u16, u16), address: u64, bytes: &mut [u8]) -> Result<(), String> {
         let tile = self.tile(at.0, at.1)?;
         if tile == self.arc.tile() {
@@ -234,7 +235,7 @@ impl Board {
         }
     }
 
-    /// Writes bytes of a tile.
+    /// Writes bytes to a tile.
     ///
     /// # Errors
     /// As [`Board::read`].
@@ -298,7 +299,7 @@ impl Board {
         self.cores.get_mut(index)
     }
 
-    /// Returns the memory of a group of DRAM tiles; an error if it does not contain the range.
+    /// Returns the memory of a group of DRAM tiles; an error if the range exceeds that memory.
     fn dram_of(
         &mut self,
         group: usize,
@@ -314,7 +315,7 @@ impl Board {
         self.dram.get_mut(group).ok_or_else(|| format!("there is no DRAM {group}"))
     }
 
-    /// Returns the host address of a chip's access to the host's memory.
+    /// Returns the host address that corresponds to a chip's access to host memory.
     fn host_access(&self, address: u64, length: usize) -> Result<u64, String> {
         pci::host_address(self.chip.arch, &self.outbound, address, length as u64)
     }

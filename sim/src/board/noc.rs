@@ -19,8 +19,8 @@ use std::{
 pub(super) struct Flights {
     queue: BinaryHeap<Reverse<Flight>>,
     sent_count: u64,
-    /// Arrival of the latest request from one tile to another on a NoC; no request overtakes
-    /// another.
+    /// Arrival time of the latest request from one tile to another on a NoC. Requests on such a
+    /// path never overtake each other.
     last_arrivals: HashMap<(TileCoord, TileCoord, usize), u64>,
 }
 
@@ -52,7 +52,7 @@ impl PartialOrd for Flight {
     }
 }
 
-/// A request that leaves a tile.
+/// A request when it leaves its tile.
 struct Departure<'a> {
     chip: &'a ChipFacts,
     tile: &'a mut Tile,
@@ -66,7 +66,7 @@ impl Flights {
         self.queue.peek().map(|Reverse(flight)| flight.arrival)
     }
 
-    /// Sends a request of a tile's hart.
+    /// Sends a request from a tile's hart.
     pub(super) fn send(
         &mut self,
         chip: &ChipFacts,
@@ -108,7 +108,7 @@ impl Flights {
         }
     }
 
-    /// Sends a write; returns when its acknowledgement arrives.
+    /// Sends a write; returns the cycle at which its acknowledgement arrives.
     fn write(
         &mut self,
         departure: &mut Departure<'_>,
@@ -155,7 +155,7 @@ impl Flights {
         self.queue.push(Reverse(Flight { arrival, number, sender, target, load }));
     }
 
-    /// Returns when a request reaches a tile, and how long the answer takes.
+    /// Returns the cycle at which a request reaches a tile, and the latency of the answer.
     fn travel(
         &mut self,
         departure: &mut Departure<'_>,
@@ -174,7 +174,7 @@ impl Flights {
 }
 
 impl Board {
-    /// Carries out all requests and answers that have arrived by now.
+    /// Carries out all requests and answers that have arrived by the current cycle.
     pub(super) fn deliver(&mut self) {
         while let Some(Reverse(flight)) = self.flights.queue.peek()
             && flight.arrival <= self.now

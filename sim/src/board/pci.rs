@@ -1,9 +1,10 @@
-//! The chip as a PCI device: its configuration space, and the windows of its BARs into the tiles.
+//! The chip as a PCI device: its configuration space, and the BAR windows through which the host
+//! accesses tiles.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `PCIExpressTile` of both architectures: windows and their configuration.
-//! `docs/libttsim_api.md` of ttsim: addresses of the BARs, which a host reads from the
-//! configuration space. tt-umd: `tlb_data` and the DMA registers of BAR 2.
+//! `docs/libttsim_api.md` of ttsim: BAR addresses, which a host reads from the configuration space.
+//! tt-umd: `tlb_data` and the DMA registers in BAR 2.
 
 use super::Board;
 use crate::arch::{Arch, TileCoord};
@@ -25,7 +26,7 @@ pub(super) const fn host_tile(arch: Arch) -> TileCoord {
     }
 }
 
-/// Returns the address in the host's memory for an address of the PCIe tile.
+/// Translates an address of the PCIe tile to an address in the host's memory.
 pub(super) fn host_address(
     arch: Arch,
     outbound: &[OutboundRegion],
@@ -61,7 +62,7 @@ pub(super) fn host_address(
 #[derive(Debug)]
 pub struct PciChip {
     board: Board,
-    /// Registers of the configuration space that a host may write.
+    /// Configuration space registers that a host may write.
     configuration: HashMap<u32, u32>,
     /// Words that configure the windows.
     windows: HashMap<u64, u32>,
@@ -72,7 +73,7 @@ pub struct PciChip {
 /// Target of a window.
 struct Target {
     at: (u16, u16),
-    /// The other corner of a rectangle; `None` for a single tile.
+    /// The other corner if the window targets a rectangle; `None` for a single tile.
     start: Option<(u16, u16)>,
     address: u64,
 }
@@ -94,7 +95,7 @@ impl PciChip {
         &mut self.board
     }
 
-    /// Reads a word of the configuration space; all ones beyond its end.
+    /// Reads a word of the configuration space; beyond its end, all bits read as ones.
     #[must_use]
     pub fn read_configuration(&self, offset: u32) -> u32 {
         let arch = self.board.arch();
@@ -119,10 +120,10 @@ impl PciChip {
         self.configuration.insert(offset, value);
     }
 
-    /// Reads bytes at a physical address of the host that a BAR answers to.
+    /// Reads bytes at a host physical address that is in a BAR.
     ///
     /// # Errors
-    /// If no BAR or tile answers; the error is a sentence.
+    /// If no BAR or tile answers; the error message is a sentence.
     pub fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), String> {
         match self.place(address, bytes.len())? {
             Place::Window(target) => self.board.read(target.at, target.address, bytes),
@@ -133,7 +134,7 @@ impl PciChip {
         }
     }
 
-    /// Writes bytes at a physical address of the host that a BAR answers to.
+    /// Writes bytes at a host physical address that is in a BAR.
     ///
     /// # Errors
     /// As [`PciChip::read`].
@@ -169,7 +170,7 @@ impl PciChip {
         }
     }
 
-    /// Returns the target of a host's physical address.
+    /// Returns the target of a host physical address.
     fn place(&self, address: u64, length: usize) -> Result<Place, String> {
         let nothing = || format!("no BAR answers to {length} bytes at {address:#x}");
         match (self.board.arch(), address) {
@@ -214,7 +215,7 @@ impl PciChip {
         })
     }
 
-    /// Returns the target of an offset in the windows of 1, 2 and 16 MiB, which follow one another.
+    /// Returns the target of an offset in the consecutive windows of 1, 2 and 16 MiB.
     fn wormhole_window(&self, offset: u64) -> Target {
         let (index, bits) = match offset {
             0..0x9C0_0000 => (offset >> 20, 20),
@@ -230,7 +231,7 @@ impl PciChip {
         Target { at: split(rest), start: is_rectangle.then(|| split(rest >> 12)), address }
     }
 
-    /// Returns the target of an offset in the windows of 2 MiB.
+    /// Returns the target of an offset in the 2 MiB windows.
     fn blackhole_window(&self, offset: u64) -> Target {
         let [first, second, third] = self.window_words(12 * (offset >> 21));
         let address = (first | (second & 0x7FF) << 32) << 21 | offset & 0x1F_FFFF;
@@ -239,13 +240,13 @@ impl PciChip {
         Target { at: split(second >> 11), start: is_rectangle.then(|| split(start)), address }
     }
 
-    /// Returns the target of an offset in the windows of 4 GiB.
+    /// Returns the target of an offset in the 4 GiB windows.
     fn large_window(&self, offset: u64) -> Target {
         let [first, second] = self.window_words(12 * (202 + (offset >> 32)));
         Target { at: split(second), start: None, address: first << 32 | offset & 0xFFFF_FFFF }
     }
 
-    /// Writes a register that starts a copy or maps host addresses.
+    /// Writes a control register; some of these writes start a copy or map host addresses.
     fn write_control(&mut self, offset: u64, value: u32) -> Result<(), String> {
         self.control.insert(offset, value);
         let regions = match self.board.arch() {
@@ -316,7 +317,7 @@ impl PciChip {
         Ok(())
     }
 
-    /// Writes the word that signals the end of a copy.
+    /// Writes to host memory the word that signals the end of a copy.
     fn tell_done(&mut self, low: u64, high: u64, data: u64) {
         let address = self.register(low) | self.register(high) << 32;
         let word = u32::try_from(self.register(data)).unwrap_or(0);
@@ -324,13 +325,13 @@ impl PciChip {
     }
 }
 
-/// Returns one half of a BAR of 64 bits.
+/// Returns the low or high half of a 64-bit BAR.
 fn base_register(base: u64, is_high: bool) -> u32 {
     let low = u32::try_from(base & 0xFFFF_FFFF).unwrap_or(0) | 4;
     if is_high { u32::try_from(base >> 32).unwrap_or(0) } else { low }
 }
 
-/// Target of a physical address of the host.
+/// Target of a host physical address.
 enum Place {
     Window(Target),
     /// An address of the ARC tile.
@@ -342,7 +343,7 @@ enum Place {
     Interface(u64),
 }
 
-/// Splits a pair of coordinates of six bits each.
+/// Splits a word into two six-bit coordinates.
 fn split(word: u64) -> (u16, u16) {
     let [x, y] = [0, 6].map(|shift| u16::try_from(word >> shift & 63).unwrap_or(0));
     (x, y)
@@ -381,7 +382,7 @@ const BAR_0_END: u64 = BAR_0 + BAR_0_BYTES;
 const BAR_2: u64 = 0x1_2000_0000;
 const BAR_2_END: u64 = BAR_2 + 0x10_0000;
 const BAR_4: u64 = 0x8_0000_0000;
-/// Offset of a Wormhole's BAR 4, which is the end of its BAR 0.
+/// Offset of BAR 4 on a Wormhole, which is mapped at the end of BAR 0.
 const WORMHOLE_BAR_4_OFFSET: u64 = BAR_0_BYTES - 0x200_0000;
 const WINDOW_CONFIGURATION: u64 = 0x1FC0_0000;
 const HOST_WINDOW: u64 = 0x8_0000_0000;

@@ -5,9 +5,9 @@ use crate::{
     tile::Tile,
 };
 
-/// Upper limit for the instructions of a polling loop.
+/// Maximum number of instructions in a polling loop.
 pub(super) const INSTRUCTIONS_MAX: usize = 96;
-/// Upper limit for the words that a loop polls.
+/// Maximum number of words that a loop polls.
 const WORDS_MAX: usize = 16;
 
 /// The words that a hart polls, with their last values.
@@ -18,7 +18,7 @@ pub(super) struct Watched {
     pub(super) has_registers: bool,
 }
 
-/// Target of an instruction's load.
+/// What an instruction loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loaded {
     Nothing,
@@ -27,7 +27,7 @@ pub(super) enum Loaded {
 }
 
 impl Watched {
-    /// Adds an instruction's load; returns `None` if the loop may end without a change of memory.
+    /// Adds an instruction's load; returns `None` if the loop can end without a change of memory.
     pub(super) fn note(&mut self, loaded: Loaded, tile: &Tile) -> Option<()> {
         match loaded {
             Loaded::Nothing => {}
@@ -50,7 +50,7 @@ impl Watched {
     }
 }
 
-/// Returns what a hart's next instruction loads; `None` if it may have an effect.
+/// Returns what a hart's next instruction loads; `None` if the instruction may have an effect.
 pub(super) fn loaded_address(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Loaded> {
     let pc = hart.pc();
     let word = if pc >= INSTRUCTION_RAM_BASE {
@@ -71,16 +71,17 @@ pub(super) fn loaded_address(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -
                 Loaded::Register(address & !3)
             })
         }
-        // The private RAM is compared before and after; other stores are detected as effects.
+        // The caller compares private RAM before and after the loop, and detects other stores as
+        // effects.
         OPCODE_STORE | OPCODE_FENCE | OPCODE_IMMEDIATE | OPCODE_AUIPC | OPCODE_REGISTER
         | OPCODE_LUI | OPCODE_BRANCH | OPCODE_JALR | OPCODE_JAL => Some(Loaded::Nothing),
-        // Includes reads of control and status registers by a set of no bits, as in
+        // Also accepts reads of control and status registers by setting no bits, as in
         // `invalidate_l1_cache`.
         _ => None,
     }
 }
 
-/// Address beyond the largest private RAM.
+/// End address of the largest private RAM.
 const LOCAL_RAM_END: u32 = LOCAL_RAM_BASE + 0x2000;
 const OPCODE_LOAD: u32 = 0x03;
 const OPCODE_FENCE: u32 = 0x0F;

@@ -1,4 +1,4 @@
-//! Stores of harts into a range of L1, to compare a profiler's records with.
+//! Stores of harts to a range of L1, for comparison with a profiler's records.
 
 use crate::tile::Tile;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub struct StampedStore {
     pub value: u32,
 }
 
-/// Records the stores of a tile.
+/// Recorder of the watched stores in one tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoreWatch {
     addresses: Range<u32>,

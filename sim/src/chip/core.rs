@@ -1,4 +1,4 @@
-//! A core in the simulation: its tile, its RISCs, and their truth records.
+//! A simulated core: its tile, its RISCs, and their ground truth.
 
 #[cfg(object_code)]
 #[cfg(test)]
@@ -28,9 +28,9 @@ use wire::{Risc, risc::RISCS_PER_CORE};
 /// A tile with its RISCs.
 pub(crate) struct Core {
     tile: Option<Box<Tile>>,
-    /// Created by the first launch here.
+    /// Created by the first launch on this core.
     machine: Option<Box<Machine>>,
-    /// Present while a launch runs here; its stage then holds the tile.
+    /// Present while a launch runs on this core; the launch's stage then holds the tile.
     running: Option<Running>,
     coord: TileCoord,
     core_use: CoreUse,
@@ -44,7 +44,7 @@ pub(crate) struct Core {
     waits: [Vec<WaitTruth>; RISCS_PER_CORE],
     counters: Vec<CounterTruth>,
     idle_launch_count: u64,
-    /// Trace replays begun since the last launch here.
+    /// Trace replays begun since the last launch on this core.
     replays_begun: u32,
 }
 
@@ -59,11 +59,11 @@ struct Running {
 /// A launch to run, with its number on the chip.
 pub(crate) type Numbered<'a> = (u64, &'a Launch);
 
-/// A launch to carry out, with its context.
+/// A launch to run, with its context.
 pub(crate) struct Job<'a> {
     pub(crate) launch: &'a Launch,
     pub(crate) launch_index: u64,
-    /// When the GO message leaves the dispatcher.
+    /// Cycle at which the GO message leaves the dispatcher.
     pub(crate) go_cycle: u64,
     /// Cycle up to which the host has seen everything.
     pub(crate) seen_until: u64,
@@ -73,14 +73,14 @@ pub(crate) struct Job<'a> {
 
 /// Result of a launch on one core, without its tile.
 pub(crate) struct Outcome {
-    /// When the core signalled the dispatcher that it is done.
+    /// Cycle at which the core signalled to the dispatcher that it is done.
     pub(crate) done_cycle: u64,
     pub(crate) landings: Vec<Landing>,
     pub(crate) faults: Vec<AppliedFault>,
     pub(crate) failures: Vec<ExecutionFailure>,
 }
 
-/// Carries out a launch on every participating core; outcomes are in the order of the cores.
+/// Runs a launch on every participating core; returns outcomes in the order of the cores.
 pub(crate) fn run(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
     begin(cores, job);
     run_windows((cores, dram), job.chip, &[(job.launch_index, job.launch)], u64::MAX);
@@ -94,22 +94,22 @@ pub(crate) fn begin(cores: &mut [Core], job: &Job<'_>) {
     }
 }
 
-/// Ends a launch on its cores; outcomes are in the order of the cores.
+/// Ends a launch on its cores; returns outcomes in the order of the cores.
 pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
     let running = cores.iter_mut().filter(|core| core.runs(job.launch_index));
     running.filter_map(|core| core.end(job)).collect()
 }
 
-/// Runs cores in windows of time, up to the cycle at which the host looks.
+/// Runs cores in windows of time, up to the cycle of the host's next access.
 ///
-/// Within a window the cores run in parallel; the requests between them are delivered between
+/// Within a window, the cores run in parallel. Requests between cores are delivered between
 /// windows.
 ///
-/// Without a time at which the host looks, relays run as long as anything else does.
+/// If no host access is planned, relays run only as long as anything else runs.
 ///
-/// As long as nothing is sent, the windows grow. Within a window, the receiver of a request may see
-/// it up to the window's length too late, its sender never. If kernels wait for other cores, all
-/// windows are short, and a request is seen only once it has arrived.
+/// The windows grow as long as no requests are sent. Within a window, the receiver of a request may
+/// see it too late by up to the window's length; the sender never does. If kernels wait for other
+/// cores, all windows are short, and a request is visible only after its arrival.
 pub(crate) fn run_windows(
     (cores, dram): (&mut [Core], &mut Dram),
     chip: &ChipFacts,
@@ -146,13 +146,13 @@ pub(crate) fn run_windows(
 
 /// Cycles of the first window of a launch.
 const FIRST_WINDOW_CYCLES: u64 = 1024;
-/// Most cycles of a window.
+/// Maximum cycles of a window.
 const WINDOW_CYCLES_MAX: u64 = 16_384;
 
-/// Cycles of a window while kernels wait for other cores: about the interval between two polls.
+/// Cycles of a window while kernels wait for other cores: about one polling interval.
 const COUPLED_CYCLES: u64 = 16;
 
-/// Minimum cores per task; fewer are not worth another thread.
+/// Minimum cores per task; fewer cores do not justify another thread.
 const CORES_PER_TASK: usize = 8;
 
 impl Core {
@@ -176,17 +176,17 @@ impl Core {
         }
     }
 
-    /// Keeps the core for a use.
+    /// Reserves the core for a use.
     pub(crate) const fn keep_for(&mut self, core_use: CoreUse) {
         self.core_use = core_use;
     }
 
-    /// Returns what the core is kept for.
+    /// Returns the use that the core is reserved for.
     pub(crate) const fn core_use(&self) -> CoreUse {
         self.core_use
     }
 
-    /// Records that a trace replay begins; the core counts the replay at its next launch.
+    /// Records the start of a trace replay; the core counts the replay at its next launch.
     pub(crate) const fn begin_replay(&mut self) {
         self.replays_begun = self.replays_begun.saturating_add(1);
     }
@@ -205,7 +205,7 @@ impl Core {
         }
     }
 
-    /// Returns the cycle at which the last launch, including its push, has ended.
+    /// Returns the cycle at which the last launch ended, including its push.
     pub(crate) const fn free_at_cycle(&self) -> u64 {
         self.free_at_cycle
     }
@@ -235,7 +235,8 @@ impl Core {
         running.progress.next_cycle(self.machine.as_ref()?, &running.go)
     }
 
-    /// Returns true if something is left to do here, but for a relay, which never ends by itself.
+    /// Returns true if this core still has work. A relay never counts, because it does not end by
+    /// itself.
     fn keeps_launch_running(&self) -> bool {
         let sends = || self.running.as_ref().is_some_and(|running| running.stage.has_requests());
         self.core_use != CoreUse::Relay && (self.next_cycle().is_some() || sends())
@@ -249,12 +250,12 @@ impl Core {
         progress.advance((machine, stage), (launch, go), times);
     }
 
-    /// Returns true if the launch is in progress here.
+    /// Returns true if the launch is in progress on this core.
     pub(crate) fn runs(&self, launch_index: u64) -> bool {
         self.running.as_ref().is_some_and(|running| running.launch_index == launch_index)
     }
 
-    /// Returns true if no work is left here until another tile sends something.
+    /// Returns true if this core has no work until another tile sends a request.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.next_cycle().is_none()
     }
@@ -274,22 +275,22 @@ impl Core {
         Some(self.settle(stage, report, failures))
     }
 
-    /// Returns the number of instructions that the coprocessor has taken from each TRISC.
+    /// Returns the number of instructions that the coprocessor has received from each TRISC.
     pub(crate) fn tensix_instruction_counts(&self) -> Option<[u64; 3]> {
         self.machine.as_ref().map(|machine| machine.tensix_instruction_counts())
     }
 
-    /// Returns the coordinates on the NoC-0 grid.
+    /// Returns the core's coordinates on the NoC-0 grid.
     pub(crate) const fn coord(&self) -> TileCoord {
         self.coord
     }
 
-    /// Returns the stage of the launch that runs here.
+    /// Returns the stage of the launch that runs on this core.
     pub(crate) fn stage_mut(&mut self) -> Option<&mut Stage> {
         self.running.as_mut().map(|running| &mut *running.stage)
     }
 
-    /// Calls a function that accesses this core's tile from outside.
+    /// Calls a function that accesses this core's tile from outside the core.
     pub(crate) fn with_devices<R>(
         &mut self,
         chip: &ChipFacts,
@@ -310,7 +311,7 @@ impl Core {
         result
     }
 
-    /// Takes the tile back and records the launch's results.
+    /// Moves the tile back from the stage and records the launch's results.
     fn settle(
         &mut self,
         stage: Box<Stage>,
@@ -338,7 +339,7 @@ impl Core {
         Outcome { done_cycle: report.done_cycle, landings, faults, failures }
     }
 
-    /// Puts the tile on a stage; also returns when the GO message arrives there.
+    /// Moves the tile to a stage; also returns the GO message with its arrival time.
     fn set_up(&mut self, job: &Job<'_>) -> (Box<Stage>, Go) {
         let mut tile = self.tile.take().expect(TILE_IS_HOME);
         tile.journal.see_until(job.seen_until);
@@ -397,7 +398,7 @@ impl Core {
     }
 }
 
-/// Returns the low word of a tile's clock at a cycle of its chip.
+/// Returns the low word of a tile's clock at a cycle of the chip.
 fn clock_low(tile: &Tile, chip_cycle: u64) -> u32 {
     (tile.clock.value(chip_cycle).0 & 0xFFFF_FFFF) as u32
 }

@@ -1,4 +1,4 @@
-//! Constants of one simulated chip, shared by all its parts.
+//! Constants of one simulated chip, shared by all modules.
 
 use crate::{
     arch::{
@@ -20,7 +20,7 @@ pub struct ChipFacts {
     pub arch: Arch,
     /// Modes of kernels and firmware.
     pub modes: KernelModes,
-    /// DRAM words of a RISC's lane, as compiled into kernels.
+    /// DRAM words per lane of a RISC, as compiled into kernels.
     pub lane_words: u32,
     /// Bytes reserved for the profiler in each DRAM bank.
     pub region_bytes: u64,
@@ -28,7 +28,7 @@ pub struct ChipFacts {
     pub seed: u64,
     /// The chip's cores.
     pub plan: Arc<Floorplan>,
-    /// Translation of coordinates on its NoCs.
+    /// Coordinate translation on the chip's NoCs.
     pub translation: Translation,
     /// The tile through which RISCs access the host's memory; `None` without a host.
     pub host_tile: Option<TileCoord>,
@@ -41,7 +41,7 @@ pub enum Endpoint {
     Core(CorePlace),
     /// A tile that accesses DRAM.
     Dram {
-        /// Index of the DRAM, in the order of the groups.
+        /// Index of the DRAM, in the order of the DRAM groups.
         group: usize,
     },
     /// The tile that accesses the host's memory.
@@ -49,7 +49,7 @@ pub enum Endpoint {
 }
 
 impl ChipFacts {
-    /// Returns the L1 addresses of the control vector and of BRISC's vector for a kind of core.
+    /// Returns the L1 addresses of the control vector and of BRISC's vector on this kind of core.
     #[must_use]
     pub fn profiler_addresses(&self, kind: CoreKind) -> (u64, u64) {
         match &self.modes.firmware {
@@ -70,7 +70,7 @@ impl ChipFacts {
         address.is_multiple_of(4) && end <= self.arch.facts().bank_bytes
     }
 
-    /// Returns the endpoint of a tile; `None` if the model has none there.
+    /// Returns the endpoint at a tile; `None` if the model has no endpoint there.
     #[must_use]
     pub fn endpoint(&self, tile: TileCoord) -> Option<Endpoint> {
         let cores = self.plan.cores();
@@ -85,7 +85,7 @@ impl ChipFacts {
         Some(Endpoint::Dram { group })
     }
 
-    /// Returns the bank for an address of a DRAM tile, and the address in the bank.
+    /// Returns the bank that an address of a DRAM tile is in, and the address within that bank.
     #[must_use]
     pub fn bank_at(&self, tile: TileCoord, address: u64) -> Option<(u32, u64)> {
         let facts = self.arch.facts();

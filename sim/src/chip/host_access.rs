@@ -1,7 +1,7 @@
 //! Host accesses to a chip, and the time at which each takes effect.
 //!
-//! Every access first begins the launches that are due by its end. It then accesses each word at
-//! the time of that word.
+//! Every access first begins the launches that are due by the end of the access. Then each word is
+//! read or written at its own time.
 
 use super::Chip;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Reason why a host access failed.
+/// Reason for a failed host access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreached {
     /// The core does not exist.
@@ -91,7 +91,7 @@ impl Chip {
         time: AccessTime,
     ) -> Result<(), Unreached> {
         let index = self.reached_core(coord, time.end)?;
-        // Kernels that wait for the host must not run beyond the time of its write.
+        // Kernels that wait for the host must not run past the time of its write.
         let seen = if self.keeps_pace() { AccessTime { end: time.first, ..time } } else { time };
         self.see(index, seen);
         let chip_cycle = self.clock.cycles_at(time.first);
@@ -127,7 +127,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Reads the wall clock of a tile for the host; both words are from the same read.
+    /// Reads a tile's wall clock for the host; both words are from the same clock reading.
     pub(crate) fn host_read_clock(
         &mut self,
         coord: TileCoord,
@@ -147,7 +147,7 @@ impl Chip {
     }
 }
 
-/// Words of DRAM that a host read takes before landed writes are applied again.
+/// DRAM words that a host read copies before further landed writes are applied.
 const DRAM_CHUNK_WORDS: usize = 64;
 
 fn read_word_by_word(

@@ -1,9 +1,9 @@
 //! One chip: its cores, its DRAM, and the launches queued for it.
 //!
-//! Launches run one after the other, each on many cores at once; those of different sub-devices run
-//! in parallel. A launch is carried out as a whole once its start is in the past. Its later effects
-//! are hidden from the host until their time has come. Only in the debug dump, where kernels wait
-//! for the host, launches keep pace with it.
+//! Launches run one after another, each on many cores at once. Launches on different sub-devices
+//! run in parallel. Once its start time has passed, a launch is simulated as a whole, and effects
+//! that are still in the host's future are hidden from the host. Launches run in step with the host
+//! only if kernels may wait for the host: in the debug dump and in streaming.
 
 pub(crate) mod core;
 mod dispatch;
@@ -53,11 +53,11 @@ pub struct Chip {
     rules: Arc<RuleSet>,
     queue: VecDeque<Queued>,
     launch_count: u64,
-    /// Zone texts of kernels from files.
+    /// Zone texts of kernels loaded from files.
     file_zones: BTreeSet<String>,
     dispatch: Dispatch,
     pacing: Pacing,
-    /// The relays, and their successors.
+    /// The relays of each term: the first relays, then their successors.
     relays: Vec<Relays>,
     /// Present if dispatch cores are simulated.
     commands: Option<CommandQueue>,
@@ -70,7 +70,7 @@ pub struct Chip {
 #[derive(Debug)]
 struct Queued {
     launch: Launch,
-    /// Cycle at which the host has enqueued the launch.
+    /// Cycle at which the host enqueued the launch.
     queued_at_cycle: u64,
 }
 
@@ -106,7 +106,7 @@ impl Chip {
         }
     }
 
-    /// Constants of this chip.
+    /// Returns the constants of this chip.
     #[must_use]
     pub fn facts(&self) -> &ChipFacts {
         &self.facts
@@ -118,13 +118,13 @@ impl Chip {
         &self.facts.plan
     }
 
-    /// Returns the clock, which converts time to cycles.
+    /// Returns the clock, which converts between time and cycles.
     #[must_use]
     pub const fn clock(&self) -> &ChipClock {
         &self.clock
     }
 
-    /// Returns DRAM with the writes that have landed.
+    /// Returns DRAM, including all landed writes.
     #[must_use]
     pub const fn dram(&self) -> &Dram {
         &self.dram
@@ -136,14 +136,14 @@ impl Chip {
         self.core_index(coord).map(|index| self.cores[index].tile())
     }
 
-    /// Returns the number of instructions that a Tensix tile's coprocessor has taken from each
+    /// Returns the number of instructions that a Tensix tile's coprocessor has received from each
     /// TRISC; `None` if no object code has run.
     #[must_use]
     pub fn tensix_instruction_counts(&self, coord: TileCoord) -> Option<[u64; 3]> {
         self.cores[self.core_index(coord)?].tensix_instruction_counts()
     }
 
-    /// Returns the zone texts of kernels from files that were launched here.
+    /// Returns the zone texts of kernels from files that were launched on this chip.
     pub(crate) const fn file_zone_texts(&self) -> &BTreeSet<String> {
         &self.file_zones
     }
@@ -160,7 +160,7 @@ impl Chip {
         self.queue.len()
     }
 
-    /// Returns the number of launches begun, which is the index of the next launch.
+    /// Returns the number of launches begun, which is also the index of the next launch.
     #[must_use]
     pub const fn launch_count(&self) -> u64 {
         self.launch_count
@@ -191,7 +191,7 @@ impl Chip {
         self.log(rule.name(), Some(core), wrap_chip_cycle, effect);
     }
 
-    /// Enqueues a launch at a time.
+    /// Enqueues a launch at the given time.
     pub(crate) fn enqueue(&mut self, launch: Launch, now: Picoseconds) {
         self.file_zones.extend(launch.program.file_zone_texts());
         let queued_at_cycle = self.clock.cycles_at(now);
@@ -202,18 +202,18 @@ impl Chip {
         self.queue.push_back(Queued { launch, queued_at_cycle });
     }
 
-    /// Returns the cycle of a time.
+    /// Returns the cycle at the given time.
     pub(crate) fn cycles_at(&self, now: Picoseconds) -> u64 {
         self.clock.cycles_at(now)
     }
 
-    /// Advances the chip to a time: launches begin, writes land.
+    /// Advances the chip to the given time: launches begin, and writes land.
     pub(crate) fn run_until(&mut self, now: Picoseconds) {
         self.begin_until(now, now);
         self.dram.land_until(self.clock.cycles_at(now));
     }
 
-    /// Carries out every launch begun by `now`; the host's next look is not before `seen`.
+    /// Runs every launch due by `now`. The host will not access the chip before `seen`.
     fn begin_until(&mut self, now: Picoseconds, seen: Picoseconds) {
         let (now_cycle, seen_until) = (self.clock.cycles_at(now), self.clock.cycles_at(seen));
         if self.keeps_pace() {
@@ -224,8 +224,8 @@ impl Chip {
         }
     }
 
-    /// Carries out every launch, with a callback after each, and lets every write land. Returns
-    /// when all of it has ended.
+    /// Runs every launch, with a callback after each, and lets all writes land. Returns the time
+    /// when everything has ended.
     pub(crate) fn run_to_completion(&mut self, on_launch: &mut dyn FnMut()) -> Picoseconds {
         if self.keeps_pace() {
             self.carry_on(u64::MAX, u64::MAX, on_launch);
@@ -247,7 +247,7 @@ impl Chip {
         self.next_go_cycle().is_some() || !self.pacing.is_idle()
     }
 
-    /// Returns when the next launch begins, if the chip is not lost before.
+    /// Returns the cycle at which the next launch begins; `None` if the chip is lost before that.
     fn next_go_cycle(&self) -> Option<u64> {
         let Queued { launch, queued_at_cycle } = self.queue.front()?;
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
@@ -269,7 +269,7 @@ impl Chip {
         self.dispatch.note(launch.sub_device, go_cycle, done_cycle);
     }
 
-    /// Announces a beginning launch to the command queue and the cores.
+    /// Notifies the command queue and the cores of a launch that begins.
     fn announce(&mut self, launch: &Launch, go_cycle: u64) {
         if let Some(commands) = &mut self.commands {
             commands.record(Dispatched { program_id: launch.program_id, go_cycle });
@@ -279,7 +279,7 @@ impl Chip {
         }
     }
 
-    /// Carries out a launch; returns when all of its cores were done.
+    /// Runs a launch; returns the cycle at which all of its cores were done.
     fn carry_out(&mut self, launch: &Launch, go_cycle: u64, seen_until: u64) -> u64 {
         let job = Job {
             launch,
@@ -294,7 +294,7 @@ impl Chip {
         self.take(outcomes, go_cycle)
     }
 
-    /// Stores the cores' results of a launch; returns when all of the cores were done.
+    /// Stores the results of a launch's cores; returns the cycle at which all of them were done.
     fn take(&mut self, outcomes: Vec<Outcome>, go_cycle: u64) -> u64 {
         let mut done_cycle = go_cycle;
         for outcome in outcomes {
@@ -306,7 +306,7 @@ impl Chip {
         done_cycle
     }
 
-    /// Reserves cores for dispatch; only dispatch kernels run on them.
+    /// Reserves cores for dispatch; after that, only dispatch kernels run on them.
     pub(crate) fn reserve_for(&mut self, commands: CommandQueue) {
         let reserved = commands.reserved();
         for core in self.cores.iter_mut().filter(|core| reserved.contains(&core.coord())) {
@@ -320,17 +320,17 @@ impl Chip {
         self.commands.as_ref().is_some_and(CommandQueue::is_profiled)
     }
 
-    /// Returns the Tensix cores available to launches of programs, in the order of their
-    /// coordinates.
+    /// Returns the Tensix cores available to launches of programs, ordered by coordinates.
     pub fn workers(&self) -> impl DoubleEndedIterator<Item = &CorePlace> {
         let cores = self.cores.iter().filter(|core| core.core_use() == CoreUse::Programs);
         cores.map(|core| &core.tile().place).filter(|place| place.kind == CoreKind::Tensix)
     }
 
-    /// Closes the command queue and runs its kernels over all commands; returns when they ended.
+    /// Closes the command queue and runs its kernels over all commands; returns the time when they
+    /// ended.
     ///
-    /// Before that, the host reads the control vector of each core and each bank of DRAM through
-    /// the queue, and writes each control vector back.
+    /// Before closing, the host uses the queue to read each core's control vector and each DRAM
+    /// bank, and to write each control vector back.
     pub(crate) fn close_commands(&mut self, now: Picoseconds) -> Picoseconds {
         let closed_at = self.clock.cycles_at(now);
         let core_count = self.workers().count();

@@ -1,9 +1,9 @@
-//! Launches that keep pace with the host. In the debug dump and in streaming, kernels may wait for
-//! the host.
+//! Launches that run in step with the host. In the debug dump and in streaming, kernels may wait
+//! for the host.
 //!
-//! Other launches are carried out as a whole, and the host sees the effects up to its time. These
-//! launches are carried out up to the cycle at which the host reads or writes, and continue from
-//! there. A launch begins when the one before has ended, including its pushes and waits for the
+//! Other launches are simulated as a whole, and later effects are hidden from the host. The
+//! launches here run only up to the cycle at which the host reads or writes, and then continue. A
+//! launch begins when the previous launch has ended, including its pushes and its waits for the
 //! host.
 
 use super::{
@@ -18,7 +18,7 @@ use crate::program::{Launch, SubDevice};
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
     under_way: Vec<UnderWay>,
-    /// The host may have seen the chip up to this cycle.
+    /// Cycle up to which the host may have seen the chip's state.
     seen_until: u64,
 }
 
@@ -35,10 +35,11 @@ impl Pacing {
         self.under_way.is_empty()
     }
 
-    /// Returns the first cycle at which a launch may begin; `None` while it awaits one in progress.
+    /// Returns the first cycle at which a launch may begin; `None` while a launch in progress
+    /// blocks it.
     ///
-    /// A launch of a sub-device awaits the launches of that sub-device and those of the whole chip.
-    /// A launch of the whole chip awaits all.
+    /// A launch on a sub-device waits for launches on that sub-device and on the whole chip. A
+    /// launch on the whole chip waits for all launches.
     pub(super) fn free_at(&self, sub_device: Option<SubDevice>) -> Option<u64> {
         let id = |sub_device: Option<SubDevice>| sub_device.map(|SubDevice { id, .. }| id);
         let is_awaited = |other: &UnderWay| match (id(sub_device), id(other.launch.sub_device)) {
@@ -50,13 +51,13 @@ impl Pacing {
 }
 
 impl Chip {
-    /// Returns true if launches keep pace with the host.
+    /// Returns true if launches run in step with the host.
     pub(super) fn keeps_pace(&self) -> bool {
         self.facts.modes.waits_for_host()
     }
 
-    /// Carries launches out up to `until`, with a callback after each end. The host does not look
-    /// before `seen_until`.
+    /// Runs launches up to `until`, with a callback after each launch ends. The host does not
+    /// access the chip before `seen_until`.
     pub(super) fn carry_on(&mut self, until: u64, seen_until: u64, on_launch: &mut dyn FnMut()) {
         for UnderWay { launch_index, .. } in &self.pacing.under_way {
             let running = self.cores.iter_mut().filter(|core| core.runs(*launch_index));
@@ -101,7 +102,7 @@ impl Chip {
         self.pacing.under_way.push(UnderWay { launch, launch_index, go_cycle });
     }
 
-    /// Ends launches whose cores are finished; returns false if there are none.
+    /// Ends launches whose cores have finished; returns false if there are no such launches.
     fn end_finished(&mut self, on_launch: &mut dyn FnMut()) -> bool {
         let cores = &self.cores;
         let is_over = |one: &mut UnderWay| {

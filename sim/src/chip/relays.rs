@@ -1,8 +1,8 @@
-//! Relays: worker cores that gather streamed records in place of running kernels. BRISC gathers over NoC 0,
-//! NCRISC over NoC 1, half of the cores each.
+//! Relays: worker cores that gather streamed records instead of running kernels. Each relay has two
+//! gatherers: BRISC uses NoC 0, NCRISC uses NoC 1, and each gathers from half of the cores.
 //!
-//! They begin with the first launch and run until a host tells them to end. What they are set up with
-//! is what a program on a real chip would write: see [`wire::relay`].
+//! Relays begin with the first launch and run until the host stops them. Their setup words are
+//! those that a program on a real chip would write: see [`wire::relay`].
 
 use super::{
     Chip,
@@ -24,21 +24,21 @@ use wire::{
     relay::{BUFFERS_BYTES, GATHERERS_MAX, RING_BYTES_MIN, setup},
 };
 
-/// L1 address of the buffers of a relay's first gatherer: behind the code of all RISCs and the words that
-/// they are set up with. Those of the second one follow.
+/// L1 address of the buffers of a relay's first gatherer, after the code of all RISCs and their
+/// setup words. The second gatherer's buffers follow.
 const BUFFERS: u32 = 0x4_0000;
 
-/// The RISCs of a relay that are gatherers, each with the NoC of its number.
+/// The RISCs of a relay that are gatherers; the index is the number of the NoC that the RISC uses.
 const GATHERERS: [Risc; GATHERERS_MAX] = [Risc::Brisc, Risc::Ncrisc];
 
-/// Cycles in which relays get ready: they fill the table of their checksum.
+/// Cycles that relays take to get ready, mainly to fill their checksum table.
 const START_CYCLES: u64 = 100_000;
 
-/// The relays of a chip that begin together.
+/// The relays of a chip that begin at the same time.
 #[derive(Clone, Debug)]
 pub(super) struct Relays {
     launch: Launch,
-    /// Number of the launch, from the largest one down: launches of programs count from 0.
+    /// Launch number, counted down from the largest number. Launches of programs count up from 0.
     launch_index: u64,
     cores: Vec<TileCoord>,
     begun_at: Option<u64>,
@@ -83,21 +83,21 @@ impl Relays {
         Job { launch, launch_index: *launch_index, go_cycle, seen_until: 0, chip, rules }
     }
 
-    /// The relays' launch while it is in progress.
+    /// Returns the relays' launch while it is in progress.
     pub(super) fn running(&self) -> Option<core::Numbered<'_>> {
         self.begun_at.is_some().then_some((self.launch_index, &self.launch))
     }
 
-    /// Returns the first cycle at which a launch can begin: programs wait for their relays.
+    /// Returns the first cycle at which a program can be launched: programs wait for the relays.
     pub(super) fn ready_at(&self) -> u64 {
         self.begun_at.map_or(0, |begun_at| begun_at + START_CYCLES)
     }
 }
 
-/// A gatherer, as the kernel of its RISC.
+/// A gatherer, represented as the kernel of its RISC.
 #[derive(Clone, Debug)]
 struct RelayKernel {
-    /// Per core and RISC, what the gatherer is set up with.
+    /// Setup words of each gatherer, by core and RISC.
     setups: Vec<((TileCoord, Risc), Vec<u32>)>,
 }
 
@@ -118,10 +118,11 @@ impl Kernel for RelayKernel {
 }
 
 impl Chip {
-    /// Keeps the last worker cores for relays and, for terms after the first one, their successors.
+    /// Reserves the last worker cores for relays and, with more than one term, for their
+    /// successors.
     ///
     /// # Errors
-    /// If this leaves no core to kernels, or if DRAM has no room for the rings.
+    /// If no core is left for kernels, or if DRAM has no room for the rings.
     pub(crate) fn keep_relays(
         &mut self,
         (count, terms): (u32, u32),
@@ -141,7 +142,7 @@ impl Chip {
         for core in self.cores.iter_mut().filter(|core| relays.contains(&core.coord())) {
             core.keep_for(CoreUse::Relay);
         }
-        // Successors come before the relays in the order of cores.
+        // In the order of cores, successors come before the relays that they replace.
         let terms = (0..terms).zip(relays.rchunks(count as usize));
         self.relays = terms
             .map(|(term, cores)| {
@@ -151,7 +152,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Begins the relays of a term, unless they have begun.
+    /// Begins the relays of a term, unless they have already begun.
     pub(crate) fn begin_relays(&mut self, term: usize, cycle: u64) {
         let relays = self.relays.get_mut(term).filter(|relays| relays.begun_at.is_none());
         let Some(relays) = relays else { return };
@@ -181,7 +182,7 @@ impl Chip {
         }
     }
 
-    /// Takes what relays leave that have ended.
+    /// Collects the results of relays that have ended.
     pub(super) fn end_relays(&mut self) {
         let mut ended = Vec::new();
         for relays in &self.relays {
@@ -196,7 +197,8 @@ impl Chip {
         }
     }
 
-    /// Declares to the journals of the relays' tiles that the host looks only at this cycle or later.
+    /// Tells the journals of the relays' tiles that the host accesses them only at this cycle or
+    /// later.
     pub(super) fn see_relays_until(&mut self, cycle: u64) {
         for relays in &self.relays {
             let running = self.cores.iter_mut().filter(|core| core.runs(relays.launch_index));
@@ -205,7 +207,7 @@ impl Chip {
     }
 }
 
-/// Returns what a gatherer is set up with, given its term and the number of its ring on the chip.
+/// Returns a gatherer's setup words, given its term and the number of its ring on the chip.
 fn setup_words(
     chip: &ChipFacts,
     (term, index): (u32, u32),
@@ -259,7 +261,7 @@ fn low(address: u64) -> u32 {
     u32::try_from(address).unwrap_or(u32::MAX)
 }
 
-/// Returns the coordinates of a bank on a NoC: column, and row from bit 6 on.
+/// Returns a bank's coordinates on a NoC: the column in the low six bits, the row from bit 6 up.
 fn dram_tile(chip: &ChipFacts, noc: u32, bank: u32) -> u32 {
     let coordinates = u32::from(bank_coordinates(chip, noc, bank));
     match chip.arch {
@@ -268,7 +270,7 @@ fn dram_tile(chip: &ChipFacts, noc: u32, bank: u32) -> u32 {
     }
 }
 
-/// From the buffers of a gatherer to those of the next one.
+/// Distance in bytes between the buffers of consecutive gatherers.
 const BUFFERS_STEP: u32 = BUFFERS_BYTES.next_multiple_of(16);
 
 const _: () = assert!(BUFFERS.is_multiple_of(16) && BUFFERS + 2 * BUFFERS_STEP < 0x11_0000);

@@ -1,8 +1,8 @@
 //! Requests between the tiles of a launch, and reads of DRAM.
 //!
-//! A core issues its requests independently: the times of arrival and answer are known at once.
-//! Between windows of time, requests are carried out one by one in order of arrival, so that the
-//! number of threads does not change the result.
+//! A core issues its requests independently, because the times of arrival and answer are known at
+//! once. Between windows of time, requests are carried out one by one in order of arrival. The
+//! result therefore does not depend on the number of threads.
 
 use super::{
     core::Core,
@@ -24,7 +24,8 @@ use crate::{
 use wire::vector::VECTOR_BYTES;
 
 impl Answer {
-    /// Returns the counter changes of the sender's interface when the answer arrives.
+    /// Returns the changes that an answer's arrival makes to counters of the sender's NoC
+    /// interface.
     pub(crate) fn changes(self, flits: u32) -> impl Iterator<Item = Change> {
         let Self { cycle, transaction_id, is_atomic, .. } = self;
         let received = if is_atomic {
@@ -39,7 +40,7 @@ impl Answer {
 }
 
 impl Stage {
-    /// Sends a request of this tile's hart.
+    /// Sends a request from this tile's hart.
     pub(crate) fn issue(
         &mut self,
         devices: &mut Devices,
@@ -89,7 +90,7 @@ impl Stage {
         }
     }
 
-    /// Records a request in the truth, unless it carries the profiler's own words.
+    /// Records a request in the truth, unless it carries the profiler's own data.
     fn note_request(&mut self, risc_index: usize, cycle: u64, request: &Request) {
         if !self.chip.modes.has_noc_truth {
             return;
@@ -140,7 +141,7 @@ impl Stage {
         self.noc_requests.push((risc_index, noted));
     }
 
-    /// Returns when the next open answer is due.
+    /// Returns the cycle at which the next outstanding answer is due.
     pub(crate) fn answer_due(&self) -> Option<u64> {
         let answers = self.outgoing.iter().filter_map(|message| match &message.content {
             Content::Request { answer: Some(answer), .. } => Some(answer.cycle),
@@ -153,7 +154,8 @@ impl Stage {
         self.context().place.coord
     }
 
-    /// Writes L1 of this tile to an address of a tile; returns when the write is acknowledged.
+    /// Writes bytes of this tile's L1 to an address in another tile; returns the acknowledgement
+    /// cycle.
     fn write(
         &mut self,
         devices: &mut Devices,
@@ -171,7 +173,7 @@ impl Stage {
         self.pass(devices, (noc, (risc_index, cycle)), target, payload, u64::from(byte_count))
     }
 
-    /// Hands a write to a core; returns when the write is acknowledged.
+    /// Sends a write to a core; returns the cycle at which the write is acknowledged.
     fn pass(
         &mut self,
         devices: &mut Devices,
@@ -192,7 +194,7 @@ impl Stage {
         arrival + back
     }
 
-    /// Sends a request that may be answered.
+    /// Sends a request that may have an answer.
     fn ask(
         &mut self,
         devices: &mut Devices,
@@ -226,7 +228,7 @@ impl Stage {
         u64::from(byte_count).div_ceil(self.chip.arch.facts().noc_flit_bytes)
     }
 
-    /// Returns when a request reaches a tile, and how long the answer takes.
+    /// Returns the cycle at which a request reaches a tile, and the latency of the answer.
     fn travel(
         &mut self,
         (noc, cycle): (usize, u64),
@@ -243,7 +245,7 @@ impl Stage {
         (arrival, latency.acknowledgement_cycles)
     }
 
-    /// Delivers a write's acknowledgement to the requested coordinates.
+    /// Delivers a write's acknowledgement to the coordinates that the request specifies.
     fn acknowledge(&mut self, devices: &mut Devices, request: &Request, to: TileCoord, cycle: u64) {
         let (noc, transaction_id) = (request.noc, request.transaction_id);
         if to == self.own() {
@@ -271,7 +273,7 @@ pub(crate) fn count_ack(devices: &mut Devices, noc: usize, transaction_id: usize
     }
 }
 
-/// Writes the bytes read into the requesting tile.
+/// Writes the returned bytes into the requesting tile.
 fn receive(answer: Answer, bytes: &[u8], stage: &mut Stage, devices: &mut Devices) {
     let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
     write_bytes((&mut stage.tile, devices), to, answer.cycle);
@@ -281,7 +283,7 @@ fn receive(answer: Answer, bytes: &[u8], stage: &mut Stage, devices: &mut Device
     }
 }
 
-/// Hands the DRAM writes of launches in progress over to DRAM.
+/// Passes the DRAM writes of launches in progress to DRAM.
 pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     for landing in stages.flat_map(|stage| stage.landings.drain(..)) {
@@ -289,9 +291,10 @@ pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     }
 }
 
-/// Carries out all requests that have arrived by a cycle; returns whether any are in flight.
+/// Carries out all requests that have arrived by a cycle; returns true if any requests were in
+/// flight.
 ///
-/// Harts see the effects at that cycle at the earliest.
+/// Harts see the effects no earlier than `seen_at`.
 pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by: Arrived) -> bool {
     let mut messages = Vec::new();
     let mut has_reads = false;
@@ -325,7 +328,7 @@ pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by:
 pub(crate) struct Arrived {
     /// Requests that arrive by this cycle are carried out.
     pub(crate) cycle: u64,
-    /// The first cycle at which a hart can see them.
+    /// The first cycle at which a hart can see the effects of these requests.
     pub(crate) seen_at: u64,
 }
 
@@ -361,7 +364,7 @@ fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Mess
     }
 }
 
-/// Returns the read of another tile's L1 that a request makes.
+/// Returns the read of another tile's L1 that a request causes, if any.
 fn noc_read(chip: &ChipFacts, payload: &Payload, cycle: u64) -> Option<NocRead> {
     let &Payload::Read { address, byte_count } = payload else { return None };
     let address =
@@ -375,7 +378,7 @@ fn core_at(cores: &mut [Core], coord: TileCoord) -> Option<&mut Core> {
     Some(&mut cores[index])
 }
 
-/// Returns the data of a DRAM read on its arrival, with all writes that have landed by then.
+/// Returns the data of a DRAM read at its arrival, including all writes that have landed by then.
 fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload) -> Vec<u8> {
     let &Payload::Read { address, byte_count } = payload else { return Vec::new() };
     let Some((bank, address)) = chip.bank_at(message.target, address) else { return Vec::new() };
@@ -389,7 +392,7 @@ fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload
 }
 
 impl Core {
-    /// Writes the bytes that this core has read into its L1.
+    /// Writes the bytes that this core's request has read into the core's L1.
     fn receive(&mut self, chip: &ChipFacts, answer: Answer, bytes: &[u8]) {
         let flit_bytes = chip.arch.facts().noc_flit_bytes;
         self.with_devices(chip, |tile, devices| {
@@ -403,13 +406,13 @@ impl Core {
     }
 }
 
-/// Returns the L1 address if it is that of a semaphore.
+/// Returns the L1 address if a semaphore is there.
 fn semaphore_at(address: u64) -> Option<u32> {
     u32::try_from(address).ok().filter(|&address| TileWatch::is_semaphore(address))
 }
 
 impl Request {
-    /// Returns the semaphore of other tiles that the request changes.
+    /// Returns the semaphore in other tiles that the request changes, if any.
     fn semaphore(&self) -> Option<u32> {
         match self.action {
             Action::Write { address, .. } | Action::Increment { address, .. } => {
@@ -421,7 +424,7 @@ impl Request {
 }
 
 impl Payload {
-    /// Returns the semaphore that the payload changes.
+    /// Returns the semaphore that the payload changes, if any.
     fn semaphore(&self) -> Option<u32> {
         match *self {
             Self::Bytes { address, .. } | Self::Increment { address, .. } => semaphore_at(address),

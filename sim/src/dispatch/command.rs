@@ -1,12 +1,12 @@
-//! Commands of a dispatcher, and the records that it leaves of each.
+//! Commands of a dispatcher, and the records that the dispatcher writes for each command.
 //!
 //! # Compatibility
-//! Numbers are those of `cq_commands.hpp` of 0.81.1; names of data are those of `cq_dispatch.cpp`
+//! Command numbers are from `cq_commands.hpp` of 0.81.1; names of data are from `cq_dispatch.cpp`
 //! and `cq_dispatch_subordinate.cpp`. The commands of a program are a model that follows the
-//! sequences of tt-metal's `program/dispatch.cpp`: no source counts the commands of a particular
-//! program.
+//! sequences in tt-metal's `program/dispatch.cpp`: no source gives the number of commands of a
+//! particular program.
 
-/// Data of a command besides its number.
+/// Data of a command in addition to its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// None.
@@ -41,7 +41,7 @@ impl Command {
         Self { id: 6, detail: Detail::PackedLarge(kind) }
     }
 
-    /// Returns the number of 8-byte records that a dispatcher leaves of the command.
+    /// Returns the number of 8-byte records that a dispatcher writes for the command.
     #[must_use]
     pub const fn data_count(self) -> u64 {
         match self.detail {
@@ -65,13 +65,14 @@ const EVENT: Command = Command::packed(4, false);
 const CONFIGURATION: Command = Command::packed_large(1);
 const BINARIES: Command = Command::packed_large(2);
 
-/// Commands before the first program: buffers and their contents.
+/// Commands before the first program; they set up buffers and their contents.
 pub const OPENING_COMMANDS: usize = 65;
 
-/// Commands of a host access: the dispatcher waits, moves bytes, and waits for the following event.
+/// Commands of a host access: the dispatcher waits, moves bytes, and waits for the event after
+/// that.
 pub const ACCESS_COMMANDS: usize = 5;
 
-/// Launch messages in the ring of a core.
+/// Capacity of a core's ring of launch messages.
 ///
 /// # Compatibility
 /// `launch_msg_buffer_num_entries` of `dev_msgs.h`.
@@ -79,12 +80,12 @@ const LAUNCH_MESSAGES: usize = 8;
 
 /// Programs that a queue accepts before it waits for the first program's workers.
 ///
-/// One launch message stays in the ring, so that a watcher can look at the previous launch.
+/// One launch message stays in the ring, so that a watcher can inspect the previous launch.
 ///
 /// # Compatibility
-/// `program/dispatch.cpp` gives its buffer manager one entry less than the ring has. Two cases are
-/// left out: the very first program also waits until its code is in DRAM, and large programs run
-/// out of space for their configurations earlier.
+/// The buffer manager in `program/dispatch.cpp` gets one entry less than the ring has. This model
+/// omits two cases: the very first program also waits until its code is in DRAM, and large programs
+/// run out of configuration space earlier.
 pub const UNAWAITED_PROGRAMS: usize = LAUNCH_MESSAGES - 1;
 
 /// Returns the commands before the first program.
@@ -93,7 +94,7 @@ pub(crate) fn opening() -> impl Iterator<Item = Command> {
     round.into_iter().cycle().take(OPENING_COMMANDS)
 }
 
-/// Returns the commands of a program: number, data and launch.
+/// Returns the commands of a program: its id, its data and its launch.
 pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
     let [low, high, ..] = program_id.to_le_bytes();
     let offset = Command { id: 12, detail: Detail::HostId(u16::from_le_bytes([low, high])) };
@@ -114,7 +115,8 @@ pub(crate) const fn terminate() -> Command {
     TERMINATE
 }
 
-/// Returns the subordinate's commands: the first, that of a program, and the last.
+/// Returns the subordinate's commands: the first command, the command of a program, and the last
+/// command.
 pub(crate) const fn subordinate() -> [Command; 3] {
     [SET_NUM_WORKER_SEMS, SEND_GO_SIGNAL, TERMINATE]
 }

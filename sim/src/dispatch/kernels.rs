@@ -2,11 +2,11 @@
 //!
 //! # Compatibility
 //! Names and order of the probes follow `cq_prefetch.cpp`, `cq_dispatch.cpp` and
-//! `cq_dispatch_subordinate.cpp` of 0.81.1: the dispatcher waits before it opens a command's zone,
-//! the other two wait within it. The durations of commands are a model.
+//! `cq_dispatch_subordinate.cpp` of 0.81.1: the dispatcher waits before it opens a command's zone;
+//! the other two kernels wait within the zone. The durations of commands are a model.
 //!
-//! The kernels are object code, `objects/kernels/src/dispatch.rs`, and get the commands as
-//! [`words`].
+//! The kernels are object code, `objects/kernels/src/dispatch.rs`, and receive the commands encoded
+//! as in [`words`].
 
 use super::{
     Session,
@@ -16,13 +16,13 @@ use super::{
 use crate::program::{Emission, Kernel, KernelContext};
 use std::{borrow::Cow, sync::Arc};
 
-/// Cycles by which a command reaches the prefetcher earlier than the dispatcher.
+/// Cycles by which a command reaches the prefetcher before it reaches the dispatcher.
 const PREFETCH_CYCLES: u64 = 400;
 
-/// Job of a kernel.
+/// Role of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Duty {
-    /// Takes commands from the host and gives them to the dispatcher.
+    /// Receives commands from the host and passes them to the dispatcher.
     Prefetch,
     /// Carries out the commands.
     Dispatch,
@@ -30,17 +30,17 @@ pub(super) enum Duty {
     Subordinate,
 }
 
-/// A command with its time.
+/// A command with its times.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     command: Command,
     arrives_at: u64,
-    /// Earliest cycle at which the command can be done.
+    /// Earliest cycle at which the command can complete.
     done_at: u64,
 }
 
 impl Due {
-    /// A command that is done in the cycle in which it arrives.
+    /// Creates a command that completes in the cycle of its arrival.
     const fn at_once(command: Command, cycle: u64) -> Self {
         Self { command, arrives_at: cycle, done_at: cycle }
     }
@@ -68,7 +68,8 @@ impl Session {
         opening.chain(program_commands).chain(closing).collect()
     }
 
-    /// Returns the commands of the subordinate; each waits for the event that it announces.
+    /// Returns the commands of the subordinate; for each, it waits for the event that the command
+    /// announces.
     fn announced(&self) -> Vec<Due> {
         let [first, go, last] = command::subordinate();
         let mut arrives_at = self.opened_at;
@@ -125,7 +126,7 @@ impl QueueKernel {
     }
 }
 
-/// Returns the bits of a command's head that describe its further data.
+/// Returns the bits of a command's head that encode its further data.
 fn detail_bits(detail: Detail) -> u32 {
     let (sort, data) = match detail {
         Detail::None => (0, 0),
@@ -136,7 +137,8 @@ fn detail_bits(detail: Detail) -> u32 {
     sort << SORT_SHIFT | data << DATA_SHIFT
 }
 
-/// Appends a time relative to `since`; returns true if a word of multiples precedes it.
+/// Appends a time relative to `since`; returns true if a word with a count of [`LONG_CYCLES`]
+/// precedes it.
 fn push_time(words: &mut Vec<u32>, since: &mut u64, cycle: u64) -> bool {
     let passed = cycle.saturating_sub(*since);
     let turns = passed / u64::from(LONG_CYCLES);
@@ -190,8 +192,9 @@ mod tests {
         let closed_at = 4 * TURN + 90;
         let session = Arc::new(Session { opened_at: 100, launches, closed_at, traffic });
         let kernel = QueueKernel::new(&session, Duty::Subordinate);
-        // The first command, two GO messages and the last one. All but the first wait for the event
-        // that they announce: at 400, three turns less 30 after the opening, and four less 10.
+        // The first command, two GO messages and the last command. All but the first wait for the
+        // announced event. The events are 400 cycles after the opening, three turns less 30 after
+        // it, and four turns less 10 after it.
         let expected = [
             [4, 16, 0].as_slice(),
             &[14 | 1 << 13, 0, 400],

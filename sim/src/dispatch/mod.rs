@@ -1,12 +1,12 @@
 //! Dispatch cores: the part of a chip that runs the host's command queue.
 //!
-//! `command` has the commands and their records, `kernels` the three kernels that carry them out:
-//! the prefetcher takes commands from the host, the dispatcher carries them out, and its
-//! subordinate sends the GO messages.
+//! `command` defines the commands and their records. `kernels` defines the three kernels that carry
+//! them out: the prefetcher receives commands from the host, the dispatcher executes them, and the
+//! dispatcher's subordinate sends the GO messages.
 //!
 //! These kernels run from the first launch until the host closes the queue. The simulator therefore
-//! runs them when the queue is closed, over all of its commands. A GO message leaves the
-//! subordinate when the chip's launch begins.
+//! runs them over all commands when the queue is closed. A GO message leaves the subordinate when
+//! the chip's launch begins.
 
 pub mod command;
 mod kernels;
@@ -23,13 +23,13 @@ use kernels::{Duty, QueueKernel};
 use std::sync::Arc;
 use wire::{CoreKind, Risc};
 
-/// Type of the cores that dispatch.
+/// Kind of cores that run the dispatch kernels.
 ///
 /// # Compatibility
 /// `ttnn.DispatchCoreType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DispatchCores {
-    /// The last row of worker cores of a Wormhole, the last column of a Blackhole.
+    /// The last row of worker cores on a Wormhole, or the last column on a Blackhole.
     ///
     /// One core runs the prefetcher. The next core runs the dispatcher on BRISC and its subordinate
     /// on NCRISC.
@@ -37,7 +37,7 @@ pub enum DispatchCores {
     /// # Compatibility
     /// `core_descriptors/wormhole_b0_80_arch.yaml`, `blackhole_140_arch.yaml` of 0.81.1.
     Worker,
-    /// The Ethernet cores without a link; the first three of them run a kernel each.
+    /// The Ethernet cores without a link; each of the first three runs one kernel.
     Ethernet,
 }
 
@@ -45,8 +45,7 @@ pub enum DispatchCores {
 const ETHERNET_CORES: usize = 3;
 
 impl DispatchCores {
-    /// Returns the cores of a chip that are reserved for dispatch, in logical order; `None` if
-    /// there are too few.
+    /// Returns a chip's cores that are reserved for dispatch, in logical order; `None` if there are
     /// too few.
     #[must_use]
     pub fn reserved(self, plan: &Floorplan) -> Option<Vec<TileCoord>> {
@@ -75,14 +74,14 @@ impl DispatchCores {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatched {
     pub(crate) program_id: u32,
-    /// When its GO message left.
+    /// Cycle at which the GO message left.
     pub(crate) go_cycle: u64,
 }
 
-/// Cycles from opening the queue to the first GO message: the host writes the kernels' inputs.
+/// Cycles from opening the queue to the first GO message; the host writes the kernels' inputs.
 pub(crate) const OPENING_CYCLES: u64 = 20_000;
 
-/// Everything that went through a chip's command queue.
+/// All commands and launches that went through a chip's command queue.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandQueue {
     kind: DispatchCores,
@@ -94,7 +93,7 @@ pub(crate) struct CommandQueue {
 }
 
 impl CommandQueue {
-    /// Creates the queue of a chip without launches; `None` if the chip has too few cores.
+    /// Creates the queue of a chip, without launches; `None` if the chip has too few cores.
     pub(crate) fn new(kind: DispatchCores, plan: &Floorplan, is_profiled: bool) -> Option<Self> {
         let reserved = kind.reserved(plan)?;
         Some(Self { kind, reserved, is_profiled, opened_at: None, launches: Vec::new() })
@@ -124,9 +123,9 @@ impl CommandQueue {
         self.launches.push(launch);
     }
 
-    /// Closes the queue; returns when its kernels began, and the launches of all of them.
+    /// Closes the queue; returns the cycle at which its kernels began, and the kernels' launches.
     ///
-    /// Kernels without probes leave no records, so they are omitted.
+    /// Without probes, kernels write no records, so nothing is returned.
     pub(crate) fn close(
         &mut self,
         closed_at: u64,
@@ -167,14 +166,14 @@ impl CommandQueue {
     }
 }
 
-/// Host accesses to cores and memory that go through the queue before it is closed.
+/// Host accesses to cores and memory that go through the queue before it is closed, by type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostTraffic {
     pub(crate) reads: usize,
     pub(crate) writes: usize,
 }
 
-/// Work of the kernels of one queue.
+/// Work of one queue's kernels between opening and closing.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     opened_at: u64,

@@ -1,27 +1,28 @@
 //! Encoding of commands for dispatch kernels, shared with their object code.
 //!
-//! The first word is the number of commands. Each command has a head: its number, the type of its
-//! further data, and that data. Then follow its arrival time and, if different, the earliest time
-//! at which it can be done. Times are cycles since the queue was opened. If a time is later than
-//! the previous time by more than [`LONG_CYCLES`], a word before it gives the number of whole
-//! [`LONG_CYCLES`] that pass first, and all further times count from their end.
+//! The first word is the number of commands. Each command begins with a head: its number, the type
+//! of its further data, and that data. The arrival time follows and, if different, the earliest
+//! time at which the command can complete. Times are in cycles since the queue was opened. If a
+//! time is later than the previous time by more than [`LONG_CYCLES`], the word before it is the
+//! number of whole [`LONG_CYCLES`] intervals to wait first. All further times count from the end of
+//! those intervals.
 
 /// Mask of the command's number in a head.
 pub const NUMBER_MASK: u32 = 0xFF;
-/// First bit of the type of further data; type 0 means no further data.
+/// First bit of the type of the further data; type 0 means that there is none.
 pub const SORT_SHIFT: u32 = 8;
-/// Mask of that type.
+/// Mask of the further data's type.
 pub const SORT_MASK: u32 = 0xF;
-/// Bit of a head: a word of multiples precedes the arrival time.
+/// Flag in a head: a word with a count of [`LONG_CYCLES`] precedes the arrival time.
 pub const HAS_LONG_ARRIVAL: u32 = 1 << 12;
-/// Bit of a head: the command has an earliest time at which it can be done.
+/// Flag in a head: the command has an earliest completion time.
 pub const HAS_DONE: u32 = 1 << 13;
-/// Bit of a head: a word of multiples precedes that time.
+/// Flag in a head: a word with a count of [`LONG_CYCLES`] precedes the earliest completion time.
 pub const HAS_LONG_DONE: u32 = 1 << 14;
-/// First bit of further data.
+/// First bit of the further data in a head.
 pub const DATA_SHIFT: u32 = 16;
-/// Unit of the words of multiples, in cycles.
+/// Cycles of one interval in long waits.
 ///
-/// The value is small enough to be executed. It is not a power of two, so that the simulator can
-/// skip the loop that waits for it.
+/// The value is small enough to be executed. It is not a power of two, so the simulator can
+/// recognise and skip the loop that waits for it.
 pub const LONG_CYCLES: u32 = 0x0180_0000;

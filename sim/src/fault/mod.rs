@@ -1,16 +1,16 @@
-//! Faults: rules called at defined points, and the log of their effects.
+//! Faults: rules that are called at defined points, and a log of their effects.
 //!
 //! | point | method | what a rule can do |
 //! |---|---|---|
-//! | the rule is added | [`Rule::place_clock`] | put a wrap of a tile's clock at a time |
-//! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | hold the read back |
-//! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt it |
-//! | a subordinate has run its kernel | [`Rule::subordinate_delay_cycles`] | let it close late |
-//! | the host reads L1 | [`Rule::on_host_read`] | show it something else |
-//! | the rule is added | [`Rule::chip_loss_ns`] | end a chip at a time |
-//! | the relays begin | [`Rule::relay_death`] | stop a relay for good |
+//! | the rule is added | [`Rule::place_clock`] | make a tile's clock wrap at a given time |
+//! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | delay the read |
+//! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt the write |
+//! | a subordinate has run its kernel | [`Rule::subordinate_delay_cycles`] | keep its main zone open |
+//! | the host reads L1 | [`Rule::on_host_read`] | change the words that the host gets |
+//! | the rule is added | [`Rule::chip_loss_ns`] | make a chip stop answering at a given time |
+//! | the relays begin | [`Rule::relay_death`] | stop a relay permanently |
 //!
-//! Ready rules are in [`rules`]; any other implementation of [`Rule`] works as well.
+//! Ready-made rules are in [`rules`]; any other implementation of [`Rule`] works as well.
 
 pub mod rules;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use crate::{arch::TileCoord, random::Stream};
 use std::sync::Arc;
 use wire::Risc;
 
-/// A RISC in a launch.
+/// A RISC and the launch that it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
     /// Number of the chip.
@@ -38,7 +38,7 @@ pub struct Site {
 /// A write to DRAM that is about to be issued.
 #[derive(Clone, Copy, Debug)]
 pub struct PushPoint<'a> {
-    /// Issuer of the request.
+    /// RISC and launch that issue the write.
     pub site: Site,
     /// Number of earlier writes of this RISC in this launch.
     pub push_index: u32,
@@ -46,11 +46,11 @@ pub struct PushPoint<'a> {
     pub bank: u32,
     /// Byte address in the bank.
     pub address: u64,
-    /// Its words.
+    /// Words of the write.
     pub words: &'a [u32],
 }
 
-/// Outcome of a write. Rules add to it, but cannot undo the effects of other rules.
+/// Outcome of a write. A rule can add faults to it, but cannot undo the faults of other rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushFate {
     is_lost: bool,
@@ -59,17 +59,17 @@ pub struct PushFate {
 }
 
 impl PushFate {
-    /// The write is acknowledged but never lands.
+    /// Loses the write: it is acknowledged but never lands.
     pub const fn lose(&mut self) {
         self.is_lost = true;
     }
 
-    /// The write lands, and is acknowledged, later.
+    /// Delays the landing of the write, and its acknowledgement, by `cycles`.
     pub const fn delay(&mut self, cycles: u64) {
         self.delay_cycles += cycles;
     }
 
-    /// The word at `word_index` of the write lands with the bits of `mask` flipped.
+    /// Flips the bits of `mask` in the word at `word_index` of the write.
     pub fn flip(&mut self, word_index: usize, mask: u32) {
         self.flips.push((word_index, mask));
     }
@@ -80,13 +80,13 @@ impl PushFate {
         self.is_lost
     }
 
-    /// Returns the delay of the landing in cycles.
+    /// Returns the landing delay in cycles.
     #[must_use]
     pub const fn delay_cycles(&self) -> u64 {
         self.delay_cycles
     }
 
-    /// Returns the flipped bits by word index.
+    /// Returns pairs of a word index and the mask of bits flipped in that word.
     #[must_use]
     pub fn flips(&self) -> &[(usize, u32)] {
         &self.flips
@@ -96,26 +96,26 @@ impl PushFate {
 /// A clock read that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockReadPoint {
-    /// Reader of the word.
+    /// RISC and launch that read the clock.
     pub site: Site,
-    /// Cycle of the chip at which the low word would be read.
+    /// Chip cycle at which the low word would be read without a delay.
     pub chip_cycle: u64,
     /// Cycles from `chip_cycle` until the low word becomes 0.
     pub cycles_to_low_wrap: u64,
-    /// Cycles of the chip in a microsecond.
+    /// Chip cycles per microsecond.
     pub cycles_per_us: u64,
 }
 
 /// Time at which a rule makes a tile's clock wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockPlacement {
-    /// How many low bits become zero: 32 or 44.
+    /// Number of low bits that become zero at the wrap: 32 or 44.
     pub bits: u32,
     /// Time of the wrap, in nanoseconds since the simulation began.
     pub at_ns: u64,
 }
 
-/// A host's read of L1, with the words that it would return.
+/// A host read of L1, with the words that it would return.
 #[derive(Clone, Copy, Debug)]
 pub struct HostReadPoint<'a> {
     /// Number of the chip.
@@ -130,23 +130,23 @@ pub struct HostReadPoint<'a> {
     pub stale_control: &'a [u32],
 }
 
-/// When a relay stops for good.
+/// Time at which a relay stops permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelayDeath {
     /// The time, in nanoseconds since the simulation began.
     pub at_ns: u64,
-    /// True if it stops later: when it has counted a frame, and would tell the producer that its cells
-    /// were read.
+    /// True if the relay stops later: after it has counted a frame, just before it would notify the
+    /// producer that its cells were read.
     pub is_before_telling: bool,
 }
 
-/// A cause of faults. Every method has a harmless default.
+/// A cause of faults. Every method has a default that causes no fault.
 pub trait Rule: Send + Sync {
     /// Returns the rule's name in the log.
     fn name(&self) -> &str;
 
-    /// Returns when the clock of a tile wraps; called once for every tile. The tile's epoch moves
-    /// forward for the wrap, so such rules must be added before anything runs.
+    /// Returns when the clock of a tile wraps; called once for every tile. The tile's epoch is
+    /// moved forward to cause the wrap, so such rules must be added before anything runs.
     fn place_clock(&self, _chip_id: u32, _core: TileCoord) -> Option<ClockPlacement> {
         None
     }
@@ -156,15 +156,15 @@ pub trait Rule: Send + Sync {
         None
     }
 
-    /// Returns when a relay of a chip stops for good.
+    /// Returns when a relay of a chip stops permanently.
     fn relay_death(&self, _chip_id: u32, _relay: u32) -> Option<RelayDeath> {
         None
     }
 
-    /// Decides about a write to DRAM.
+    /// Decides the fate of a write to DRAM.
     fn on_push(&self, _push: &PushPoint<'_>, _fate: &mut PushFate, _random: &mut Stream) {}
 
-    /// Returns true if [`Rule::clock_stall_cycles`] is to be called at all.
+    /// Returns true if [`Rule::clock_stall_cycles`] must be called.
     fn watches_clock(&self) -> bool {
         false
     }
@@ -179,7 +179,7 @@ pub trait Rule: Send + Sync {
         0
     }
 
-    /// Changes what the host reads; returns true if it did.
+    /// Changes the words that the host reads; returns true if any changed.
     fn on_host_read(
         &self,
         _read: &HostReadPoint<'_>,
@@ -202,7 +202,7 @@ pub enum FaultEffect {
         /// Words of the write.
         word_count: usize,
     },
-    /// A word landed with other bits.
+    /// A word landed with different bits.
     WordCorrupted {
         /// Bank.
         bank: u32,
@@ -222,7 +222,7 @@ pub enum FaultEffect {
         /// Delay in cycles.
         delay_cycles: u64,
     },
-    /// A write went to an address that does not exist, without any rule.
+    /// A write addressed memory that does not exist; no rule caused this.
     WriteMisdirected {
         /// Bank in the request.
         bank: u32,
@@ -231,26 +231,26 @@ pub enum FaultEffect {
         /// Words of the write.
         word_count: usize,
     },
-    /// A tile's clock was set so that it wraps.
+    /// A tile's clock was set to wrap at a given time.
     ClockPlaced {
-        /// How many low bits become zero.
+        /// Number of low bits that become zero.
         bits: u32,
         /// Cycle of the chip at which these bits become zero.
         wrap_chip_cycle: u64,
     },
-    /// A clock read was held back. The read was torn if the low word wrapped right after it.
+    /// A clock read was delayed. The read was torn if the low word wrapped right after it was read.
     ClockReadStalled {
         /// Duration of the delay in cycles.
         stall_cycles: u64,
         /// True if the low and the high word are from different times.
         is_torn: bool,
     },
-    /// A subordinate closed its main scope after BRISC had pushed.
+    /// A subordinate closed its main zone after BRISC had pushed.
     SubordinateLate {
         /// Delay in cycles.
         delay_cycles: u64,
     },
-    /// The host read other words than the memory held.
+    /// The host read words that differ from the memory.
     HostReadChanged {
         /// First byte.
         address: u64,
@@ -259,11 +259,11 @@ pub enum FaultEffect {
     },
     /// The chip stopped answering.
     ChipLost,
-    /// A relay stopped for good.
+    /// A relay stopped permanently.
     RelayDied,
 }
 
-/// One entry of the log of faults.
+/// One entry in the log of faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppliedFault {
     /// The rule's name.
@@ -280,7 +280,7 @@ pub struct AppliedFault {
     pub effect: FaultEffect,
 }
 
-/// The rules of a mesh.
+/// The fault rules of a mesh.
 #[derive(Clone, Default)]
 pub struct RuleSet {
     rules: Vec<NamedRule>,
@@ -306,13 +306,14 @@ impl RuleSet {
         self.rules.is_empty()
     }
 
-    /// Returns true if any rule needs clock reads.
+    /// Returns true if any rule must be called for clock reads.
     #[must_use]
     pub const fn watches_clock(&self) -> bool {
         self.watches_clock
     }
 
-    /// Calls every rule for a write; returns the fate and the rules that changed it.
+    /// Calls every rule for a write; returns the write's fate and the names of the rules that
+    /// changed it.
     #[must_use]
     pub fn push_fate(&self, push: &PushPoint<'_>, random: &mut Stream) -> (PushFate, Arc<str>) {
         let mut fate = PushFate::default();
@@ -327,7 +328,7 @@ impl RuleSet {
         (fate, culprit.unwrap_or_else(|| Arc::from("")))
     }
 
-    /// Returns the longest delay of a clock read, and the rule that asks for it.
+    /// Returns the longest delay of a clock read, and the name of the rule that requests it.
     #[must_use]
     pub fn clock_stall(
         &self,
@@ -342,7 +343,8 @@ impl RuleSet {
         (cycles > 0).then(|| (cycles, Arc::clone(name)))
     }
 
-    /// Returns when a relay of a chip stops for good, and the name of the rule that stops it first.
+    /// Returns when a relay of a chip first stops permanently, and the name of the rule that stops
+    /// it.
     pub(crate) fn relay_death(&self, chip_id: u32, relay: u32) -> Option<(RelayDeath, Arc<str>)> {
         let deaths = self.rules.iter().filter_map(|NamedRule { name, rule }| {
             Some((rule.relay_death(chip_id, relay)?, Arc::clone(name)))
@@ -350,7 +352,7 @@ impl RuleSet {
         deaths.min_by_key(|(death, _)| death.at_ns)
     }
 
-    /// Returns the delay and name of the first rule that makes a subordinate late.
+    /// Returns the delay from the first rule that delays a subordinate, and the rule's name.
     #[must_use]
     pub fn late_subordinate(&self, site: &Site, random: &mut Stream) -> Option<(u64, Arc<str>)> {
         let delays = self
@@ -361,7 +363,7 @@ impl RuleSet {
         Some((cycles, Arc::clone(name)))
     }
 
-    /// Changes what the host reads by the first rule that does so; returns that rule's name.
+    /// Applies the first rule that changes the words of a host read; returns the rule's name.
     pub fn change_host_read(
         &self,
         read: &HostReadPoint<'_>,

@@ -1,4 +1,4 @@
-//! Ready-made rules, and the selection of where and when they apply.
+//! Ready-made rules, and the selection of the place and time at which they apply.
 
 use super::{
     ClockPlacement, ClockReadPoint, HostReadPoint, PushFate, PushPoint, RelayDeath, Rule, Site,
@@ -37,35 +37,36 @@ impl Selection {
         }
     }
 
-    /// Narrows the selection to this chip, and others named in the same way.
+    /// Restricts the selection to this chip and to chips added by other calls.
     #[must_use]
     pub fn chip(mut self, chip_id: u32) -> Self {
         self.chips.push(chip_id);
         self
     }
 
-    /// Narrows the selection to this core, and others named in the same way.
+    /// Restricts the selection to this core and to cores added by other calls.
     #[must_use]
     pub fn core(mut self, core: TileCoord) -> Self {
         self.cores.push(core);
         self
     }
 
-    /// Narrows the selection to this processor, and others named in the same way.
+    /// Restricts the selection to this processor and to processors added by other calls.
     #[must_use]
     pub fn risc(mut self, risc: Risc) -> Self {
         self.riscs.push(risc);
         self
     }
 
-    /// Narrows the selection to these launches, numbered from 0 on each chip.
+    /// Restricts the selection to these launches, numbered from 0 on each chip.
     #[must_use]
     pub const fn launches(mut self, launches: Range<u64>) -> Self {
         self.launches = launches;
         self
     }
 
-    /// Sets how often the rule applies, in parts per million drawn from the simulation's seed.
+    /// Sets the probability that the rule applies, in parts per million; draws use the simulation's
+    /// seed.
     #[must_use]
     pub const fn parts_per_million(mut self, parts_per_million: u32) -> Self {
         self.parts_per_million = parts_per_million;
@@ -93,7 +94,7 @@ impl Selection {
     }
 }
 
-/// Writes to DRAM that are acknowledged but never land.
+/// Loses writes to DRAM: they are acknowledged but never land.
 #[derive(Clone, Debug)]
 pub struct LoseWrite(pub Selection);
 
@@ -109,7 +110,7 @@ impl Rule for LoseWrite {
     }
 }
 
-/// Writes to DRAM that land, and are acknowledged, late.
+/// Delays writes to DRAM: they land, and are acknowledged, late.
 #[derive(Clone, Debug)]
 pub struct DelayWrite {
     /// Where and when the rule applies.
@@ -139,12 +140,12 @@ pub enum WordChoice {
     Any,
 }
 
-/// Words that land in DRAM with other bits.
+/// Corrupts words that land in DRAM.
 #[derive(Clone, Debug)]
 pub struct CorruptWord {
     /// Where and when the rule applies.
     pub selection: Selection,
-    /// Which word of each write.
+    /// Which word of each write is corrupted.
     pub word: WordChoice,
     /// Which bits are flipped; 0 flips one bit drawn from the simulation's seed.
     pub mask: u32,
@@ -171,12 +172,12 @@ impl Rule for CorruptWord {
     }
 }
 
-/// Clocks whose low word, or the part that a marker carries, wraps at a given time.
+/// Makes clocks wrap at a given time: their low word, or the low bits that a marker carries.
 #[derive(Clone, Debug)]
 pub struct WrapClock {
     /// Selected chips and cores.
     pub selection: Selection,
-    /// Time of the wrap, and number of bits.
+    /// Time of the wrap, and number of bits that wrap.
     pub placement: ClockPlacement,
 }
 
@@ -190,18 +191,18 @@ impl Rule for WrapClock {
     }
 }
 
-/// Clock reads whose two words are torn by a wrap of the low word.
+/// Tears clock reads: the low word wraps between the reads of the two words.
 ///
 /// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Reads shortly
-/// before that are held back until the low word is read in the last cycle before the wrap. The high
-/// word is then read after the wrap, so that the result is 2^32 cycles too large.
+/// before the wrap are delayed until the low word is read in the last cycle before it. The high
+/// word is then read after the wrap, so the result is 2^32 cycles too large.
 #[derive(Clone, Debug)]
 pub struct TearClock {
     /// Selected cores and RISCs.
     pub selection: Selection,
     /// When the low word wraps, in nanoseconds since the simulation began.
     pub at_ns: u64,
-    /// Length of the interval before the wrap in which reads are held back, in microseconds.
+    /// Length of the interval before the wrap in which reads are delayed, in microseconds.
     pub within_us: u64,
 }
 
@@ -230,7 +231,7 @@ impl Rule for TearClock {
     }
 }
 
-/// Subordinates that close their main zone some time after they have signalled that they are done.
+/// Makes subordinates close their main zone some time after they have signalled that they are done.
 ///
 /// BRISC waits for [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS), some 40,000
 /// cycles, and then counts the run as late.
@@ -252,7 +253,7 @@ impl Rule for LateSubordinate {
     }
 }
 
-/// Hosts that see the control vector as it was before the latest launch.
+/// Makes the host see each control vector as it was before the latest launch.
 #[derive(Clone, Debug)]
 pub struct StaleControl(pub Selection);
 
@@ -278,7 +279,7 @@ impl Rule for StaleControl {
     }
 }
 
-/// A chip that stops answering: requests in flight are lost, running launches never end.
+/// Makes a chip stop answering: requests in flight are lost, and running launches never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoseChip {
     /// Number of the chip.
@@ -297,14 +298,14 @@ impl Rule for LoseChip {
     }
 }
 
-/// Stops a relay for good.
+/// Stops a relay permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KillRelay {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Number of the relay on its chip; successors follow the relays.
+    /// Number of the relay on its chip; successors are numbered after the relays.
     pub relay: u32,
-    /// When it stops.
+    /// When the relay stops.
     pub death: RelayDeath,
 }
 
@@ -318,7 +319,7 @@ impl Rule for KillRelay {
     }
 }
 
-/// A closure that decides about writes to DRAM.
+/// A rule that calls a closure for each write to DRAM.
 ///
 /// ```
 /// use sim::fault::rules::PushRule;
@@ -340,7 +341,7 @@ impl<F> PushRule<F>
 where
     F: Fn(&PushPoint<'_>, &mut PushFate, &mut Stream) + Send + Sync,
 {
-    /// Creates a rule that has `name` in the log.
+    /// Creates a rule with `name` in the log.
     pub fn new(name: impl Into<String>, decide: F) -> Self {
         Self { name: name.into(), decide }
     }
@@ -359,7 +360,8 @@ where
     }
 }
 
-/// A closure that changes what the host reads from L1, and returns true if it did.
+/// A rule that calls a closure for each host read of L1. The closure may change the words, and
+/// returns true if it did.
 #[derive(Clone, Debug)]
 pub struct HostReadRule<F> {
     name: String,
@@ -370,7 +372,7 @@ impl<F> HostReadRule<F>
 where
     F: Fn(&HostReadPoint<'_>, &mut [u32], &mut Stream) -> bool + Send + Sync,
 {
-    /// Creates a rule that has `name` in the log.
+    /// Creates a rule with `name` in the log.
     pub fn new(name: impl Into<String>, change: F) -> Self {
         Self { name: name.into(), change }
     }

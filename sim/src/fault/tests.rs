@@ -1,4 +1,4 @@
-//! Each ready-made rule on a running mesh: its faults, its side effects and its log entries.
+//! Tests of each ready-made rule on a running mesh: its faults, side effects and log entries.
 
 use super::{
     AppliedFault, FaultEffect,
@@ -15,7 +15,7 @@ use crate::{
 use reader::mesh::{AccessError, Mesh};
 use wire::Risc;
 
-/// Returns a bench with three queued launches of all RISCs, of 16 words each.
+/// Returns a bench with three queued launches on all RISCs, each recording 16 words.
 fn waiting() -> Bench {
     let mut bench = Bench::new(&MeshConfig::wormhole(6));
     let options = WorkloadOptions { ops: Some(3), ..WorkloadOptions::default() };
@@ -88,7 +88,7 @@ fn a_delayed_write_holds_back_the_core_and_what_follows_it() {
     assert!((150_000_000..210_000_000).contains(&(delayed - prompt)), "{}", delayed - prompt);
 }
 
-/// Runs three launches; TRISC 1 of one core is late in the second.
+/// Runs three launches; in the second, TRISC 1 of one core is late.
 fn with_a_late_subordinate(cycles: u64) -> Bench {
     let mut bench = waiting();
     let selection = only(&bench, 1).risc(Risc::Trisc1).launches(1..2);
@@ -142,7 +142,7 @@ fn a_stale_control_vector_is_the_one_before_the_last_launch() {
 #[test]
 fn a_lost_chip_answers_until_then_and_starts_nothing_afterwards() {
     let mut bench = waiting();
-    // In the second of three launches, each of some 105 microseconds.
+    // During the second of three launches; each takes some 105 microseconds.
     let at_ns = bench.mesh.now_ps() / 1_000 + 150_000;
     bench.mesh.add_rule(LoseChip { chip_id: 0, at_ns });
     bench.control(&bench.worker(0));

@@ -1,13 +1,13 @@
-//! Stores that have been carried out but are in the host's future.
+//! Stores that are already simulated but still in the host's future.
 //!
-//! A launch is executed as a whole, or up to the end of an access, so a tile's memory is ahead of
-//! the host's time. The journal keeps the words that stores replaced, and undoes stores for a host
-//! that reads at an earlier time.
+//! A launch is simulated as a whole, or up to the end of an access, so a tile's memory is ahead of
+//! the host's time. The journal keeps the old values of overwritten words, and undoes stores for a
+//! host that reads at an earlier time.
 
-/// Replaced words, in the order in which they were replaced.
+/// Overwritten words, in the order of the stores.
 ///
-/// Stores up to the cycle that the host has seen are not kept, so a run that the host does not look
-/// into costs nothing.
+/// Stores up to the cycle that the host has seen are not kept, so the journal costs nothing during
+/// a run that the host does not access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     seen_until: u64,
@@ -22,13 +22,13 @@ struct Entry {
 }
 
 impl Journal {
-    /// Declares that the host will look only at this cycle or later.
+    /// Declares that the host will access the tile only at this cycle or later.
     pub fn see_until(&mut self, chip_cycle: u64) {
         self.seen_until = chip_cycle;
         self.entries.retain(|entry| entry.chip_cycle > chip_cycle);
     }
 
-    /// Records that a store at a cycle replaced `before`.
+    /// Records that a store at a cycle overwrote the value `before`.
     #[inline]
     pub fn record(&mut self, address: u64, before: u32, chip_cycle: u64) {
         if chip_cycle > self.seen_until {
@@ -36,7 +36,7 @@ impl Journal {
         }
     }
 
-    /// Undoes in `words`, read from `address`, all stores after a cycle.
+    /// Undoes all stores after a cycle in `words`, which were read from `address`.
     pub fn take_back(&self, address: u64, words: &mut [u32], chip_cycle: u64) {
         for entry in self.entries.iter().rev().filter(|entry| entry.chip_cycle > chip_cycle) {
             let index = entry.address.wrapping_sub(address) / 4;
@@ -46,7 +46,8 @@ impl Journal {
         }
     }
 
-    /// Writes a word before the stores that follow a cycle; returns `false` if there are none.
+    /// Writes a word as if before the stores that follow a cycle; returns `false` if no such store
+    /// exists.
     pub fn write_beneath(&mut self, address: u64, value: u32, chip_cycle: u64) -> bool {
         let first = self
             .entries
@@ -55,7 +56,7 @@ impl Journal {
         first.map(|entry| entry.before = value).is_some()
     }
 
-    /// Returns true if every store has been seen.
+    /// Returns true if the host has seen every store.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -1,8 +1,8 @@
-//! The memory of a tile, which is allocated as it is written.
+//! The memory of a tile, allocated on demand.
 
 use std::mem;
 
-/// Little-endian bytes from address 0 up to a fixed size.
+/// Little-endian memory from address 0 up to a fixed size.
 ///
 /// Only the part below the highest address ever written is allocated; the rest reads as zero.
 ///
@@ -19,7 +19,7 @@ pub struct L1 {
 }
 
 impl L1 {
-    /// Creates a memory of `size_bytes` zeros.
+    /// Creates a zeroed memory of `size_bytes`.
     #[must_use]
     pub const fn new(size_bytes: u64) -> Self {
         Self { bytes: Vec::new(), size_bytes }
@@ -38,7 +38,7 @@ impl L1 {
         address.is_multiple_of(4) && address.saturating_add(bytes) <= self.size_bytes
     }
 
-    /// Returns the word at a multiple of four; 0 outside the memory.
+    /// Returns the word at an address that is a multiple of four; 0 outside the memory.
     #[must_use]
     #[inline]
     pub fn word(&self, address: u64) -> u32 {
@@ -46,7 +46,7 @@ impl L1 {
         bytes.map_or(0, |&bytes| u32::from_le_bytes(bytes))
     }
 
-    /// Writes the word at a multiple of four; returns the old word.
+    /// Writes the word at an address that is a multiple of four; returns the old word.
     ///
     /// # Panics
     /// If the word is outside the memory, which never happens for the simulator's own addresses.
@@ -60,7 +60,7 @@ impl L1 {
         word.map_or(0, |word| u32::from_le_bytes(mem::replace(word, value.to_le_bytes())))
     }
 
-    /// Writes words, starting at a multiple of four.
+    /// Writes words, starting at an address that is a multiple of four.
     ///
     /// # Panics
     /// As [`replace_word`](Self::replace_word).
@@ -95,14 +95,13 @@ impl L1 {
         &self.bytes
     }
 
-    /// Returns the allocated part, from address 0, for writing.
+    /// Returns the allocated part, from address 0, as a mutable slice.
     #[inline]
     pub fn kept_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// Allocates at least the first `size_bytes`, so that an interpreter can access them as one
-    /// slice.
+    /// Allocates at least the first `size_bytes`. An interpreter can then access them as one slice.
     pub fn keep(&mut self, size_bytes: u64) {
         let size_bytes = index(size_bytes.min(self.size_bytes));
         if size_bytes > self.bytes.len() {
@@ -110,7 +109,7 @@ impl L1 {
         }
     }
 
-    /// Allocates all bytes and returns them, for an interpreter that needs one slice.
+    /// Allocates all bytes and returns them as one slice, for an interpreter.
     pub fn whole(&mut self) -> &mut [u8] {
         self.bytes.resize(index(self.size_bytes), 0);
         &mut self.bytes

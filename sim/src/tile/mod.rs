@@ -1,6 +1,6 @@
-//! One tile: its memory, its clock, and their visibility to the host over time.
+//! One tile: its memory and its clock, and which state the host sees at which time.
 //!
-//! A tile holds state and applies effects; other modules choose the code that runs on it.
+//! A tile holds state and applies effects; other modules decide which code runs on it.
 
 pub mod journal;
 pub mod l1;
@@ -19,19 +19,19 @@ use wire::{control::ControlLayout, vector::VECTOR_BYTES};
 pub struct Tile {
     /// The core of the tile.
     pub place: CorePlace,
-    /// Memory as the device sees it; it is ahead of the host by the stores in the journal.
+    /// Memory as the device sees it; the journal holds the stores by which it is ahead of the host.
     pub l1: L1,
     /// Wall clock registers.
     pub clock: WallClock,
     /// Stores that the host cannot see yet.
     pub journal: Journal,
-    /// Cycle of the chip at which the host last wrote L1 here.
+    /// Chip cycle at which the host last wrote L1 of this tile.
     pub host_wrote_at: u64,
-    /// Random stream of the latency that the NoC adds to this tile's writes.
+    /// Random stream for the NoC latency of this tile's writes.
     pub noc_random: Stream,
-    /// Random stream of the fault rules of this tile.
+    /// Random stream for the fault rules of this tile.
     pub fault_random: Stream,
-    /// Landing time of this tile's latest write to each DRAM bank. Writes of one tile to one bank
+    /// Landing time of this tile's latest write to each DRAM bank. Writes from one tile to one bank
     /// never overtake each other.
     pub last_landing: Vec<u64>,
     /// The control vector as it was when the latest launch began.
@@ -59,7 +59,7 @@ impl Tile {
         }
     }
 
-    /// Sets another address for the profiler's block in L1, as the firmware requires.
+    /// Sets a different L1 address for the profiler's block, as the firmware requires.
     #[must_use]
     pub const fn with_control_address(mut self, control_address: u64) -> Self {
         self.control_address = control_address;
@@ -86,14 +86,14 @@ impl Tile {
         self.l1.word(address)
     }
 
-    /// Stores a word for a RISC of this tile at a cycle of its chip.
+    /// Stores a word for a RISC of this tile at a chip cycle.
     #[inline]
     pub fn store(&mut self, address: u64, value: u32, chip_cycle: u64) {
         let before = self.l1.replace_word(address, value);
         self.journal.record(address, before, chip_cycle);
     }
 
-    /// Reads words as the host sees them at a cycle; returns `false` if the range exceeds L1.
+    /// Reads words as the host sees them at a chip cycle; returns `false` if the range exceeds L1.
     #[must_use]
     pub fn host_read(&self, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
         let is_inside = self.l1.read_words(address, words);
@@ -103,9 +103,9 @@ impl Tile {
         is_inside
     }
 
-    /// Writes words of the host at a cycle; returns `false` if the range exceeds L1.
+    /// Writes words for the host at a chip cycle; returns `false` if the range exceeds L1.
     ///
-    /// If the device overwrites a word later, the device's value remains.
+    /// If the device overwrites a word at a later cycle, the device's value remains.
     pub fn host_write(&mut self, address: u64, words: &[u32], chip_cycle: u64) -> bool {
         if !self.l1.contains(address, words.len()) {
             return false;
@@ -120,7 +120,7 @@ impl Tile {
         true
     }
 
-    /// Saves the control vector, for rules that show the host an old one.
+    /// Saves the control vector for rules that show the host an old copy.
     pub fn remember_control(&mut self) {
         let is_inside = self.l1.read_words(self.control_address, &mut self.stale_control);
         debug_assert!(is_inside, "the profiler memory lies in L1");

@@ -1,8 +1,7 @@
-//! Accesses that a chip refuses, and effects of its tiles on each other, each tested with a few
-//! instructions.
+//! Accesses that a chip refuses, and effects between tiles, each tested with a few instructions.
 //!
-//! The first five tests cover mistakes that this simulator once accepted, and that stop a chip or
-//! Tenstorrent's simulator.
+//! The first five tests cover mistakes that this simulator once accepted, although they stop a chip
+//! or Tenstorrent's simulator.
 
 use super::bare::{BareChip, Script};
 use crate::{
@@ -12,13 +11,13 @@ use crate::{
 
 const A: TileCoord = TileCoord { x: 1, y: 2 };
 const B: TileCoord = TileCoord { x: 4, y: 9 };
-/// A write with acknowledgement, and a write without.
+/// Control words of a write with acknowledgement, and of a write without.
 const ACKED: u32 = 0x2092;
 const POSTED: u32 = 0x2082;
 const READ: u32 = 0x2090;
 const INCREMENT: u32 = 0x2091;
 const INLINE: u32 = 0x209A;
-/// Coordinates of the first DRAM tile in the registers of each NoC.
+/// Coordinates of the first DRAM tile, as used in the registers of each NoC.
 const DRAM: [TileCoord; 2] = [TileCoord { x: 0, y: 0 }, TileCoord { x: 9, y: 11 }];
 
 /// Offsets of a request initiator's registers.
@@ -38,7 +37,7 @@ fn send(arch: Arch) -> u32 {
     if arch == Arch::WormholeB0 { 0x28 } else { 0x40 }
 }
 
-/// Returns the stores that set one side of a request to an address of a tile.
+/// Returns the stores that set one endpoint of a request to an address in a tile.
 fn side(arch: Arch, first: u32, tile: TileCoord, address: u32) -> Vec<(u32, u32)> {
     let coordinates = u32::from(tile.x) | u32::from(tile.y) << 6;
     match arch {
@@ -47,7 +46,7 @@ fn side(arch: Arch, first: u32, tile: TileCoord, address: u32) -> Vec<(u32, u32)
     }
 }
 
-/// Returns the stores of a request from one side to the other.
+/// Returns the stores that send a request from one endpoint to the other.
 fn request(
     arch: Arch,
     noc: u32,
@@ -72,7 +71,7 @@ fn dram_word(chip: &BareChip, bank: u32, address: u64) -> u32 {
     word[0]
 }
 
-/// Returns the only failure.
+/// Returns the failure, which must be the only one.
 fn only(failures: &[String]) -> &str {
     assert_eq!(failures.len(), 1, "{failures:?}");
     &failures[0]
@@ -159,7 +158,7 @@ fn mistake_4_coordinates_of_noc_0_on_noc_1() {
     assert_eq!(run(DRAM[1]), (vec![], 7, 0));
     // (0,0) of NoC 1 is the Tensix tile (9,11), whose memory is overwritten.
     assert_eq!(run(DRAM[0]), (vec![], 0, 7));
-    // An acknowledgement to the sender's coordinates on the other NoC goes astray as well.
+    // An acknowledgement to the sender's coordinates on the other NoC also goes to the wrong tile.
     let script = request(arch, 1, (A, 0x1000), (DRAM[1], 0x40), (ACKED, 16));
     let failures = BareChip::new(arch).run(&[(A, &script.wait(counter(1, 1), 1))]);
     assert!(only(&failures).contains("still running after"), "{failures:?}");
@@ -215,7 +214,7 @@ fn reset_addresses_release_the_other_riscs() {
     for arch in Arch::ALL {
         let first = if arch == Arch::WormholeB0 { 0xFFEF_0278 } else { 0xFFB1_2228 };
         let mut chip = BareChip::new(arch);
-        // Each RISC stores its number into its own word; TRISC 2 begins at its default address.
+        // Each RISC stores its number to its own word; TRISC 2 begins at its default address.
         for (number, address) in [(1_u32, 0x2000_u32), (2, 0x2100), (3, 0x2200), (4, 0xE000)] {
             let mut code = li(T0, 0x3000 + 4 * number).to_vec();
             code.extend(li(T1, number));
@@ -366,7 +365,8 @@ fn a_rectangle_of_tiles_is_written_to_at_once() {
         let mut stores = side(arch, at::TARGET, A, 0x1000);
         stores.extend(broadcast);
         stores.extend([(at::CTRL, ACKED | 0x120), (at::LENGTH, 16), (send(arch), 1)]);
-        // Wormhole's rows 2 to 9 less row 6, Blackhole's 2 to 9; four columns; not the sender.
+        // Wormhole has rows 2 to 9 without row 6, Blackhole 2 to 9; four columns; the sender is
+        // excluded.
         let receivers = if arch == Arch::WormholeB0 { 4 * 7 - 1 } else { 4 * 8 - 1 };
         let script = Script::default().command(0, &stores).wait(counter(0, 1), receivers);
         assert_eq!(chip.run(&[(A, &script)]), [""; 0], "{arch}");
@@ -458,7 +458,7 @@ fn no_number_of_threads_changes_what_tiles_do_to_each_other() {
         let tiles: Vec<TileCoord> = chip.facts.plan.cores().iter().map(|core| core.coord).collect();
         let centre = TileCoord { x: 3, y: 3 };
         let others = tiles.into_iter().filter(|tile| *tile != centre);
-        // Each RISC adds 1 to the same word and stores the old value.
+        // Each RISC adds 1 to the same word and stores the old value that was returned.
         let scripts: Vec<(TileCoord, Script)> = others
             .map(|tile| {
                 let ask = request(arch, 0, (centre, 0x5000), (tile, 0x1000), (INCREMENT, 0x107C));
