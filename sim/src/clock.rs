@@ -1,7 +1,8 @@
-//! Clocks: a chip's cycles as a function of real time, and the time that a tile's clock shows.
+//! Clocks: a chip's cycles as a function of real time, and the values of the tiles' clocks.
 //!
 //! Real time is counted in picoseconds from the start of the simulation. All tiles of a chip tick
-//! together, but each counts from its own epoch. The host's clock is in [`crate::host`].
+//! together, but the clock of each tile starts from its own epoch. The host's clock is in
+//! [`crate::host`].
 
 use wire::Cycles;
 
@@ -18,7 +19,7 @@ const PS_PER_SECOND: u128 = 1_000_000_000_000;
 pub struct FrequencyStep {
     /// Time of the change, in nanoseconds since the simulation began.
     pub at_ns: u64,
-    /// New deviation from the nominal frequency in parts per billion.
+    /// Deviation from the nominal frequency after the change, in parts per billion.
     pub drift_ppb: i64,
 }
 
@@ -43,7 +44,8 @@ struct Segment {
 }
 
 impl ChipClock {
-    /// Creates a clock of `nominal_mhz` that deviates by `drift_ppb` and changes at `steps`.
+    /// Creates a clock with a nominal frequency of `nominal_mhz`, an initial deviation of
+    /// `drift_ppb`, and the frequency changes `steps`.
     #[must_use]
     pub fn new(nominal_mhz: u32, drift_ppb: i64, steps: &[FrequencyStep]) -> Self {
         let frequency_hz = deviated_hz(nominal_mhz, drift_ppb);
@@ -60,7 +62,7 @@ impl ChipClock {
         clock
     }
 
-    /// Returns the number of whole cycles that have passed at a time.
+    /// Returns the number of whole cycles that have passed at the given time.
     #[must_use]
     pub fn cycles_at(&self, time: Picoseconds) -> u64 {
         let index = self.segments.partition_point(|segment| segment.start_ps <= time);
@@ -69,7 +71,7 @@ impl ChipClock {
         segment.start_cycles + saturated(passed / PS_PER_SECOND)
     }
 
-    /// Returns the first time at which `cycles` have passed.
+    /// Returns the earliest time at which `cycles` have passed.
     #[must_use]
     pub fn ps_at(&self, cycles: u64) -> Picoseconds {
         let index = self.segments.partition_point(|segment| segment.start_cycles < cycles);
@@ -78,7 +80,7 @@ impl ChipClock {
         segment.start_ps + saturated(missing.div_ceil(u128::from(segment.frequency_hz)))
     }
 
-    /// Returns the cycles per second at a time.
+    /// Returns the frequency in cycles per second at the given time.
     #[must_use]
     pub fn frequency_hz_at(&self, time: Picoseconds) -> u64 {
         let index = self.segments.partition_point(|segment| segment.start_ps <= time);
@@ -99,8 +101,8 @@ fn saturated(value: u128) -> u64 {
 /// The wall clock registers of one tile.
 ///
 /// Reading the low word latches the high word. The tile has only one latch, so a second reader can
-/// change it between the two loads of a first reader. The live high word has no latch, so the low
-/// word can wrap between the two loads.
+/// change the latched word between the two loads of a first reader. The live high word is not
+/// latched, so the low word can wrap between the two loads.
 ///
 /// ```
 /// use sim::clock::WallClock;
@@ -131,7 +133,7 @@ impl WallClock {
         self.epoch
     }
 
-    /// Returns the 64-bit time at a cycle of the chip.
+    /// Returns the 64-bit clock value at a cycle of the chip.
     #[must_use]
     pub const fn value(&self, chip_cycle: u64) -> Cycles {
         Cycles(self.epoch.wrapping_add(chip_cycle))
@@ -156,7 +158,7 @@ impl WallClock {
         self.latched_high
     }
 
-    /// Returns the number of cycles after `chip_cycle` until the lowest `bits` bits become zero.
+    /// Returns the number of cycles from `chip_cycle` until the lowest `bits` bits become zero.
     #[must_use]
     pub const fn cycles_to_wrap(&self, chip_cycle: u64, bits: u32) -> u64 {
         let shown = self.value(chip_cycle).truncated(bits).0;

@@ -17,17 +17,17 @@ pub use kernel_profiler::port::WaitRecords;
 use std::sync::Arc;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, DramGeometry, GeometryError};
 
-/// Maximum number of chips in a mesh: a [`wire::RunHostId`] has 10 bits for the chip's number.
+/// Maximum number of chips in a mesh: a [`wire::RunHostId`] has 10 bits for the chip number.
 pub const CHIPS_MAX: u32 = 1 << 10;
 
 /// Reason why a mesh cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A mesh without chips.
+    /// The mesh has no chips.
     #[error("a mesh needs at least one chip")]
     NoChip,
-    /// A chip that does not exist.
+    /// A chip with these parameters does not exist.
     #[error("chip {chip_id}: {source}")]
     Floorplan {
         /// Number of the chip.
@@ -147,17 +147,17 @@ pub struct ChipConfig {
     pub harvested: Option<Vec<u16>>,
     /// Number of Ethernet channels with a link, starting at channel 0.
     pub active_ethernet_count: usize,
-    /// Deviation from the nominal frequency in parts per billion; drawn from the seed
-    /// within 20 ppm if `None`.
+    /// Deviation from the nominal frequency in parts per billion; if `None`, drawn from the seed,
+    /// within 20 ppm.
     pub drift_ppb: Option<i64>,
     /// Later changes of the frequency.
     pub frequency_steps: Vec<FrequencyStep>,
-    /// Upper limit for a tile's clock when the simulation begins, in cycles.
+    /// Upper limit for the initial value of the tiles' clocks, in cycles.
     pub epoch_max_cycles: u64,
 }
 
 impl ChipConfig {
-    /// Returns a common product of an architecture: 64 Wormhole or 140 Blackhole worker cores.
+    /// Returns a common product with this architecture: 64 Wormhole or 140 Blackhole worker cores.
     #[must_use]
     pub const fn new(arch: Arch) -> Self {
         let worker_core_count = match arch {
@@ -182,7 +182,8 @@ impl ChipConfig {
         self
     }
 
-    /// Removes these rows (Wormhole) or columns (Blackhole); the number of worker cores follows.
+    /// Harvests these rows (Wormhole) or columns (Blackhole); this determines the number of worker
+    /// cores.
     #[must_use]
     pub fn with_harvested(self, lines: &[u16]) -> Self {
         Self { harvested: Some(lines.to_vec()), ..self }
@@ -195,7 +196,7 @@ impl ChipConfig {
         self
     }
 
-    /// Fixes the deviation from the nominal frequency.
+    /// Sets the deviation from the nominal frequency.
     #[must_use]
     pub const fn with_drift_ppb(mut self, drift_ppb: i64) -> Self {
         self.drift_ppb = Some(drift_ppb);
@@ -208,14 +209,14 @@ impl ChipConfig {
         Self { frequency_steps: steps.to_vec(), ..self }
     }
 
-    /// Sets the upper limit for tile clocks at the start.
+    /// Sets the upper limit for the initial value of the tiles' clocks.
     #[must_use]
     pub const fn with_epoch_max_cycles(mut self, epoch_max_cycles: u64) -> Self {
         self.epoch_max_cycles = epoch_max_cycles;
         self
     }
 
-    /// Lays out the chip; parameters that are not fixed are drawn from `random`.
+    /// Creates the floor plan of the chip; unset parameters are drawn from `random`.
     pub(crate) fn floorplan(&self, random: &mut Stream) -> Result<Floorplan, FloorplanError> {
         let harvested = match &self.harvested {
             Some(lines) => lines.clone(),
@@ -243,7 +244,7 @@ impl ChipConfig {
 
 const DRIFT_MAX_PPB: u64 = 20_000;
 
-/// A whole simulation.
+/// Configuration of a whole simulation.
 ///
 /// ```
 /// use sim::{arch::Arch, config::{ChipConfig, MeshConfig}};
@@ -254,11 +255,12 @@ const DRIFT_MAX_PPB: u64 = 20_000;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeshConfig {
-    /// Seed of every random number.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Chips, numbered in this order.
     pub chips: Vec<ChipConfig>,
-    /// Programs whose records fit in DRAM, as `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    /// Number of programs whose records fit in DRAM, like
+    /// `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
     /// Cores reserved for dispatch kernels; if `None`, no dispatch kernels are simulated.
     pub dispatch_cores: Option<DispatchCores>,
@@ -266,11 +268,11 @@ pub struct MeshConfig {
     pub profiles_dispatch_cores: bool,
     /// Number of relays per chip.
     pub relays: u32,
-    /// True if each relay has a successor that can begin later.
+    /// True if each relay has a successor, which can begin later.
     pub has_relay_successors: bool,
     /// Bytes of each relay's ring in DRAM.
     pub relay_ring_bytes: u32,
-    /// Modes of all other kernels.
+    /// Modes of all kernels except dispatch kernels.
     pub modes: KernelModes,
     /// Durations of the host's accesses.
     pub host: HostTiming,
@@ -334,7 +336,8 @@ impl MeshConfig {
         self
     }
 
-    /// Makes launches share pushes. This mode has no object code that records sum zones or waits.
+    /// Makes several launches share a push. This mode has no object code that records sum zones or
+    /// waits.
     #[must_use]
     pub const fn with_accumulation(mut self) -> Self {
         self.modes.is_accumulating = true;
@@ -343,10 +346,10 @@ impl MeshConfig {
 
     /// Enables the debug dump.
     ///
-    /// Kernels record every NoC event with its addresses, and a RISC whose lane is full waits for
-    /// the host to read more, for at most a second.
+    /// Kernels record every NoC event with its addresses. A RISC whose lane is full waits, for at
+    /// most a second, until the host has read more.
     ///
-    /// The host sees such chips in their current state: what it reads in time frees space for
+    /// The host sees such chips in their current state: each read by the host can free space for
     /// launches in progress. This mode has no object code that records sum zones or waits.
     #[must_use]
     pub const fn with_debug_dump(mut self) -> Self {
@@ -354,25 +357,26 @@ impl MeshConfig {
         self
     }
 
-    /// Makes kernels stream: their records are drained while they run, see [`wire::stream`]. This
-    /// mode has no object code that records sum zones or waits.
+    /// Makes kernels stream: their records are drained while they run; see [`wire::stream`].
     ///
-    /// The host sees such chips in their current state.
+    /// The host sees such chips in their current state. This mode has no object code that records
+    /// sum zones or waits.
     #[must_use]
     pub const fn with_streaming(mut self) -> Self {
         self.modes.is_streaming = true;
         self
     }
 
-    /// Makes the last `count` worker cores of each chip relays, which gather streamed records while
-    /// kernels run, see [`wire::relay`]. They run no kernels.
+    /// Makes the last `count` worker cores of each chip relays, which run no kernels.
+    ///
+    /// Relays gather streamed records while kernels run; see [`wire::relay`].
     #[must_use]
     pub const fn with_relays(mut self, count: u32) -> Self {
         self.relays = count;
         self
     }
 
-    /// Keeps another worker core for each relay, which can take its place, see
+    /// Reserves another worker core for each relay, which can replace the relay; see
     /// [`begin_relay_successors`](crate::mesh::SimulatedMesh::begin_relay_successors).
     #[must_use]
     pub const fn with_relay_successors(mut self) -> Self {
@@ -387,7 +391,7 @@ impl MeshConfig {
         self
     }
 
-    /// Makes firmware read groups of hardware counters in each launch, given as the bits of
+    /// Makes firmware read groups of hardware counters in each launch; the groups are bits of
     /// [`wire::perf_counter`].
     #[must_use]
     pub const fn with_counter_groups(mut self, counter_groups: u32) -> Self {
@@ -416,7 +420,7 @@ impl MeshConfig {
         self
     }
 
-    /// Runs tt-metal's firmware on Tensix cores. The kernels of launches there are
+    /// Runs tt-metal's firmware on Tensix cores. Kernels launched there must be
     /// [`crate::kernel::file::KernelFile`]s.
     #[must_use]
     pub fn with_firmware(mut self, firmware: &Arc<FirmwareSet>) -> Self {
@@ -432,15 +436,18 @@ impl MeshConfig {
         self
     }
 
-    /// Adds the streamed cells of every RISC to the truth, as they were when the RISC counted them.
+    /// Adds the streamed cells of every RISC to the truth, with their contents when the RISC
+    /// counted them.
     #[must_use]
     pub const fn with_cell_truth(mut self) -> Self {
         self.modes.has_cell_truth = true;
         self
     }
 
-    /// Makes kernels record their waits. Firmware then takes some more cycles at the end of each
-    /// kernel. This mode has no object code that also records sum zones.
+    /// Makes kernels record their waits.
+    ///
+    /// Firmware then takes some more cycles at the end of each kernel. This mode has no object code
+    /// that also records sum zones.
     #[must_use]
     pub const fn with_wait_records(mut self, wait_records: WaitRecords) -> Self {
         self.modes.wait_records = wait_records;
@@ -448,7 +455,7 @@ impl MeshConfig {
     }
 
     /// Makes kernels record single waits and signals in [`wire::wait::SyncWindows::DEFAULT`], in
-    /// addition to the sums of all.
+    /// addition to the totals of all waits.
     #[must_use]
     pub const fn with_sync_windows(mut self) -> Self {
         self.modes.wait_records = WaitRecords::Events;
@@ -456,7 +463,7 @@ impl MeshConfig {
         self
     }
 
-    /// Sets the maximum cycles of a launch of object code.
+    /// Sets the maximum number of cycles that a launch of object code may take.
     #[must_use]
     pub const fn with_cycle_budget(mut self, cycle_budget: u64) -> Self {
         self.modes.cycle_budget = cycle_budget;
@@ -470,7 +477,7 @@ impl MeshConfig {
         self
     }
 
-    /// Refuses combinations of modes without object code.
+    /// Rejects combinations of modes for which there is no object code.
     pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
         if self.relays > 0 && !self.modes.is_streaming {
             return Err(ConfigError::RelaysWithoutStreaming);
@@ -503,7 +510,7 @@ impl MeshConfig {
             (self.modes.sums_enabled, "sum zones"),
         ];
         let mut chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen);
-        // Sum zones cannot be combined with any other mode; they work with any firmware.
+        // Sum zones cannot be combined with any other mode, but work with any firmware.
         match (chosen.next(), chosen.next()) {
             (Some((_, first)), Some((_, second))) => Err(ConfigError::Modes { first, second }),
             _ => Ok(()),

@@ -1,11 +1,11 @@
-//! DRAM banks, and the writes in flight to them.
+//! DRAM banks, and the NoC writes that are in flight to them.
 
 use std::collections::BTreeMap;
 
 /// A NoC write that has been issued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Landing {
-    /// Cycle of the chip at which the words are in DRAM.
+    /// Cycle of the chip at which the words have landed in DRAM.
     pub chip_cycle: u64,
     /// Bank.
     pub bank: u32,
@@ -56,14 +56,14 @@ impl Dram {
             && address.saturating_add(bytes) <= self.bank_bytes
     }
 
-    /// Takes a write that will land later. Writes that land in the same cycle do so in the order of
+    /// Adds a write that will land later. Writes that land in the same cycle do so in the order of
     /// the calls.
     pub fn expect(&mut self, landing: Landing) {
         self.in_flight.insert((landing.chip_cycle, self.issued_count), landing);
         self.issued_count += 1;
     }
 
-    /// Lets every write land whose cycle has come.
+    /// Applies every write in flight that lands by a cycle.
     pub fn land_until(&mut self, chip_cycle: u64) {
         while let Some(entry) = self.in_flight.first_entry() {
             if entry.key().0 > chip_cycle {
@@ -74,7 +74,7 @@ impl Dram {
         }
     }
 
-    /// Returns the cycle at which the last write in flight will have landed.
+    /// Returns the cycle at which the last write in flight lands; `None` if no write is in flight.
     #[must_use]
     pub fn quiet_from(&self) -> Option<u64> {
         self.in_flight.last_key_value().map(|(&(chip_cycle, _), _)| chip_cycle)
@@ -96,7 +96,7 @@ impl Dram {
         true
     }
 
-    /// Reads words as of a later cycle: the current contents plus the writes that land until then.
+    /// Reads words as of a later cycle: the current contents plus the writes that land by then.
     #[must_use]
     pub fn read_at(&self, bank: u32, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
         if !self.read(bank, address, words) {
@@ -114,7 +114,7 @@ impl Dram {
         true
     }
 
-    /// Writes words at once; does nothing if the range exceeds the bank.
+    /// Writes words immediately; does nothing if the range exceeds the bank.
     pub fn write(&mut self, bank: u32, address: u64, words: &[u32]) {
         if !self.contains(bank, address, words.len()) {
             return;

@@ -1,6 +1,6 @@
 //! The host: its clock, and the durations of its accesses.
 //!
-//! The chip decides the result of an access; this module only decides its time.
+//! The chip decides the result of an access; this module only determines its time.
 
 use crate::{
     clock::{PS_PER_NS, Picoseconds},
@@ -19,18 +19,18 @@ pub struct HostTiming {
     pub read_latency_ps: u64,
     /// A posted write of one word.
     pub write_latency_ps: u64,
-    /// Every further word.
+    /// Additional time for each word after the first.
     pub word_ps: u64,
-    /// Maximum random addition to each latency.
+    /// Maximum random addition to the latency of an access.
     pub jitter_ps: u64,
-    /// Interrupted accesses per million.
+    /// Number of interrupted accesses per million.
     pub interrupted_parts_per_million: u32,
-    /// The longest interruption.
+    /// Maximum duration of an interruption.
     pub interruption_ps: u64,
 }
 
 impl HostTiming {
-    /// A card in a PCIe slot.
+    /// Typical values for a card in a PCIe slot.
     pub const PCIE: Self = Self {
         read_latency_ps: 780_000,
         write_latency_ps: 170_000,
@@ -53,7 +53,7 @@ struct HostState {
     random: Stream,
 }
 
-/// Time at which an access reads or writes the words of a chip.
+/// Times at which an access reads or writes the words of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessTime {
     /// Time of the first word.
@@ -65,7 +65,7 @@ pub struct AccessTime {
 }
 
 impl AccessTime {
-    /// Returns the time at which the word with this index is accessed.
+    /// Returns the time at which the word with this index is read or written.
     #[must_use]
     pub const fn word(&self, index: usize) -> Picoseconds {
         self.first + self.word_ps * index as u64
@@ -73,7 +73,7 @@ impl AccessTime {
 }
 
 impl HostClock {
-    /// Creates a host whose clock begins at a time drawn from the seed.
+    /// Creates a host whose monotonic clock begins at a time drawn from the seed.
     #[must_use]
     pub fn new(timing: HostTiming, seed: u64) -> Self {
         let mut random = Stream::new(seed, &[HOST_STREAM]);
@@ -94,24 +94,24 @@ impl HostClock {
         state.origin_ns + state.now / PS_PER_NS
     }
 
-    /// Advances the clock to a time, if that is in the future.
+    /// Advances the clock to a time, if that time is in the future.
     pub fn wait_until(&self, time: Picoseconds) {
         let mut state = self.state();
         state.now = state.now.max(time);
     }
 
-    /// Advances the clock by a read; returns its times.
+    /// Advances the clock by the duration of a read; returns the times of the read.
     pub fn read(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let base_ps = state.timing.read_latency_ps;
         let latency = state.drawn(base_ps);
-        // The request's part of the latency is one to two thirds.
+        // The request takes one to two thirds of the latency.
         let request = latency / 3 + state.random.below(latency / 3);
         state.access(request, latency, word_count)
     }
 
-    /// Advances the clock by a posted write, which arrives when the host continues; returns its
-    /// times.
+    /// Advances the clock by the duration of a posted write, which arrives when the host continues;
+    /// returns the times of the write.
     pub fn write(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let base_ps = state.timing.write_latency_ps;

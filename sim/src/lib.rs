@@ -1,7 +1,7 @@
-//! A simulated mesh of Tenstorrent chips, to run and to read profiled kernels on.
+//! A simulated mesh of Tenstorrent chips, on which profiled kernels are run and read.
 //!
 //! The simulation is deterministic: one seed gives the same words at the same addresses and times,
-//! on any machine. Facts about real chips carry their source; facts without a source are marked as
+//! on any machine. Each fact about real chips has a source; anything without a source is marked as
 //! a model.
 //!
 //! # Map
@@ -10,16 +10,16 @@
 //! |---|---|
 //! | Which chips can I have, and how do I ask for them? | [`config`] |
 //! | How do I launch something and let time pass? | [`mesh`] |
-//! | How does a host of its own drive a chip? | [`board`] |
+//! | How can an external host drive a chip? | [`board`] |
 //! | What can I run without writing a kernel? | [`workload`] |
 //! | What is a program, a kernel, a launch? | [`program`] |
-//! | What really happened? | [`truth`] |
+//! | What actually happened? | [`truth`] |
 //! | What was pushed, record by record? | [`pushed`] |
 //! | How do I break something? | [`fault`] |
 //! | Who sends launches to the cores? | [`dispatch`] |
-//! | Where are cores and banks? | [`arch`], a crate of its own |
+//! | Where are cores and banks? | [`arch`], a separate crate |
 //! | How are cycles, tiles' clocks and host time related? | [`clock`], [`host`] |
-//! | What does a tile hold, and what does the host see of it? | [`tile`], [`dram`], [`noc`] |
+//! | What does a tile contain, and which of it can the host see? | [`tile`], [`dram`], [`noc`] |
 //! | Which kernels are there, and what do they record? | [`kernel`] |
 //! | Which object code is there, and how does a core run it? | [`machine`] |
 //! | How is a RISC's pipeline timed? | [`riscv`] |
@@ -53,10 +53,10 @@
 //!
 //! # What is simplified
 //!
-//! - A launch is carried out as a whole once it begins. The host sees each of its stores at the
-//!   store's time, but a write of the host in the meantime affects only the next launch.
-//! - The NoC has distances, order and jitter, but no contention. Its reads of another tile's L1 delay
-//!   the loads and stores of that tile's RISCs.
+//! - A launch is simulated as a whole once it begins. The host sees each store at the store's time,
+//!   but a host write during the launch affects only the next launch.
+//! - The NoC has distances, order and jitter, but no contention. When the NoC reads another tile's
+//!   L1, this delays the loads and stores of that tile's RISCs.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A mesh of chips with one host.
+//! A mesh of chips with one shared host.
 
 use crate::{
     arch::{floorplan::Floorplan, translation::Translation},
@@ -18,8 +18,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 /// Simulated chips and their host.
 ///
-/// Launches are queued and carried out as time passes. Time passes when the host accesses a chip,
-/// waits, or runs everything to completion.
+/// Launches are queued and carried out as simulated time passes: whenever the host accesses a chip,
+/// waits, or runs all launches to completion.
 ///
 /// ```
 /// use sim::{config::MeshConfig, mesh::SimulatedMesh};
@@ -47,7 +47,7 @@ impl SimulatedMesh {
     /// Creates chips that have just left reset.
     ///
     /// # Errors
-    /// If a chip does not exist, or the records of the programs do not fit in DRAM.
+    /// If a chip does not exist, or if the programs' records do not fit in DRAM.
     pub fn new(config: &MeshConfig) -> Result<Self, ConfigError> {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);
@@ -113,8 +113,8 @@ impl SimulatedMesh {
         }
     }
 
-    /// Begins the successors of a chip's relays, which read the same cores. A successor may begin only when
-    /// the relay does not read any more.
+    /// Begins the successors of a chip's relays, which read the same cores as the relays. A
+    /// successor may begin only after its relay has stopped reading.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -138,7 +138,10 @@ impl SimulatedMesh {
     }
 
     /// Returns true if a queued launch can begin: its chip answers, and nothing that the launch
-    /// waits for is missing. In the debug dump, also returns true while a launch is in progress.
+    /// waits for is missing.
+    ///
+    /// If kernels may wait for the host (debug dump, streaming), also returns true while a launch
+    /// is in progress.
     #[must_use]
     pub fn has_launches_to_run(&self) -> bool {
         self.chips().any(Chip::has_launch_to_run)
@@ -149,8 +152,8 @@ impl SimulatedMesh {
         self.run_to_completion_with(&mut || {});
     }
 
-    /// Runs [`SimulatedMesh::run_to_completion`] with a callback after each launch of a chip. The
-    /// callback takes no simulated time.
+    /// Runs like [`SimulatedMesh::run_to_completion`], with a callback after each launch of a chip.
+    /// The callback takes no simulated time.
     pub fn run_to_completion_with(&mut self, on_launch: &mut dyn FnMut()) {
         let devices = self.devices.iter_mut();
         let ends = devices.map(|device| device.chip_mut().run_to_completion(on_launch));
@@ -158,8 +161,8 @@ impl SimulatedMesh {
         self.host.wait_until(end + SETTLE_PS);
     }
 
-    /// Closes the command queues: their dispatch kernels end, and those with probes leave their
-    /// records. Chips without dispatch cores do not change.
+    /// Closes the command queues: their dispatch kernels end, and kernels with probes leave their
+    /// records. Chips without dispatch cores are not affected.
     ///
     /// # Compatibility
     /// `MeshDevice::close`: dispatch cores are read after the queues are closed.
@@ -174,7 +177,7 @@ impl SimulatedMesh {
 
     /// Returns the zone texts of kernels on these chips, `name,file,line,KERNEL_PROFILER`.
     ///
-    /// The texts include all zones of the simulator's object code, and those of the kernels from
+    /// The texts include all zones of the simulator's object code, and the zones of kernels from
     /// files that were launched.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
@@ -208,7 +211,7 @@ impl SimulatedMesh {
 
     /// Returns the ground truth so far.
     ///
-    /// A launch counts once it has begun, in the debug dump once it has ended.
+    /// A launch counts once it has begun or, if kernels may wait for the host, once it has ended.
     #[must_use]
     pub fn truth(&self) -> Truth {
         let mut truth = Truth::default();
@@ -219,7 +222,7 @@ impl SimulatedMesh {
     }
 }
 
-/// Delay after which the host notices completion.
+/// Time after completion at which the host notices it.
 const SETTLE_PS: u64 = 1_000_000;
 
 fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip, ConfigError> {
@@ -294,7 +297,7 @@ mod tests {
             assert!(has_landed || host_ends.last() == Some(&0), "words come before their end");
             bench.mesh.wait_ns(20_000);
         }
-        // The kernel takes a millisecond, a look at it 20 microseconds.
+        // The kernel takes a millisecond; a look at the chip takes 20 microseconds.
         assert!((45..60).contains(&host_ends.len()), "{}", host_ends.len());
         assert!(bench.mesh.truth().kernel_run_count() > 0);
     }

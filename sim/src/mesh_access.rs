@@ -1,6 +1,6 @@
-//! The mesh as the device interface of a host reader.
+//! The mesh as a device that a host reader can access.
 //!
-//! This is the only module that depends on `host_reader`. It only translates.
+//! This is the only module that depends on `host_reader`. It only converts types.
 
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
@@ -14,7 +14,7 @@ use reader::mesh::{
     LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
 };
 
-/// A simulated chip together with the host that all chips of the mesh share.
+/// A simulated chip, with the host that all chips of the mesh share.
 #[derive(Debug)]
 pub struct ChipDevice {
     chip: Chip,
@@ -37,7 +37,7 @@ impl ChipDevice {
         &mut self.chip
     }
 
-    /// Builds the error of a refused access, as a host reports it.
+    /// Returns the error for a refused access, as a host reports it.
     fn refused(
         &self,
         reason: Unreached,
@@ -116,7 +116,7 @@ fn describe(chip: &Chip) -> DeviceDescription {
         chip_id: facts.chip_id,
         arch: arch.name.to_owned(),
         aiclk_mhz: arch.aiclk_mhz,
-        // Cores reserved for dispatch run no op.
+        // Cores reserved for dispatch do not run ops.
         max_compute_cores: u32::try_from(chip.workers().count()).unwrap_or(u32::MAX),
         cores: chip.plan().cores().iter().map(|place| describe_core(chip, place)).collect(),
         dram: DramDescription {

@@ -4,31 +4,31 @@ use crate::{machine::KernelKind, tt_metal::firmware::FirmwareSet};
 use kernel_profiler::port::WaitRecords;
 use std::sync::Arc;
 
-/// Variant of kernels and firmware, and the types of records that they leave.
+/// Variant of kernels and firmware, which determines the types of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelModes {
-    /// True if kernels are built to record sum zones.
+    /// True if kernels record sum zones.
     pub sums_enabled: bool,
     /// True if kernels record only one envelope for each replay of a trace.
     pub is_trace_only: bool,
-    /// True if kernels collect several launches in L1 before they push them.
+    /// True if kernels collect the records of several launches in L1 before they push them.
     pub is_accumulating: bool,
     /// True if kernels are built for the debug dump: a RISC whose lane is full waits until the host
-    /// has read more.
+    /// has read more of it.
     pub is_non_dropping: bool,
-    /// True if kernels are built to stream their records.
+    /// True if kernels stream their records.
     pub is_streaming: bool,
     /// Groups of hardware counters read in each launch, as the bits of [`wire::perf_counter`].
     pub counter_groups: u32,
-    /// Language that the kernels are compiled from.
+    /// Language from which the kernels are compiled.
     pub kernels: KernelKind,
-    /// Firmware of tt-metal for the Tensix cores; this project's own if `None`.
+    /// tt-metal's firmware for the Tensix cores; this project's firmware if `None`.
     pub firmware: Option<Arc<FirmwareSet>>,
     /// True if the truth contains every NoC request of kernels.
     pub has_noc_truth: bool,
     /// True if the truth has the streamed cells of every RISC.
     pub has_cell_truth: bool,
-    /// Records of waits that kernels make.
+    /// Which waits kernels record.
     pub wait_records: WaitRecords,
     /// True if single waits are recorded only in [`wire::wait::SyncWindows::DEFAULT`].
     pub has_sync_windows: bool,
@@ -37,13 +37,13 @@ pub struct KernelModes {
 }
 
 impl KernelModes {
-    /// Returns true if kernels may wait for the host, so that the host sees them in their current
+    /// Returns true if kernels may wait for the host. The host then sees the chip in its current
     /// state.
     pub(crate) const fn waits_for_host(&self) -> bool {
         self.is_non_dropping || self.is_streaming
     }
 
-    /// Kernels that record zones, data and events.
+    /// Modes of kernels that record zones, data and events.
     pub const PLAIN: Self = Self {
         sums_enabled: false,
         is_trace_only: false,
@@ -61,5 +61,5 @@ impl KernelModes {
     };
 }
 
-/// A tenth of a second at 1 GHz.
+/// Default cycle budget: a tenth of a second at 1 GHz.
 const DEFAULT_CYCLE_BUDGET: u64 = 100_000_000;

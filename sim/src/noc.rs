@@ -1,6 +1,6 @@
-//! Both NoCs: latencies of writes from a tile to another or to DRAM, and of acknowledgements.
+//! Both NoCs: latencies of writes from a tile to another tile or to DRAM, and of acknowledgements.
 //!
-//! This model has no contention for links; the jitter stands for other traffic.
+//! This model has no contention for links; jitter stands in for other traffic.
 
 use crate::{
     arch::{ArchFacts, TileCoord},
@@ -17,16 +17,17 @@ pub const INTERFACE_CYCLES: u64 = 5;
 /// Maximum cycles that other traffic adds.
 pub const JITTER_CYCLES: u64 = 40;
 
-/// Cycles that the parts of a write take.
+/// Latency of a write, split into landing and acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteLatency {
     /// Cycles from the issue until the last word is in DRAM.
     pub landing_cycles: u64,
-    /// Cycles of the acknowledgement from there to the sender.
+    /// Cycles from the landing until the acknowledgement reaches the sender.
     pub acknowledgement_cycles: u64,
 }
 
-/// Returns the number of hops between two tiles. NoC 0 leads only right and down, around the torus.
+/// Returns the number of hops between two tiles on NoC 0, which goes only right and down around the
+/// torus.
 ///
 /// ```
 /// use sim::{arch::{Arch, TileCoord}, noc::hop_count};
@@ -41,12 +42,12 @@ pub fn hop_count(facts: &ArchFacts, from: TileCoord, to: TileCoord) -> u64 {
     u64::from(hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows))
 }
 
-/// Returns the links from a line to another of a ring of `size` lines.
+/// Returns the number of links from one row or column to another on a ring of `size` of them.
 const fn hops_around(from: u16, to: u16, size: u16) -> u16 {
     (to + size - from) % size
 }
 
-/// Returns the latency of a write of `byte_count` bytes on one of the two NoCs.
+/// Returns the latency of a write of `byte_count` bytes on one of the NoCs.
 pub fn write_latency(
     facts: &ArchFacts,
     noc: usize,
@@ -61,7 +62,7 @@ pub fn write_latency(
     }
 }
 
-/// Returns the travel time of a flit from a tile to another. NoC 1 leads only left and up.
+/// Returns the cycles that a flit takes from one tile to another. NoC 1 goes only left and up.
 fn travel_cycles(facts: &ArchFacts, noc: usize, from: TileCoord, to: TileCoord) -> u64 {
     let (from, to) = if noc == 0 { (from, to) } else { (to, from) };
     2 * INTERFACE_CYCLES + HOP_CYCLES * hop_count(facts, from, to)

@@ -1,9 +1,9 @@
 //! Every pushed record, before faults on the way to DRAM can change it.
 //!
-//! A [`PushedRuns`] is a rule that passes every write to DRAM unchanged and keeps its words. This
-//! module decodes the words independently, bit by bit, so that an error in a reader cannot hide
-//! behind the same error in the truth. A marker holds only the low word of a clock; its cycle is
-//! the candidate nearest to the kernels of its launch in the simulator's time.
+//! A [`PushedRuns`] is a rule that leaves every write to DRAM unchanged and keeps a copy of its
+//! words. This module has its own decoder, so that an error in a reader cannot be hidden by the
+//! same error in the truth. A marker contains only the low word of a clock; the decoder chooses the
+//! cycle nearest to the kernels of its launch in the simulator's time.
 
 mod noc;
 
@@ -22,14 +22,14 @@ use wire::{CoreKind, Risc};
 /// One record of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushedRecord {
-    /// Number of its type: 0 and 1 a zone's start and end, 2 a total, 3 and 5 data of 8 and 16
-    /// bytes, 4 an event.
+    /// Record type: 0 and 1 are the start and end of a zone, 2 is a total, 3 and 5 are data of 8
+    /// and 16 bytes, 4 is an event.
     pub kind: u8,
     /// Id of the zone, data or event.
     pub id: u16,
     /// Time on the 64-bit clock of the tile; for a total, the start of the launch's first zone.
     pub cycle: u64,
-    /// Its values: zero, one or two.
+    /// Values of the record: none, one or two.
     pub values: Vec<u64>,
 }
 
@@ -40,28 +40,28 @@ pub struct PushedLaunch {
     pub launch_index: u64,
     /// Program id in the last of its pushes.
     pub program_id: u32,
-    /// Trace replays on the core so far.
+    /// Number of trace replays on the core so far.
     pub trace_counter: u32,
-    /// Its records: starts of the guaranteed zones, the other records in the order of writing, ends
-    /// of the guaranteed zones, and then a wait for the host, if any.
+    /// The records, in this order: starts of the guaranteed zones; other records as written; ends
+    /// of the guaranteed zones; and a wait for the host, if any.
     pub records: Vec<PushedRecord>,
     /// Number of pushed markers, including guaranteed slots and padding.
     pub slot_count: u64,
-    /// Number of writes that carried the launch.
+    /// Number of writes with records of the launch.
     pub push_count: usize,
 }
 
-/// A rule that keeps every pushed run and has no other effect.
+/// A rule that keeps a copy of every pushed run and has no other effect.
 #[derive(Debug, Default)]
 pub struct PushedRuns {
     pushes: Mutex<BTreeMap<PushKey, Push>>,
 }
 
-/// Chip, core and launch of a write, whether it is from the RISC that pushes for all at the end,
-/// the RISC, and the number of the write.
+/// Key of a write: chip, core, launch, whether its RISC is the first (which pushes for all RISCs at
+/// the end), RISC index, and number of the write.
 type PushKey = (u32, (u16, u16), u64, bool, usize, u32);
 
-/// Words of a write, and their target.
+/// Words of a write, and their destination.
 #[derive(Debug)]
 struct Push {
     place: (u32, u64),
@@ -69,10 +69,11 @@ struct Push {
 }
 
 impl Push {
-    /// Returns true if this write repeats an earlier one of the same launch.
+    /// Returns true if this write repeats an earlier write of the same launch.
     ///
-    /// Optional records have times, so two different writes do not begin with the same ones. In the
-    /// debug dump, equal addresses prove nothing: the host may have read between two writes.
+    /// Optional records have times, so two different writes never begin with the same optional
+    /// records. If there are none, the addresses are compared. In the debug dump, equal addresses
+    /// prove nothing, because the host may have read between two writes.
     fn repeats(&self, earlier: &Self) -> bool {
         let optional = earlier.words.get(OPTIONAL_WORD..).unwrap_or(&[]);
         let optional = optional.strip_suffix(&[EMPTY, 0]).unwrap_or(optional);
@@ -140,7 +141,7 @@ impl PushedRuns {
     }
 }
 
-/// Returns the start time of a kernel of each launch, by chip, core and launch.
+/// Returns the start time of a kernel in each launch, by chip, core and launch.
 fn kernel_times(truth: &Truth) -> BTreeMap<(u32, crate::arch::TileCoord, u64), u64> {
     let mut times = BTreeMap::new();
     for (key, launches) in &truth.launches {
@@ -153,14 +154,14 @@ fn kernel_times(truth: &Truth) -> BTreeMap<(u32, crate::arch::TileCoord, u64), u
     times
 }
 
-/// Returns the RISC with an index on a core; the truth gives the kind of the core.
+/// Returns the RISC with an index on a core; the kind of the core is taken from the truth.
 fn risc_of(truth: &Truth, chip_id: u32, core: crate::arch::TileCoord, index: u32) -> Option<Risc> {
     let is_ethernet = truth.launches.contains_key(&RiscKey { chip_id, core, risc: Risc::Erisc });
     let kind = if is_ethernet { CoreKind::IdleEth } else { CoreKind::Tensix };
     kind.risc(index as usize)
 }
 
-/// The writes of one launch of one RISC.
+/// The writes of one RISC in one launch.
 #[derive(Default)]
 struct Pushes<'a> {
     pushes: Vec<&'a Push>,
@@ -173,9 +174,10 @@ const OPTIONAL_WORD: usize = 12;
 impl<'a> Pushes<'a> {
     /// Adds another write.
     ///
-    /// A write that was not acknowledged in time is sent again, together with later records: to the
-    /// same address, or to the start of the lane if the host has read everything before it. Writes
-    /// to one bank do not overtake each other, so the later write remains.
+    /// A write that was not acknowledged in time is sent again, together with later records. It
+    /// goes to the same address or, if the host has read everything before it, to the start of the
+    /// lane. Writes to one bank do not overtake each other, so the later write is the one that
+    /// remains.
     fn add(&mut self, push: &'a Push) {
         if self.pushes.last().is_some_and(|last| push.repeats(last)) {
             self.pushes.pop();
@@ -205,8 +207,8 @@ impl<'a> Pushes<'a> {
     }
 }
 
-/// Returns the number of final records that are a wait for the host, in the debug dump: the start
-/// and end of a zone that began after the end of the firmware's zone.
+/// Returns the number of final records that belong to a wait for the host, in the debug dump: the
+/// start and end of a zone that began after the end of the firmware's zone.
 fn waits_behind(records: &[PushedRecord], end: Option<&PushedRecord>) -> usize {
     match (records, end) {
         ([.., start, _], Some(end)) if start.kind == 0 && start.cycle > end.cycle => 2,
@@ -230,7 +232,7 @@ fn optional_records(words: &[u32], near_cycle: u64, records: &mut Vec<PushedReco
     }
 }
 
-/// Decodes a record from its header and the following words.
+/// Decodes a record from its header and the words after it.
 fn record(header: u32, rest: &[u32], near_cycle: u64) -> PushedRecord {
     let kind = (header >> 28 & 7) as u8;
     let low = rest.first().copied().unwrap_or(0);
@@ -251,7 +253,7 @@ fn record(header: u32, rest: &[u32], near_cycle: u64) -> PushedRecord {
     }
 }
 
-/// Returns the cycle with these low 32 bits that is nearest to another cycle.
+/// Returns the cycle nearest to `near_cycle` whose low 32 bits are `low`.
 fn nearest(low: u32, near_cycle: u64) -> u64 {
     let begin = near_cycle.saturating_sub(1 << 31);
     #[expect(clippy::cast_possible_truncation, reason = "arithmetic modulo 2^32")]
@@ -312,7 +314,7 @@ mod tests {
         let [first, second] = [(0, first.to_vec()), (64, second.to_vec())]
             .map(|(address, words)| Push { place: (0, address), words });
         // The first write was not acknowledged in time and was sent again, to the same address or
-        // elsewhere.
+        // to another.
         let elsewhere = Push { place: (0, 128), words: first.words.clone() };
         for again in [&first, &elsewhere] {
             check_records([&first, again, &second]);

@@ -1,7 +1,7 @@
 //! Ground truth, for tests to compare with a readout.
 //!
-//! Nothing here is decoded from memory: counts are what kernels declare, times are from the
-//! simulator's own clock, and requests are from the registers of the NoC interfaces.
+//! Nothing here is decoded from memory. Counts are declared by the kernels, times are from the
+//! simulator's own clock, and requests are taken from the registers of the NoC interfaces.
 
 use crate::{arch::TileCoord, fault::AppliedFault, program::Emission};
 use std::collections::BTreeMap;
@@ -25,9 +25,9 @@ pub struct LaunchTruth {
     pub launch_index: u64,
     /// Program id that the launch carried.
     pub program_id: u32,
-    /// Records that the RISC tried to leave, including those of the firmware.
+    /// Records that the RISC tried to make, including those of the firmware.
     pub emitted: Emission,
-    /// Start and end of its kernel; `None` without a kernel.
+    /// Start and end of the RISC's kernel; `None` without a kernel.
     pub kernel: Option<KernelTimes>,
 }
 
@@ -40,7 +40,7 @@ pub struct KernelTimes {
     pub end: Cycles,
 }
 
-/// Operation of a request to a NoC.
+/// Operation of a NoC request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NocOperation {
     /// Reads from another tile into the sender's L1.
@@ -49,13 +49,13 @@ pub enum NocOperation {
     Write,
     /// Writes bytes of the sender's L1 to all tiles of a rectangle.
     Multicast,
-    /// Writes a word contained in the request to one tile.
+    /// Writes to one tile a word that is contained in the request.
     InlineWrite,
     /// Adds to a word in a tile's L1.
     Increment,
 }
 
-/// A request that a kernel gave to a NoC.
+/// A request that a kernel sent to a NoC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NocRequest {
     /// Number of the launch on its chip, from 0.
@@ -66,9 +66,9 @@ pub struct NocRequest {
     pub noc: u8,
     /// Operation.
     pub operation: NocOperation,
-    /// Coordinates in the request: column and row of a tile, or of a rectangle's end.
+    /// Coordinates in the request, as (column, row), of a tile or of a rectangle's end.
     pub coordinates: (u16, u16),
-    /// Column and row of a rectangle's beginning.
+    /// Coordinates of a rectangle's beginning, as (column, row).
     pub first_corner: Option<(u16, u16)>,
     /// Target tiles, on the NoC-0 grid.
     pub targets: Vec<TileCoord>,
@@ -78,7 +78,7 @@ pub struct NocRequest {
     pub local_address: Option<u32>,
     /// Bytes moved; 4 for an increment.
     pub byte_count: u32,
-    /// Virtual channel; `None` if the request leaves it open.
+    /// Virtual channel; `None` if the request does not select one.
     pub virtual_channel: Option<u8>,
     /// True if the request is not acknowledged.
     pub is_posted: bool,
@@ -97,13 +97,13 @@ pub struct WaitTruth {
     pub program_id: u32,
     /// Type of the wait.
     pub kind: WaitKind,
-    /// Number of the circular buffer or NoC, or address of the semaphore.
+    /// Number of the circular buffer or of the NoC, or address of the semaphore.
     pub key: u32,
-    /// When the kernel began to wait, on the clock of its tile.
+    /// Time at which the wait began, on the clock of the kernel's tile.
     pub begin: Cycles,
     /// Duration of the wait in cycles.
     pub cycles: u64,
-    /// Semaphore waits: the increment that ended the wait.
+    /// The increment that ended the wait, for waits for semaphores.
     pub released_by: Option<ReleaseTruth>,
 }
 
@@ -114,11 +114,11 @@ pub struct ReleaseTruth {
     pub core: TileCoord,
     /// Processor of the sender.
     pub risc: Risc,
-    /// Time of the increment, on the clock of the sender's tile.
+    /// Time at which the increment was sent, on the clock of the sender's tile.
     pub sent: Cycles,
 }
 
-/// Instructions that the threads of a coprocessor have issued.
+/// Counts of instructions issued by the threads of a coprocessor.
 ///
 /// A thread issues at most one instruction per cycle, and each instruction occupies its unit for
 /// one cycle.
@@ -146,17 +146,16 @@ impl IssuedInstructions {
     }
 }
 
-/// Bank of performance counters whose events are modelled.
+/// A bank of performance counters with modelled events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterBank {
-    /// Instructions of the threads.
+    /// Bank that counts the instructions of the threads.
     Instructions,
-    /// Cycles of FPU and SFPU.
+    /// Bank that counts the cycles of the FPU and SFPU.
     Fpu,
 }
 
-/// Instructions of a core's coprocessor during the interval that a bank of its performance counters
-/// counted.
+/// Instructions of a core's coprocessor while a bank of its performance counters counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterTruth {
     /// Number of the launch on its chip, from 0.
@@ -165,13 +164,13 @@ pub struct CounterTruth {
     pub program_id: u32,
     /// Bank of the counters.
     pub bank: CounterBank,
-    /// Cycles from the start to the stop.
+    /// Cycles from the start to the stop of the bank.
     pub cycles: u64,
     /// Instructions issued in the interval.
     pub issued: IssuedInstructions,
 }
 
-/// Everything that happened on a mesh so far.
+/// Everything that has happened on a mesh so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Launches of every RISC that took part in at least one, in order.
@@ -188,16 +187,16 @@ pub struct Truth {
     pub cells: BTreeMap<RiscKey, Vec<[u32; 2]>>,
     /// Waits of kernels that blocked, in order, if kernels record waits.
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
-    /// Intervals in which banks counted, by chip and core, in order.
+    /// Intervals in which banks counted, in order, by chip and core.
     pub counters: BTreeMap<(u32, TileCoord), Vec<CounterTruth>>,
     /// Number of GO messages that ran no kernel on a core, by chip and core.
     pub idle_launches: BTreeMap<(u32, TileCoord), u64>,
-    /// Faults that rules applied, in order of chip, launch, core and time.
+    /// Faults that rules applied, ordered by chip, launch, core and time.
     pub faults: Vec<AppliedFault>,
 }
 
 impl Truth {
-    /// Returns the records that each RISC tried to leave under each program id.
+    /// Returns the records that each RISC tried to make under each program id.
     #[must_use]
     pub fn emitted(&self) -> BTreeMap<(RiscKey, u32), Emission> {
         let mut counts = BTreeMap::new();
@@ -209,14 +208,14 @@ impl Truth {
         counts
     }
 
-    /// Returns the records that all RISCs together tried to leave.
+    /// Returns the total of the records that all RISCs tried to make.
     #[must_use]
     pub fn total_emitted(&self) -> Emission {
         let launches = self.launches.values().flatten();
         launches.fold(Emission::NONE, |sum, launch| sum + launch.emitted)
     }
 
-    /// Returns the number of launches that ran a kernel, counted once per RISC.
+    /// Returns the number of kernel runs: a launch counts once for each RISC that ran a kernel.
     #[must_use]
     pub fn kernel_run_count(&self) -> usize {
         self.launches.values().flatten().filter(|launch| launch.kernel.is_some()).count()

@@ -1,8 +1,9 @@
-//! A kernel's ELF file, and its conversion to what is loaded.
+//! A kernel's ELF file, and its conversion to the bytes that are loaded.
 //!
-//! tt-metal links kernels behind the firmware's code, and loads them where a launch has space. Its
-//! loader makes kernels position-independent. Here the load address is known, so addresses in the
-//! code are relocated instead, which needs the linker's relocations (`--emit-relocs`).
+//! tt-metal links kernels after the firmware's code, and loads them to any free location in a
+//! launch. Its loader makes kernels position-independent. Here the load address is known, so
+//! addresses in the code are relocated instead. This requires the linker's relocations
+//! (`--emit-relocs`).
 
 use crate::{
     machine::images::zone_texts,
@@ -24,7 +25,7 @@ pub struct KernelFile {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelFileError {
-    /// Not a program for these processors.
+    /// The file is not a program for these processors.
     #[error("kernel {name}: {source}")]
     NotProgram {
         /// Name of the kernel.
@@ -32,7 +33,7 @@ pub enum KernelFileError {
         /// The error in the file.
         source: ImageError,
     },
-    /// No code at the entry point.
+    /// There is no code at the entry point.
     #[error("kernel {name}: expected code at its entry {entry:#010x}, found none")]
     NoEntry {
         /// Name of the kernel.
@@ -40,7 +41,7 @@ pub enum KernelFileError {
         /// The address of its first instruction.
         entry: u32,
     },
-    /// A segment where kernels of tt-metal have none.
+    /// A segment is at an address where tt-metal's kernels have no segment.
     #[error(
         "kernel {name}: expected one segment of code and one of private RAM (0xffb00000), \
          found {byte_count} bytes for address {address:#010x}"
@@ -69,7 +70,7 @@ pub enum KernelFileError {
 }
 
 impl KernelFile {
-    /// Parses a linked kernel; `name` is for messages.
+    /// Parses a linked kernel; `name` is used in messages.
     ///
     /// # Errors
     /// [`KernelFileError`] if the file is not a program for these processors.
@@ -125,12 +126,12 @@ impl KernelFile {
         self.text_address
     }
 
-    /// Returns the bytes that tt-metal's firmware finds at an address: code, then the initial
+    /// Returns the bytes that tt-metal's firmware expects at an address: the code, then the initial
     /// contents of private RAM.
     ///
     /// # Errors
     /// [`KernelFileError::UnexpectedSegment`] if the file has other segments, and
-    /// [`KernelFileError::Unmovable`] if it must be relocated and cannot be.
+    /// [`KernelFileError::Unmovable`] if it needs relocation but has no relocations.
     pub fn loaded_at(&self, place: u32) -> Result<Vec<u8>, KernelFileError> {
         let image = self.image()?;
         let (mut text, mut data, mut data_address) = (Vec::new(), Vec::new(), LOCAL_RAM_BASE);
@@ -160,19 +161,19 @@ impl KernelFile {
         Ok(text)
     }
 
-    /// Returns the texts of its zones, `name,file,line,KERNEL_PROFILER`.
+    /// Returns the texts of the kernel's zones, `name,file,line,KERNEL_PROFILER`.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
         let file = object::File::parse(self.file.as_slice());
         file.map(|file| zone_texts(&file)).unwrap_or_default()
     }
 
-    /// Relocates absolute addresses of code. They occur in the code, and in private RAM as jump
-    /// tables and function pointers.
+    /// Relocates absolute addresses of code. Such addresses occur in the code and, as jump tables
+    /// and function pointers, in private RAM.
     ///
     /// # Compatibility
-    /// `ElfFile::Impl::XIPify` of `llrt/tt_elffile.cpp` relocates a word with a code address in any
-    /// segment.
+    /// `ElfFile::Impl::XIPify` of `llrt/tt_elffile.cpp` relocates any word that contains a code
+    /// address, in any segment.
     fn move_addresses(
         &self,
         (text_address, text): (u32, &mut [u8]),
@@ -216,12 +217,12 @@ impl KernelFile {
     }
 }
 
-/// Returns true if an address is in a segment of this length.
+/// Returns true if an address is in the segment of `byte_count` bytes at `start`.
 fn within(address: u64, start: u32, byte_count: usize) -> bool {
     address.checked_sub(start.into()).is_some_and(|distance| distance < byte_count as u64)
 }
 
-/// Returns an instruction or word with its absolute address replaced.
+/// Returns an instruction or data word with its absolute address replaced.
 fn patched(word: u32, kind: elf::RelocationType, value: u32) -> u32 {
     match kind {
         elf::R_RISCV_32 => value,
@@ -240,7 +241,7 @@ impl std::fmt::Debug for KernelFile {
     }
 }
 
-/// Narrows a length to 32 bits, which addresses and lengths in these files have.
+/// Converts a length to 32 bits; addresses and lengths in these files have 32 bits.
 fn narrow(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

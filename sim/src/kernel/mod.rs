@@ -1,6 +1,6 @@
-//! Kernels of the simulator's object code, and the expected records of each.
+//! Kernels of the simulator's object code, and the records expected of each kernel.
 //!
-//! Their bodies are in [`body`] and [`script_body`], which `sim/objects/kernels` compiles.
+//! Their bodies are in [`body`] and [`script_body`], which are compiled by `sim/objects/kernels`.
 
 pub mod body;
 pub mod file;
@@ -12,18 +12,18 @@ pub mod tile_words;
 use crate::program::{Emission, KernelContext};
 pub use object::ObjectKernel;
 
-/// Returns records that are repeated argument 0 times.
+/// Returns the records of a kernel that makes the records of `each` argument 0 times.
 fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
 }
 
-/// Returns the NoC events of as many transfers as an argument says; none on a RISC without a NoC.
+/// Returns the NoC events of transfers, whose number is an argument; none on a RISC without a NoC.
 fn transfers(context: &KernelContext, argument: usize) -> Emission {
     DATA * (events_of_transfer(context) * u64::from(context.arg(argument)))
 }
 
-/// Returns the number of NoC events of a transfer: the transfer, and its wait if waits are
-/// recorded.
+/// Returns the number of NoC events per transfer: one for the transfer and, if waits are recorded,
+/// one for its wait.
 pub(crate) const fn events_of_transfer(context: &KernelContext) -> u64 {
     match (context.noc(), context.records_noc_waits) {
         (None, _) => 0,
@@ -32,7 +32,7 @@ pub(crate) const fn events_of_transfer(context: &KernelContext) -> u64 {
     }
 }
 
-/// Returns the totals of sum zones, if they are recorded.
+/// Returns the totals of sum zones, if such zones are recorded.
 fn sums(context: &KernelContext, accumulators: u64) -> Emission {
     let is_recorded = context.sums_enabled && context.arg(0) > 0;
     Emission { sums: if is_recorded { accumulators } else { 0 }, ..Emission::NONE }

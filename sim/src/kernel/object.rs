@@ -15,14 +15,14 @@ use std::{borrow::Cow, sync::Arc};
 pub struct ObjectKernel {
     name: &'static str,
     data: Cow<'static, [u32]>,
-    /// Returns the records that the kernel tries to leave; `emission` adds more.
+    /// Returns the records that the kernel tries to make; `emission` is added to them.
     records: fn(&KernelContext) -> Emission,
     emission: Emission,
 }
 
 impl ObjectKernel {
-    /// One kernel for each kind of failure: an endless loop, three invalid accesses, an invalid
-    /// instruction and a panic.
+    /// The broken kernels, one for each kind of failure: an endless loop, three invalid accesses,
+    /// an invalid instruction and a panic.
     pub const BROKEN: [Self; 6] = [
         Self::new("broken_endless"),
         Self::new("broken_store"),
@@ -32,18 +32,19 @@ impl ObjectKernel {
         Self::new("broken_panic"),
     ];
 
-    /// Creates a kernel that records nothing and takes no words.
+    /// Creates a kernel that records nothing and has no data words.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self::ready(name, |_| Emission::NONE)
     }
 
-    /// Creates a kernel whose records follow from its context.
+    /// Creates a kernel whose records are a function of its context.
     pub(super) const fn ready(name: &'static str, records: fn(&KernelContext) -> Emission) -> Self {
         Self { name, data: Cow::Borrowed(&[]), records, emission: Emission::NONE }
     }
 
-    /// Returns the kernel with this name, which is that of its body, if its records are known.
+    /// Returns the kernel with this name, which is also the name of its body, if its records are
+    /// known.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ALL.iter().find(|kernel| kernel.name == name).cloned()
@@ -76,7 +77,7 @@ impl ObjectKernel {
         self
     }
 
-    /// Sets the number of records that it tries to leave, in addition to the known ones.
+    /// Sets the number of records that the kernel tries to make in addition to the known ones.
     #[must_use]
     pub const fn with_emission(mut self, emission: Emission) -> Self {
         self.emission = emission;

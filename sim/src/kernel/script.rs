@@ -1,8 +1,8 @@
-//! Scripted kernels: a kernel's records, given as data.
+//! Scripted kernels: kernels whose records are given as data.
 //!
-//! Running a script uses the profiler's macros, counting its records does not, so random scripts
-//! can test a reader against the truth. One kernel runs all scripts: `kernel::script_body`, which
-//! also documents their encoding as words.
+//! A script runs through the profiler's macros, but its records are counted without them. Random
+//! scripts can therefore test a reader against the truth. One kernel runs all scripts:
+//! `kernel::script_body`, which also documents their encoding as words.
 
 use crate::{
     kernel::{
@@ -20,7 +20,7 @@ use wire::scoped_lock::{LockEvent, LockEventKind};
 pub enum Step {
     /// Opens zone `SCRIPT-0` to `SCRIPT-7`.
     Open(u8),
-    /// Closes the zone opened last.
+    /// Closes the most recently opened zone.
     Close,
     /// Records data `SCRIPT-DATA-0` to `SCRIPT-DATA-3`.
     Data(u8, u64),
@@ -32,24 +32,24 @@ pub enum Step {
     Sum(Accumulator, u32),
     /// Spends cycles.
     Spin(u32),
-    /// Pushes what has been recorded so far. The runtime's own zone about the push is not counted,
-    /// since it is not the kernel's.
+    /// Pushes the records made so far. The runtime's zone for the push is not counted, since it is
+    /// not a record of the kernel.
     QuickPush,
-    /// Moves bytes over the NoC and records the transfer. RISCs without a NoC of their own do
-    /// nothing.
+    /// Moves bytes over the NoC and records the transfer. Does nothing on RISCs without a NoC of
+    /// their own.
     Transfer(Movement),
     /// The same as `Transfer`, with addresses in the record.
     TransferWithAddresses(Movement),
-    /// Records an event of a lock: type, address and bytes. RISCs without a NoC of their own do
-    /// nothing.
+    /// Records a lock event: its type, address and bytes. Does nothing on RISCs without a NoC of
+    /// their own.
     Lock(LockEvent),
 }
 
 /// A transfer of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
-    /// Reads bytes from L1 of the tile itself (0) or from a DRAM bank (others), at most
-    /// [`MOVED_BYTES_MAX`].
+    /// Reads bytes, at most [`MOVED_BYTES_MAX`]. The first field is the source: L1 of the tile
+    /// itself (0) or a DRAM bank (other values).
     Read(u8, u16),
     /// Writes bytes to L1 of the tile itself; the second field is true for a posted write.
     Write(u16, bool),
@@ -62,7 +62,7 @@ impl Movement {
         }
     }
 
-    /// Encodes the movement, with additional bits of its form.
+    /// Encodes the movement, with additional flags of the transfer.
     fn write(self, more: u32, words: &mut Vec<u32>) {
         let (form, target) = match self {
             Self::Read(target, _) => (0, u32::from(target)),
@@ -79,9 +79,9 @@ pub const MOVED_BYTES_MAX: u16 = 8192;
 /// One of the two accumulators of a RISC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Accumulator {
-    /// The first, for the zone `SCRIPT-SUM-1`.
+    /// The first accumulator, for the zone `SCRIPT-SUM-1`.
     One,
-    /// The second, for the zone `SCRIPT-SUM-2`.
+    /// The second accumulator, for the zone `SCRIPT-SUM-2`.
     Two,
 }
 
@@ -94,7 +94,7 @@ pub enum ScriptError {
         /// Index of the step.
         step_index: usize,
     },
-    /// A transfer that does not fit in a request.
+    /// A transfer that does not fit in one NoC request.
     #[error("step {step_index} moves {byte_count} bytes, expected 1 to {MOVED_BYTES_MAX}")]
     NoTransfer {
         /// Index of the step.
@@ -102,7 +102,7 @@ pub enum ScriptError {
         /// Bytes of the transfer.
         byte_count: u16,
     },
-    /// A site that scripts do not have.
+    /// A site number that is too large.
     #[error("step {step_index} names site {site}, but there are only {site_count}")]
     NoSuchSite {
         /// Index of the step.
@@ -125,11 +125,11 @@ pub const ZONE_SITE_COUNT: u8 = 8;
 /// Number of names for data that scripts can record.
 pub const DATA_SITE_COUNT: u8 = 4;
 
-/// Maximum open zones of a script. Each takes 64 bytes of the stack, which has 1808 bytes on a
-/// TRISC of a Wormhole.
+/// Maximum number of open zones in a script. Each takes 64 bytes of the stack, which has 1808 bytes
+/// on a Wormhole's TRISC.
 pub const DEPTH_MAX: usize = 16;
 
-/// A kernel that carries out a list of steps. Zones that stay open are closed at its end.
+/// A kernel that executes a list of steps. Zones that are still open at its end are closed.
 ///
 /// ```
 /// use sim::kernel::script::{Script, Step};
@@ -150,7 +150,7 @@ pub struct ScriptShape {
     pub step_max: u64,
     /// Maximum number of open zones.
     pub depth_max: u64,
-    /// True if the script has pushes.
+    /// True if the script contains pushes.
     pub has_pushes: bool,
 }
 
@@ -192,7 +192,7 @@ impl Script {
         Ok(Self::from_checked(steps))
     }
 
-    /// Creates a script from a stream of random numbers, no deeper than [`DEPTH_MAX`].
+    /// Creates a random script with zones nested no deeper than [`DEPTH_MAX`].
     #[must_use]
     pub fn random(random: &mut Stream, shape: &ScriptShape) -> Self {
         let mut depth = 0;
@@ -214,7 +214,7 @@ impl Script {
         &self.steps
     }
 
-    /// Returns the number of NoC events that the script tries to leave on a RISC with its own NoC.
+    /// Returns the number of transfers that the script tries to record on a RISC with its own NoC.
     #[must_use]
     pub fn transfer_count(&self) -> usize {
         let is_transfer =
@@ -222,7 +222,8 @@ impl Script {
         self.steps.iter().filter(is_transfer).count()
     }
 
-    /// Returns the lock events that the script tries to leave on such a RISC, in order.
+    /// Returns the lock events that the script tries to record on a RISC with its own NoC, in
+    /// order.
     #[must_use]
     pub fn locks(&self) -> Vec<LockEvent> {
         let lock = |step: &Step| match step {
@@ -232,7 +233,7 @@ impl Script {
         self.steps.iter().filter_map(lock).collect()
     }
 
-    /// Returns the records that the script tries to leave, without events of NoCs and locks.
+    /// Returns the records that the script tries to make, without NoC and lock events.
     #[must_use]
     pub fn count(&self, sums_enabled: bool) -> Emission {
         let mut emission = Emission::NONE;
@@ -259,7 +260,7 @@ impl Script {
 }
 
 impl Step {
-    /// Encodes the step for the kernel.
+    /// Encodes the step as words for the kernel.
     fn write(self, words: &mut Vec<u32>) {
         let halves = |value: u64| [(value & 0xFFFF_FFFF) as u32, (value >> 32) as u32];
         match self {
@@ -336,7 +337,7 @@ fn random_step(random: &mut Stream, depth: &mut u64, shape: &ScriptShape) -> Ste
 
 fn lock(random: &mut Stream) -> LockEvent {
     let index = usize::try_from(random.below(LockEventKind::ALL.len() as u64)).unwrap_or(0);
-    // Sometimes more than the record's fields hold.
+    // The value sometimes exceeds the record's fields.
     let mut value = || u32::try_from(random.below(1 << 25)).unwrap_or(0);
     LockEvent { kind: LockEventKind::ALL[index], address: value(), byte_count: value() }
 }

@@ -1,4 +1,4 @@
-//! Requests that arrive at a tile, and their effects there.
+//! Requests that arrive at a tile, and their effects on that tile.
 
 use super::{devices::Devices, request::FIRST_REGISTER};
 use crate::{chip::facts::ChipFacts, tile::Tile};
@@ -10,7 +10,8 @@ pub(crate) enum Payload {
         address: u64,
         bytes: Vec<u8>,
     },
-    /// Sets byte `i` of an aligned address to byte `i & 3` of the value if bit `i` is set.
+    /// Sets byte `i` from an aligned address to byte `i & 3` of the value if bit `i` of the mask is
+    /// set.
     Masked {
         address: u64,
         value: u32,
@@ -70,14 +71,14 @@ pub(crate) fn carry_out(
     }
 }
 
-/// Returns bytes of a tile's L1.
+/// Returns bytes from a tile's L1.
 pub(crate) fn read_bytes(tile: &Tile, address: u64, byte_count: u32) -> Vec<u8> {
     (address..address + u64::from(byte_count))
         .map(|at| tile.load(at & !3).to_le_bytes()[(at & 3) as usize])
         .collect()
 }
 
-/// Writes bytes into a tile's L1, from an address on.
+/// Writes bytes to a tile's L1, starting at an address.
 pub(crate) fn write_bytes(
     (tile, devices): (&mut Tile, &mut Devices),
     bytes: impl Iterator<Item = (u64, u8)>,

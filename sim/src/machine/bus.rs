@@ -1,6 +1,6 @@
 //! The bus of a hart: L1, its local RAM, and the registers of its tile.
 //!
-//! Any other access is refused, so that the hart traps.
+//! Any other access is refused, and the hart traps.
 
 use super::{
     devices::{Consequence, Devices, Fault, MailboxPlace},
@@ -17,7 +17,8 @@ use crate::{
 };
 use wire::risc::RISCS_PER_CORE;
 
-/// Context of a tile's RISCs: the tile, its chip, and the receiver of their requests.
+/// Context of a tile's RISCs: the tile, its chip, and the methods called for their requests and
+/// accesses.
 pub(crate) trait Station {
     fn chip(&self) -> &ChipFacts;
     fn tile(&self) -> &Tile;
@@ -72,7 +73,7 @@ pub(crate) struct ClockReads([ClockRead; RISCS_PER_CORE]);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockRead {
-    /// Cycle until which a fault delays the read of the high word.
+    /// Cycle until which a fault delays the read of the high word, if any.
     held_until: Option<u64>,
     /// Cycle at which the low word was read.
     low_at: Option<u64>,
@@ -228,7 +229,7 @@ impl<S: Station> Bus for TileBus<'_, S> {
 }
 
 impl<S: Station> TileBus<'_, S> {
-    /// Records why an access cannot be made.
+    /// Records the reason for the refusal of an access.
     fn refuse(&mut self, reason: String) -> Refusal {
         self.devices.refusal = Some(reason);
         Refusal::Unsupported
@@ -251,8 +252,8 @@ impl<S: Station> TileBus<'_, S> {
         low
     }
 
-    /// Reads the high word. A fault rule may delay this read, so that a wrap falls between it and
-    /// the earlier read of the low word.
+    /// Reads the high word of the clock. A fault rule may delay this read, so that the clock wraps
+    /// between the read of the low word and this read.
     fn read_clock_high(&mut self, cycle: u64) -> Result<u32, Refusal> {
         let ClockRead { held_until, low_at } = self.clock_reads.0[self.risc_index];
         if let Some(low_at) = low_at {
@@ -273,7 +274,7 @@ impl<S: Station> TileBus<'_, S> {
         Ok(self.stage.tile().clock.read_live_high(cycle))
     }
 
-    /// Stores to L1 beyond the allocated part, which grows for it.
+    /// Stores to L1 beyond the allocated part, which is extended for the store.
     fn store_beyond_kept(&mut self, address: u32, width: Width, value: u32, cycle: u64) {
         let shift = 8 * (address & 3);
         let mask = u32::MAX >> (32 - 8 * width.byte_count()) << shift;
@@ -284,7 +285,7 @@ impl<S: Station> TileBus<'_, S> {
         tile.l1.replace_word(word_address, word);
     }
 
-    /// Carries out a command of the mover at once.
+    /// Carries out a command of the mover immediately.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `WormholeB0/TensixTile/Mover.md`.
@@ -329,5 +330,5 @@ impl<S: Station> TileBus<'_, S> {
 const MOVE_L1_TO_L0: u32 = 1;
 const MOVE_L0_TO_L0: u32 = 2;
 const MOVE_L1_TO_L1: u32 = 3;
-/// Address of NCRISC's instruction RAM for the mover.
+/// Address of NCRISC's instruction RAM, as used by the mover.
 const INSTRUCTION_RAM_OF_MOVER: u32 = 0x4_0000;

@@ -1,9 +1,9 @@
-//! Harts that wait for a time: skipping the rounds of their wait loops.
+//! Harts that wait for a time: the rounds of their wait loops are skipped.
 //!
-//! Such a hart reads the low word of the wall clock repeatedly, until it is far enough from a start
-//! value. Nothing else changes what the hart reads. Once the rounds take equally long, all but the
-//! last few need not be executed: the hart and its pipeline advance by the same number of cycles,
-//! as if the rounds had been executed.
+//! Such a hart reads the low word of the wall clock repeatedly, until the word differs from a start
+//! value by enough. Nothing else changes the values that the hart reads. Once all rounds take the
+//! same time, only the last few are executed. For the others, the hart and its pipeline are
+//! advanced by the same number of cycles as if the rounds had been executed.
 
 use super::{registers::WALL_CLOCK_LOW, run::Run};
 use crate::riscv::{LOCAL_RAM_BASE, Pause};
@@ -13,14 +13,14 @@ use crate::riscv::{LOCAL_RAM_BASE, Pause};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ClockLoop {
     head: u32,
-    /// Registers of the loaded word and of its distance from the start.
+    /// Registers of the loaded word (`low`) and of its distance from the start value.
     low: usize,
     distance: usize,
     limit: usize,
 }
 
 impl ClockLoop {
-    /// Returns the loop in these words, the first at `head`: `lw`, `sub`, `bltu` back to `head`.
+    /// Returns the loop formed by these words: `lw` at `head`, `sub`, and `bltu` back to `head`.
     fn new(head: u32, words: [u32; 3]) -> Option<Self> {
         let [load, subtract, branch] = words;
         let found = Self {
@@ -41,14 +41,14 @@ impl ClockLoop {
     }
 }
 
-/// Returns the register whose number is at a bit of an instruction.
+/// Returns the number of the register in the field at bit `shift` of an instruction.
 const fn register(word: u32, shift: u32) -> usize {
     (word >> shift & 31) as usize
 }
 
 const LOAD_WORD: u32 = 0x2003;
 const SUBTRACT: u32 = 0x4000_0033;
-/// The instruction `bltu` back by two instructions.
+/// The instruction `bltu` with a branch back by two instructions.
 const BRANCH_BACK_TWO: u32 = 0xFE00_6CE3;
 
 /// One round of a loop: its first cycle and the clock value that it read.
@@ -59,7 +59,7 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// Advances a hart that waits for a time to the last rounds of its wait.
+    /// Advances a hart that waits for a time, leaving only the last rounds of its wait.
     pub(super) fn skip_clock_wait(&mut self, index: usize) {
         let Some(found) = self.clock_loop(index) else { return };
         let hart = &self.machine.processors[index].hart;
@@ -81,7 +81,7 @@ impl Run<'_> {
         hart.set_register(found.distance, passed.wrapping_add(low_cycles));
     }
 
-    /// Returns the loop that a hart executes.
+    /// Returns the wait loop that a hart executes, if any.
     fn clock_loop(&self, index: usize) -> Option<ClockLoop> {
         let pc = self.machine.processors[index].hart.pc();
         if pc >= LOCAL_RAM_BASE {
@@ -105,8 +105,8 @@ impl Run<'_> {
         base.wrapping_add_signed(load.cast_signed() >> 20) == WALL_CLOCK_LOW
     }
 
-    /// Executes rounds until several in a row take equally long; returns that duration, and the
-    /// clock value of the last round. Returns `None` if the loop ends before.
+    /// Executes rounds until several in a row take the same time; returns that time and the clock
+    /// value of the last round. Returns `None` if the loop ends earlier.
     fn steady_period(&mut self, index: usize, found: ClockLoop) -> Option<(u64, u32)> {
         while self.machine.processors[index].hart.pc() != found.head {
             self.step_in(index, found)?;
@@ -138,7 +138,8 @@ impl Run<'_> {
         None
     }
 
-    /// Executes one instruction; returns `None` if the loop ends or anything else happens.
+    /// Executes one instruction of the loop; returns `None` if the hart leaves the loop or must
+    /// stop.
     fn step_in(&mut self, index: usize, found: ClockLoop) -> Option<()> {
         let until = self.machine.processors[index].hart.cycle() + 1;
         let Ok(Pause::Cycle) = self.execute(index, until) else { return None };
@@ -147,13 +148,14 @@ impl Run<'_> {
     }
 }
 
-/// Minimum wait worth skipping, in cycles. Skipping shifts the turns of the other harts.
+/// Minimum wait, in cycles, for which skipping is worthwhile. Skipping shifts the turns of the
+/// other harts.
 const LONG_WAIT_CYCLES: u32 = 16_384;
 const LOOP_BYTES: u32 = 12;
 /// Rounds executed at the end of a wait.
 const ROUNDS_LEFT: u64 = 2;
-/// Equal rounds after which the pipeline has no memory of earlier instructions: it remembers eight
-/// instructions and four loads.
+/// Number of equal rounds after which earlier instructions no longer affect the pipeline: it
+/// remembers eight instructions and four loads.
 const EQUAL_ROUNDS: u32 = 4;
-/// Maximum rounds until a loop must be steady.
+/// Maximum rounds within which a loop must become steady.
 const ROUNDS_MAX: u32 = 16;

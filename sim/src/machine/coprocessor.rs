@@ -1,7 +1,7 @@
-//! The Tensix coprocessor as visible to RISCs. It takes and counts instructions, keeps registers
-//! and configuration, and carries out instructions that a RISC may wait for.
+//! The Tensix coprocessor as visible to RISCs. It accepts and counts instructions, has registers
+//! and configuration, and executes instructions that a RISC may wait for.
 //!
-//! It computes nothing. Instructions are carried out when they are pushed; unpack, compute and pack
+//! It computes nothing. Instructions take effect when they are pushed; unpack, compute and pack
 //! instructions are only counted.
 //!
 //! # Compatibility
@@ -24,10 +24,10 @@ pub(crate) struct Coprocessor {
     has_computed: bool,
     gprs: [[u32; GPR_COUNT]; THREAD_COUNT],
     semaphores: [Semaphore; SEMAPHORE_COUNT],
-    /// Words of the two banks, one after the other.
+    /// Words of the two configuration banks, one bank after the other.
     config: Vec<u32>,
     bank_words: usize,
-    /// First word that both banks share.
+    /// Index of the first word that both banks share.
     first_global_word: usize,
 }
 
@@ -65,12 +65,12 @@ impl Coprocessor {
         }
     }
 
-    /// Returns the number of instructions taken from each thread.
+    /// Returns the number of instructions accepted from each thread.
     pub(crate) const fn instruction_counts(&self) -> [u64; THREAD_COUNT] {
         self.issued.by_thread
     }
 
-    /// Returns the instructions taken so far.
+    /// Returns the counts of instructions accepted so far.
     pub(crate) const fn issued(&self) -> IssuedInstructions {
         self.issued
     }
@@ -80,7 +80,7 @@ impl Coprocessor {
         self.has_computed
     }
 
-    /// Takes an instruction from a thread.
+    /// Accepts an instruction from a thread.
     pub(crate) fn push(&mut self, thread: usize, instruction: u32) -> Outgoing {
         self.issued.by_thread[thread] += 1;
         match instruction >> 24 {
@@ -104,8 +104,8 @@ impl Coprocessor {
         Outgoing::Nothing
     }
 
-    /// Writes half a register, for the immediate form. The other form reads signals, which the
-    /// model does not have.
+    /// Writes half a register, for the immediate form of the instruction. The other form reads
+    /// signals that the model does not have.
     fn set_register_half(&mut self, thread: usize, instruction: u32) {
         if instruction >> 7 & 1 != 0 {
             return;
@@ -139,7 +139,7 @@ impl Coprocessor {
         self.semaphores[index].value
     }
 
-    /// Handles a RISC's write to a semaphore: an even number posts, an odd one gets.
+    /// Handles a RISC's write to a semaphore: an even value posts, an odd value gets.
     pub(crate) const fn write_semaphore(&mut self, index: usize, value: u32) {
         if value & 1 == 0 {
             self.semaphores[index].post();
@@ -186,12 +186,12 @@ const DOTPV: u32 = 0x29;
 const ELWSUB: u32 = 0x30;
 const GMPOOL: u32 = 0x33;
 const GAPOOL: u32 = 0x34;
-/// A macro; most macros unpack, compute and pack.
+/// A macro instruction; most macros unpack, compute and pack.
 const MOP: u32 = 0x01;
 const PACR: u32 = 0x41;
 const SETDMAREG: u32 = 0x45;
 const STOREREG: u32 = 0x67;
-/// First and last instruction of the SFPU; a Wormhole has only those up to 0x95.
+/// First and last instruction of the SFPU; on a Wormhole the last instruction is 0x95.
 const SFPLOAD: u32 = 0x70;
 const SFPARECIP: u32 = 0x99;
 const SEMINIT: u32 = 0xA3;
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn instructions_count_and_semaphores_follow_them() {
         let mut coprocessor = Coprocessor::new(Arch::WormholeB0);
-        // ttsim's layouts: semaphores 1 and 3 start with the value 2; post 1; get 3.
+        // Instruction layouts of ttsim: semaphores 1 and 3 start with the value 2; post 1; get 3.
         coprocessor.push(0, 0xA3 << 24 | 5 << 20 | 2 << 16 | 0b1010 << 2);
         coprocessor.push(1, 0xA4 << 24 | 0b10 << 2);
         coprocessor.push(1, 0xA5 << 24 | 0b1000 << 2);
@@ -218,8 +218,8 @@ mod tests {
         let values: Vec<u32> = (0..4).map(|index| coprocessor.semaphore(index)).collect();
         assert_eq!(values, [0, 3, 0, 1]);
         assert_eq!(coprocessor.instruction_counts(), [1, 2, 1]);
-        // MVMUL, ELWADD and GAPOOL; SFPMAD and SFPLUTFP32; an unpack and a clear, which count as
-        // neither.
+        // MVMUL, ELWADD and GAPOOL; SFPMAD and SFPLUTFP32; an unpack and a clear, which count for
+        // neither unit.
         for opcode in [0x26, 0x28, 0x34, 0x84, 0x95, 0x42, 0x10] {
             coprocessor.push(1, opcode << 24);
         }

@@ -1,7 +1,7 @@
 //! Host writes that boot a core and launch programs on it.
 //!
-//! The simulator's dispatcher writes them, and so does a host that drives another simulator: both
-//! give the same firmware and kernels the same words.
+//! Both the simulator's dispatcher and a host that drives another simulator use these writes, so
+//! firmware and kernels get the same words from both.
 
 use super::{
     KernelKind,
@@ -19,7 +19,7 @@ use kernel_profiler::port::WaitRecords;
 use std::ops::Range;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// The code of a core and the L1 addresses of its parts.
+/// The code of a core, and the L1 addresses of its parts.
 ///
 /// A host writes [`CoreCode::boot_writes`] while the core is in reset, then ends the reset of
 /// BRISC, which boots the other RISCs. To launch, the host writes the words of
@@ -113,7 +113,7 @@ impl CoreCode {
         mailbox.map_or(0, |symbol| symbol.address)
     }
 
-    /// Returns the first address of all code and the end address.
+    /// Returns the address of the first byte of code, and the end address of all code.
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
         let images = self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
@@ -123,8 +123,8 @@ impl CoreCode {
 
     /// Returns the contents of L1 when the core leaves reset, as addresses and words.
     ///
-    /// They are all code, the description of the core, and the jump to BRISC's firmware at address
-    /// 0.
+    /// They consist of all code, the description of the core, and at address 0 the jump to BRISC's
+    /// firmware.
     #[must_use]
     pub fn boot_writes(&self) -> Vec<(u32, Vec<u32>)> {
         let images = self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
@@ -139,8 +139,8 @@ impl CoreCode {
         writes
     }
 
-    /// Returns the region for the data of kernels, in an L1 of this size: from the end of all code
-    /// to the next occupied address.
+    /// Returns the L1 region for the kernels' data, in an L1 of `l1_bytes`: from the end of all
+    /// code to the next address in use.
     #[must_use]
     pub fn data_area(&self, l1_bytes: u64) -> Range<u32> {
         let start = self.bounds().1.next_multiple_of(16);
@@ -150,7 +150,7 @@ impl CoreCode {
         start..end.min(FILE_REGIONS)
     }
 
-    /// Returns the writes of a launch before GO; the data of kernels goes into `data_area`.
+    /// Returns the writes of a launch before GO; the kernels' data goes into `data_area`.
     ///
     /// # Errors
     /// If a kernel has no object code, or if arguments or data do not fit. The error is a sentence.
@@ -184,7 +184,7 @@ impl CoreCode {
         Ok(message)
     }
 
-    /// Adds the code of a kernel from a file; returns its entry address.
+    /// Adds the code of a kernel from a file; returns the address of its entry point.
     fn add_file(
         &self,
         message: &mut LaunchMessage,
@@ -204,7 +204,7 @@ impl CoreCode {
         Ok(image.entry())
     }
 
-    /// Adds entries and data of every kernel; returns the RISCs that have one.
+    /// Adds the entry points and data of every kernel; returns the RISCs that have a kernel.
     fn add_kernels(
         &self,
         message: &mut LaunchMessage,
@@ -242,7 +242,7 @@ impl CoreCode {
     }
 }
 
-/// Returns the object code build for a chip.
+/// Returns the build of object code that a chip needs.
 fn selection(chip: &ChipFacts) -> Selection {
     let mode = match chip.modes.wait_records {
         _ if chip.modes.is_trace_only => Mode::TraceOnly,
@@ -261,7 +261,7 @@ fn selection(chip: &ChipFacts) -> Selection {
 /// Returns a kernel's program, if it was linked for this processor and firmware.
 ///
 /// # Errors
-/// If the program does not fit; the error is a sentence that gives the reason.
+/// If the program does not fit; the error is a sentence that states the reason.
 pub fn fitting_image(
     selection: Selection,
     risc_index: usize,
@@ -297,7 +297,7 @@ pub fn fitting_image(
     Ok(image)
 }
 
-/// Returns the entry address of a kernel of this project.
+/// Returns the entry address of a kernel that is part of this project's object code.
 fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, String> {
     let kernel = launch.program.kernel(risc).and_then(|kernel| kernel.object_name());
     let name = kernel.ok_or_else(|| {
@@ -307,7 +307,7 @@ fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, S
     Ok(symbol.ok_or_else(|| format!("{risc} has no kernel `{name}`"))?.address)
 }
 
-/// Returns the L1 region for a kernel from a file on a processor of a Tensix core.
+/// Returns the L1 region for kernels from files on a processor of a Tensix core.
 ///
 /// ```
 /// assert_eq!(sim::machine::core_code::file_region(1), 0x11_0000..0x12_0000);
@@ -333,7 +333,7 @@ impl LaunchMessage {
         &self.writes
     }
 
-    /// Makes each RISC signal done the given number of cycles before it closes its main zone.
+    /// Makes each listed RISC signal done that number of cycles before it closes its main zone.
     pub(crate) fn set_late(&mut self, riscs: Vec<(usize, u64)>) {
         let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);
         self.set(mailbox::LATE, bits);
@@ -348,7 +348,7 @@ impl LaunchMessage {
     }
 }
 
-/// Returns the words of the mailbox that describe the core.
+/// Returns the mailbox words that describe the core.
 fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     let bank_count = chip.arch.facts().bank_count;
     let risc_count = u32::try_from(place.kind.risc_count()).unwrap_or(0);
@@ -373,7 +373,7 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     words
 }
 
-/// Returns a core's coordinates in the format of a NoC's registers: a byte each.
+/// Returns a core's coordinates in the format of a NoC's registers: one byte each.
 pub(crate) fn own_coordinates(chip: &ChipFacts, noc: usize, tile: TileCoord) -> u32 {
     let (x, y) = match chip.arch {
         Arch::WormholeB0 => chip.translation.mirrored(noc, tile.x, tile.y),
@@ -397,12 +397,12 @@ pub(crate) fn bank_coordinates(chip: &ChipFacts, noc: u32, bank: u32) -> u16 {
     }
 }
 
-/// Returns the offset of addresses in a bank, as a table entry.
+/// Returns the offset that is added to addresses in a bank, as a table entry for the firmware.
 pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
     u32::try_from(arch.facts().bank_offset(bank)).unwrap_or(0)
 }
 
-/// Converts bytes to words; zeros fill the last word.
+/// Converts bytes to words; the last word is padded with zeros.
 fn words(bytes: &[u8]) -> Vec<u32> {
     let (whole, rest) = bytes.as_chunks();
     let mut words: Vec<u32> = whole.iter().map(|&word| u32::from_le_bytes(word)).collect();
@@ -414,12 +414,12 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     words
 }
 
-/// Returns the instruction `jal zero, address`, to be stored at address 0.
+/// Returns the instruction `jal zero, address`, which must be stored at address 0.
 pub(crate) fn jump_to(address: u32) -> u32 {
     let bits = |high: u32, low: u32| address >> low & (u32::MAX >> (31 - (high - low)));
     bits(20, 20) << 31 | bits(10, 1) << 21 | bits(11, 11) << 20 | bits(19, 12) << 12 | 0x6F
 }
 
-/// Start of the regions for kernels from files; each processor has its own region.
+/// Start of the L1 regions for kernels from files; each processor has its own region.
 const FILE_REGIONS: u32 = 0x10_0000;
 const FILE_REGION_BYTES: u32 = 0x1_0000;

@@ -1,4 +1,5 @@
-//! Devices that the RISCs of a tile share besides memory, and the effects of its registers.
+//! Devices that the RISCs of a tile share in addition to memory, and the effects of the tile's
+//! registers.
 
 use super::{
     coprocessor::{Coprocessor, GPR_COUNT, Outgoing, THREAD_COUNT},
@@ -22,10 +23,10 @@ use wire::risc::RISCS_PER_CORE;
 #[derive(Clone, Debug)]
 pub(crate) struct Devices {
     registers: &'static Registers,
-    /// Whether each RISC reads the low word of the wall clock at [`WALL_CLOCK_LOW`].
+    /// True for each RISC that can read the low word of the wall clock at [`WALL_CLOCK_LOW`].
     reads_clock: [bool; RISCS_PER_CORE],
     pub(crate) noc: NocInterfaces,
-    /// One bit per RISC that is held in reset, in the register's format.
+    /// Reset bits of the RISCs, in the register's format; a set bit holds its RISC in reset.
     pub(crate) soft_reset: u32,
     reset_addresses: [u32; RISCS_PER_CORE],
     trisc_reset_override: u32,
@@ -37,22 +38,22 @@ pub(crate) struct Devices {
     /// Free space in the buffer of each stream.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
-    /// Accesses to counters of circular buffers; present if waits of object code are recorded.
+    /// Watch of accesses to objects that kernels wait for; present if object code records waits.
     pub(crate) tile_watch: Option<TileWatch>,
     mover_parameters: [u32; 4],
     /// Instruction RAM of NCRISC, if the chip has one.
     pub(crate) instruction_ram: Vec<u8>,
     /// Control and status registers of each RISC that keep the written value.
     control_status: [BTreeMap<u32, u32>; RISCS_PER_CORE],
-    /// Code, which must not be overwritten.
+    /// Address range of code, which must not be overwritten.
     pub(crate) code: Range<u32>,
     pub(crate) mailbox: MailboxPlace,
     pub(crate) signals: Signals,
-    /// Why the latest access was refused.
+    /// Reason why the latest access was refused.
     pub(crate) refusal: Option<String>,
-    /// Memory written by anything other than a RISC.
+    /// Address ranges written by anything other than a RISC since they were last processed.
     pub(crate) overwritten: Vec<Range<u32>>,
-    /// Reads of L1 by other tiles that the front has not been told of.
+    /// Reads of L1 by other tiles that have not been reported to the L1 front yet.
     pub(crate) noc_reads: Vec<NocRead>,
     arch: Arch,
 }
@@ -65,14 +66,15 @@ pub(crate) struct MailboxPlace {
     /// Address of the byte that gets `done_value` when a launch is over.
     pub(crate) done_address: u32,
     pub(crate) done_value: u8,
-    /// Address of the bytes with the progress of each RISC's kernel, if the firmware has them.
+    /// Address of the bytes with the progress of each RISC's kernel, if the firmware has such
+    /// bytes.
     pub(crate) stages: Option<u32>,
 }
 
 /// Signals that the firmware has written to the mailbox in this launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
-    /// Time of the last write to the mailbox in this turn, if any.
+    /// Time of the last write to the mailbox since it was last checked, if any.
     pub(crate) written_at: Option<u64>,
     pub(crate) done_cycle: Option<u64>,
     pub(crate) kernel_start: [Option<u64>; RISCS_PER_CORE],
@@ -82,9 +84,9 @@ pub(crate) struct Signals {
 /// Reason why a register access failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Not ready yet.
+    /// The device is not ready yet.
     Busy,
-    /// Refused for good, with the reason.
+    /// The access is refused permanently; the string is the reason.
     Refused(String),
 }
 
@@ -103,14 +105,14 @@ impl From<Refusal> for Fault {
     }
 }
 
-/// Consequence of a store to a register.
+/// Further action that a store to a register requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Consequence {
     Nothing,
-    /// RISCs may have entered or left reset.
+    /// Some RISCs may have entered or left reset.
     Resets,
     Request(Request),
-    /// The mover copies or clears memory.
+    /// The mover must copy or clear memory.
     Move,
 }
 
@@ -150,17 +152,17 @@ impl Devices {
         }
     }
 
-    /// Returns true if a RISC is held in reset.
+    /// Returns true if the RISC is held in reset.
     pub(crate) const fn is_in_reset(&self, risc_index: usize) -> bool {
         self.soft_reset & SOFT_RESET[risc_index] != 0
     }
 
-    /// Returns the entry address written for a RISC.
+    /// Returns the entry address that was written for a RISC.
     pub(crate) const fn reset_address(&self, risc_index: usize) -> u32 {
         self.reset_addresses[risc_index]
     }
 
-    /// Returns the address at which a RISC begins after reset.
+    /// Returns the address at which a RISC starts after reset.
     pub(crate) const fn reset_pc(&self, risc_index: usize) -> u32 {
         let is_overridden = match risc_index {
             0 => return 0,
@@ -170,15 +172,15 @@ impl Devices {
         if is_overridden { self.reset_addresses[risc_index] } else { DEFAULT_RESET_PC[risc_index] }
     }
 
-    /// Returns true if a RISC reads the low word of the wall clock at an address.
+    /// Returns true if a load by a RISC from an address reads the low word of the wall clock.
     ///
-    /// Most reads of registers are such reads, so they need not search for the register.
+    /// Most register reads are of this kind, and this check avoids the search for the register.
     #[inline]
     pub(crate) const fn is_clock_low(&self, risc_index: usize, address: u32) -> bool {
         address == WALL_CLOCK_LOW && self.reads_clock[risc_index]
     }
 
-    /// Returns the register at an address, if this RISC may access it in this direction.
+    /// Returns the register at an address, if this RISC may make this kind of access.
     pub(crate) fn find(
         &self,
         risc_index: usize,
@@ -192,8 +194,7 @@ impl Devices {
         Err(format!("{} is not in this RISC's address space", found.named(address)))
     }
 
-    /// Returns the register at an address, if a host or another tile may access it in this
-    /// direction.
+    /// Returns the register at an address, if a host or another tile may make this kind of access.
     pub(crate) fn find_from_outside(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let found = self.find_modelled(address, is_store)?;
         if found.block.reach.has_noc() {
@@ -202,7 +203,7 @@ impl Devices {
         Err(format!("{} cannot be reached from outside of its tile", found.named(address)))
     }
 
-    /// Returns the register at an address, if it is modelled and can be accessed in this direction.
+    /// Returns the register at an address, if it is modelled and allows this kind of access.
     fn find_modelled(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let arch = self.arch;
         let verb = if is_store { "written" } else { "read" };
@@ -221,7 +222,7 @@ impl Devices {
         Err(format!("{} cannot be {verb}", found.named(address)))
     }
 
-    /// Reads a register whose value comes from a device.
+    /// Reads a register whose value is provided by a device.
     pub(crate) fn load(
         &mut self,
         chip: &ChipFacts,
@@ -333,7 +334,7 @@ impl Devices {
         Reading { cycle, issued: self.coprocessor.issued() }
     }
 
-    /// Takes the intervals in which banks counted.
+    /// Returns and removes the intervals in which banks counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<Window> {
         self.performance.take_windows()
     }
@@ -397,7 +398,7 @@ impl Devices {
         }
     }
 
-    /// Returns the parameters of the mover: destination, source and size in bytes, mode.
+    /// Returns the parameters of the mover: destination, source, size in bytes, and mode.
     pub(crate) const fn mover_parameters(&self) -> [u32; 4] {
         let [source, destination, size, mode] = self.mover_parameters;
         [destination << 4, source << 4, (size & 0xFFFF) << 4, mode & 3]
@@ -472,7 +473,8 @@ impl Devices {
     }
 }
 
-/// Returns the thread and number of a general-purpose register, from a RISC's register address.
+/// Returns the thread and the number of a general-purpose register, given a RISC and the word's
+/// index in the register space of that RISC.
 fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
     match (risc_index, word / GPR_COUNT) {
         (0, thread @ 0..THREAD_COUNT) => Ok((thread, word % GPR_COUNT)),
@@ -481,7 +483,7 @@ fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
     }
 }
 
-/// Returns the PC buffer at an address of BRISC.
+/// Returns the index of the PC buffer at an address that BRISC accesses.
 const fn pc_buffer(address: u32) -> usize {
     (address >> 16 & 3) as usize
 }
@@ -495,18 +497,18 @@ const ENDED: u32 = mailbox::stage::ENDED as u32;
 
 const SOFT_RESET: [u32; RISCS_PER_CORE] = [1 << 11, 1 << 18, 1 << 12, 1 << 13, 1 << 14];
 const SOFT_RESET_ALL: u32 = 0x4_7800;
-/// Reset bits of all RISCs but the one that leads its core.
+/// Reset bits of all RISCs except BRISC.
 pub(super) const SOFT_RESET_OF_SUBORDINATES: u32 = SOFT_RESET_ALL & !SOFT_RESET[0];
 /// Default entry addresses of the RISCs.
 const DEFAULT_RESET_PC: [u32; RISCS_PER_CORE] = [0, 0x12000, 0x6000, 0xA000, 0xE000];
 const INSTRUCTION_RAM_BYTES: usize = 16 * 1024;
 const SECOND_INSTRUCTION_BUFFER: u32 = 0xFFE5_0000;
-/// Modulus of the streams' counters, less one.
+/// Mask of the streams' counters, which have 17 bits.
 const STREAM_MASK: u32 = 0x1_FFFF;
-/// Queues empty, space for four commands.
+/// Mover status: queues empty, space for four commands.
 const MOVER_IDLE: u32 = 1 << 3 | 1 << 5 | 4 << 8;
 const MOVER_COMMAND: u32 = 0x40;
 const MOVER_WAIT: u32 = 0x46;
 const MOVER_NOP: u32 = 0x89;
-/// `StMergeTimer` is 16.
+/// Reset value of `cfg0`: `StMergeTimer` is 16.
 const CFG0_AT_RESET: u32 = 16 << 13;

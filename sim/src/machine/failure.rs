@@ -3,7 +3,7 @@
 use crate::{arch::TileCoord, riscv::Trap};
 use wire::Risc;
 
-/// Object code that did what no correct program does. Its core stopped; other cores continued.
+/// Object code that did something no correct program does. Its core stopped; other cores continued.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "chip {chip_id}, core {core}, {risc}, launch {launch_index}, cycle {chip_cycle}: {reason}, \
@@ -35,30 +35,31 @@ pub enum FailureReason {
     /// An instruction that a correct program does not execute.
     #[error("{0}")]
     Trap(Trap),
-    /// `ebreak` or `ecall`: what a panic compiles to.
+    /// `ebreak` or `ecall`, to which a panic compiles.
     #[error("the code stopped itself, as it does when it panics")]
     Stopped,
-    /// The launch took too long.
+    /// The launch exceeded its cycle budget.
     #[error("still running after {budget_cycles} cycles; raise the cycle budget if that is right")]
     CycleBudget {
         /// The limit.
         budget_cycles: u64,
     },
-    /// All RISCs wait, and none can wake this one.
+    /// All RISCs wait, and nothing can wake this one.
     #[error("waits for a RISC that will never answer")]
     Deadlock,
-    /// An access to a register that the chip would not answer, at all or in this form.
+    /// An access to a register that the chip would not answer, either at all or for this kind of
+    /// access.
     #[error("{reason} (address {:#010x}, instruction {:#010x})", trap.address, trap.instruction)]
     Refused {
         /// The attempted access, and the reason for its refusal.
         reason: String,
-        /// Location of the access.
+        /// Trap that the access caused.
         trap: Trap,
     },
     /// The launch cannot be handed to the firmware.
     #[error("expected kernels that the build has object code for: {reason}")]
     NotLaunched {
-        /// Reason, as a sentence.
+        /// The reason, as a sentence.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The GO message of a launch, and the report about the launch.
+//! The GO message of a launch, and a core's report about the launch.
 
 use crate::{noc, program::KernelContext, random::Stream, truth::LaunchTruth};
 use wire::Risc;
@@ -10,7 +10,7 @@ pub(crate) struct Go {
 }
 
 impl Go {
-    /// Creates a message that leaves the dispatcher at a cycle and travels to the core.
+    /// Creates a message that leaves the dispatcher at `cycle`, with its arrival time at the core.
     pub(crate) fn arriving_at(context: &KernelContext, cycle: u64) -> Self {
         let coord = context.place.coord;
         let path = [
@@ -26,7 +26,7 @@ impl Go {
     }
 }
 
-/// A core's report about a launch.
+/// Results of a launch on one core.
 pub(crate) struct LaunchReport {
     /// Cycle at which the dispatcher received the core's done signal.
     pub(crate) done_cycle: u64,

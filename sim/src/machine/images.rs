@@ -1,11 +1,11 @@
-//! The embedded object code: the images that `build.rs` has linked, as memory and symbols.
+//! The embedded object code: the images linked by `build.rs`, as memory and symbols.
 
 use crate::{arch::Arch, riscv};
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::{collections::BTreeMap, sync::OnceLock};
 use wire::CoreKind;
 
-/// A linked ELF, as `build.rs` lists it.
+/// A linked ELF file, as listed by `build.rs`.
 #[derive(Debug)]
 struct EmbeddedImage {
     arch: &'static str,
@@ -19,7 +19,7 @@ struct EmbeddedImage {
 
 static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.rs"));
 
-/// Code for one processor: its memory, its symbols and the zones in it.
+/// Code for one processor: its memory, its symbols, and its zones.
 ///
 /// ```
 /// use sim::machine::images::{self, Selection};
@@ -34,14 +34,14 @@ static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.
 pub struct Image {
     /// Segments to load, and the function of each address.
     pub program: riscv::Image<'static>,
-    /// Hash of the file; two builds with the same hash have the same code.
+    /// Hash of the file; equal hashes mean equal code.
     pub digest: u64,
-    /// Texts of its zones, `name,file,line,KERNEL_PROFILER`.
+    /// Texts of the code's zones, `name,file,line,KERNEL_PROFILER`.
     pub zones: Vec<String>,
     symbols: BTreeMap<&'static str, Symbol>,
 }
 
-/// A name in an image.
+/// A symbol in an image, without its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Address of the symbol.
@@ -64,28 +64,28 @@ pub struct Selection {
 /// Mode of the profiler that firmware and kernels are built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Zones, data and events.
+    /// Records zones, data and events.
     #[default]
     Plain,
-    /// Also waits, as a total for each object.
+    /// Also records waits, as a total for each object.
     WaitTotals,
-    /// Also each wait that blocked.
+    /// Also records each wait that blocked.
     WaitEvents,
-    /// Also waits: a total for each object and, in windows of time, each wait that blocked.
+    /// Also records waits: a total for each object and, in windows of time, each wait that blocked.
     WaitWindows,
-    /// Several launches that share a push.
+    /// Shares one push between several launches.
     Accumulate,
-    /// Also hardware counters of each launch.
+    /// Also records hardware counters in each launch.
     Counters,
-    /// One envelope for each replay of a trace, and nothing else.
+    /// Records only one envelope for each replay of a trace.
     TraceOnly,
-    /// RISCs whose lanes are full wait for the host; NoC events with addresses.
+    /// Debug dump: RISCs whose lanes are full wait for the host; NoC events include addresses.
     DebugDump,
-    /// Dispatch kernels, with their headroom and their pushes.
+    /// Profiles dispatch kernels, with their headroom and their pushes.
     Dispatch,
-    /// Records that are drained while kernels run.
+    /// Streams records, which are drained while kernels run.
     Stream,
-    /// A relay, and firmware without a profiler.
+    /// Runs a relay, with firmware without a profiler.
     Relay,
 }
 
@@ -127,8 +127,8 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
 
 /// Returns an image of a build.
 ///
-/// `part` is `firmware`, `kernels` or, in the plain mode and if a C++ compiler was installed,
-/// `cpp_kernels`.
+/// `part` is `firmware`, `kernels` or `cpp_kernels`. The last exists only in the plain mode, and
+/// only if a C++ compiler was installed.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
     let index = EMBEDDED.iter().position(|image| {
@@ -141,13 +141,14 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
 }
 
 /// Returns the texts of all zones in the embedded firmware and in the kernels of a part, sorted and
-/// unique, without dispatch kernels.
+/// without duplicates. Zones of dispatch kernels are excluded.
 #[must_use]
 pub fn zones(kernels: &str) -> Vec<String> {
     zones_of(|image| [kernels, "firmware"].contains(&image.part) && image.mode != Mode::Dispatch)
 }
 
-/// Returns the texts of all zones in firmware and kernels of dispatch cores, sorted and unique.
+/// Returns the texts of all zones in firmware and kernels of dispatch cores, sorted and without
+/// duplicates.
 pub(crate) fn dispatch_zones() -> Vec<String> {
     zones_of(|image| image.mode == Mode::Dispatch)
 }
@@ -168,7 +169,7 @@ fn parsed() -> &'static [Image] {
 }
 
 impl Image {
-    /// Parses an ELF file that a build script has linked and hashed.
+    /// Parses an ELF file that was linked and hashed by a build script.
     ///
     /// # Panics
     /// If the bytes are not an ELF file, which means that this program was built wrongly.
@@ -197,7 +198,7 @@ impl Image {
         self.symbols.get(name).copied()
     }
 
-    /// Returns every name with its symbol.
+    /// Returns every symbol with its name.
     pub fn symbols(&self) -> impl Iterator<Item = (&'static str, Symbol)> {
         self.symbols.iter().map(|(name, symbol)| (*name, *symbol))
     }
@@ -208,7 +209,7 @@ impl Image {
         self.program.segments().iter().map(|segment| segment.bytes.len()).sum()
     }
 
-    /// Returns the address of the first byte of code and constants, and the end address.
+    /// Returns the address of the first byte of code and constants, and their end address.
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
         let loaded = self.program.segments().iter().filter(|segment| !segment.bytes.is_empty());
@@ -225,7 +226,7 @@ pub(crate) fn zone_texts(file: &object::File<'_>) -> Vec<String> {
     texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect()
 }
 
-/// Narrows an address of these files to 32 bits.
+/// Converts an address of these files to 32 bits.
 fn low_word(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

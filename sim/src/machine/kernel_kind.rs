@@ -1,6 +1,6 @@
-//! Compilers for the kernels of a simulation.
+//! Source languages of a simulation's kernels.
 
-/// Language that the kernels of a simulation are compiled from; all are RV32IM object code.
+/// Language from which the kernels of a simulation are compiled; all become RV32IM object code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelKind {
     /// Rust.
@@ -13,7 +13,7 @@ impl KernelKind {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::Riscv, Self::Cpp];
 
-    /// Returns the part of the images that holds these kernels.
+    /// Returns the name of the image part that contains these kernels.
     pub(super) const fn image_part(self) -> &'static str {
         match self {
             Self::Riscv => "kernels",

@@ -1,8 +1,8 @@
 //! Linker scripts for external kernels, with the symbols that they share with the embedded
 //! firmware.
 //!
-//! A kernel is linked only with its script. The script contains the firmware's variables that the
-//! profiler's probes use, by name and address. A kernel therefore belongs to one build of the
+//! A kernel is linked only with this script. The script defines the firmware's variables that the
+//! profiler's probes use, by name and address. A kernel therefore works only with one build of the
 //! firmware; a symbol identifies that build.
 
 use super::{
@@ -48,12 +48,12 @@ pub fn link_script(selection: Selection, risc_index: usize) -> Option<String> {
     Some(script)
 }
 
-/// Returns a value that differs between builds of the firmware.
+/// Returns a value that identifies the build of the firmware.
 pub(crate) fn mark(firmware: &Image) -> u32 {
     ((firmware.digest ^ firmware.digest >> 32) & 0xFFFF_FFFF) as u32
 }
 
-/// Returns the firmware's variables and addresses, but neither its functions nor its constants.
+/// Returns the firmware's variables and addresses, without its functions and constants.
 fn shared(firmware: &Image) -> Vec<(&str, u32)> {
     let (start, end) = firmware.bounds();
     let places = firmware.symbols().map(|(name, symbol)| (name, symbol.address));
@@ -65,7 +65,7 @@ fn shared(firmware: &Image) -> Vec<(&str, u32)> {
     shared.collect()
 }
 
-/// Names of the bounds of the firmware's own sections.
+/// Names of the firmware symbols that bound its own sections.
 const OWN: [&str; 3] = ["__bss_start", "__bss_end", "__stack_top"];
 
 const SECTIONS: &str = "\

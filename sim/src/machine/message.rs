@@ -1,4 +1,4 @@
-//! Requests in flight between tiles, and reads of DRAM.
+//! Requests in flight between tiles, including reads of DRAM.
 
 use super::{Payload, tile_watch::Sender};
 use crate::arch::TileCoord;
@@ -11,7 +11,7 @@ pub(crate) struct Message {
     /// Sequence number among the sender's messages.
     pub(crate) number: usize,
     pub(crate) sender: TileCoord,
-    /// RISC that sent the request, and the time; `None` if no RISC has sent it.
+    /// RISC that sent the request, and the time; `None` if the request was not sent by a RISC.
     pub(crate) by: Option<Sender>,
     pub(crate) target: TileCoord,
     pub(crate) content: Content,
@@ -24,14 +24,14 @@ pub(crate) enum Content {
         payload: Payload,
         answer: Option<Answer>,
     },
-    /// An acknowledgement that goes to a tile other than the writer.
+    /// An acknowledgement sent to a tile other than the writer.
     StrayAck {
         noc: usize,
         transaction_id: usize,
     },
 }
 
-/// Destination and time of the data that a read returns.
+/// Destination and arrival time of the data that a read returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) cycle: u64,

@@ -1,9 +1,9 @@
 //! Cores that run RV32IM object code: firmware and kernels as on a chip.
 //!
-//! A machine holds a core's harts with their local RAMs and devices; L1 and clock belong to the
-//! tile. It runs one launch at a time: it writes the launch message, gives GO, and runs the harts
-//! in turns until all of them wait again. [`crate::riscv`] models the harts' pipelines, the stage
-//! applies writes to DRAM.
+//! A machine contains a core's harts with their local RAMs and devices; L1 and clock belong to the
+//! tile. It runs one launch at a time: it writes the launch message and GO, and runs the harts in
+//! turns until all of them wait again. [`crate::riscv`] models the harts' pipelines; `stage` issues
+//! writes to DRAM.
 //!
 //! # Memory map
 //!
@@ -17,32 +17,33 @@
 //! | data of kernels | after the kernels | after the kernel |
 //! | local RAM | 0xFFB00000 | 0xFFB00000 |
 //!
-//! One image per processor holds all kernels; a launch gives the entry address. NCRISC runs from L1
-//! on both architectures. The linker scripts in `objects/link` implement this map.
+//! One image per processor contains all kernels; a launch specifies the entry address. NCRISC runs
+//! from L1 on both architectures. The linker scripts in `objects/link` implement this map.
 //!
 //! # Model
 //!
 //! - A hart that waits for a byte of the mailbox is not executed until the byte is written, and
 //!   continues at that time.
-//! - Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart
-//!   too early or too late by as much. If waits are recorded, turns are shorter than polls.
-//! - A fault that delays a clock read acts between its two loads. A kernel that only waits loads
-//!   the low word alone.
+//! - Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart up
+//!   to one turn early or late. If waits are recorded, turns are shorter than polling intervals.
+//! - A fault that delays a clock read acts between the two loads of that read. A kernel that only
+//!   waits loads only the low word.
 //! - A store is visible to the host, and a kernel counts as begun, when the hart enters the store,
 //!   not when the store leaves its queue.
 //! - The registers are those of `registers`, a table per architecture. An access to any other
-//!   address stops the hart with the address, the pc and the attempted access, since a chip would
-//!   hang or behave differently. A register that exists but is not modelled also stops the hart,
-//!   and is named.
-//! - A NoC request is checked before it is sent: coordinates of its own NoC, the tile that answers
-//!   there, the range, the alignment, and the tile that gets the acknowledgement. A write that is
-//!   acknowledged to another core never completes.
+//!   address stops the hart, since a chip would hang or behave differently. The failure reports the
+//!   address, the pc and the attempted access. A register that exists but is not modelled also
+//!   stops the hart, and the failure names the register.
+//! - A NoC request is checked before it is sent: its coordinates on its own NoC, the tile at these
+//!   coordinates, the range, the alignment, and the tile that gets the acknowledgement. A write
+//!   whose acknowledgement goes to another core never completes.
 //! - Tiles access each other's L1 and registers, and read and write DRAM. Tiles run in windows of
-//!   time; a request may be seen by its receiver up to the window's length too late. A window is as
-//!   long as a turn while tiles communicate, otherwise up to 16,384 cycles.
-//! - In the debug dump, a hart that rests between two looks at the host's read position continues
-//!   when the host accesses the chip again, or within 2^20 cycles.
-//! - The Tensix coprocessor takes and counts instructions; it computes nothing.
+//!   time; a request may become visible to its receiver too late by up to the window's length.
+//!   While tiles communicate, a window is as long as a turn; otherwise it has up to 16,384 cycles.
+//! - While the hart of a kernel rests between two checks of the host's read position, in the debug
+//!   dump or in streaming, time is skipped. The hart continues when the host accesses the chip
+//!   again, or within 2^20 cycles.
+//! - The Tensix coprocessor accepts and counts instructions; it computes nothing.
 
 mod arrival;
 mod bus;
@@ -110,7 +111,8 @@ pub(crate) use tile_watch::{Sender, TileWatch};
 pub const TURN_CYCLES: u64 = 64;
 
 impl KernelKind {
-    /// Returns the texts of its kernels' zones, see [`crate::mesh::SimulatedMesh::zone_texts`].
+    /// Returns the texts of zones in kernels of this kind; see
+    /// [`crate::mesh::SimulatedMesh::zone_texts`].
     pub(crate) fn zone_texts(self) -> Vec<String> {
         images::zones(self.image_part())
     }
@@ -119,8 +121,9 @@ impl KernelKind {
 /// The target that object code is built for.
 pub const TARGET: &str = "riscv32im-unknown-none-elf";
 
-/// Returns true if this build has object code for the RISCs: shipped, or compiled with [`TARGET`]
-/// if its sources have changed.
+/// Returns true if this build has object code for the RISCs.
+///
+/// Such code is shipped or, if its sources have changed, compiled with [`TARGET`].
 #[must_use]
 pub const fn has_object_code() -> bool {
     cfg!(object_code)
@@ -135,7 +138,7 @@ pub const fn cpp_compiler_version() -> Option<&'static str> {
 /// The harts of a core and their state.
 pub(crate) struct Machine {
     code: CoreCode,
-    /// tt-metal's firmware, if it replaces this project's own.
+    /// tt-metal's firmware, if it replaces this project's firmware.
     set: Option<Arc<FirmwareSet>>,
     processors: Vec<Processor>,
     devices: Devices,
@@ -148,7 +151,7 @@ pub(crate) struct Machine {
 struct Processor {
     hart: Hart,
     local_ram: Vec<u8>,
-    /// This project's own code; `None` with tt-metal's firmware.
+    /// This project's own code; `None` if tt-metal's firmware runs.
     code: Option<RiscCode>,
     /// Address of the loop in which this project's firmware waits for a byte.
     wait_loop: Option<u32>,
@@ -180,7 +183,7 @@ impl Machine {
         Self::from_code(CoreCode::new(chip, place), chip, place)
     }
 
-    /// Creates a machine in reset for the kernels of a use.
+    /// Creates a machine in reset, with the kernels for a use of the core.
     pub(crate) fn for_use(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         match core_use {
             CoreUse::Programs => Self::new(chip, place),
@@ -189,7 +192,7 @@ impl Machine {
         }
     }
 
-    /// Stops all harts for good.
+    /// Stops all harts permanently.
     fn stop(&mut self) {
         for risc in &mut self.processors {
             risc.state = HartState::InReset;
@@ -215,12 +218,12 @@ impl Machine {
         }
     }
 
-    /// Returns the number of instructions that the coprocessor has taken from each TRISC.
+    /// Returns the number of instructions that the coprocessor has accepted from each TRISC.
     pub(crate) const fn tensix_instruction_counts(&self) -> [u64; 3] {
         self.devices.coprocessor.instruction_counts()
     }
 
-    /// Takes the intervals in which banks of performance counters counted.
+    /// Returns and removes the intervals in which banks of performance counters counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<performance::Window> {
         self.devices.take_counter_windows()
     }
@@ -243,8 +246,8 @@ impl Machine {
         leader.state = HartState::Running;
     }
 
-    /// Handles what anything other than a hart does with the tile: changed code, reads that take banks
-    /// of L1, and bytes that harts wait for.
+    /// Updates the harts after accesses by anything other than a hart: changed code, NoC reads that
+    /// occupy banks of L1, and bytes that harts wait for.
     pub(crate) fn follow_arrivals(&mut self, tile: &Tile) {
         for range in self.devices.overwritten.drain(..) {
             self.front.invalidate(range);
@@ -272,7 +275,7 @@ impl Machine {
         }
     }
 
-    /// Fills L1 with all code and with the description of the core for the firmware.
+    /// Writes all code, and the description of the core for the firmware, to L1.
     fn load(&self, l1: &mut L1) {
         l1.keep(u64::from(self.devices.code.end));
         for (address, words) in self.code.boot_writes() {
@@ -297,7 +300,7 @@ fn devices(chip: &ChipFacts, place: CorePlace, code: &CoreCode) -> Devices {
     devices
 }
 
-/// Returns a byte of a tile's L1.
+/// Returns a byte from a tile's L1.
 fn byte(tile: &Tile, address: u32) -> u8 {
     (tile.load(u64::from(address & !3)) >> (8 * (address & 3)) & 0xFF) as u8
 }
@@ -321,7 +324,7 @@ impl Processor {
     }
 }
 
-/// Returns the function at an address, with the offset in it.
+/// Returns the name of the function at an address, with the offset in that function.
 fn symbol_at(image: &riscv::Image<'_>, pc: u32) -> Option<String> {
     let symbol = image.symbol_at(pc)?;
     Some(format!("{}+{:#x}", symbol.name, pc - symbol.address))

@@ -31,12 +31,12 @@ struct Interface {
     counters: [u32; COUNTER_COUNT],
     /// Future changes of counters, unordered.
     changes: Vec<Change>,
-    /// The target tiles of an incomplete linked transaction.
+    /// The target tiles of a linked transaction that is still incomplete.
     linked: Option<Vec<TileCoord>>,
     configuration: BTreeMap<u32, u32>,
 }
 
-/// A counter that changes at a cycle.
+/// A change of a counter at a given cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) cycle: u64,
@@ -63,11 +63,11 @@ pub(crate) mod counter {
     pub(crate) const POSTED_WRITES_STARTED: usize = 13;
     pub(crate) const READS_STARTED: usize = 14;
     pub(crate) const ATOMICS_STARTED: usize = 15;
-    /// First of sixteen counters.
+    /// First of sixteen counters of outstanding requests, one per transaction id.
     pub(crate) const OUTSTANDING: usize = 16;
-    /// First of sixteen counters.
+    /// First of sixteen counters of outgoing requests, one per transaction id.
     pub(crate) const OUTGOING: usize = 32;
-    /// First of the counters of requests that the tile received.
+    /// First of the counters of requests received by the tile.
     pub(crate) const OF_RECEIVER: usize = 48;
 }
 
@@ -85,7 +85,7 @@ impl NocInterfaces {
         matches!(address, FIRST..=LAST)
     }
 
-    /// Reads a register; an error gives the reason.
+    /// Reads a register; the error is the reason for a refusal.
     pub(crate) fn load(
         &mut self,
         chip: &ChipFacts,
@@ -109,7 +109,7 @@ impl NocInterfaces {
         })
     }
 
-    /// Writes a register; returns the request that this sends, if any.
+    /// Writes a register; returns the request that the write sends, if any.
     pub(crate) fn store(
         &mut self,
         chip: &ChipFacts,
@@ -161,12 +161,12 @@ impl NocInterfaces {
         self.interfaces[noc].changes.push(change);
     }
 
-    /// Applies the changes of counters that are due.
+    /// Applies the counter changes that are due.
     pub(crate) fn settle(&mut self, cycle: u64) {
         self.interfaces.iter_mut().for_each(|interface| interface.settle(cycle));
     }
 
-    /// Returns the cycle of the next change of a counter.
+    /// Returns the cycle of the next counter change.
     pub(crate) fn next_change(&self) -> Option<u64> {
         let changes = self.interfaces.iter().flat_map(|interface| &interface.changes);
         changes.map(|change| change.cycle).min()
@@ -182,7 +182,8 @@ impl NocInterfaces {
         Place { noc, initiator: offset / stride % INITIATOR_COUNT, offset: offset % stride }
     }
 
-    /// Returns the coordinates on this NoC, its size, and whether packets go along x first.
+    /// Returns the value of the node id register: coordinates on this NoC, its size, and a bit that
+    /// is set if packets go along x first.
     fn node_id(&self, noc: usize) -> u32 {
         let (columns, rows) = self.arch.facts().grid;
         let TileCoord { x, y } = self.place.coord;
@@ -192,7 +193,7 @@ impl NocInterfaces {
     }
 }
 
-/// Returns the translated coordinates of a tile, as in one of its interfaces.
+/// Returns the translated coordinates of a tile in the format of the interfaces' registers.
 fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
     let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
     u32::from(x) | u32::from(y) << 6
@@ -212,7 +213,7 @@ fn offset_of(address: u32) -> u32 {
 impl Interface {
     fn new(arch: Arch) -> Self {
         let facts = arch.facts();
-        // Values that the chip's firmware has set before any RISC runs.
+        // Values that the chip's firmware sets before any RISC runs.
         let configuration = BTreeMap::from([
             (NIU_CFG_0, TRANSLATION_ENABLED),
             (ROUTER_CFG_1, lines_without(facts.tensix_columns, facts.grid.0)),
@@ -240,8 +241,8 @@ impl Interface {
         busy.fold(0, |bits, initiator| bits | 1 << initiator)
     }
 
-    /// Checks a linked request. It must be followed by requests to the same tiles, the last of them
-    /// not linked; anything else stops the NoC.
+    /// Checks a linked request. Requests to the same tiles must follow it, and the last of these
+    /// must not be linked; anything else stops the NoC.
     fn follow_link(&mut self, request: &Request) -> Result<(), String> {
         let targets = request.targets();
         if let Some(linked) = &self.linked
@@ -331,7 +332,7 @@ impl Interface {
     }
 }
 
-/// Returns a bit for each of `count` lines that is not in `lines`.
+/// Returns a mask of `count` lines, with a set bit for each line that is not in `lines`.
 fn lines_without(lines: &[u16], count: u16) -> u32 {
     (0..count).filter(|line| !lines.contains(line)).fold(0, |mask, line| mask | 1 << line)
 }

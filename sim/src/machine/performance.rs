@@ -1,12 +1,13 @@
-//! A tile's performance counters: banks that count events of the coprocessor and of L1 between two
-//! writes to their control registers.
+//! A tile's performance counters: each bank counts events of the coprocessor or of L1 between two
+//! writes to its control register.
 //!
 //! The model has two types of events: the instructions issued by each thread, and the cycles in
-//! which FPU and SFPU work. Any other event reads as counted over no cycles, like a bank that was
-//! never started: a reader must not take this for a measurement.
+//! which FPU and SFPU work. For any other event, the counter reads as if it had counted for no
+//! cycles, like a bank that was never started. A reader must not treat this as a measurement.
 //!
-//! tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`: control bits
-//! act when they rise, a start clears the counts, and the event is selected at the read.
+//! As in tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`: control
+//! bits act on their rising edge, a start clears the counts, and the event is selected when it is
+//! read.
 
 use crate::truth::{CounterBank, IssuedInstructions};
 
@@ -30,19 +31,19 @@ pub(crate) struct Window {
 pub(crate) enum BankRegister {
     /// Cycles after which a bank stops by itself in a non-continuous mode.
     Period,
-    /// Mode in the low byte, and the selected event above.
+    /// Mode in the low byte; the selected event in the bits above.
     Mode,
     Control,
-    /// Count of cycles.
+    /// Number of cycles counted.
     Cycles,
-    /// Count of events.
+    /// Number of events counted.
     Events,
 }
 
-/// Number of a bank, in the order of tt-metal's tables.
+/// Index of a bank, in the order of tt-metal's tables.
 pub(crate) type BankIndex = usize;
 
-/// The banks with modelled events.
+/// Indices of the banks with modelled events.
 const INSTRUCTIONS: BankIndex = 0;
 const FPU: BankIndex = 1;
 const BANK_COUNT: usize = 5;
@@ -55,7 +56,7 @@ struct Bank {
     span: Span,
 }
 
-/// State of a bank.
+/// Interval in which a bank counts.
 #[derive(Clone, Copy, Debug, Default)]
 enum Span {
     #[default]
@@ -64,7 +65,7 @@ enum Span {
     Over(Reading),
 }
 
-/// Cycle and counts at one time.
+/// Cycle and instruction counts at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub(crate) cycle: u64,
@@ -72,7 +73,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Returns the cycles and counts since an earlier reading.
+    /// Returns the difference from an earlier reading.
     fn since(self, start: Self) -> Self {
         Self { cycle: self.cycle - start.cycle, issued: self.issued.since(start.issued) }
     }
@@ -136,7 +137,7 @@ impl PerformanceCounters {
         Ok(())
     }
 
-    /// Takes the intervals in which banks counted since the last call.
+    /// Returns and removes the intervals in which banks have counted since the last call.
     pub(crate) fn take_windows(&mut self) -> Vec<Window> {
         std::mem::take(&mut self.windows)
     }
@@ -164,7 +165,8 @@ const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Opt
         (INSTRUCTIONS, 272) => Some(by_thread[2]),
         (FPU, 0) => Some(fpu),
         (FPU, 1) => Some(sfpu),
-        // Either of them: this model never issues two instructions in the same cycle.
+        // Cycles in which either unit works: this model never issues two instructions in the same
+        // cycle.
         (FPU, 257) => Some(fpu + sfpu),
         _ => None,
     }
@@ -198,13 +200,13 @@ mod tests {
     #[test]
     fn a_bank_counts_from_its_start_to_its_stop() {
         let mut counters = PerformanceCounters::default();
-        // As TRISC 1 does: 0, then a start. BRISC then writes a stop; its bit rises in addition to
-        // the start's.
+        // TRISC 1 writes 0, then a start. BRISC then writes a stop; the stop bit rises while the
+        // start bit is already set.
         for (value, now) in [
             (0, at(90, [1, 1, 1])),
             (1, at(100, [10, 20, 30])),
             (2, at(350, [15, 20, 42])),
-            // A stop bit that does not rise has no effect.
+            // A stop bit without a rising edge has no effect.
             (2, at(400, [99; 3])),
         ] {
             for bank in [INSTRUCTIONS, FPU] {

@@ -1,8 +1,8 @@
-//! Detection of harts that poll memory, with any firmware.
+//! Detection of harts that poll memory, for any firmware.
 //!
-//! If a hart's registers and pc return to earlier values, while it stored nothing and accessed only
-//! memory, the hart repeats the same loop until one of the words that it reads changes. Until then
-//! it need not be executed.
+//! The hart's registers and pc return to earlier values, and meanwhile it has stored nothing and
+//! has accessed only memory. Such a hart repeats the same loop until one of the words that it reads
+//! changes. Until then, it need not be executed.
 
 use super::{HartState, run::Run};
 use crate::{
@@ -36,11 +36,11 @@ impl Polled {
     }
 }
 
-/// Effect of an instruction outside the hart.
+/// Effect of an instruction on anything outside the hart.
 enum Effect {
     None,
     Loads(u32),
-    /// An effect that may differ the next time, or that is visible outside.
+    /// An effect that may differ the next time, or that is visible outside the hart.
     Other,
 }
 
@@ -54,7 +54,8 @@ impl Run<'_> {
         }
     }
 
-    /// Executes one round of a polling loop; returns `None` if the hart does anything else.
+    /// Executes one round of a polling loop; returns `None` if the hart does anything other than
+    /// poll.
     fn polled_words(&mut self, index: usize) -> Option<Polled> {
         let hart = &self.machine.processors[index].hart;
         let start = (hart.pc(), *hart.registers());
@@ -83,7 +84,7 @@ impl Run<'_> {
     fn next_effect(&self, index: usize) -> Effect {
         let hart = &self.machine.processors[index].hart;
         let pc = hart.pc();
-        // Code in a RAM of its own belongs to a kernel, and kernels do not wait forever.
+        // Code in a separate RAM belongs to a kernel, and kernels do not wait forever.
         if pc >= LOCAL_RAM_BASE {
             return Effect::Other;
         }
@@ -107,11 +108,11 @@ impl Run<'_> {
     }
 }
 
-/// Upper limit for the words that firmware polls at once.
+/// Maximum number of words that firmware polls in one loop.
 const WORDS_MAX: usize = 8;
-/// Upper limit for the instructions of a polling loop.
+/// Maximum number of instructions in a polling loop.
 const INSTRUCTIONS_MAX: usize = 64;
-/// Address beyond the largest private RAM.
+/// End address of the largest private RAM.
 const LOCAL_RAM_END: u32 = LOCAL_RAM_BASE + 0x2000;
 const _: () = assert!(LOCAL_RAM_END < INSTRUCTION_RAM_BASE);
 

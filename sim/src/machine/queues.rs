@@ -6,12 +6,12 @@
 use crate::riscv::Refusal;
 use std::collections::VecDeque;
 
-/// Mailboxes and PC buffers of a tile. NCRISC uses none of them.
+/// Mailboxes and PC buffers of a tile. NCRISC has none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
-    /// Values from one RISC to another; BRISC is 0, the TRISCs are 1 to 3.
+    /// Values sent from one RISC to another; index 0 is BRISC, 1 to 3 are the TRISCs.
     mailboxes: [[VecDeque<u32>; MEMBER_COUNT]; MEMBER_COUNT],
-    /// Values from BRISC to each TRISC.
+    /// Values sent from BRISC to each TRISC.
     pc_buffers: [VecDeque<u32>; 3],
 }
 
@@ -26,7 +26,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Takes the next value that another RISC has sent.
+    /// Takes the next value that another RISC has sent; `Busy` if there is none.
     pub(crate) fn receive(&mut self, from: usize, to: usize) -> Result<u32, Refusal> {
         self.mailboxes[from][to].pop_front().ok_or(Refusal::Busy)
     }
@@ -51,7 +51,7 @@ impl Queues {
         self.pc_buffers[thread].pop_front().ok_or(Refusal::Busy)
     }
 
-    /// Reads a PC buffer for BRISC, which waits until the TRISC has taken everything.
+    /// Reads a PC buffer for BRISC, which must wait until the TRISC has taken all values.
     pub(crate) fn drained_pc(&self, thread: usize) -> Result<u32, Refusal> {
         if self.pc_buffers[thread].is_empty() { Ok(0) } else { Err(Refusal::Busy) }
     }

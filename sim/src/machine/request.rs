@@ -1,11 +1,11 @@
 //! Parser for the requests that a request initiator's registers describe.
 //!
-//! Every field of a request is checked before it is sent, so that a message reports the error at
-//! the instruction that caused it.
+//! Every field of a request is checked before the request is sent. The message therefore reports an
+//! error at the instruction that caused it.
 //!
 //! # Compatibility
-//! tt-isa-documentation, `NoC/MemoryMap.md`, `NoC/Atomics.md`, `NoC/Alignment.md`. Requests that
-//! the chip leaves undefined are refused, as in ttsim.
+//! tt-isa-documentation, `NoC/MemoryMap.md`, `NoC/Atomics.md`, `NoC/Alignment.md`. A request whose
+//! effect on the chip is undefined is refused, as in ttsim.
 
 use super::registers::{Registers, TileKind};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     chip::facts::{ChipFacts, Endpoint},
 };
 
-/// Words of a request initiator's registers, from its first one.
+/// Number of words in a request initiator's registers.
 pub(crate) const COMMAND_WORDS: usize = 17;
 
 /// The registers of a request initiator, by offset / 4.
@@ -30,20 +30,20 @@ pub(crate) struct Request {
     /// True if a response is expected.
     pub(crate) wants_response: bool,
     pub(crate) is_linked: bool,
-    /// The requested virtual channel; `None` if routers choose.
+    /// The requested virtual channel; `None` if the routers choose the channel.
     pub(crate) virtual_channel: Option<u8>,
     /// True if the request goes to all tiles of a rectangle.
     pub(crate) is_multicast: bool,
-    /// Coordinates in the request: of a tile or of a rectangle's end, then of the rectangle's
-    /// beginning.
+    /// Coordinates in the request: first those of a tile or of a rectangle's end, then those of the
+    /// rectangle's beginning.
     pub(crate) coordinates: [(u16, u16); 2],
     pub(crate) action: Action,
 }
 
-/// The requested operation. Tiles are named by their coordinates on NoC 0.
+/// The requested operation. Tiles are given by their coordinates on NoC 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Writes L1 of the sender to an address of other tiles.
+    /// Writes bytes from the sender's L1 to an address in other tiles.
     Write {
         source: u32,
         byte_count: u32,
@@ -51,11 +51,11 @@ pub(crate) enum Action {
         address: u64,
         acknowledge_to: TileCoord,
     },
-    /// Writes bytes of one word to an address of a tile.
+    /// Writes bytes of one word to an address in another tile.
     Inline { target: [TileCoord; 1], address: u64, value: u32, byte_mask: u32 },
-    /// Reads from an address of a tile into the sender's L1.
+    /// Reads from an address in another tile into the sender's L1.
     Read { target: [TileCoord; 1], address: u64, destination: u32, byte_count: u32 },
-    /// Adds to bits of a word in a tile's L1; may return the old word.
+    /// Adds to a bit field of a word in a tile's L1; may return the old word.
     Increment { target: [TileCoord; 1], address: u64, amount: u32, mask: u32, reply: u32 },
 }
 
@@ -70,7 +70,7 @@ impl Request {
         }
     }
 
-    /// Returns the number of bytes that leave the sender with the request.
+    /// Returns the number of payload bytes that the sender sends with the request.
     pub(crate) const fn payload_bytes(&self) -> u64 {
         match self.action {
             Action::Write { byte_count, .. } => byte_count as u64,
@@ -79,13 +79,13 @@ impl Request {
     }
 }
 
-/// The address and coordinates of one of a request's two sides.
+/// The address and coordinates of one of a request's two endpoints.
 #[derive(Clone, Copy)]
 struct Side {
     address: u64,
-    /// Twelve bits: coordinates of the tile, or of a rectangle's end.
+    /// Twelve bits with the coordinates of the tile, or of a rectangle's end.
     coordinates: u32,
-    /// The other corner of a rectangle.
+    /// Coordinates of the other corner of a rectangle.
     start: u32,
 }
 
@@ -117,7 +117,7 @@ impl Command {
         })
     }
 
-    /// Reads a request from the registers.
+    /// Parses the request in the registers.
     pub(crate) fn request(
         &self,
         chip: &ChipFacts,
@@ -151,7 +151,7 @@ impl Command {
     }
 }
 
-/// Reads the registers of one request on one chip.
+/// Parser of one request's registers on one chip.
 struct Reader<'a> {
     chip: &'a ChipFacts,
     own: CorePlace,
@@ -168,7 +168,7 @@ impl Reader<'_> {
         self.command.side(self.chip.arch, RET_ADDR)
     }
 
-    /// Returns the coordinates of the other side in the format of the registers.
+    /// Returns the coordinates of the remote endpoint, as written in the registers.
     fn named(&self, action: &Action) -> [(u16, u16); 2] {
         let side = match action {
             Action::Write { .. } => self.returned(),
@@ -181,7 +181,7 @@ impl Reader<'_> {
         self.command.word(CTRL) & CTRL_BROADCAST != 0
     }
 
-    /// Returns the tile at a side's coordinates.
+    /// Returns the tile at an endpoint's coordinates.
     fn tile(&self, side: Side, role: &str) -> Result<TileCoord, String> {
         let (x, y) = split(side.coordinates);
         self.chip.translation.tile(self.noc, x, y).ok_or_else(|| {
@@ -208,8 +208,8 @@ impl Reader<'_> {
         Ok(Action::Write { source, byte_count, targets, address: to.address, acknowledge_to })
     }
 
-    /// Returns the receiver of a write's acknowledgement: the coordinates next to the source
-    /// address.
+    /// Returns the tile that receives a write's acknowledgement: its coordinates are next to the
+    /// source address.
     fn acknowledged(&self, source: Side) -> Result<TileCoord, String> {
         let register = match self.chip.arch {
             Arch::WormholeB0 => "NOC_TARG_ADDR_MID",
@@ -306,7 +306,7 @@ impl Reader<'_> {
         Ok(Action::Increment { target: [target], address, amount, mask, reply })
     }
 
-    /// Checks that the response goes to the sender.
+    /// Returns an error unless the response goes to the sender.
     fn expect_own(&self, back: Side, what: &str) -> Result<(), String> {
         let tile = self.tile(back, "answer's tile")?;
         if tile == self.own.coord {
@@ -413,7 +413,7 @@ impl Reader<'_> {
             .ok_or_else(|| format!("no tile answers at ({x},{y}) of NoC {}, a corner", self.noc))
     }
 
-    /// Returns the Tensix tiles of a rectangle; other tiles take no broadcasts.
+    /// Returns the Tensix tiles in a rectangle; other tiles do not receive broadcasts.
     fn rectangle(&self, to: Side) -> Result<Vec<TileCoord>, String> {
         let (start, end) = (self.corner(to.start)?, self.corner(to.coordinates)?);
         let includes_own = self.command.word(CTRL) & CTRL_SOURCE_INCLUDED != 0;
@@ -475,5 +475,5 @@ const CTRL_CHANNEL_SHIFT: u32 = 13;
 const CTRL_SOURCE_INCLUDED: u32 = 1 << 17;
 const ATOMIC_INCREMENT: u32 = 1;
 
-/// Address from which registers begin.
+/// First address of a tile's registers.
 pub(crate) const FIRST_REGISTER: u64 = 0xFFB0_0000;

@@ -1,24 +1,24 @@
 //! Harts that wait for the host, in the debug dump and in streaming.
 //!
 //! Such a hart checks how far the host has read, rests for some cycles, and checks again, for up to
-//! a second. As long as the host writes nothing, each check finds the same state, so the time until
-//! the host's next access need not be executed.
+//! a second. Until the host writes something, each check finds the same state, so the time until
+//! the host's next access need not be simulated.
 
 use super::{HartState, core_code::RiscCode, images::Image, run::Run};
 use crate::chip::facts::ChipFacts;
 use std::ops::Range;
 
-/// Code in which a RISC rests between two checks, and the cycles skipped.
+/// Code in which a RISC rests between two checks, and the number of cycles skipped there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rest {
-    /// Code of the firmware and of the kernels.
+    /// Address ranges of such code in the firmware and in the kernels.
     code: [Range<u32>; 2],
-    /// Skipped cycles of the launch.
+    /// Cycles skipped in this launch.
     pub(super) skipped_cycles: u64,
 }
 
 impl Rest {
-    /// Finds the code in which a RISC rests; empty unless the RISC was built to wait for the host.
+    /// Finds the code in which a RISC rests; empty unless the code was built to wait for the host.
     pub(super) fn new(chip: &ChipFacts, risc: RiscCode) -> Self {
         if !chip.modes.waits_for_host() {
             return Self::default();
@@ -34,7 +34,7 @@ impl Rest {
 
 /// Returns the function of an image in which a RISC rests.
 ///
-/// The function is found by its instructions, since shipped images have no function names.
+/// The function is recognised by its instructions, since shipped images contain no function names.
 fn resting_code(image: &Image) -> Range<u32> {
     let found = image.program.segments().iter().find_map(|segment| {
         let words: Vec<u32> =
@@ -46,7 +46,7 @@ fn resting_code(image: &Image) -> Range<u32> {
     found.unwrap_or(0..0)
 }
 
-/// Returns true if a register is set to the passes of a rest and counted down to zero.
+/// Returns true if the instructions set a register to [`REST_PASSES`] and count it down to zero.
 fn is_rest(words: &[u32]) -> bool {
     let &[set, count, branch] = words else { return false };
     let register = set >> 7 & 31;
@@ -56,13 +56,13 @@ fn is_rest(words: &[u32]) -> bool {
         && branch == 0xFE00_1EE3 | register << 15
 }
 
-/// Passes of a rest in the runtime, `kernel-profiler/src/tensix/port.rs`.
+/// Number of passes of the rest loop in the runtime, `kernel-profiler/src/tensix/port.rs`.
 const REST_PASSES: u32 = 64;
-/// Bytes of a rest, including the return after it.
+/// Bytes of the rest code, including the return after the loop.
 const REST_BYTES: u32 = 16;
 
 impl Run<'_> {
-    /// Skips the time in which a resting hart would find nothing new.
+    /// Skips the time in which a resting hart would find no change.
     pub(super) fn skip_rest(&mut self, index: usize) {
         let risc = &mut self.machine.processors[index];
         if risc.state != HartState::Running || !risc.rest.contains(risc.hart.pc()) {
@@ -73,14 +73,14 @@ impl Run<'_> {
         if cycle < self.stage.tile.host_wrote_at.saturating_add(LOOK_CYCLES) {
             return;
         }
-        // The same cycles on all cores, so that few windows of time suffice.
+        // All cores continue at the same cycles, so few windows of time are needed.
         let goes_on = self.pause.min((cycle + 1).next_multiple_of(SKIPPED_CYCLES_MAX));
         risc.hart.advance_to(goes_on);
         risc.rest.skipped_cycles += goes_on.saturating_sub(cycle);
     }
 }
 
-/// Upper limit for the cycles of a check and a rest.
+/// Upper limit for the cycles of one check and one rest.
 const LOOK_CYCLES: u64 = 8192;
-/// Maximum cycles skipped at once: another RISC of the core may end all waits.
+/// Maximum cycles skipped at once: another RISC of the core may release the waiting harts.
 const SKIPPED_CYCLES_MAX: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! One launch on a machine: the dispatcher's part, and the turns of the harts.
+//! One launch on a machine: the dispatcher's writes, and the turns of the harts.
 
 use super::{
     ExecutionFailure, FailureReason, HartState, Machine, TURN_CYCLES,
@@ -27,7 +27,7 @@ pub(crate) struct Progress {
     failures: Vec<ExecutionFailure>,
 }
 
-/// Phases of a core's run, until no hart can continue.
+/// Phases of a launch on a core; a phase ends when no hart can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Start,
@@ -35,17 +35,18 @@ enum Phase {
     Boot,
     /// The launch runs.
     Launch,
-    /// Every hart waits for a request of another tile.
+    /// Every hart waits for a request from another tile.
     Suspended,
     Done,
 }
 
 impl Progress {
-    /// Returns the progress of a launch that arrives at a core.
+    /// Returns the initial progress of a launch that arrives at a core.
     pub(crate) fn new(stage: &Stage, go: &Go) -> Self {
         Self {
             phase: Phase::Start,
-            // Dispatch kernels run as long as their queue was open, relays until they are told to end.
+            // Dispatch kernels run as long as their queue was open; relays run until they are told
+            // to end.
             budget_end: match stage.core_use {
                 CoreUse::Dispatch | CoreUse::Relay => u64::MAX,
                 CoreUse::Programs => go.arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
@@ -54,7 +55,7 @@ impl Progress {
         }
     }
 
-    /// Returns the progress of code without firmware, which runs until it stops.
+    /// Returns the progress of code without firmware, which runs until the code stops.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) const fn bare(budget_end: u64) -> Self {
@@ -68,7 +69,7 @@ impl Progress {
         &self.failures
     }
 
-    /// Returns the cycle at which the core continues; `None` if it has nothing left to do.
+    /// Returns the cycle at which the core continues; `None` if it has no work left.
     pub(crate) fn next_cycle(&self, machine: &Machine, go: &Go) -> Option<u64> {
         let running = machine.processors.iter().filter(|risc| risc.state == HartState::Running);
         let next = running.map(|risc| risc.hart.cycle()).min();
@@ -76,7 +77,7 @@ impl Progress {
         next.or_else(|| goes_on.then_some(go.arrival_cycle))
     }
 
-    /// Runs the core up to a cycle; the host does not access the core before `pause`.
+    /// Runs the core up to a cycle. The host does not access the core before `pause`.
     pub(crate) fn advance(
         &mut self,
         (machine, stage): (&mut Machine, &mut Stage),
@@ -156,15 +157,15 @@ pub(super) struct Run<'a> {
     pub(super) machine: &'a mut Machine,
     pub(super) stage: &'a mut Stage,
     pub(super) launch: &'a Launch,
-    /// Cycle at which the harts stop, until other tiles have caught up.
+    /// Cycle at which the harts must stop until other tiles have caught up.
     until: u64,
-    /// Cycle until which the host does not access the core.
+    /// Earliest cycle of the next host access to the core.
     pub(super) pause: u64,
     progress: &'a mut Progress,
 }
 
 impl Run<'_> {
-    /// Releases the core from reset, early enough for it to wait when GO arrives.
+    /// Releases the core from reset early enough for it to be waiting when GO arrives.
     fn boot(&mut self, arrival_cycle: u64) {
         self.progress.phase = Phase::Boot;
         if std::mem::replace(&mut self.machine.has_booted, true) {
@@ -211,7 +212,7 @@ impl Run<'_> {
         self.wake(cycle);
     }
 
-    /// Writes words, including code, as a host does.
+    /// Writes words to L1 as a host does; the words may contain code.
     pub(super) fn write_words(&mut self, address: u32, words: &[u32], cycle: u64) {
         let end = u64::from(address) + 4 * words.len() as u64;
         self.stage.tile.l1.keep(end);
@@ -257,11 +258,11 @@ impl Run<'_> {
         true
     }
 
-    /// Returns the hart that is furthest behind, and the cycle until which it runs.
+    /// Returns the hart that is furthest behind, and the cycle up to which it may run.
     fn next_turn(&self) -> Option<(usize, u64)> {
         let mut next: Option<(usize, u64)> = None;
         let mut second = u64::MAX;
-        // The answer of another tile must be present before a hart checks for it.
+        // Another tile's answer must be delivered before a hart checks for it.
         let limit = self.until.min(self.stage.answer_due().unwrap_or(u64::MAX));
         for (index, risc) in self.machine.processors.iter().enumerate() {
             if risc.state != HartState::Running {
@@ -282,7 +283,8 @@ impl Run<'_> {
         Some((index, until.min(first + LONE_TURN_CYCLES).min(limit)))
     }
 
-    /// Returns the cycles of a turn: few if the truth records how long harts wait for each other.
+    /// Returns the length of a turn in cycles: short if the truth records how long harts wait for
+    /// each other.
     const fn turn_cycles(&self) -> u64 {
         if self.machine.devices.tile_watch.is_some() { EXACT_TURN_CYCLES } else { TURN_CYCLES }
     }
@@ -308,7 +310,7 @@ impl Run<'_> {
         }
         self.machine.follow_arrivals(&self.stage.tile);
         if self.machine.set.is_some() {
-            // Harts may poll any word, not only those of the mailbox.
+            // Harts may poll any word of L1, not only words of the mailbox.
             self.wake(self.machine.processors[index].hart.cycle());
         }
     }
@@ -322,7 +324,7 @@ impl Run<'_> {
         risc.hart.run_until(&mut bus, front, until)
     }
 
-    /// Makes a hart wait for a queue, or for the end of a fault's delay of its clock read.
+    /// Makes a hart wait for a queue, or until a fault no longer delays its clock read.
     fn wait_for_device(&mut self, index: usize) {
         let hart = &mut self.machine.processors[index].hart;
         let held_until = self.machine.clock_reads.held_until(index);
@@ -347,7 +349,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the cycle at which the harts of this launch stop at the latest.
+    /// Returns the cycle at which the harts of this launch must stop.
     pub(super) const fn budget_end(&self) -> u64 {
         self.progress.budget_end
     }
@@ -360,7 +362,7 @@ impl Run<'_> {
         }
     }
 
-    /// Suspends a hart that waits for a byte.
+    /// Suspends a hart that waits for a byte of L1.
     fn park(&mut self, index: usize) {
         if self.machine.set.is_some() {
             return self.park_if_polling(index);
@@ -382,7 +384,7 @@ impl Run<'_> {
         self.machine.wake(&self.stage.tile, cycle);
     }
 
-    /// Reports a deadlock, unless the harts wait for the next launch.
+    /// Reports a deadlock, unless the harts only wait for the next launch.
     fn report_deadlock(&mut self) {
         let mailbox = self.machine.devices.mailbox.address;
         if !self.progress.failures.is_empty() {
@@ -428,7 +430,7 @@ impl Run<'_> {
         !self.progress.failures.is_empty()
     }
 
-    /// Returns the function at an address, in any code that a processor executes.
+    /// Returns the name of the function at an address, in any code that a processor executes.
     fn symbol_at(&self, index: usize, pc: u32) -> Option<String> {
         let risc = self.stage.context().place.kind.risc(index)?;
         let kernel = self.launch.program.kernel(risc);
@@ -480,7 +482,7 @@ impl Run<'_> {
     fn truths(&self) -> Vec<(Risc, LaunchTruth)> {
         let mut context = self.stage.context().clone();
         let program = &self.launch.program;
-        // The records of external firmware are unknown; a relay's firmware makes none.
+        // The records of external firmware are unknown; a relay's firmware records nothing.
         let is_relay = self.stage.core_use == CoreUse::Relay;
         if !program.runs_on(context.place.kind) || self.machine.set.is_some() || is_relay {
             return Vec::new();
@@ -515,11 +517,11 @@ impl Run<'_> {
     }
 }
 
-/// Cycles before GO at which the core leaves reset, if it has not yet.
+/// Cycles before GO at which the core leaves reset, if it has not left it earlier.
 const BOOT_CYCLES: u64 = 20_000;
-/// Cycles of a turn if waits are recorded: less than the interval between two polls.
+/// Cycles of a turn if waits are recorded: fewer than between two polls.
 const EXACT_TURN_CYCLES: u64 = 4;
-/// Cycles that a hart runs while all others wait.
+/// Cycles of a turn while all other harts wait.
 const LONE_TURN_CYCLES: u64 = 256;
 /// The two instructions of the loop in `__wait_for_byte`.
 const WAIT_LOOP_BYTES: u32 = 8;

@@ -1,4 +1,4 @@
-//! A tile in a launch, and its RISCs' writes to DRAM.
+//! A tile during a launch, and the writes of its RISCs to DRAM.
 
 use super::{message::Message, tile_watch::WatchedRisc};
 use crate::{
@@ -17,32 +17,35 @@ use wire::{
     stream::{CELL_WORDS, RING_CELLS, words},
 };
 
-/// A tile in a launch.
+/// A tile during a launch.
 pub(crate) struct Stage {
     pub(crate) tile: Box<Tile>,
     pub(crate) chip: Arc<ChipFacts>,
     pub(crate) rules: Arc<RuleSet>,
-    /// Writes to DRAM that this launch issued.
+    /// Writes to DRAM that were issued in this launch.
     pub(crate) landings: Vec<Landing>,
     pub(crate) faults: Vec<AppliedFault>,
-    /// NoC requests of kernels, by index of the RISC; filled only if the truth records them.
+    /// NoC requests of kernels, each with the index of its RISC; filled only if the truth records
+    /// them.
     pub(crate) noc_requests: Vec<(usize, NocRequest)>,
     /// Cells that each RISC has streamed; filled only if the truth records them.
     pub(crate) cells: [Vec<[u32; 2]>; RISCS_PER_CORE],
-    /// Waits of each RISC, once the launch is over.
+    /// Waits of each RISC; filled when the launch is over.
     pub(crate) watched: [WatchedRisc; RISCS_PER_CORE],
-    /// Requests to other tiles, and reads of DRAM, that are not delivered yet.
+    /// Requests to other tiles, including reads of DRAM, that have not been delivered yet.
     pub(crate) outgoing: Vec<Message>,
-    /// Arrival of the latest request at each tile: requests of one tile never overtake each other.
+    /// Arrival of the latest request at each tile. Requests from one tile to another never overtake
+    /// each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
-    /// What the core is kept for.
+    /// The use that the core is reserved for.
     pub(crate) core_use: CoreUse,
-    /// Cycle at which a fault stops the core for good.
+    /// Cycle at which a fault stops the core permanently.
     pub(crate) dies_at: Option<u64>,
-    /// Cycle from which on the next write to another core stops the core in its place.
+    /// Cycle from which the core stops permanently at its next write to another core, which is not
+    /// sent.
     pub(crate) dies_telling_at: Option<u64>,
     context: KernelContext,
-    /// The fault that delays the clock read of each hart.
+    /// For each hart, the fault that delays its clock read: its cycles and rule.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
     pushes: [Pushes; RISCS_PER_CORE],
 }
@@ -86,12 +89,12 @@ impl Stage {
         !self.outgoing.is_empty()
     }
 
-    /// Returns the core and the launch; its RISC is the first one.
+    /// Returns the context of the launch on this core; its RISC is the core's first.
     pub(crate) const fn context(&self) -> &KernelContext {
         &self.context
     }
 
-    /// Returns the cycles by which a clock read at a cycle is delayed.
+    /// Returns the cycles by which a clock read is delayed.
     pub(crate) fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64 {
         if !self.rules.watches_clock() {
             return 0;
@@ -108,7 +111,8 @@ impl Stage {
         stall_cycles
     }
 
-    /// Records the cells that a store to the control vector counts, before the store.
+    /// Records the cells that a store to the control vector counts as written; called before the
+    /// store.
     pub(crate) fn note_cells(&mut self, address: u64, value: u32) {
         if !self.chip.modes.has_cell_truth || self.core_use != CoreUse::Programs {
             return;
@@ -129,7 +133,7 @@ impl Stage {
         }
     }
 
-    /// Logs the two reads of a clock reading, if a fault or a wrap came between them.
+    /// Logs a clock reading if a fault delayed it or the clock wrapped between its two loads.
     pub(crate) fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64) {
         let [low, high] = [low_at, high_at].map(|cycle| self.tile.clock.value(cycle).high_word());
         let (is_torn, held) = (low != high, self.held_clock[risc_index].take());
@@ -234,8 +238,8 @@ impl Stage {
         }
     }
 
-    /// Returns the cycles by which a rule makes this subordinate late in a launch that arrives at a
-    /// cycle; 0 if no rule does.
+    /// Returns the cycles by which a rule delays the end of this subordinate's main zone, in a
+    /// launch that arrives at `cycle`; 0 if no rule does.
     pub(crate) fn late_cycles(&mut self, risc_index: usize, cycle: u64) -> u64 {
         if self.rules.is_empty() {
             return 0;
@@ -266,7 +270,7 @@ impl Stage {
     }
 }
 
-/// Name in the fault log for effects without a rule.
+/// Rule name in the fault log for effects that no rule caused.
 pub(crate) const BY_CHANCE: &str = "by-chance";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Object code on a mesh: records of scripts, and failures with their location.
+//! Object code on a mesh: records of scripts, and failures with their locations.
 
 #[cfg(cpp_code)]
 mod cpp;
@@ -33,7 +33,7 @@ use std::{
 };
 use wire::{CoreKind, Header, PacketKind, Risc, ZoneId, dram::DramGeometry};
 
-/// Program count of the mesh; small, so that lanes are quick to read.
+/// Program support count of the mesh; small, so that lanes are quick to read.
 const SUPPORT_COUNT: u32 = 400;
 
 fn mesh(arch: Arch, sums: bool) -> SimulatedMesh {
@@ -62,7 +62,7 @@ fn cores(mesh: &SimulatedMesh, kind: CoreKind, count: usize) -> Vec<TileCoord> {
     cores.filter(|core| core.kind == kind).map(|core| core.coord).take(count).collect()
 }
 
-/// Returns the words of every lane with a push, by core and RISC.
+/// Returns the words of every lane that was pushed to, by core and RISC.
 fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u32>> {
     let chip = mesh.chip(0).unwrap();
     let facts = chip.facts().arch.facts();
@@ -86,7 +86,7 @@ fn lanes(mesh: &SimulatedMesh, sums: bool) -> BTreeMap<(TileCoord, usize), Vec<u
 }
 
 /// Maps zone ids to names. A zone text begins with the name; the rest is the source location, which
-/// differs for the firmware.
+/// is different for the firmware.
 fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
     texts
         .iter()
@@ -96,8 +96,8 @@ fn names(texts: &[String]) -> BTreeMap<ZoneId, String> {
 
 /// Returns one text for each record and for each word outside of records.
 ///
-/// The texts are without times and have names in place of ids. They also omit the number of
-/// answered reads in a NoC event, since it depends on timing.
+/// The texts contain no times, and names in place of ids. They also omit the number of answered
+/// reads in a NoC event, since that number depends on timing.
 fn timeless(words: &[u32], names: &BTreeMap<ZoneId, String>) -> Vec<String> {
     let mut timeless = Vec::new();
     let mut index = 0;
@@ -139,7 +139,7 @@ fn on_all(name: &str) -> Program {
     Program::new(name).with_kernel_on_all(&kernel(name)).with_kernel(Risc::Erisc, kernel(name))
 }
 
-/// Returns the records that steps leave if none is lost, in the format of [`timeless`].
+/// Returns the records of steps if none is lost, in the format of [`timeless`].
 fn expected_records(steps: &[Step], sums: bool) -> Vec<String> {
     let mut records = Vec::new();
     let mut open = Vec::new();
@@ -176,7 +176,8 @@ fn expected_records(steps: &[Step], sums: bool) -> Vec<String> {
     records
 }
 
-/// Runs a script on every RISC of some cores and compares the records of each with the steps.
+/// Runs a script on every RISC of some cores and compares each RISC's records with the script's
+/// steps.
 fn compare(arch: Arch, scripts: &[Script], sums: bool) {
     let mesh = mesh(arch, sums);
     let mut at = cores(&mesh, CoreKind::Tensix, 2);
@@ -192,7 +193,7 @@ fn compare(arch: Arch, scripts: &[Script], sums: bool) {
     let lanes = lanes(&mesh, sums);
     assert_eq!(lanes.len(), 2 * 5 + 2);
     let names = names(&KernelKind::Riscv.zone_texts());
-    // Records of firmware and pushes are not the script's.
+    // Skips records of the firmware and of pushes, which are not part of the script.
     let is_scripts =
         |record: &String| record.contains("SCRIPT-") || record.starts_with("TimestampedEvent ");
     for ((core, risc), words) in lanes {
@@ -208,7 +209,7 @@ fn compare(arch: Arch, scripts: &[Script], sums: bool) {
 fn scripts_leave_the_records_of_their_steps() {
     for seed in 0..6 {
         let mut random = Stream::new(seed, &[]);
-        // As many steps as fit in L1.
+        // The number of steps that fits in L1.
         let shape = ScriptShape { step_max: 80, depth_max: 16, has_pushes: seed % 2 == 1 };
         let scripts: Vec<_> = (0..6).map(|_| Script::random(&mut random, &shape)).collect();
         Arch::ALL.into_iter().for_each(|arch| compare(arch, &scripts, seed % 3 == 0));
@@ -286,12 +287,12 @@ fn data_that_l1_has_no_room_for_is_refused() {
     assert!(failures[0].contains("NCRISC brings 400001 words of data, L1 has "), "{failures:?}");
 }
 
-/// Creates a kernel whose writes are missing from the counters that barriers read.
+/// Creates a kernel whose writes are not counted by the counters that barriers read.
 fn uncounted_writes(data: Vec<u32>) -> ObjectKernel {
     ObjectKernel::new("uncounted_writes").with_data(data).with_emission(Emission::zones(2))
 }
 
-/// Returns the number of zone starts of kernels in a lane.
+/// Returns the number of kernel zone starts in a lane.
 fn kernel_zones(words: &[u32]) -> usize {
     let records = timeless(words, &names(&KernelKind::Riscv.zone_texts()));
     let is_kernels =
@@ -373,7 +374,7 @@ fn a_clock_read_that_is_held_back_until_the_wrap_is_torn() {
         .collect();
     let back: Vec<_> = times.windows(2).filter(|pair| pair[1] < pair[0]).collect();
     assert_eq!(back.len(), 1, "only the torn read is out of order");
-    // Its low word is from the 2 us before the wrap, its high word from after the wrap.
+    // The low word is from the 2 us before the wrap; the high word is from after the wrap.
     let [torn, next] = [back[0][0], back[0][1]];
     assert_eq!(torn >> 32, next >> 32);
     assert!((torn & 0xFFFF_FFFF) + 2_700 >= 1 << 32 && next & 0xFFFF_FFFF < 1_500, "{back:x?}");
@@ -394,7 +395,7 @@ fn no_number_of_threads_changes_a_word() {
     assert!(with_threads(2) == one && with_threads(3) == one);
 }
 
-/// Returns a chip with a pending launch of `steps` on every core, and one of its cores.
+/// Returns a chip with a pending launch of `steps` on every core, and one core of that chip.
 fn stepping() -> (Bench, TileCoord) {
     let mut bench = Bench::new(&MeshConfig::wormhole(5));
     let core = bench.worker(12).coord;
@@ -402,8 +403,8 @@ fn stepping() -> (Bench, TileCoord) {
     (bench, core)
 }
 
-/// Returns the number of optional markers in BRISC's vector, the time of the last one, and the
-/// tile's clock after the read.
+/// Reads BRISC's vector; returns its number of optional markers, the time of the last of them, and
+/// the tile's clock after the read.
 fn look(mesh: &mut SimulatedMesh, core: TileCoord) -> (usize, u64, u64) {
     let device: &mut dyn Device = mesh.device(0).unwrap();
     let noc0 = Noc0Coord { x: core.x, y: core.y };
@@ -424,7 +425,7 @@ fn time_passes_while_the_host_reads_and_it_sees_as_far_as_object_code_has_come()
     while counts.last() != Some(&200) {
         let (count, last, clock) = look(&mut bench.mesh, core);
         assert!(last <= clock, "a marker of {last} at {clock}");
-        // A step takes 1000 cycles, a look less than 5000, an interruption 20,000.
+        // A step takes 1000 cycles, a look fewer than 5000, an interruption 20,000.
         let is_running = (1..200).contains(&count);
         assert!(!is_running || clock - last < 26_000, "only {count} at {clock}");
         counts.push(count);
@@ -549,7 +550,7 @@ fn an_endless_kernel_runs_into_its_budget() {
     assert_eq!(failure.reason, FailureReason::CycleBudget { budget_cycles });
 }
 
-/// Reports that the C++ kernels, tested in `cpp`, could not be compiled.
+/// Shows in the list of tests that the C++ kernels, tested in `cpp`, could not be compiled.
 #[cfg(not(cpp_code))]
 #[test]
 fn kernels_in_cpp_need_a_compiler() {

@@ -1,11 +1,11 @@
 //! Waits of kernels for circular buffers, semaphores and NoC barriers, as observed on the bus.
 //!
-//! A RISC that loads the same counter of a buffer repeatedly waits for it. If there is more than
-//! one load, the first one did not find the awaited value and the last one did; the latest store
-//! before the last load ended the wait. A semaphore is a word of L1, which other tiles also store
-//! to. At a barrier a RISC loads a NoC's counter of answers, which is never stored to: the wait
-//! ends with the last load. This module does not depend on the kernels' records, except for the
-//! clock readings that decide whether a record is in a window.
+//! A RISC that repeatedly loads the same counter of a buffer waits for that buffer. If there are
+//! several loads, the first did not find the awaited value and the last did. The latest store
+//! before the last load ended the wait. A semaphore is a word in L1, which other tiles also store
+//! to. At a barrier, a RISC loads a NoC's counter of answers. No store changes this counter, so the
+//! wait ends with the last load. This module does not depend on the kernels' records, with one
+//! exception: clock readings decide whether a record is in a window.
 
 use crate::{
     arch::{Arch, TileCoord, floorplan::CorePlace},
@@ -23,7 +23,7 @@ use wire::{
     wait::{SyncWindows, WaitKind},
 };
 
-/// Accesses of a tile's RISCs to the objects that they wait for.
+/// Accesses of a tile's RISCs to the objects that kernels wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct TileWatch {
     arch: Arch,
@@ -47,7 +47,7 @@ struct Stored {
 pub(crate) struct Sender {
     pub(crate) core: TileCoord,
     pub(crate) risc: Risc,
-    /// When the increment was sent, on the clock of the sender's tile.
+    /// Time at which the increment was sent, on the clock of the sender's tile.
     pub(crate) sent: Cycles,
 }
 
@@ -57,9 +57,9 @@ struct RiscWatch {
     poll: Option<Poll>,
     waits: Vec<Wait>,
     signal_count: u64,
-    /// Number of waits and signals that are at least partly in a window.
+    /// Number of waits and signals that are at least partly within a window.
     windowed_count: u64,
-    /// True if the next clock reading is for the record of a signal.
+    /// True if the next clock reading belongs to the record of a signal.
     has_signalled: bool,
 }
 
@@ -69,9 +69,9 @@ struct Poll {
     address: u32,
     first: u64,
     is_repeated: bool,
-    /// The store that the latest load has observed.
+    /// The latest store that was visible to the latest load.
     stored: Stored,
-    /// Clock value that the kernel recorded as the begin of the wait.
+    /// Clock value that the kernel recorded as the start of the wait.
     began: u32,
     /// Clock readings since the latest load.
     readings: [u32; 3],
@@ -87,7 +87,7 @@ struct Wait {
     released_by: Option<Sender>,
 }
 
-/// A RISC's waits in a launch, and the number of its records of waits and signals.
+/// A RISC's waits in a launch, and the number of wait and signal records that it makes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchedRisc {
     pub(crate) waits: Vec<WaitTruth>,
@@ -95,7 +95,7 @@ pub(crate) struct WatchedRisc {
 }
 
 impl TileWatch {
-    /// Returns the watch of a core; `None` if its kernels do not record waits.
+    /// Returns a watch for a core; `None` if its kernels do not record waits.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Option<Self> {
         let records = chip.modes.wait_records;
         (records != WaitRecords::Off).then(|| Self {
@@ -108,26 +108,26 @@ impl TileWatch {
         })
     }
 
-    /// Returns true if an L1 address is that of a semaphore.
+    /// Returns true if there is a semaphore at an L1 address.
     #[inline]
     pub(crate) const fn is_semaphore(address: u32) -> bool {
         address >= WRITTEN_SEMAPHORE && address < SEMAPHORES_END
     }
 
-    /// Records that a RISC loads a register of a stream or a semaphore.
+    /// Records a RISC's load from a stream register or a semaphore.
     pub(crate) fn note_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
         let stored = self.stores.get(&address).copied().unwrap_or_default();
         self.note_poll(risc_index, address, cycle, stored);
     }
 
-    /// Records that a RISC loads a counter of a NoC.
+    /// Records a RISC's load from a NoC counter.
     pub(crate) fn note_counter_load(&mut self, risc_index: usize, address: u32, cycle: u64) {
         if barrier(address).is_some() {
             self.note_poll(risc_index, address, cycle, Stored { cycle, by: None });
         }
     }
 
-    /// Records a load of a word that a RISC may wait for.
+    /// Records a load from a word that a RISC may wait for.
     fn note_poll(&mut self, risc_index: usize, address: u32, cycle: u64, stored: Stored) {
         match &mut self.riscs[risc_index].poll {
             Some(poll) if poll.address == address => {
@@ -154,7 +154,7 @@ impl TileWatch {
         }
     }
 
-    /// Records that a RISC stores to a register of a stream.
+    /// Records a RISC's store to a stream register.
     pub(crate) fn note_store(&mut self, risc_index: usize, address: u32, cycle: u64) {
         self.end_poll(risc_index);
         self.stores.insert(address, Stored { cycle, by: None });
@@ -163,7 +163,7 @@ impl TileWatch {
         }
     }
 
-    /// Records that a RISC stores to a semaphore of its own tile.
+    /// Records a RISC's store to a semaphore in its own tile.
     pub(crate) fn note_increment(&mut self, risc_index: usize, address: u32, now: (u64, Cycles)) {
         self.end_poll(risc_index);
         let (cycle, sent) = now;
@@ -173,18 +173,18 @@ impl TileWatch {
         self.note_signal(risc_index);
     }
 
-    /// Records that a request of another tile has changed a semaphore.
+    /// Records that a request from another tile has changed a semaphore.
     pub(crate) fn note_arrival(&mut self, address: u32, cycle: u64, by: Option<Sender>) {
         self.stores.insert(address, Stored { cycle, by });
     }
 
-    /// Records a signal of a RISC.
+    /// Records that a RISC signals.
     pub(crate) fn note_signal(&mut self, risc_index: usize) {
         self.riscs[risc_index].signal_count += 1;
         self.riscs[risc_index].has_signalled = true;
     }
 
-    /// Records that a RISC reads the low word of the clock.
+    /// Records a RISC's read of the low word of the clock.
     pub(crate) fn note_clock(&mut self, risc_index: usize, low: u32) {
         let Some(windows) = self.windows else { return };
         let risc = &mut self.riscs[risc_index];
@@ -210,8 +210,8 @@ impl TileWatch {
         let risc = &mut self.riscs[risc_index];
         risc.waits.push(Wait { kind, key, begin: first, cycles, released_by });
         if let Some(windows) = self.windows {
-            // At a barrier each poll also reads the clock. The readings for the end of the wait and
-            // for its record follow.
+            // At a barrier, each poll also reads the clock. That reading precedes the readings for
+            // the end of the wait and for its record.
             let [_, ended, recorded] = match barrier(address) {
                 None => [0, poll.readings[0], poll.readings[1]],
                 Some(_) => poll.readings,
@@ -223,10 +223,10 @@ impl TileWatch {
     }
 
     /// Returns the object that a RISC waits for by polling a word; `None` if kernels do not record
-    /// such waits.
+    /// waits for that object.
     ///
     /// # Compatibility
-    /// `stream_io_map.h`: tiles received and acknowledged.
+    /// `stream_io_map.h`: the registers that count received and acknowledged tiles.
     fn object(&self, address: u32) -> Option<(WaitKind, u32)> {
         if Self::is_semaphore(address) {
             return Some((WaitKind::SEM_WAIT, address));
@@ -244,7 +244,7 @@ impl TileWatch {
         (buffer < FIRST_SILENT_BUFFER).then_some((kind, buffer))
     }
 
-    /// Takes the waits of a launch and the number of their records, by RISC.
+    /// Returns and removes the waits of a launch and the number of their records, by RISC.
     pub(crate) fn take(
         &mut self,
         context: &KernelContext,
@@ -274,7 +274,7 @@ impl TileWatch {
 }
 
 impl RiscWatch {
-    /// Returns the number of records of waits and signals.
+    /// Returns the number of wait and signal records.
     fn record_count(&self, records: WaitRecords, windows: Option<SyncWindows>) -> u64 {
         let objects: BTreeSet<_> = self.waits.iter().map(|wait| (wait.kind, wait.key)).collect();
         let totals = objects.len() as u64;
@@ -287,7 +287,7 @@ impl RiscWatch {
     }
 }
 
-/// Returns the barrier at which a RISC waits by polling a counter of a NoC, and that NoC.
+/// Returns the barrier at which a RISC waits by polling a NoC counter, and the number of the NoC.
 ///
 /// # Compatibility
 /// `noc_parameters.h`: `NIU_MST_RD_RESP_RECEIVED` and `NIU_MST_WR_ACK_RECEIVED`.

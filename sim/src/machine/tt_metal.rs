@@ -1,4 +1,4 @@
-//! tt-metal's own firmware on a machine: boot and launch as in tt-metal's host.
+//! tt-metal's own firmware on a machine: boot and launch as tt-metal's host does them.
 
 use super::{
     CoreCode, Devices, FailureReason, Machine, Processor,
@@ -16,7 +16,8 @@ use std::sync::Arc;
 use wire::CoreKind;
 
 impl Machine {
-    /// Creates a core with tt-metal's firmware; it has no processors if it is not a Tensix core.
+    /// Creates a core with tt-metal's firmware; without processors if the core is not a Tensix
+    /// core.
     pub(super) fn tt_metal(set: &Arc<FirmwareSet>, chip: &ChipFacts, place: CorePlace) -> Self {
         let count = if place.kind == CoreKind::Tensix { set.processors().len() } else { 0 };
         let processors = (0..count).map(|index| Processor::new(chip.arch, None, index));
@@ -47,7 +48,7 @@ fn devices(set: &FirmwareSet, chip: &ChipFacts, place: CorePlace) -> Devices {
     devices
 }
 
-/// Returns the range from the first byte of code to the end.
+/// Returns the address range from the first byte of code to the end of all code.
 fn code_bounds(set: &FirmwareSet) -> std::ops::Range<u32> {
     let (mut start, mut end) = (u32::MAX, 0);
     for image in set.processors().iter().filter_map(|firmware| firmware.image()) {
@@ -61,7 +62,7 @@ fn code_bounds(set: &FirmwareSet) -> std::ops::Range<u32> {
 }
 
 impl Run<'_> {
-    /// Writes everything to the tile that BRISC needs when it leaves reset.
+    /// Writes everything to the tile that BRISC needs before it leaves reset.
     pub(super) fn load_tt_metal(&mut self, set: &FirmwareSet) {
         let place = self.stage.context().place;
         for write in set.boot_writes(&CoreFacts::new(&self.stage.chip, place)) {
@@ -71,7 +72,8 @@ impl Run<'_> {
         self.machine.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
     }
 
-    /// Returns true if a launch of this firmware is not over, though no hart here can continue.
+    /// Returns true if a launch with this firmware is unfinished although no hart here can
+    /// continue.
     pub(super) fn is_unfinished(&self) -> bool {
         let is_done = self.machine.devices.signals.done_cycle.is_some();
         self.machine.set.is_some() && !self.has_failed() && !is_done

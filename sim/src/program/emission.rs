@@ -1,4 +1,4 @@
-//! Number of records that a kernel tries to leave: the truth that readers are compared with.
+//! Number of records that a kernel tries to make: the truth with which readers are compared.
 
 use std::ops::{Add, AddAssign, Mul};
 
@@ -11,7 +11,7 @@ use std::ops::{Add, AddAssign, Mul};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Emission {
-    /// Zones, start and end together.
+    /// Zones; start and end count as one.
     pub zones: u64,
     /// Timestamped data of both sizes.
     pub data: u64,
@@ -25,7 +25,7 @@ impl Emission {
     /// No records at all.
     pub const NONE: Self = Self { zones: 0, data: 0, events: 0, sums: 0 };
 
-    /// Returns a number of zones and no other records.
+    /// Returns an emission with `zones` zones and no other records.
     #[must_use]
     pub const fn zones(zones: u64) -> Self {
         Self { zones, ..Self::NONE }

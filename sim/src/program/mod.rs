@@ -1,7 +1,7 @@
 //! Programs, launches, and the properties of kernels.
 //!
-//! A program assigns code to processors; a launch gives its cores and its id. [`crate::chip`]
-//! executes launches.
+//! A program assigns kernels to processors; a launch selects the cores and carries an id.
+//! [`crate::chip`] executes launches.
 
 pub mod emission;
 
@@ -41,10 +41,10 @@ pub struct KernelContext {
 }
 
 impl KernelContext {
-    /// Returns random numbers that only this RISC draws in this launch.
+    /// Returns a stream of random numbers that is specific to this RISC and launch.
     ///
-    /// Each call returns the same sequence, so that a kernel and its [`Kernel::emission`] can draw
-    /// the same numbers.
+    /// Each call returns the same sequence, so a kernel and its [`Kernel::emission`] can draw the
+    /// same numbers.
     #[must_use]
     pub fn random(&self) -> Stream {
         let TileCoord { x, y } = self.place.coord;
@@ -58,8 +58,8 @@ impl KernelContext {
         Stream::new(self.seed, &path)
     }
 
-    /// Returns the NoC that kernels of this RISC use and record events of; `None` if they do
-    /// neither.
+    /// Returns the NoC that kernels of this RISC use and record events for; `None` if they use
+    /// none.
     #[must_use]
     pub const fn noc(&self) -> Option<u8> {
         match self.risc {
@@ -69,7 +69,7 @@ impl KernelContext {
         }
     }
 
-    /// Returns the context of BRISC in a first launch, without arguments.
+    /// Returns the context of BRISC in the first launch, without arguments.
     #[cfg(test)]
     pub(crate) fn brisc(place: CorePlace, seed: u64) -> Self {
         Self {
@@ -93,12 +93,12 @@ impl KernelContext {
     }
 }
 
-/// Object code for one RISC of a core: a function of the simulator's own, or a file.
+/// Object code for one RISC of a core: a function of the simulator's object code, or a file.
 pub trait Kernel: Send + Sync {
-    /// Returns the records that the kernel tries to leave, without running it.
+    /// Returns the records that the kernel tries to make, without running the kernel.
     fn emission(&self, context: &KernelContext) -> Emission;
 
-    /// Returns true if the kernel waits for kernels of other cores of the launch.
+    /// Returns true if the kernel waits for kernels on other cores of the launch.
     fn couples_cores(&self) -> bool {
         false
     }
@@ -115,19 +115,19 @@ pub trait Kernel: Send + Sync {
         None
     }
 
-    /// Returns words that a launch copies into L1 for the kernel.
+    /// Returns the words that a launch copies into L1 for the kernel.
     fn object_data(&self, context: &KernelContext) -> Cow<'_, [u32]> {
         let _ = context;
         Cow::Borrowed(&[])
     }
 
-    /// Returns the L1 range that the host clears before a launch, for semaphores.
+    /// Returns the L1 range that the host clears before a launch; it is used for semaphores.
     fn semaphores(&self) -> Range<u32> {
         0..0
     }
 }
 
-/// External object code: its records are unknown before it runs.
+/// A kernel from a file: its records are unknown before it runs.
 impl Kernel for KernelFile {
     fn emission(&self, _: &KernelContext) -> Emission {
         Emission::NONE
@@ -138,7 +138,7 @@ impl Kernel for KernelFile {
     }
 }
 
-/// The kernels of the processors.
+/// A program: its name and the kernels of its processors.
 #[derive(Clone, Default)]
 pub struct Program {
     name: String,
@@ -161,8 +161,8 @@ impl Program {
 
     /// Assigns `kernel` to `risc`.
     ///
-    /// An aggregate is not a processor and counts as BRISC. A Quasar's processors count as those
-    /// with their index, if the core has that index.
+    /// An aggregate is not a processor and counts as BRISC. A Quasar processor counts as the
+    /// processor with the same index, if the core has that index.
     #[must_use]
     pub fn with_kernel(mut self, risc: Risc, kernel: Arc<dyn Kernel>) -> Self {
         match risc {
@@ -189,7 +189,7 @@ impl Program {
         &self.name
     }
 
-    /// Returns the kernel of a processor, if it has one in this program.
+    /// Returns the kernel of a processor, if the processor has one in this program.
     #[must_use]
     pub fn kernel(&self, risc: Risc) -> Option<&Arc<dyn Kernel>> {
         match risc {
@@ -198,14 +198,14 @@ impl Program {
         }
     }
 
-    /// Returns true if kernels of its cores wait for each other.
+    /// Returns true if the program's kernels wait for kernels on other cores.
     #[must_use]
     pub fn couples_cores(&self) -> bool {
         let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
         kernels.any(|kernel| kernel.couples_cores())
     }
 
-    /// Returns the zone texts of its kernels from files.
+    /// Returns the zone texts of the program's kernels from files.
     pub(crate) fn file_zone_texts(&self) -> Vec<String> {
         let kernels = self.tensix.iter().chain([&self.erisc]).flatten();
         kernels.filter_map(|kernel| kernel.object_file()).flat_map(KernelFile::zone_texts).collect()
@@ -268,7 +268,7 @@ pub struct SubDevice {
     pub manager_id: u8,
 }
 
-/// What a core is kept for.
+/// The use that a core is reserved for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreUse {
     /// Kernels of programs.
@@ -289,11 +289,12 @@ pub struct Launch {
     pub program_id: u32,
     /// Cores on which the launch runs.
     pub cores: CoreSelection,
-    /// The cores that run it: those kept for this use.
+    /// Use of the cores that run the launch: only cores reserved for this use take part.
     pub core_use: CoreUse,
-    /// Sub-device that runs the launch in parallel with others; the whole chip if `None`.
+    /// Sub-device that runs the launch, in parallel with other sub-devices; the whole chip if
+    /// `None`.
     pub sub_device: Option<SubDevice>,
-    /// Trace that the launch is replayed from.
+    /// Trace from which the launch is replayed.
     pub trace_id: Option<u64>,
     /// True if a trace replay begins with this launch.
     pub begins_trace_replay: bool,
@@ -304,7 +305,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Creates a launch on all worker cores, as soon as the chip is free.
+    /// Creates a launch on all worker cores that begins as soon as the chip is free.
     #[must_use]
     pub fn new(program: &Arc<Program>, program_id: u32) -> Self {
         Self {
@@ -332,21 +333,22 @@ impl Launch {
         Self { args: Arc::from(args), ..self }
     }
 
-    /// Sets the earliest start.
+    /// Sets the earliest start time.
     #[must_use]
     pub const fn not_before_ns(mut self, earliest_ns: u64) -> Self {
         self.earliest_ns = earliest_ns;
         self
     }
 
-    /// Sets the sub-device, on whose cores the launch runs in parallel with those of others.
+    /// Sets the sub-device. The launch runs on its cores, in parallel with launches on other
+    /// sub-devices.
     #[must_use]
     pub const fn on_sub_device(mut self, sub_device: SubDevice) -> Self {
         self.sub_device = Some(sub_device);
         self
     }
 
-    /// Runs the launch on cores that are kept for a use.
+    /// Runs the launch on cores that are reserved for a use.
     #[must_use]
     pub(crate) const fn for_use(mut self, core_use: CoreUse) -> Self {
         self.core_use = core_use;
@@ -360,7 +362,7 @@ impl Launch {
         self
     }
 
-    /// Marks the launch as the first of a trace replay.
+    /// Marks the launch as the first one of a trace replay.
     #[must_use]
     pub const fn beginning_trace_replay(mut self) -> Self {
         self.begins_trace_replay = true;

@@ -1,18 +1,18 @@
-//! Comparison of pushed NoC events with the requests that the NoC received.
+//! Comparison of pushed NoC events with the requests that were sent to the NoC.
 //!
 //! # Compatibility
-//! `event_metadata.hpp` of tt-metal 0.81; decoded independently here, byte by byte.
+//! `event_metadata.hpp` of tt-metal 0.81; this module has its own decoder, byte by byte.
 
 use super::PushedRecord;
 use crate::truth::{NocOperation, NocRequest};
 
-/// Returns the error of the first NoC event that no request explains.
+/// Returns the error of the first NoC event without a matching request.
 ///
-/// Each event must be followed, before the next event, by a request with the same operation,
+/// Between an event and the next one, there must be a request with the event's operation,
 /// coordinates, bytes, network, virtual channel and acknowledgement. A transfer longer than a
-/// packet consists of several requests. If the event has addresses, they must be those of the first
-/// request, and the counter must agree with the earlier requests. Requests without an event are
-/// accepted if `may_lack_events`, since events can be lost. Events that are not transfers are
+/// packet consists of several requests. If the event has addresses, they must equal those of the
+/// first request, and the counter must agree with the earlier requests. Since events can be lost,
+/// requests without an event are accepted if `may_lack_events`. Events that are not transfers are
 /// ignored.
 ///
 /// ```
@@ -75,7 +75,7 @@ struct Event {
     trailer: Option<Trailer>,
 }
 
-/// Addresses and counter of an event.
+/// Addresses and counter in an event.
 #[derive(Clone, Copy, Debug)]
 struct Trailer {
     there: u64,
@@ -84,8 +84,8 @@ struct Trailer {
 }
 
 impl Trailer {
-    /// Decodes the fields: for each of two addresses, 22 bits in units of four and then four low
-    /// bits; finally twelve bits of a counter.
+    /// Decodes the fields: two addresses, each as 22 bits in units of four followed by four low
+    /// bits; then a counter of twelve bits.
     fn from_bits(bits: u64) -> Self {
         let field = |from: u32, width: u32| bits >> from & ((1 << width) - 1);
         Self {
@@ -96,7 +96,7 @@ impl Trailer {
     }
 }
 
-/// Number of requests so far, by the NoC's counters.
+/// Number of requests so far, as counted by the NoC's counters.
 #[derive(Default)]
 struct Counts {
     reads: u64,
@@ -120,9 +120,9 @@ impl Counts {
     }
 }
 
-/// Number of values of an event's counter.
+/// Number of distinct values of an event's counter.
 const COUNTER_VALUES: u64 = 1 << 12;
-/// Number of addresses that an event can distinguish.
+/// Number of distinct addresses in an event.
 const ADDRESSES: u64 = 1 << 24;
 
 const NOC_TRACING: u16 = 12345;
@@ -162,7 +162,8 @@ impl Event {
         })
     }
 
-    /// Returns true if a request matches the event. An event without a channel matches any channel.
+    /// Returns true if a request matches the event. An event without a virtual channel matches any
+    /// channel.
     fn is_of(&self, request: &NocRequest) -> bool {
         let has_channel =
             self.virtual_channel.is_none() || self.virtual_channel == request.virtual_channel;
@@ -176,10 +177,11 @@ impl Event {
 }
 
 impl Trailer {
-    /// Returns the first field that disagrees with the request or with those before it.
+    /// Returns the first field that contradicts the request or the requests before it.
     ///
-    /// The NoC's counters began before the first request. Only kernels send posted writes; the
-    /// profiler's pushes are acknowledged. Answers to reads arrive later than the requests.
+    /// The NoC's counters also count requests from before the kernel. Only kernels send posted
+    /// writes; the profiler's pushes are acknowledged. Answers to reads arrive later than the
+    /// requests.
     fn disagreement(self, request: &NocRequest, before: &Counts) -> Option<String> {
         let here = request.local_address.map_or(0, u64::from);
         if (self.there, self.here) != (request.address % ADDRESSES, here % ADDRESSES) {

@@ -2,10 +2,11 @@
 //!
 //! # Compatibility
 //! The RISC-V bit-manipulation extensions 1.0.0; tt-isa-documentation,
-//! `BlackholeA0/TensixTile/BabyRISCV/README.md`. All of them take one cycle of the integer unit.
+//! `BlackholeA0/TensixTile/BabyRISCV/README.md`. All instructions take one cycle of the integer
+//! unit.
 
-/// Returns the result of an instruction of these extensions for its two registers; `None` for other
-/// instruction words.
+/// Returns the result of a Zba or Zbb instruction, given its two register operands; `None` for
+/// other instruction words.
 pub(super) fn result(word: u32, a: u32, b: u32) -> Option<u32> {
     let (funct7, funct3, second) = (word >> 25, word >> 12 & 7, word >> 20 & 31);
     Some(match (word & 0x7F, funct7, funct3) {
@@ -46,7 +47,7 @@ const IMMEDIATE: u32 = 0x13;
 mod tests {
     use super::*;
 
-    /// Tests words as GNU as 2.40 assembles them, with `rd` a0, `rs1` a1, `rs2` a2.
+    /// Tests instruction words as assembled by GNU as 2.40, with `rd` a0, `rs1` a1, `rs2` a2.
     #[test]
     fn every_instruction_does_what_the_specification_says() {
         let (a, b) = (0x8000_01F0, 0x0000_0004);

@@ -1,8 +1,8 @@
 //! The bus of a hart: plain memory, mapped registers, and the region of each address.
 //!
 //! The tile model implements [`Bus`]; this module has no state. The bus exposes plain memory as
-//! byte slices, so that the interpreter reads and writes it without a call per access. All other
-//! accesses use the two MMIO hooks.
+//! byte slices, which the interpreter accesses without a call per access. All other accesses use
+//! the two MMIO hooks.
 
 /// First address of the private data RAM of every baby RISC.
 ///
@@ -70,18 +70,18 @@ pub trait Bus {
     /// Returns the tile's L1, from address 0, for writing.
     fn l1_mut(&mut self) -> &mut [u8];
 
-    /// Called before a store to L1 takes effect, with the cycle in which the instruction starts.
-    /// Bits of `value` beyond the store's width have no meaning.
+    /// Called before a store to L1 takes effect; `cycle` is the cycle in which the instruction
+    /// starts. Bits of `value` beyond the store's width have no meaning.
     ///
     /// # Errors
-    /// As [`mmio_store`](Self::mmio_store): the store is then not carried out.
+    /// As [`mmio_store`](Self::mmio_store); the store is then not carried out.
     #[inline(always)]
     fn before_l1_store(&mut self, address: u32, value: u32, cycle: u64) -> Result<(), Refusal> {
         let _ = (address, value, cycle);
         Ok(())
     }
 
-    /// Called after a load from L1, with the cycle in which the instruction starts.
+    /// Called after a load from L1; `cycle` is the cycle in which the instruction starts.
     #[inline(always)]
     fn after_l1_load(&mut self, address: u32, cycle: u64) {
         let _ = (address, cycle);
@@ -95,7 +95,7 @@ pub trait Bus {
 
     /// Returns this hart's instruction RAM, from [`INSTRUCTION_RAM_BASE`]; empty if it has none.
     ///
-    /// Only fetches can access it, not loads and stores.
+    /// Only fetches can access it; loads and stores cannot.
     fn instruction_ram(&self) -> &[u8] {
         &[]
     }
@@ -105,14 +105,14 @@ pub trait Bus {
         false
     }
 
-    /// Returns the region of an address outside L1 and the private RAM, or `None` if no region
-    /// answers there.
+    /// Returns the region of an address outside L1 and the private RAM; `None` if there is no
+    /// region at this address.
     fn region(&self, address: u32) -> Option<Region>;
 
     /// Reads a mapped register.
     ///
-    /// `cycle` is the modelled cycle at which the device processes the request. The hart takes the
-    /// value from the low bits, and sign-extends it if the instruction requires it.
+    /// `cycle` is the modelled cycle at which the device processes the request. The hart uses the
+    /// low bits of the result, and sign-extends them if the instruction requires it.
     ///
     /// # Errors
     /// [`Refusal::Busy`] makes the hart stall and try again in its next run; any other refusal
@@ -121,14 +121,14 @@ pub trait Bus {
 
     /// Writes a mapped register; bits of `value` above `width` are zero.
     ///
-    /// `cycle` is the modelled cycle at which the device processes the request. If the store waits
-    /// in the store queue, that is later than the cycle of the instruction.
+    /// `cycle` is the modelled cycle at which the device processes the request. It is later than
+    /// the cycle of the instruction if the store waits in the store queue.
     ///
     /// # Errors
     /// As [`mmio_load`](Self::mmio_load).
     fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult;
 
-    /// Reads and, if the access requests it, changes a control and status register.
+    /// Reads a control and status register and, if the access requests it, changes the register.
     ///
     /// # Errors
     /// A refusal makes the instruction illegal; the default implementation refuses every access.
@@ -157,12 +157,12 @@ pub struct ControlStatus {
     pub operand: u32,
 }
 
-/// How an access changes a control and status register.
+/// Change that an access makes to a control and status register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ControlStatusChange {
     /// No change.
     Nothing,
-    /// Replaces the value by the operand.
+    /// Replaces the value with the operand.
     Write,
     /// Sets the bits of the operand.
     Set,
@@ -171,7 +171,7 @@ pub enum ControlStatusChange {
 }
 
 impl ControlStatus {
-    /// Returns the register's new value, `None` if it does not change.
+    /// Returns the register's new value; `None` if the access does not change it.
     #[must_use]
     pub const fn changed(self, value: u32) -> Option<u32> {
         match self.change {
@@ -183,24 +183,24 @@ impl ControlStatus {
     }
 }
 
-/// Continuation of a hart after a store that a device accepted.
+/// How a hart continues after a store that a device accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Continues.
+    /// The hart continues.
     Continue,
-    /// Returns control to the caller of the run after this instruction, for example because the
-    /// store put a hart into reset.
+    /// The hart returns control to the caller of the run after this instruction, for example
+    /// because the store put a hart into reset.
     Yield,
 }
 
 /// Reason why a device did not perform an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Not ready: a FIFO is empty or full. The hart stalls on this instruction.
+    /// The device is not ready: a FIFO is empty or full. The hart stalls at this instruction.
     Busy,
-    /// No register answers at this address.
+    /// There is no register at this address.
     Unmapped,
-    /// The register exists, but not for this width or direction, or is not modelled.
+    /// The register exists, but does not support this width or direction, or is not modelled.
     Unsupported,
 }
 
@@ -223,7 +223,7 @@ impl Width {
     }
 }
 
-/// Type of memory region; each has its own load latency.
+/// Type of memory region. Load latency depends on the region.
 ///
 /// # Compatibility
 /// Rows of the load latency table of tt-isa-documentation `TensixTile/BabyRISCV/README.md`
@@ -242,7 +242,7 @@ pub enum Region {
     TileControl,
     /// L1.
     L1,
-    /// Private data RAM of any hart through the shared path that Blackhole has.
+    /// Private data RAM of any hart, accessed through the shared path that Blackhole has.
     LocalRamAlias,
 }
 
@@ -251,8 +251,8 @@ impl Region {
 
     /// Returns the region of an address in a Tensix tile outside L1 and the private RAM.
     ///
-    /// The tile model decides whether the current RISC may use the region, and whether a register
-    /// exists.
+    /// The tile model decides whether the current RISC may access the region, and whether a
+    /// register exists at the address.
     ///
     /// # Compatibility
     /// Memory map of tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.

@@ -13,7 +13,7 @@ pub(super) const LINE_BYTE_COUNT: u32 = 1 << LINE_SHIFT;
 const LINE_SHIFT: u32 = 10;
 const LINE_OP_COUNT: usize = LINE_BYTE_COUNT as usize / 4;
 
-/// Upper limit of L1 addresses with code; both architectures' L1 is smaller.
+/// Upper limit of L1 addresses that can contain code; L1 is smaller on both architectures.
 const L1_LIMIT: u32 = 1 << 21;
 /// Size of the window at [`INSTRUCTION_RAM_BASE`].
 const INSTRUCTION_RAM_LIMIT: u32 = 1 << 16;
@@ -57,7 +57,7 @@ impl CodeCache {
         }
         if self.index[number] == 0 {
             self.lines.push(Line([Op::default(); LINE_OP_COUNT]));
-            // There are fewer line numbers than values of u16.
+            // There are fewer line numbers than values of `u16`.
             self.index[number] = u16::try_from(self.lines.len()).unwrap_or(u16::MAX);
         }
         Ok(usize::from(self.index[number]) - 1)

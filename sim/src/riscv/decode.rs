@@ -5,7 +5,8 @@
 
 use super::bits;
 
-/// Operation of an [`Op`]. `Undecoded` must be the all-zero value: a fresh line consists of it.
+/// Operation of an [`Op`]. `Undecoded` must be the all-zero value, because fresh lines are filled
+/// with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub(super) enum Code {
@@ -69,8 +70,8 @@ pub(super) enum Code {
 
 /// One decoded instruction, eight bytes.
 ///
-/// `rd` is [`SINK`] instead of `x0`, so that execution need not protect the zero register. A
-/// register field that the instruction lacks is 0 (or [`SINK`] for `rd`), so that timing need not
+/// `rd` is [`SINK`] instead of `x0`, so execution need not protect the zero register. If an
+/// instruction has no such register field, the field is 0 ([`SINK`] for `rd`), so timing need not
 /// know which fields exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Op {
@@ -85,7 +86,7 @@ pub(super) struct Op {
 const _: () = assert!(size_of::<Op>() == 8);
 
 impl Op {
-    /// Returns true if straight-line execution cannot pass this instruction.
+    /// Returns true if straight-line execution always ends at this instruction.
     pub(super) fn ends_run(self) -> bool {
         matches!(
             self.code,
@@ -98,14 +99,14 @@ impl Op {
     }
 }
 
-/// Slot of the register file for writes to `x0`.
+/// Register file slot for writes to `x0`.
 pub(super) const SINK: u8 = 32;
 
-/// Number of slots of the register file: the registers, the sink, and unused slots for every other
-/// byte value. The inner loop therefore needs neither a bounds check nor a mask.
+/// Number of slots of the register file: the registers, the sink, and an unused slot for every
+/// other byte value. The inner loop therefore needs neither a bounds check nor a mask.
 pub(super) const SLOT_COUNT: usize = 256;
 
-/// Decodes the word at `pc`; every word that RV32IM does not define becomes [`Code::Illegal`].
+/// Decodes the word at `pc`; a word that RV32IM does not define becomes [`Code::Illegal`].
 pub(super) fn decode(word: u32, pc: u32) -> Op {
     let funct3 = word >> 12 & 7;
     if word & 3 != 3 {
@@ -136,7 +137,7 @@ pub(super) fn decode_bits(word: u32) -> Option<Op> {
 }
 
 /// Decodes `.ttinsn`: a Tensix instruction, rotated left by two bits. No Tensix instruction begins
-/// with a byte 0.
+/// with a zero byte.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `TensixTile/BabyRISCV/PushTensixInstruction.md`.
@@ -148,8 +149,7 @@ fn push_tensix(word: u32) -> Op {
     }
 }
 
-/// Decodes an access to a control and status register; the forms with an immediate read no
-/// register.
+/// Decodes an access to a control and status register; immediate forms read no register.
 fn control_status(word: u32) -> Op {
     let has_register = word >> 14 & 1 == 0;
     let rs1 = if has_register { field(word, 15) } else { 0 };
@@ -301,7 +301,7 @@ fn jump_offset(word: u32) -> u32 {
         | (word >> 21 & 0x3FF) << 1
 }
 
-/// Shifts right and fills with the sign bit.
+/// Shifts right and fills the upper bits with the sign bit.
 fn signed_shift(word: u32, shift: u32) -> u32 {
     (word.cast_signed() >> shift).cast_unsigned()
 }
@@ -349,8 +349,8 @@ mod tests {
 
     #[test]
     fn what_the_base_set_and_m_do_not_define_is_illegal() {
-        // Zero, all ones, Tensix instruction 0, fence.i, mret, lr.w, sll with a wrong funct7, zba's
-        // sh1add.
+        // Zero, all ones, Tensix instruction 0, fence.i, mret, lr.w, sll with a wrong funct7, and
+        // sh1add of Zba.
         for word in [
             0,
             u32::MAX,

@@ -1,8 +1,8 @@
 //! Executes decoded instructions: the inner loop of a run.
 //!
-//! The loop stays within one line of decoded code until the pc leaves it. An instruction that must
-//! end the run stores a [`Stop`] and returns [`STOP`] as its next pc. No line contains that
-//! address, so the check for leaving the line is the only one per instruction.
+//! The loop stays within one line of decoded code until the pc leaves the line. An instruction that
+//! must end the run stores a [`Stop`] and returns [`STOP`] as its next pc. No line contains that
+//! address, so each instruction needs only one check: whether the pc has left the line.
 
 use std::hint::cold_path;
 
@@ -18,7 +18,7 @@ use super::timing::{Access, Division, Meter};
 use super::trace::Recorder;
 use super::trap::{Pause, Trap, TrapKind};
 
-/// Architectural state of a hart and its decoded code.
+/// Architectural state of a hart, and its decoded code.
 #[derive(Clone, Debug)]
 pub(super) struct Core {
     pub(super) registers: [u32; SLOT_COUNT],
@@ -28,7 +28,7 @@ pub(super) struct Core {
     pub(super) counters: Counters,
 }
 
-/// Surroundings of a hart that a run uses.
+/// Everything outside a hart that a run uses.
 pub(super) struct Surroundings<'a, B, T> {
     pub(super) bus: &'a mut B,
     pub(super) front: &'a mut L1Front,
@@ -57,7 +57,7 @@ pub(super) fn run<B: Bus, M: Meter, T: Recorder>(
     Ok(Pause::Cycle)
 }
 
-/// Executes instructions as long as the pc is in the same line.
+/// Executes instructions while the pc is in the same line.
 #[inline(always)]
 fn run_line<B: Bus, M: Meter, T: Recorder>(
     core: &mut Core,
@@ -126,8 +126,8 @@ enum Reason {
     Trap(TrapKind, u32),
 }
 
-/// Access to mapped registers. It is separate from [`Engine`], so that a call does not force the
-/// engine's own state into memory.
+/// Access to mapped registers. It is separate from [`Engine`], because a call through it would
+/// otherwise force the engine's own state into memory.
 struct Outside<'e, 'a, B, T> {
     around: &'e mut Surroundings<'a, B, T>,
     counters: &'e mut Counters,
@@ -210,7 +210,8 @@ impl<B: Bus, T> Outside<'_, '_, B, T> {
     }
 }
 
-/// Computes a bit manipulation. It is outside of the run loop, to keep the loop short.
+/// Returns the result of a bit manipulation. It is a separate function, which keeps the run loop
+/// short.
 #[inline(never)]
 fn manipulated_bits(operation: u32, a: u32, b: u32) -> u32 {
     bits::result(operation, a, b).unwrap_or(0)
@@ -226,7 +227,7 @@ fn reason(refusal: Refusal, address: u32, outside: TrapKind, unsupported: TrapKi
 
 /// State that an instruction may access.
 ///
-/// All methods are inlined into the run loop, so that the beat and the stop stay in registers.
+/// All methods are inlined into the run loop, which keeps the beat and the stop in registers.
 struct Engine<'e, 'o, 'a, B, M: Meter, T> {
     registers: &'e mut [u32; SLOT_COUNT],
     meter: &'e mut M,
@@ -496,7 +497,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         STOP
     }
 
-    /// Returns true if the instruction that ended the run, if any, was executed.
+    /// Returns true if the last instruction was executed, even if it ended the run.
     #[inline(always)]
     fn has_completed(&self) -> bool {
         matches!(self.stop, Some(Stop { reason: Reason::Line | Reason::Pause(Pause::Yielded), .. }))
@@ -585,8 +586,8 @@ fn high_unsigned(a: u32, b: u32) -> u32 {
     ((u64::from(a) * u64::from(b)) >> 32) as u32
 }
 
-/// Returns the signed quotient; -1 for a division by zero, the dividend on overflow, as in the M
-/// extension.
+/// Returns the signed quotient as in the M extension: -1 for a division by zero, the dividend on
+/// overflow.
 #[inline(always)]
 fn divide(a: u32, b: u32) -> u32 {
     match b {
@@ -595,8 +596,8 @@ fn divide(a: u32, b: u32) -> u32 {
     }
 }
 
-/// Returns the signed remainder; the dividend for a division by zero, 0 on overflow, as in the M
-/// extension.
+/// Returns the signed remainder as in the M extension: the dividend for a division by zero, 0 on
+/// overflow.
 #[inline(always)]
 fn remainder(a: u32, b: u32) -> u32 {
     match b {

@@ -1,11 +1,12 @@
-//! Shared L1 interface of a tile's five RISCs: access ports, and tracking of decoded code.
+//! L1 interface that a tile's five RISCs share: access ports, and tracking of decoded code.
 
 use std::ops::Range;
 
 use super::bus::INSTRUCTION_RAM_BASE;
 use super::timing::{calendar::Calendar, noc_reads::NocRead};
 
-/// The shared part of a tile's L1 interface; one per tile, passed to every run of its harts.
+/// The shared part of a tile's L1 interface. There is one per tile; it is passed to every run of
+/// the tile's harts.
 #[derive(Clone, Debug, Default)]
 pub struct L1Front {
     ports: [Calendar; 2],
@@ -18,8 +19,8 @@ pub struct L1Front {
 /// cycles, while T1 and T2, running at the same time, take 10.4 cycles each.
 ///
 /// # Compatibility
-/// Port assignment of tt-isa-documentation `WormholeB0/TensixTile/L1.md` (diagram); the figures
-/// are mesham/tt-sim's `docs/bh_arch.md` 3.4.
+/// Port assignment: tt-isa-documentation `WormholeB0/TensixTile/L1.md` (diagram). Cycles:
+/// mesham/tt-sim, `docs/bh_arch.md` 3.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum L1Port {
     /// RISC B, RISC NC and RISC T0.
@@ -34,16 +35,16 @@ impl L1Front {
         Self::default()
     }
 
-    /// Reports a write to these addresses of L1 (or of the instruction RAM) by anything other than
-    /// a hart, so that harts decode the code there again.
+    /// Reports that anything other than a hart wrote to these addresses of L1 (or of the
+    /// instruction RAM). Harts then decode the code there again.
     ///
-    /// Stores of the tile's own harts need no such call. The call is cheap if no code was decoded
-    /// there.
+    /// Stores by the tile's own harts need no such call. The call is cheap if no code at these
+    /// addresses was decoded.
     pub fn invalidate(&mut self, written: Range<u32>) {
         self.watch.overwrite(written);
     }
 
-    /// Reports a read of L1 by the NoC, which delays loads and stores to the banks that it reads.
+    /// Reports a read of L1 by the NoC, which delays loads and stores to the same banks.
     pub(crate) fn note_noc_read(&mut self, read: NocRead) {
         for port in &mut self.ports {
             port.noc_reads.add(read);
@@ -56,7 +57,7 @@ impl L1Front {
     }
 }
 
-/// The set of decoded words, to detect that they are overwritten.
+/// The set of decoded words, used to detect that decoded code is overwritten.
 ///
 /// There is one bit per word, because probes keep their data close to their code. A hit clears the
 /// whole set: self-modification is rare, and a second hit at the same address then costs nothing
@@ -69,7 +70,7 @@ pub(super) struct CodeWatch {
 }
 
 impl CodeWatch {
-    /// Changes whenever decoded code was overwritten.
+    /// Returns a number that changes whenever decoded code is overwritten.
     #[inline(always)]
     pub(super) fn epoch(&self) -> u64 {
         self.epoch
@@ -83,7 +84,7 @@ impl CodeWatch {
         }
     }
 
-    /// Returns true if a store to L1 hit decoded code; if so, the epoch has changed.
+    /// Returns true if a store to L1 overwrote decoded code; if so, the epoch has changed.
     #[inline(always)]
     pub(super) fn stored(&mut self, address: u32) -> bool {
         self.l1.spans(address) && self.strike(address)
@@ -111,9 +112,9 @@ impl CodeWatch {
 #[derive(Clone, Debug, Default)]
 struct WatchedWords {
     bits: Vec<u64>,
-    /// Lowest byte address covered.
+    /// Lowest byte address in the set.
     low: u32,
-    /// Bytes from `low` to the end of the highest word covered; 0 if no word is covered.
+    /// Bytes from `low` to the end of the highest word in the set; 0 if the set is empty.
     length: u32,
 }
 

@@ -16,7 +16,7 @@ use super::trap::{Pause, Trap};
 /// A hart owns neither memory nor devices; each run borrows a [`Bus`] and the tile's [`L1Front`].
 /// The harts of a tile take turns: run the hart with the smallest [`cycle`](Self::cycle) for a few
 /// cycles, then compare again. Shorter turns make accesses to shared memory and to the L1 ports
-/// more exact. Harts that do not share data can take long turns.
+/// more accurate. Harts that do not share data can take long turns.
 ///
 /// # Examples
 ///
@@ -52,12 +52,12 @@ pub struct Hart {
     clock: Clock,
 }
 
-/// Counters of a hart since its creation or the last clear.
+/// Counters of a hart since its creation or since they were last cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
     /// Instructions executed, except those that trap or end a run.
     pub instruction_count: u64,
-    /// Cycles passed in runs; time that passed by [`Hart::advance_to`] does not count.
+    /// Cycles passed in runs; time skipped by [`Hart::advance_to`] does not count.
     pub cycle_count: u64,
     /// Mispredicted branches and register jumps; 0 without timing.
     pub mispredict_count: u64,
@@ -68,8 +68,7 @@ pub struct Counters {
 }
 
 impl Hart {
-    /// Creates a hart in reset state at cycle 0, with its pc at 0 and its L1 accesses through
-    /// `port`.
+    /// Creates a hart in reset state, at cycle 0 and pc 0, whose L1 accesses use `port`.
     pub fn new(timing: Timing, port: L1Port) -> Self {
         let core = Core {
             registers: [0; SLOT_COUNT],
@@ -83,10 +82,12 @@ impl Hart {
 
     /// Runs until the next instruction would start at or after `cycle`.
     ///
-    /// The last instruction may end after `cycle`; [`cycle`](Self::cycle) returns the actual cycle.
+    /// The last instruction may end after `cycle`; [`cycle`](Self::cycle) returns the cycle
+    /// reached.
     ///
     /// # Errors
-    /// A [`Trap`] for an instruction that a correct program does not execute. The pc stays at it.
+    /// A [`Trap`] at an instruction that a correct program does not execute. The pc stays at that
+    /// instruction.
     pub fn run_until<B: Bus>(
         &mut self,
         bus: &mut B,
@@ -143,15 +144,16 @@ impl Hart {
         self.clock.position().0
     }
 
-    /// Lets time pass without executing, for example while the hart is in reset or blocked.
+    /// Lets time pass without executing instructions, for example while the hart is in reset or
+    /// blocked.
     ///
     /// Does nothing if the hart is already at or after `cycle`.
     pub fn advance_to(&mut self, cycle: u64) {
         self.clock.advance_to(cycle);
     }
 
-    /// Advances the hart and its pipeline by some cycles, as if it had executed a loop with
-    /// identical rounds.
+    /// Advances the hart and its pipeline by some cycles, as if it had executed a loop with rounds
+    /// of equal duration.
     pub(crate) fn move_on(&mut self, cycles: u64) {
         self.clock.move_on(cycles);
     }
@@ -186,8 +188,8 @@ impl Hart {
         }
     }
 
-    /// Resets the hart: registers 0, an idle pipeline without predictions, and the pc at `pc`. Its
-    /// clock and counters continue.
+    /// Resets the hart: zero registers, an idle pipeline without predictions, and the given pc. The
+    /// clock and counters of the hart continue.
     pub fn reset(&mut self, pc: u32) {
         let mut fresh = Self::new(self.timing(), self.core.port);
         fresh.core.counters = self.core.counters;
@@ -212,7 +214,7 @@ impl Hart {
     }
 }
 
-/// The meter for a [`Timing`].
+/// The meter that implements a [`Timing`].
 #[derive(Clone, Debug)]
 enum Clock {
     Off(OneEach),
@@ -237,7 +239,7 @@ impl Clock {
         }
     }
 
-    /// Returns the next cycle and the mispredictions so far.
+    /// Returns the cycle of the next instruction, and the number of mispredictions so far.
     #[inline]
     fn position(&self) -> (u64, u64) {
         match self {

@@ -1,4 +1,4 @@
-//! Linked programs: the contents of an ELF file by address, and the function at a pc.
+//! Linked programs: the contents of an ELF file by address, and the function at each pc.
 //!
 //! All data is borrowed from the file's bytes, which are untrusted. This module neither relocates
 //! nor links.
@@ -28,23 +28,23 @@ pub struct Image<'file> {
     symbols: Vec<Symbol<'file>>,
 }
 
-/// A memory region that a program starts with.
+/// A memory region that a program initialises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'file> {
     /// First address.
     pub address: u32,
     /// Bytes from that address.
     pub bytes: &'file [u8],
-    /// Zero bytes that follow.
+    /// Number of zero bytes after `bytes`.
     pub zero_byte_count: u32,
 }
 
-/// A symbol in code.
+/// A function or label in code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Symbol<'file> {
     /// First address.
     pub address: u32,
-    /// Size in bytes; 0 if the file does not give it.
+    /// Size in bytes; 0 if the file does not specify it.
     pub byte_count: u32,
     /// The name in the file, possibly mangled.
     pub name: &'file str,
@@ -76,7 +76,7 @@ pub enum ImageError {
         /// The error, as a sentence.
         reason: String,
     },
-    /// A segment in memory that the bus does not have.
+    /// A segment for memory that the bus does not have.
     #[error(
         "expected segments in L1 or private RAM, found {byte_count} bytes for address {address:#010x}"
     )]
@@ -91,7 +91,7 @@ pub enum ImageError {
 impl<'file> Image<'file> {
     /// Reads the headers, loadable segments and code symbols of an ELF file.
     ///
-    /// Unreadable symbols are ignored: names are only for people.
+    /// Unreadable symbols are ignored, because names are used only in messages.
     ///
     /// # Errors
     /// [`ImageError`] if the file is not a 32-bit RISC-V program with valid segments.
@@ -137,10 +137,11 @@ impl<'file> Image<'file> {
         is_inside.then_some(symbol)
     }
 
-    /// Writes all segments to the L1 and private RAM of a bus, or none if one does not fit.
+    /// Writes all segments to the L1 and private RAM of a bus; writes nothing if any segment does
+    /// not fit.
     ///
     /// # Errors
-    /// [`ImageError::Outside`] if a segment is in other memory.
+    /// [`ImageError::Outside`] if a segment is outside these memories.
     pub fn load<B: Bus>(&self, bus: &mut B, front: &mut L1Front) -> Result<(), ImageError> {
         for segment in &self.segments {
             let byte_count = segment.byte_count();
@@ -170,7 +171,7 @@ impl Segment<'_> {
     }
 }
 
-/// Returns the memory that a segment is loaded into.
+/// Returns the memory into which a segment is loaded.
 fn memory<'bus, B: Bus>(bus: &'bus mut B, segment: &Segment<'_>) -> Option<&'bus mut [u8]> {
     let byte_count = usize::try_from(segment.byte_count()).ok()?;
     let (memory, offset) = match segment.address.checked_sub(LOCAL_RAM_BASE) {
@@ -202,7 +203,7 @@ fn code_symbol<'file>(symbol: &impl ObjectSymbol<'file>) -> Option<Symbol<'file>
     let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Label);
     let name = symbol.name().ok().filter(|name| is_code && !name.is_empty())?;
     let address = u32::try_from(symbol.address()).ok()?;
-    // Larger than any code; treated as unknown.
+    // A size that exceeds 32 bits is larger than any code, and is treated as unknown.
     let byte_count = u32::try_from(symbol.size()).unwrap_or(0);
     Some(Symbol { address, byte_count, name })
 }

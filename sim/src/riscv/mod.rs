@@ -1,9 +1,9 @@
 //! The baby RISCs: an RV32IM interpreter with the pipeline timing of Wormhole and Blackhole.
 //!
-//! A [`Hart`] executes object code against a [`Bus`] that a tile model implements. It is
-//! deterministic, allocates only for new code, and does not depend on tiles, NoCs or markers. The
-//! results of a correct program do not depend on the [`Timing`], except for clock values that it
-//! reads.
+//! A [`Hart`] executes object code against a [`Bus`] implemented by a tile model. Execution is
+//! deterministic, allocates memory only for newly decoded code, and does not depend on tiles, NoCs
+//! or markers. The results of a correct program do not depend on the [`Timing`], except through the
+//! clock values that the program reads.
 //!
 //! | question | module item |
 //! |---|---|
@@ -16,17 +16,18 @@
 //!
 //! # Order of accesses
 //!
-//! Loads and stores take effect in program order, in the order in which the caller runs the harts.
-//! The hardware lets loads overtake stores to other addresses, and lets different regions complete
-//! out of order. The model includes the timing of this, but not its effects. It therefore does not
-//! detect code that needs a read-back to be correct on a chip.
+//! Loads and stores take effect in program order, and between harts in the order in which the
+//! caller runs them. On hardware, loads can overtake stores to other addresses, and accesses to
+//! different regions can complete out of order. The model includes the timing of this reordering,
+//! but not its effects. It therefore does not detect code that lacks a read-back which a chip would
+//! require.
 //!
 //! # Compatibility
 //!
 //! RV32IM as in tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.
 //! `fence` does nothing, as on Wormhole. `.ttinsn` is a store to the address at which Tensix
-//! instructions are pushed; the bus implements CSRs. Both are illegal if the bus does not support
-//! them. Zba and Zbb exist if the bus reports them. `fence.i` and atomics trap as illegal.
+//! instructions are pushed, and CSR accesses go to the bus; both are illegal if the bus does not
+//! support them. Zba and Zbb exist if the bus reports them. `fence.i` and atomics trap as illegal.
 
 #[cfg(test)]
 #[path = "../../tests/unit/asm.rs"]

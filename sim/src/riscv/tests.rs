@@ -1,4 +1,4 @@
-//! Behaviour of a hart from a caller's view.
+//! Behaviour of a hart as seen by its caller.
 
 use super::asm::{self, A0, A1, A2, A3, RA, T0, T1, ZERO};
 use super::*;
@@ -74,7 +74,8 @@ fn program(parts: &[&[u32]]) -> Vec<u32> {
     parts.concat()
 }
 
-/// Runs a program from address 0 to its end with every timing; returns the hart of the last run.
+/// Runs a program from address 0 to its end, once with each timing; returns the hart of the last
+/// run.
 fn run_all(words: &[u32], check: impl Fn(&Hart, &TestTile, Result<Pause, Trap>)) {
     for timing in TIMINGS {
         let mut tile = TestTile::new(words);
@@ -222,7 +223,7 @@ fn code_runs_from_the_instruction_ram() {
 fn a_store_into_code_ahead_changes_what_runs_next() {
     let words = program(&[
         &asm::li(A1, asm::addi(A0, A0, 2)),
-        // The words at 20 and 28 are decoded together with the stores that change them.
+        // The words at addresses 20 and 28 are decoded together with the stores that change them.
         &[asm::addi(A2, ZERO, 2), asm::sw(A1, ZERO, 20), asm::NOP],
         &[asm::addi(A0, A0, 1), asm::sw(A1, ZERO, 28), asm::addi(A0, A0, 1), asm::EBREAK],
     ]);

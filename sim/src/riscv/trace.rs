@@ -11,9 +11,9 @@ pub struct TraceEntry {
     pub start_cycle: u64,
 }
 
-/// The first instructions of a run, up to a capacity; later ones are only counted.
+/// The first instructions of a run, up to a capacity; further instructions are only counted.
 ///
-/// The cycles between two entries are the cost of the first.
+/// The cycles between two consecutive entries are the cost of the first of the two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     entries: Vec<TraceEntry>,
@@ -37,14 +37,14 @@ impl Trace {
         self.dropped_count
     }
 
-    /// Removes all entries and the count of dropped ones.
+    /// Removes all entries and resets the count of dropped instructions.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.dropped_count = 0;
     }
 }
 
-/// Receiver of executed instructions; the run loop is compiled once per implementation.
+/// Recorder of executed instructions; the run loop is compiled once per implementation.
 pub(super) trait Recorder {
     const IS_ON: bool;
     fn record(&mut self, pc: u32, instruction: u32, start_cycle: u64);

@@ -7,40 +7,40 @@ use std::fmt;
 pub enum Pause {
     /// The hart's next instruction would start at or after the requested cycle.
     Cycle,
-    /// `ecall`; the pc still points at it. The hardware stops the core as at a breakpoint.
+    /// `ecall`; the pc still points at it. Hardware would stop the core as at a breakpoint.
     EnvironmentCall,
-    /// `ebreak`; the pc still points at it. The hardware stops the core as at a breakpoint.
+    /// `ebreak`; the pc still points at it. Hardware would stop the core at a breakpoint.
     Breakpoint,
-    /// A device is not ready for the access at the pc; the next run repeats it.
+    /// A device is not ready for the access by the instruction at the pc; the next run repeats it.
     Blocked {
         /// Address of the access.
         address: u32,
     },
-    /// A device requested control after the store before the pc.
+    /// A device requested the return of control after the store that precedes the pc.
     Yielded,
 }
 
 /// An instruction that a correct program does not execute.
 ///
-/// The hardware never traps: it rounds unaligned addresses down, hangs on unmapped ones, and
-/// decodes an undefined instruction as another one. A simulator that did the same would hide the
-/// bug.
+/// The hardware never traps: it rounds unaligned addresses down, hangs on unmapped addresses, and
+/// decodes an undefined instruction as some other instruction. A simulator with the same behaviour
+/// would hide the bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trap {
     /// Kind of the trap.
     pub kind: TrapKind,
-    /// Address of the instruction, which is still the hart's pc.
+    /// Address of the instruction; the hart's pc stays there.
     pub pc: u32,
-    /// The invalid address: of the data, of the jump's target, or the pc itself.
+    /// The invalid address: that of the data or of a jump's target, or the pc itself.
     pub address: u32,
-    /// The instruction word, 0 if it could not be fetched.
+    /// The instruction word; 0 if it could not be fetched.
     pub instruction: u32,
 }
 
 /// Kinds of traps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrapKind {
-    /// Not an instruction of RV32IM; this includes `.ttinsn`.
+    /// Not an instruction of RV32IM or of an extension that the bus supports.
     IllegalInstruction,
     /// The pc is neither in L1 nor in an instruction RAM.
     FetchOutside,

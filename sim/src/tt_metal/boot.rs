@@ -1,8 +1,8 @@
 //! Host writes that prepare a core before BRISC leaves reset.
 //!
 //! # Compatibility
-//! The order and the contents of `llrt.cpp` and `risc_firmware_initializer.cpp`; the addresses are
-//! those that the firmware was compiled with.
+//! The order and the contents follow `llrt.cpp` and `risc_firmware_initializer.cpp`; the addresses
+//! are those that the firmware was compiled with.
 
 use super::{
     HostWrite,
@@ -17,7 +17,7 @@ use crate::{
 use reader::firmware_elf::debug_info::Part;
 use wire::CoreKind;
 
-/// Description of a core and its chip for the firmware.
+/// Description of a core and its chip, as needed by the firmware.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreFacts {
     /// Column and row in the grid of worker cores.
@@ -35,7 +35,7 @@ pub struct CoreFacts {
 }
 
 impl CoreFacts {
-    /// Collects the description that a host passes to the firmware.
+    /// Collects the facts that a host passes to the firmware.
     #[must_use]
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         let banks = 0..chip.arch.facts().bank_count;
@@ -73,8 +73,8 @@ fn put_at(values: &mut Vec<u8>, index: u16, value: u8) {
 }
 
 impl FirmwareSet {
-    /// Returns everything that a core's L1 must contain when BRISC leaves reset, in the host's
-    /// order. The profiler's block is not changed, since the host manages it.
+    /// Returns everything that a core's L1 must contain when BRISC leaves reset, in the order in
+    /// which a host writes it. The profiler's block is not included, since the host manages it.
     #[must_use]
     pub fn boot_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mut writes = Vec::new();
@@ -120,7 +120,7 @@ impl FirmwareSet {
         HostWrite { address: tables.virtual_address, bytes: whole_words(bytes) }
     }
 
-    /// Returns the writes of the mailboxes before and after the profiler's block.
+    /// Returns the writes to the mailboxes before and after the profiler's block.
     fn mailbox_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mailboxes = &self.mailboxes;
         let mut bytes = vec![0; mailboxes.size_bytes as usize];
@@ -149,7 +149,7 @@ impl FirmwareSet {
 }
 
 impl Mailboxes {
-    /// Returns the L1 address of a part.
+    /// Returns the L1 address of a part of the mailboxes.
     pub(crate) const fn address_of(&self, part: Part) -> u32 {
         self.address + part.offset
     }
@@ -159,7 +159,7 @@ impl Mailboxes {
 /// `WatcherDisabled` in `dev_msgs.h`.
 const WATCHER_DISABLED: u32 = 2;
 
-/// Writes a value of up to four bytes at the offset of a part.
+/// Writes a value of up to four bytes at the offset of a part of the mailboxes.
 pub(super) fn put(bytes: &mut [u8], part: Part, value: u32) {
     let start = part.offset as usize;
     let size = (part.size_bytes as usize).min(4);
@@ -168,7 +168,7 @@ pub(super) fn put(bytes: &mut [u8], part: Part, value: u32) {
     }
 }
 
-/// Returns the first `count` values, padded with zeros.
+/// Returns the first `count` values, padded with default values.
 fn cut<T: Copy + Default>(values: &[T], count: usize) -> Vec<T> {
     values.iter().copied().chain(std::iter::repeat(T::default())).take(count).collect()
 }

@@ -1,5 +1,5 @@
-//! A firmware set: the ELF files of a Tensix core's five processors, and the layouts in their debug
-//! information.
+//! A firmware set: the ELF files of a Tensix core's five processors, and the data layouts from
+//! their debug information.
 
 use crate::{
     arch::Arch,
@@ -27,7 +27,7 @@ pub struct FirmwareSet {
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Firmware {
     file: Vec<u8>,
-    /// Address at which the host writes the initial contents of its private RAM.
+    /// Address at which the host writes the initial contents of the processor's private RAM.
     pub(super) data_image_address: u32,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Mailboxes {
     pub(crate) size_bytes: u32,
     /// Memory of the profiler, which begins with the control vector.
     pub(crate) profiler: ProfilerMemory,
-    /// End of the words with which firmware and host exchange their progress.
+    /// End of the words through which firmware and host exchange their progress.
     pub(crate) signals_end: u32,
     pub(crate) go_signal: Part,
     pub(super) go_index: Part,
@@ -60,7 +60,7 @@ pub(crate) struct Signals {
     pub(crate) done: u32,
 }
 
-/// Offsets of a launch message's fields, from the start of the mailboxes.
+/// Offsets of a launch message's fields from the start of the mailboxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaunchParts {
     pub(super) whole: Part,
@@ -73,8 +73,7 @@ pub(crate) struct LaunchParts {
     pub(super) enables: Part,
     pub(super) ncrisc_size16: Part,
     pub(super) text_offsets: Vec<Part>,
-    /// Fields with offsets of regions, which are marked as absent in a launch without these
-    /// regions.
+    /// Fields with offsets of regions. Launches without these regions mark them as absent.
     pub(super) absent: Vec<Part>,
 }
 
@@ -86,7 +85,7 @@ pub(crate) struct Tables {
     pub(super) virtual_address: u32,
 }
 
-/// Reason why files are not a firmware set.
+/// Reason why files do not form a firmware set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FirmwareError {
@@ -108,7 +107,7 @@ pub enum FirmwareError {
         /// The error in the file.
         source: ImageError,
     },
-    /// A file without the required debug information.
+    /// A file lacks the required debug information.
     #[error("the firmware of {processor}: {source}")]
     Silent {
         /// Processor of the file.
@@ -116,19 +115,20 @@ pub enum FirmwareError {
         /// The missing debug information.
         source: DebugInfoError,
     },
-    /// Firmware for a chip that the simulator does not support.
+    /// The firmware is for a chip that the simulator does not support.
     #[error("expected firmware for a NoC of 10 or 17 columns, found a table for {columns}")]
     UnknownChip {
-        /// Columns of its table.
+        /// Number of columns in the firmware's table.
         columns: usize,
     },
 }
 
 impl FirmwareSet {
-    /// Reads `brisc/brisc.elf` and its siblings from a folder, as tt-metal builds and ships them.
+    /// Reads `brisc/brisc.elf` and the other processors' files from a folder, as tt-metal builds
+    /// and ships them.
     ///
     /// # Errors
-    /// [`FirmwareError`] if a file is missing or is not a valid firmware.
+    /// [`FirmwareError`] if a file is missing or is not valid firmware.
     pub fn open(folder: &Path) -> Result<Self, FirmwareError> {
         let mut files = Vec::new();
         for index in 0..RISCS_PER_CORE {
@@ -145,7 +145,7 @@ impl FirmwareSet {
     /// Parses the ELF files of BRISC, NCRISC and the three TRISCs.
     ///
     /// # Errors
-    /// [`FirmwareError`] if a file is not a valid firmware.
+    /// [`FirmwareError`] if a file is not valid firmware.
     pub fn from_files(files: [Vec<u8>; RISCS_PER_CORE]) -> Result<Self, FirmwareError> {
         let mut processors = Vec::new();
         let mut leader = None;
@@ -196,7 +196,7 @@ impl FirmwareSet {
         narrow(self.mailboxes.profiler.vector_address())
     }
 
-    /// Returns the ELF file of a processor, by its index.
+    /// Returns the ELF file of a processor, given the processor's index.
     #[must_use]
     pub fn file(&self, risc_index: usize) -> Option<&[u8]> {
         self.processors.get(risc_index).map(|firmware| firmware.file.as_slice())
@@ -219,8 +219,8 @@ impl FirmwareSet {
 }
 
 impl Firmware {
-    /// Returns the segments to load; [`FirmwareSet::from_files`] has checked that they can be
-    /// parsed.
+    /// Returns the segments to load. [`FirmwareSet::from_files`] has already checked that the file
+    /// can be parsed.
     pub(crate) fn image(&self) -> Option<Image<'_>> {
         Image::parse(&self.file).ok()
     }
@@ -235,7 +235,7 @@ impl fmt::Debug for FirmwareSet {
 }
 
 /// # Compatibility
-/// Names are those of `hostdev/dev_msgs.h`; layouts are from the file itself.
+/// Names are those of `hostdev/dev_msgs.h`; layouts are read from the file itself.
 impl Mailboxes {
     fn from_debug_info(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let part = |path: &str| info.part("mailboxes", path);
@@ -269,7 +269,7 @@ impl LaunchParts {
             |path: &str| info.part("mailboxes", &format!("launch[0].kernel_config.{path}"));
         let all = info.part("cb_interface", "")?.size_bytes;
         let one = info.part("cb_interface", "[0]")?.size_bytes;
-        // Releases without such a region do not have this field.
+        // Releases without such regions do not have these fields.
         let absent = ["cross_node_dfb_offset", "prefetcher_pipe_offset"];
         Ok(Self {
             whole: info.part("mailboxes", "launch[0]")?,
@@ -302,7 +302,8 @@ impl Tables {
         })
     }
 
-    /// Returns the chip whose numbers of NoC columns and rows fit the tables, in whole words.
+    /// Returns the chip whose numbers of NoC columns and rows match the table sizes, rounded up to
+    /// whole words.
     fn arch(&self) -> Option<Arch> {
         Arch::ALL.into_iter().find(|arch| {
             let (columns, rows) = arch.facts().grid;
@@ -310,7 +311,7 @@ impl Tables {
         })
     }
 
-    /// Returns the end of everything that the host writes for the firmware's start.
+    /// Returns the end address of everything that the host writes before the firmware starts.
     pub(super) fn end(&self) -> u32 {
         let size_bytes =
             u32::try_from(self.sizes.column_count + self.sizes.row_count).unwrap_or(u32::MAX);
@@ -318,14 +319,14 @@ impl Tables {
     }
 }
 
-/// `kernel_profiler::wIndex`, a symbol of every device profiler of tt-metal.
+/// `kernel_profiler::wIndex`, a symbol in every version of tt-metal's device profiler.
 const PROFILER_STATE: &str = "_ZN15kernel_profiler6wIndexE";
 
 fn address(info: &DebugInfo, function: &str, parameter: &str) -> Result<u32, DebugInfoError> {
     info.argument(function, parameter).map(narrow)
 }
 
-/// Narrows an address or constant of these files to 32 bits.
+/// Converts an address or constant of these files to 32 bits.
 pub(super) fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

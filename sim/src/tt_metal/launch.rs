@@ -1,8 +1,8 @@
-//! Host writes that launch kernels on a core, as in tt-metal's slow dispatch.
+//! Host writes that launch kernels on a core, as in tt-metal's slow dispatch mode.
 //!
 //! # Compatibility
-//! `dev_msgs.h` for the launch message, `llrt.cpp` for the order: kernels and arguments, the
-//! message, the go signal.
+//! `dev_msgs.h` for the launch message, `llrt.cpp` for the order: kernels and arguments, then the
+//! message, then the go signal.
 
 use super::{
     HostWrite,
@@ -19,7 +19,7 @@ use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 /// One launch on one core.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreLaunch<'a> {
-    /// Id of the program in the profiler's records.
+    /// Program id for the profiler's records.
     pub program_id: u32,
     /// Runtime arguments, the same for every kernel.
     pub args: &'a [u32],
@@ -34,12 +34,12 @@ pub enum LaunchError {
     /// A kernel cannot be loaded.
     #[error(transparent)]
     Kernel(#[from] KernelFileError),
-    /// A kernel linked for this project's own firmware.
+    /// A kernel of the program is not a file but object code for this project's own firmware.
     #[error("the kernel of {risc} in {program} is no file that was linked against this firmware")]
     NoFile {
-        /// Processor of the kernel.
+        /// Processor that the kernel is for.
         risc: Risc,
-        /// Program of the kernel.
+        /// Name of the program that contains the kernel.
         program: String,
     },
     /// The kernels are larger than the free part of L1.
@@ -54,7 +54,7 @@ pub enum LaunchError {
 
 impl FirmwareSet {
     /// Returns the writes of kernels, arguments and the launch message, in the host's order. The go
-    /// signal follows them, see [`FirmwareSet::go_write`].
+    /// signal must follow: see [`FirmwareSet::go_write`].
     ///
     /// # Errors
     /// [`LaunchError`] if a kernel cannot be loaded or does not fit.
@@ -100,7 +100,7 @@ impl FirmwareSet {
         Ok(writes)
     }
 
-    /// Returns the [`FirmwareSet::launch_writes`] for a launch of a program on a core.
+    /// Returns the [`FirmwareSet::launch_writes`] for the launch of a program on a core.
     ///
     /// # Errors
     /// As for `launch_writes`, and if a kernel of the program is not a file.
@@ -124,7 +124,7 @@ impl FirmwareSet {
         self.launch_writes(&CoreLaunch { program_id, args, kernels })
     }
 
-    /// Returns the write of a launch's go signal.
+    /// Returns the write that sends the go signal of a launch.
     #[must_use]
     pub fn go_write(&self) -> HostWrite {
         let mailboxes = &self.mailboxes;
@@ -133,7 +133,7 @@ impl FirmwareSet {
         HostWrite { address: signal & !3, bytes: word.to_le_bytes().to_vec() }
     }
 
-    /// Returns the L1 address of BRISC's progress byte, and its value when a launch is over.
+    /// Returns the L1 address of BRISC's progress byte, and its value once a launch is over.
     #[must_use]
     pub const fn done_signal(&self) -> (u32, u8) {
         let mailboxes = &self.mailboxes;

@@ -1,4 +1,4 @@
-//! tt-metal's own firmware on simulated cores: its files, its layouts, and the host's part of a
+//! tt-metal's own firmware on simulated cores: its files, its layouts, and the host's actions in a
 //! launch.
 //!
 //! | question | module |
@@ -9,21 +9,21 @@
 //! | what does a host write to launch kernels? | [`launch`] |
 //! | what are kernels linked against? | [`weaken`] |
 //!
-//! Everything here is derived from the files: there is no table of releases or of their addresses.
-//! These modules only create the writes. [`crate::mesh`] with
-//! [`crate::config::MeshConfig::with_firmware`], or another simulator, applies them to a core.
+//! Everything here is derived from the files; there is no table of releases or of their addresses.
+//! These modules only create the writes. [`crate::mesh`] (with
+//! [`crate::config::MeshConfig::with_firmware`]) or another simulator applies the writes to a core.
 
 pub mod boot;
 pub mod firmware;
 pub mod launch;
 pub mod weaken;
 
-/// Bytes that a host puts into a core's L1.
+/// Bytes that a host writes to a core's L1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostWrite {
     /// First address, a multiple of four.
     pub address: u32,
-    /// The bytes, a multiple of four.
+    /// The bytes; their number is a multiple of four.
     pub bytes: Vec<u8>,
 }
 

@@ -1,13 +1,13 @@
 //! Weakening: conversion of a firmware ELF to the file that kernels are linked against.
 //!
-//! A kernel sees only the firmware's variables: neither its functions nor symbols outside of loaded
-//! sections. A variable of the kernel replaces the firmware's variable of the same name, without a
-//! conflict.
+//! A kernel sees only the firmware's variables, not its functions or symbols outside of loaded
+//! sections. If a kernel defines a variable with the name of a firmware variable, the kernel's
+//! definition is used, without a conflict.
 //!
 //! # Compatibility
-//! `llrt/tt_elffile.cpp` of tt-metal, `ElfFile::WeakenDataSymbols`; the names that stay are those
-//! of `JitBuildState::weaken`. The result has the same bytes as the `*_weakened.elf` files that
-//! tt-metal ships with its precompiled firmware.
+//! `ElfFile::WeakenDataSymbols` in `llrt/tt_elffile.cpp` of tt-metal; the names that stay unchanged
+//! are those of `JitBuildState::weaken`. The result has the same bytes as the `*_weakened.elf`
+//! files that tt-metal ships with its precompiled firmware.
 
 use object::{
     LittleEndian as Le, SymbolIndex,
@@ -34,8 +34,8 @@ impl From<object::Error> for WeakenError {
 
 /// Returns a firmware file with only the symbols that a kernel may see.
 ///
-/// Variables of its data segment become weak, exported symbols stay unchanged, all other symbols
-/// become local.
+/// Variables in the file's data segment become weak, exported symbols stay unchanged, and all other
+/// symbols become local.
 ///
 /// # Errors
 /// [`WeakenError`] if the file is not a 32-bit little-endian ELF file with valid tables.
@@ -74,12 +74,12 @@ struct Regrouped {
     hidden: Vec<Sym32<Le>>,
     /// Symbols that stay visible, some of them weak.
     visible: Vec<Sym32<Le>>,
-    /// For each global symbol in the old order, its new index after `first`.
+    /// For each previously global symbol, in the old order, its new index after `first`.
     places: Vec<usize>,
 }
 
 impl Table<'_> {
-    /// Returns the symbols of a table as kernels see them.
+    /// Returns the symbols of a table, regrouped for kernels.
     fn regrouped(&self, section: &SectionHeader32<Le>) -> Result<Regrouped, WeakenError> {
         let symbols: &[Sym32<Le>] = section.data_as_array(self.endian, self.file)?;
         let strings = self.sections.strings(self.endian, self.file, section.link(self.endian))?;
@@ -110,7 +110,7 @@ impl Table<'_> {
         Ok(Regrouped { first, hidden, visible, places })
     }
 
-    /// Returns true if a symbol is in a segment after the first, which holds code.
+    /// Returns true if a symbol is in a segment other than the first, which holds code.
     fn is_variable(&self, symbol: &Sym32<Le>) -> bool {
         let index = usize::from(symbol.st_shndx(self.endian).0);
         let section = self.sections.iter().nth(index);
@@ -123,7 +123,7 @@ impl Table<'_> {
             .is_some_and(|index| index > 0)
     }
 
-    /// Writes the symbols, their count and the relocations that refer to them into the file.
+    /// Writes the symbols, their count, and the relocations that refer to the symbols to the file.
     fn write(
         &self,
         file: &mut [u8],
@@ -172,7 +172,7 @@ impl Table<'_> {
     }
 }
 
-/// Returns true if kernels see a symbol unweakened, in any section.
+/// Returns true if kernels see a symbol unweakened, whichever section it is in.
 fn stays_strong(name: &[u8]) -> bool {
     name.starts_with(b"__fw_export_") || name == b"__global_pointer$"
 }
@@ -181,8 +181,8 @@ fn is_allocated(section: &SectionHeader32<Le>) -> bool {
     section.sh_flags(Le).contains(SHF_ALLOC)
 }
 
-/// Returns the addresses and sizes of loaded segments, in the order of the file; sizes in whole
-/// words.
+/// Returns the addresses and sizes of loaded segments, in the order of the file. Sizes are rounded
+/// to whole words.
 fn loaded_segments(
     header: &FileHeader32<Le>,
     endian: Le,
@@ -206,5 +206,5 @@ fn put(file: &mut [u8], at: usize, bytes: &[u8]) -> Result<(), WeakenError> {
     Ok(())
 }
 
-/// Offset of the count of local symbols in a section's header.
+/// Offset of the count of local symbols within a section header.
 const SH_INFO: usize = 28;

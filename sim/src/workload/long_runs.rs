@@ -1,4 +1,4 @@
-//! Workloads about time: long kernels, long pauses and clock wraps.
+//! Workloads about time: long kernels, long pauses, and clock wraps.
 
 use super::{Phase, Plan, WorkloadOptions};
 use crate::{
@@ -27,8 +27,9 @@ const TWO_HOUR_LAUNCHES: u32 = 24;
 
 /// Returns two hours of launches with two clock wraps.
 ///
-/// The clock of one worker core wraps at 44 bits after an hour, in the middle of a launch. The low
-/// word of another core's clock wraps between the two loads of a read, in an earlier launch.
+/// After an hour, the low 44 bits of one worker core's clock wrap in the middle of a launch. In an
+/// earlier launch, the low word of another core's clock wraps between the two loads of a clock
+/// reading.
 pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let ops = options.ops.unwrap_or(TWO_HOUR_LAUNCHES);
     let spacing_ns = TWO_HOURS_MINUTES * NS_PER_MINUTE / u64::from(ops.max(1));

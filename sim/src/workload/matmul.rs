@@ -1,8 +1,8 @@
 //! Matrix products, as a kernel author would profile them.
 //!
 //! The kernels do not exchange data. Their times follow from the shape of the product as if they
-//! did, with a different skew on every core. If NoC events are requested, reader and writer move
-//! their tiles from and to DRAM.
+//! did, with a different skew on every core. If NoC events are requested, the reader and the writer
+//! move tiles from and to DRAM.
 
 use super::{Plan, WorkloadOptions};
 use crate::{

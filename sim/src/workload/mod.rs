@@ -1,6 +1,6 @@
-//! Ready-made workloads for a mesh, by name.
+//! Ready-made workloads for a mesh, selected by name.
 //!
-//! Several correspond to tests of the device profiler in tt-metal, so that a reader should report
+//! Several workloads correspond to tests of tt-metal's device profiler, so a reader should report
 //! the same figures.
 
 mod buffers;
@@ -33,9 +33,9 @@ use wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT;
 /// Options of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadOptions {
-    /// Number of launches, in place of the workload's default. Workloads of fixed shape ignore it.
+    /// Number of launches; the workload's default if `None`. Workloads of fixed shape ignore it.
     pub ops: Option<u32>,
-    /// Number of replays of a trace, in place of the workload's default.
+    /// Number of trace replays; the workload's default if `None`.
     pub replays: Option<u32>,
     /// True if Ethernet cores take part, in workloads that support it.
     pub has_ethernet: bool,
@@ -43,24 +43,24 @@ pub struct WorkloadOptions {
     pub seed: u64,
     /// Sizes and speeds of the workload `pipeline`.
     pub pipeline: PipelineShape,
-    /// True if kernels that read and write tiles move them over the NoC and record the transfers,
-    /// instead of only spending the time.
+    /// True if kernels that read and write tiles move the tiles over the NoC and record the
+    /// transfers, instead of only spending the time.
     pub moves_tiles: bool,
 }
 
-/// Launches that are read together.
+/// Launches that are run before the same readout.
 #[derive(Clone, Debug, Default)]
 pub struct Phase {
-    /// Launches in order, each for every chip.
+    /// Launches in order; every chip runs each of them.
     pub launches: Vec<Launch>,
 }
 
 /// Launches and faults of a workload on a mesh.
 #[derive(Clone, Default)]
 pub struct Plan {
-    /// Phases in order: run a phase, read, run the next.
+    /// Phases in order: run a phase, read the records, run the next phase.
     pub phases: Vec<Phase>,
-    /// Faults of the workload, to be added before anything runs.
+    /// Faults of the workload, which must be added before anything runs.
     pub rules: Vec<Arc<dyn Rule>>,
 }
 
@@ -70,14 +70,14 @@ impl Plan {
         Self { phases: vec![Phase { launches }], rules: Vec::new() }
     }
 
-    /// Returns a plan of `count` launches of one program on all worker cores, numbered from 1, with
-    /// the same arguments.
+    /// Returns a plan of `count` launches of one program on all worker cores. The launches are
+    /// numbered from 1 and have the same arguments.
     #[must_use]
     pub fn launching(program: &Arc<Program>, count: u32, args: &[u32]) -> Self {
         Self::new((1..=count).map(|id| Launch::new(program, id).with_args(args)).collect())
     }
 
-    /// Returns true if one of the launches begins the replay of a trace.
+    /// Returns true if any launch begins a trace replay.
     #[must_use]
     pub fn replays_traces(&self) -> bool {
         let mut launches = self.phases.iter().flat_map(|phase| &phase.launches);
@@ -103,9 +103,9 @@ impl std::fmt::Debug for Plan {
 pub struct Workload {
     /// Name on the command line.
     pub name: &'static str,
-    /// Description in one line.
+    /// One-line description.
     pub description: &'static str,
-    /// Number of programs whose records fit in DRAM, unless the user chooses otherwise.
+    /// Default number of programs whose records fit in DRAM.
     pub program_support_count: u32,
     plan: fn(&SimulatedMesh, &WorkloadOptions) -> Plan,
 }
@@ -140,7 +140,7 @@ impl Workload {
     }
 }
 
-/// Error for a name without a workload.
+/// Error for a name that no workload has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no workload `{name}`; choose from {}", known_names())]
 pub struct UnknownWorkload {

@@ -10,16 +10,16 @@
 //!
 //! If cores share a reader, the first core of each group reads for the whole group:
 //!
-//! | reader | does for each tile |
+//! | core | its reader does for each tile |
 //! |---|---|
 //! | first core | waits for room, reads, waits until each other core has asked, signals them, pushes |
 //! | other cores | waits for room, asks the first core, waits for its signal, pushes |
 //!
-//! The TRISCs stand for their engines. Up to two tiles are in progress between two engines.
+//! Each TRISC stands for its engine. Up to two tiles are in progress between two engines.
 //!
 //! # Compatibility
-//! Groups are those of tt-metal's matrix products whose readers multicast a block. The semaphores
-//! here count, while tt-metal resets them.
+//! Groups correspond to tt-metal's matrix products, whose readers multicast a block. The semaphores
+//! here count up, while tt-metal resets them.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -38,14 +38,14 @@ use wire::Risc;
 
 pub use crate::kernel::tile_words::{ASKED_SEMAPHORE, SENT_SEMAPHORE, WRITTEN_SEMAPHORE};
 
-/// Buffer from the reader to the compute kernels, as tt-metal's `CBIndex::c_0`.
+/// Buffer from the reader to the compute kernels, like tt-metal's `CBIndex::c_0`.
 pub const INPUT_BUFFER: u32 = 0;
-/// Buffer from the compute kernels to the writer, as tt-metal's `CBIndex::c_16`.
+/// Buffer from the compute kernels to the writer, like tt-metal's `CBIndex::c_16`.
 pub const OUTPUT_BUFFER: u32 = 16;
 
 /// Sizes and speeds of the workload `pipeline`.
 ///
-/// Their text form is `name=number`, separated by commas:
+/// The text form is a list of `name=number`, separated by commas:
 ///
 /// ```
 /// use sim::workload::PipelineShape;
@@ -74,18 +74,18 @@ pub struct PipelineShape {
     pub output: u32,
     /// Share of the reader's and the writer's cycles that is spent at barriers, in percent.
     pub barrier: u32,
-    /// Additional tiles of the last worker core of each chip, in percent of the other cores' tiles.
+    /// Additional tiles of the last worker core of each chip, in percent of the tiles per core.
     pub straggler: u32,
     /// Maximum variation of a tile's cycles, in percent.
     pub jitter: u32,
-    /// Maximum tiles that the reader may be ahead of the writer, enforced by a semaphore; 0 for no
-    /// limit.
+    /// Maximum number of tiles by which the reader may be ahead of the writer, enforced by a
+    /// semaphore; 0 for no limit.
     pub ahead: u32,
-    /// Cores of a row that share one reader; below 2, each core has its own. Groups have no
-    /// straggler.
+    /// Number of cores in a row that share one reader; if below 2, each core has its own. Groups
+    /// have no straggler.
     pub group: u32,
-    /// Signals from a reader to the cores that share it: 0 for one multicast, otherwise one after
-    /// the other.
+    /// How a reader signals the cores that share it: 0 for one multicast, otherwise one signal per
+    /// core.
     pub unicast: u32,
 }
 
@@ -110,7 +110,7 @@ impl Default for PipelineShape {
     }
 }
 
-/// Error of a text that is not a pipeline shape.
+/// Error for a text that is not a pipeline shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PipelineShapeError {
     /// Unknown parameter name.
@@ -121,19 +121,19 @@ pub enum PipelineShapeError {
         /// Names of all parameters.
         known: String,
     },
-    /// Not a number in the valid range.
+    /// The value is not a number in the valid range.
     #[error("expected {name}=NUMBER with a number up to {most}, found `{found}`")]
     NoNumber {
         /// Name of the parameter.
         name: String,
         /// Largest valid number.
         most: u32,
-        /// The text.
+        /// The text that was found.
         found: String,
     },
 }
 
-/// Largest valid number of any parameter: a launch stays below a second.
+/// Largest valid number for any parameter: it keeps a launch shorter than a second.
 const LARGEST: u32 = 100_000;
 
 impl PipelineShape {
@@ -200,21 +200,21 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     Plan::launching(&Arc::new(program), options.ops.unwrap_or(DEFAULT_OPS), &[])
 }
 
-/// Special part of a core, in contrast to a core with its own reader.
+/// Role of a core that differs from a core with its own reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CorePart {
-    /// The core has more tiles.
+    /// The core has more tiles than the others.
     Straggler,
-    /// The core at these coordinates reads for this core.
+    /// This core asks the core at these coordinates, which reads for it.
     Asks(u32),
-    /// This core reads for the cores at these coordinates, and for their rectangle.
+    /// This core reads for the cores at these coordinates; the second field is their rectangle.
     Reads(Vec<u32>, u32),
 }
 
-/// Special parts of cores, by chip and coordinates.
+/// Special roles of cores, by chip and coordinates.
 type CoreParts = BTreeMap<(u32, TileCoord), CorePart>;
 
-/// Returns the special parts of all cores: neighbours in a row share a reader, or the last core of
+/// Returns the special roles of all cores: neighbours in a row share a reader, or the last core of
 /// each chip is a straggler.
 fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
     let mut parts = CoreParts::new();
@@ -239,8 +239,8 @@ fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
     parts
 }
 
-/// Returns the groups of a chip's worker cores that share a reader: neighbours in a row, the
-/// reading core first.
+/// Returns the groups of a chip's worker cores that share a reader. A group consists of neighbours
+/// in a row; the first of them reads.
 fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     let mut rows: BTreeMap<u16, Vec<TileCoord>> = BTreeMap::new();
     for core in chip.workers() {
@@ -249,14 +249,14 @@ fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     rows.values().flat_map(|row| row.chunks(size)).map(<[TileCoord]>::to_vec).collect()
 }
 
-/// Returns the coordinates of a core's tile for kernels, the column in the low six bits and the row
-/// above.
+/// Returns the coordinates of a core's tile in the format of the kernels: the column in the low six
+/// bits and the row above.
 fn coordinates(chip: &ChipFacts, tile: TileCoord) -> u32 {
     let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
     u32::from(x) | u32::from(y) << 6
 }
 
-/// Returns the rectangle of tiles for the reader's NoC, the second one. That NoC leads left and up,
+/// Returns the rectangle of tiles for the reader's NoC, which is NoC 1. That NoC goes left and up,
 /// so the rectangle begins at its last corner and ends at its first one.
 fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
     let all = tiles.iter().map(|&tile| coordinates(chip.facts(), tile));
@@ -275,11 +275,11 @@ enum Role {
     Writer,
 }
 
-/// Tiles between two engines.
+/// Capacity in tiles of the buffers between engines.
 const ENGINE_TILES: u32 = 2;
 
 impl Role {
-    /// Returns the words of the role's data that are the same on all cores.
+    /// Returns the words of a role's data that are the same on all cores.
     fn words(self, shape: &PipelineShape, moves_tiles: bool) -> [u32; tile_words::WORD_COUNT] {
         const UNPACKED: u32 = FIRST_SILENT_BUFFER;
         const COMPUTED: u32 = FIRST_SILENT_BUFFER + 1;
@@ -305,11 +305,11 @@ impl Role {
     }
 }
 
-/// One of the kernels.
+/// One of the pipeline's kernels.
 struct PipelineKernel {
     role: Role,
     shape: PipelineShape,
-    /// True if reader and writer move their tiles and record the transfers.
+    /// True if the reader and the writer move their tiles and record the transfers.
     moves_tiles: bool,
     cores: Arc<CoreParts>,
 }
@@ -319,7 +319,7 @@ impl PipelineKernel {
         self.cores.get(&(context.chip_id, context.place.coord))
     }
 
-    /// Returns the number of tiles of a core.
+    /// Returns the number of tiles that a core handles.
     fn tiles(&self, context: &KernelContext) -> u32 {
         let more = match self.part(context) {
             Some(CorePart::Straggler) => self.shape.straggler,
@@ -331,7 +331,7 @@ impl PipelineKernel {
 }
 
 impl Kernel for PipelineKernel {
-    /// Returns the number of transfers. The simulator counts waits and signals.
+    /// Returns the records of transfers. The simulator counts the records of waits and signals.
     fn emission(&self, context: &KernelContext) -> Emission {
         let asks = matches!(self.part(context), Some(CorePart::Asks(_)));
         let moves_tiles = match self.role {

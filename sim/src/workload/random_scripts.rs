@@ -41,14 +41,15 @@ fn all_coords(mesh: &SimulatedMesh) -> Vec<TileCoord> {
     coords.into_iter().collect()
 }
 
-/// Returns a program that has a separate random script, or none, on each RISC.
+/// Returns a program with an individual random script, or no kernel, on each RISC.
 fn random_program(random: &mut Stream, has_pushes: bool) -> Program {
     let riscs = (0..5).filter_map(|index| CoreKind::Tensix.risc(index)).chain([Risc::Erisc]);
     riscs.fold(Program::new("random"), |program, risc| {
         if random.chance(250_000) {
             return program;
         }
-        // Mostly short, so that many launches fit in DRAM; sometimes more than fits in L1.
+        // Most scripts are short, so that many launches fit in DRAM; some record more than fits in
+        // L1.
         let step_max = if random.chance(50_000) { 600 } else { 60 };
         let depth_max = random.between(1, 12);
         let script = Script::random(random, &ScriptShape { step_max, depth_max, has_pushes });

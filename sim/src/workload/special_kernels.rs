@@ -1,4 +1,4 @@
-//! Workloads that are not examples of kernels: they measure probes, or fail.
+//! Workloads that are not typical kernels: they measure the cost of probes, or they fail.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -19,7 +19,7 @@ pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
 }
 
 /// Returns launches of each broken kernel on TRISC 1 of a different worker core, then a correct
-/// launch on all other cores, and one on every core.
+/// launch on all other cores, and finally a launch on every core.
 pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan {
     let sound = on_every_risc("sound", "steps");
     let mut cores = worker_coords(mesh);

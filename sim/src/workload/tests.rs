@@ -1,4 +1,4 @@
-//! Every workload run to its end, with its expected words in memory, computed by hand.
+//! Every workload, run to its end and compared with words in memory that were computed by hand.
 
 use super::{Workload, WorkloadOptions};
 use crate::{
@@ -41,7 +41,7 @@ fn every_workload_runs_on_every_architecture_and_is_described() {
     }
 }
 
-/// Returns the counts of zones, data and events of a RISC that did not fit in L1.
+/// Returns a RISC's counts of zones, data and events that did not fit in L1.
 fn lost(bench: &mut Bench, core: &CorePlace, risc: usize) -> [u32; 3] {
     let control = bench.control(core);
     [29, 34, 39].map(|word| control[word + risc])
@@ -138,7 +138,7 @@ fn loops_take_their_cycles_on_every_risc() {
     let cycles = |launch: &LaunchTruth| launch.kernel.map(|kernel| kernel.end.0 - kernel.start.0);
     for launches in truth.launches.values() {
         let cycles = cycles(&launches[0]).unwrap();
-        // Each pass ends up to one clock reading late, and has a few further instructions.
+        // Each pass ends late by up to one clock reading, and contains a few further instructions.
         assert!((104_000..140_000).contains(&cycles), "{cycles}");
     }
     let core = bench.worker(9);
@@ -158,7 +158,7 @@ fn two_hours_wrap_one_clock_and_tear_one_read() {
     let mut bench = wormhole();
     bench.run("two-hour");
     let starts = |bench: &Bench, core: &CorePlace| -> Vec<u64> {
-        // 100 zones a launch: 12 + 400 words.
+        // 100 zones per launch: 12 + 400 words.
         let runs = (0..24).map(|launch| bench.lane(core, 0, launch * 412, 412));
         let time =
             |run: &[u32], at: usize| u64::from(run[at] & 0xFFF) << 32 | u64::from(run[at + 1]);
@@ -172,7 +172,7 @@ fn two_hours_wrap_one_clock_and_tear_one_read() {
     let torn = starts(&bench, &bench.worker(1));
     assert_eq!(count_steps_back(&torn), 1);
     let at = torn.windows(2).position(|pair| pair[1] < pair[0]).unwrap();
-    // Its low word is from the 2 us before the wrap.
+    // The low word is from the 2 us before the wrap.
     assert!(torn[at] & 0xFFFF_FFFF >= (1 << 32) - 2_700);
     assert!((torn[at] - torn[at + 1]) > (1 << 32) - 4_200);
     let torn_reads = bench.mesh.truth().faults;

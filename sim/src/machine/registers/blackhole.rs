@@ -1,9 +1,9 @@
 //! Registers of Blackhole.
 //!
 //! # Compatibility
-//! The pages of tt-isa-documentation (`BlackholeA0`) given for each block, and tt-metal's
-//! `tensix.h`, `noc_parameters.h` and `noc_overlay_parameters.h`. ttsim 1.10 (`tile_regs.json`) has
-//! the same addresses.
+//! The page of tt-isa-documentation (`BlackholeA0`) given for each block, and tt-metal's
+//! `tensix.h`, `noc_parameters.h` and `noc_overlay_parameters.h`. The addresses agree with ttsim
+//! 1.10 (`tile_regs.json`).
 
 use super::{
     Access::{Read, ReadWrite, Write},
@@ -87,7 +87,7 @@ static STREAM: [Register; 5] = [
     word(0x4A4, "STREAM_REMOTE_DEST_BUF_SPACE_AVAILABLE", Read, StreamSpace),
 ];
 
-/// Entry address of an Ethernet tile's own RISC, once it was written.
+/// Entry address of an Ethernet tile's own RISC; used once it has been written.
 pub(super) static ETHERNET: [Block; 1] = [Block::single(
     "tt-metal's blackhole/eth_l1_address_map.h and ttsim's tile_regs.json",
     0xFFB1_4000,

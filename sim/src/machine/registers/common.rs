@@ -42,7 +42,7 @@ static WALL_CLOCK: [Register; 4] = [
     unmodelled(0x1FC, 7, "the debug timestamper"),
 ];
 
-/// Returns the consecutive registers that set up a bank of performance counters.
+/// Returns the consecutive registers that configure a bank of performance counters.
 const fn bank(offset: u32, index: BankIndex, names: [&'static str; 3]) -> [Register; 3] {
     [
         word(offset, names[0], ReadWrite, Performance(index, Period)),
@@ -51,7 +51,7 @@ const fn bank(offset: u32, index: BankIndex, names: [&'static str; 3]) -> [Regis
     ]
 }
 
-/// Returns the registers that a bank of performance counters is read from.
+/// Returns the registers from which the counts of a performance counter bank are read.
 const fn readings(offset: u32, index: BankIndex, names: [&'static str; 2]) -> [Register; 2] {
     [
         word(offset, names[0], Read, Performance(index, Cycles)),
@@ -72,7 +72,7 @@ static DEBUG: [Register; 13] = [
     unmodelled(0x0A0, 8, "the debugger's instruction buffers (RISCV_DEBUG_REG_INSTRN_BUF_*)"),
     unmodelled(0x1D0, 2, "RISCV_DEBUG_REG_ECC_*"),
     unmodelled(0x1E0, 3, "the watchdog (RISCV_DEBUG_REG_WDT_*)"),
-    // Selects the part of L1 for its counters, none of which is modelled.
+    // Selects which part of L1 its counters observe; none of them is modelled.
     word(0x218, "RISCV_DEBUG_REG_PERF_CNT_MUX_CTRL", ReadWrite, Stored),
     unmodelled(0x21C, 1, "RISCV_DEBUG_REG_DBG_L1_READBACK_OFFSET"),
 ];

@@ -1,7 +1,7 @@
 //! The registers of a tile, as a table per architecture and kind of tile.
 //!
-//! A hart that accesses an unlisted register is stopped. A register that exists but is not modelled
-//! is listed as such, so that the message can distinguish the two cases.
+//! An access to an unlisted register stops the hart. A register that exists but is not modelled is
+//! listed as such, so the failure message can distinguish the two cases.
 
 mod blackhole;
 mod common;
@@ -57,7 +57,7 @@ impl Access {
     }
 }
 
-/// Effect of a register.
+/// Effect of accesses to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     WallClockLow,
@@ -70,25 +70,25 @@ pub(crate) enum Effect {
     TriscResetOverride,
     /// Bit that enables the entry address of NCRISC.
     NcriscResetOverride,
-    /// Keeps the written value.
+    /// A register that keeps the written value.
     Stored,
-    /// Ignores the written value; no modelled state depends on it.
+    /// A write-only effect: the value is ignored, because no modelled state depends on it.
     Accepted,
     /// A register of a request initiator.
     Initiator,
     /// Starts a request when its low bit is written.
     Send,
-    /// One bit for each busy initiator.
+    /// One bit per initiator, set while the initiator is busy.
     InitiatorsBusy,
     NodeId,
     LogicalId,
     Counter,
     ClearOutstanding,
-    /// Size of a stream's buffer. A write sets the free space, and updates change it.
+    /// Size of a stream's buffer. A write to it sets the free space, which later updates change.
     StreamSize,
     StreamSpaceUpdate,
     StreamSpace,
-    /// Keeps 17 bits.
+    /// A stream register that keeps the low 17 bits of the written value.
     StreamStored,
     Gpr,
     MopConfig,
@@ -103,12 +103,12 @@ pub(crate) enum Effect {
     MoverStatus,
     /// A register of a bank of performance counters.
     Performance(BankIndex, BankRegister),
-    /// Exists, but is not modelled.
+    /// A register that exists but is not modelled.
     NotModelled,
 }
 
 impl Effect {
-    /// Returns true for a counter of a circular buffer.
+    /// Returns true if the register is a counter of a circular buffer.
     pub(crate) const fn is_stream(self) -> bool {
         matches!(self, Self::StreamSize | Self::StreamStored)
     }
@@ -134,7 +134,7 @@ impl Effect {
     }
 }
 
-/// One register, or several consecutive ones of the same type.
+/// One register, or several consecutive registers of the same type.
 #[derive(Debug)]
 pub(crate) struct Register {
     offset: u32,
@@ -144,7 +144,7 @@ pub(crate) struct Register {
     pub(crate) effect: Effect,
 }
 
-/// Registers described by one page, possibly at several base addresses.
+/// Registers described on one page of a document, possibly at several base addresses.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// The page of tt-isa-documentation, or the tt-metal header.
@@ -184,9 +184,9 @@ impl Block {
 pub(crate) struct Found {
     pub(crate) register: &'static Register,
     pub(crate) block: &'static Block,
-    /// Index of the block's instance.
+    /// Index of the instance of the block.
     pub(crate) instance: u32,
-    /// Index among the consecutive words.
+    /// Index of the word among the consecutive registers.
     pub(crate) word: u32,
 }
 
@@ -213,17 +213,17 @@ impl From<wire::CoreKind> for TileKind {
     }
 }
 
-/// The registers of a kind of tile, indexed by address.
+/// The registers of one kind of tile, indexed by address.
 #[derive(Debug)]
 pub(crate) struct Registers {
-    /// Sorted by address, without overlap.
+    /// Registers, sorted by address and without overlap.
     spans: Vec<Span>,
-    /// First word of the first span's page.
+    /// Word index at which the page of the first span begins.
     first_word: usize,
-    /// Leaf of each page of words, starting at `first_word`; leaf 0 has no registers. Polling code
-    /// accesses a register every few instructions, so a lookup does not search.
+    /// Leaf index of each page of words, starting at `first_word`; leaf 0 contains no registers.
+    /// Polling code accesses a register every few instructions, so a lookup must not search.
     pages: Vec<usize>,
-    /// Number of each word's span, counted from 1; 0 for no span.
+    /// Number of the span at each word of a page, counted from 1; 0 for no span.
     leaves: Vec<[u16; PAGE_WORD_COUNT]>,
 }
 
@@ -236,7 +236,7 @@ struct Span {
 }
 
 impl Registers {
-    /// Returns the registers of a kind of tile of an architecture.
+    /// Returns the registers of a kind of tile on an architecture.
     pub(crate) fn for_tile(arch: Arch, kind: TileKind) -> &'static Self {
         static TABLES: [OnceLock<Registers>; 4] = [const { OnceLock::new() }; 4];
         let index =
@@ -275,7 +275,7 @@ impl Registers {
         Self { spans, first_word, pages, leaves }
     }
 
-    /// Returns the register at an address.
+    /// Returns the register at an address, if there is one.
     pub(crate) fn find(&self, address: u32) -> Option<Found> {
         let at = (address as usize / 4).checked_sub(self.first_word)?;
         let leaf = &self.leaves[*self.pages.get(at / PAGE_WORD_COUNT)?];
@@ -318,7 +318,7 @@ const fn words(
     Register { offset, word_count, name, access, effect }
 }
 
-/// Creates a register that exists, but is not modelled.
+/// Creates a register that exists but is not modelled.
 const fn unmodelled(offset: u32, word_count: u32, name: &'static str) -> Register {
     words(offset, word_count, name, Access::ReadWrite, Effect::NotModelled)
 }
@@ -368,8 +368,8 @@ mod tests {
         }
     }
 
-    /// Registers of ttsim 1.10 (`tile_regs.json`) that distinguish the architectures: address, and
-    /// whether a Wormhole and a Blackhole have it.
+    /// Registers in ttsim 1.10 (`tile_regs.json`) by which the architectures differ: the address,
+    /// whether a Wormhole has the register, and whether a Blackhole has it.
     const WITNESSED: [(u32, bool, bool); 14] = [
         (0xFFB1_2228, false, true),
         (0xFFB1_223C, false, true),

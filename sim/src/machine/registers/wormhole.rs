@@ -1,9 +1,9 @@
 //! Registers of Wormhole.
 //!
 //! # Compatibility
-//! The pages of tt-isa-documentation (`WormholeB0`) given for each block; addresses of Config
-//! words: tt-metal's `cfg_defines.h`; stream registers: its `noc_overlay_parameters.h`. ttsim 1.10
-//! (`tile_regs.json`) has the same addresses.
+//! The page of tt-isa-documentation (`WormholeB0`) given for each block. Addresses of Config words:
+//! tt-metal's `cfg_defines.h`. Stream registers: tt-metal's `noc_overlay_parameters.h`. The
+//! addresses agree with ttsim 1.10 (`tile_regs.json`).
 
 use super::{
     Access::{Read, ReadWrite, Write},

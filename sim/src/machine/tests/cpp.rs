@@ -1,16 +1,17 @@
-//! C++ kernels and their Rust twins leave the same words in L1 and DRAM, except for clock values.
+//! C++ kernels and their Rust counterparts write the same words to L1 and DRAM, except for clock
+//! values.
 
 use super::*;
 use crate::program::Emission;
 use wire::{marker::MARKER_WORDS, vector::VECTOR_WORDS};
 
-/// The words of each RISC.
+/// The words of each RISC, by core and RISC index.
 type Words = BTreeMap<(TileCoord, usize), Vec<u32>>;
 
-/// RISCs that run both twins.
+/// Number of RISCs that run both kernels.
 const LANES: usize = 12;
 
-/// Returns words with all clock-dependent bits set to zero.
+/// Returns words with all clock-dependent bits cleared.
 fn without_clock(words: &[u32]) -> Vec<u32> {
     let mut words = words.to_vec();
     let mut index = 0;
@@ -20,7 +21,7 @@ fn without_clock(words: &[u32]) -> Vec<u32> {
             index += 1;
             continue;
         };
-        // An empty marker's low word is a count of losses.
+        // The low word of an empty marker is a count of losses, not a time.
         if !header.is_empty() {
             words[index] &= !wire::marker::TIME_HIGH_MASK;
             words[index + 1] = 0;
@@ -52,7 +53,7 @@ fn timeless_words(words: Words) -> Words {
     words.into_iter().map(|(key, words)| (key, without_clock(&words))).collect()
 }
 
-/// Runs both twins twice on a few cores of each architecture; returns the records of one run.
+/// Runs both kernels twice on a few cores of each architecture; returns the records of one run.
 fn compare_words(name: &str, args: &[u32], sums: bool) -> Emission {
     let mut emitted = Emission::NONE;
     for arch in Arch::ALL {
@@ -127,7 +128,7 @@ fn nested_zones_leave_the_same_words() {
     compare_words("matmul_math", &[90, 4, 4], false);
 }
 
-/// Checks that the comparison ignores nothing but the clock.
+/// Checks that the comparison ignores only clock values.
 #[test]
 fn only_the_clock_is_set_aside() {
     let zone = [0x8FC0_D001, 0x1000, 0xB988_E001, 0x1380, 0x1122_3344, 0x8000_0001];

@@ -1,15 +1,15 @@
 //! Busy cycles of an access port of L1.
 //!
-//! Harts that share a port run one after the other, each for a number of cycles, so requests do not
-//! arrive here in order of time. The calendar therefore keeps the recent past. A request of a hart
-//! that runs later can take a gap that an earlier run left.
+//! Harts that share a port run one after another, each for a number of cycles, so requests do not
+//! arrive here in order of time. The calendar therefore keeps the recent past. A hart that runs
+//! later can use a gap that an earlier run left.
 
 use super::noc_reads::NocReads;
 
-/// Cycles in the calendar, past and future together.
+/// Cycles covered by the calendar, past and future together.
 const WINDOW_CYCLES: u64 = 1024;
 const WORD_COUNT: usize = (WINDOW_CYCLES / 64) as usize;
-/// Cycles by which the window is moved beyond a request that is after its end.
+/// Distance by which the end of the window is moved beyond a request that lies after it.
 const LOOKAHEAD_CYCLES: u64 = 256;
 
 /// Busy cycles of one port, one bit each.
@@ -17,26 +17,28 @@ const LOOKAHEAD_CYCLES: u64 = 256;
 pub(crate) struct Calendar {
     /// First cycle of the window, a multiple of 64.
     first: u64,
-    /// Bit `c % 64` of word `c / 64 % WORD_COUNT` is cycle `c`.
+    /// Busy bits: bit `c % 64` of word `c / 64 % WORD_COUNT` stands for cycle `c`.
     words: [u64; WORD_COUNT],
-    /// First cycle after all busy ones.
+    /// First cycle after all busy cycles.
     idle_from: u64,
-    /// Reads of L1 by the NoC, which take banks, but no port.
+    /// Reads of L1 by the NoC, which occupy banks but no port.
     pub(crate) noc_reads: NocReads,
 }
 
 impl Calendar {
-    /// Reserves `length` (at most 8) free cycles for an access to an address, at or after `from`;
-    /// returns the first of them.
+    /// Reserves `length` (at most 8) free cycles at or after `from` for an access to an address;
+    /// returns the first of these cycles.
     #[inline]
     pub(super) fn reserve_at(&mut self, address: u32, from: u64, length: u32) -> u64 {
         let from = self.noc_reads.free_from(address, from);
         self.reserve(from, length)
     }
 
-    /// Reserves `length` (at most 8) free cycles at or after `from`; returns the first of them.
+    /// Reserves `length` (at most 8) free cycles at or after `from`; returns the first of these
+    /// cycles.
     ///
-    /// A request from before the window is granted at once: its contention is forgotten.
+    /// A request for a time before the window is granted immediately, since the busy cycles of that
+    /// time are no longer known.
     #[inline]
     fn reserve(&mut self, from: u64, length: u32) -> u64 {
         if from < self.first {
@@ -55,13 +57,13 @@ impl Calendar {
             if runs != 0 {
                 return from + u64::from(runs.trailing_zeros());
             }
-            // Gaps that begin in the last of these 64 cycles were not fully visible.
+            // Gaps that begin in the last of these 64 cycles were only partly visible.
             from += u64::from(65 - length);
         }
         from
     }
 
-    /// Returns the 64 cycles from `from` as bits, set if busy; cycles beyond the window are free.
+    /// Returns the busy bits of the 64 cycles from `from`; cycles beyond the window are free.
     fn bits(&self, from: u64) -> u64 {
         let shift = from % 64;
         let low = self.word(from) >> shift;
@@ -131,7 +133,7 @@ mod tests {
         assert_eq!(port.reserve(10, 5), 10);
     }
 
-    /// Searches cycle by cycle in an ordered set.
+    /// Finds a gap by testing cycle by cycle in an ordered set.
     fn naive(busy: &mut BTreeSet<u64>, from: u64, length: u32) -> u64 {
         let mut start = from;
         while (start..start + u64::from(length)).any(|cycle| busy.contains(&cycle)) {

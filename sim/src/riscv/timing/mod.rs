@@ -1,8 +1,8 @@
 //! Timing of instructions in cycles.
 //!
-//! A [`Meter`] gets every instruction in program order. It computes when the instruction starts and
-//! when its memory request reaches the device. It never changes the result of an instruction. The
-//! rules are in [`pipeline`], their numbers in [`rules`].
+//! A [`Meter`] receives every instruction in program order. It computes when the instruction starts
+//! and when its memory request reaches the device. It never changes the result of an instruction.
+//! The rules are in [`pipeline`], and their constants in [`rules`].
 
 pub(super) mod calendar;
 pub(crate) mod noc_reads;
@@ -52,21 +52,22 @@ pub(super) struct Division {
     pub(super) is_signed: bool,
 }
 
-/// Times of a memory instruction; computed before the access, committed after its success.
+/// Times of a memory instruction, computed before the access and committed after the access
+/// succeeds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     /// Cycle in which the instruction enters the integer unit.
     pub(super) entry: u64,
-    /// Cycle in which it enters the load/store unit.
+    /// Cycle in which the instruction enters the load/store unit.
     pub(super) issue: u64,
     /// Cycle in which the device processes the request.
     pub(super) access: u64,
 }
 
-/// Counts cycles of instructions given in program order.
+/// Counts the cycles of instructions, which are reported in program order.
 ///
-/// State that changes with every instruction is in the `Beat`, which the run loop holds in
-/// registers and writes back when it leaves the loop.
+/// State that changes with every instruction is in the `Beat`. The run loop keeps the `Beat` in
+/// registers and writes it back when it leaves the loop.
 pub(super) trait Meter {
     type Beat: Copy;
 
@@ -78,7 +79,7 @@ pub(super) trait Meter {
     fn instruction_count(beat: &Self::Beat) -> u64;
     /// Returns the cycle in which the last instruction started.
     fn started(&self, beat: &Self::Beat) -> u64;
-    /// Lets time pass without instructions.
+    /// Lets time pass without executing instructions.
     fn advance_to(&mut self, cycle: u64);
     /// Returns the number of mispredicted branches and jumps.
     fn mispredict_count(&self) -> u64;
@@ -113,13 +114,13 @@ pub(super) trait Meter {
     );
 }
 
-/// One cycle per instruction.
+/// A meter that counts one cycle per instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OneEach {
     beat: OneEachBeat,
 }
 
-/// State of [`OneEach`]. Time and instructions differ only by the time without instructions.
+/// State of [`OneEach`]. Cycle and instruction count differ only by the time without instructions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OneEachBeat {
     now: u64,

@@ -1,22 +1,22 @@
-//! Reads of L1 by the NoC, and the loads and stores that they delay.
+//! Reads of L1 by the NoC, which delay loads and stores.
 //!
-//! The NoC has ports of its own, but a bank of L1 serves one access of 16 bytes in a cycle. So a load or
-//! a store to a bank that the NoC reads in that cycle takes place a cycle later.
+//! The NoC has its own ports, but a bank of L1 serves only one access of 16 bytes per cycle. A load
+//! or store to a bank that the NoC reads in the same cycle therefore takes place a cycle later.
 //!
 //! # Compatibility
-//! Banks and ports: tt-isa-documentation, `WormholeB0/TensixTile/L1.md`. Which addresses share a bank is
-//! not documented; the model gives consecutive blocks of 16 bytes to consecutive banks. The NoC may wait
-//! for a store in progress, which the model neglects.
+//! Banks and ports: tt-isa-documentation, `WormholeB0/TensixTile/L1.md`. It is not documented which
+//! addresses share a bank; the model assigns consecutive blocks of 16 bytes to consecutive banks.
+//! On a chip the NoC may wait for a store in progress, which the model neglects.
 
 use std::collections::VecDeque;
 
 /// Bytes that a bank serves in a cycle.
 const BLOCK_BYTES: u32 = 16;
 const BANK_COUNT: u32 = 16;
-/// Reads that are remembered.
+/// Maximum number of reads that are kept.
 const READS_MAX: usize = 64;
 
-/// Recent and coming reads.
+/// Recent and upcoming reads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NocReads {
     reads: VecDeque<NocRead>,
@@ -27,13 +27,13 @@ pub(crate) struct NocReads {
 /// A read of consecutive addresses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NocRead {
-    /// Cycle of its first bytes.
+    /// Cycle in which the first bytes are read.
     pub(crate) cycle: u64,
-    /// Address.
+    /// First address.
     pub(crate) address: u32,
     /// Number of bytes.
     pub(crate) byte_count: u32,
-    /// Bytes that are read in a cycle.
+    /// Bytes read per cycle.
     pub(crate) cycle_bytes: u32,
 }
 
@@ -42,7 +42,7 @@ impl NocRead {
         self.cycle + self.byte_count.div_ceil(self.cycle_bytes) as u64
     }
 
-    /// Returns true if the read takes a bank in a cycle.
+    /// Returns true if the read occupies a bank in a cycle.
     fn takes(&self, bank: u32, cycle: u64) -> bool {
         if !(self.cycle..self.end()).contains(&cycle) {
             return false;
@@ -64,7 +64,8 @@ impl NocReads {
         self.reads.push_back(read);
     }
 
-    /// Returns the first cycle, from `cycle` on, in which the bank of an address is not read.
+    /// Returns the first cycle at or after `cycle` in which the NoC does not read the bank of an
+    /// address.
     #[inline]
     pub(super) fn free_from(&self, address: u32, cycle: u64) -> u64 {
         if cycle >= self.until { cycle } else { self.search(address, cycle) }
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     fn a_bank_is_taken_in_the_cycle_in_which_its_bytes_are_read() {
         let mut reads = NocReads::default();
-        // 64 blocks, two a cycle, from bank 2 on: banks 2 and 3, 4 and 5, ...
+        // 64 blocks, two per cycle, starting at bank 2: banks 2 and 3, then 4 and 5, ...
         reads.add(NocRead { cycle: 100, address: 0x1020, byte_count: 1024, cycle_bytes: 32 });
         let free = |bank: u32, cycle| reads.free_from(0x4000 + 16 * bank, cycle);
         assert_eq!([free(2, 99), free(2, 100), free(2, 101)], [99, 101, 101]);

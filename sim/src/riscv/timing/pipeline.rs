@@ -12,9 +12,10 @@
 //! ```
 //!
 //! Wormhole: the next instruction can read a result when the producing instruction enters the
-//! load/store unit; later instructions can read it only from its `leave` on. Every instruction
-//! waits for space in the store queue. Blackhole: a result is readable as soon as it exists. An
-//! instruction takes its retire queue entry when it enters. Only stores wait for the store queue.
+//! load/store unit; later instructions can read it only from the producer's `leave` on. Every
+//! instruction waits for space in the store queue. Blackhole: a result is readable as soon as it
+//! exists. An instruction occupies a retire queue entry from its entry on. Only stores wait for the
+//! store queue.
 //!
 //! Not modelled: instruction cache misses, L1 bank conflicts (the bank mapping is not documented),
 //! the 0.2 cycles that Blackhole silicon needs beyond 5 per L1 store, Blackhole's loss of
@@ -39,12 +40,12 @@ use crate::riscv::decode::{Op, SINK, SLOT_COUNT};
 pub(in super::super) struct Pipeline<R> {
     beat: Beat,
     last_entry: u64,
-    /// Cycle from which each register is readable, without forwarding from the integer unit.
+    /// First cycle in which each register is readable, without forwarding from the integer unit.
     readable: [u64; SLOT_COUNT],
-    /// Cycles at which the last eight instructions leave, the oldest at the index of the beat's
-    /// `count`.
+    /// Cycles at which the last eight instructions leave; the oldest is at the index given by the
+    /// beat's `count`.
     leaves: [u64; RETIRE_QUEUE_LENGTH],
-    /// Cycles at which the last four remote loads get their responses, oldest at `oldest_response`.
+    /// Response cycles of the last four remote loads; the oldest is at `oldest_response`.
     responses: [u64; REMOTE_LOADS_IN_FLIGHT],
     oldest_response: usize,
     stores: StoreQueue,
@@ -57,9 +58,10 @@ pub(in super::super) struct Pipeline<R> {
 pub(in super::super) struct Beat {
     next_entry: u64,
     last_leave: u64,
-    /// Register whose value the next instruction gets from the integer unit (Wormhole).
+    /// Register whose value the integer unit forwards to the next instruction (Wormhole).
     forwarded: u8,
-    /// Instructions so far; modulo the length of the retire queue, the index of its oldest entry.
+    /// Number of instructions so far; modulo the length of the retire queue, it is the index of the
+    /// queue's oldest entry.
     count: usize,
 }
 
@@ -79,7 +81,7 @@ impl<R: Rules> Default for Pipeline<R> {
     }
 }
 
-/// Returns the retire queue index of the next instruction.
+/// Returns the index of the next instruction in the retire queue.
 #[inline(always)]
 fn retire_place(beat: &Beat) -> usize {
     beat.count % RETIRE_QUEUE_LENGTH
@@ -99,9 +101,9 @@ impl<R: Rules> Pipeline<R> {
             let readable = beat.next_entry.max(first).max(second);
             return readable.max(self.retire_room_from(beat));
         }
-        // A result forwarded by the previous instruction is readable in this one cycle, and later
-        // like every other result. If another operand makes the instruction wait, it misses that
-        // cycle.
+        // A result forwarded by the previous instruction is readable in this one cycle, and
+        // otherwise only as late as any other result. An instruction that must wait for its other
+        // operand misses that cycle.
         let has_first = first <= beat.next_entry || op.rs1 == beat.forwarded;
         let has_second = second <= beat.next_entry || op.rs2 == beat.forwarded;
         if has_first && has_second {
@@ -116,7 +118,8 @@ impl<R: Rules> Pipeline<R> {
         self.leaves[retire_place(beat)]
     }
 
-    /// Returns the first cycle from `cycle` on in which any instruction can leave the integer unit.
+    /// Returns the first cycle, from `cycle` on, in which an instruction can leave the integer
+    /// unit.
     #[inline(always)]
     fn unblocked(&self, beat: &Beat, cycle: u64) -> u64 {
         if R::COMPLETES_OUT_OF_ORDER {
@@ -126,7 +129,7 @@ impl<R: Rules> Pipeline<R> {
         }
     }
 
-    /// Adds an instruction that passes its result on at `result`.
+    /// Adds an instruction whose result is available at `result`.
     #[inline(always)]
     fn retire(&mut self, beat: &mut Beat, op: &Op, slot: Slot, result: u64) {
         let rd = usize::from(op.rd);
@@ -143,7 +146,7 @@ impl<R: Rules> Pipeline<R> {
         beat.next_entry = slot.issue;
     }
 
-    /// Adds an instruction of the integer unit.
+    /// Adds an instruction that uses only the integer unit.
     #[inline(always)]
     fn compute(&mut self, beat: &mut Beat, op: &Op, occupancy: u64, latency: u64) {
         let entry = self.entry(beat, op);
@@ -153,8 +156,8 @@ impl<R: Rules> Pipeline<R> {
         beat.forwarded = op.rd;
     }
 
-    /// Advances everything in progress by some cycles, except stores: a loop without stores begins
-    /// after the earlier ones have left.
+    /// Shifts the state of everything in progress by some cycles, except stores: the skipped loop
+    /// has no stores, and begins after all earlier stores have left.
     pub(in super::super) fn move_on(&mut self, cycles: u64) {
         self.beat.next_entry += cycles;
         self.beat.last_leave += cycles;

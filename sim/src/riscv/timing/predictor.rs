@@ -3,14 +3,15 @@
 //! No document describes the predictor. Silicon shows that branches that are never taken, always
 //! taken or taken alternately cost nothing (mesham/tt-sim `docs/bh_arch.md` 1.4). The smallest
 //! predictor with that property has a pair of two-bit counters per branch, selected by the branch's
-//! last outcome. A register jump is predicted to go to its last target. There is no return-address
-//! stack: nothing shows that the hardware has one. Without it, a probe that is called from several
-//! sites is charged for its returns, so the cost is not underestimated.
+//! last outcome. A register jump is predicted to go to its last target. The model has no
+//! return-address stack, since nothing shows that the hardware has one. Returns of a probe that is
+//! called from several sites are therefore charged as mispredicted, and the probe's cost is not
+//! underestimated.
 
-/// Number of distinguished branches; two branches whose addresses differ by a multiple of this many
-/// words share counters.
+/// Number of branches that the predictor distinguishes. Two branches share counters if their
+/// addresses differ by a multiple of this many words.
 const BRANCH_COUNT: usize = 512;
-/// Number of distinguished register jumps.
+/// Number of register jumps that the predictor distinguishes.
 const JUMP_COUNT: usize = 64;
 
 const LAST_TAKEN: u8 = 1;
@@ -19,10 +20,10 @@ const SEEN: u8 = 1 << 7;
 /// Tables of branch outcomes and jump targets.
 #[derive(Clone, Debug)]
 pub(super) struct Predictor {
-    /// Bit 0: last outcome; bits 2:1 and 4:3: counters after not taken and after taken; bit 7: the
-    /// branch was executed before.
+    /// State of each branch. Bit 0: last outcome; bits 2:1 and 4:3: counters after not taken and
+    /// after taken; bit 7: the branch has been executed before.
     branches: Box<[u8; BRANCH_COUNT]>,
-    /// Address and last target of a register jump.
+    /// Address and last target of each register jump.
     jumps: Box<[(u32, u32); JUMP_COUNT]>,
     pub(super) mispredict_count: u64,
 }
@@ -66,7 +67,8 @@ impl Predictor {
     }
 }
 
-/// Returns both counters one step beyond the middle, towards the static prediction.
+/// Returns the initial state: both counters one step from the middle, towards the static
+/// prediction.
 fn first_state(is_backward: bool) -> u8 {
     let counter = if is_backward { 2 } else { 1 };
     SEEN | counter << 1 | counter << 3

@@ -1,24 +1,25 @@
 //! The numbers of the timing model, with their sources.
 //!
-//! "ISA" below is tenstorrent/tt-isa-documentation: `WormholeB0/TensixTile/BabyRISCV/README.md`
-//! and `MemoryOrdering.md`, `WormholeB0/TensixTile/L1.md`, and the pages of the same names under
-//! `BlackholeA0`. "Silicon" is one Blackhole card as measured in mesham/tt-sim,
-//! `docs/bh_arch.md` 1.1-1.8 and `perfbench/card-sessions/2026-08-18-bh-retirebench`. If a document
-//! gives a range, the model charges its low end.
+//! "ISA" below is tenstorrent/tt-isa-documentation: `WormholeB0/TensixTile/BabyRISCV/README.md` and
+//! `MemoryOrdering.md`, `WormholeB0/TensixTile/L1.md`, and the pages with the same names under
+//! `BlackholeA0`. "Silicon" is one Blackhole card as measured in mesham/tt-sim, `docs/bh_arch.md`
+//! 1.1-1.8 and `perfbench/card-sessions/2026-08-18-bh-retirebench`. If a document gives a range,
+//! the model uses the lowest value.
 
 use super::super::bus::Region;
 use super::{Arch, Division};
 
-/// Instructions between leaving the integer unit and retiring (ISA: eight-entry retire-order
-/// queue, both architectures).
+/// Maximum number of instructions between leaving the integer unit and retiring (ISA: eight-entry
+/// retire-order queue, both architectures).
 pub(super) const RETIRE_QUEUE_LENGTH: usize = 8;
 
-/// Stores that wait for the memory subsystem (ISA Wormhole `MemoryOrdering.md`: four-entry store
-/// queue; Blackhole's is not documented and taken to be the same).
+/// Maximum number of stores that wait for the memory subsystem (ISA Wormhole `MemoryOrdering.md`:
+/// four-entry store queue; Blackhole's is undocumented and assumed to be the same).
 pub(super) const STORE_QUEUE_LENGTH: usize = 4;
 
-/// Loads in flight outside the private RAM (ISA Wormhole load table: 4 in aggregate; Blackhole
-/// silicon shows the same rate, 1.742-1.87 cycles per L1 load for 7 / 4).
+/// Maximum number of loads in flight outside the private RAM (ISA Wormhole load table: 4 in
+/// aggregate; Blackhole silicon shows the same rate: 1.742-1.87 cycles per L1 load, compared with 7
+/// / 4).
 pub(super) const REMOTE_LOADS_IN_FLIGHT: usize = 4;
 
 /// Cycles for which a write of less than 16 bytes blocks its L1 port (ISA `L1.md`; silicon
@@ -29,17 +30,18 @@ pub(super) const NARROW_WRITE_CYCLES: u32 = 5;
 /// 0.999 per store for stores that fill blocks).
 pub(super) const WIDE_ACCESS_CYCLES: u32 = 1;
 
-/// Cycles for which Blackhole's store queue holds a block so that further stores can merge (the
-/// store merge timer in CSR cfg0 as TT-Metal sets it).
+/// Cycles for which Blackhole's store queue keeps a block open, so that further stores can merge
+/// with it (the store merge timer in CSR cfg0, as set by TT-Metal).
 pub(super) const MERGE_CYCLES: u64 = 16;
 
-/// Maximum address distance of two stores that merge (ISA Blackhole README).
+/// Maximum distance between the addresses of two stores that merge (ISA Blackhole README).
 pub(super) const MERGE_DISTANCE_BYTES: u32 = 4;
 
-/// Returns the cycles from a load's issue until a register sees it: half of the load latency.
+/// Returns the cycles from a load's issue until the request reaches a register: half of the load
+/// latency.
 ///
-/// The documents give only round trips. The split affects no duration, because it is the same for
-/// every access to a region.
+/// The documents give only round trips. How a round trip is split affects no duration, because the
+/// split is the same for every access to a region.
 pub(super) const fn one_way_cycles(latency_cycles: u64) -> u64 {
     (latency_cycles - 1) / 2
 }
@@ -49,10 +51,10 @@ pub(in super::super) trait Rules {
     /// True if results can be used before all earlier instructions have left the load/store unit
     /// (ISA: in-order on Wormhole, strong forwarding network on Blackhole).
     const COMPLETES_OUT_OF_ORDER: bool;
-    /// Cycles for which a multiply keeps the next instruction from entering.
+    /// Cycles for which a multiply prevents the next instruction from entering.
     const MULTIPLY_OCCUPANCY_CYCLES: u64;
-    /// Cycles from a multiply's entry to the entry of an instruction that uses it (silicon 1.985
-    /// on Blackhole).
+    /// Cycles from a multiply's entry to the entry of an instruction that uses the result (silicon
+    /// 1.985 on Blackhole).
     const MULTIPLY_LATENCY_CYCLES: u64;
     /// Bubble after a mispredicted branch.
     const MISPREDICT_CYCLES: u64;
@@ -76,7 +78,7 @@ impl Rules for Wormhole {
     const MULTIPLY_LATENCY_CYCLES: u64 = 2;
     const MISPREDICT_CYCLES: u64 = 2;
     /// Private RAM 2, mailboxes 3, Tensix 4, TDMA and tile control 7, L1 8. Wormhole has no alias
-    /// of the private RAM; the entry only completes the table.
+    /// of the private RAM; the last entry is unused.
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 7, 7, 8, 8];
 }
 
@@ -90,15 +92,15 @@ impl Rules for Blackhole {
     const MULTIPLY_OCCUPANCY_CYCLES: u64 = 1;
     const MULTIPLY_LATENCY_CYCLES: u64 = 2;
     const MISPREDICT_CYCLES: u64 = 4;
-    /// Like Wormhole's, but TDMA has 4, and an alias of the private RAM has 8.
+    /// As on Wormhole, except TDMA with 4, and the alias of the private RAM with 8.
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 4, 7, 8, 8];
 }
 
-/// Divider cycles by number of significant bits of the dividend.
+/// Cycles of a division, by number of significant bits of the dividend.
 ///
 /// ISA gives 6 to 33 "dependent upon the magnitude of the dividend"; Blackhole silicon shows 14.0
 /// for 12 bits and 33.0 for 29. One simple rule fits all four numbers: four bits per step, two
-/// additional cycles, and the documented maximum. The values between are inferred.
+/// additional cycles, and the documented maximum. The values in between are inferred.
 const DIVIDE_CYCLES: [u64; 33] = {
     let mut table = [6; 33];
     let mut bits = 1;
@@ -110,7 +112,8 @@ const DIVIDE_CYCLES: [u64; 33] = {
     table
 };
 
-/// Cycles for which a divide or remainder keeps the next instruction from entering (ISA READMEs).
+/// Returns the cycles for which a divide or remainder prevents the next instruction from entering
+/// (ISA READMEs).
 #[inline]
 pub(super) fn divide_cycles(division: Division) -> u64 {
     let Division { dividend, divisor, is_signed } = division;

@@ -1,8 +1,9 @@
 //! Stores between the pipeline and the memory subsystem.
 //!
-//! Stores leave in order, one per cycle; stores to L1 also wait for their port. The emission time
-//! of a store is known as soon as it enters. The exception is Blackhole's youngest block, which
-//! stays open for a while so that further stores can merge with it.
+//! Stores leave in order, one per cycle; stores to L1 also wait for their port. The time at which a
+//! store leaves (its emission time) is known as soon as the store enters. The exception is
+//! Blackhole's youngest block, which stays open for a while so that further stores can merge with
+//! it.
 
 use super::Access;
 use super::calendar::Calendar;
@@ -17,10 +18,10 @@ pub(super) struct StoreQueue {
     entries: [Entry; STORE_QUEUE_LENGTH],
     /// Index of the oldest entry.
     oldest: usize,
-    /// Emission time of the oldest entry.
+    /// Emission time of the oldest entry: a new store has room from then on.
     room_from: u64,
     last_emission: u64,
-    /// End of this queue's last write in the port's calendar; a search can start there.
+    /// End of this queue's last write in the port's calendar, where the next search can start.
     port_from: u64,
     open: OpenBlock,
 }
@@ -29,19 +30,19 @@ pub(super) struct StoreQueue {
 struct Entry {
     emission: u64,
     address: u32,
-    /// Bytes written of the 16-byte block that holds `address`.
+    /// Mask of the written bytes in the 16-byte block that contains `address`.
     bytes: u16,
 }
 
-/// The youngest block on Blackhole, while it can still grow.
+/// The youngest block of merged stores on Blackhole, while further stores can join it.
 #[derive(Clone, Debug, Default)]
 struct OpenBlock {
-    /// Address of the last store merged.
+    /// Address of the latest merged store.
     address: u32,
     bytes: u16,
     /// Cycle in which the first store entered.
     since: u64,
-    /// Cycle in which the block is emitted at the latest; 0 if no block is open.
+    /// Latest cycle at which the block is emitted; 0 if no block is open.
     until: u64,
 }
 
@@ -58,8 +59,8 @@ impl StoreQueue {
         (issue + 1).max(self.last_emission + 1)
     }
 
-    /// Returns the first cycle from `issue` on in which a load may pass stores to the same start
-    /// address (Wormhole).
+    /// Returns the first cycle at or after `issue` in which a load may pass stores to the same
+    /// start address (Wormhole).
     #[inline(always)]
     pub(super) fn after_same_address(&self, address: u32, issue: u64) -> u64 {
         if self.last_emission < issue {
@@ -72,8 +73,8 @@ impl StoreQueue {
         })
     }
 
-    /// Returns the first cycle from `issue` on in which a load may start; it waits for the whole
-    /// queue if it overlaps any store there (Blackhole).
+    /// Returns the first cycle at or after `issue` in which a load may start. If the load overlaps
+    /// any queued store, it waits for the whole queue (Blackhole).
     #[inline(always)]
     pub(super) fn after_overlap(&self, access: Access, issue: u64) -> u64 {
         if self.last_emission < issue || !self.overlaps(access, issue) {
@@ -94,7 +95,7 @@ impl StoreQueue {
         self.open.until != 0 && is_overlap(access, self.open.address, self.open.bytes)
     }
 
-    /// Adds a store that enters at `issue`; its emission time is determined at once.
+    /// Adds a store that enters at `issue`; its emission time is determined immediately.
     #[inline(always)]
     pub(super) fn push(&mut self, access: Access, issue: u64, port: &mut Calendar) {
         let bytes = byte_mask(access);
@@ -107,7 +108,7 @@ impl StoreQueue {
     }
 
     /// Adds a store to L1 that enters at `issue`: to the open block if it can merge, otherwise to a
-    /// new block. The previous block must be closed before.
+    /// new block. In the latter case, the previous block must have been closed.
     #[inline(always)]
     pub(super) fn merge_or_open(&mut self, access: Access, issue: u64, port: &mut Calendar) {
         let bytes = byte_mask(access);
@@ -123,7 +124,7 @@ impl StoreQueue {
         }
     }
 
-    /// Returns true if a store issued at `issue` would join the open block.
+    /// Returns true if a store issued at `issue` would be merged into the open block.
     #[inline(always)]
     pub(super) fn can_merge(&self, access: Access, issue: u64) -> bool {
         issue <= self.open.until
@@ -132,7 +133,7 @@ impl StoreQueue {
             && access.address.abs_diff(self.open.address) <= MERGE_DISTANCE_BYTES
     }
 
-    /// Emits the open block, if any, at `cycle` or when its timer ran out before.
+    /// Emits the open block, if any, at `cycle`, or earlier if its timer has run out.
     #[inline(always)]
     pub(super) fn close(&mut self, cycle: u64, port: &mut Calendar) {
         if self.open.until == 0 {
