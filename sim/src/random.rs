@@ -1,7 +1,7 @@
 //! Random numbers: independent streams derived from one seed.
 //!
 //! A stream is identified by a path (chip, core, purpose, ...). The numbers of one tile therefore
-//! depend neither on those of another tile nor on the order in which tiles run.
+//! depend neither on other tiles nor on the order in which tiles run.
 
 /// A stream of random numbers (splitmix64).
 ///
@@ -45,7 +45,7 @@ impl Stream {
         low + self.below(high.saturating_sub(low).saturating_add(1))
     }
 
-    /// Returns true `parts_per_million` times in a million.
+    /// Returns true with a probability of `parts_per_million` in a million.
     pub fn chance(&mut self, parts_per_million: u32) -> bool {
         match parts_per_million {
             0 => false,

@@ -1,11 +1,10 @@
 //! Encoding of commands for dispatch kernels, shared with their object code.
 //!
-//! The first word is the number of commands. Each command begins with a head: its number, the type
-//! of its further data, and that data. The arrival time follows and, if different, the earliest
-//! time at which the command can complete. Times are in cycles since the queue was opened. If a
-//! time is later than the previous time by more than [`LONG_CYCLES`], the word before it is the
-//! number of whole [`LONG_CYCLES`] intervals to wait first. All further times count from the end of
-//! those intervals.
+//! The first word is the number of commands. Each command has a head: its number, the type of its
+//! further data, and that data. The arrival time follows and, if different, the earliest completion
+//! time. Times are cycles since the queue was opened. If a time is [`LONG_CYCLES`] or more after
+//! the previous time, the word before it is the number of [`LONG_CYCLES`] intervals to wait first.
+//! All later times count from the end of those intervals.
 
 /// Mask of the command's number in a head.
 pub const NUMBER_MASK: u32 = 0xFF;

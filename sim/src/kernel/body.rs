@@ -1,8 +1,8 @@
 //! Bodies of the kernels.
 //!
-//! They are compiled for riscv32im by `sim/objects/kernels`, and as a part of the simulator, which
-//! takes its constants from here. The C++ kernels leave the same zones. A body accesses its
-//! surroundings only through [`Environment`].
+//! The bodies are compiled for riscv32im by `sim/objects/kernels`. They are also part of the
+//! simulator, which uses their constants. The C++ kernels record the same zones. A body accesses
+//! its surroundings only through [`Environment`].
 
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
@@ -18,32 +18,32 @@ pub trait Environment {
     /// Returns runtime argument `index` of the launch, or 0 if it has none.
     fn arg(&self, index: u32) -> u32;
 
-    /// Returns word `index` of the kernel's own data, which the launch brought.
+    /// Returns word `index` of the kernel's own data, which is part of the launch.
     fn data(&self, index: u32) -> u32;
 
     /// Returns a random number below `bound`, specific to this RISC and launch.
     fn draw(&mut self, bound: u32) -> u32;
 
-    /// Returns the NoC of this RISC; `None` if kernels record no NoC events.
+    /// Returns the NoC of this RISC; `None` if kernels on it record no NoC events.
     fn noc(&self) -> Option<u8>;
 
-    /// Returns the coordinates of a tile on that NoC, the column in the low six bits and the row
-    /// above. Target 0 is the RISC's own tile, the others are the tiles of the DRAM banks,
-    /// cyclically.
+    /// Returns the coordinates of a tile on this RISC's NoC: the column in the low six bits and the
+    /// row above. Target 0 is the RISC's own tile. The other targets are the tiles of the DRAM
+    /// banks, cyclically.
     fn tile(&self, target: u32) -> u32;
 
-    /// Issues a transfer on that NoC.
+    /// Issues a transfer on this RISC's NoC.
     fn transfer(&mut self, transfer: &Transfer);
 
-    /// Issues an instruction to the coprocessor a number of times, on a TRISC. Other processors
-    /// have no coprocessor.
+    /// Issues a coprocessor instruction a number of times on a TRISC; does nothing on other
+    /// processors, which have no coprocessor.
     fn issue(&mut self, instruction: u32, times: u32);
 }
 
 /// A transfer between this tile's L1 and another tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// True if this tile's bytes are written to the other tile, on virtual channel 1.
+    /// True if bytes of this tile are written to the other tile, on virtual channel 1; else a read.
     pub is_write: bool,
     /// True for a write without acknowledgement.
     pub is_posted: bool,
@@ -72,7 +72,7 @@ pub fn work<E: Environment>(environment: &mut E) {
     environment.spin(environment.arg(0));
 }
 
-/// Zones of [`full_buffer`], more than the buffer holds.
+/// Number of zones in [`full_buffer`], more than the buffer holds.
 pub const FULL_BUFFER_ZONES: u16 = 150;
 
 /// Opens and closes more zones than the buffer holds.
@@ -83,10 +83,10 @@ pub fn full_buffer<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Passes of [`timestamped_events`].
+/// Number of passes in [`timestamped_events`].
 pub const EVENT_PASSES: u16 = 150;
 
-/// Records a zone with data and an event, more often than the buffer holds.
+/// Records a zone with data and an event, more times than the buffer holds.
 pub fn timestamped_events<E: Environment>(environment: &mut E) {
     for pass in 0..EVENT_PASSES {
         device_zone_scoped!("TEST");
@@ -96,21 +96,21 @@ pub fn timestamped_events<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records 128 bits of data, as often as argument 0 says.
+/// Records 128 bits of data, argument 0 times.
 pub fn wide_data<E: Environment>(environment: &mut E) {
     for index in 0..environment.arg(0) {
         device_timestamped_data_16b!("WIDE", u64::from(index), u64::MAX);
     }
 }
 
-/// Issues instructions of the FPU, of the SFPU and of neither, as often as arguments 0 to 2 say.
+/// Issues instructions of the FPU, the SFPU, and neither: argument 0, 1 and 2 times, respectively.
 pub fn instructions<E: Environment>(environment: &mut E) {
     device_zone_scoped!("INSTRUCTIONS");
     issue_all(environment);
 }
 
-/// Runs [`instructions`], counted by hardware counters that the kernel itself starts, stops and
-/// reads: the groups of argument 3, if they are recorded.
+/// Runs [`instructions`] while hardware counters count. The kernel itself starts, stops and reads
+/// the groups of argument 3, if counters are recorded.
 pub fn counted_instructions<E: Environment>(environment: &mut E) {
     let groups = environment.arg(3);
     start_perf_counters!(groups);
@@ -145,10 +145,10 @@ pub fn cycle_count<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Zones of [`steps`].
+/// Number of zones in [`steps`].
 pub const STEPS: u16 = 100;
 
-/// Records zones of 1000 cycles one after the other.
+/// Records zones of 1000 cycles, one after another.
 pub fn steps<E: Environment>(environment: &mut E) {
     for _ in 0..STEPS {
         device_zone_scoped!("STEP");
@@ -156,7 +156,7 @@ pub fn steps<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records sums over argument 0 passes of argument 1 cycles each, in both accumulators.
+/// Records sums over argument 0 passes, each of argument 1 cycles, in both accumulators.
 pub fn sums<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         device_zone_scoped_sum1!("SUM-ONE");
@@ -166,7 +166,7 @@ pub fn sums<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Passes of [`calibration`]: as many as the buffer holds.
+/// Number of passes of [`calibration`]: as many as the buffer holds.
 pub const CALIBRATION_PASSES: u16 = 13;
 
 /// Records argument 0 zones, each with its number and a random number as data.
@@ -178,11 +178,11 @@ pub fn numbers<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Leaves records from which a host computes the cost of probes: zones that contain only another
-/// probe. Between the zones, the stores of the earlier ones have time to drain.
+/// Records zones that contain only another probe. From these, a host computes the cost of probes.
+/// Between the zones there is enough time for the stores of the earlier zones to drain.
 ///
 /// # Compatibility
-/// The names are those that the host's `probe_cost` module expects.
+/// The names are those expected by the host's `probe_cost` module.
 pub fn calibration<E: Environment>(environment: &mut E) {
     for pass in 0..CALIBRATION_PASSES {
         environment.spin(100);
@@ -212,7 +212,7 @@ pub fn calibration<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Arguments of the kernels of a matrix product, per core and in tiles of 32 by 32.
+/// Shape of a matrix product on one core, in tiles of 32 by 32; the kernels' arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {
     /// Blocks along the inner dimension.
@@ -229,12 +229,12 @@ impl MatmulShape {
         Self { blocks, tiles_in, tiles_out }
     }
 
-    /// Returns the cycles to load a block of tiles from DRAM.
+    /// Returns the cycles it takes to load a block of tiles from DRAM.
     const fn load_cycles(self) -> u32 {
         350 + self.tiles_in * 70
     }
 
-    /// Returns the cycles to multiply a block.
+    /// Returns the cycles it takes to multiply a block.
     const fn multiply_cycles(self) -> u32 {
         self.tiles_in * self.tiles_out / 4 * 18
     }
@@ -247,13 +247,13 @@ impl MatmulShape {
         self.tiles_out * 40
     }
 
-    /// Returns the cycles between two blocks; loading and computing overlap.
+    /// Returns the cycles from one block to the next; loading and computing overlap.
     fn block_cycles(self) -> u32 {
         self.load_cycles().max(self.multiply_cycles())
     }
 }
 
-/// Works for a number of cycles and up to an eighth more.
+/// Works for `cycles` cycles, plus up to an eighth more.
 fn work_about<E: Environment>(environment: &mut E, cycles: u32) {
     let more = environment.draw(cycles / 8 + 1);
     environment.spin(cycles + more);
@@ -325,7 +325,7 @@ fn write_result<E: Environment, const MOVES: bool>(environment: &mut E) {
     store_tiles::<E, MOVES>(environment, shape);
 }
 
-/// Loads blocks from DRAM as delays, without transfers.
+/// Spends the time of loading blocks from DRAM, without transfers.
 pub fn matmul_reader<E: Environment>(environment: &mut E) {
     read_blocks::<E, false>(environment);
 }
@@ -335,7 +335,7 @@ pub fn matmul_tile_reader<E: Environment>(environment: &mut E) {
     read_blocks::<E, true>(environment);
 }
 
-/// Writes the result to DRAM as delays, without transfers.
+/// Spends the time of writing the result to DRAM, without transfers.
 pub fn matmul_writer<E: Environment>(environment: &mut E) {
     write_result::<E, false>(environment);
 }
@@ -345,10 +345,10 @@ pub fn matmul_tile_writer<E: Environment>(environment: &mut E) {
     write_result::<E, true>(environment);
 }
 
-/// Bytes of a tile of 32 by 32 numbers of 16 bits.
+/// Bytes of a tile of 32 by 32 numbers, each of 16 bits.
 pub const TILE_BYTES: u32 = 2048;
 
-/// Loads the tiles of a block, and spends the time of it.
+/// Loads the tiles of a block, and spends the time that this takes.
 fn load_block<E: Environment, const MOVES: bool>(environment: &mut E, shape: MatmulShape) {
     if MOVES {
         for tile in 1..=shape.tiles_in {
@@ -358,7 +358,7 @@ fn load_block<E: Environment, const MOVES: bool>(environment: &mut E, shape: Mat
     work_about(environment, shape.load_cycles());
 }
 
-/// Stores the tiles of the result, and spends the time of it.
+/// Stores the tiles of the result, and spends the time that this takes.
 fn store_tiles<E: Environment, const MOVES: bool>(environment: &mut E, shape: MatmulShape) {
     if MOVES {
         for tile in 1..=shape.tiles_out {

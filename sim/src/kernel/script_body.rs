@@ -4,17 +4,17 @@
 //!
 //! | first word | following words | step |
 //! |---|---|---|
-//! | [`opcode::END`] | | the script is over; zones that are open are closed |
+//! | [`opcode::END`] | | ends the script and closes all open zones |
 //! | [`opcode::OPEN`], site << 8 | | opens a zone |
-//! | [`opcode::CLOSE`] | | closes the zone opened last |
+//! | [`opcode::CLOSE`] | | closes the most recently opened zone |
 //! | [`opcode::DATA`], site << 8 | value, low half first | records data |
 //! | [`opcode::DATA_16B`] | two values, low half first | records 16 bytes of data |
 //! | [`opcode::EVENT`], event << 8 | | records an event |
 //! | [`opcode::SUM_1`], [`opcode::SUM_2`] | cycles | spends cycles in a sum zone |
 //! | [`opcode::SPIN`] | cycles | spends cycles |
-//! | [`opcode::QUICK_PUSH`] | | pushes what has been recorded so far |
-//! | [`opcode::TRANSFER`], form << 8, target << 16 | bytes | moves bytes and records a NoC event |
-//! | [`opcode::LOCK`], kind << 8 | address, bytes | records an event of a lock |
+//! | [`opcode::QUICK_PUSH`] | | pushes the records made so far |
+//! | [`opcode::TRANSFER`], flags << 8, target << 16 | bytes | moves bytes and records a NoC event |
+//! | [`opcode::LOCK`], kind << 8 | address, bytes | records a lock event |
 
 use super::body::{Environment, Transfer};
 use kernel_profiler::{
@@ -43,34 +43,34 @@ pub mod opcode {
     pub const SUM_2: u32 = 7;
     /// Spends cycles.
     pub const SPIN: u32 = 8;
-    /// Pushes.
+    /// Pushes the records made so far.
     pub const QUICK_PUSH: u32 = 9;
     /// Moves bytes.
     pub const TRANSFER: u32 = 10;
-    /// Locks or frees memory.
+    /// Records a lock event.
     pub const LOCK: u32 = 11;
 }
 
-/// Bit of a transfer's form: a write, else a read.
+/// Flag of a transfer: set for a write, clear for a read.
 pub const IS_WRITE: u32 = 1;
-/// Bit of a write's form: no acknowledgement.
+/// Flag of a write: no acknowledgement.
 pub const IS_POSTED: u32 = 2;
-/// Bit of a transfer's form: its event has addresses.
+/// Flag of a transfer: its event includes addresses.
 pub const HAS_ADDRESSES: u32 = 4;
 
-/// L1 of a Tensix tile that nothing else uses: target of reads and source of writes.
+/// L1 address that nothing else in a Tensix tile uses: destination of reads and source of writes.
 const SCRATCH: u32 = 0xF_0000;
-/// Target of writes.
+/// L1 address that writes go to.
 const WRITTEN: u32 = 0xF_4000;
-/// Source of reads of other tiles.
+/// Address that is read in other tiles.
 const READ: u32 = 0;
 
-/// Runs the script in the kernel's data.
+/// Runs the script encoded in the kernel's data.
 pub fn script<E: Environment>(environment: &mut E) {
     block(environment, 0);
 }
 
-/// Runs from the step at word `next` to the end of its block; returns the next step's index.
+/// Runs from the step at word `next` to the end of its block; returns the index of the next step.
 #[inline(never)]
 fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
     loop {
@@ -128,8 +128,8 @@ fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
     }
 }
 
-/// Records a transfer and issues it, as tt-metal's dataflow functions do. Kernels without a NoC do
-/// nothing.
+/// Records a transfer and issues it, as tt-metal's dataflow functions do. Does nothing on a RISC
+/// without a NoC.
 #[inline(never)]
 pub fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u32) {
     let Some(noc) = environment.noc() else { return };
@@ -155,11 +155,11 @@ pub fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u
     }
     let transfer = Transfer { is_write, is_posted, tile, local: SCRATCH, remote, byte_count };
     environment.transfer(&transfer);
-    // A wait, which is recorded only on request.
+    // The event of a wait, which is recorded only if requested.
     record_noc_event!(FullBarrier, false, noc);
 }
 
-/// Records an event of a lock.
+/// Records a lock event.
 #[inline(never)]
 fn record_lock(kind: u32, address: u32, bytes: u32) {
     match kind {

@@ -1,21 +1,21 @@
-//! The words in L1 through which dispatcher, firmware and subordinates communicate.
+//! The words in L1 through which the dispatcher, firmware and subordinates communicate.
 //!
-//! Compiled into the simulator and into the firmware, so that both agree. Offsets are
-//! bytes from the mailbox's address, which the linker scripts name `__mailbox`.
+//! This file is compiled into both the simulator and the firmware, which ensures that they agree.
+//! Offsets are in bytes from the mailbox's address, which linker scripts name `__mailbox`.
 //!
 //! | offset | size | written by | meaning |
 //! |---|---|---|---|
-//! | [`GO`] | byte | dispatcher: [`signal::GO`]; BRISC: [`signal::DONE`] | a launch |
-//! | [`SYNC`] | byte per RISC | BRISC: `GO`; the RISC: `DONE` | a subordinate's part of it |
-//! | [`STAGE`] | byte per RISC | the RISC | around its kernel's zone |
+//! | [`GO`] | byte | dispatcher: [`signal::GO`]; BRISC: [`signal::DONE`] | state of a launch |
+//! | [`SYNC`] | byte per RISC | BRISC: `GO`; the RISC: `DONE` | a subordinate's state |
+//! | [`STAGE`] | byte per RISC | the RISC, around its kernel's zone | progress of its kernel |
 //! | [`PROGRAM_ID`] to [`DATA`] | words | dispatcher, before `GO` | the launch message |
 //! | [`RISC_COUNT`] to [`COUNTER_GROUPS`] | words | host, before reset ends | the core |
 //!
 //! # Compatibility
-//! Signals, host id, enables and the order of events are those of `dev_msgs.h`; the
-//! layout is this project's own.
+//! Signals, host id, enables and the order of events are those of `dev_msgs.h`; the layout is
+//! specific to this project.
 
-/// The dispatcher's signal.
+/// The launch signal between the dispatcher and BRISC.
 pub const GO: u32 = 0;
 /// One byte per RISC: the subordinates' signals.
 pub const SYNC: u32 = 4;
@@ -23,11 +23,11 @@ pub const SYNC: u32 = 4;
 pub const STAGE: u32 = 12;
 /// Program id of the launch.
 pub const PROGRAM_ID: u32 = 28;
-/// Bit r: RISC r has a kernel in this launch.
+/// One bit per RISC, set if the RISC has a kernel in this launch.
 pub const ENABLES: u32 = 32;
 /// Trace replays begun since the core's previous launch.
 pub const REPLAYS_BEGUN: u32 = 36;
-/// Bit r: RISC r signals done before it closes its main zone.
+/// One bit per RISC, set if the RISC signals done before it closes its main zone.
 pub const LATE: u32 = 40;
 /// One word per RISC: entry address of its kernel.
 pub const ENTRIES: u32 = 44;
@@ -41,21 +41,21 @@ pub const ARG_COUNT: u32 = 76;
 pub const ARGS: u32 = 80;
 /// Maximum number of arguments of a launch.
 pub const ARG_COUNT_MAX: u32 = 32;
-/// One word per RISC: address of its kernel's data, 0 if it has none.
+/// One word per RISC: address of its kernel's data, or 0.
 pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 
 /// One word per RISC: cycles that a late RISC keeps its main zone open.
 pub const LATE_CYCLES: u32 = DATA + 4 * 5;
 
-/// RISCs of this core that have a vector.
+/// Number of RISCs of this core that have a vector.
 pub const RISC_COUNT: u32 = LATE_CYCLES + 4 * 5;
 /// Two bytes per NoC: column and row of this core in the format of the NoC's registers.
 pub const OWN_COORDINATES: u32 = RISC_COUNT + 4;
 /// Number of DRAM banks.
 pub const BANK_COUNT: u32 = OWN_COORDINATES + 4;
-/// Per NoC, [`BANK_COUNT_MAX`] half words: each bank's coordinates for command buffers.
+/// Per NoC, [`BANK_COUNT_MAX`] half words: the banks' coordinates as command buffers take them.
 pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
-/// One word per bank: offset of its addresses.
+/// One word per bank: offset that is added to addresses in the bank.
 pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;
 /// Maximum number of banks of a chip.
 pub const BANK_COUNT_MAX: u32 = 16;
@@ -68,7 +68,7 @@ pub const SIZE_BYTES: u32 = COUNTER_GROUPS + 4;
 
 /// Values of [`GO`] and [`SYNC`].
 pub mod signal {
-    /// Idle, or done.
+    /// Idle, or done with the launch.
     pub const DONE: u8 = 0;
     /// Not booted yet.
     pub const INIT: u8 = 0x40;
