@@ -1,13 +1,13 @@
 //! Embeds the object code of the simulated RISCs: the shipped images, or images compiled from the
 //! sources if these have changed or `KPROF_OBJECT_CODE=compile` is set.
 //!
-//! The crates of `objects/` are compiled for riscv32im into static libraries, per chip
-//! architecture and with or without sum zones; each processor's firmware is linked from
-//! them with the processor's memory map, and the kernels against that firmware's symbols.
+//! The crates of `objects/` are compiled for riscv32im into static libraries, per chip architecture
+//! and with or without sum zones. Each processor's firmware is linked from these libraries with the
+//! processor's memory map, and the kernels are linked against that firmware's symbols.
 //!
 //! If the compiler target is missing, the build asks rustup to install it and prints a warning.
-//! Without the target, the simulator has no object code and runs no kernels, and the warning names
-//! what to install. Under `CI=true` a missing target is an error.
+//! Without the target, the simulator has no object code and runs no kernels; the warning names what
+//! must be installed. Under `CI=true`, a missing target is an error.
 
 #[path = "build/archive.rs"]
 mod archive;
@@ -24,7 +24,7 @@ use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, i
 use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
-/// Features that firmware and kernels share, with their names in the list of images.
+/// Features that firmware and kernels share, each with its name in the list of images.
 const MODES: [(&str, &str); 10] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Unpacks the shipped images, and builds the C++ images if their compiler is installed.
+/// Unpacks the shipped images; also builds the C++ images if their compiler is installed.
 fn shipped_images(build: &Build, archive: &Archive) -> Result<Vec<Linked>> {
     println!("cargo:rustc-cfg=object_code");
     let mut images = archive.unpack(build)?;
@@ -84,8 +84,9 @@ fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Links all variants of firmware and kernels in Rust. The chips' builds run in parallel, since
-/// this is the longest step of a first build and nothing else is left to do towards its end.
+/// Links all variants of firmware and kernels in Rust. The builds for the chips run in parallel,
+/// since they take longest in a first build, and towards its end nothing else could run in
+/// parallel.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     let images: Result<Vec<_>> = thread::scope(|scope| {
         let chips = ARCHITECTURES.map(|arch| scope.spawn(move || images_of_chip(build, arch)));
@@ -118,7 +119,7 @@ fn kernels(build: &Build, variant: &Variant, name: &str, input: PathBuf) -> Resu
     PROCESSORS.iter().map(|processor| build.link(variant, processor, &part, &input)).collect()
 }
 
-/// Links kernels in C++, if their compiler is there.
+/// Links kernels in C++, if their compiler is installed.
 fn cpp_images(build: &Build) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let Some(compiler) = CppCompiler::find(build)? else { return Ok(images) };
@@ -134,7 +135,7 @@ fn cpp_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Returns the list of images as the source of an array.
+/// Returns the list of images as the source code of an array.
 fn list(images: &[Linked]) -> Result<String> {
     let mut list = String::from("[\n");
     for Linked { variant, part, processor, path, digest } in images {

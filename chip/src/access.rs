@@ -1,4 +1,4 @@
-//! The two calls that a back end has to implement.
+//! The two calls that a back end must implement.
 
 /// Coordinates of a tile on NoC 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +15,7 @@ impl std::fmt::Display for NocTile {
     }
 }
 
-/// Message of a back end about a failed access.
+/// A back end's message about a failed access.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct AccessFailure(pub String);
@@ -25,7 +25,7 @@ pub type NocResult = Result<(), AccessFailure>;
 
 /// Host access to the NoC of one chip.
 ///
-/// No call halts a processor or moves data by DMA.
+/// No call may halt a processor or move data by DMA.
 pub trait ChipAccess {
     /// Reads bytes from a tile's address space.
     ///

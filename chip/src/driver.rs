@@ -1,8 +1,8 @@
-//! Chips of this host, accessed through the kernel driver with Tenstorrent's crate `luwen`.
+//! Chips of this host, accessed through the kernel driver with Tenstorrent's `luwen` crate.
 //!
-//! To identify a Wormhole, this module sends two messages to its controller, one for the harvesting
-//! and one for the clock; `tt-smi` does the same while a program runs. A Blackhole needs no
-//! message. Tiles are accessed only through [`crate::rails`].
+//! To identify a Wormhole, this module sends two messages to the chip's controller: one asks for
+//! the harvesting, one for the clock. `tt-smi` sends the same messages while a program runs. A
+//! Blackhole needs no message. Tiles are accessed only through [`crate::rails`].
 
 use crate::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
@@ -31,7 +31,7 @@ impl std::fmt::Debug for LuwenChip {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// The driver shows no chip.
+    /// The driver lists no chip.
     #[error(
         "found no Tenstorrent chip: the kernel's driver shows no device in /dev/tenstorrent; \
          expected tt-kmd 2.0 or later and a Wormhole or Blackhole"
@@ -58,7 +58,7 @@ pub enum DriverError {
         /// The driver's major version.
         version: u32,
     },
-    /// The chip cannot be opened, or its controller does not answer.
+    /// The chip cannot be opened, or its controller does not respond.
     #[error("chip {chip_id}: {reason}")]
     Refused {
         /// The chip.
@@ -66,7 +66,7 @@ pub enum DriverError {
         /// luwen's error message.
         reason: String,
     },
-    /// The controller gives an unexpected answer.
+    /// The controller gave an unexpected answer.
     #[error(
         "chip {chip_id}: the controller answered a question about its {question} with {answer}"
     )]
@@ -80,8 +80,8 @@ pub enum DriverError {
     },
 }
 
-/// Returns the numbers of the chips that the driver shows. Chips reached only over another chip's
-/// Ethernet are not included.
+/// Returns the numbers of the chips that the driver lists. Chips that are reached only over another
+/// chip's Ethernet are not included.
 #[must_use]
 pub fn scan() -> Vec<usize> {
     let mut chips = PciDevice::scan();
@@ -89,7 +89,7 @@ pub fn scan() -> Vec<usize> {
     chips
 }
 
-/// Opens the chip with this number; without a number, opens all chips.
+/// Opens the chip with the given number or, if no number is given, all chips.
 ///
 /// # Errors
 /// [`DriverError`] if there is no such chip, or if a chip cannot be used.
@@ -107,7 +107,7 @@ pub fn open(chip: Option<usize>) -> Result<Vec<(LuwenChip, ChipFacts)>, DriverEr
 }
 
 fn open_one(chip_id: usize) -> Result<(LuwenChip, ChipFacts), DriverError> {
-    // luwen panics with an old driver.
+    // luwen panics if the driver is old.
     let version =
         PciDevice::open(chip_id).map_err(|error| refused(chip_id, &error))?.driver_version;
     if version < DRIVER_VERSION_MIN {
@@ -119,21 +119,21 @@ fn open_one(chip_id: usize) -> Result<(LuwenChip, ChipFacts), DriverError> {
 }
 
 impl LuwenChip {
-    /// Wraps a chip that luwen has opened in any way.
+    /// Wraps a chip that luwen has opened through any interface.
     #[must_use]
     pub const fn new(chip: Chip) -> Self {
         Self(chip)
     }
 
-    /// Asks the chip's controller for the facts about this chip.
+    /// Asks the chip's controller for facts about the chip.
     ///
     /// # Errors
     /// [`DriverError`] if an answer is missing or unusable.
     ///
     /// # Compatibility
-    /// Wormhole: messages 0x57 and 0x34, as in tt-umd and tt-smi. Of the answer to 0x57, bits 0 to
-    /// 9 are rows with defective memory and bits 10 to 19 rows with defective logic. Blackhole:
-    /// telemetry with a bit for each enabled column.
+    /// Wormhole: messages 0x57 and 0x34, as in tt-umd and tt-smi. In the answer to 0x57, bits 0 to
+    /// 9 are rows with defective memory, and bits 10 to 19 are rows with defective logic.
+    /// Blackhole: telemetry with one bit for each enabled column.
     pub fn facts(&self, chip_id: usize) -> Result<ChipFacts, DriverError> {
         let number = u32::try_from(chip_id).unwrap_or(u32::MAX);
         let all = |arch: Arch| ChipFacts {
@@ -158,8 +158,8 @@ impl LuwenChip {
             let columns = telemetry.tensix_enabled_col & BLACKHOLE_COLUMNS;
             let blackhole = all(Arch::Blackhole);
             return Ok(ChipFacts {
-                // Older firmware reports no columns. Nothing counts as harvested then, as in
-                // tt-umd.
+                // Older firmware reports no columns. In that case no column counts as harvested, as
+                // in tt-umd.
                 harvest_mask: if columns == 0 { 0 } else { !columns & BLACKHOLE_COLUMNS },
                 dram_bank_count: if banks == 0 { blackhole.dram_bank_count } else { banks },
                 aiclk_mhz: telemetry.ai_clk(),
@@ -171,7 +171,7 @@ impl LuwenChip {
         Err(DriverError::Answer { chip_id, question: "architecture", answer })
     }
 
-    /// Sends a question to a Wormhole's controller.
+    /// Sends a message with a question to a Wormhole's controller; returns the answer.
     fn ask(
         &self,
         chip_id: usize,
@@ -206,7 +206,7 @@ fn refused(chip_id: usize, error: &dyn std::fmt::Display) -> DriverError {
     DriverError::Refused { chip_id, reason: first_line(error) }
 }
 
-/// Returns the first line of an error: luwen appends a backtrace.
+/// Returns the first line of an error message, since luwen appends a backtrace.
 fn first_line(error: &dyn std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }

@@ -7,38 +7,39 @@ use reader::architecture::{
     translation::Translation,
 };
 
-/// Facts about a chip that its own controller reports.
+/// Facts about a chip, as reported by its own controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipFacts {
     /// Number of the chip among those of this host.
     pub chip_id: u32,
     /// The architecture.
     pub arch: Arch,
-    /// Harvested rows or columns, a bit each, in the architecture's harvest order.
+    /// Harvested rows or columns, one bit each, in the architecture's harvest order.
     pub harvest_mask: u32,
     /// Number of DRAM banks that are not harvested.
     pub dram_bank_count: u32,
-    /// Clock of the tiles in MHz; 0 if unknown.
+    /// Clock frequency of the tiles in MHz; 0 if unknown.
     pub aiclk_mhz: u32,
-    /// True if the chip's firmware has enabled the translation of coordinates.
+    /// True if the chip's firmware has enabled coordinate translation.
     pub is_translated: bool,
-    /// Number of Ethernet channels with a link, which are the first ones; the others are idle.
-    /// `None` if unknown: the cores' control vectors are then searched.
+    /// Number of Ethernet channels with a link; they are the first channels, and the others are
+    /// idle. If `None`, the number is unknown, and the control vectors of the Ethernet cores are
+    /// searched.
     pub active_ethernet: Option<usize>,
 }
 
-/// Error in the facts about a chip.
+/// Error in the reported facts about a chip.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FactsError {
-    /// The mask has bits that stand for no row or column.
+    /// The mask has bits that do not correspond to a row or column.
     #[error("chip {chip_id}: bits {bits:#x} of the harvest mask mean no row or column of a {arch}")]
     HarvestMask {
         /// The chip.
         chip_id: u32,
         /// Its architecture.
         arch: Arch,
-        /// The unknown bits.
+        /// Bits without a row or column.
         bits: u32,
     },
     /// No product has such a floor plan.
@@ -46,10 +47,10 @@ pub enum FactsError {
     Floorplan {
         /// The chip.
         chip_id: u32,
-        /// The contradiction.
+        /// The contradiction in the floor plan.
         source: FloorplanError,
     },
-    /// The locations of the remaining banks are unknown.
+    /// Some DRAM banks are harvested, and the locations of the remaining banks are unknown.
     #[error(
         "chip {chip_id}: {found} DRAM banks are left; only chips with all {expected} can be read \
          so far"
@@ -59,10 +60,10 @@ pub enum FactsError {
         chip_id: u32,
         /// Number of banks that are not harvested.
         found: u32,
-        /// Number of banks in the architecture.
+        /// Number of banks that the architecture has.
         expected: u32,
     },
-    /// The chip does not translate coordinates, so that its coordinates would name unknown tiles.
+    /// The chip does not translate coordinates, so the tiles at its coordinates are unknown.
     #[error(
         "chip {chip_id} is a {arch} whose coordinates are not translated; expected the translation \
          that its firmware switches on since 2025"
@@ -75,7 +76,7 @@ pub enum FactsError {
     },
 }
 
-/// The tiles of a chip and their coordinates on NoC 1.
+/// The tiles of a chip, and their coordinates on NoC 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipPlan {
     /// The cores.
@@ -84,7 +85,7 @@ pub struct ChipPlan {
 }
 
 impl ChipPlan {
-    /// Computes the tiles and coordinates from the facts.
+    /// Computes the tiles and their coordinates from the facts.
     ///
     /// # Errors
     /// If the facts contradict the architecture.
@@ -107,8 +108,9 @@ impl ChipPlan {
 
     /// Returns the coordinates of a Tensix or Ethernet tile on NoC 1.
     ///
-    /// A Wormhole accepts raw coordinates whether it translates or not; they are used so that no
-    /// access goes to a missing tile. A Blackhole refuses raw coordinates of some tiles.
+    /// A Wormhole accepts raw coordinates whether it translates coordinates or not. Raw coordinates
+    /// are used for it, so no access goes to a missing tile. A Blackhole refuses raw coordinates of
+    /// some tiles.
     #[must_use]
     pub fn core(&self, tile: TileCoord) -> Option<NocTile> {
         match self.floorplan.arch() {
@@ -117,8 +119,8 @@ impl ChipPlan {
                 noc_tile(x, y)
             }
             Arch::Blackhole => {
-                // A chip has twelve of the 14 Ethernet tiles. Translated coordinates reach only
-                // these.
+                // A chip has 12 of the 14 Ethernet tiles. Translated coordinates reach only these
+                // 12.
                 let (x, y) = self.translation.logical(tile)?;
                 let reached = self.translation.tile(NOC_1, x, y)?;
                 noc_tile(x, y).filter(|_| reached == tile)
@@ -126,7 +128,8 @@ impl ChipPlan {
         }
     }
 
-    /// Returns the coordinates of a DRAM bank's tile on NoC 1, and the bank's start address in it.
+    /// Returns the coordinates on NoC 1 of a DRAM bank's tile, and the bank's start address in that
+    /// tile.
     #[must_use]
     pub fn bank(&self, bank: u32) -> Option<(NocTile, u64)> {
         let facts = self.floorplan.arch().facts();
@@ -155,7 +158,7 @@ mod tests {
         active_ethernet: None,
     };
 
-    /// The coordinates of a tile on NoC 0 and NoC 1 add up to those of the opposite corner, (9,11).
+    /// Checks that a tile's coordinates on NoC 0 and NoC 1 add up to the opposite corner, (9,11).
     #[test]
     fn a_wormhole_is_reached_by_raw_coordinates_from_the_opposite_corner() {
         let plan = ChipPlan::new(&WORMHOLE).unwrap();
@@ -176,10 +179,10 @@ mod tests {
         let facts =
             ChipFacts { arch: Arch::Blackhole, harvest_mask: 0b1, dram_bank_count: 8, ..WORMHOLE };
         let plan = ChipPlan::new(&facts).unwrap();
-        // Column 1 is harvested: column 2 is the first translated one.
+        // Column 1 is harvested, so column 2 is the first translated column.
         let tile = TileCoord { x: 2, y: 5 };
         assert_eq!(plan.core(tile), Some(NocTile { x: 1, y: 5 }));
-        // The first Ethernet channel, the third from last, the last one, and a harvested tile.
+        // The first Ethernet channel, the third from last, the last, and a harvested tile.
         let core = |x, y| plan.core(TileCoord { x, y });
         assert_eq!([core(1, 1), core(11, 1)], [20, 31].map(|x| Some(NocTile { x, y: 25 })));
         assert_eq!([core(10, 1), core(1, 5)], [None; 2]);

@@ -1,7 +1,7 @@
-//! Names of ops, from the log of TT-Metal's Inspector.
+//! Names of ops, read from the log of TT-Metal's Inspector.
 //!
 //! # Compatibility
-//! With `TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1`, TT-Metal 0.81.1 appends to
+//! With `TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1`, TT-Metal 0.81.1 appends an entry to
 //! `mesh_workloads_log.yaml` for each launch of a workload:
 //!
 //! ```text
@@ -14,8 +14,8 @@
 //!     timestamp_ns: 12345
 //! ```
 //!
-//! Neither the name nor the parameters are escaped: with a colon in the name or a quote in the
-//! parameters, the file is not valid YAML. So this module parses single lines.
+//! Neither the name nor the parameters are escaped. The file is not valid YAML if there is a colon
+//! in the name or a quote in the parameters, so this module parses single lines.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,15 +25,15 @@ use std::{
     sync::Arc,
 };
 
-/// File in the Inspector's folder.
+/// Name of the log in the Inspector's folder.
 pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
 
-/// Names of the programs that were launched, by runtime id.
+/// Names of the launched programs, by runtime id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpNames {
-    /// Names by runtime id; the last launch with an id counts.
+    /// Names by runtime id; for each id, the name of its last launch.
     pub names: BTreeMap<u32, Arc<str>>,
-    /// Entries without an id or a name, or with an id that no record can carry.
+    /// Number of entries without an id or a name, or with an id too large for a record.
     pub malformed: u64,
 }
 
@@ -63,7 +63,7 @@ impl OpNames {
                 entry.add(&line);
             }
         }
-        // The program may still be writing the last entry.
+        // The last entry counts only if complete: the program may still be writing it.
         if entry.as_ref().is_some_and(|entry| entry.is_whole) {
             found.close(entry, &mut distinct);
         }
@@ -86,18 +86,18 @@ impl OpNames {
     }
 }
 
-/// An entry that is being read.
+/// An entry that is being parsed.
 #[derive(Default)]
 struct Entry {
     runtime_id: Option<u32>,
     name: Option<String>,
-    /// True once the last field was read.
+    /// True once the entry's last field has been read.
     is_whole: bool,
 }
 
 impl Entry {
-    /// Adds a line. Of several fields with the same name, the first counts: later ones are part of
-    /// parameters with several lines.
+    /// Adds a line. If a field name occurs more than once, the first occurrence counts: later ones
+    /// are part of parameters that span several lines.
     fn add(&mut self, line: &[u8]) {
         let Some(field) = line.strip_prefix(b"    ") else { return };
         if let Some(id) = field.strip_prefix(b"runtime_id: ") {
@@ -124,9 +124,9 @@ fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Ids of programs have 21 bits in a record.
+/// Largest runtime id: records have 21 bits for program ids.
 const RUNTIME_ID_MAX: u32 = wire::RunHostId::BASE_MAX;
-/// Limit of bytes that are kept of a line; parameters may be longer.
+/// Maximum bytes kept of a line; parameters may be longer.
 const LINE_BYTES_MAX: u64 = 1 << 12;
 
 #[cfg(test)]

@@ -16,10 +16,10 @@ use wire::{CoreKind, control::ControlLayout, risc::RISCS_PER_CORE, vector::VECTO
 
 /// Addresses of the profiler's words by kind of core, and the architecture of the firmware.
 ///
-/// Builds of one release differ by the chip's harvesting, but not in these addresses.
+/// Builds of one release differ between harvested variants of a chip, but these addresses do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirmwareLayout {
-    /// The architecture.
+    /// Architecture of the firmware.
     pub arch: Arch,
     /// Addresses on a worker core.
     pub tensix: ProfilerMemory,
@@ -45,7 +45,7 @@ pub enum LayoutError {
         /// The system's error.
         source: io::Error,
     },
-    /// A file lacks debug information that is needed.
+    /// A file lacks required debug information.
     #[error("{}: {source}", .path.display())]
     Silent {
         /// The file.
@@ -62,29 +62,29 @@ pub enum LayoutError {
     OtherShape {
         /// The file.
         path: PathBuf,
-        /// The memory that the file describes.
+        /// The memory described by the file.
         memory: ProfilerMemory,
-        /// The expected count of vectors.
+        /// The expected number of vectors.
         expected_processors: String,
     },
-    /// The firmware's tables fit no known chip.
+    /// The firmware's tables do not match any known chip.
     #[error("{}: tables for {columns} columns and {rows} rows fit no known chip", .path.display())]
     UnknownChip {
         /// The file.
         path: PathBuf,
-        /// Number of entries in its table of columns.
+        /// Number of entries in the firmware's table of columns.
         columns: usize,
-        /// Number of entries in its table of rows.
+        /// Number of entries in the firmware's table of rows.
         rows: usize,
     },
 }
 
 impl FirmwareLayout {
-    /// Reads `brisc.elf`, or a folder that contains `brisc/brisc.elf`. Files of the Ethernet cores
-    /// next to it are read too, if present.
+    /// Reads `brisc.elf`, or a folder that contains `brisc/brisc.elf`. Also reads the Ethernet
+    /// cores' files next to it, if present.
     ///
     /// # Errors
-    /// [`LayoutError`] if a file is missing or describes no known layout.
+    /// [`LayoutError`] if a file is missing or does not describe a known layout.
     pub fn open(path: &Path) -> Result<Self, LayoutError> {
         let (folder, brisc) = if path.is_dir() {
             (Some(path), path.join("brisc").join("brisc.elf"))
@@ -120,7 +120,7 @@ impl FirmwareLayout {
         })
     }
 
-    /// Returns the addresses on a core of this kind, if a file contained them.
+    /// Returns the addresses on this kind of core, if a file contained them.
     #[must_use]
     pub const fn memory(&self, kind: CoreKind) -> Option<ProfilerMemory> {
         match kind {

@@ -1,18 +1,18 @@
-//! Real chips as a mesh for the reader, accessed from outside of the program that uses them.
+//! Real chips as a mesh for the reader, accessed from outside the program that uses the chips.
 //!
 //! | question | module |
 //! |---|---|
 //! | which addresses may be accessed, and when does access stop? | [`rails`] |
-//! | what does a back end have to implement? | [`access`] |
-//! | which cores does this chip have, how fast is it? | [`facts`] |
+//! | what must a back end implement? | [`access`] |
+//! | which cores does this chip have, and how fast is it? | [`facts`] |
 //! | at which addresses does the running firmware keep the profiler's words? | [`layout`] |
-//! | how are chips made into a mesh? | [`mesh`] |
+//! | how do chips become a mesh? | [`mesh`] |
 //! | which firmware does a running program use? | [`process`] |
 //! | what are the names of the program's ops? | [`inspector`] |
 //! | which chips are there? | `driver`, with feature `luwen` |
 //!
-//! Reading a chip while another program uses it has crashed hosts, always by an access to a tile or
-//! register that does not answer. Here every access goes through [`rails::Rails`].
+//! Reading a chip while another program uses it has crashed hosts, always through an access to a
+//! tile or register that does not answer. Here every access goes through [`rails::Rails`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! Chips as a mesh for the reader; all accesses go through rails.
+//! Chips as a mesh for the reader; all accesses go through `Rails`.
 
 use crate::{
     access::{ChipAccess, NocTile},
@@ -27,9 +27,9 @@ use wire::{
 pub struct OpenOptions {
     /// Permission to write.
     pub writes: Writes,
-    /// Programs that a lane holds, used if the device does not announce its lane size.
+    /// Number of programs that a lane holds; used if the device does not announce its lane size.
     pub program_support_count: u32,
-    /// True if lanes have room for sums, used if the device does not announce its lane size.
+    /// True if lanes have room for sums; used if the device does not announce its lane size.
     pub sums_enabled: bool,
 }
 
@@ -43,14 +43,14 @@ impl Default for OpenOptions {
     }
 }
 
-/// Failure to open a chip for reading.
+/// Reason why a chip cannot be opened for reading.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The facts about the chip are contradictory or unknown.
     #[error(transparent)]
     Facts(#[from] FactsError),
-    /// The firmware was made for another chip.
+    /// The firmware was built for another chip.
     #[error("chip {chip_id} is a {arch}, but the firmware was made for a {firmware}")]
     ForeignFirmware {
         /// The chip.
@@ -65,7 +65,7 @@ pub enum OpenError {
     Silent {
         /// The chip.
         chip_id: u32,
-        /// The first core's error.
+        /// Error of the first core.
         first: Refusal,
     },
     /// No core has a plausible DRAM address for its markers.
@@ -96,11 +96,11 @@ pub struct ChipDevice<A> {
 }
 
 impl<A: ChipAccess> ChipDevice<A> {
-    /// Reads the control vectors of all worker cores, and takes the location of the markers in DRAM
-    /// from them.
+    /// Reads the control vectors of all worker cores, which contain the location of the markers in
+    /// DRAM.
     ///
     /// # Errors
-    /// [`OpenError`] if the location cannot be found with permitted accesses.
+    /// [`OpenError`] if permitted accesses do not suffice to find the location.
     pub fn open(
         access: A,
         facts: &ChipFacts,
@@ -147,8 +147,8 @@ impl<A: ChipAccess> ChipDevice<A> {
         &self.rails
     }
 
-    /// Number of Ethernet cores that are not read, because no control vector names the location of
-    /// their markers.
+    /// Returns the number of Ethernet cores that are not read, because no control vector gives the
+    /// location of their markers.
     #[must_use]
     pub const fn untold_ethernet_cores(&self) -> usize {
         self.untold
@@ -197,7 +197,7 @@ impl<A: ChipAccess> Device for ChipDevice<A> {
         self.read(Memory::Dram(bank), address, words)
     }
 
-    /// Reads the low word first: this read latches the high word.
+    /// Reads the low word first, because that read latches the high word.
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         let mut words = [0; 2];
         self.read(Memory::WallClock(core), WALL_CLOCK, &mut words)?;
@@ -228,7 +228,7 @@ fn refused(refusal: &Refusal, range: &WordRange) -> AccessError {
     }
 }
 
-/// Describes the cores whose addresses are known, and names their ranges.
+/// Describes the cores whose addresses are known, and permits access to their ranges.
 fn named_cores<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -245,7 +245,7 @@ fn named_cores<A: ChipAccess>(
     cores
 }
 
-/// Names the ranges of a core, and describes it.
+/// Permits access to the ranges of a core, and describes the core.
 fn named_core<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,
@@ -273,16 +273,16 @@ fn named_core<A: ChipAccess>(
 /// Ethernet cores whose firmware can be identified only by their control vectors.
 struct EthernetCores {
     cores: Vec<CoreDescription>,
-    /// Number of cores with an announced control vector at no address, or at both addresses.
+    /// Number of cores without exactly one address at which a control vector is announced.
     untold: usize,
 }
 
 impl EthernetCores {
-    /// Searches the addresses of both firmwares for a control vector to which the host has
+    /// Searches the addresses of both firmwares for a control vector in which the host has
     /// announced these markers.
     ///
-    /// If both firmwares use the same address, the core is taken for idle: its words have the same
-    /// meaning.
+    /// If both firmwares use the same address, the core is treated as idle: its words have the same
+    /// meaning in either case.
     fn find<A: ChipAccess>(
         rails: &mut Rails<A>,
         plan: &ChipPlan,
@@ -314,7 +314,8 @@ impl EthernetCores {
     }
 }
 
-/// Returns true if a host has written the markers' location and the core's number to this address.
+/// Permits reading a control vector at this address; returns true if a host has written the
+/// location of the markers and the core's number to it.
 fn is_announced<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,
@@ -333,7 +334,7 @@ fn is_announced<A: ChipAccess>(
         && word(LAYOUT.flat_id) == Some(flat_id)
 }
 
-/// Reads the location of the markers from all worker cores; the majority decides.
+/// Reads the location of the markers from all worker cores; returns the location in most of them.
 fn find_region<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -378,7 +379,7 @@ struct DramRegion {
 }
 
 impl DramRegion {
-    /// Returns the region that a host has announced to a core, if it is plausible.
+    /// Returns the region that a host has announced to a core, if the region is plausible.
     fn announced(
         words: &[u32; LAYOUT.word_count],
         arch: Arch,
@@ -412,7 +413,7 @@ const LAYOUT: ControlLayout = ControlLayout::WORDS64;
 /// Address of the low word of a tile's wall clock; the high word follows.
 ///
 /// # Compatibility
-/// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`, equal on both architectures and on Ethernet
-/// tiles. Reading it changes nothing; TT-Metal's own firmware does so all the time.
+/// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`; the address is the same on both architectures and
+/// on Ethernet tiles. Reading it changes nothing; TT-Metal's own firmware reads it all the time.
 pub const WALL_CLOCK: u64 = 0xFFB1_21F0;
 const WALL_CLOCK_BYTES: u64 = 8;

@@ -1,4 +1,4 @@
-//! The firmware and the Inspector's folder of a running program, found through `/proc`.
+//! Finds the firmware and the Inspector's folder of a running program through `/proc`.
 
 use crate::layout::{FirmwareLayout, LayoutError};
 use reader::architecture::Arch;
@@ -14,20 +14,20 @@ use std::{
 /// A running program.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Its folder below `/proc`.
+    /// The process's folder below `/proc`.
     folder: PathBuf,
 }
 
 /// Firmware of a program: one layout for each architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
-    /// Layouts, each with a folder of firmware that it was read from.
+    /// Layouts, each with one of the firmware folders from which it was read.
     pub layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)>,
     /// Description of the source in which the firmware was found.
     pub found_in: String,
 }
 
-/// Failure to find a program's firmware.
+/// Reason why a program's firmware was not found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
@@ -39,13 +39,13 @@ pub enum ProcessError {
         /// The system's error.
         reason: String,
     },
-    /// No firmware was found.
+    /// No source contained firmware.
     #[error(
         "found no firmware of the program:{looked}; name its brisc.elf, or the folder with \
          brisc/brisc.elf in it, with --elf"
     )]
     NoFirmware {
-        /// The searched sources, each with what was found there.
+        /// The searched sources, with the result for each.
         looked: String,
     },
 }
@@ -66,8 +66,8 @@ impl Process {
     /// Finds the firmware that the program has loaded.
     ///
     /// The sources are searched in this order: files that the program has open or mapped; the build
-    /// that its Inspector names; its build cache; the firmware shipped with its copy of TT-Metal. A
-    /// source is used if all of its firmware for an architecture has the same layout.
+    /// used by its Inspector's last kernel; its build cache; the firmware shipped with its copy of
+    /// TT-Metal. A source is used if all of its firmware for an architecture has the same layout.
     ///
     /// # Errors
     /// [`ProcessError`], which lists the sources that were searched.
@@ -94,7 +94,7 @@ impl Process {
         Err(ProcessError::NoFirmware { looked })
     }
 
-    /// Returns the folder that the program's Inspector writes to, if there is one.
+    /// Returns the folder that the program's Inspector writes to, if any.
     #[must_use]
     pub fn inspector(&self) -> Option<PathBuf> {
         let open = self.files().into_iter();
@@ -113,8 +113,9 @@ impl Process {
         files.filter_map(|file| Some(file.parent()?.parent()?.to_owned())).collect()
     }
 
-    /// Finds the firmware of the Inspector's last kernel: a kernel's path contains either the
-    /// folder of the firmware it was linked against, or the key of a shipped firmware.
+    /// Finds the firmware of the last kernel in the Inspector's log. The path of a kernel contains
+    /// either the folder of the firmware that it was linked against, or the key of shipped
+    /// firmware.
     fn inspected_sets(&self) -> Vec<PathBuf> {
         let Some(folder) = self.inspector() else { return Vec::new() };
         let Ok(kernels) = fs::read(folder.join("kernels.yaml")) else { return Vec::new() };
@@ -148,7 +149,7 @@ impl Process {
         sets.filter(|set| is_set(set)).take(SETS_MAX).collect()
     }
 
-    /// Folders of firmware that came with TT-Metal.
+    /// Returns the folders of firmware shipped with TT-Metal.
     fn shipped_roots(&self) -> Vec<PathBuf> {
         let libraries = self
             .files()
@@ -167,7 +168,7 @@ impl Process {
         found
     }
 
-    /// Files that the program has open or mapped.
+    /// Returns the files that the program has open or mapped.
     fn files(&self) -> Vec<PathBuf> {
         let links = fs::read_dir(self.folder.join("fd")).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> =
@@ -202,8 +203,8 @@ impl Process {
         Some(self.rooted(&fs::read_link(self.folder.join("cwd")).ok()?))
     }
 
-    /// Converts a path of the program to a path that this process can open: the program may run in
-    /// a container.
+    /// Converts a path as seen by the program to a path that this process can open, since the
+    /// program may run in a container.
     fn rooted(&self, path: &Path) -> PathBuf {
         let root = self.folder.join("root");
         let inside = root.join(path.strip_prefix("/").unwrap_or(path));
@@ -214,8 +215,7 @@ impl Process {
 /// Function that finds folders with firmware.
 type Search = fn(&Process) -> Vec<PathBuf>;
 
-/// Reads all sets of firmware, and returns the layout that all sets of an architecture have in
-/// common.
+/// Reads all sets of firmware; returns for each architecture the layout that all of its sets share.
 fn agreed(sets: &[PathBuf]) -> Result<BTreeMap<Arch, (PathBuf, FirmwareLayout)>, String> {
     let mut layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)> = BTreeMap::new();
     let mut failure: Option<LayoutError> = None;
@@ -243,7 +243,7 @@ fn is_set(folder: &Path) -> bool {
     folder.join("brisc/brisc.elf").is_file()
 }
 
-/// Returns the folders in a folder, sorted.
+/// Returns the subfolders of a folder, sorted.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> =
@@ -252,9 +252,9 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Files that TT-Metal's Inspector keeps open.
+/// Names of files that TT-Metal's Inspector keeps open.
 const INSPECTOR_FILES: [&str; 2] = [crate::inspector::LOG_NAME, "kernels.yaml"];
-/// Maximum number of firmware sets that are read from one source.
+/// Maximum number of firmware sets read from one source.
 const SETS_MAX: usize = 256;
-/// Maximum number of folders that are searched in one folder.
+/// Maximum number of subfolders searched in one folder.
 const ENTRIES_MAX: usize = 4096;

@@ -2,41 +2,43 @@
 //!
 //! # Rules
 //! 1. Only named ranges are accessed: the profiler's words at the addresses in the firmware's ELF
-//!    files, the part of DRAM that these words name, and the two words of a tile's wall clock.
-//! 2. Only NoC 1 is used; TT-Metal's own host traffic runs on NoC 0.
-//! 3. The first word of each access is read by itself. If the tile does not answer, the rest is not
-//!    read.
-//! 4. The bus returns a word of all ones when a chip is gone. Such a word is accepted only if the
-//!    first word of a control vector, which is never all ones, can still be read. Otherwise this
-//!    chip is not accessed again.
+//!    files, the part of DRAM whose location these words give, and the two words of a tile's wall
+//!    clock.
+//! 2. Only NoC 1 is used; TT-Metal's own host traffic uses NoC 0.
+//! 3. The first word of each access is read separately. If the tile does not answer, the rest is
+//!    not read.
+//! 4. The bus returns a word of all ones if the chip no longer answers. Such a word is accepted
+//!    only if the first word of a control vector, which is never all ones, can still be read.
+//!    Otherwise this chip is not accessed again.
 //! 5. Nothing is written unless the caller permits it, and then only to control vectors.
 //!
 //! # Compatibility
-//! Hosts crashed after reads of registers that do not answer: tt-metal #32929, tt-umd #1673,
+//! Hosts crashed after reads of registers that did not answer: tt-metal #32929, tt-umd #1673,
 //! tt-exalens #895.
 
 use crate::access::{AccessFailure, ChipAccess, NocTile};
 use std::collections::BTreeMap;
 
-/// Number of the NoC that is used.
+/// Number of the NoC for all accesses.
 pub const NOC: u8 = 1;
 
 /// Permission to write to a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Writes {
-    /// Nothing is written.
+    /// Nothing may be written.
     #[default]
     Refused,
-    /// Control vectors may be written, so that lanes can be handed back.
+    /// Control vectors may be written, in order to release lanes that have been read.
     ControlVectors,
 }
 
-/// A use of a range of addresses.
+/// Content of a named range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RangeUse {
     /// A control vector, whose first word is never all ones.
     Control,
-    /// A possible control vector of an Ethernet core: it is one if the core runs this firmware.
+    /// A possible control vector of an Ethernet core; it is one if the core runs the corresponding
+    /// firmware.
     Candidate,
     /// Markers in L1 or DRAM.
     Markers,
@@ -51,7 +53,7 @@ pub struct NamedRange {
     pub start: u64,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// Content.
+    /// Content of the range.
     pub range_use: RangeUse,
 }
 
@@ -67,59 +69,59 @@ impl NamedRange {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The access touches an address outside of the named ranges.
+    /// Part of the access is outside the named ranges.
     #[error("{size_bytes} bytes at {address:#x} behind tile {tile} are not the profiler's")]
     NotNamed {
         /// The tile.
         tile: NocTile,
-        /// First address.
+        /// First address of the access.
         address: u64,
-        /// Size of the access.
+        /// Size of the access in bytes.
         size_bytes: u64,
     },
-    /// The range must not be written.
+    /// The access writes to a range that must not be written.
     #[error("writing was not allowed: {size_bytes} bytes at {address:#x} behind tile {tile}")]
     ReadOnly {
         /// The tile.
         tile: NocTile,
-        /// First address.
+        /// First address of the access.
         address: u64,
-        /// Size of the access.
+        /// Size of the access in bytes.
         size_bytes: u64,
     },
-    /// The chip stopped answering and is not accessed any more.
+    /// The chip stopped answering and is no longer accessed.
     #[error("the chip is no longer touched, since tile {tile} gave 0xffffffff at {address:#x}")]
     Stopped {
-        /// Tile of the word that was all ones.
+        /// Tile whose word was all ones.
         tile: NocTile,
-        /// Address of this word.
+        /// Address of that word.
         address: u64,
     },
-    /// The back end failed.
+    /// The back end reported a failure.
     #[error("tile {tile}, address {address:#x}: {failure}")]
     Failed {
         /// The tile.
         tile: NocTile,
-        /// First address.
+        /// First address of the access.
         address: u64,
         /// The back end's message.
         failure: AccessFailure,
     },
 }
 
-/// Access to a chip that checks every rule.
+/// Checked access to a chip: every access must follow the rules.
 #[derive(Debug)]
 pub struct Rails<A> {
     access: A,
     writes: Writes,
     ranges: BTreeMap<NocTile, Vec<NamedRange>>,
-    /// A word that is never all ones while the chip answers.
+    /// Location of a word that is never all ones while the chip answers.
     anchor: Option<(NocTile, u64)>,
     stopped: Option<Refusal>,
 }
 
 impl<A: ChipAccess> Rails<A> {
-    /// Creates rails without any named range.
+    /// Creates rails without named ranges, so no access is permitted.
     #[must_use]
     pub const fn new(access: A, writes: Writes) -> Self {
         Self { access, writes, ranges: BTreeMap::new(), anchor: None, stopped: None }
@@ -139,7 +141,7 @@ impl<A: ChipAccess> Rails<A> {
         self.ranges.iter().flat_map(|(&tile, ranges)| ranges.iter().map(move |range| (tile, range)))
     }
 
-    /// Returns the reason if the chip is no longer accessed.
+    /// Returns why the chip is no longer accessed; `None` if it still is.
     #[must_use]
     pub const fn stopped(&self) -> Option<&Refusal> {
         self.stopped.as_ref()
@@ -205,7 +207,7 @@ impl<A: ChipAccess> Rails<A> {
         range.copied().ok_or(Refusal::NotNamed { tile, address, size_bytes })
     }
 
-    /// Reads one word, and confirms a word of all ones.
+    /// Reads one word; if it is all ones, confirms that the chip still answers.
     fn probe(&mut self, tile: NocTile, address: u64, range: NamedRange) -> Result<u32, Refusal> {
         let word = self.word(tile, address)?;
         if word == ALL_ONES {
@@ -216,7 +218,7 @@ impl<A: ChipAccess> Rails<A> {
         Ok(word)
     }
 
-    /// Stops all accesses unless a word that is never all ones can still be read.
+    /// Stops all accesses if a word that is never all ones can no longer be read.
     fn confirm(&mut self, tile: NocTile, address: u64) -> Result<(), Refusal> {
         if let Some((anchor, anchor_address)) = self.anchor
             && (anchor, anchor_address) != (tile, address)

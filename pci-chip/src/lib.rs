@@ -1,24 +1,24 @@
 //! The simulated chip as a library that tt-metal loads in place of a PCI device.
 //!
-//! `TT_METAL_SIMULATOR` gives the path of the library. `soc_descriptor.yaml` of the package is in
-//! the same folder and also gives the chip's architecture. The entry points are those of
-//! Tenstorrent's libttsim, so that any tt-metal host can drive the chip: PCI configuration, windows
-//! of the BARs, and cycles.
+//! `TT_METAL_SIMULATOR` is the path of the library. The `soc_descriptor.yaml` of tt-metal's package
+//! must be in the same folder; it also determines the chip's architecture. The entry points are
+//! those of Tenstorrent's libttsim, so any tt-metal host can drive the chip: PCI configuration, BAR
+//! windows, and cycles.
 //!
 //! | variable | meaning |
 //! |---|---|
 //! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
-//! | `KPROF_CHIP_STATES` | prints where each RISC is at the end, and what it waits for |
-//! | `KPROF_CHIP_STORES` | file for the stores of all RISCs into a range of L1, as CSV, at the end |
+//! | `KPROF_CHIP_STATES` | prints each RISC's pc at the end, and what the RISC waits for |
+//! | `KPROF_CHIP_STORES` | CSV file for all RISCs' stores to a range of L1, written at the end |
 //! | `KPROF_CHIP_STORE_RANGE` | that range, as `FIRST-END` in hexadecimal digits |
 //!
-//! These outputs are written at `libttsim_exit`, or when the process ends without calling it. The
-//! library is built as `libkprof_chip.so`; a host needs a copy of it, or a link to it, named
-//! `libttsim.so`.
+//! These outputs are written by `libttsim_exit`, or at the end of the process if it does not call
+//! that function. The library is built as `libkprof_chip.so`; a host needs a copy of this file, or
+//! a link to it, named `libttsim.so`.
 //!
 //! # Compatibility
-//! ttsim 1.10, `docs/libttsim_api.md`. An access that a chip would refuse prints a line to standard
-//! error. A refused read returns ones, as PCI does.
+//! ttsim 1.10, `docs/libttsim_api.md`. If the chip would refuse an access, the library prints a
+//! line to standard error. A refused read returns all ones, as on PCI.
 
 use sim::{
     arch::Arch,
@@ -35,15 +35,15 @@ use std::{
     },
 };
 
-/// Reads bytes of the host's physical memory.
+/// Callback that reads bytes of the host's physical memory.
 pub type ReadHost = unsafe extern "C" fn(address: u64, bytes: *mut c_void, length: u32);
-/// Writes bytes of the host's physical memory.
+/// Callback that writes bytes of the host's physical memory.
 pub type WriteHost = unsafe extern "C" fn(address: u64, bytes: *const c_void, length: u32);
 
 static CHIP: Mutex<Option<PciChip>> = Mutex::new(None);
 static HOST: Mutex<Callbacks> = Mutex::new(Callbacks { read: None, write: None });
 
-/// True once the user was told that values of compute kernels are unknown.
+/// True once the user has been informed that the results of compute kernels are unknown.
 static HAS_TOLD_OF_VALUES: AtomicBool = AtomicBool::new(false);
 
 #[derive(Clone, Copy)]
@@ -52,7 +52,7 @@ struct Callbacks {
     write: Option<WriteHost>,
 }
 
-/// The host's memory, accessed by its callbacks.
+/// The host's memory, accessed through its callbacks.
 struct CallbackMemory(Callbacks);
 
 impl HostMemory for CallbackMemory {
@@ -74,7 +74,7 @@ impl HostMemory for CallbackMemory {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // After a panic in a call, the chip keeps the state that it had reached.
+    // After a panic in a call, the chip stays in the state that it had reached.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -83,7 +83,7 @@ fn tell(sentence: &str) {
     eprintln!("kprof simulator: {sentence}");
 }
 
-/// Locks the chip for a call; returns `None` before `libttsim_init`.
+/// Locks the chip and passes it to a function; returns `None` before `libttsim_init`.
 fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
     let mut chip = lock(&CHIP);
     let Some(chip) = chip.as_mut() else {
@@ -100,7 +100,7 @@ fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
     Some(result)
 }
 
-/// Returns the architecture that the environment or the descriptor names.
+/// Returns the architecture given by the environment or the descriptor.
 fn architecture() -> Result<Arch, String> {
     if let Ok(name) = std::env::var("KPROF_CHIP_ARCH") {
         return Arch::from_name(&name).ok_or_else(|| {
@@ -123,14 +123,14 @@ fn architecture() -> Result<Arch, String> {
     })
 }
 
-/// Returns the address range in which stores are recorded.
+/// Returns the address range in which stores are recorded, if one is set.
 fn watched_range() -> Option<Range<u32>> {
     let text = std::env::var("KPROF_CHIP_STORE_RANGE").ok()?;
     let (first, end) = text.split_once('-')?;
     Some(hex_number(first)?..hex_number(end)?)
 }
 
-/// Returns a number of hexadecimal digits, with or without `0x`.
+/// Parses a hexadecimal number, with or without `0x`.
 fn hex_number(digits: &str) -> Option<u32> {
     u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok()
 }
@@ -168,9 +168,10 @@ pub extern "C" fn libttsim_exit() {
     }
 }
 
-/// Ends a chip whose host never called `libttsim_exit`, at unloading or at the end of the process.
+/// Ends a chip whose host has not called `libttsim_exit`; runs when the library is unloaded or the
+/// process ends.
 extern "C" fn end() {
-    // A process may end within a call of the host.
+    // The process may end during a call from the host, which then holds the lock.
     if CHIP.try_lock().is_ok() {
         libttsim_exit();
     }
@@ -191,7 +192,7 @@ fn stores_csv(stores: &[StampedStore]) -> String {
     text
 }
 
-/// Sets the functions with which the chip accesses the host's memory.
+/// Sets the callbacks through which the chip accesses the host's memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_set_pci_dma_mem_callbacks(
     read: Option<ReadHost>,
@@ -200,7 +201,7 @@ pub extern "C" fn libttsim_set_pci_dma_mem_callbacks(
     *lock(&HOST) = Callbacks { read, write };
 }
 
-/// Reads a word of the configuration space of a PCI function; ones if the function does not exist.
+/// Reads a word of a PCI function's configuration space; all ones if the function does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_pci_config_rd32(bus_device_function: u32, offset: u32) -> u32 {
     if bus_device_function != 0 {
@@ -209,7 +210,7 @@ pub extern "C" fn libttsim_pci_config_rd32(bus_device_function: u32, offset: u32
     with_chip(|chip| chip.read_configuration(offset)).unwrap_or(u32::MAX)
 }
 
-/// Writes a word of the configuration space of a PCI function.
+/// Writes a word of a PCI function's configuration space.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_pci_config_wr32(bus_device_function: u32, offset: u32, value: u32) {
     if bus_device_function == 0 {
@@ -217,7 +218,7 @@ pub extern "C" fn libttsim_pci_config_wr32(bus_device_function: u32, offset: u32
     }
 }
 
-/// Reads bytes at a physical address that a BAR answers to.
+/// Reads bytes at a physical address that is in a BAR.
 ///
 /// # Safety
 /// `bytes` must point to `length` bytes that may be written.
@@ -238,7 +239,7 @@ pub unsafe extern "C" fn libttsim_pci_mem_rd_bytes(address: u64, bytes: *mut c_v
     }
 }
 
-/// Writes bytes at a physical address that a BAR answers to.
+/// Writes bytes at a physical address that is in a BAR.
 ///
 /// # Safety
 /// `bytes` must point to `length` bytes.
@@ -264,7 +265,7 @@ pub extern "C" fn libttsim_clock(cycles: u32) {
     with_chip(|chip| chip.board_mut().advance(cycles.into()));
 }
 
-/// Reads bytes of a tile, by its coordinates on NoC 0.
+/// Reads bytes from the tile at these NoC-0 coordinates.
 ///
 /// # Safety
 /// `bytes` must point to `length` bytes that may be written.
@@ -288,7 +289,7 @@ pub unsafe extern "C" fn libttsim_tile_rd_bytes(
     }
 }
 
-/// Writes bytes of a tile, by its coordinates on NoC 0.
+/// Writes bytes to the tile at these NoC-0 coordinates.
 ///
 /// # Safety
 /// `bytes` must point to `length` bytes.
@@ -311,7 +312,8 @@ pub unsafe extern "C" fn libttsim_tile_wr_bytes(
     }
 }
 
-/// Narrows coordinates; those that do not fit become coordinates that no tile has.
+/// Converts coordinates to 16 bits; coordinates that do not fit become coordinates that no tile
+/// has.
 fn coordinates(x: u32, y: u32) -> (u16, u16) {
     (u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(y).unwrap_or(u16::MAX))
 }

@@ -1,8 +1,9 @@
-//! The shipped object code: images of firmware and kernels in Rust. CI's compiler builds them, and
-//! CI compares them with what their sources give.
+//! The shipped object code: images of firmware and kernels in Rust. The images are built by CI's
+//! compiler, and CI compares them with images built from the current sources.
 //!
-//! `images.txt` lists them, after a digest of the sources. `images.zst` holds their bytes, one
-//! after the other, as Zstandard. If the sources have changed, the build compiles them instead.
+//! `images.txt` contains a digest of the sources, then the list of the images. `images.zst`
+//! contains the bytes of the images, one after another, compressed as Zstandard. If the sources
+//! have changed, the build compiles them instead.
 
 use crate::{
     MODES,
@@ -15,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Environment variable that, set to `compile`, makes a build compile the object code in any case.
+/// Environment variable; if set to `compile`, a build always compiles the object code.
 const CHOICE: &str = "KPROF_OBJECT_CODE";
 
 /// Sources of firmware and kernels in Rust, and of their build.
@@ -39,7 +40,7 @@ const SOURCES: [&str; 17] = [
     "wire/src",
 ];
 
-/// Shipped images that are not unpacked yet.
+/// Shipped images that have not been unpacked yet.
 pub(super) struct Archive {
     list: String,
     bytes: PathBuf,
@@ -65,7 +66,7 @@ impl Archive {
         Ok(is_current.then(|| Self { list: list.to_owned(), bytes }))
     }
 
-    /// Writes every image to the path where linking would have put it.
+    /// Writes every image to the path that linking would have used.
     pub(super) fn unpack(&self, build: &Build) -> Result<Vec<Linked>> {
         let compressed = fs::read(&self.bytes)?;
         let mut stream = ruzstd::decoding::StreamingDecoder::new(&*compressed)?;
@@ -94,7 +95,7 @@ impl Build {
     }
 }
 
-/// Adds the files at a path and below it, sorted by name.
+/// Adds the file at a path or all files below it, sorted by name.
 fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     if !path.is_dir() {
         files.push(path.to_owned());
@@ -106,7 +107,7 @@ fn add_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     entries.iter().try_for_each(|entry| add_files(entry, files))
 }
 
-/// Reads the image that a line of the list describes, and writes it to a file.
+/// Reads the image that is described by a line of the list, and writes it to a file.
 fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> Result<Linked> {
     let wrong = || format!("images.txt: expected an image, found `{line}`");
     let fields: Vec<&str> = line.split(' ').collect();
@@ -128,7 +129,7 @@ fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> R
 }
 
 impl Variant {
-    /// Returns the variant for a mode. The core of a relay has firmware without a profiler.
+    /// Returns the variant for a mode. For the mode of relays, firmware has no profiler.
     pub(crate) fn in_mode(self, mode: Option<&'static str>) -> Self {
         Self { mode, enabled: mode != Some("relay"), ..self }
     }

@@ -1,8 +1,9 @@
-//! Compiles the kernels and probes written in C++, outside of tt-metal and with the header that C++
-//! kernels of users include.
+//! Compiles the kernels and probes written in C++. This needs no tt-metal, and uses the header that
+//! users' C++ kernels include.
 //!
-//! They are for tests and measurements. Without the compiler they are not built, and the tests name
-//! what to install; under `CI=true` a missing compiler is an error.
+//! These kernels and probes are for tests and measurements. Without the compiler they are not
+//! built, and the tests name what must be installed. Under `CI=true`, a missing compiler is an
+//! error.
 
 use crate::objects::{Build, Result, Variant, is_gate, run};
 use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
@@ -11,8 +12,8 @@ use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
 const COMPILER: &str = "riscv64-unknown-elf-g++";
 const COMPILER_VARIABLE: &str = "RISCV_CXX";
 
-/// Flags for kernels. CI treats warnings as errors, since users include the header. Later compilers
-/// may have further warnings.
+/// Flags for kernels. CI treats warnings as errors, because users include the header. Later
+/// compilers may give further warnings.
 const FLAGS: [&str; 16] = [
     "-march=rv32im",
     "-mabi=ilp32",
@@ -38,14 +39,14 @@ pub(crate) struct CppCompiler<'a> {
     name: String,
 }
 
-/// Returns the option that enables what a variant records.
+/// Returns the option that enables the records of a variant.
 pub(crate) fn profile_kernel(variant: &Variant) -> &'static str {
     if variant.sums { "-DPROFILE_KERNEL=9" } else { "-DPROFILE_KERNEL=1" }
 }
 
 impl<'a> CppCompiler<'a> {
-    /// Returns the compiler if it is installed. Writes the header that its sources include, and
-    /// announces compiler and header to cargo.
+    /// Returns the compiler if it is installed. Also writes the header that its sources include,
+    /// and announces the compiler and the header to cargo.
     pub(crate) fn find(build: &'a Build) -> Result<Option<Self>> {
         println!("cargo:rerun-if-env-changed={COMPILER_VARIABLE}");
         let name = env::var(COMPILER_VARIABLE).unwrap_or_else(|_| COMPILER.to_owned());
@@ -60,8 +61,8 @@ impl<'a> CppCompiler<'a> {
         Ok(Some(Self { build, name }))
     }
 
-    /// Compiles a source file. Zone ids are computed from its path, so the path must be the same on
-    /// every machine.
+    /// Compiles a source file. Zone ids are computed from the file's path, so the path must be the
+    /// same on every machine.
     pub(crate) fn object(
         &self,
         variant: &Variant,
@@ -85,7 +86,7 @@ impl<'a> CppCompiler<'a> {
     }
 }
 
-/// Returns macros with the source lines of the Rust twins' zones and with the lengths of their
+/// Returns macros with the source lines of the Rust kernels' zones and with the lengths of their
 /// loops.
 fn twin_lines(build: &Build) -> Result<String> {
     let mut macros = String::new();
@@ -98,7 +99,7 @@ fn twin_lines(build: &Build) -> Result<String> {
     Ok(macros)
 }
 
-/// Adds the macros for a line of a kernel.
+/// Adds the macros for one source line: the number of a zone's line, or the value of a constant.
 fn add_macro(macros: &mut String, line: u32, text: &str) -> Result<()> {
     let zone = text.split_once("!(\"").and_then(|(_, name)| name.split_once('"'));
     if let Some((name, _)) = zone {

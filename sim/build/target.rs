@@ -1,4 +1,4 @@
-//! The tools that compile the code of the RISCs, and how a build gets them.
+//! The tools that compile the RISCs' code, and their installation by a build.
 
 use crate::objects::{Build, TARGET, announce};
 use std::{
@@ -9,20 +9,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest time that a build waits for the target. The target has a few megabytes; a network that
-/// does not answer must not stop a build that can do without it.
+/// Maximum time that a build waits for the installation of the target. The target takes a few
+/// megabytes; a network that does not respond must not stop a build that can continue without the
+/// target.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Reason why there is no object code.
 pub(super) struct Hindrance {
     pub(super) cause: String,
-    /// Remedy for the user; `None` in a package, which has no sources of object code.
+    /// How the user can resolve it; `None` in a package, which has no sources of object code.
     pub(super) remedy: Option<String>,
 }
 
 impl Build {
-    /// Returns why the code of the RISCs cannot be compiled, after asking rustup for a target
-    /// that is missing.
+    /// Returns why the RISCs' code cannot be compiled. If a target is missing, first asks rustup to
+    /// install it.
     pub(super) fn hindrance(&self) -> Option<Hindrance> {
         if !self.objects.join("Cargo.toml").is_file() {
             let cause = "a package holds no sources of object code".to_owned();
@@ -35,7 +36,8 @@ impl Build {
         };
         let answer = self.ask_rustup();
         if self.missing_tool().is_none() {
-            // Not announced: files that change while a script runs make cargo run it again.
+            // The change is not announced: if a file changes while a script runs, cargo runs the
+            // script again.
             println!("cargo:warning=`rustup target add {TARGET}` was run, for the simulated RISCs");
             return None;
         }
@@ -55,12 +57,12 @@ impl Build {
         (!linker.is_file()).then(|| format!("there is no {}", linker.display()))
     }
 
-    /// Has rustup install the target into the toolchain that builds this.
+    /// Asks rustup to install the target in the toolchain of this build.
     fn ask_rustup(&self) -> Result<(), String> {
         if env::var("CARGO_NET_OFFLINE").is_ok_and(|offline| offline == "true") {
             return Err("cargo is offline".to_owned());
         }
-        // Only rustup's own toolchains have this file.
+        // Only toolchains installed by rustup have this file.
         let is_rustups = self.libraries().join("multirust-channel-manifest.toml").is_file();
         let toolchain = self.sysroot.file_name().filter(|_| is_rustups);
         let toolchain = toolchain.ok_or("the compiler is not one of rustup's")?;
@@ -89,7 +91,7 @@ impl Build {
     }
 }
 
-/// Waits until rustup ends, for a limited time.
+/// Waits for rustup to end, up to a time limit.
 fn wait(rustup: &mut Child) -> Result<(), String> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -98,7 +100,7 @@ fn wait(rustup: &mut Child) -> Result<(), String> {
             Ok(Some(_)) => return Err("rustup could not install it".to_owned()),
             Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(100)),
             Ok(None) => {
-                // The build continues without the target, whether rustup ends now or not.
+                // The build continues without the target, whether or not rustup has ended.
                 let _ = rustup.kill();
                 let _ = rustup.wait();
                 return Err(format!("rustup took longer than {} s", PATIENCE.as_secs()));

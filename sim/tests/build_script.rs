@@ -1,6 +1,7 @@
-//! The build script without the target of the RISCs. It asks rustup to install the target. Without
-//! rustup's help there is no object code and one warning, or a failure in CI, which would otherwise
-//! lose its tests.
+//! The build script if the target of the RISCs is missing: it asks rustup to install the target.
+//!
+//! If rustup cannot help, there is no object code and one warning. In CI the build fails, because
+//! it would otherwise lose its tests.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -11,18 +12,18 @@ use std::{
     process::{Command, Output},
 };
 
-/// The build script as a program, with a compiler whose sysroot has no target, and a rustup.
+/// The build script as a program, with a compiler whose sysroot lacks the target, and a rustup.
 struct BuildScript {
     program: PathBuf,
     folder: PathBuf,
 }
 
-/// Returns the folder of the libraries that tests are linked with.
+/// Returns the folder of the libraries with which tests are linked.
 fn libraries_of_tests() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// Returns the latest library of the decompressor.
+/// Returns the most recent library of the decompressor.
 fn ruzstd() -> PathBuf {
     let files = std::fs::read_dir(libraries_of_tests()).unwrap().map(|entry| entry.unwrap().path());
     let libraries = files.filter(|path| {
@@ -57,8 +58,8 @@ impl BuildScript {
         script
     }
 
-    /// Makes the toolchain look like one of rustup's, and puts a rustup on the PATH that logs its
-    /// arguments and then runs some commands.
+    /// Makes the toolchain look like one installed by rustup. Also puts on the PATH a rustup that
+    /// logs its arguments and then runs some commands.
     fn with_rustup(self, commands: &str) -> Self {
         std::fs::write(self.libraries().join("multirust-channel-manifest.toml"), "").unwrap();
         let asked = self.folder.join("asked");
@@ -103,7 +104,7 @@ impl BuildScript {
         self.folder.join("out/images.rs")
     }
 
-    /// Returns all arguments that rustup got.
+    /// Returns all arguments with which rustup was called.
     fn asked(&self) -> String {
         std::fs::read_to_string(self.folder.join("asked")).unwrap_or_default()
     }
@@ -131,7 +132,7 @@ fn without_the_target_there_is_no_object_code_and_one_line_says_what_to_install(
     assert!(warnings[0].contains("the compiler is not one of rustup's"), "{said}");
     assert!(warnings[0].ends_with(WHAT_TO_DO), "{said}");
     assert!(!said.contains("cargo:rustc-cfg=object_code"), "{said}");
-    // An empty list, so that lookups find no image.
+    // An empty list, in which lookups find no image.
     assert_eq!(std::fs::read_to_string(script.images()).unwrap(), "[\n]\n");
 }
 
@@ -175,7 +176,7 @@ fn a_target_that_rustup_installs_is_used_at_once_and_one_line_says_so() {
     assert!(!output.status.success());
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(errors.contains("the code of the RISCs does not compile"), "{errors}");
-    // A file that changed while the script ran would make cargo run the script again.
+    // If a file changed while the script ran, cargo would run the script again.
     assert!(!said.contains("rustlib"), "{said}");
 }
 
@@ -198,7 +199,7 @@ fn a_package_without_sources_of_object_code_builds_even_in_continuous_integratio
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].ends_with("so no kernels run"), "{warnings:?}");
     assert_eq!(std::fs::read_to_string(script.images()).unwrap(), "[\n]\n");
-    // The repository's files do not exist here, and a missing path would make cargo rebuild every
-    // time.
+    // The repository's files do not exist here. Cargo would rebuild every time if a missing path
+    // was announced.
     assert!(!String::from_utf8_lossy(&output.stdout).contains("rerun-if-changed"));
 }

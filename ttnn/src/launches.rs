@@ -1,9 +1,9 @@
-//! Launches of ops, from the log of TT-Metal's Inspector.
+//! Launches of ops, read from the log of TT-Metal's Inspector.
 //!
 //! # Compatibility
 //! With `TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1`, TT-Metal 0.81.1 appends an entry to
-//! `mesh_workloads_log.yaml` whenever it enqueues a workload; the parameters are there with
-//! `TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS=1`:
+//! `mesh_workloads_log.yaml` whenever it enqueues a workload. The entry includes parameters if
+//! `TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS=1` is also set:
 //!
 //! ```text
 //! - runtime_entry:
@@ -15,12 +15,12 @@
 //!     timestamp_ns: 1795486619417272607
 //! ```
 //!
-//! The log escapes no characters, so it may be invalid YAML. This module parses single lines
+//! The log does not escape characters, so it may not be valid YAML. This module parses single lines
 //! instead.
 
 use serde_json::{Value, json};
 
-/// File in the Inspector's folder.
+/// Name of the log in the Inspector's folder.
 pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
 
 /// One entry of the log.
@@ -28,19 +28,19 @@ pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
 pub struct LaunchEntry {
     /// Program id that the launch carried.
     pub runtime_id: u32,
-    /// Number of the workload; equal for all launches of one program.
+    /// Number of the workload; all launches of one program have the same number.
     pub workload_id: Option<u64>,
     /// Name of the op, such as `MatmulDeviceOperation`.
     pub name: String,
-    /// Input tensors of the op, in the form of ops reports.
+    /// Input tensors of the op, in the format of ops reports.
     pub inputs: Vec<Value>,
     /// Id of the trace that the launch was captured into.
     pub trace_id: Option<u32>,
-    /// Time of the entry on the system's clock; 0 if it has none.
+    /// Time of the entry on the system's clock; 0 if the entry has none.
     pub time_ns: u64,
 }
 
-/// Reader of a log that is still being written.
+/// Parser of a log that is still being written.
 ///
 /// ```
 /// use ttnn::launches::LaunchLog;
@@ -89,7 +89,7 @@ impl LaunchLog {
         std::mem::take(&mut self.entries)
     }
 
-    /// Number of entries without an id or a name, or with an id that does not fit into a record.
+    /// Returns the number of entries without an id or a name, or with an id too large for a record.
     #[must_use]
     pub const fn malformed_count(&self) -> u64 {
         self.malformed_count
@@ -104,8 +104,8 @@ impl LaunchLog {
         let Some(open) = &mut self.open else { return };
         let Some((key, value)) = field.split_once(": ") else { return };
         match key {
-            // Parameters may have several lines that look like fields: the first of equal fields
-            // counts.
+            // Parameters may span several lines, some of which look like fields. If a field name
+            // occurs more than once, the first occurrence counts.
             "runtime_id" if open.runtime_id.is_none() => open.runtime_id = value.parse().ok(),
             "mesh_workload_id" => open.workload_id = value.parse().ok(),
             "name" if open.name.is_none() => open.name = Some(value.to_owned()),
@@ -134,7 +134,7 @@ impl LaunchLog {
     }
 }
 
-/// Returns descriptions of the tensors in a text with any number of `TensorSpec(...)`.
+/// Returns descriptions of all tensors in a text, one for each `TensorSpec(...)` in it.
 ///
 /// ```
 /// use ttnn::launches::tensors;
@@ -171,7 +171,8 @@ fn tensor(spec: &str) -> Value {
     tensor
 }
 
-/// Returns padded and logical lengths of the last four dimensions, in the form of ops reports.
+/// Returns the padded and logical lengths of the last four dimensions, in the format of ops
+/// reports.
 fn shape_of(shape: &[u64], alignment: &[u64]) -> Value {
     let mut described = serde_json::Map::new();
     for (name, from_last) in [("W", 3), ("Z", 2), ("Y", 1), ("X", 0)] {
@@ -185,22 +186,22 @@ fn shape_of(shape: &[u64], alignment: &[u64]) -> Value {
     described.into()
 }
 
-/// Returns the memory of a tensor in the form of ops reports. All chips of a mesh hold it in the
-/// same way: the first chip is named.
+/// Returns the memory of a tensor in the format of ops reports. A tensor is in the same memory on
+/// all chips of a mesh, so the result names the first chip.
 fn memory(spec: &str) -> Option<String> {
     let buffer = word(spec, "BufferType::")?;
     let layout = word(spec, "TensorMemoryLayout::")?;
     Some(format!("DEV_0_{buffer}_{layout}"))
 }
 
-/// Returns the word after the text `before`.
+/// Returns the word that follows the text `before`.
 fn word<'a>(spec: &'a str, before: &str) -> Option<&'a str> {
     let (_, rest) = spec.split_once(before)?;
     Some(rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or(rest))
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the numbers of the list after the text `before`.
+/// Returns the numbers in the list that follows the text `before`.
 fn numbers(spec: &str, before: &str) -> Vec<u64> {
     let list = spec.split_once(before).and_then(|(_, rest)| rest.split_once(']'));
     let items = list.map_or("", |(list, _)| list).split(',');

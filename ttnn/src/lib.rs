@@ -1,16 +1,16 @@
-//! Support for a stock `ttnn`, as pip installs it: chip memory read by ttnn's own calls, as a mesh.
+//! Support for a stock `ttnn` installed by pip: chip memory, read by ttnn's own calls, as a mesh.
 //!
-//! Such a build has no device profiler. Kernels that are compiled with kprof's header still record,
-//! into lanes that are stored in a tensor. The Python package launches kernels that copy control
-//! vectors and lanes. This crate presents the copies as a [`Mesh`](reader::mesh::Mesh), so that the
-//! same [`read_device_profiler`](reader::read_device_profiler) reads them.
+//! Such a build has no device profiler. Kernels compiled with kprof's header still record, into
+//! lanes that are stored in a tensor. The Python package launches kernels that copy control vectors
+//! and lanes. This crate presents the copies as a [`Mesh`](reader::mesh::Mesh), so
+//! [`read_device_profiler`](reader::read_device_profiler) can read them like any other mesh.
 //!
 //! # Map
 //!
 //! | question | module item |
 //! |---|---|
-//! | what is a chip whose memory was copied? | [`CopiedChip`], [`CopiedMesh`] |
-//! | how is a session read in several reads into one capture? | [`Session`] |
+//! | what represents a chip whose memory was copied? | [`CopiedChip`], [`CopiedMesh`] |
+//! | how do several reads of a session become one capture? | [`Session`] |
 //! | which op does a launch belong to? | [`launches`] |
 //! | which ttnn would a program import? | [`package`] |
 //! | how are a program's kernels compiled with kprof's header? | [`tree`] |

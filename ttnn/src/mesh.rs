@@ -1,4 +1,4 @@
-//! Chips whose control vectors and lanes were copied by launches.
+//! Chips whose control vectors and lanes were copied by kernels.
 
 use reader::mesh::{
     AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
@@ -7,21 +7,21 @@ use reader::mesh::{
 use std::collections::BTreeSet;
 use wire::{CoreKind, generation, risc::RISCS_PER_CORE, vector};
 
-/// Words of a control vector.
+/// Number of words in a control vector.
 pub(crate) const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
 
 const CONTROL_BYTES: u64 = 4 * CONTROL_WORDS as u64;
 
-/// A Tensix core found by the set-up kernel.
+/// A Tensix core, as found by the set-up kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerCore {
     /// Coordinate on the NoC-0 grid, from the core's own `NOC_NODE_ID`.
     pub noc0: Noc0Coord,
-    /// Coordinate among the workers, in ttnn's numbering.
+    /// Coordinate among the worker cores, in ttnn's numbering.
     pub logical: LogicalCoord,
 }
 
-/// Error in the description or the copies of a chip.
+/// Error in a chip's description or in the copies of its memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChipError {
@@ -33,12 +33,12 @@ pub enum ChipError {
         /// The coordinate.
         core: Noc0Coord,
     },
-    /// A copy has a different size from the one in the chip's description.
+    /// A copy does not have the size given in the chip's description.
     #[error("chip {chip_id}: expected a copy of {expected} words of {memory}, found {found}")]
     CopySize {
         /// The chip.
         chip_id: u32,
-        /// Name of the memory.
+        /// Name of the copied memory.
         memory: &'static str,
         /// Number of words according to the description.
         expected: usize,
@@ -49,9 +49,9 @@ pub enum ChipError {
 
 /// A chip whose control vectors and lanes were copied.
 ///
-/// Reads return the copied data. Writes change the copy of a control vector;
-/// [`take_written`](Self::take_written) returns the changed cores, so that a launch can write their
-/// vectors to the chip.
+/// Reads return the copied data. Writes change the copy of a control vector.
+/// [`take_written`](Self::take_written) returns the changed cores, whose vectors a launch must then
+/// write to the chip.
 ///
 /// ```
 /// use reader::mesh::{Device, LogicalCoord, Noc0Coord};
@@ -75,7 +75,7 @@ pub struct CopiedChip {
     description: DeviceDescription,
     /// The cores in ttnn's order.
     places: Vec<Noc0Coord>,
-    /// A vector for each core, in the order of `places`.
+    /// One control vector for each core, in the order of `places`.
     controls: Vec<u32>,
     /// The regions of all banks, concatenated.
     lanes: Vec<u32>,
@@ -83,7 +83,7 @@ pub struct CopiedChip {
 }
 
 impl CopiedChip {
-    /// Creates a chip without any copies. `cores` are in ttnn's order.
+    /// Creates a chip without copies. `cores` are in ttnn's order.
     ///
     /// # Errors
     /// If two cores have the same coordinate.
@@ -115,8 +115,8 @@ impl CopiedChip {
         Ok(chip)
     }
 
-    /// Adds the Tensix cores outside of ttnn's compute grid, some of which dispatch. Their flat ids
-    /// and control vectors follow those of the workers.
+    /// Adds the Tensix cores outside of ttnn's compute grid, some of which are dispatch cores.
+    /// Their flat ids and control vectors follow those of the worker cores.
     ///
     /// # Errors
     /// If two cores have the same coordinate.
@@ -125,7 +125,7 @@ impl CopiedChip {
         Ok(self)
     }
 
-    /// Adds cores and numbers them by column, then row, after the existing ones.
+    /// Adds cores and numbers them by column, then row, after the existing cores.
     fn add_cores(&mut self, cores: &[WorkerCore]) -> Result<(), ChipError> {
         let mut ordered = cores.to_vec();
         ordered.sort_by_key(|core| core.noc0);
@@ -200,14 +200,15 @@ impl CopiedChip {
         usize::try_from(self.description.dram.region_bytes / 4).unwrap_or(usize::MAX)
     }
 
-    /// Returns the copy of a core's control vector; `core_index` is ttnn's number of the core.
+    /// Returns the copy of a core's control vector; `core_index` is the core's index in ttnn's
+    /// order.
     #[must_use]
     pub fn control(&self, core_index: usize) -> Option<&[u32]> {
         self.controls.chunks_exact(CONTROL_WORDS).nth(core_index)
     }
 
-    /// Returns ttnn's numbers of the cores whose control vectors were written since they were
-    /// copied.
+    /// Returns the indices, in ttnn's order, of the cores whose control vectors were written since
+    /// they were copied.
     pub fn take_written(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.written).into_iter().collect()
     }
@@ -306,7 +307,7 @@ impl Mesh for CopiedMesh {
     }
 }
 
-/// Nominal address of L1 vectors, which are not copied.
+/// Nominal address of the vectors in L1, which are not copied.
 const VECTORS: u64 = 1 << 20;
 const _: () = assert!(VECTORS > (RISCS_PER_CORE * vector::VECTOR_BYTES) as u64);
 
@@ -319,7 +320,8 @@ mod tests {
         WorkerCore { noc0: Noc0Coord { x, y }, logical }
     }
 
-    /// Returns a chip with two workers and two dispatch cores, on two banks of two cores each.
+    /// Returns a chip with two workers and two dispatch cores, and with two banks, each for two
+    /// cores.
     fn chip() -> CopiedChip {
         let chip = CopiedChip::new(3, "wormhole_b0", 1000, &[core(2, 1), core(1, 1)], 2, 64, 4800);
         chip.unwrap().with_dispatch_cores(&[core(2, 9), core(1, 9)]).unwrap()

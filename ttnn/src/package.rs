@@ -1,4 +1,5 @@
-//! The ttnn that a program's Python would import, and whether it has a built-in device profiler.
+//! The ttnn that a program's Python would import, and whether that ttnn has a built-in device
+//! profiler.
 
 use serde::Deserialize;
 use std::{
@@ -9,33 +10,33 @@ use std::{
     process::Command,
 };
 
-/// A Python interpreter with an installed ttnn.
+/// A Python interpreter in which ttnn is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     /// The interpreter.
     pub python: PathBuf,
-    /// The package's folder, which holds `tt_metal` in a wheel.
+    /// The package's folder; in a wheel, it contains `tt_metal`.
     pub folder: PathBuf,
     /// The package's version; empty if unknown.
     pub version: String,
-    /// Folder of the Python package `kprof` in the same Python.
+    /// Folder of the Python package `kprof`, if installed in the same Python.
     pub kprof: Option<PathBuf>,
-    /// State of tt-metal's own profiler in this build.
+    /// Whether this build includes tt-metal's own profiler.
     pub profiler: BuiltInProfiler,
 }
 
-/// Whether tt-metal's device profiler is part of a build.
+/// Whether a build includes tt-metal's device profiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltInProfiler {
-    /// Built with Tracy.
+    /// Included: built with Tracy.
     Present,
-    /// Built without Tracy: enabling the profiler ends the program.
+    /// Not included: in a build without Tracy, enabling the profiler ends the program.
     Absent,
-    /// The library to inspect was not found.
+    /// Unknown, because the library to inspect was not found.
     Unknown,
 }
 
-/// Answer of the interpreter to [`QUESTION`].
+/// The interpreter's answer to [`QUESTION`].
 #[derive(Deserialize)]
 struct Answer {
     ttnn: Option<PathBuf>,
@@ -43,8 +44,8 @@ struct Answer {
     kprof: Option<PathBuf>,
 }
 
-/// Finds the Python interpreter that a command line starts: the program itself, or the one named in
-/// the first line of a script.
+/// Returns the Python interpreter that a command line starts: the program itself, or the
+/// interpreter named in the first line of a script.
 ///
 /// ```
 /// use ttnn::package::python_of;
@@ -68,7 +69,7 @@ pub fn python_of(program: &str) -> Option<PathBuf> {
     Path::new(interpreter).file_name()?.to_str()?.starts_with("python").then(|| interpreter.into())
 }
 
-/// Returns the file that a shell would run.
+/// Returns the file that a shell would run for a command.
 fn on_path(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(program.into());
@@ -85,7 +86,8 @@ fn first_line(path: &Path) -> io::Result<String> {
 }
 
 impl Package {
-    /// Asks an interpreter for its ttnn, without importing ttnn; `None` if ttnn is not installed.
+    /// Asks an interpreter where its ttnn is, without importing ttnn; `None` if ttnn is not
+    /// installed.
     ///
     /// # Errors
     /// If the interpreter cannot be run, or does not answer.
@@ -104,7 +106,7 @@ impl Package {
     }
 }
 
-/// Inspects the library of a wheel, or of a source build next to its Python package.
+/// Inspects the library of a wheel, or the library of a source build next to the Python package.
 fn built_in_profiler(folder: &Path) -> BuiltInProfiler {
     let root = folder.parent().and_then(Path::parent);
     let libraries = [Some(folder), root].map(|root| root.map(|root| root.join(LIBRARY)));
@@ -134,7 +136,7 @@ fn contains(path: &Path, wanted: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Python code that prints the folders of the packages, as one line of JSON.
+/// Python code that prints the packages' folders as one line of JSON.
 const QUESTION: &str = "
 import importlib.metadata, importlib.util, json
 def folder(name):

@@ -1,4 +1,4 @@
-//! Reading the chips of a program in several reads, into one capture.
+//! Reads the chips of a program several times into one capture.
 
 use crate::mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh};
 use host_events::{HostRecorder, OpMetadata};
@@ -11,14 +11,14 @@ use reader::{
 use recording::capture::{CaptureError, CaptureWriter, MeshRecorder, RecordError};
 use std::path::Path;
 
-/// Failure of a session to record.
+/// Error in recording a session.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
     /// A copy does not fit its chip.
     #[error(transparent)]
     Chip(#[from] ChipError),
-    /// The copies do not hold valid profiler data.
+    /// The copies do not contain valid profiler data.
     #[error(transparent)]
     Read(#[from] RecordError),
     /// The capture cannot be written.
@@ -27,14 +27,14 @@ pub enum SessionError {
     /// The session has no chip with this number.
     #[error("expected one of {count} chips of the session, found number {index}")]
     NoSuchChip {
-        /// The number.
+        /// The requested number.
         index: usize,
         /// Number of chips in the session.
         count: usize,
     },
 }
 
-/// Reading of a core's wall clock by a launch, between two readings of the host's clock.
+/// Reading of a core's wall clock in a launch, between two readings of the host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
     /// The core.
@@ -47,7 +47,7 @@ pub struct ClockReading {
     pub after_ns: i64,
 }
 
-/// The chips of a program, and all data read from them.
+/// The chips of a program, and all data read from these chips.
 ///
 /// A process has one session; chips are added when they are opened.
 #[derive(Debug)]
@@ -57,22 +57,23 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session that writes a new capture.
+    /// Creates a session that writes to a new capture file.
     ///
     /// # Errors
-    /// If the capture exists or cannot be written.
+    /// If the capture file exists or cannot be written.
     pub fn create(capture: &Path, options: ReadOptions) -> Result<Self, SessionError> {
         let writer = CaptureWriter::create(capture)?;
         Ok(Self::new(options, Some(writer)))
     }
 
-    /// Creates a session that keeps all data in memory, and writes it to the capture if given.
+    /// Creates a session that keeps all data in memory and, if a capture is given, also writes the
+    /// data there.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
         Self { recorder: MeshRecorder::new(options, capture), mesh: CopiedMesh::default() }
     }
 
-    /// Adds a chip, and returns its number in the session. A chip that is opened again replaces its
+    /// Adds a chip and returns its number in the session. A chip that is opened again replaces its
     /// earlier entry.
     pub fn add_chip(&mut self, chip: CopiedChip) -> usize {
         let id = chip.description().chip_id;
@@ -89,7 +90,7 @@ impl Session {
         }
     }
 
-    /// Returns a chip, to load copies into.
+    /// Returns a chip into which copies can be loaded.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -101,14 +102,14 @@ impl Session {
     /// Reads the copies of all chips.
     ///
     /// # Errors
-    /// If nothing can be read, or the capture cannot be written. Data that was read is kept in
-    /// either case.
+    /// If nothing can be read, or if the capture cannot be written. In either case, data that was
+    /// already read is kept.
     pub fn read(&mut self) -> Result<(), SessionError> {
         Ok(self.recorder.read(&mut self.mesh)?)
     }
 
-    /// Returns the control vectors to write back after the last read. The vector of a changed core
-    /// is complete, with 1 in its first word; the vector of any other core is all zeros.
+    /// Returns the control vectors to write back after the last read. A changed core's vector is
+    /// complete, with 1 in its first word; the vectors of all other cores are all zeros.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -129,7 +130,7 @@ impl Session {
         Ok(words)
     }
 
-    /// Adds readings of clocks.
+    /// Adds clock readings.
     ///
     /// # Errors
     /// If there is no such chip, or the capture cannot be written.
@@ -161,7 +162,7 @@ impl Session {
         Ok(self.recorder.add_ops(ops)?)
     }
 
-    /// Moves all events out of a host recorder into the session.
+    /// Moves all events from a host recorder into the session.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -169,7 +170,7 @@ impl Session {
         Ok(self.recorder.add_host(recorder)?)
     }
 
-    /// Sets the zone names for later reads.
+    /// Sets the zone names that later reads use.
     pub fn set_zones(&mut self, zones: ZoneTable) {
         self.recorder.options_mut().zones = zones;
     }
@@ -180,7 +181,7 @@ impl Session {
         self.recorder.readout().record_count()
     }
 
-    /// Marks the end of the capture and returns the run.
+    /// Finishes the capture and returns the run.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -201,10 +202,11 @@ mod tests {
         WorkerCore { noc0: Noc0Coord { x: 2, y: 1 }, logical: LogicalCoord { x: 1, y: 0 } },
     ];
 
-    /// Clocks of a chip at 1 GHz, read by launches during a program of ten seconds.
+    /// The clocks of a chip at 1 GHz are read in launches, during a program that runs for ten
+    /// seconds.
     #[test]
     fn readings_by_launches_relate_a_chip_to_the_host_within_their_bound() {
-        // Lag of both cores' clocks behind the host's clock.
+        // Time by which both cores' clocks lag behind the host's clock.
         let lags_ns = [1_000_000, 1_004_000];
         let mut session = Session::new(ReadOptions::default(), None);
         let chip = CopiedChip::new(0, "wormhole_b0", 1000, &WORKERS, 2, 64, 4800).unwrap();
@@ -215,8 +217,8 @@ mod tests {
             cycles: u64::try_from(at_ns - lags_ns[core]).unwrap(),
             after_ns: at_ns + after_ns,
         };
-        // The set-up launch reads the clocks of all cores; each later read only that of the first
-        // core.
+        // The set-up launch reads the clocks of all cores; each later launch reads only the clock
+        // of the first core.
         let first = [read(0, 2_000_000, 300_000, 90_000), read(1, 2_001_000, 301_000, 89_000)];
         session.add_clocks(0, &first).unwrap();
         for number in 1..=100 {
@@ -232,7 +234,8 @@ mod tests {
             let cycles = 1_000_000_000 * seconds + 5_000_000;
             let told = first.to_host_ns(cycles);
             let off_ns = told.ns - (i64::try_from(cycles).unwrap() + lags_ns[0]);
-            // The error of a reading is at most the time from its launch to its end, 130 us.
+            // The error of a reading is at most the time from the launch's start to its end, 130
+            // us.
             assert!(told.bound_ns <= 65_000.0 + 1.0, "{}", told.bound_ns);
             assert!((off_ns as f64).abs() <= told.bound_ns, "{off_ns} of {}", told.bound_ns);
         }

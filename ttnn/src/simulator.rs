@@ -1,8 +1,8 @@
-//! A simulated chip for a real host: a library that replaces the PCI device.
+//! A simulated chip for a real host: a library that takes the place of the PCI device.
 //!
 //! # Compatibility
-//! tt-metal 0.81 loads the library named by `TT_METAL_SIMULATOR`, and reads `soc_descriptor.yaml`
-//! in the same folder. The library has the entry points of libttsim.
+//! tt-metal 0.81 loads the library whose path is in `TT_METAL_SIMULATOR`, and reads
+//! `soc_descriptor.yaml` in the same folder. The library has the entry points of libttsim.
 
 use crate::tree::{TreeError, create_folder, digest, failed};
 use std::{
@@ -13,7 +13,7 @@ use std::{
     str::FromStr,
 };
 
-/// Architecture of a chip that the package describes.
+/// Architecture of a chip for which the package has a description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimulatedArch {
     /// Wormhole.
@@ -23,7 +23,7 @@ pub enum SimulatedArch {
 }
 
 impl SimulatedArch {
-    /// Returns the package's file that describes the chip.
+    /// Returns the path of the package's file that describes the chip.
     const fn descriptor(self) -> &'static str {
         match self {
             Self::WormholeB0 => "wormhole_b0_80_arch.yaml",
@@ -40,7 +40,7 @@ impl SimulatedArch {
     }
 }
 
-/// Simulator that replaces the chip.
+/// Simulator that takes the place of the chip.
 ///
 /// ```
 /// use ttnn::simulator::{SimulatedArch, Simulator};
@@ -60,8 +60,8 @@ pub enum Simulator {
     Own(SimulatedArch),
     /// A library with libttsim's entry points.
     Library {
-        /// Architecture of the library's chip. Default: the one in the descriptor next to the
-        /// library.
+        /// Architecture of the library's chip; if `None`, it is taken from the descriptor next to
+        /// the library.
         arch: Option<SimulatedArch>,
         /// The library.
         path: PathBuf,
@@ -84,7 +84,7 @@ impl FromStr for Simulator {
     }
 }
 
-/// Failure to set up a simulated chip.
+/// Reason why a simulated chip cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulatorError {
@@ -98,7 +98,7 @@ pub enum SimulatorError {
         /// Paths that were searched.
         places: Vec<PathBuf>,
     },
-    /// The chip of a library is unknown.
+    /// The chip that a library simulates is unknown.
     #[error(
         "expected {DESCRIPTOR} beside {}, which says which chip it is, found none; name the chip: \
          --simulate wormhole_b0={}, or blackhole=...",
@@ -108,25 +108,25 @@ pub enum SimulatorError {
         /// The library.
         library: PathBuf,
     },
-    /// The package does not describe the chip.
+    /// The package has no description of the chip.
     #[error("expected the chip's description {}, found none; install ttnn from its wheel", .0.display())]
     NotInPackage(PathBuf),
-    /// The folder for the simulator could not be made.
+    /// The folder for the simulator could not be created.
     #[error(transparent)]
     Folder(#[from] TreeError),
 }
 
 impl Simulator {
-    /// Creates a folder below `cache` with the library and its chip's description, and returns the
-    /// library's path in it.
+    /// Creates a folder below `cache` that contains the library and its chip's description; returns
+    /// the library's path in that folder.
     ///
-    /// The path is for `TT_METAL_SIMULATOR`. The description comes from `base`, the root of
-    /// tt-metal. The folders in `places` are searched for the library that comes with kprof. A
-    /// library with a descriptor next to it is used without such a folder, unless an architecture
-    /// is given.
+    /// The path is the value for `TT_METAL_SIMULATOR`. The description comes from `base`, the root
+    /// of tt-metal. The folders in `places` are searched for the library that comes with kprof. No
+    /// folder is created for a library that has a descriptor next to it, unless an architecture is
+    /// given.
     ///
     /// # Errors
-    /// If the library or the description is missing, or the folder cannot be made.
+    /// If the library or the description is missing, or if the folder cannot be created.
     pub fn install(
         &self,
         cache: &Path,
@@ -153,8 +153,8 @@ impl Simulator {
     }
 }
 
-/// Creates a folder of links to a library and its chip's description. Programs that start at the
-/// same time share the folder.
+/// Creates a folder with links to a library and its chip's description. Programs that start at the
+/// same time share this folder.
 fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf, TreeError> {
     let key = digest([library, descriptor].map(|path| path.as_os_str().as_encoded_bytes()));
     let folder = cache.join(format!("simulator-{key}"));
@@ -167,7 +167,7 @@ fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf,
         }
         match fs::rename(&part, &folder) {
             Err(_) if folder.is_dir() => {
-                // Another program was faster and has created the same folder.
+                // Another program was faster and has already created the folder.
                 fs::remove_dir_all(&part).map_err(|source| failed(&part, source))?;
             }
             renamed => renamed.map_err(|source| failed(&folder, source))?,
@@ -197,7 +197,7 @@ const DESCRIPTOR: &str = "soc_descriptor.yaml";
 mod tests {
     use super::*;
 
-    /// Returns a folder with a root of tt-metal, a library, and a cache folder.
+    /// Returns a folder that contains a root of tt-metal, a library, and a cache folder.
     fn installed() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let descriptors = folder.path().join("ttnn/tt_metal/soc_descriptors");
@@ -218,7 +218,7 @@ mod tests {
         let library = own.install(&cache, Some(&base), &places).unwrap();
         assert_eq!(fs::read_to_string(&library).unwrap(), "the library");
         assert_eq!(fs::read_to_string(library.with_file_name(DESCRIPTOR)).unwrap(), "the chip");
-        // A second program uses the same folder and leaves no other one.
+        // A second program uses the same folder and does not leave another one.
         assert_eq!(own.install(&cache, Some(&base), &places).unwrap(), library);
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 1);
     }

@@ -1,5 +1,5 @@
-//! A private root for tt-metal: links to an installed package, kprof's header, and a compiler that
-//! uses the header. Files of the package and in the user's folders are not changed.
+//! A private root for tt-metal: links to an installed package, kprof's header, and a compiler
+//! script that uses the header. Neither the package's files nor the user's folders are changed.
 
 use crate::package::Package;
 use sha2::{Digest, Sha256};
@@ -23,33 +23,33 @@ pub const SUMS: u32 = 1 << 3;
 /// Options for compiling profiled kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// Files of kprof's C++ header: paths below an include folder, and contents.
+    /// Files of kprof's C++ header, each with its path below an include folder and its contents.
     pub header: &'static [(&'static str, &'static str)],
     /// Bits of `PROFILE_KERNEL`.
     pub profile_kernel: u32,
-    /// Bytes of a RISC's lane in DRAM.
+    /// Size in bytes of a RISC's lane in DRAM.
     pub lane_bytes: u32,
-    /// Additional defines, as `NAME=VALUE`.
+    /// Additional macro definitions, as `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// True if a kernel that does not compile with kprof's header is compiled without it.
+    /// True if a kernel that does not compile with kprof's header is to be compiled without it.
     pub keeps_going: bool,
 }
 
-/// A complete root.
+/// A complete root, and the files that belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// Path for `TT_METAL_RUNTIME_ROOT`.
+    /// Value for `TT_METAL_RUNTIME_ROOT`.
     pub root: PathBuf,
-    /// Path for `TT_METAL_CACHE`, reused by runs with the same package, header and options.
+    /// Value for `TT_METAL_CACHE`. Runs with the same package, header and options share this cache.
     pub cache: PathBuf,
-    /// File with one line for each source that did not compile with kprof's header. The compiler
-    /// appends to it.
+    /// File to which the compiler appends a line for each source that did not compile with kprof's
+    /// header.
     pub problems: PathBuf,
-    /// File with the zone texts of all kernels compiled into the cache.
+    /// File with the zone texts of all kernels that were compiled into the cache.
     pub zones: PathBuf,
 }
 
-/// Failure to create a root.
+/// Reason why a root cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
@@ -63,7 +63,7 @@ pub enum TreeError {
         /// Paths that were searched.
         places: Vec<PathBuf>,
     },
-    /// No cache folder is known, since `XDG_CACHE_HOME` and `HOME` are not set.
+    /// The cache folder is unknown, because neither `XDG_CACHE_HOME` nor `HOME` is set.
     #[error("expected a folder for caches in XDG_CACHE_HOME or HOME, found none")]
     NoCacheFolder,
     /// A file could not be read or written.
@@ -76,12 +76,12 @@ pub enum TreeError {
     },
 }
 
-/// Environment variable that names a compiler to use instead of the package's own.
+/// Environment variable with the path of a compiler to use instead of the package's own.
 pub const COMPILER_VARIABLE: &str = "KPROF_TTNN_COMPILER";
 
 impl Tree {
     /// Creates a root below `folder` for a package whose own root is `base`, or reuses an existing
-    /// one. Programs that start at the same time share it.
+    /// root. Programs that start at the same time share the root.
     ///
     /// # Errors
     /// If there is no compiler, or a file cannot be written.
@@ -118,7 +118,7 @@ impl Tree {
             write_header(&part.join(INCLUDE), build.header)?;
             match fs::rename(&part, &tree.root) {
                 Err(_) if tree.root.is_dir() => {
-                    // Another program was faster and has created the same root.
+                    // Another program was faster and has already created the root.
                     fs::remove_dir_all(&part).map_err(|source| failed(&part, source))?;
                 }
                 renamed => renamed.map_err(|source| failed(&tree.root, source))?,
@@ -129,7 +129,8 @@ impl Tree {
 }
 
 impl Tree {
-    /// Returns the variables that make tt-metal use the root, and log its launches below a folder.
+    /// Returns the environment variables that make tt-metal use this root and write its log of
+    /// launches below the folder `logs`.
     #[must_use]
     pub fn variables(&self, logs: &Path) -> Vec<(&'static str, OsString)> {
         vec![
@@ -174,7 +175,7 @@ impl Build {
     }
 }
 
-/// Returns the script that replaces the compiler.
+/// Returns the shell script that replaces the compiler.
 fn wrapper(compiler: &Path, include: &Path, zones: &Path, build: &Build) -> String {
     let zones = quoted(&zones.display().to_string());
     let include = format!("-I{}", include.display());
@@ -214,12 +215,12 @@ exit $status
     )
 }
 
-/// Quotes a word for a shell.
+/// Quotes a string for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Links all entries of a root except the compiler.
+/// Links all entries of tt-metal's root except the compiler, which the wrapper replaces.
 fn link_tree(base: &Path, root: &Path, wrapper: &str) -> Result<(), TreeError> {
     link_entries(base, root, "runtime")?;
     let sfpi = match base.join("runtime/sfpi") {
@@ -237,8 +238,8 @@ fn link_tree(base: &Path, root: &Path, wrapper: &str) -> Result<(), TreeError> {
     fs::set_permissions(&compiler, executable).map_err(|source| failed(&compiler, source))
 }
 
-/// Creates a folder of links to the entries of `from`, if it exists, except for the entry
-/// `besides`.
+/// Creates a folder with links to the entries of `from`, except the entry `besides`. The folder is
+/// empty if `from` does not exist.
 fn link_entries(from: &Path, to: &Path, besides: &str) -> Result<(), TreeError> {
     create_folder(to)?;
     let entries = match fs::read_dir(from) {
@@ -273,14 +274,14 @@ fn write_header(include: &Path, files: &[(&str, &str)]) -> Result<(), TreeError>
     Ok(())
 }
 
-/// Returns the root that tt-metal would use for a package.
+/// Returns the root that tt-metal would use with a package.
 #[must_use]
 pub fn base_of(package: &Package) -> PathBuf {
     let named = ["TT_METAL_RUNTIME_ROOT", "TT_METAL_HOME"].into_iter().find_map(std::env::var_os);
     named.map_or_else(|| package.folder.clone(), PathBuf::from)
 }
 
-/// Returns the folder of kprof's roots, which may be deleted at any time.
+/// Returns the folder that contains kprof's roots. It may be deleted at any time.
 ///
 /// # Errors
 /// If neither `XDG_CACHE_HOME` nor `HOME` is set.
@@ -293,7 +294,7 @@ pub fn cache_folder() -> Result<PathBuf, TreeError> {
         .join("kprof/ttnn"))
 }
 
-/// Returns a name of 16 digits that depends on the parts.
+/// Returns a name of 16 digits: a hash of the parts.
 pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -303,11 +304,11 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Folder of kprof's header in the root; no entry of the package has this name.
+/// Folder of kprof's header in the root; the package has no entry with this name.
 const INCLUDE: &str = "kprof-include";
 const GXX: &str = "riscv-tt-elf-g++";
 /// # Compatibility
-/// tt-metal 0.81 searches its compiler below the root, then on the system.
+/// tt-metal 0.81 looks for its compiler below the root first, then on the system.
 const COMPILER: &str = "runtime/sfpi/compiler/bin/riscv-tt-elf-g++";
 const SYSTEM_SFPI: &str = "/opt/tenstorrent/sfpi";
 
@@ -326,7 +327,8 @@ mod tests {
         }
     }
 
-    /// Returns a package whose compiler prints its arguments, and fails on `-DPROFILE_KERNEL=9`.
+    /// Returns a package with a compiler that prints its arguments, and fails with
+    /// `-DPROFILE_KERNEL=9`.
     fn installed() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("ttnn/runtime/sfpi/compiler/bin");
@@ -376,7 +378,7 @@ mod tests {
         );
         let silent = (String::new(), Some(0));
         assert_eq!(run(&tree, &["-c", "a b.cc"]), silent);
-        // The compiler has printed its arguments. The wrapper keeps only the zone texts in them.
+        // The compiler has printed its arguments; the wrapper keeps only the zone texts among them.
         let zone = "'#pragma message: LOAD,k.cc,7,KERNEL_PROFILER'";
         assert_eq!(run(&tree, &["-c", zone]), silent);
         let kept = fs::read_to_string(&tree.zones).unwrap();

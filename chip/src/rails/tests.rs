@@ -11,17 +11,17 @@ const CONTROL: NamedRange =
 const MARKERS: NamedRange =
     NamedRange { start: 0xC00, size_bytes: 2048, range_use: RangeUse::Markers };
 
-/// An access: whether it is a write, its NoC, tile, address and number of bytes.
+/// A logged access: true for a write, then NoC, tile, address and number of bytes.
 type Noted = (bool, u8, NocTile, u64, usize);
 
-/// A chip whose words hold their own address unless set otherwise.
+/// A chip in which every word contains its own address unless set otherwise.
 #[derive(Default)]
 struct Chip {
     noted: RefCell<Vec<Noted>>,
     words: RefCell<BTreeMap<(NocTile, u64), u32>>,
-    /// Tiles that return all ones.
+    /// Tiles whose words read as all ones.
     dead: RefCell<Vec<NocTile>>,
-    /// Tiles that return an error.
+    /// Tiles whose accesses return an error.
     failing: RefCell<Vec<NocTile>>,
 }
 
@@ -114,7 +114,7 @@ fn a_chip_that_goes_while_it_is_read_is_not_touched_again() {
     let chip = Chip::default();
     let mut rails = rails(&chip, Writes::Refused);
     rails.read(OTHER, 0xB00, &mut [0; 64]).unwrap();
-    // The first word still answers, the other words do not.
+    // The first word still answers, but the other words do not.
     chip.words.borrow_mut().insert((TILE, 0xC10), u32::MAX);
     chip.dead.borrow_mut().push(OTHER);
     let stopped = Refusal::Stopped { tile: TILE, address: 0xC10 };
@@ -133,8 +133,8 @@ fn a_word_of_all_ones_is_data_while_a_control_vector_answers() {
     let mut words = [0; 2];
     rails.read(OTHER, 0xC00, &mut words).unwrap();
     assert_eq!((words, rails.stopped()), ([u32::MAX, 0xC04], None));
-    // A word between markers is no anchor: only the first word of a control vector is never all
-    // ones.
+    // A word of the markers cannot confirm that the chip answers: only the first word of a control
+    // vector is never all ones.
     chip.words.borrow_mut().insert((TILE, 0xB00), u32::MAX);
     assert!(rails.read(OTHER, 0xC00, &mut words).is_err());
 }

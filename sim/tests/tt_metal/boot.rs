@@ -1,4 +1,5 @@
-//! Every firmware set boots and takes launches, on a core whose memory contained other data before.
+//! Tests that every firmware set boots and runs launches, on a core whose memory contains other
+//! data.
 
 use crate::package::sets;
 use reader::mesh::{Mesh, Noc0Coord};
@@ -12,7 +13,7 @@ use sim::{
 use std::{path::Path, sync::Arc};
 use wire::CoreKind;
 
-/// Returns the first failure of two launches without kernels on a firmware set.
+/// Returns the first failure in two launches without kernels, with a firmware set.
 fn failure(folder: &Path) -> Option<String> {
     let set = Arc::new(FirmwareSet::open(folder).unwrap());
     let config = MeshConfig::new(1)

@@ -11,7 +11,8 @@ use sim::{
 use std::{fs, path::Path};
 use wire::risc::RISCS_PER_CORE;
 
-/// Checks weakened files against the package, which ships tt-metal's own result with each file.
+/// Compares weakened files with the package, which contains tt-metal's own weakened version of each
+/// file.
 #[test]
 fn weakened_files_have_the_bytes_of_the_package() {
     let Some(sets) = sets() else { return };
@@ -35,8 +36,8 @@ fn info(set: &Path, processor: &str) -> DebugInfo {
     DebugInfo::parse(&file).unwrap()
 }
 
-/// Checks the offsets that a hand-written loader used to boot these files on Tenstorrent's
-/// simulator.
+/// Checks the offsets against those of a hand-written loader that booted these files on
+/// Tenstorrent's simulator.
 #[test]
 fn mailboxes_lie_where_another_loader_has_found_them() {
     let Some(sets) = sets() else { return };
@@ -116,7 +117,7 @@ fn constants_of_the_profiler_and_places_of_tables_are_in_the_files() {
 /// Checks that a kernel with the Rust runtime cannot be linked against this firmware.
 ///
 /// The runtime requires symbols that the firmware lacks. It therefore cannot run in the firmware's
-/// dynamic-NoC mode, whose counters of writes the runtime does not maintain.
+/// dynamic-NoC mode, in which the runtime would have to maintain the write counters.
 #[test]
 fn the_rust_runtime_does_not_link_against_them() {
     let Some(sets) = sets() else { return };
@@ -156,7 +157,7 @@ fn damaged_files_are_refused_or_read() {
             let at = usize::try_from(random.below(file.len() as u64)).unwrap();
             file[at] = random.below(256).to_le_bytes()[0];
         }
-        // The headers are the part that is most often trusted.
+        // The headers, because parsers are most likely to trust them.
         if random.below(2) == 0 {
             let at = usize::try_from(random.below(200)).unwrap();
             file[at] = random.below(256).to_le_bytes()[0];

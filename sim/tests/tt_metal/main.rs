@@ -1,7 +1,7 @@
-//! tt-metal's own precompiled firmware from its package `ttnn`: files that this project has not
-//! built.
+//! Tests with tt-metal's own precompiled firmware from its package `ttnn`: files that this project
+//! did not build.
 //!
-//! `KPROF_TTNN` gives the folder of the package that contains `tt_metal` and `runtime`.
+//! `KPROF_TTNN` is the folder of the package, which contains `tt_metal` and `runtime`.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -1,7 +1,7 @@
 //! Instruction words by mnemonic, for test programs.
 //!
 //! Operands are in the order of assembly text: destination, sources, immediate. Branches and jumps
-//! take byte offsets. Nothing is checked; a value that does not fit its field is truncated.
+//! take byte offsets. Operands are not checked; a value too large for its field is truncated.
 
 #![allow(dead_code, reason = "each program uses its own part")]
 

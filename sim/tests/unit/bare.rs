@@ -21,7 +21,7 @@ pub(super) struct BareChip {
     pub(super) dram: Dram,
 }
 
-/// Instructions in the order of execution.
+/// A program of instructions, in the order of execution.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Script {
     words: Vec<u32>,
@@ -45,7 +45,7 @@ impl Script {
         self
     }
 
-    /// Waits until a word has a value.
+    /// Waits until the word at an address has a value.
     pub(super) fn wait(mut self, address: u32, value: u32) -> Self {
         self.words.extend(li(T0, address));
         self.words.extend(li(T1, value));
@@ -60,13 +60,13 @@ impl Script {
         self
     }
 
-    /// Adds any instruction.
+    /// Appends an instruction.
     pub(super) fn instruction(mut self, word: u32) -> Self {
         self.words.push(word);
         self
     }
 
-    /// Stores to registers of request initiator 0, by offset.
+    /// Stores to registers of request initiator 0, given by offset.
     pub(super) fn command(self, noc: u32, stores: &[(u32, u32)]) -> Self {
         let base = 0xFFB2_0000 + noc * 0x1_0000;
         stores.iter().fold(self, |script, &(offset, value)| script.store(base + offset, value))
@@ -78,7 +78,7 @@ impl Script {
         self
     }
 
-    /// Returns the instructions, with the end.
+    /// Returns the instructions, with an end appended.
     pub(super) fn words(&self) -> Vec<u32> {
         [&self.words[..], &[EBREAK]].concat()
     }
@@ -129,7 +129,7 @@ impl BareChip {
         }
     }
 
-    /// Runs the scripts of BRISC on some cores to the end; returns the failures as text.
+    /// Runs scripts on BRISC of some cores to their end; returns the failures as text.
     pub(super) fn run(&mut self, scripts: &[(TileCoord, &Script)]) -> Vec<String> {
         for (coord, script) in scripts {
             self.start(*coord, script);
@@ -178,5 +178,5 @@ impl BareChip {
     }
 }
 
-/// Upper limit for the cycles of a script.
+/// Maximum cycles of a script.
 const BUDGET_CYCLES: u64 = 60_000;

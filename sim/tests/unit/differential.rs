@@ -1,5 +1,5 @@
-//! Comparison of the interpreter with another one (`rrs-lib`), and of runs with and without timing,
-//! on random programs.
+//! Random programs run on the interpreter and on another interpreter (`rrs-lib`), and with and
+//! without timing; the results are compared.
 
 use proptest::prelude::*;
 use rrs_lib::instruction_executor::InstructionExecutor;
@@ -10,27 +10,28 @@ use super::asm;
 use super::tests::TestTile;
 use super::{Arch, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Timing};
 
-/// Number of instructions in a program, without its end.
+/// Number of instructions in a program, without the end.
 const LENGTH: usize = 200;
 /// Bytes of L1, the same for both interpreters.
 const MEMORY_BYTE_COUNT: usize = 0x1000;
-/// Maximum distance of loads and stores from the middle of a data window of the same size.
+/// Maximum distance of loads and stores from their window's middle; the data windows have twice
+/// this size.
 const REACH: i32 = 0x200;
 const L1_WINDOW: u32 = 0x800 + REACH.cast_unsigned();
 const LOCAL_WINDOW: u32 = LOCAL_RAM_BASE + REACH.cast_unsigned();
-/// Maximum steps of both interpreters, since a backward branch may make an endless loop.
+/// Maximum steps of both interpreters: a backward branch may create an endless loop.
 const STEP_COUNT: u64 = 1_000;
 
-/// Register that points into the program. It is never written, so that the target of a register
-/// jump is always known.
+/// Register that points into the program. It is never written, so the target of a register jump is
+/// always known.
 const CODE_POINTER: u32 = 29;
 const CODE_MIDDLE: i32 = 400;
-/// Register that points at the L1 window, never written.
+/// Register that points to the L1 window; it is never written.
 const L1_POINTER: u32 = 30;
-/// Register that points at the private RAM's window, never written.
+/// Register that points to the window in private RAM; it is never written.
 const LOCAL_POINTER: u32 = 31;
 
-/// A destination: any register but the three pointers.
+/// A destination: any register except the three pointers.
 fn destination() -> impl Strategy<Value = u32> {
     0_u32..CODE_POINTER
 }
@@ -86,7 +87,7 @@ fn store() -> impl Strategy<Value = u32> {
     })
 }
 
-/// An instruction that gets its address when the program is laid out.
+/// An instruction whose address is known once the program is laid out.
 #[derive(Clone, Debug)]
 enum Piece {
     Word(u32),
@@ -112,7 +113,7 @@ fn piece() -> impl Strategy<Value = Piece> {
     ]
 }
 
-/// Lays pieces out from address 0; jumps and branches that would leave the program go to its end.
+/// Lays out pieces from address 0. Jumps and branches that would leave the program go to its end.
 fn lay_out(pieces: &[Piece]) -> Vec<u32> {
     let mut words = Vec::with_capacity(LENGTH + 1);
     for piece in pieces {
@@ -135,7 +136,7 @@ fn lay_out(pieces: &[Piece]) -> Vec<u32> {
     words
 }
 
-/// Memory with the layout of the tile's: L1 from 0 and private RAM at its base.
+/// Memory with the layout of a tile: L1 from address 0 and private RAM at its base.
 struct Oracle {
     l1: VecMemory,
     local: VecMemory,
@@ -196,7 +197,8 @@ fn found(words: &[u32], registers: &[u32; 32], timing: Timing) -> Outcome {
     let mut hart = Hart::new(timing, L1Port::Port2);
     (0..32).for_each(|index| hart.set_register(index, registers[index]));
     while hart.counters().instruction_count < STEP_COUNT {
-        // With timing, no instruction takes less than one cycle, so this never overshoots.
+        // With timing, every instruction takes at least one cycle, so the run never exceeds the
+        // steps.
         let rest = STEP_COUNT - hart.counters().instruction_count;
         let until = hart.cycle() + rest;
         assert_eq!(hart.run_until(&mut tile, &mut front, until), Ok(Pause::Cycle));

@@ -1,5 +1,5 @@
-//! Tests that the objects and images of firmware and kernels built by `build.rs` follow the link
-//! rules.
+//! Tests that the objects and images built by `build.rs` follow the link rules for firmware and
+//! kernels.
 
 use super::object_rules::{broken_rules, file_name, is_loaded, kept_files};
 use object::{File, Object, ObjectSection};
@@ -13,8 +13,8 @@ fn objects_of_kernels_and_firmware_keep_the_rules() {
     let found = broken_rules(OUT, |_| true);
     assert_eq!(found.broken, [""; 0]);
     let in_cpp = if cfg!(cpp_code) { 4 } else { 0 };
-    // Firmware and kernels of 18 variants, each with the runtime's own objects; shipped images have
-    // no such objects.
+    // Firmware and kernels of 18 variants, each with objects of the runtime. Shipped images do not
+    // come with such objects.
     let in_rust = if cfg!(compiled_object_code) { 18 * 2 } else { 0 };
     assert!(found.object_count >= in_rust + in_cpp, "{}", found.object_count);
 }
@@ -40,8 +40,8 @@ fn images_of_kernels_have_neither_constants_nor_variables_nor_texts_in_memory() 
     assert!(count >= 18 * 7, "kernels of seven processors in 18 variants: {count}");
 }
 
-/// Checks the size of constants. A few words that the compiler compares with are not a table; they
-/// take as many words of local RAM.
+/// Checks the size of constants. A few words for comparisons are allowed: they are not a table, but
+/// take local RAM all the same.
 #[test]
 fn images_of_firmware_have_next_to_no_constants() {
     let mut count = 0;
@@ -57,10 +57,10 @@ fn images_of_firmware_have_next_to_no_constants() {
     assert_eq!(count, 24 * 7);
 }
 
-/// Checks that a file with the header calls no function of another object.
+/// Checks that an object that includes the header calls no function in other objects.
 ///
 /// The header needs nothing on the link line. A call into the firmware would break: the loader
-/// moves a kernel, but does not adjust the distance of the call.
+/// moves a kernel without adjusting the distance of the call.
 #[cfg(cpp_code)]
 #[test]
 fn what_includes_the_header_calls_nothing_elsewhere() {

@@ -1,7 +1,7 @@
-//! The rules for what is linked into a kernel.
+//! The rules for objects that are linked into a kernel.
 //!
 //! tt-metal's loader makes kernels position-independent after linking. It reads their relocations
-//! and refuses unknown ones. Constructors are never called, and constants would be copied into a
+//! and rejects unknown ones. Constructors are never called, and constants would be copied into a
 //! RISC's few KiB of local RAM.
 //!
 //! # Compatibility
@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Relocations that the loader supports, and the linker's own hints.
+/// Relocations that the loader supports, and those that are only hints for the linker.
 const ALLOWED: [elf::RelocationType; 16] = [
     elf::R_RISCV_NONE,
     elf::R_RISCV_32,
@@ -37,7 +37,7 @@ const ALLOWED: [elf::RelocationType; 16] = [
     elf::R_RISCV_RELAX,
 ];
 
-/// Sections that may take memory; linking removes the memory of the zone texts.
+/// Sections that may take memory. When a kernel is linked, the memory of the zone texts is removed.
 const SECTIONS: [&str; 6] = [".text", ".bss", ".sbss", ".rodata", ".srodata", ".kprof_zones"];
 
 /// Returns the rules that an object breaks.
@@ -60,7 +60,7 @@ fn violations(file: &File<'_>) -> Vec<String> {
     violations
 }
 
-/// Returns the relocations of a section that the loader would refuse.
+/// Returns the relocations of a section that the loader would reject.
 fn wrong_relocations(file: &File<'_>, section: &object::Section<'_, '_>) -> Vec<String> {
     let mut relocations: Vec<_> = section
         .relocations()
@@ -125,7 +125,7 @@ fn is_or_is_part_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Returns the files with this ending that a build script has kept for its variants.
+/// Returns the files with a given extension that a build script has kept for its variants.
 pub(crate) fn kept_files(out: &str, ending: &str) -> Vec<PathBuf> {
     let list = |directory: &Path| {
         let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
@@ -141,8 +141,8 @@ pub(crate) fn file_name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// Calls `visit` with every member of an archive that was compiled from this repository, as
-/// recognised by the compiler's file names.
+/// Calls `visit` with every member of an archive that was compiled from this repository. Such
+/// members are recognised by the file names that the compiler gives them.
 fn for_each_member(path: &Path, mut visit: impl FnMut(&str, &File<'_>)) {
     const OURS: [&str; 5] = ["firmware-", "kernels-", "probes-", "kernel_profiler-", "wire-"];
     let bytes = fs::read(path).unwrap();
@@ -186,8 +186,8 @@ impl Findings {
     }
 }
 
-/// Finds broken rules in a build script's folder: in this repository's objects in archives, and in
-/// C++ objects whose names are checked.
+/// Finds broken rules in a build script's folder. Checks this repository's objects in archives, and
+/// the C++ objects selected by `is_checked`.
 pub(crate) fn broken_rules(out: &str, is_checked: impl Fn(&str) -> bool) -> Findings {
     let mut findings = check_cpp_objects(out, is_checked, violations);
     for path in kept_files(out, ".a") {
@@ -198,7 +198,7 @@ pub(crate) fn broken_rules(out: &str, is_checked: impl Fn(&str) -> bool) -> Find
     findings
 }
 
-/// Finds calls of functions that a C++ object does not define.
+/// Finds calls in C++ objects to functions that the same object does not define.
 pub(crate) fn calls_elsewhere(out: &str, is_checked: impl Fn(&str) -> bool) -> Findings {
     check_cpp_objects(out, is_checked, called_elsewhere)
 }

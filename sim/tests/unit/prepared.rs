@@ -1,4 +1,4 @@
-//! A prepared mesh for tests: the host's steps before and after a run, without a reader.
+//! A prepared mesh for tests: performs a host's steps before and after a run, without a reader.
 
 use crate::{
     arch::floorplan::CorePlace,
@@ -16,10 +16,10 @@ use wire::{
     dram::DramGeometry,
 };
 
-/// The layout of the words shared by a core and its host.
+/// Layout of the words that a core shares with its host.
 pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
 
-/// A mesh of one chip, prepared as a host does.
+/// A mesh of one chip, prepared as by a host.
 pub(crate) struct Bench {
     pub(crate) mesh: SimulatedMesh,
     geometry: DramGeometry,
@@ -68,7 +68,7 @@ impl Bench {
         cores.filter(|core| core.kind == CoreKind::Tensix).copied().collect()
     }
 
-    /// Returns words of a lane in DRAM, without an access of the host.
+    /// Returns words of a lane in DRAM, without a host access.
     pub(crate) fn lane(&self, core: &CorePlace, risc: u32, from: u32, count: usize) -> Vec<u32> {
         let chip = self.mesh.chip(0).unwrap();
         let place = self.geometry.lane(core.flat_id, risc);
@@ -109,7 +109,7 @@ impl Bench {
         (coord, facts.control_address(core.kind))
     }
 
-    /// Marks everything as read, as a host does after a read.
+    /// Marks everything as read, as a host does after reading.
     pub(crate) fn acknowledge(&mut self) {
         for core in self.workers() {
             let control = self.control(&core);
@@ -119,7 +119,7 @@ impl Bench {
 }
 
 /// Returns the word of a run header that identifies core and RISC, without a trace counter, in the
-/// first generation of lanes.
+/// first generation of the lane format.
 pub(crate) fn id_word(core: &CorePlace, risc: u32) -> u32 {
     1 << 29 | core.flat_id << 5 | risc
 }

@@ -1,4 +1,4 @@
-//! Comparison of the shipped object code with a build from its sources.
+//! Comparison of the shipped object code with images built from its sources.
 
 use super::EMBEDDED;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Digest of the sources, as the build script computes it.
+/// Digest of the sources, as computed by the build script.
 const INPUTS: &str = env!("OBJECT_CODE_INPUTS");
 
 fn file(name: &str) -> PathBuf {
@@ -44,8 +44,9 @@ fn compressed(bytes: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-/// Returns everything that a run reads from an image: the bytes of its sections, its symbols, and
-/// the texts of its zones. The order of these texts depends on the repository's folder.
+/// Returns everything that a run uses from an image: the bytes of its sections, its symbols, and
+/// the texts of its zones. Sorted, because the order of the texts depends on the repository's
+/// folder.
 fn contents(elf: &[u8]) -> Vec<String> {
     let file = object::File::parse(elf).unwrap();
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Comparison of the model with numbers that others measured or documented.
+//! Comparison of the model with numbers that others have measured or documented.
 //!
 //! Every expected value here is from a source outside this crate: tt-isa-documentation (ISA), one
 //! Blackhole card as measured in mesham/tt-sim (`docs/bh_arch.md`, `perfbench`), and the CI limits
@@ -9,7 +9,8 @@ use super::super::tests::{CLOCK_LOW, REGISTER, TestTile};
 use super::super::{Arch, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Timing};
 use super::Arch::{Blackhole, Wormhole};
 
-/// Rounds of a measured loop; enough for the loop's start to be negligible in the average.
+/// Number of rounds in a measured loop; enough for the loop's start to be negligible in the
+/// average.
 const ROUND_COUNT: u32 = 200;
 
 fn hart(arch: Arch, port: L1Port) -> Hart {
@@ -19,7 +20,8 @@ fn hart(arch: Arch, port: L1Port) -> Hart {
     hart
 }
 
-/// Returns the average cycles of `body`, repeated in straight line, without the start and the end.
+/// Returns the average cycles of `body`, repeated in straight-line code, without the code's start
+/// and end.
 fn cycles_per_body(arch: Arch, set_up: &[(usize, u32)], body: &[u32]) -> f64 {
     let mut marks = Vec::new();
     for rounds in [ROUND_COUNT, 3 * ROUND_COUNT] {
@@ -75,7 +77,7 @@ fn divide_takes_14_cycles_at_12_bits_and_33_at_29() {
 
 #[test]
 fn a_dependent_load_takes_the_latency_of_its_region() {
-    // Loads its own address, so that each load waits for the one before. Silicon: 1.985 for the
+    // Each load reads its own address, and so waits for the previous load. Silicon: 1.985 for the
     // private RAM, 7.93 to 8.10 for L1.
     let chase = [asm::lw(A0, A0, 0)];
     for (arch, base, expected, tolerance) in [
@@ -105,7 +107,7 @@ fn a_dependent_load_takes_the_latency_of_its_region() {
 
 #[test]
 fn a_register_load_takes_seven_cycles_and_the_next_one_more() {
-    // ISA: latency 7; loads of one region follow each other every cycle.
+    // ISA: latency 7; one load per cycle to the same region.
     for arch in [Wormhole, Blackhole] {
         let one = [asm::lw(A0, T0, 0), asm::addi(A0, A0, 1), asm::EBREAK];
         let two = [asm::lw(A0, T0, 0), asm::lw(A1, T0, 0), asm::addi(A1, A1, 1), asm::EBREAK];
@@ -142,7 +144,8 @@ fn independent_local_loads_flow_one_per_cycle() {
 
 #[test]
 fn l1_stores_flow_one_in_five_cycles_unless_blackhole_merges_them() {
-    // Silicon: 5.2 to 5.4 spread over blocks (the document's 5 is charged), 0.999 within blocks.
+    // Silicon: 5.2 to 5.4 if spread over blocks (the model uses the document's 5), 0.999 within
+    // blocks.
     let spread: Vec<u32> = (0..4).map(|block| asm::sw(A0, ZERO, block * 16)).collect();
     let dense: Vec<u32> = (0..4).map(|word| asm::sw(A0, ZERO, word * 4)).collect();
     assert_near(cycles_per_body(Wormhole, &[], &spread) / 4.0, 5.0, 0.01);
@@ -153,7 +156,7 @@ fn l1_stores_flow_one_in_five_cycles_unless_blackhole_merges_them() {
 
 #[test]
 fn stores_elsewhere_flow_one_per_cycle() {
-    // ISA; silicon 0.999 to the stack.
+    // According to ISA; silicon 0.999 for stores to the stack.
     for arch in [Wormhole, Blackhole] {
         assert_near(cycles_per_body(arch, &[], &[asm::sw(A0, S0, 0)]), 1.0, 0.01);
         let registers = cycles_per_body(arch, &[(9, REGISTER)], &[asm::sw(A0, S1, 0)]);
@@ -174,13 +177,13 @@ fn three_riscs_that_store_to_l1_share_two_ports() {
         hart.set_register(8, 0x4000 + index * 0x800);
     }
     let mut running = [true; 3];
-    // Always runs the hart that lags, as a tile model does.
+    // Always runs the hart that is furthest behind, as a tile model does.
     while let Some(index) = (0..3).filter(|&i| running[i]).min_by_key(|&i| harts[i].cycle()) {
         let pause = harts[index].step(&mut tile, &mut front).unwrap();
         running[index] = pause == Pause::Cycle;
     }
     let cycles = harts.each_ref().map(|hart| hart.cycle() as f64 / 400.0);
-    // The model has no bank conflicts, which is why T0 does not see the other two at all.
+    // The model has no bank conflicts, so T0 is not delayed by the other two at all.
     assert_near(cycles[0], 5.97, 1.1);
     assert_near(cycles[1], 10.4, 0.6);
     assert_near(cycles[2], 10.4, 0.6);
@@ -200,8 +203,8 @@ fn a_mispredicted_branch_adds_its_bubble() {
     }
 }
 
-/// Returns the cycle in which a value loaded from `address` of private RAM is used, after a store
-/// to private RAM that waits for two stores to L1.
+/// Returns the cycle in which a value loaded from `address` in private RAM is used, after a store
+/// to private RAM that must wait for two stores to L1.
 fn use_after_stores(arch: Arch, address: i32) -> u64 {
     let words = [
         asm::sw(A0, ZERO, 0x200),
@@ -219,8 +222,8 @@ fn use_after_stores(arch: Arch, address: i32) -> u64 {
 
 #[test]
 fn a_load_waits_for_a_queued_store_to_its_address_and_for_no_other() {
-    // ISA: stores leave in order, five cycles apart to L1. A load may overtake stores to other
-    // addresses and then takes 2 cycles.
+    // ISA: stores leave in order; those to L1 are five cycles apart. A load may overtake stores to
+    // other addresses, and then takes 2 cycles.
     for arch in [Wormhole, Blackhole] {
         assert_eq!(use_after_stores(arch, 0x80), 3 + 2);
         assert!(use_after_stores(arch, 0x40) > 5 + 2);
@@ -229,11 +232,11 @@ fn a_load_waits_for_a_queued_store_to_its_address_and_for_no_other() {
 
 /// Returns the measured duration of LLK's zone around a loop of `10 * count` cycles.
 ///
-/// The code is as a compiler emits it: START with its clock loads, space check and counters in
-/// private RAM, the loop, END.
+/// The code is as a compiler emits it: START (clock loads, space check, counters in private RAM),
+/// the loop, END.
 fn llk_zone_cycles(arch: Arch, count: i32) -> u32 {
-    // s0: private RAM with write index (0), open zones (4) and buffer address (8).
-    // t0: clock low; the high word is read eight bytes above it.
+    // s0 points to private RAM with write index (0), open zones (4) and buffer address (8). t0
+    // points to the low word of the clock; the high word is read eight bytes above it.
     let write_event = |meta: u32| {
         vec![
             asm::lw(A0, T0, 4),

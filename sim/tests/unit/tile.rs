@@ -1,4 +1,4 @@
-//! A tile of plain memory, with registers supplied by a test.
+//! A tile with plain memory, and with registers supplied by a test.
 //!
 //! The parent module imports `Bus`, `Refusal`, `Region`, `StoreResult` and `Width`.
 
