@@ -1,6 +1,6 @@
-//! Builds images from the crates and linker scripts of `sim/objects`: compiles them for riscv32im
-//! into static libraries, per chip architecture and mode, and links these with the processor's
-//! memory map.
+//! Builds images from the crates and linker scripts of `sim/objects`. The crates are compiled for
+//! riscv32im into static libraries, per chip architecture and mode. The libraries are linked with
+//! the processor's memory map.
 //!
 //! The build scripts of the simulator and of the benches share this module.
 
@@ -19,7 +19,7 @@ pub(crate) const ARCHITECTURES: [&str; 2] = ["wormhole_b0", "blackhole"];
 pub(crate) const PROCESSORS: [&str; 7] =
     ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2", "erisc", "idle_erisc"];
 
-/// Processors that push the markers of their core.
+/// Processors that push the markers of all RISCs of their core.
 const AGGREGATING: [&str; 3] = ["brisc", "erisc", "idle_erisc"];
 
 /// Returns true in CI, where a missing or doubtful input fails the build.
@@ -42,13 +42,13 @@ pub(crate) struct Variant {
     pub(crate) arch: &'static str,
     pub(crate) sums: bool,
     pub(crate) enabled: bool,
-    /// Size-optimized, with out-of-line markers; for the `probes` crate only.
+    /// Size-optimized, with out-of-line markers; only for the `probes` crate.
     pub(crate) out_of_line: bool,
-    /// The feature of a mode; for firmware and kernels only.
+    /// The feature of a mode; only for firmware and kernels.
     pub(crate) mode: Option<&'static str>,
 }
 
-/// Part that is linked into an image.
+/// A part of the code that is linked into an image.
 pub(crate) struct Part<'a> {
     pub(crate) name: &'a str,
     /// The linker script that places its sections.
@@ -56,19 +56,19 @@ pub(crate) struct Part<'a> {
     pub(crate) entry: &'a str,
 }
 
-/// Image that was linked.
+/// A linked image.
 #[derive(Clone)]
 pub(crate) struct Linked {
     pub(crate) variant: Variant,
     pub(crate) part: String,
     pub(crate) processor: &'static str,
     pub(crate) path: PathBuf,
-    /// Digest of the file's contents, so that an incremental build notices a change.
+    /// Digest of the file's contents, by which an incremental build notices a change.
     pub(crate) digest: u64,
 }
 
 impl Build {
-    /// Returns the build for a package of the repository that has its own folder.
+    /// Returns the build for a package that has its own folder in the repository.
     pub(crate) fn new() -> Result<Self> {
         let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
         let repository = manifest.parent().ok_or("the crate has no parent directory")?.to_owned();
@@ -84,13 +84,13 @@ impl Build {
         })
     }
 
-    /// The linker that comes with the compiler.
+    /// Returns the path of the linker that comes with the compiler.
     pub(crate) fn linker(&self) -> PathBuf {
         let tools = self.sysroot.join("lib/rustlib").join(&self.host).join("bin");
         tools.join("rust-lld").with_extension(env::consts::EXE_EXTENSION)
     }
 
-    /// Announces all inputs of images to cargo, so that no other change triggers a rebuild.
+    /// Announces all inputs of images to cargo. After that, no other change triggers a rebuild.
     pub(crate) fn announce_inputs(&self, own: &[&str]) {
         let simulator = [
             "sim/build",
@@ -111,8 +111,8 @@ impl Build {
         println!("cargo:rerun-if-env-changed=CI");
     }
 
-    /// Removes the images of an earlier build. Tests look at all files in the folder, and this
-    /// build may write other files than the one before.
+    /// Removes the images of an earlier build. Tests read all files in the folder, and this build
+    /// may write fewer files than the previous build.
     pub(crate) fn forget_images(&self) -> Result<()> {
         for entry in fs::read_dir(&self.out)? {
             let path = entry?.path();
@@ -138,7 +138,7 @@ impl Build {
 
     /// Compiles crates for the RISCs; returns the folder with their libraries.
     fn cargo(&self, variant: &Variant, profile: &str, crates: &[&str]) -> Result<PathBuf> {
-        // One folder per chip: a build locks its folder, and the chips' builds run in parallel.
+        // One folder per chip: a build locks its folder, and builds for the chips run in parallel.
         let target_dir = self.out.join("objects").join(variant.arch);
         let mut cargo = Command::new(variable("CARGO")?);
         cargo.current_dir(&self.objects).args(["build", "--quiet", "--locked", "--offline"]);
@@ -165,8 +165,8 @@ impl Build {
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
         [
             "-Cjump-tables=no".to_owned(),
-            // Calls and addresses of variables take one instruction if the linker finds that it
-            // suffices.
+            // Calls and addresses of variables take one instruction if the linker finds that one is
+            // enough.
             "-Ctarget-feature=+relax".to_owned(),
             remap(&repository.to_string(), ""),
             remap("firmware", "sim/objects/firmware"),
@@ -191,10 +191,10 @@ impl Build {
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
         // Names of Rust functions depend on the repository's folder.
         linker.arg("--discard-all");
-        // Starting threads takes a fifth longer than linking so small an image.
+        // Starting threads takes longer, by a fifth, than linking such a small image.
         linker.arg("--threads=1");
-        // The script names variables of the profiler, which a build without the profiler does not
-        // have.
+        // The script names variables of the profiler, which do not exist in a build without the
+        // profiler.
         linker.arg("--undefined-version");
         linker.arg("--script").arg(scripts.join(variant.arch).join(format!("{processor}.ld")));
         linker.arg("--script").arg(scripts.join(format!("{}.ld", part.script)));
@@ -247,7 +247,7 @@ pub(crate) fn announce(path: &Path) {
 }
 
 impl Variant {
-    /// Profiler on, no other features.
+    /// Returns the variant with the profiler and no other features.
     pub(crate) const fn plain(arch: &'static str) -> Self {
         Self { arch, sums: false, enabled: true, out_of_line: false, mode: None }
     }
@@ -273,7 +273,7 @@ impl Variant {
         format!("{arch}-sums-{sums}-enabled-{enabled}{form}{mode}")
     }
 
-    /// Returns the folder of its libraries, objects and images; tests read them too.
+    /// Returns the folder of the variant's libraries, objects and images, which tests also read.
     pub(crate) fn directory(&self, build: &Build) -> Result<PathBuf> {
         let directory = build.out.join(self.name());
         fs::create_dir_all(&directory)?;
@@ -287,7 +287,7 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
 }
 
 /// Returns true for a variable that the outer cargo sets for its own build and that would affect
-/// this one.
+/// the inner build.
 fn is_of_outer_build(name: &std::ffi::OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_kept = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];

@@ -1,11 +1,11 @@
-// Breaks the rules for objects that are linked into a kernel, each at least once: the test that
-// holds the others to them must find all of it.
+// Breaks each rule for objects that are linked into a kernel at least once. The test that checks
+// the other objects must report every one of these violations.
 
 #include <stdint.h>
 
 extern "C" uint32_t outside;
 
-/// Would have to be called before the kernel.
+/// An object whose constructor would have to be called before the kernel.
 struct Constructed {
     Constructed() { outside = 1; }
 };
@@ -15,12 +15,12 @@ Constructed constructed;
 extern "C" const char* const names[];
 const char* const names[] = {"first", "second"};
 
-/// Memory of a thread, which needs an operating system.
+/// Thread-local memory, which needs an operating system.
 thread_local uint32_t of_thread;
 extern "C" uint32_t next();
 uint32_t next() { return ++of_thread; }
 
-// A low half whose high half comes later.
+// The relocation of a low half before that of its high half.
 __asm__(".pushsection .text.late_high_half, \"ax\", @progbits\n"
         "j 2f\n"
         "1: lw a0, %lo(outside)(a0)\n"
@@ -29,7 +29,7 @@ __asm__(".pushsection .text.late_high_half, \"ax\", @progbits\n"
         "j 1b\n"
         ".popsection");
 
-// A call to what is no code.
+// A call to a symbol that is not code.
 __asm__(".pushsection .text.calls_data, \"ax\", @progbits\n"
         "call names\n"
         ".popsection");

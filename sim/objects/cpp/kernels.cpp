@@ -1,7 +1,7 @@
-// Kernels in C++ that do what those of sim/src/kernel/body.rs do.
+// C++ versions of the kernels in sim/src/kernel/body.rs.
 //
-// Each zone stands, by #line, where its twin stands in that file, so that it has the same text
-// and the same id: twin_lines.hpp is made from the file before this one is compiled.
+// By #line, each zone has the line of the same zone in that file, and therefore the same text and
+// id. The build generates twin_lines.hpp from body.rs before it compiles this file.
 
 #include "twin_lines.hpp"
 #include "kernel_profiler.hpp"
@@ -16,14 +16,14 @@ public:
 
     uint32_t arg(uint32_t index) const { return index < message_[3] ? message_[4 + index] : 0; }
 
-    /// Lets at least so many cycles pass.
+    /// Waits for at least `cycles` cycles.
     static void spin(uint32_t cycles) {
         const uint32_t start = now();
         while (now() - start < cycles) {
         }
     }
 
-    /// Issues MVMUL, SFPMAD and NOP, as often as arguments 0 to 2 say.
+    /// Issues MVMUL argument 0 times, SFPMAD argument 1 times and NOP argument 2 times.
     void issue_all() const {
         issue(0x26u << 24, arg(0));
         issue(0x84u << 24, arg(1));
@@ -105,7 +105,7 @@ KERNEL(sums) {
     }
 }
 
-// The twin works for random times; what it records is the same whatever they are.
+// The Rust kernel works for random times, which do not affect its records.
 KERNEL(matmul_math) {
     const Launch launch(message);
 #line LINE_Matmul "sim/src/kernel/body.rs"

@@ -1,9 +1,9 @@
-// Every probe in a function of its own, to read and to count; the twin of the crate `probes`.
+// Every probe in its own function, for inspection and cost measurement, as in the `probes` crate.
 
 #include "twin_lines.hpp"
 
 #if defined(WITHOUT_HEADER)
-// What is left of this file if nobody has ever heard of the profiler.
+// This file without any profiler: all probes are empty.
 #include <stdint.h>
 #define DeviceZoneScopedN(name)
 #define DeviceZoneScopedNIf(name, active)
@@ -43,10 +43,10 @@ inline void finish_profiler() {}
     extern "C" void name(uint32_t count);   \
     extern "C" [[gnu::section(".text.probe." #name)]] void name([[maybe_unused]] uint32_t count)
 
-/// Stands for what a zone measures: an instruction without effect.
+/// Stands for a zone's measured code: an instruction without effect.
 #define BODY __asm__ volatile("nop")
 
-/// A function that does something so many times.
+/// Defines a function that repeats an action `count` times.
 #define LOOPED(name, ...)                             \
     PROBE(name) {                                     \
         for (uint32_t pass = 0; pass < count; ++pass) { \
@@ -65,7 +65,7 @@ LOOPED(sum, DeviceZoneScopedSumN1("SUM"))
 LOOPED(kernel_zone, DeviceZoneScopedMainChildN("LONE-KERNEL"))
 LOOPED(fabric, RECORD_FABRIC_HEADER(&count))
 
-/// Interleaved pages: page 9 lies at column 9 of row 0.
+/// Interleaved pages: page 9 is in the tile at column 9 of row 0.
 struct Pages {
     uint64_t get_noc_addr(uint32_t page, uint32_t offset, uint8_t /* noc */) const {
         return uint64_t{page} << 36 | offset;
@@ -121,8 +121,8 @@ PROBE(zone_sites_8) {
     SITE("SITE-8")
 }
 
-/// What a firmware does around a launch, and a kernel with nested zones within.
-// Zones of whole_launch stand, by #line, where their twins stand, so that the ids are the same.
+/// The calls that firmware makes around a launch, with a kernel of nested zones inside.
+// By #line, zones of whole_launch have the lines of the same zones in Rust, and so the same ids.
 PROBE(whole_launch) {
     DeviceProfilerInit();
 #line LINE_FW "probes/src/launch.rs"

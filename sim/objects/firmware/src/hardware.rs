@@ -37,7 +37,7 @@ mod profiler {
         }
     }
 
-    /// Writes an element of a variable.
+    /// Writes an element of a firmware variable.
     #[inline(always)]
     fn set<T>(variable: *mut T, index: u32, value: T) {
         // SAFETY: a variable of this RISC's own, with more entries than callers fill, before the
@@ -60,7 +60,7 @@ unsafe extern "C" {
 
 /// Returns once the byte at `address` is `value`.
 ///
-/// A RISC that executes its two instructions is idle; the simulator recognises it by them.
+/// A RISC is idle while it executes these two instructions; the simulator looks for them.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn __wait_for_byte(address: u32, value: u32) {
@@ -116,7 +116,7 @@ fn trisc2() -> ! {
     crate::trisc(4)
 }
 
-/// Prepares the RISC with this index.
+/// Boots the RISC with this index.
 #[inline(always)]
 pub(crate) fn boot(risc_index: u32) {
     #[cfg(feature = "enabled")]
@@ -125,7 +125,7 @@ pub(crate) fn boot(risc_index: u32) {
     let _ = risc_index;
 }
 
-/// Sets the entry points of a Tensix core's subordinates, and ends their reset.
+/// Sets the entry points of a Tensix core's subordinates, and releases them from reset.
 pub(crate) fn release_subordinates() {
     let triscs = [&raw const __trisc0_base, &raw const __trisc1_base, &raw const __trisc2_base];
     for (register, base) in (TRISC_RESET_PC..).step_by(4).zip(triscs) {
@@ -143,7 +143,7 @@ pub(crate) fn spin(cycles: u32) {
     while read(WALL_CLOCK_LOW).wrapping_sub(start) < cycles {}
 }
 
-/// Runs a RISC's kernel with its part of the launch message.
+/// Runs a RISC's kernel and passes it its part of the launch message.
 #[inline(always)]
 pub(crate) fn call_kernel(risc: u32) {
     let entry = word(mailbox::ENTRIES + 4 * risc);
@@ -154,7 +154,7 @@ pub(crate) fn call_kernel(risc: u32) {
     entry(mailbox_at(mailbox::LAUNCH_INDEX).cast(), risc);
 }
 
-/// A word of the mailbox.
+/// Returns a word of the mailbox.
 #[inline(always)]
 pub(crate) fn word(offset: u32) -> u32 {
     // SAFETY: callers pass offsets of words within the mailbox, which is aligned. Volatile,
@@ -162,7 +162,7 @@ pub(crate) fn word(offset: u32) -> u32 {
     unsafe { mailbox_at(offset).cast::<u32>().read_volatile() }
 }
 
-/// A half word of the mailbox.
+/// Returns a half word of the mailbox.
 #[cfg(feature = "enabled")]
 #[inline(always)]
 pub(crate) fn half_word(offset: u32) -> u16 {
@@ -201,7 +201,7 @@ fn write(register: u32, value: u32) {
     unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(value) }
 }
 
-/// Stops the core where a debugger sees it. Nothing here panics.
+/// Stops the core in a way that a debugger sees. Nothing here panics.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {
@@ -213,9 +213,9 @@ fn stop(_: &PanicInfo<'_>) -> ! {
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 
-/// Registers with the TRISCs' entry points after reset and their enable bits, and the same two
-/// registers of NCRISC. They are configuration registers on a Wormhole, debug registers on a
-/// Blackhole.
+/// Registers for the TRISCs: their entry points after reset, and the bits that enable these. The
+/// same two registers of NCRISC follow. On a Wormhole they are configuration registers, on a
+/// Blackhole debug registers.
 ///
 /// # Compatibility
 /// `cfg_defines.h` (`TRISC_RESET_PC_SEC0_PC_ADDR32` 158 and what follows) and `tensix.h`.

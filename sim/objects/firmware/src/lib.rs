@@ -14,12 +14,12 @@
 //! main zone closes: push
 //! ```
 //!
-//! One library holds the code of every processor. A linker script and an entry point make it the
-//! firmware of one processor.
+//! One library contains the code of every processor. A linker script and an entry point turn it
+//! into the firmware of one processor.
 //!
 //! # Compatibility
-//! The order of `brisc.cc`, `ncrisc.cc`, `trisc.cc` and `active_erisc.cc`, except that subordinates
-//! close their main zone before they signal that they are done.
+//! The order of `brisc.cc`, `ncrisc.cc`, `trisc.cc` and `active_erisc.cc`, with one exception: here
+//! a subordinate closes its main zone before it signals that it is done.
 
 #![no_std]
 
@@ -69,8 +69,8 @@ fn brisc() -> ! {
     }
 }
 
-/// Reads the hardware counters if TRISC 1, which starts them, has a kernel. Otherwise they would
-/// show the counts of an earlier launch.
+/// Reads the hardware counters if TRISC 1, which starts them, has a kernel. Without that kernel,
+/// they would have the counts of an earlier launch.
 #[inline(always)]
 fn read_counters(enables: u32) {
     let groups = word(COUNTER_GROUPS);
@@ -80,7 +80,7 @@ fn read_counters(enables: u32) {
     }
 }
 
-/// Firmware of NCRISC, which follows BRISC.
+/// Firmware of NCRISC, a subordinate of BRISC.
 fn ncrisc() -> ! {
     boot(1);
     set_byte(SYNC + 1, signal::DONE);
@@ -98,7 +98,7 @@ fn ncrisc() -> ! {
     }
 }
 
-/// Firmware of a TRISC, which follows BRISC.
+/// Firmware of a TRISC, a subordinate of BRISC.
 #[inline(always)]
 fn trisc(risc: u32) -> ! {
     boot(risc);
@@ -166,7 +166,7 @@ fn wait_for_launch() {
     }
 }
 
-/// Announces a launch to the profiler; returns which RISCs have a kernel in it.
+/// Announces a launch to the profiler; returns a mask of the RISCs that have a kernel in it.
 #[inline(always)]
 fn begin_launch() -> u32 {
     let enables = word(ENABLES);
@@ -196,11 +196,11 @@ fn run_kernel(risc: u32, enables: u32, run: impl FnOnce()) {
     }
 }
 
-/// Applies a fault that the simulator can request: the RISC signals that it is done, and closes its
-/// main zone only some time later.
+/// Applies a fault that the simulator can request: the RISC has signalled that it is done, but
+/// closes its main zone only some time later.
 ///
 /// # Compatibility
-/// Subordinates of tt-metal do so in every launch, some cycles later.
+/// In tt-metal this is the case for every subordinate in every launch, but only for some cycles.
 #[inline(always)]
 fn wait_if_late(risc: u32) {
     if word(LATE) >> risc & 1 != 0 {

@@ -1,4 +1,4 @@
-//! Kernels that fail, to test how the simulator reports it.
+//! Kernels that fail, to test how the simulator reports failures.
 
 #![allow(unsafe_code, reason = "going wrong is the purpose")]
 

@@ -1,7 +1,7 @@
 //! The kernels of the dispatch cores.
 //!
-//! The launch brings the commands. Its only argument is the low word of the tile's clock when the
-//! queue was opened; the commands' times count from then.
+//! The commands are the launch's data. The launch's only argument is the low word of the tile's
+//! clock when the queue was opened; the commands' times are relative to that value.
 
 use crate::{
     body::Environment,
@@ -17,7 +17,7 @@ use kernel_profiler::{device_timestamped_data, device_zone_scoped};
 struct Commands<'a> {
     launch: &'a Launch,
     next: u32,
-    /// Low word of the clock from which times count.
+    /// Low word of the clock value to which times are relative.
     since: u32,
     head: u32,
 }
@@ -38,8 +38,8 @@ impl Commands<'_> {
         (self.head >> DATA_SHIFT) as u64
     }
 
-    /// Waits for the time in the next word. If the time is further away than a word can hold, waits
-    /// first for the multiples that the word before it gives.
+    /// Waits for the time in the next word. If `is_long`, that word is the number of `LONG_CYCLES`
+    /// intervals to wait first, and the time is in the word after it.
     #[inline(always)]
     fn wait(&mut self, is_long: bool) {
         if is_long {
@@ -65,7 +65,7 @@ impl Commands<'_> {
         self.wait(self.head & HAS_LONG_ARRIVAL != 0);
     }
 
-    /// Waits for the earliest time at which the command can be done.
+    /// Waits for the command's earliest completion time.
     #[inline(always)]
     fn await_done(&mut self) {
         if self.head & HAS_DONE != 0 {
@@ -74,8 +74,8 @@ impl Commands<'_> {
     }
 }
 
-/// Waits for a number of cycles after a value of the clock. The separate function keeps the loop to
-/// the instructions that the simulator skips.
+/// Waits until a number of cycles after a value of the clock. It is a separate function, so that
+/// the loop consists only of the instructions that the simulator skips.
 #[inline(never)]
 fn wait_from(since: u32, cycles: u32) {
     while wall_clock_low().wrapping_sub(since) < cycles {}

@@ -1,8 +1,8 @@
-//! The simulator's kernels as object code: one exported function each.
+//! The simulator's kernels as object code, each as an exported function.
 //!
-//! Most of them are in [`body`] and `script_body`. [`broken`] has those that fail, [`tiles`] those
-//! that wait for each other, and [`uncounted`] those that use the NoC without the profiler's
-//! knowledge. With the feature `relay` there is only the relay.
+//! Most kernels are in [`body`] and `script_body`. [`broken`] has the kernels that fail, [`tiles`]
+//! those that wait for each other, and [`uncounted`] those that use the NoC without the profiler's
+//! knowledge. With the feature `relay`, the relay is the only kernel.
 
 #![no_std]
 

@@ -1,15 +1,15 @@
-//! A request initiator of the NoC, accessed by its registers.
+//! A request initiator of the NoC, accessed through its registers.
 
 use crate::registers::{IS_BLACKHOLE, read, write};
 
-/// The second request initiator of a NoC, which tt-metal uses for small writes. The profiler pushes
-/// through the first one.
+/// The second request initiator of a NoC, which tt-metal uses for small writes. The profiler uses
+/// the first one for its pushes.
 #[derive(Clone, Copy)]
 pub(crate) struct Initiator {
     registers: u32,
 }
 
-/// The other side of a request: a tile's coordinates, column below row, and an address there.
+/// The remote end of a request: a tile's coordinates (column below row), and an address in it.
 #[derive(Clone, Copy)]
 pub(crate) struct Remote {
     pub(crate) tile: u32,
@@ -17,52 +17,52 @@ pub(crate) struct Remote {
 }
 
 impl Initiator {
-    /// Returns the initiator of a RISC, on the NoC that the simulator's firmware gives that RISC.
+    /// Returns the initiator of a RISC, on the NoC that the simulator's firmware assigns to it.
     #[inline(always)]
     pub(crate) const fn from_risc(risc: u32) -> Self {
         Self { registers: NOC_REGISTERS + if risc == 1 { NOC_STRIDE } else { 0 } }
     }
 
-    /// The tile's own coordinates.
+    /// Returns the coordinates of the RISC's own tile.
     #[inline(always)]
     pub(crate) fn own_tile(self) -> u32 {
         read(self.registers + OWN_COORDINATES) & 0xFFF
     }
 
-    /// Returns the count of reads or acknowledged writes that the NoC has sent for the tile, modulo
-    /// 2^32.
+    /// Returns how many reads or acknowledged writes the NoC interface has sent for the tile,
+    /// modulo 2^32.
     #[inline(always)]
     pub(crate) fn sent(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITES_SENT } else { READS_SENT })
     }
 
-    /// Returns the count of reads or acknowledged writes that were answered.
+    /// Returns how many reads or acknowledged writes have been answered.
     #[inline(always)]
     pub(crate) fn answered(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITE_ACKS } else { READ_RESPONSES })
     }
 
-    /// Writes bytes of the tile's L1 to another tile.
+    /// Writes bytes from the tile's L1 to another tile.
     #[inline(always)]
     pub(crate) fn write(self, from: u32, to: Remote, size_bytes: u32, control: u32) {
         let own = Remote { tile: self.own_tile(), address: from };
         self.send(own, to, size_bytes, control);
     }
 
-    /// Requests bytes from another tile.
+    /// Reads bytes from another tile into the tile's L1.
     #[inline(always)]
     pub(crate) fn read(self, from: Remote, to: u32, size_bytes: u32) {
         let own = Remote { tile: self.own_tile(), address: to };
         self.send(from, own, size_bytes, CTRL_READ);
     }
 
-    /// Writes bytes of the tile's L1 to all tiles of a rectangle, without acknowledgement.
+    /// Writes bytes from the tile's L1 to all tiles of a rectangle, without acknowledgement.
     #[inline(always)]
     pub(crate) fn write_to_all(self, from: u32, to: Remote, size_bytes: u32) {
         self.write(from, to, size_bytes, CTRL_POSTED_WRITE | CTRL_BROADCAST);
     }
 
-    /// Increments a word of another tile's L1.
+    /// Increments a word in another tile's L1.
     #[inline(always)]
     pub(crate) fn increment(self, word: Remote) {
         let own = Remote { tile: self.own_tile(), address: 0 };
@@ -103,8 +103,8 @@ const CTRL: u32 = 0x1C;
 const AT_LEN_BE: u32 = 0x20;
 const CMD_CTRL: u32 = if IS_BLACKHOLE { 0x40 } else { 0x28 };
 const COORDINATE_SHIFT: u32 = if IS_BLACKHOLE { 0 } else { 4 };
-/// Register of the own coordinates, as tt-metal's `noc_init` uses it: a Wormhole's node id, a
-/// Blackhole's translated one.
+/// Register with the tile's own coordinates that tt-metal's `noc_init` uses: the node id on a
+/// Wormhole, the translated coordinates on a Blackhole.
 const OWN_COORDINATES: u32 = if IS_BLACKHOLE { 0x148 } else { 0x2C };
 
 /// Counters of a NoC interface: `NIU_MST_WR_ACK_RECEIVED` and others of `noc_parameters.h`.

@@ -1,10 +1,10 @@
-//! What a kernel does that panics.
+//! Panic handler of kernels.
 
 #![allow(unsafe_code, reason = "an instruction")]
 
 use core::panic::PanicInfo;
 
-/// Stops the core where a debugger sees it. Nothing here panics.
+/// Stops the core in a way that a debugger sees. Nothing here panics.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {

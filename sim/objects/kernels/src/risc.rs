@@ -1,4 +1,4 @@
-//! The RISC that runs a kernel, and the functions that the firmware calls.
+//! The RISC that runs a kernel, and the kernel functions that the firmware calls.
 
 #![allow(unsafe_code, reason = "entry points, the wall clock and the launch message")]
 
@@ -16,7 +16,7 @@ use crate::{
 };
 use core::ptr;
 
-/// A kernel's part of the launch message, and random numbers drawn from the seed in it.
+/// A kernel's part of the launch message, and random numbers drawn from the message's seed.
 pub(crate) struct Launch {
     /// The mailbox, starting at the launch index.
     message: *const u32,
@@ -36,13 +36,13 @@ impl Launch {
         launch
     }
 
-    /// Index of the RISC in its core.
+    /// Returns the index of the RISC in its core.
     #[inline(always)]
     pub(crate) const fn risc(&self) -> u32 {
         self.risc
     }
 
-    /// L1 address of the launch's data.
+    /// Returns the L1 address of the launch's data.
     #[inline(always)]
     pub(crate) fn data_address(&self) -> u32 {
         self.data.addr() as u32
@@ -127,7 +127,7 @@ impl Environment for Launch {
     }
 }
 
-/// Address to which a TRISC pushes instructions of its thread.
+/// Address to which a TRISC stores instructions of its own thread.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `BabyRISCV/PushTensixInstruction.md`.
@@ -141,7 +141,7 @@ pub(crate) fn wall_clock_low() -> u32 {
 
 const WALL_CLOCK_LOW: usize = 0xFFB1_21F0;
 
-/// Exports the functions that the firmware calls: one per kernel, named like its body.
+/// Exports the functions that the firmware calls, one per kernel; each has the name of its body.
 macro_rules! exported {
     ($module:ident: $($name:ident)*) => {
         $(

@@ -1,10 +1,10 @@
-//! A kernel that moves tiles from one circular buffer to another and, if cores share a reader, from
-//! one core to others.
+//! A kernel that moves tiles from one circular buffer to another. If cores share a reader, tiles
+//! also move from one core to others.
 //!
 //! The counters of a buffer are in registers of a stream, as in tt-metal: the producer counts the
-//! tiles that it has pushed, the consumer those that it has popped. A launch begins where the one
-//! before has ended, with as many tiles popped as pushed. Semaphores are words of L1, which the
-//! host has cleared before the launch.
+//! tiles that it has pushed, the consumer the tiles that it has popped. After each launch both
+//! counts are equal, and the next launch starts from there. Semaphores are words in L1, which the
+//! host clears before each launch.
 //!
 //! # Compatibility
 //! `stream_io_map.h` and `noc_overlay_parameters.h` of both chips, for the registers.
@@ -24,8 +24,8 @@ use crate::{
 use kernel_profiler::{device_signal, device_wait};
 use wire::wait::Signal;
 
-/// Takes tiles from a buffer, works on each, and puts them into another; either buffer may be
-/// missing. `tile_words` describes the words of the kernel's data.
+/// Takes tiles from a buffer, works on each tile, and puts it into another buffer; either buffer
+/// may be missing. `tile_words` describes the words of the kernel's data.
 pub(crate) fn pass_tiles(launch: &mut Launch) {
     let mut input = Buffer::new(launch.data(INPUT), Buffer::popped);
     let mut output = Buffer::new(launch.data(OUTPUT), Buffer::pushed);
@@ -58,7 +58,7 @@ pub(crate) fn pass_tiles(launch: &mut Launch) {
     }
 }
 
-/// Moves a tile and spends its cycles, a part of them at a barrier.
+/// Moves a tile and spends its cycles, some of them at a barrier.
 #[inline(always)]
 fn work(launch: &mut Launch, tile: u32, is_write: bool) {
     let (cycles, jitter) = (launch.data(CYCLES), launch.data(JITTER));
@@ -79,9 +79,9 @@ fn work(launch: &mut Launch, tile: u32, is_write: bool) {
 
 /// Cores that share a reader, as seen from one of them.
 struct Group {
-    /// Coordinates of the core that reads for this one.
+    /// Coordinates of the core that reads for this core.
     reader: u32,
-    /// Number of cores that this one reads for.
+    /// Number of cores that this core reads for.
     others: u32,
     rectangle: u32,
 }
@@ -97,7 +97,7 @@ impl Group {
         increment(launch, self.reader, ASKED_SEMAPHORE);
     }
 
-    /// Waits for the requested tile, or signals it to the other cores once they have requested it.
+    /// Waits for the requested tile; in a reader, waits for all requests and signals the tile.
     fn share(&self, launch: &Launch, tile: u32) {
         if self.reader != NO_TILE {
             wait_for_semaphore(SENT_SEMAPHORE, tile);
@@ -123,10 +123,10 @@ impl Group {
     }
 }
 
-/// L1 word that is copied into the semaphores of a rectangle of cores.
+/// L1 word whose value is copied to the semaphores of a rectangle of cores.
 const SENT_COUNT: u32 = SEMAPHORES_END;
 
-/// Increments a semaphore of another tile.
+/// Increments a semaphore in another tile.
 #[inline(never)]
 fn increment(launch: &Launch, tile: u32, semaphore: u32) {
     let there = Remote { tile, address: semaphore };
@@ -144,19 +144,19 @@ fn remote(launch: &Launch, there: Remote) -> u64 {
     Signal::Remote { noc, address }.to_data()
 }
 
-/// Waits until a semaphore of the own tile has at least a value.
+/// Waits until a semaphore in the RISC's own tile is at least `value`.
 #[inline(never)]
 fn wait_for_semaphore(semaphore: u32, value: u32) {
     device_wait!(SEM_WAIT, semaphore, read(semaphore) >= value);
 }
 
-/// Waits until the NoC has answered all requests, and for the time that a tile's data takes.
+/// Waits until the NoC has answered all requests, and at least the cycles that a tile's data takes.
 fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
     let noc = Initiator::from_risc(launch.risc());
     let number = launch.noc().map_or(0, u32::from);
     let sent = noc.sent(is_write);
     let start = wall_clock_low();
-    // Each poll reads both counters, so that the bus sees each read.
+    // Each poll reads both counters, so the simulator's bus sees a read of each.
     let is_over = || {
         let has_answers = noc.answered(is_write) == sent;
         has_answers & (wall_clock_low().wrapping_sub(start) >= cycles)
@@ -171,12 +171,12 @@ fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
 /// A circular buffer as seen by its producer or its consumer.
 struct Buffer {
     number: u32,
-    /// Tiles that this core has pushed or popped.
+    /// Number of tiles that this core has pushed or popped.
     count: u32,
 }
 
 impl Buffer {
-    /// Returns the buffer with a number and its current count; `None` for [`NO_BUFFER`].
+    /// Returns the buffer with this number and its current count; `None` for [`NO_BUFFER`].
     fn new(number: u32, count: fn(u32) -> u32) -> Option<Self> {
         (number != NO_BUFFER).then(|| Self { number, count: count(number) })
     }

@@ -1,4 +1,4 @@
-//! A kernel whose NoC writes are missing from the counters that barriers read, as in tt-metal's
+//! A kernel whose NoC writes are not counted by the counters that barriers read, as in tt-metal's
 //! fabric.
 
 use crate::{
@@ -8,9 +8,9 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Sends argument 0 uncounted writes of its data's first 16 bytes, posted if argument 1 is not 0.
+/// Copies its data's first 16 bytes by argument 0 uncounted writes, posted unless argument 1 is 0.
 ///
-/// Records a zone before the writes to the following bytes and one after; pushes in between.
+/// The copies follow these bytes. Records a zone before the writes, pushes, and records another.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");

@@ -1,5 +1,5 @@
-//! A whole launch, in separate images: a second caller would change what the compiler inlines where
-//! the end of a launch is measured.
+//! A whole launch, in images of its own: a second caller would change which functions the compiler
+//! inlines where the end of a launch is measured.
 
 use kernel_profiler::{
     device_increment_trace_count, device_profiler_init, device_record_event,
@@ -7,7 +7,7 @@ use kernel_profiler::{
     device_zone_scoped_main_child, device_zone_set_counter, src_loc_name_to_hash,
 };
 
-/// Runs the firmware's calls around a launch, with a kernel of nested zones inside.
+/// Runs the calls that firmware makes around a launch, with a kernel of nested zones inside.
 pub(crate) fn whole_launch(count: u32) {
     device_profiler_init!();
     device_zone_scoped_main!("FW");
@@ -23,7 +23,7 @@ pub(crate) fn whole_launch(count: u32) {
     }
 }
 
-/// Repeats the kernel's zone; a launch has it only once.
+/// Repeats the kernel's zone, although a launch has only one such zone.
 pub(crate) fn kernel_zone(count: u32) {
     for _ in 0..count {
         device_zone_scoped_main_child!("LONE-KERNEL");

@@ -1,8 +1,8 @@
-//! Every probe of the profiler in its own function, for inspection and for counting.
+//! Every probe of the profiler in its own function, for inspection and cost measurement.
 //!
 //! Kernels spend their time in loops, so each probe is in a loop; `nothing` is the loop without a
-//! probe. Call sites come in ones and eights: the difference between the two functions is the cost
-//! of seven more calls.
+//! probe. Some functions have one call site of a probe, others eight: the difference is the cost of
+//! seven more call sites.
 
 #![no_std]
 
@@ -38,21 +38,21 @@ macro_rules! looped {
 }
 
 looped! {
-    /// The loop alone.
+    /// The loop without a probe.
     nothing {}
-    /// A zone's beginning.
+    /// The start of a zone.
     open { open_zone(); }
     /// A zone.
     zone { device_zone_scoped!("ZONE"); }
-    /// Data with a time.
+    /// Timestamped data.
     data { device_timestamped_data!("DATA", 0x1122_3344_5566_7788); }
-    /// 128 bits of data with a time.
+    /// Timestamped data of 128 bits.
     data_16b { device_timestamped_data_16b!("DATA", 1, 2); }
     /// An event.
     event { device_record_event!(7); }
     /// A write of 2048 bytes to a tile.
     noc_event { record_noc_event_with_addr!(Write, 0_u32, TILE, 2048, 1, false, 0); }
-    /// A sum zone; nothing where sums are not recorded.
+    /// A sum zone; does nothing if sums are not recorded.
     sum { device_zone_scoped_sum1!("SUM"); }
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn finish(_: u32) {
     kernel_profiler::finish();
 }
 
-/// Pushes what has been recorded so far.
+/// Pushes the records made so far.
 pub(crate) fn quick_push(_: u32) {
     kernel_profiler::quick_push();
 }

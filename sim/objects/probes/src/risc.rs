@@ -4,7 +4,7 @@
 
 use core::{arch::asm, panic::PanicInfo};
 
-/// Stands for the measured code of a zone: one store, which the probes' code must not move across.
+/// Stands for a zone's measured code: one `nop`, across which the probes' code must not move.
 #[inline(always)]
 pub(crate) fn body() {
     // SAFETY: an instruction without effect that the compiler cannot look into.
