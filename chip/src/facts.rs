@@ -42,7 +42,7 @@ pub enum FactsError {
         /// Bits without a row or column.
         bits: u32,
     },
-    /// No product has such a floor plan.
+    /// The facts describe a floor plan that no product has.
     #[error("chip {chip_id}: {source}")]
     Floorplan {
         /// The chip.

@@ -46,7 +46,7 @@ pub enum ConfigError {
         /// The second mode.
         second: &'static str,
     },
-    /// A chip with too few Ethernet cores without a link, so that they cannot dispatch.
+    /// The chip has too few Ethernet cores without a link for dispatch.
     #[error(
         "chip {chip_id} has fewer than three Ethernet cores without a link, which dispatch needs"
     )]

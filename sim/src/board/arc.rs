@@ -103,7 +103,7 @@ impl ArcTile {
         u32::from_le_bytes(bytes)
     }
 
-    /// Returns the offset within the tile of an address.
+    /// Returns an address's offset within the tile.
     fn offset(&self, address: u64) -> u64 {
         match self.arch {
             Arch::WormholeB0 => address.wrapping_sub(CROSSBAR),

@@ -166,7 +166,7 @@ impl CommandQueue {
     }
 }
 
-/// Host accesses to cores and memory that go through the queue before it is closed, by type.
+/// Numbers of host reads and writes that go through the queue before it is closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostTraffic {
     pub(crate) reads: usize,

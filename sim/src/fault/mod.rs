@@ -199,7 +199,7 @@ pub enum FaultEffect {
         bank: u32,
         /// Byte address in the bank.
         address: u64,
-        /// Words of the write.
+        /// Number of words in the write.
         word_count: usize,
     },
     /// A word landed with different bits.
@@ -228,7 +228,7 @@ pub enum FaultEffect {
         bank: u32,
         /// Byte address in the request.
         address: u64,
-        /// Words of the write.
+        /// Number of words in the write.
         word_count: usize,
     },
     /// A tile's clock was set to wrap at a given time.
@@ -238,7 +238,7 @@ pub enum FaultEffect {
         /// Cycle of the chip at which these bits become zero.
         wrap_chip_cycle: u64,
     },
-    /// A clock read was delayed. The read was torn if the low word wrapped right after it was read.
+    /// A clock read was delayed or torn. It is torn if the low word wrapped between its two loads.
     ClockReadStalled {
         /// Duration of the delay in cycles.
         stall_cycles: u64,
@@ -254,7 +254,7 @@ pub enum FaultEffect {
     HostReadChanged {
         /// First byte.
         address: u64,
-        /// Words of the read.
+        /// Number of words in the read.
         word_count: usize,
     },
     /// The chip stopped answering.

@@ -1,4 +1,4 @@
-//! Ready-made rules, and the selection of the place and time at which they apply.
+//! Ready-made rules, and the selection of where and when they apply.
 
 use super::{
     ClockPlacement, ClockReadPoint, HostReadPoint, PushFate, PushPoint, RelayDeath, Rule, Site,

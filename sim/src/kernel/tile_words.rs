@@ -36,8 +36,8 @@ pub const NO_BUFFER: u32 = u32::MAX;
 /// Any other value contains coordinates: the column in the low six bits and the row above. For a
 /// rectangle, the coordinates of its end are in the lower bits and those of its beginning above.
 pub const NO_TILE: u32 = u32::MAX;
-/// First of the buffers whose waits and signals are not recorded. The TRISCs use these buffers
-/// among each other, in place of the synchronisation within the engines.
+/// First of the buffers whose waits and signals are not recorded. The TRISCs pass tiles through
+/// these buffers, which model the synchronisation within the engines.
 pub const FIRST_SILENT_BUFFER: u32 = 24;
 /// Mask of a buffer's counters.
 pub const BUFFER_MASK: u32 = 0xFFFF;

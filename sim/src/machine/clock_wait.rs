@@ -1,8 +1,8 @@
 //! Harts that wait for a time: the rounds of their wait loops are skipped.
 //!
-//! Such a hart reads the low word of the wall clock repeatedly, until the word differs from a start
-//! value by enough. Nothing else changes the values that the hart reads. Once all rounds take the
-//! same time, only the last few are executed. For the others, the hart and its pipeline are
+//! Such a hart reads the low word of the wall clock repeatedly, until enough cycles have passed
+//! since a start value. Nothing else changes the values that the hart reads. Once all rounds take
+//! the same time, only the last few are executed. For the others, the hart and its pipeline are
 //! advanced by the same number of cycles as if the rounds had been executed.
 
 use super::{registers::WALL_CLOCK_LOW, run::Run};

@@ -22,7 +22,7 @@ pub struct ExecutionFailure {
     pub chip_cycle: u64,
     /// Address of the instruction.
     pub pc: u32,
-    /// The function of the instruction, with the offset in bytes.
+    /// Function that contains the instruction, with the instruction's offset in it in bytes.
     pub symbol: Option<String>,
     /// Reason for the failure.
     pub reason: FailureReason,
@@ -56,7 +56,7 @@ pub enum FailureReason {
         /// Trap that the access caused.
         trap: Trap,
     },
-    /// The launch cannot be handed to the firmware.
+    /// The launch cannot be passed to the firmware.
     #[error("expected kernels that the build has object code for: {reason}")]
     NotLaunched {
         /// The reason, as a sentence.

@@ -63,7 +63,7 @@ pub const BANK_COUNT_MAX: u32 = 16;
 /// Groups of hardware counters read in each launch, one bit each.
 pub const COUNTER_GROUPS: u32 = BANK_OFFSETS + 4 * BANK_COUNT_MAX;
 
-/// Bytes of the mailbox.
+/// Size of the mailbox in bytes.
 pub const SIZE_BYTES: u32 = COUNTER_GROUPS + 4;
 
 /// Values of [`GO`] and [`SYNC`].

@@ -33,7 +33,7 @@ pub struct Image<'file> {
 pub struct Segment<'file> {
     /// First address.
     pub address: u32,
-    /// Bytes from that address.
+    /// Contents, starting at `address`.
     pub bytes: &'file [u8],
     /// Number of zero bytes after `bytes`.
     pub zero_byte_count: u32,

@@ -3,9 +3,9 @@
 //! | RISC | does for each tile |
 //! |---|---|
 //! | NCRISC, the reader | waits for room in buffer 0, reads, waits for the data, pushes |
-//! | TRISC 0 | waits for the tile, has it unpacked, which pops it |
+//! | TRISC 0 | waits for the tile, lets its engine unpack the tile, which pops it |
 //! | TRISC 1 | computes |
-//! | TRISC 2 | waits for room in buffer 16, has the tile packed, which pushes it |
+//! | TRISC 2 | waits for room in buffer 16, lets its engine pack the tile, which pushes it |
 //! | BRISC, the writer | waits for the tile, writes, waits for the answers, pops |
 //!
 //! If cores share a reader, the first core of each group reads for the whole group:

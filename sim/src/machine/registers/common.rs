@@ -72,7 +72,7 @@ static DEBUG: [Register; 13] = [
     unmodelled(0x0A0, 8, "the debugger's instruction buffers (RISCV_DEBUG_REG_INSTRN_BUF_*)"),
     unmodelled(0x1D0, 2, "RISCV_DEBUG_REG_ECC_*"),
     unmodelled(0x1E0, 3, "the watchdog (RISCV_DEBUG_REG_WDT_*)"),
-    // Selects which part of L1 its counters observe; none of them is modelled.
+    // Selects the part of L1 that the L1 counters observe; these counters are not modelled.
     word(0x218, "RISCV_DEBUG_REG_PERF_CNT_MUX_CTRL", ReadWrite, Stored),
     unmodelled(0x21C, 1, "RISCV_DEBUG_REG_DBG_L1_READBACK_OFFSET"),
 ];

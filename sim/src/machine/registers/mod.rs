@@ -72,7 +72,7 @@ pub(crate) enum Effect {
     NcriscResetOverride,
     /// A register that keeps the written value.
     Stored,
-    /// A write-only effect: the value is ignored, because no modelled state depends on it.
+    /// A register whose written value is ignored, because no modelled state depends on it.
     Accepted,
     /// A register of a request initiator.
     Initiator,

@@ -56,7 +56,7 @@ pub(in super::super) trait Rules {
     /// Cycles from a multiply's entry to the entry of an instruction that uses the result (silicon
     /// 1.985 on Blackhole).
     const MULTIPLY_LATENCY_CYCLES: u64;
-    /// Bubble after a mispredicted branch.
+    /// Cycles of the bubble after a mispredicted branch.
     const MISPREDICT_CYCLES: u64;
     /// Load latency by region, in the order of [`Region`].
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT];

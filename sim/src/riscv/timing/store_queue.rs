@@ -34,7 +34,7 @@ struct Entry {
     bytes: u16,
 }
 
-/// The youngest block of merged stores on Blackhole, while further stores can join it.
+/// Blackhole's youngest block of merged stores, which further stores can still join.
 #[derive(Clone, Debug, Default)]
 struct OpenBlock {
     /// Address of the latest merged store.
