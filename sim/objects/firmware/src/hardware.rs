@@ -213,9 +213,9 @@ fn stop(_: &PanicInfo<'_>) -> ! {
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 
-/// Registers for the TRISCs: their entry points after reset, and the bits that enable these. The
-/// same two registers of NCRISC follow. On a Wormhole they are configuration registers, on a
-/// Blackhole debug registers.
+/// Registers with the TRISCs' entry points after reset, their enable bits, and those of NCRISC.
+///
+/// On a Wormhole they are configuration registers, on a Blackhole debug registers.
 ///
 /// # Compatibility
 /// `cfg_defines.h` (`TRISC_RESET_PC_SEC0_PC_ADDR32` 158 and what follows) and `tensix.h`.
