@@ -1,6 +1,6 @@
-//! Builds images from the crates and linker scripts of `sim/objects`. The crates are compiled for
-//! riscv32im into static libraries, per chip architecture and mode, and linked with the memory map
-//! of a processor.
+//! Builds images from the crates and linker scripts of `sim/objects`.
+//! The crates are compiled for riscv32im to static libraries, per chip architecture and mode, and
+//! linked with a processor's memory map.
 //!
 //! The build scripts of the simulator and of the benches share this module.
 

@@ -45,8 +45,8 @@ impl Progress {
     pub(crate) fn new(stage: &Stage, go: &Go) -> Self {
         Self {
             phase: Phase::Start,
-            // Dispatch kernels run as long as their queue was open; relays run until they are told
-            // to end.
+            // Dispatch kernels run as long as their queue was open; relays run until a host stops
+            // them.
             budget_end: match stage.core_use {
                 CoreUse::Dispatch | CoreUse::Relay => u64::MAX,
                 CoreUse::Programs => go.arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
