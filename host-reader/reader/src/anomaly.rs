@@ -1,12 +1,12 @@
 //! Anomalies and repairs: irregularities in the data, and their corrections.
 //!
-//! An anomaly never stops a reader. All anomalies are counted. Only the first of each lane are
-//! stored with their position, so memory is bounded for any input.
+//! An anomaly never stops a reader. All anomalies are counted. Only the first few of each lane and
+//! kind are stored with their position, so memory is bounded for any input.
 
 use crate::lane::LaneId;
 use std::collections::BTreeMap;
 
-/// Kind of an anomaly: an irregularity of the data, or its repair.
+/// Kind of an anomaly: an irregularity in the data, or a repair of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum AnomalyKind {
@@ -16,9 +16,9 @@ pub enum AnomalyKind {
     UnknownPacketType,
     /// A record is cut off by the end of its run or lane.
     TruncatedRecord,
-    /// A run header contains another RISC or core than its lane.
+    /// A run header names a different RISC or core than its lane.
     ForeignRun,
-    /// A control word exceeds the size of its memory.
+    /// A control word exceeds the size of the memory it describes.
     ImplausibleControlWord,
     /// A run's words are left over from an earlier read.
     StaleRun,
@@ -44,24 +44,24 @@ pub enum AnomalyKind {
     UnknownRisc,
     /// A log has a value for a kind of record without values; the rest of the line is kept.
     StrayValue,
-    /// A run of a replay that the host did not report, so its trace is unknown.
+    /// A run belongs to a replay that the host did not report, so the run's trace is unknown.
     UnknownReplay,
     /// An op that the host announced but no chip ran, or an op without an announcement.
     UnjoinedOp,
     /// An op that the host announced once but a chip ran several times outside of traces.
     RepeatedOp,
-    /// Repair: a marker's high word did not fit its low word.
+    /// Repair: a marker's high word was inconsistent with its low word.
     TornTimestamp,
     /// Repair: the clock's 44 bits wrapped.
     TimestampWrap,
-    /// Repair: a guaranteed slot repeated after a push within the launch.
+    /// Repair: a guaranteed marker was repeated after a push within the launch.
     DuplicateGuaranteedMarker,
-    /// Repair: a log assigns a record to another program than its enclosing launch.
+    /// Repair: a log assigns a record to a different program than the enclosing launch.
     RelabelledRecord,
 }
 
 impl AnomalyKind {
-    /// Returns true if the data was repaired: nothing is lost or doubtful.
+    /// Returns true if the kind is a repair: no data is lost or doubtful.
     #[must_use]
     pub const fn is_repair(self) -> bool {
         matches!(
@@ -146,8 +146,9 @@ impl AnomalyLog {
         }
     }
 
-    /// Counts `count` more of a kind without storing them; the first were stored by
-    /// [`Self::record`].
+    /// Adds `count` to the count of a kind, without storing positions.
+    ///
+    /// [`Self::record`] must have stored the first positions.
     pub fn count_more(&mut self, kind: AnomalyKind, lane: Option<LaneId>, count: u64) {
         if count > 0 {
             raise(self.counts.entry(kind).or_default(), count);

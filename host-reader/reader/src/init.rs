@@ -13,22 +13,23 @@ use wire::{
 
 /// Options for profiling a mesh.
 ///
-/// The kernels' build must use the same support count and sum option. With TT-Metal's runtime, the
-/// reader must use them too.
+/// The kernels must be built with the same support count and sum option. With TT-Metal's runtime,
+/// the reader must use the same values too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfilerOptions {
     /// Number of programs per RISC's DRAM lane: `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
     /// True if sum zones are recorded, which reserves space for them in every lane.
     pub sums_enabled: bool,
-    /// Cores that push their markers. All other cores are told not to push.
+    /// Cores that push their markers. All other cores are configured not to push.
     pub cores: CoreSelection,
-    /// True for TT-Metal's runtime in its debug dump. Each lane then has two buffers, which the
+    /// True for the debug dump of TT-Metal's runtime. Each lane then has two buffers, which the
     /// RISC and the host exchange.
     pub has_two_buffers: bool,
     /// Policy of a streaming RISC if its ring is full.
     ///
-    /// Kernels that push must use the default, since these words have another meaning for them.
+    /// Use the default for kernels that push, since these control words have another meaning for
+    /// them.
     pub stream_policy: Policy,
 }
 
@@ -103,8 +104,8 @@ pub enum InitError {
 /// Prepares all chips of a mesh, before the first kernel is launched.
 ///
 /// Writes each core's control vector: zeros, the DRAM address, the core's number, the cores per
-/// bank, the words per lane and the generation of its lanes. Every chip's layout is checked before
-/// any core is written.
+/// bank, the words per lane and the generation of the core's lanes. Every chip's layout is checked
+/// before any core is written.
 ///
 /// # Errors
 /// If a chip's profiler region is too small (the error contains the largest support count that
@@ -225,7 +226,7 @@ fn init_device(
     Ok(())
 }
 
-/// Writes the control vector of a core, with its next generation and the policy of streams.
+/// Writes a core's control vector, with its next generation and the policy for its rings.
 fn write_control(
     device: &mut dyn Device,
     core: &CoreDescription,
@@ -242,16 +243,16 @@ fn write_control(
 
 /// Assigns the first buffer to each RISC, for TT-Metal's debug dump.
 ///
-/// TT-Metal's firmware clears the ID words of all vectors in a launch with `run_counter` 0. But the
-/// first of these words contains the last RISC's buffer address. So the host clears the words
-/// instead and starts `run_counter` at 1.
+/// In a launch with `run_counter` 0, TT-Metal's firmware clears the ID words of all vectors. But
+/// the first of these words contains the last RISC's buffer address. The host therefore clears the
+/// ID words itself and starts `run_counter` at 1.
 fn give_first_buffers(
     device: &mut dyn Device,
     core: &CoreDescription,
     mut words: [u32; LAYOUT.word_count],
     address: u32,
 ) -> Result<(), AccessError> {
-    // This word has a meaning for our runtime only, and the next ones have another meaning here.
+    // This word is used only by our runtime, and the following words have another meaning here.
     words[ext::DRAM_LANE_WORDS] = 0;
     words[LAYOUT.run_counter] = 1;
     words[debug_dump::BUFFER_ADDRESS..].fill(address);
@@ -268,10 +269,10 @@ fn give_first_buffers(
     device.write_l1(core.noc0, core.control_address, &words)
 }
 
-/// Returns a new generation for a core's lanes, different from that of the words in DRAM.
+/// Returns a new generation for a core's lanes, different from the generation of the words in DRAM.
 ///
-/// If our runtime has used the core before, its last generation is incremented. If a write is lost
-/// later, runs of an earlier session are then not read as new ones.
+/// If our runtime has used the core before, the core's last generation is incremented. If a write
+/// is lost later, runs of an earlier session are then not mistaken for new runs.
 fn next_generation(device: &mut dyn Device, core: &CoreDescription) -> Result<u32, AccessError> {
     let mut words = [0; LAYOUT.word_count];
     device.read_l1(core.noc0, core.control_address, &mut words)?;

@@ -39,7 +39,7 @@ impl ZoneIndex {
 
 /// Kind and zone of a record, packed into one word.
 ///
-/// The kind is in the upper 8 bits, the zone in the lower 24. A column of heads can be
+/// The kind is in the upper 8 bits, the zone in the lower 24 bits. A column of heads can be
 /// reinterpreted as a column of such words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
@@ -97,7 +97,7 @@ impl RecordHead {
     }
 }
 
-/// Identifies the replay of a trace for a run, as a log states it.
+/// Identifies the trace replay of a run, as stated in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TraceReplay {
     /// Number of the trace.
@@ -123,9 +123,9 @@ pub struct Run {
 
 /// The records of one RISC, in the order of writing.
 ///
-/// The columns `heads` and `times` have one entry per record. `data` contains the 64-bit values of
-/// the records with values, in the same order: one for totals and data, two for 16-byte data (first
-/// value first).
+/// `heads` and `times` have one entry per record. `data` contains the 64-bit values of all records
+/// with values, in the order of the records. Totals and data have one value; 16-byte data has two
+/// values (first value first).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// The lane's identity.
@@ -190,7 +190,7 @@ impl Lane {
 
     /// Attaches the texts that a function returns to records, and returns the number of new texts.
     ///
-    /// Records with a text keep it.
+    /// Records that already have a text keep it.
     ///
     /// ```
     /// use reader::{lane::{Lane, LaneId, RecordHead, ZoneIndex}, mesh::Noc0Coord};

@@ -76,7 +76,8 @@ impl LossCause {
         }
     }
 
-    /// Returns true if the device was configured to leave these records out: no failure.
+    /// Returns true if the device was configured to omit these records, so the loss is not a
+    /// failure.
     #[must_use]
     pub const fn is_intended(self) -> bool {
         matches!(self, Self::ValidateOff | Self::Skipped)
@@ -84,8 +85,8 @@ impl LossCause {
 
     /// Returns true if whole launches of a lane may be missing.
     ///
-    /// Otherwise every launch has the start and the end of its firmware and its kernel, unless it
-    /// was to be left out completely.
+    /// Otherwise every launch has the start and the end of its firmware and its kernel, unless the
+    /// whole launch was omitted on purpose.
     #[must_use]
     pub const fn loses_launches(self) -> bool {
         !matches!(self, Self::L1Full | Self::ValidateOff)
@@ -142,7 +143,7 @@ impl LossWindow {
 pub struct ProgramSpan {
     /// Program of the first launch.
     pub first: RunHostId,
-    /// Program of the last launch. Ids of programs in between may be outside the range of the two.
+    /// Program of the last launch. Launches in between may have program ids outside this range.
     pub last: RunHostId,
 }
 
@@ -359,7 +360,7 @@ pub struct LossLedger {
 }
 
 impl LossLedger {
-    /// Adds a loss to the entry of its key. Any missing launches may be from any time.
+    /// Adds a loss to the entry of its key. Any missing launches may have run at any time.
     pub fn record(&mut self, key: LossKey, totals: LossTotals) {
         if key.cause == LossCause::Unread {
             return self.add_unread(key.lane, totals, None);
@@ -372,9 +373,9 @@ impl LossLedger {
         self.add_in_windows(key, totals);
     }
 
-    /// Adds the unread content of a lane, a loss of launches that began after cycle `after`.
+    /// Adds the unread content of a lane: a loss of launches that began after cycle `after`.
     ///
-    /// `after` is on the tile's clock; `None` if the lane was never read.
+    /// `after` is on the tile's clock. It is `None` if the lane was never read.
     pub fn add_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {
         self.unread.insert(lane, LossWindow { after, ..LossWindow::UNREAD });
         self.add_in_windows(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
@@ -401,7 +402,7 @@ impl LossLedger {
 
     /// Converts the windows of all lanes to another clock.
     ///
-    /// The function converts a cycle, given the lane and a cycle of its tile.
+    /// `moved` converts a cycle of a lane's tile.
     pub fn move_windows(&mut self, moved: impl Fn(LaneId, u64) -> u64) {
         for (&lane, windows) in &mut self.windows {
             let tile_windows = std::mem::take(windows).into_iter();
@@ -437,7 +438,7 @@ impl LossLedger {
 
     /// Adds the results of the next read of the same mesh.
     ///
-    /// Words that are still unread are in `later` again, so they are not counted twice.
+    /// Words that are still unread appear again in `later`, so the earlier entries are dropped.
     ///
     /// ```
     /// use reader::{lane::LaneId, ledger::*, mesh::Noc0Coord};
@@ -455,7 +456,7 @@ impl LossLedger {
         self.merge(later);
     }
 
-    /// Keeps the wanted entries and the windows of their lanes. Uncounted sources stay.
+    /// Keeps only the wanted entries and the windows of their lanes. Uncounted sources are kept.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&LossKey, &LossTotals) -> bool) {
         self.entries.retain(|key, totals| is_wanted(key, totals));
         let lanes: BTreeSet<LaneId> = self.entries.keys().map(|key| key.lane).collect();
@@ -466,9 +467,9 @@ impl LossLedger {
         });
     }
 
-    /// Turns unread data into losses of unknown amount.
+    /// Converts unread data to losses of unknown amount.
     ///
-    /// Another reader takes the data over, and may or may not succeed.
+    /// Another reader takes over the data. Its success is unknown here.
     pub fn hand_over(&mut self) {
         let unread: Vec<_> =
             self.entries.keys().filter(|key| key.cause == LossCause::Unread).copied().collect();

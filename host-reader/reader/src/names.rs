@@ -1,7 +1,8 @@
 //! Zone names: map a marker's id to the zone's name and source location.
 //!
-//! This module holds only the table. The modules that read ELF files and logs collect the names. If
-//! two locations share an id, both are kept: the zone is labelled ambiguous, without an error.
+//! This module only contains the table; the modules that read ELF files and logs collect the names.
+//! If two locations share an id, both are kept. The zone is then labelled as ambiguous, which is
+//! not an error.
 
 use crate::lane::ZoneIndex;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -19,7 +20,7 @@ pub struct ZoneSource {
 }
 
 impl ZoneSource {
-    /// Parses `name,file,line,KERNEL_PROFILER`; `None` for any other form.
+    /// Parses `name,file,line,KERNEL_PROFILER`; returns `None` for any other form.
     ///
     /// The text is split from the right, since a name may contain commas.
     ///
@@ -200,7 +201,7 @@ impl ZoneTable {
         ambiguous.map(|(&id, sources)| (id, sources.as_slice()))
     }
 
-    /// Iterates over all pairs of an id and a source location, ordered by id, then as added.
+    /// Iterates over all pairs of an id and a source location, ordered by id, then by insertion.
     ///
     /// Locations with an index of their own, from [`ZoneTable::intern`], come last.
     pub fn places(&self) -> impl Iterator<Item = (ZoneId, &ZoneSource)> {

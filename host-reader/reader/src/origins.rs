@@ -35,8 +35,8 @@ impl TileOrigins {
 
     /// Converts all times of a readout to the reference clock of their chip.
     ///
-    /// Logs and other formats with one clock per chip need this. Do not apply the origins again to
-    /// the converted readout.
+    /// Use this for logs and other formats with one clock per chip. Do not apply the origins again
+    /// to the converted readout.
     pub fn align(&self, readout: &mut Readout) {
         for lane in readout.devices.iter_mut().flat_map(|device| &mut device.lanes) {
             let LaneId { chip_id, core, .. } = lane.id;

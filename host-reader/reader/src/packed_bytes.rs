@@ -1,4 +1,4 @@
-//! Packed records of many lanes: in memory up to a limit, in a temporary file beyond it.
+//! Packed records of many lanes, in memory up to a limit and in a temporary file beyond the limit.
 //!
 //! ```
 //! use reader::packed_bytes::PackedMemory;
@@ -43,8 +43,8 @@ impl From<PackedError> for io::Error {
 
 /// Memory for packed bytes with a limit. Bytes beyond the limit go to one temporary file.
 ///
-/// The first error of the file is kept, and all later reads and writes do nothing; who uses what was
-/// read asks [`Self::check`] afterwards.
+/// The first error of the file is kept, and all later reads and writes do nothing. Code that uses
+/// the bytes read must call [`Self::check`] afterwards.
 #[derive(Debug)]
 pub struct PackedMemory {
     limit_bytes: u64,
@@ -85,7 +85,7 @@ impl PackedMemory {
         self.used_bytes.load(Ordering::Relaxed).saturating_add(more_bytes) > self.limit_bytes
     }
 
-    /// Counts bytes that the caller keeps in memory, until the returned value is dropped.
+    /// Counts bytes that the caller keeps in memory, until the returned guard is dropped.
     #[must_use]
     pub fn hold(self: &Arc<Self>, byte_count: u64) -> HeldBytes {
         self.used_bytes.fetch_add(byte_count, Ordering::Relaxed);
@@ -177,7 +177,7 @@ impl Written {
     }
 }
 
-/// Bytes that count as used in a [`PackedMemory`].
+/// Guard for bytes counted as used in a [`PackedMemory`].
 #[derive(Debug)]
 pub struct HeldBytes {
     memory: Arc<PackedMemory>,
@@ -203,7 +203,7 @@ enum Place {
     File { offset: u64, byte_count: usize },
 }
 
-/// Bytes that are read from the file at once.
+/// Number of bytes read from the file at once.
 const WINDOW_BYTES: usize = 1 << 14;
 
 impl PackedBytes {
@@ -234,7 +234,7 @@ impl PackedBytes {
         }
     }
 
-    /// Reads the bytes from the first to the last, few of them at a time.
+    /// Returns a window that reads the bytes in order, a small part at a time.
     #[must_use]
     pub fn window(&self) -> PackedWindow<'_> {
         match &self.place {
@@ -253,24 +253,24 @@ impl PackedBytes {
 /// A part of [`PackedBytes`] that moves forward.
 #[derive(Debug)]
 pub struct PackedWindow<'bytes> {
-    /// The memory with the file, if there are bytes in it.
+    /// The memory with the file, if bytes are still in the file.
     memory: Option<&'bytes PackedMemory>,
     bytes: Cow<'bytes, [u8]>,
     /// Index in `bytes` of the next byte.
     at: usize,
-    /// Offset in the file of the byte after `bytes`, and number of bytes from there on.
+    /// File offset of the byte after `bytes`; the next field is the number of bytes from there on.
     next: u64,
     left: usize,
 }
 
 impl<'bytes> PackedWindow<'bytes> {
-    /// Shows bytes that are in memory.
+    /// Returns a window over bytes in memory.
     #[must_use]
     pub const fn new(bytes: &'bytes [u8]) -> Self {
         Self { memory: None, bytes: Cow::Borrowed(bytes), at: 0, next: 0, left: 0 }
     }
 
-    /// Returns the next bytes: at least `least`, or all that are left.
+    /// Returns the next bytes: at least `least` bytes, or all remaining bytes.
     #[inline]
     pub fn ahead(&mut self, least: usize) -> &[u8] {
         if self.left > 0 && self.bytes.len().saturating_sub(self.at) < least {
@@ -279,7 +279,7 @@ impl<'bytes> PackedWindow<'bytes> {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
 
-    /// Leaves `count` bytes behind.
+    /// Advances past `count` bytes.
     #[inline]
     pub const fn advance(&mut self, count: usize) {
         self.at = self.at.saturating_add(count);
@@ -337,7 +337,7 @@ mod tests {
         drop(kept);
         assert_eq!(memory.used_bytes.load(Ordering::Relaxed), 0);
         memory.check().unwrap();
-        // Where an open file can lose its name, nothing of it stays even after a kill.
+        // On Unix an open file has no name, so nothing remains even if the process is killed.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), usize::from(!cfg!(unix)));
         drop(memory);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -1,7 +1,7 @@
 //! Cost of the probes themselves, by chip and RISC.
 //!
-//! This module neither measures nor subtracts: the costs are part of a readout, and the analysis of
-//! records applies them.
+//! This module neither measures nor subtracts costs. The costs are part of a readout, and the
+//! analysis applies them.
 
 use std::collections::BTreeMap;
 use wire::Risc;

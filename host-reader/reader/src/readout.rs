@@ -19,7 +19,7 @@ pub struct ChipSummary {
     pub max_compute_cores: Option<u32>,
     /// Maps translated row numbers (Wormhole) or column numbers (Blackhole) to worker lines.
     ///
-    /// Lines are counted from 0. Numbers that no file of the host contains are missing.
+    /// Lines are counted from 0. Numbers that appear in no file of the host are missing.
     pub known_lines: BTreeMap<u16, u16>,
 }
 
@@ -30,9 +30,9 @@ pub struct DeviceReadout {
     pub chip: ChipSummary,
     /// Records, ordered by core x, core y and RISC. Lanes without records are left out.
     pub lanes: Vec<Lane>,
-    /// Number of finished but not yet pushed runs; the next launch pushes them.
+    /// Number of finished runs that are not yet pushed; the next launch pushes them.
     pub pending_runs: u64,
-    /// Number of launches that the firmware discarded, since they ran no kernel on a core.
+    /// Number of launches that the firmware discarded because a core ran no kernel.
     pub discarded_launches: u64,
 }
 
@@ -98,8 +98,8 @@ impl Readout {
 
     /// Appends a later readout of the same mesh.
     ///
-    /// Both readouts must come from chips, whose zone indices are marker ids. Each log has its own
-    /// numbering of zones.
+    /// Both readouts must come from chips, whose zone indices are marker ids. Logs cannot be
+    /// appended, since each log numbers its zones itself.
     ///
     /// ```
     /// use reader::{lane::*, mesh::Noc0Coord, readout::*};

@@ -1,8 +1,8 @@
 //! Classifies zones as firmware, kernel or user zones.
 //!
 //! # Compatibility
-//! `TracyTTDeviceData.hpp`: substring tests on the zone's name, so a user's zone with `-FW` in its
-//! name is also classified as firmware.
+//! The tests for substrings of the zone's name are those of `TracyTTDeviceData.hpp`. A user's zone
+//! with `-FW` in its name is therefore also classified as firmware.
 
 use crate::{lane::ZoneIndex, names::ZoneTable};
 use wire::Risc;
@@ -81,14 +81,14 @@ impl ZoneRole {
         self.0 & Self::DISPATCH != 0
     }
 
-    /// Returns true if the name is a firmware zone's.
+    /// Returns true if this is a firmware zone.
     #[inline]
     #[must_use]
     pub const fn is_firmware(self) -> bool {
         self.0 & Self::FIRMWARE != 0
     }
 
-    /// Returns true if the name is a kernel zone's.
+    /// Returns true if this is a kernel zone.
     #[inline]
     #[must_use]
     pub const fn is_kernel(self) -> bool {

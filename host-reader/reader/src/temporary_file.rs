@@ -1,4 +1,4 @@
-//! Temporary files, which a later run removes if this one is killed.
+//! Temporary files; if this process is killed, a later process removes them.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +17,7 @@ fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 
 /// Removes the temporary files of this process; for signal handlers that are about to end it.
 ///
-/// Writes continue until then, but can no longer publish their files.
+/// Other threads can continue to write, but can no longer publish their files.
 pub fn remove_unfinished_files() {
     for path in std::mem::take(&mut *unfinished()) {
         // Errors are ignored: the process is exiting.
@@ -42,9 +42,9 @@ impl Drop for Unfinished {
     }
 }
 
-/// A file with a temporary name, which is removed when it is dropped.
+/// A file with a temporary name; dropping the value removes the file.
 ///
-/// If the process is killed, the next temporary file in the same folder replaces it.
+/// If the process is killed, the next temporary file created in the same folder removes this file.
 ///
 /// ```
 /// use reader::temporary_file::TemporaryFile;
@@ -60,12 +60,12 @@ impl Drop for Unfinished {
 #[derive(Debug)]
 pub struct TemporaryFile {
     file: File,
-    /// Name of the file, unless it has none any more.
+    /// Name of the file; `None` once the name is removed.
     name: Option<(tempfile::TempPath, Unfinished)>,
 }
 
 impl TemporaryFile {
-    /// Creates a temporary file in a folder, and removes those of killed processes there.
+    /// Creates a temporary file in a folder, and removes the folder's files of killed processes.
     ///
     /// # Errors
     /// If the folder does not exist or cannot be written to.
@@ -76,8 +76,9 @@ impl TemporaryFile {
         Ok(Self { file, name: Some((path, entry)) })
     }
 
-    /// Takes the name off the file, where the system allows that for an open file: nothing of it
-    /// then stays, even if the process is killed.
+    /// Removes the file's name, if the system allows that for an open file.
+    ///
+    /// Nothing of the file then remains, even if the process is killed.
     ///
     /// # Errors
     /// If the name cannot be removed.
@@ -101,7 +102,8 @@ impl TemporaryFile {
         Ok(temporary.persist(path)?)
     }
 
-    /// Gives the file its final name, unless there is a file of this name; returns whether it did.
+    /// Gives the file its final name, unless a file of this name exists; returns true if it was
+    /// renamed.
     ///
     /// # Errors
     /// If the file cannot be renamed, or has no name any more.

@@ -1,12 +1,12 @@
 //! Traces: assigns runs to replays of traces.
 //!
-//! A core counts the replays it was told about, over all traces, and writes the count into its run
-//! headers. The host knows the trace of each replay and the programs of each trace. The combination
-//! identifies the replay of a run.
+//! A core counts the replays that it was notified of, over all traces, and writes the count into
+//! its run headers. The host knows the trace of each replay and the programs of each trace.
+//! Together, this information identifies the replay of a run.
 //!
 //! # Compatibility
-//! `getTraceIdAndCount` of tt-metal's `profiler.cpp`. The count belongs to the latest replay. Runs
-//! of programs outside of traces have this count too, although they are not replays.
+//! `getTraceIdAndCount` of tt-metal's `profiler.cpp`. The count is that of the latest replay. Runs
+//! of programs outside of traces carry this count too, although they are not replays.
 
 use crate::{
     anomaly::AnomalyKind,
@@ -84,9 +84,9 @@ impl TraceBook {
         self.chips.get(&chip_id).map_or(0, |chip| chip.replays.len())
     }
 
-    /// Returns the replay of a run that was launched after the beginning of `count` replays.
+    /// Returns the replay of a run that was launched after `count` replays had begun.
     ///
-    /// Returns `None` if the run's program is not in the latest trace, or if there are fewer
+    /// Returns `None` if the latest trace does not contain the run's program, or if there are fewer
     /// replays.
     #[must_use]
     pub fn replay_of(&self, chip_id: u32, count: u64, program: RunHostId) -> Option<TraceReplay> {
@@ -100,7 +100,7 @@ impl TraceBook {
     /// The readout must be a whole session, with lanes that begin at the first replay: the wraps of
     /// a core's 16-bit count are tracked from run to run.
     ///
-    /// Each run of a replay that is missing in the list is an anomaly.
+    /// Each run of a replay that is missing from the list is recorded as an anomaly.
     pub fn name_runs(&self, readout: &mut Readout) -> NamedRuns {
         let mut totals = NamedRuns::default();
         for device in &mut readout.devices {
@@ -189,8 +189,8 @@ mod tests {
         (runs.map(|run| run.trace.map(|trace| (trace.trace_id, trace.counter))).collect(), totals)
     }
 
-    /// Returns a list in which trace 5 has programs 3 and 4, and trace 9 program 8; replays 5, 9,
-    /// 5.
+    /// Returns a list of two traces: trace 5 with programs 3 and 4, and trace 9 with program 8. The
+    /// replays are of traces 5, 9 and 5.
     fn book() -> TraceBook {
         let mut book = TraceBook::default();
         for (trace_id, base_id) in [(5, 3), (5, 4), (9, 8)] {

@@ -13,8 +13,8 @@ pub struct LaneWatermark {
     pub lane_words: u32,
     /// Filled words that the RISC cannot reuse until a host has read them.
     ///
-    /// The number is 0 if the host has read all data of the core, since the next launch then starts
-    /// the lane from the beginning.
+    /// The value is 0 if the host has read all data of the core, since the next launch then starts
+    /// at the beginning of the lane.
     pub used_words: u32,
     /// Words of a finished run in the RISC's L1 vector, which the next launch will push.
     pub waiting_words: u32,
@@ -46,7 +46,7 @@ impl LaneWatermark {
         self.lane_words.saturating_sub(self.used_words)
     }
 
-    /// Returns the words of the L1 vector without a finished run.
+    /// Returns the words of the L1 vector that hold no finished run.
     ///
     /// Records of a launch in progress are not counted, since only the RISC knows their number.
     #[must_use]
@@ -56,8 +56,8 @@ impl LaneWatermark {
 
     /// Returns the number of launches for which the lane has room; `None` before the first launch.
     ///
-    /// This assumes launches like the earlier ones, except that one may need a whole L1 vector
-    /// more.
+    /// This assumes launches like the earlier ones, except that one launch may need an additional
+    /// whole L1 vector.
     #[must_use]
     pub const fn launches_left(&self) -> Option<u32> {
         if self.lost_launches > 0 {

@@ -126,7 +126,7 @@ impl Floorplan {
     /// Returns the lines in a harvest mask, in the architecture's harvest order.
     ///
     /// # Errors
-    /// Returns the bits without a line.
+    /// Returns the bits of the mask that have no line.
     pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
         let order = arch.facts().harvest_order;
         let unknown = mask >> order.len() << order.len();

@@ -1,10 +1,10 @@
 //! Constants of each architecture: grids, memories, clocks, addresses.
 //!
-//! Module [`floorplan`] determines the remaining tiles of a particular chip.
+//! Module [`floorplan`] determines which tiles of a particular chip remain after harvesting.
 //!
 //! # Compatibility
-//! `soc_descriptors/{wormhole_b0_80,blackhole_140}_arch.yaml`, the architecture headers of
-//! tt-umd, and tt-isa-documentation.
+//! The values come from `soc_descriptors/{wormhole_b0_80,blackhole_140}_arch.yaml`, the
+//! architecture headers of tt-umd, and tt-isa-documentation.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -133,7 +133,8 @@ impl ArchFacts {
     /// # Compatibility
     /// The Tensix addresses come from compiling the mailbox structure of `dev_msgs.h` (June 2026).
     /// The Ethernet addresses are after the mailbox base of `dev_mem_map.h`. Both move with every
-    /// change of the mailbox, so a reader must take them from the description of the device, never
+    /// change of the mailbox. A reader must therefore use the addresses in the device's
+    /// description, never these.
     /// from here.
     #[must_use]
     pub const fn control_address(&self, kind: CoreKind) -> u64 {

@@ -1,12 +1,12 @@
-//! Coordinates in NoC registers, as kernels write them, and their tiles.
+//! Conversion between tiles and the coordinates that kernels write into NoC registers.
 //!
-//! The chip's firmware enables a translation. A pair of coordinates then refers to the same tile on
-//! both NoCs, and harvested lines come after the others. Untranslated coordinates start from the
-//! opposite corner on NoC 1.
+//! The chip's firmware enables a translation. A pair of translated coordinates refers to the same
+//! tile on both NoCs, and harvested lines come after the others. Untranslated coordinates on NoC 1
+//! start from the opposite corner.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`. Blackhole: tt-umd,
-//! `blackhole_coordinate_manager.cpp`. ttsim rejects the same coordinates.
+//! `blackhole_coordinate_manager.cpp`. ttsim rejects the same coordinates as this module.
 
 use super::{Arch, HarvestAxis, TileCoord};
 
@@ -190,7 +190,7 @@ const WORMHOLE_ETHERNET_ROWS: u16 = 16;
 const BLACKHOLE_PCIE: (u16, u16) = (19, 24);
 const BLACKHOLE_DRAM: (u16, u16) = (17, 12);
 const BLACKHOLE_ETHERNET: (u16, u16) = (20, 25);
-/// Number of Ethernet channels with translated coordinates: a chip has no more.
+/// Number of Ethernet channels with translated coordinates: the maximum of any chip.
 const BLACKHOLE_ETHERNET_COUNT: u16 = 12;
 /// Number of DRAM groups in one column of tiles.
 const BLACKHOLE_GROUPS: usize = 4;
@@ -199,10 +199,10 @@ const BLACKHOLE_GROUPS: usize = 4;
 mod tests {
     use super::*;
 
-    /// The translation tables of a Wormhole without harvesting, as ttsim provides them for its two
-    /// interfaces.
+    /// Translation tables of an unharvested Wormhole, as ttsim provides them: columns and rows of
+    /// each NoC.
     ///
-    /// Each entry has four bits, from number 16 on.
+    /// Each entry has four bits; the first entry is for coordinate 16.
     const TTSIM_TABLES: [[u64; 2]; 2] = [
         [0x0000_0098_7643_2150, 0x0000_BA98_7543_2160],
         [0x0000_0001_2356_7849, 0x0000_0123_4678_9A5B],
@@ -261,8 +261,8 @@ mod tests {
     #[test]
     fn raw_coordinates_of_the_other_noc_mean_another_tile_on_a_wormhole() {
         let chip = Translation::new(Arch::WormholeB0, &[]);
-        // The DRAM tile (0,0) of NoC 0 is at the corner opposite to the origin of NoC 1, where
-        // there is an Ethernet tile.
+        // NoC 1 has its origin in the opposite corner, which is an Ethernet tile. NoC 0 has the
+        // DRAM tile (0,0) at its origin.
         assert_eq!(chip.tile(1, 0, 0), Some(TileCoord { x: 9, y: 11 }));
         assert_eq!(chip.tile(1, 9, 11), Some(TileCoord { x: 0, y: 0 }));
         assert_eq!([chip.tile(0, 10, 0), chip.tile(0, 0, 12), chip.tile(0, 26, 18)], [None; 3]);

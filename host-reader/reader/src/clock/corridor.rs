@@ -2,16 +2,17 @@
 //!
 //! A two-way ping brackets the instant of a counter reading between two host times. In the (cycles,
 //! host time) plane the brackets are vertical gates, and the true line passes through all gates. A
-//! delayed ping only has a wider gate. The fit is the line with the largest vertical distance to
-//! the nearest gate end.
+//! delay of a ping only makes its gate wider. The fit is the line with the largest vertical
+//! distance to the nearest gate end.
 //!
 //! # The fit
 //!
-//! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)` be the interval left
-//! for the offset. Only corners of the two hulls can be the minimum and the maximum, and the active
-//! corners change exactly at the slopes of hull edges. `w` is concave and piecewise linear with
-//! breaks at these slopes. So merging the edges of both hulls by slope evaluates all of `w` in
-//! linear time. The largest `w` is at the sign change of its derivative `x_lower - x_upper`.
+//! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)` be the width of the
+//! interval left for the offset. The minimum and the maximum are always at corners of the two
+//! hulls, and the active corners change exactly at the slopes of hull edges. `w` is concave and
+//! piecewise linear with breaks at these slopes. So merging the edges of both hulls by slope
+//! evaluates all of `w` in linear time. The largest `w` is at the sign change of its derivative
+//! `x_lower - x_upper`.
 //!
 //! # The bound
 //!
@@ -21,7 +22,7 @@
 //! line is in the polygon. So at any `x`, inside or far outside the window, its deviation is at
 //! most the largest deviation of the corners.
 //!
-//! Half the margin alone is *not* such a bound, although the literature uses it as one: the fit's
+//! Half the margin alone is *not* such a bound, although the literature uses it that way: the fit's
 //! distance to the gates equals the margin only at the tight gates. [`CorridorFit::half_width`] is
 //! a quality figure, not an error bound.
 //!
@@ -71,9 +72,9 @@ impl From<TwoWayPing> for Bracket {
 
 /// Resolution of the two clocks, in units of the bracketing clock.
 ///
-/// A counter shows `d` from one clock edge to the next, so the edge may be one device tick earlier
-/// than `before`. A host clock that rounds down may have been one host tick later than `after`. The
-/// corridor is widened by both, which keeps the bound valid.
+/// A counter shows `d` until its next clock edge, so the edge that produced `d` may be one device
+/// tick earlier than `before`. If the host clock rounds down, its true time may be one host tick
+/// later than `after`. The corridor is widened by both ticks, which keeps the bound valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// One tick of the bracketing clock.
@@ -359,7 +360,7 @@ mod tests {
         whole as f64 + fraction
     }
 
-    /// Returns the interval for the offset at a slope, by evaluating every sample.
+    /// Returns the width of the offset's interval at a slope, by evaluating every sample.
     fn room(brackets: &[Bracket], slope: f64) -> f64 {
         let offset = |y: i64, b: &Bracket| y as f64 - slope * b.cycles as f64;
         let high = brackets.iter().map(|b| offset(b.after, b)).fold(f64::MAX, f64::min);
@@ -385,7 +386,7 @@ mod tests {
         })
     }
 
-    /// Generates gates of random height that ascend, so that any line through them rises.
+    /// Generates ascending gates of random height; any line through all of them rises.
     fn gates() -> impl Strategy<Value = Vec<Bracket>> {
         let gate = (0u64..40, 0i64..60, 0i64..60);
         prop::collection::vec(

@@ -274,7 +274,7 @@ mod tests {
             let all = DayOffset::new(&readings, 0, 20 * SECOND).unwrap().error_ns;
             for &one in &readings {
                 let alone = DayOffset::new(&[one], 0, 20 * SECOND).unwrap().error_ns;
-                // A reading has a duration, so drift within it is added on both sides.
+                // A reading takes time, so the drift during a reading is added on both sides.
                 prop_assert!(all <= alone + 2 * readings.len() as u64, "{all} {alone}");
             }
         }

@@ -1,8 +1,8 @@
 //! A robust line through one-way stamps: the lowest line with no stamp above it.
 //!
-//! A chip cannot see a write before the host begins it, so `begin <= f(d)` for every stamp, and
-//! delays move stamps only to one side. The best line is the lowest line above all beginnings. It
-//! is the hull edge over the mean counter value, which minimises the sum of the distances.
+//! A chip cannot see a write before the host begins the write, so `begin <= f(d)` for every stamp,
+//! and delays move stamps only to one side. The best line is the lowest line above all beginnings.
+//! This line is the hull edge over the mean counter value; it minimises the sum of the distances.
 //!
 //! There is no bound on the other side. The line is early by the latency of the fastest write, some
 //! hundred nanoseconds, which one-way stamps cannot show. The slope is not affected.

@@ -20,7 +20,7 @@ pub enum ClockError {
         /// Index of the sample.
         index: usize,
     },
-    /// The host time after the reading is earlier than the one before it.
+    /// The host time after the reading is earlier than the host time before the reading.
     InvertedSample {
         /// Index of the sample.
         index: usize,
@@ -32,7 +32,7 @@ pub enum ClockError {
         /// Slope of the closest line, units per cycle.
         slope: f64,
     },
-    /// The slope of the best line is not that of a clock: the window is too short.
+    /// The slope of the best line is impossible for a clock: the window is too short.
     NotIncreasing {
         /// The slope of the best line, units per cycle.
         slope: f64,

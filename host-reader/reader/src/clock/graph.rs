@@ -44,23 +44,23 @@ pub struct ChipTree {
 pub struct LoopClosure {
     /// Index of the edge in the order of insertion.
     pub edge_index: usize,
-    /// Chip at the sender's end.
+    /// The edge's sender chip.
     pub sender: u32,
-    /// Chip at the receiver's end.
+    /// The edge's receiver chip.
     pub receiver: u32,
     /// Root time over the edge minus root time over the tree, root cycles.
     ///
-    /// Evaluated at both ends of the edge's window; the value is for the end that uses more of the
-    /// allowance.
+    /// The residual is evaluated at both ends of the edge's window. This is the value at the end
+    /// that uses the larger share of the allowance.
     pub residual_cycles: f64,
-    /// Maximum residual within the bounds around the loop, root cycles.
+    /// Maximum residual that the bounds of the loop's edges allow, root cycles.
     pub allowed_cycles: f64,
 }
 
 impl LoopClosure {
     /// Returns true if the loop closes within its bounds.
     ///
-    /// Otherwise, one of its edges is wrong or a clock changed its frequency between the
+    /// Otherwise, an edge of the loop is wrong, or a clock changed its frequency between the
     /// measurements.
     pub fn holds(&self) -> bool {
         self.residual_cycles.abs() <= self.allowed_cycles

@@ -78,7 +78,7 @@ impl Walls {
     }
 }
 
-/// One bracket relative to the first one.
+/// One bracket relative to the first bracket.
 struct Post {
     x: i64,
     lower: i64,

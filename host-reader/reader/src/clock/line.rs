@@ -42,9 +42,8 @@ pub struct Line {
 impl Line {
     /// Returns the line through `anchor_units + anchor_fraction` at `anchor_cycles`.
     ///
-    /// `slope` is in units per cycle. Returns `None` if a number is not finite,
-    /// if the slope is not between 2^-11 and 2^11, or if the fraction is not
-    /// small against 2^52.
+    /// `slope` is in units per cycle. Returns `None` if a number is not finite, if the slope is not
+    /// between 2^-11 and 2^11, or if the fraction is not much smaller than 2^52.
     pub fn through(
         anchor_cycles: u64,
         anchor_units: i64,
@@ -277,8 +276,8 @@ impl BoundedLine {
     ///
     /// # Compatibility
     ///
-    /// The form of TT-Metal's device-to-device pairs (`profiler.cpp`, `setShift`). TT-Metal stores
-    /// `-shift` for the reverse direction, which is right only for equal frequencies.
+    /// TT-Metal's device-to-device pairs (`profiler.cpp`, `setShift`) have this form. TT-Metal
+    /// stores `-shift` for the reverse direction, which is correct only for equal frequencies.
     pub fn from_scale_and_shift(scale: f64, shift: f64, bound_units: f64) -> Option<Self> {
         let line = Line::through(0, 0, shift, scale)?;
         Some(Self::new(line, ErrorBound::constant(bound_units)))
@@ -307,8 +306,8 @@ impl BoundedLine {
     pub fn inverse(&self) -> Option<Self> {
         let line = self.line.inverse()?;
         let slope = self.line.slope;
-        // At the true cycle x the error is at most bound(x) units. The computed cycle differs from
-        // x by the bound sought here, so the slope's error enters too.
+        // At the true cycle x the error is at most bound(x) units. But the computed cycle is up to
+        // the resulting bound away from x, so the slope's error matters too.
         let steepest = slope - self.bound.slope_bound();
         if steepest <= 0.0 {
             return Some(Self::new(line, ErrorBound::unknown()));

@@ -220,8 +220,8 @@ impl TileClock<'_> {
 
     /// Converts this tile's counter value to a reading of the chip's reference clock.
     ///
-    /// Use it to compare tiles of one chip. An origin measured on the chip is exact for this clock,
-    /// while host time has an error of half a ping.
+    /// Use this to compare tiles of one chip. An origin measured on the chip is exact for this
+    /// clock, while host time has an error of half a ping.
     pub fn to_reference_cycles(&self, cycles: u64) -> DeviceTime {
         match *self.origin {
             TileOrigin::Offset { cycles: offset, bound_cycles } => DeviceTime {
@@ -247,9 +247,9 @@ impl TileClock<'_> {
     }
 }
 
-/// Returns the first and the last of some counter values in the order of time.
+/// Returns the earliest and the latest of some counter values.
 ///
-/// The order is by distances, so a counter that wraps midway keeps its order.
+/// Values are compared by their distance from the first value, so a counter may wrap between them.
 fn range(cycles: &[u64]) -> Option<(u64, u64)> {
     let &base = cycles.first()?;
     let distances = cycles.iter().map(|&cycles| cycles.wrapping_sub(base).cast_signed());

@@ -33,7 +33,7 @@ impl TileOrigin {
     /// silicon are 10^9 to 10^13 cycles.
     pub const SHARED: Self = Self::Offset { cycles: 0, bound_cycles: 0.0 };
 
-    /// Ties a tile to the host by the tile's own pings and the chip's slope.
+    /// Computes a tile's direct map to the host from the tile's own pings and the chip's slope.
     ///
     /// Suitable for a chip with a constant frequency. The bound is valid for two reasons: the
     /// tile's true slope is the chip's slope, hence within the chip's slope interval, and the

@@ -1,7 +1,7 @@
 //! Raw clock samples, as measured and as stored in a capture.
 //!
-//! The samples are kept unreduced, with units in the field names, so that a better method can
-//! repeat a fit later. This module estimates nothing.
+//! The samples are kept unreduced, with units in the field names, so a better method can repeat a
+//! fit later. This module estimates nothing.
 
 /// A tile of one chip, in NOC0 coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,8 +77,8 @@ pub struct OneWayStamp {
 /// # Compatibility
 ///
 /// `tt_metal/tools/profiler/sync/sync_kernel.cpp`: the kernel writes 500 words, after the space for
-/// the two guaranteed markers. They are a pair (wall clock high, wall clock low) and then 249 pairs
-/// (wall clock low, host value).
+/// the two guaranteed markers. The words are one pair (wall clock high, wall clock low), followed
+/// by 249 pairs (wall clock low, host value).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneWaySession {
     /// The core that ran the kernel.
@@ -95,7 +95,7 @@ pub struct OneWaySession {
 
 #[cfg(test)]
 impl OneWaySession {
-    /// Makes a session of a core; stamps are low cycles, host ticks, and ticks of the write.
+    /// Creates a session; each stamp is (low cycles, host ticks, duration of the write in ticks).
     pub(crate) fn from_stamps(
         host_start_ticks: u64,
         device_high: u32,

@@ -49,15 +49,15 @@ const FEWEST_FOR_CALIBRATION: usize = 32;
 /// Inverse of the share of round trips that defines the slack: the shortest eighth.
 ///
 /// The calibration is wrong only if the shortest trip exceeds the sum of the legs' minimum delays
-/// by more than the slack. For that, one eighth of all trips must have an excess between once and
-/// twice the excess of the shortest trip. With exponential jitter on both legs this occurs in one
-/// of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an eighth
-/// is safer still, but misses steps in the outer 3 % of a window.
+/// by more than the slack. This requires that the excess of one eighth of all trips is between once
+/// and twice the excess of the shortest trip. With exponential jitter on both legs this occurs in
+/// one of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an
+/// eighth is safer still, but misses steps in the outer 3 % of a window.
 const SLACK_SHARE: usize = 8;
 
 /// Maximum number of steps beyond the proved steps; with more, the calibration is rejected.
 ///
-/// No clock steps that often, but legs that vary in opposite directions look like it.
+/// No clock steps that often, but legs that vary in opposite directions can look like such steps.
 const INFERRED_STEPS_MAX: usize = 3;
 
 /// Minimum evidence for a step to be reported.
@@ -65,7 +65,8 @@ const INFERRED_STEPS_MAX: usize = 3;
 pub enum Sensitivity {
     /// Report only steps that the brackets prove.
     Proved,
-    /// Also report steps that follow if the fastest legs of the window did not change.
+    /// Also report steps that follow from the assumption that the window's fastest legs did not
+    /// change.
     #[default]
     FloorCalibrated,
 }
@@ -88,7 +89,7 @@ pub struct FrequencyStep {
     pub change_ppm: f64,
     /// Distance of the two lines at the split, units; zero if they meet inside the zone.
     pub gap_units: f64,
-    /// How sure the step is.
+    /// Evidence for the step.
     pub evidence: Evidence,
 }
 
@@ -161,7 +162,7 @@ impl SteppedFit {
         &self.rejected
     }
 
-    /// Returns the number of other samples without a line: their segments are too short to fit.
+    /// Returns the number of other samples without a line: their segments were too short for a fit.
     pub fn unfitted_count(&self) -> usize {
         self.unfitted_count
     }
@@ -221,7 +222,7 @@ impl Screening {
     /// Returns the sample whose removal extends the segment past its end.
     ///
     /// Usually that is the sample that ended the segment. But two samples always fit a line, so if
-    /// one of the first two is wrong, the third sample ends the segment.
+    /// one of the first two samples is wrong, the third sample ends the segment.
     fn wrong_sample(&self, pending: &[Bracket], end: usize) -> Option<usize> {
         if end >= pending.len() {
             return None;
@@ -311,8 +312,8 @@ impl Zones {
         }
         let backwards: Vec<Bracket> = brackets.iter().rev().copied().collect();
         let mirrored = boundaries(&backwards, resolution);
-        // The counts differ if a sample is too far from the first one, but near enough to the last
-        // one.
+        // The counts differ if a sample is too far from the first sample, but near enough to the
+        // last sample.
         let is_confirmed = mirrored.len() == latest.len();
         let earliest = match is_confirmed {
             true => mirrored.iter().rev().map(|&boundary| count - boundary).collect(),
@@ -357,7 +358,8 @@ impl Zones {
             .collect()
     }
 
-    /// Returns the samples certainly in a segment, then two longer ranges of possible samples.
+    /// Returns three ranges of samples: those certainly in a segment, then two longer ranges that
+    /// also include possible samples.
     fn candidates(&self, segment: usize) -> [Range<usize>; 3] {
         let [(earliest_start, earliest_end), (latest_start, latest_end)] =
             [&self.earliest, &self.latest].map(|boundaries| {
@@ -377,7 +379,7 @@ impl Zones {
             .windows(2)
             .filter_map(|pair| {
                 let [old, new] = pair else { return None };
-                // A segment without a fit between these two widens the zone.
+                // A segment without a fit between these two segments widens the zone.
                 let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
                 let latest = kept.get(self.latest[new.index - 1])?;
                 let [both_start, both_end] =

@@ -12,7 +12,7 @@ type Block = [[u32; 2]; BLOCK_PAIRS];
 
 /// Appends the zone markers at the beginning of `words` and returns the number of words used.
 ///
-/// Stops at the first marker that is of another kind, out of order or later than `latest`.
+/// Stops at the first marker that has another kind, is out of order or is later than `latest`.
 pub(super) fn append_zones(
     lane: &mut Lane,
     time: &mut TimeState,
@@ -29,7 +29,7 @@ pub(super) fn append_zones(
     }
 }
 
-/// End of a lane, where zone markers are appended.
+/// The end of a lane's columns, where zone markers are appended.
 struct LaneEnd<'lane> {
     lane: &'lane mut Lane,
     time: &'lane mut TimeState,

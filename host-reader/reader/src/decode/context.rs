@@ -9,7 +9,8 @@ pub enum CaptureMode {
     /// Worker kernels, one push per launch.
     #[default]
     Workers,
-    /// Dispatch kernels as well. Their run headers have no trace counter.
+    /// Worker kernels and dispatch kernels. The run headers of dispatch kernels have no trace
+    /// counter.
     DispatchCores,
     /// One zone around each trace replay. All RISCs of a core share the first lane, and the program
     /// id counts replays.
@@ -19,8 +20,7 @@ pub enum CaptureMode {
 }
 
 impl CaptureMode {
-    /// Returns true if records wait in L1 until more arrive, so that the last read must also read
-    /// L1.
+    /// Returns true if records wait in L1 until more arrive. The last read must then also read L1.
     #[must_use]
     pub const fn keeps_in_l1(self) -> bool {
         matches!(self, Self::TraceOnly | Self::Accumulate)
@@ -30,10 +30,10 @@ impl CaptureMode {
 /// Form of the program ids in launch messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostIdForm {
-    /// The base id; the reader adds the chip to it. TT-Metal since 2026.
+    /// The base id; the reader adds the chip number. Used by TT-Metal since 2026.
     #[default]
     Base,
-    /// The encoded form, sent by the dispatcher. TT-Metal until the end of 2025.
+    /// The encoded form, sent by the dispatcher. Used by TT-Metal until the end of 2025.
     Encoded,
 }
 

@@ -17,7 +17,7 @@ impl LaneDecoder<'_> {
     /// Collects data records and skips padding before the first run of a piece.
     ///
     /// The data was recorded before the launch was known. The padding belongs to a run whose other
-    /// words were taken by an earlier read.
+    /// words were returned by an earlier read.
     pub(super) fn early_records(&mut self, words: LaneWords<'_>) -> usize {
         let mut index = 0;
         while let Some([header, low]) = words.pair(index) {
@@ -51,7 +51,7 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Records the loss of early records with no run after them.
+    /// Counts early records as lost if no run follows them.
     pub(super) fn lose_early_records(&mut self) {
         for index in std::mem::take(&mut self.early) {
             self.state.program = None;
@@ -90,7 +90,7 @@ impl LaneDecoder<'_> {
         missing_end
     }
 
-    /// Skips damaged words up to the next run.
+    /// Skips damaged words and returns the index of the next run.
     pub(super) fn damage(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         let [header, low] = words.pair(index).unwrap_or_default();
         let is_cut = words.from(index).len() < vector::FIRST_OPTIONAL && [header, low] == [0, 0];
@@ -157,9 +157,9 @@ impl LaneDecoder<'_> {
 
     /// Skips leftover words of an earlier lane generation, and returns where decoding continues.
     ///
-    /// Such words remain if the write of a run never arrived. Their markers are older than the run
-    /// before them. A write begins at a multiple of four words. A single old stamp is treated as
-    /// damage.
+    /// Leftover words remain if the write of a run never arrived. Their markers are older than the
+    /// preceding run. Leftover words begin at a multiple of four words, like every write. A single
+    /// old stamp is treated as damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
         if !self.position(index).is_multiple_of(PUSH_ALIGNMENT)
@@ -203,8 +203,8 @@ impl LaneDecoder<'_> {
         if self.context.lane_generation.is_none() {
             return self.lose_markers(cause, word_count / 2);
         }
-        // The highest possible count of runs: each has the smallest size and the markers of one
-        // zone.
+        // The highest possible number of runs: each run has the minimum size, with the markers of
+        // one zone.
         let runs = word_count / vector::FIRST_OPTIONAL;
         self.lose(cause, LossTotals::at_least_markers(runs as u64));
     }

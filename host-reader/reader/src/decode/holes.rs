@@ -1,7 +1,7 @@
 //! Holes in a lane: positions where runs may be missing, and runs that are cut off.
 //!
-//! Decoding may still correct times, so a hole is stored as a run number. It becomes a
-//! [window](LossWindow) of time at the end.
+//! A hole is stored as a run number, because decoding may still correct times. At the end each hole
+//! becomes a [window](LossWindow) of time.
 
 use super::MissingRuns;
 use crate::{lane::Lane, ledger::LossWindow};
@@ -14,9 +14,9 @@ pub(super) struct Holes {
     last_time: u64,
     /// Positions of missing runs, as the number of runs before each.
     missing: BTreeSet<usize>,
-    /// Numbers of the runs that are cut off, counted from 1.
+    /// Numbers, counted from 1, of the runs that are cut off.
     cut: BTreeSet<usize>,
-    /// Where refused runs are missing, up to the end of the read.
+    /// Position of the refused runs, up to the end of the read.
     refused: Option<MissingRuns>,
 }
 
@@ -31,7 +31,8 @@ impl Holes {
         self.missing.insert(run_count);
     }
 
-    /// Records that run number `run_count`, counted from 1, may have lost a start or an end.
+    /// Records that run number `run_count`, counted from 1, may have lost the start or end of a
+    /// zone.
     pub(super) fn add_cut_run(&mut self, run_count: usize) {
         self.cut.insert(run_count);
     }

@@ -1,13 +1,13 @@
 //! Assigns the losses counted by a device to launches, if the runs of the read allow it.
 //!
 //! The device counts records that found no room in L1, summed over all launches. Two kinds of runs
-//! can have lost records. One kind filled its vector. The other was sent in several pushes: a push
-//! with open zones lacks their ends, and room is kept for these ends. If there is only one such
-//! run, its program is known.
+//! can have lost records: runs that filled their vector, and runs sent in several pushes. A push
+//! with open zones has no ends for them yet, but reserves room for these ends. If only one run can
+//! have lost records, its program is known.
 //!
-//! A foreign runtime does not count losses. There a completely full vector may have lost records,
-//! and a minimum loss is reported. If the lane was full, the runtime's count of launches gives the
-//! number of missing runs.
+//! TT-Metal's runtime does not count losses. With this runtime a completely full vector may have
+//! lost records, so a minimum loss is reported. If the lane was full, the runtime's count of
+//! launches gives the number of missing runs.
 
 use super::{CaptureMode, LaneDecoder};
 use crate::ledger::{LossCause, LossKey, LossTotals, ProgramSpan};
@@ -81,7 +81,7 @@ impl RunTally {
 
     /// Returns the program that lost the records, if only one is possible.
     ///
-    /// In accumulate mode other runs than the full ones can have lost records too.
+    /// In accumulate mode, runs that are not full can have lost records too.
     fn program(&self, loss: &LaneLoss, mode: CaptureMode) -> Option<RunHostId> {
         let spans = [self.span, loss.others];
         if loss.is_of_one_launch {
@@ -122,7 +122,7 @@ impl LaneDecoder<'_> {
             self.holes.add_refused_runs(missing);
         }
         if let Some(launches) = loss.launches_of_full_lane {
-            // Each launch leaves at least one marker.
+            // Each missing launch left at least one marker.
             let runs = u64::from(launches).saturating_sub(self.runs.launches);
             let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs.max(1)) };
             let key = LossKey { lane, cause: LossCause::DramFull, program: None };

@@ -18,9 +18,9 @@
 //!
 //! # Order of records
 //!
-//! The guaranteed slots come first in the words, but some are written last. The decoder returns a
-//! run's records in this order: FW start, KERNEL start, optional records, KERNEL end, FW end. There
-//! are two exceptions.
+//! The guaranteed slots come first in the words, but some slots are written last. The decoder
+//! returns a run's records in this order: FW start, KERNEL start, optional records, KERNEL end, FW
+//! end. There are two exceptions.
 //!
 //! In accumulate mode the slots hold the zones of the previous push. If the FW end is older than
 //! the first two optional records, both ends come before the optional records.
@@ -163,8 +163,8 @@ impl<'context> LaneDecoder<'context> {
         Self::with_memory(context, state, Lane::new(context.lane))
     }
 
-    /// Creates a decoder like [`Self::new`], but reuses the memory of a lane whose records are no
-    /// longer needed.
+    /// Creates a decoder like [`Self::new`], which reuses the memory of a lane that is no longer
+    /// needed.
     #[must_use]
     pub fn with_memory(context: &'context LaneContext, state: LaneState, mut memory: Lane) -> Self {
         memory.clear();
@@ -277,10 +277,10 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns true if the marker's time is earlier than the previous one or later than the clock.
+    /// Returns true if the marker's time is earlier than the previous time or later than the clock.
     ///
-    /// Leftover words may begin in the middle of a record. Its payload then looks like a marker
-    /// with an arbitrary time.
+    /// Leftover words may begin in the middle of a record. That record's payload then looks like a
+    /// marker with an arbitrary time.
     const fn may_be_leftover(&self, header: Header, low: u32, kind: PacketKind) -> bool {
         let stamp = self.context.generation.header.time(header.0, low).0;
         let time = self.state.time.epoch.wrapping_add(stamp);
@@ -323,7 +323,7 @@ impl<'context> LaneDecoder<'context> {
 
     /// Corrects a torn final timestamp that is later than the clock.
     ///
-    /// No later record follows that would show the tear.
+    /// No later record follows that would reveal the tear.
     fn lower_last_time(&mut self) {
         let (before, Some(last)) = last_timed(&mut self.lane) else { return };
         if let Some(lowered) = self.state.time.lower_last(before, self.order) {

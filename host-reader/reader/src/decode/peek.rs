@@ -43,7 +43,7 @@ impl FirstStamps {
 
     /// Returns the first two stamps in the order of writing.
     ///
-    /// Two are compared, so that a single damaged stamp decides nothing.
+    /// Callers compare both stamps, so a single damaged stamp decides nothing.
     pub(super) fn leading(&self) -> Option<[u64; 2]> {
         let mut stamps = self.starts.iter().chain(&self.optional).flatten().copied();
         let first = stamps.next()?;

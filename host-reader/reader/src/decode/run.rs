@@ -38,8 +38,8 @@ impl Launch {
         Self { slots, first_zone: None, searched: first_record }
     }
 
-    /// Returns true if the run was pushed during this launch: the times of their first guaranteed
-    /// starts are identical.
+    /// Returns true if the run is a later push of this launch: both have an identical first
+    /// guaranteed start.
     fn is_continued_by(&self, run: &RunWords) -> bool {
         let starts = [vector::MAIN_START, vector::CHILD_START];
         let used = starts.into_iter().find(|&slot| !Header(slot_words(run, slot)[0]).is_empty());
@@ -65,7 +65,7 @@ impl Launch {
         }
     }
 
-    /// Returns the launch in the form for the next read, which has a new lane.
+    /// Returns the launch for the next read, whose lane has no records of this one.
     pub(super) fn carried_over(mut self, lane: &Lane) -> Self {
         let first_zone = self.first_zone_time(lane).map(FirstZone::Earlier);
         Self { first_zone, searched: 0, ..self }
@@ -114,10 +114,10 @@ impl LaneDecoder<'_> {
 
     /// Returns true if the run is left over from earlier.
     ///
-    /// A run is left over if both its leading stamps are older than those of the previous run, or
-    /// if it begins with the same records. Repeated records come from an earlier read, or from a
-    /// RISC that took no part in the launch and sent its last records again. A run that continues a
-    /// launch after a push begins with other optional records.
+    /// A run is left over if both its leading stamps are older than the leading stamps of the
+    /// previous run, or if the run begins with the same records. Repeated records come from an
+    /// earlier read, or from a RISC that took no part in the launch and sent its last records
+    /// again. A run that continues a launch after a push begins with other optional records.
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
@@ -128,7 +128,7 @@ impl LaneDecoder<'_> {
     }
 
     fn remember(&mut self, first: &FirstStamps) {
-        // A torn stamp is too high, so the oldest of several is correct.
+        // A torn stamp is too high, so the oldest of several stamps is correct.
         let leading = first.leading().into_iter().flatten().chain(self.oldest_slot);
         let order = self.order;
         let oldest =
@@ -149,7 +149,7 @@ impl LaneDecoder<'_> {
         self.state.program = Some(program);
         let is_continued = self.state.launch.is_continued_by(run);
         if is_continued && let Some(last) = self.lane.runs.last_mut() {
-            // The id is set in the course of a launch, so the later id is right.
+            // The id may be set after the launch has begun, so the later id is correct.
             (last.program, last.trace_counter) = (program, trace_counter);
             return true;
         }
@@ -166,7 +166,7 @@ impl LaneDecoder<'_> {
 
     /// Returns the oldest stamp in the guaranteed slots.
     ///
-    /// A torn reading of the clock gives a stamp that is too high, so the oldest of several is
+    /// A torn clock reading gives a stamp that is too high, so the oldest of several stamps is
     /// correct.
     fn oldest_slot_of(&self, run: &RunWords) -> Option<u64> {
         let layout = self.context.generation.header;
@@ -185,8 +185,8 @@ impl LaneDecoder<'_> {
 
     /// Removes and returns the run's last zone if it began after the end of the firmware's zone.
     ///
-    /// This zone is a wait for the host, in the debug dump of our runtime. It is removed only if
-    /// all times are in order.
+    /// In the debug dump of our runtime this zone is a wait for the host. The zone is removed only
+    /// if all times are in order.
     fn wait_behind_ends(&mut self, run: &RunWords) -> Option<WaitForHost> {
         let layout = self.context.generation.header;
         let stamp = peek::stamp(run, vector::MAIN_END, layout)?;
@@ -236,10 +236,10 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Decodes the KERNEL end early, if the next marker is a hardware counter read after it.
+    /// Decodes the KERNEL end early, if the next marker is a hardware counter read after that end.
     ///
-    /// TT-Metal's firmware reads the counters then. No other optional record of a run is later than
-    /// the KERNEL end.
+    /// TT-Metal's firmware reads the counters after the KERNEL end. All other optional records of a
+    /// run precede the KERNEL end.
     pub(super) fn kernel_end_before(
         &mut self,
         (run, index): (&RunWords, usize),

@@ -10,8 +10,8 @@
 //! | back by about 2^44, and the clock, if read, confirms this | the stamp wrapped | this and all later times are raised by 2^44 |
 //! | any other step back | unknown | time kept, reported as [`AnomalyKind::BackwardTime`] |
 //!
-//! If the tile's 64-bit clock was read after the words, it determines the range of 2^44 of the
-//! first stamps in the read. Lanes with a late first record then share the time scale of the other
+//! If the tile's 64-bit clock was read after the words, the reading determines the 2^44 range of
+//! the read's first stamps. Lanes with a late first record then share the time scale of the other
 //! lanes.
 
 use crate::anomaly::AnomalyKind;
@@ -26,7 +26,7 @@ const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 /// Time reached in a lane, carried from one read to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {
-    /// Offset added to stamps: a multiple of their range.
+    /// Offset added to stamps: a multiple of the stamps' range.
     pub(super) epoch: u64,
     /// The last time returned.
     pub(super) last: u64,
@@ -57,8 +57,8 @@ pub(super) struct StampOrder {
 impl StampOrder {
     /// Returns true if stamp `a` is older than stamp `b`.
     ///
-    /// With a reading of the tile's clock, the result is right for all stamps of one range. Without
-    /// one, it is right for stamps less than half a range apart.
+    /// With a reading of the tile's clock, the result is correct for all stamps of one range.
+    /// Without a reading, it is correct for stamps less than half a range apart.
     pub(super) const fn is_before(self, a: u64, b: u64) -> bool {
         match self.read_at {
             Some(now) => self.age(now, a) > self.age(now, b),
@@ -66,7 +66,7 @@ impl StampOrder {
         }
     }
 
-    /// Returns true if a stamp lower than `last` is later, after a wrap.
+    /// Returns true if a stamp lower than `last` is later than `last`, because the stamps wrapped.
     const fn has_wrapped(self, stamp: u64, last: u64) -> bool {
         match self.read_at {
             // A damaged stamp in the future appears to have the maximum age.
@@ -80,8 +80,8 @@ impl StampOrder {
 
     /// Returns the cycles from this stamp to the latest possible stamp.
     ///
-    /// A torn stamp may be later than the clock. It counts as a recent stamp, not as a stamp of the
-    /// previous range.
+    /// A torn stamp may be later than the clock. Such a stamp counts as recent, not as a stamp of
+    /// the previous range.
     const fn age(self, now: u64, stamp: u64) -> u64 {
         now.wrapping_add(AHEAD_CYCLES).wrapping_sub(stamp) & self.mask()
     }
@@ -109,15 +109,15 @@ impl StampOrder {
 }
 
 impl TimeState {
-    /// Sets the range of stamps from the clock, for the first two stamps of a read.
+    /// Derives the range of stamps from the clock, for the first two stamps of a read.
     ///
-    /// Returns true if stamps have wrapped since the last one. Without a clock reading the range
-    /// stays the same, as it does if the new time would be before the last one.
+    /// Returns true if stamps have wrapped since the previous stamp. The range stays the same if
+    /// the clock was not read, or if the new time would be before the last time.
     pub(super) fn anchor(&mut self, leading: [u64; 2], order: StampOrder) -> bool {
         let [Some(first), Some(second)] = leading.map(|stamp| order.epoch_of(stamp)) else {
             return false;
         };
-        // If the two disagree, the older one is damaged, unless a wrap lies between them.
+        // If the two stamps disagree, the older one is damaged, unless a wrap is between them.
         let [one, other] = leading;
         let is_wrap_between = one.checked_sub(other).is_some_and(|step| step > order.mask() / 2);
         let epoch = if is_wrap_between { first } else { first.max(second) };
@@ -144,7 +144,7 @@ impl TimeState {
 
     /// Returns the time of a stamp for which [`Self::advance`] returned `None`.
     ///
-    /// `before_last` is the time before the last one, if known.
+    /// `before_last` is the time before the last time, if known.
     #[cold]
     pub(super) fn resolve(
         &mut self,
@@ -154,7 +154,7 @@ impl TimeState {
     ) -> Resolved {
         let time = self.epoch.wrapping_add(stamp);
         let lowered = self.lowered_previous(time, before_last, order);
-        // With two records alone both explanations fit; the runtime decides. Our stamps are never
+        // With only two records both explanations fit, so the runtime decides. Our stamps are never
         // too low.
         let torn =
             if order.low_first { lowered } else { self.raised_stamp(time, stamp).or(lowered) };
@@ -182,10 +182,10 @@ impl TimeState {
 
     /// Returns a correction of the previous time: 2^32 cycles lower, if that is still plausible.
     ///
-    /// With a record before it, the lowered time must not be earlier than that record. Otherwise
-    /// the previous time must be close to a wrap of the low word, or, for our runtime, the
-    /// remaining step must be less than 2^31. A single flipped bit below the 32nd, in either stamp,
-    /// leaves a step of 2^31 or more.
+    /// If there is a record before the previous one, the lowered time must not be earlier than that
+    /// record. Otherwise the previous time must be close to a wrap of the low word, or, for our
+    /// runtime, the remaining step must be less than 2^31. A single flipped bit below the 32nd, in
+    /// either stamp, leaves a step of 2^31 or more.
     fn lowered_previous(
         &self,
         time: u64,

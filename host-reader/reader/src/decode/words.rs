@@ -12,7 +12,7 @@ pub(super) const fn after(index: usize, count: usize) -> usize {
     index.saturating_add(count)
 }
 
-/// Returns the two words of a guaranteed slot.
+/// Returns the two words of a guaranteed slot in a run.
 #[expect(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
@@ -115,8 +115,8 @@ impl<'a> LaneWords<'a> {
 
     /// Returns the index of a run that begins inside the payload of the record at `index`.
     ///
-    /// In that case the record's type is damaged, since a payload is followed by a marker or zero.
-    /// Only the last pair of a payload can be distinguished from the beginning of a run.
+    /// In that case the record's type is damaged, since the word after a payload is a marker or
+    /// zero. Only the last pair of a payload can be distinguished from the beginning of a run.
     #[inline]
     pub(super) fn run_in_payload(self, index: usize, kind: PacketKind) -> Option<usize> {
         let payload_words = kind.payload_words();

@@ -1,8 +1,9 @@
-//! Reader of the DWARF in an ELF file: layouts of structures, constants and arguments of inlined
-//! functions.
+//! Reader for the DWARF data of an ELF file: layouts of structures, constants, and arguments of
+//! inlined functions.
 //!
 //! tt-metal's mailboxes move with every release, and so do all addresses that host and firmware
-//! share. The firmware's own debug information contains them, so none are written down here.
+//! share. The firmware's own debug information contains these addresses, so none are hard-coded
+//! here.
 
 use gimli::{
     Attribute, AttributeValue, DebuggingInformationEntry, DwTag, Dwarf, EndianSlice,
@@ -31,7 +32,7 @@ enum Type {
     Scalar {
         size_bytes: u64,
     },
-    /// A qualified type, a typedef, or a pointer to a type.
+    /// A qualified type, a typedef or a pointer; the offset is that of the underlying type.
     Alias(usize),
     Array {
         element: usize,
@@ -51,7 +52,7 @@ struct Member {
     type_at: usize,
 }
 
-/// A part of a structure.
+/// A member or element inside a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Offset from the beginning of the structure, in bytes.
@@ -143,7 +144,7 @@ impl DebugInfo {
         })
     }
 
-    /// Returns a part of a variable, or of the object it points to.
+    /// Returns the location of a part of a variable, or of the object that the variable points to.
     ///
     /// `path` is in C++ syntax, for example `launch[2].kernel_config.enables`; an empty path is the
     /// whole object.
@@ -182,7 +183,7 @@ impl DebugInfo {
         }
     }
 
-    /// Finds a member by its name, also inside anonymous structures.
+    /// Finds a member by its name, including members of anonymous structures.
     fn member(&self, members: &[Member], name: &str, depth: usize) -> Option<(u64, usize)> {
         if let Some(member) = members.iter().find(|member| member.name == name) {
             return Some((member.offset, member.type_at));
@@ -195,7 +196,7 @@ impl DebugInfo {
         })
     }
 
-    /// Returns the type behind typedefs, qualifiers and pointers.
+    /// Returns the underlying type, without typedefs, qualifiers and pointers.
     fn resolved(&self, mut type_at: usize) -> Option<&Type> {
         for _ in 0..DEPTH_MAX {
             match self.types.get(&type_at)? {
@@ -246,7 +247,7 @@ struct UnitReader<'a, 'file> {
     parameters: &'a mut Parameters,
 }
 
-/// The parent of the current entries: of members, elements or parameters.
+/// The parent of the current entries, which are members, elements or parameters.
 struct Outer {
     depth: isize,
     at: usize,
@@ -413,7 +414,7 @@ fn unsigned(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
     attribute.udata_value().or_else(|| attribute.sdata_value().map(i64::cast_unsigned))
 }
 
-/// Limit of nested levels, above that of any valid type; deeper files are damaged.
+/// Maximum nesting depth, above that of any valid type; files with deeper nesting are damaged.
 const DEPTH_MAX: usize = 64;
-/// Limit of evaluation steps, above that of any constant.
+/// Maximum number of evaluation steps, above that of any constant.
 const EVALUATION_STEPS_MAX: u32 = 64;

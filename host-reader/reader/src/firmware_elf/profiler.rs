@@ -4,7 +4,7 @@ use crate::firmware_elf::debug_info::{DebugInfo, DebugInfoError};
 
 /// The range of L1 in which a core's firmware keeps the profiler's words.
 ///
-/// The control vector comes first; one vector per processor follows directly after it.
+/// The control vector comes first, directly followed by one vector per processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProfilerMemory {
     /// L1 address of the control vector.
@@ -24,8 +24,8 @@ impl ProfilerMemory {
     /// If the file has no such variable, or the variable has no profiler member.
     ///
     /// # Compatibility
-    /// Names from `hostdev/dev_msgs.h`: `mailboxes` is a pointer with a constant value. Its member
-    /// `profiler` is a structure of `control_vector` and `buffer`.
+    /// The names come from `hostdev/dev_msgs.h`: `mailboxes` is a pointer with a constant value.
+    /// Its member `profiler` is a structure of `control_vector` and `buffer`.
     pub fn from_debug_info(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let part = |path: &str| info.part("mailboxes", path);
         let mailboxes = info.constant("mailboxes")?;

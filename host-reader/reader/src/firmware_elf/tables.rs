@@ -1,20 +1,20 @@
-//! Sizes of the tables in which BRISC's firmware gets the description of its chip from the host.
+//! Sizes of the tables through which the host describes a chip to BRISC's firmware.
 
 use crate::firmware_elf::debug_info::DebugInfoError;
 use object::{Object, ObjectSymbol};
 
 /// Sizes of the tables of banks, columns and rows in BRISC's firmware.
 ///
-/// They show for which chip a file was compiled.
+/// The sizes show for which chip a file was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSizes {
     /// Number of DRAM banks.
     pub dram_bank_count: usize,
     /// Number of L1 banks.
     pub l1_bank_count: usize,
-    /// Number of columns of the NoC's grid, rounded up to whole words of bytes.
+    /// Number of columns of the NoC's grid, rounded up to a multiple of four.
     pub column_count: usize,
-    /// Number of rows of the NoC's grid, rounded up to whole words of bytes.
+    /// Number of rows of the NoC's grid, rounded up to a multiple of four.
     pub row_count: usize,
 }
 
@@ -25,7 +25,8 @@ impl TableSizes {
     /// If one of the symbols is missing.
     ///
     /// # Compatibility
-    /// Names from `firmware_common.h`. A bank has two bytes of coordinates for each of two NoCs.
+    /// The names come from `firmware_common.h`. A bank has two bytes of coordinates for each of two
+    /// NoCs.
     pub fn from_file(file: &[u8]) -> Result<Self, DebugInfoError> {
         Ok(Self {
             dram_bank_count: required_bytes(file, "dram_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,

@@ -65,8 +65,8 @@ impl WordRange {
 
     /// Returns the error for a memory that does not exist.
     ///
-    /// For the memory of a core it is [`AccessError::NoSuchCore`], for DRAM
-    /// [`AccessError::OutOfRange`].
+    /// The error is [`AccessError::NoSuchCore`] for the memory of a core and
+    /// [`AccessError::OutOfRange`] for DRAM.
     #[must_use]
     pub fn nowhere(&self) -> AccessError {
         let chip_id = self.chip_id;

@@ -1,4 +1,4 @@
-//! Lengths of zones without their positions: the input of statistics, run by run.
+//! Lengths of zones without their positions: the input of statistics, computed run by run.
 //!
 //! Nearly all zones are properly nested. For these, one pass over a run's records computes each
 //! zone's length at its end, without columns. Other runs are paired as for a timeline.
@@ -30,7 +30,7 @@ impl WholeZone {
     const NONE: Self = Self { zone: ZoneIndex(0), duration_cycles: 0, self_cycles: 0 };
 }
 
-/// The zones of a run, by how they were found.
+/// The zones of a run, by the method that found them.
 pub enum RunLengths<'a> {
     /// All zones are complete and properly nested.
     Nested(&'a [WholeZone]),

@@ -13,7 +13,7 @@
 //! *one* zone keep their order, so an end always closes the innermost zone with its name. For each
 //! zone above that zone on the stack there are four cases. If it began at this very cycle, it began
 //! after the end. If it began together with the closing zone, it encloses the closing zone. If its
-//! own end follows at this cycle, it ends there. Otherwise its end is lost.
+//! own end follows at this cycle, it ends at this cycle. Otherwise its end is lost.
 
 #![expect(
     clippy::indexing_slicing,
@@ -36,12 +36,12 @@ use wire::{PacketKind, Risc};
 
 /// Maximum number of records with equal times that are searched to find their order.
 ///
-/// It limits the work on invalid data; real recordings have a handful.
+/// The limit bounds the work on invalid data; real recordings have only a few such records.
 pub(super) const TIES_MAX: usize = 64;
 
 /// Pairs the records of one lane.
 ///
-/// Open zones and orphan ends are added to `anomalies`, with the origin of their run as position.
+/// Open zones and orphan ends are added to `anomalies`; their position is the origin of their run.
 ///
 /// Lanes of [`Risc::TensixAggregate`] contain starts from one RISC and ends from another. Their
 /// firmware and kernel zones are matched by role, other zones by name.
@@ -199,7 +199,7 @@ impl<'lane> Pairing<'lane> {
         self.open.take_back(&mut self.timeline.zones);
     }
 
-    /// Closes the zone on top of the stack, with its own end if that follows at the same time.
+    /// Closes the top of the stack, with the zone's own end if that end follows at the same time.
     fn settle_top(&mut self, position: usize, time: u64) {
         let Some(top) = self.open.pop() else { return };
         match self.find_tied(position, PacketKind::ZoneEnd, top.key) {

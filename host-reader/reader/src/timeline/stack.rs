@@ -87,7 +87,8 @@ impl OpenZones {
         }
     }
 
-    /// Restores the removed zones, and reduces their depths and those of the zones inside them.
+    /// Restores the removed zones, and reduces the depths of these zones and of the zones inside
+    /// them.
     pub(super) fn take_back(&mut self, zones: &mut Zones) {
         let Some(outermost) = self.aside.last() else { return };
         let depths = &mut zones.depths[outermost.slot..];
@@ -100,7 +101,7 @@ impl OpenZones {
 
     /// Swaps the top with the zone `above` positions below it.
     ///
-    /// Both began at the same cycle, and only now it is known which of them is the inner zone.
+    /// Both zones began at the same cycle, and only now is it known which one is the inner zone.
     pub(super) fn swap_with_top(&mut self, above: usize, zones: &mut Zones) {
         let top = self.stack.len() - 1;
         let below = top - above;
