@@ -1,4 +1,4 @@
-//! Acknowledges a read to the device, so that no word is read twice and none is lost.
+//! Acknowledges a read to the device, in order that no word is read twice or lost.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -14,11 +14,12 @@ use wire::{LaneEnd, control::ext, risc::RISCS_PER_CORE};
 
 /// Acknowledges a read to a core of our runtime, and returns the number of the last read run.
 ///
-/// Writes how much of each lane was read, and up to which run everything was read, if the core does
-/// not know this yet. A lane that could not be read keeps its words; then no run counts as read.
+/// Writes the number of words read from each lane and the number of the last run up to which
+/// everything was read, unless the core has these numbers already. A lane that could not be read
+/// keeps its words; in that case no run counts as read.
 pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<u32> {
-    // This write comes first: after the other one, the device reuses the lanes and clears these
-    // words.
+    // This write must come before the write of the run number: after that, the device reuses the
+    // lanes and clears the words written here.
     write_consumed(session, core);
     let is_whole = core.lanes.iter().all(|lane| lane.unread() == 0 || lane.words.is_some());
     let run_counter = core.control.run_counter();
@@ -48,7 +49,7 @@ fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Resets a core of TT-Metal's runtime, when no push is racing the read any more.
+/// Resets a core of TT-Metal's runtime, once no more pushes race with the read.
 pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Vec<u32>]) {
     const ATTEMPTS: usize = 3;
     if !core.has_activity() {
@@ -76,7 +77,7 @@ pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
     );
 }
 
-/// Clears the ends of the lanes that were read; the other lanes keep theirs for a later read.
+/// Clears the ends of the lanes that were read. All other lanes keep their ends for a later read.
 fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
     for lane in core.lanes.iter().filter(|lane| lane.words.is_some()) {
         session.write_control(
@@ -130,11 +131,12 @@ fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVe
     Some(ControlVector { words, layout })
 }
 
-/// Reports a core's dropped bits in TT-Metal's words, and adds the loss if the runtime does not
-/// count it.
+/// Reports the dropped bits in TT-Metal's control words of a core.
 ///
-/// The first RISC takes part in every launch, so its number of missing runs follows from the count
-/// of launches.
+/// Also adds the loss, if the runtime does not count it.
+///
+/// The first RISC takes part in every launch, so the number of its missing runs follows from the
+/// number of launches.
 pub(super) fn report_dropped(session: &mut Session<'_>, core: &mut CoreRead) {
     for lane in &mut core.lanes {
         if !core.control.has_dropped(lane.risc_index) {

@@ -31,7 +31,7 @@ impl ControlVector {
         self.layout == ControlLayout::WORDS64 && has_signature(&self.words)
     }
 
-    /// Returns true if the lanes of our runtime wrap: the space of read words is reused.
+    /// Returns true if the lanes of our runtime wrap, which reuses the space of words already read.
     pub(super) fn has_turning_lanes(&self) -> bool {
         self.is_ours() && self.word(ext::SIGNATURE) != ext::SIGNATURE_OF_VERSION_3
     }
@@ -46,7 +46,7 @@ impl ControlVector {
         }
     }
 
-    /// Returns the words of a RISC's lane that are acknowledged as read.
+    /// Returns how many words of a RISC's lane are acknowledged as read.
     pub(super) fn consumed(&self, risc_index: usize) -> u32 {
         self.word(ext::CONSUMED.saturating_add(risc_index))
     }
@@ -63,17 +63,17 @@ impl ControlVector {
 
     /// Returns the number of words that wait in a RISC's L1 vector in accumulate mode.
     ///
-    /// Our runtime stores other bits in the same word, which are removed: see
+    /// Our runtime stores further bits in this word, which are removed here: see
     /// `kernel_profiler::accumulate`.
     pub(super) fn accumulated_end(&self, risc_index: usize) -> u32 {
         const WORDS_MASK: u32 = 0xFFFF;
         self.device_end(risc_index) & WORDS_MASK
     }
 
-    /// Returns the words of a lane that a host has read, as marked by version 2 of our protocol.
+    /// Returns how many words of a lane a host has read, as marked by version 2 of our protocol.
     ///
-    /// Captures of that version contain no other data of the lane. The losses of its runtime are
-    /// treated as unknown, like those of a foreign runtime.
+    /// Captures of that version contain no other data of the lane. Losses of that version's runtime
+    /// are treated as unknown, like those of a foreign runtime.
     pub(super) fn seen_end_of_version_2(&self, risc_index: usize) -> u32 {
         const SIGNATURE_VALUE: u32 = 0x4B50_2000;
         const SEEN_END: usize = 8;
@@ -106,8 +106,8 @@ impl ControlVector {
         host_words(&self.words, &self.layout)
     }
 
-    /// Returns the words that TT-Metal's host writes after a read: zeros, except for the words that
-    /// belong to the host.
+    /// Returns the words that TT-Metal's host writes after a read: zeros, except in the host's own
+    /// words.
     ///
     /// # Compatibility
     /// `profiler.cpp`. The words after the device's last word (addresses of single RISCs, dispatch
@@ -125,10 +125,10 @@ impl ControlVector {
     }
 }
 
-/// Returns the generation that wrote the vectors of a chip: the one with the most votes of cores.
+/// Returns the generation that wrote a chip's control vectors: the generation with the most votes.
 ///
-/// A core votes for a generation by our signature, or if at least two of the three host-written
-/// words are at the indices of that generation.
+/// Each core has one vote. A core votes for a generation by our signature, or if at least two of
+/// the three host-written words are at the indices of that generation.
 pub(super) fn detect<'a>(
     chip: &DeviceDescription,
     geometry: &DramGeometry,

@@ -1,7 +1,7 @@
 //! Loss counters of a core of our runtime: losses since the previous read.
 //!
 //! No reader resets the counters while a core is in use, so a loss is the difference of two
-//! readings. The ledger gets each difference once, under the RISC that counted it.
+//! readings. Each difference is added to the ledger once, under the RISC that counted it.
 
 use super::{
     control::ControlVector,
@@ -130,11 +130,12 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     add_idle(session, core, new.idle_launches);
 }
 
-/// Returns where runs are missing among the runs of a lane, if any are.
+/// Returns the position of missing runs among the runs of a lane; `None` if no runs are missing.
 ///
 /// A lane only refuses a run without room, so a refused run comes after all runs that began with
-/// enough room for it. The counters give the maximum size of a refused run: twelve words, stored or
-/// counted, plus all refused pairs of words, except at least one pair for each other refused run.
+/// enough room for it. The counters give the maximum size of a refused run. That size is twelve
+/// words, stored or counted, plus all refused pairs of words, minus at least one pair for each
+/// other refused run.
 fn missing_runs(
     core: &CoreRead,
     index: usize,
@@ -155,7 +156,7 @@ fn missing_runs(
     }
 }
 
-/// Adds the loss of runs that DRAM did not take completely.
+/// Adds the loss of runs that did not fit DRAM completely.
 fn add_refused(
     session: &mut Session<'_>,
     core: &CoreRead,
@@ -177,7 +178,7 @@ fn add_refused(
     } else {
         LossCause::DramFull
     };
-    // A single program is stored in the key of the loss, several programs as a span.
+    // A single program is stored in the key of the loss; several programs are stored as a span.
     let program = programs.filter(|span| span.first == span.last).map(|span| span.first);
     let totals = LossTotals {
         unknown_markers: refused_markers.into(),
@@ -199,8 +200,8 @@ fn add_late(session: &mut Session<'_>, lane: LaneId, late_runs: u32) {
 
 /// Adds the loss of launches that ran no kernel on the core.
 ///
-/// The firmware of such a launch runs only on the first RISC and records one zone. The device
-/// counts the launches, but not their programs.
+/// In such a launch the firmware runs only on the first RISC and records one zone. The device
+/// counts these launches, but does not record their programs.
 fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) {
     core.idle_launches = idle_launches;
     let Some(lane) = core.lanes.first().filter(|_| idle_launches != 0) else { return };
@@ -224,7 +225,7 @@ fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Returns the programs of the runs that were refused since the core's lanes were handed back.
+/// Returns the programs of the runs that were refused since the core last released its lanes.
 fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpan> {
     let chip_id = core.lanes.first()?.id.chip_id;
     let program = |index| session.options.host_ids.run_host_id(core.control.word(index), chip_id);
@@ -232,7 +233,7 @@ fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpa
     Some(ProgramSpan { first: program(first), last: program(last) })
 }
 
-/// Returns the number of a RISC's runs since the previous read that DRAM did not take completely.
+/// Returns how many runs of a RISC did not fit DRAM completely since the previous read.
 ///
 /// The result is 0 if unknown.
 pub(super) fn refused_runs(core: &CoreRead, risc_index: usize) -> u32 {

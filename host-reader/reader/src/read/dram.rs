@@ -8,7 +8,7 @@ use super::{
 use crate::{anomaly::AnomalyKind, mesh::AccessError};
 use std::ops::Range;
 
-/// Maximum gap of unused words that is read too, since another transaction costs more.
+/// Maximum gap of unused words that is read along, since a separate transaction would cost more.
 const GAP_WORDS: u64 = 64;
 /// Maximum size of a piece.
 const PIECE_WORDS: usize = 1 << 20;
@@ -44,7 +44,7 @@ fn piece_length(lanes: &[&mut LaneRead]) -> usize {
         let [last, next] = pair else { return false };
         // Cores with different lane sizes may overlap.
         let end = end_address(last).max(end_address(next));
-        // If a description contains lanes at the end of the address space, each lane is read
+        // A description may contain lanes at the end of the address space; these are read
         // separately.
         last.bank == next.bank
             && end < u64::MAX
@@ -129,7 +129,7 @@ pub(super) fn read_range(
     Ok(memory)
 }
 
-/// Returns the address of a lane's first unread word; if the lane has wrapped, before the wrap.
+/// Returns the address of a lane's first unread word. In a wrapped lane this is before the wrap.
 fn first_address(lane: &LaneRead) -> u64 {
     address_of(lane, only_range(lane).start.into())
 }

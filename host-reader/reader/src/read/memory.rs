@@ -40,8 +40,8 @@ impl CoreMemory {
         let generation = control.word(ext::GENERATION);
         let is_same = |memory: &Self| {
             let is_ahead = run_counter.wrapping_sub(memory.run_counter) <= u32::MAX / 2;
-            // If the last acknowledgement did not reach the device, its lanes have not been handed
-            // back.
+            // If the last acknowledgement did not reach the device, the device has not released its
+            // lanes.
             let was_not_told =
                 seen_runs == memory.seen_runs_before && generation == memory.generation;
             is_ahead && (seen_runs == memory.seen_runs || was_not_told)
@@ -73,15 +73,14 @@ impl CoreMemory {
         if control.word(ext::GENERATION) == self.generation {
             return self.read_words.get(risc_index).copied().unwrap_or(0);
         }
-        // The lanes were handed back. Any later reader has written its position to the core.
+        // The device has released the lanes. Any later reader has written its position to the core.
         if control.has_turning_lanes() { control.consumed(risc_index) } else { 0 }
     }
 
-    /// Returns the word below which the device had to stay in a lane; `None` if unknown.
+    /// Returns the word of a lane that the device had to stay below; `None` if unknown.
     ///
-    /// This is the limit before the last acknowledgement reached the device, or the lane's end.
-    ///
-    /// A wrapped lane may not grow into words that are not acknowledged as read.
+    /// The limit is the one before the last acknowledgement reached the device, or the lane's end.
+    /// A wrapped lane must not overwrite words that are not acknowledged as read.
     pub(super) fn room_end(&self, control: &ControlVector, lane: &LaneRead) -> Option<u32> {
         let before = if control.word(ext::GENERATION) == self.generation {
             self.consumed_before?.get(lane.risc_index).copied()?

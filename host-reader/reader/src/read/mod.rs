@@ -25,15 +25,14 @@
 //!
 //! 1. The control vectors of all chosen cores.
 //! 2. The used words of their DRAM lanes; neighbouring lanes are read in one piece.
-//! 3. With [`ReadOptions::last_read`], the runs of TT-Metal's runtime that wait in L1.
-//! 4. The acknowledgement; none with [`ReadOptions::read_only`]. Our runtime gets the number of
-//!    launches that were read. It hands its lanes back at the next launch, unless another launch
-//!    has finished since. A push that races the read is therefore neither lost nor read twice.
+//! 4. The acknowledgement; none with [`ReadOptions::read_only`]. Our runtime receives the number of
+//!    launches that were read. It releases its lanes at the next launch, unless another launch has
+//!    finished since. A push that races with the read is therefore neither lost nor read twice.
 //!    TT-Metal's runtime is reset, after all words pushed up to the last check have been read. In
 //!    its debug dump, waiting RISCs get their other buffer.
 //! 5. Decoding, on all processors if there are many words.
 //!
-//! Control words are not trusted. Each one is checked against the available memory before anything
+//! Control words are not trusted. Each word is checked against the available memory before anything
 //! is read or allocated. A core that cannot be read does not affect the other cores.
 
 mod acknowledge;
@@ -151,11 +150,12 @@ pub fn read_device_profiler_with<M: Mesh + ?Sized>(
     Reader::new(options.clone()).read(mesh)
 }
 
-/// Reads a mesh repeatedly, and keeps the time reached in each lane.
+/// Reads a mesh repeatedly, and remembers the last time of each lane.
 ///
 /// Times therefore keep rising if a stamp wraps between two reads, and words from an earlier read
-/// are recognized. The rest of a launch that began in an earlier read is marked by
-/// [`Lane::goes_on`](crate::lane::Lane::goes_on) and repeats no records.
+/// are recognized. If a launch began in an earlier read,
+/// [`Lane::goes_on`](crate::lane::Lane::goes_on) marks the remaining records; no record is
+/// repeated.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     options: ReadOptions,
@@ -256,9 +256,9 @@ impl Reader {
     ///
     /// The estimate is based on the launches so far.
     ///
-    /// A runtime that calls this before each launch, and reads if the result is true, loses nothing
-    /// to full DRAM. The condition is that no launch needs more than the largest one before it plus
-    /// one L1 vector.
+    /// Nothing is lost to full DRAM if a runtime calls this before each launch, and reads whenever
+    /// the result is true. The condition is that no launch needs more than the largest launch
+    /// before it plus one L1 vector.
     ///
     /// # Errors
     /// The same as for [`Reader::look`].
@@ -273,7 +273,7 @@ impl Reader {
         Ok(self.look(mesh)?.watermarks.about_to_overflow(launches))
     }
 
-    /// Takes back the memory of a readout for reuse by the next read.
+    /// Takes the memory of a readout, for reuse by the next read.
     pub fn recycle(&self, readout: Readout) {
         self.pool.recycle(readout);
     }
@@ -361,7 +361,7 @@ impl Reader {
         pieces: &[Vec<u32>],
     ) {
         counters::record(session, core);
-        // The last replay is only pushed when the next replay begins, which never happens.
+        // The last replay would only be pushed when another replay begins, which never happens.
         // Accumulated launches are only pushed when there are enough of them.
         let mode = session.options.mode;
         if core.control.is_ours() && mode.keeps_in_l1() && session.options.last_read {
@@ -380,7 +380,7 @@ impl Reader {
                 pending::read_runs(session, core, generation, pieces);
             }
             if session.options.read_only {
-                // The words of this core stay in place.
+                // The words of this core stay on the device.
             } else if core.two_buffers.is_some() {
                 two_buffers::hand_over(session, core);
             } else {

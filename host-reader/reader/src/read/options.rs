@@ -57,10 +57,10 @@ pub struct ReadOptions {
     /// the time can have 10 to 20 bits.
     pub header_layout: Option<HeaderLayout>,
     /// True if there will be no further launch. Runs that wait in L1 for the next launch are then
-    /// read from L1 and marked as read.
+    /// read from L1 and acknowledged.
     pub last_read: bool,
     /// True if nothing may be written to the chips. Reads are then not acknowledged: the lanes fill
-    /// up, and another reader finds the same words.
+    /// up, and another reader reads the same words again.
     pub read_only: bool,
     /// Form of the program ids in launch messages: base or encoded.
     pub host_ids: HostIdForm,

@@ -9,14 +9,14 @@ use wire::{Generation, marker::EMPTY_HEADER, risc::RISCS_PER_CORE, run::ID_LL, v
 
 /// Returns true if a lane's vector holds a finished run that was not pushed.
 ///
-/// Our runtime clears the end once the run is pushed. TT-Metal's runtime does not: it only states,
-/// for the whole core, whether the last launch has been pushed. In trace-only mode the last launch
-/// is never pushed.
+/// Our runtime clears the end word once the run is pushed. TT-Metal's runtime only reports, for the
+/// whole core, whether the last launch has been pushed. In trace-only mode the last launch is never
+/// pushed.
 pub(super) fn is_pending(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> bool {
     waiting_words(core, risc_index, mode) != 0
 }
 
-/// Returns the number of words in a lane's vector that were not pushed, as stated by the device.
+/// Returns how many words of a lane's vector were not pushed, as reported by the device.
 pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> u32 {
     let may_wait = core.control.is_ours() || mode.keeps_in_l1() || core.control.is_under_way();
     if !may_wait {
@@ -30,8 +30,8 @@ pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMod
 
 /// Clears the ends of vectors whose accumulated data was read, on a core of our runtime.
 ///
-/// The next launch then begins with empty vectors. All vectors keep their data if a launch is
-/// running, since the runtime knows its position, or if one of them could not be read.
+/// The next launch then begins with empty vectors. All vectors keep their data if one of them could
+/// not be read, or if a launch is running: the runtime then knows its own position.
 pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     if core.control.is_under_way() || core.lanes.iter().any(|lane| lane.pending_error.is_some()) {
         return;
@@ -78,7 +78,7 @@ pub(super) fn read_runs(
     }
 }
 
-/// Returns the waiting run in the form of a push; `None` if the run is not complete yet.
+/// Returns the waiting run in the layout of a push; `None` if the run is not complete yet.
 fn read_run(
     session: &mut Session<'_>,
     core: &CoreRead,

@@ -12,10 +12,10 @@ use std::{
 
 /// Reads a mesh repeatedly from its own thread, until it is stopped.
 ///
-/// It owns the mesh, so no other code reads or initializes the mesh meanwhile; another part of the
-/// program launches the kernels. If a read takes longer than the period, the next read follows
-/// immediately. Nothing is lost if the lanes have room for the launches during one period and one
-/// read. The [watermarks](Readout::watermarks) of each read show how full the lanes were.
+/// The reader owns the mesh, so no other code can read or initialize the mesh meanwhile; another
+/// part of the program launches the kernels. If a read takes longer than the period, the next read
+/// follows immediately. Nothing is lost if the lanes have room for the launches during one period
+/// and one read. The [watermarks](Readout::watermarks) of each read show how full the lanes were.
 ///
 /// ```
 /// use reader::{ReadOptions, Reader, mesh::MeshImage, read::PeriodicReader};
@@ -73,7 +73,7 @@ impl<M: Mesh + Send + 'static> PeriodicReader<M> {
 
 /// A thread that calls a given read function every period.
 ///
-/// The function can also capture the data with a recorder, for example.
+/// For example, the function can also record the data with a recorder.
 ///
 /// ```
 /// use reader::read::PeriodicThread;
@@ -94,7 +94,7 @@ pub struct PeriodicThread<T> {
 impl<T: Send + 'static> PeriodicThread<T> {
     /// Starts to call `read` every `period`, the first time immediately.
     ///
-    /// `read` gets `state`; its second argument is true only for the read after the stop.
+    /// `read` is called with `state`; its second argument is true only for the read after the stop.
     ///
     /// # Errors
     /// If the system cannot create a thread; `state` is then dropped.
@@ -103,7 +103,7 @@ impl<T: Send + 'static> PeriodicThread<T> {
         state: T,
         read: impl FnMut(&mut T, bool) + Send + 'static,
     ) -> io::Result<Self> {
-        // The channel has room for the one message, so that sending does not wait for a read.
+        // The channel has room for one message, so sending does not wait for a read.
         let (stop, stopped) = sync_channel(1);
         let thread = Builder::new()
             .name("kprof-read".to_owned())

@@ -48,12 +48,11 @@ pub(super) struct LaneRead {
     pub(super) lane_words: u32,
     /// First unread word.
     pub(super) begin: u32,
-    /// End of the unread words. If the lane has wrapped after `begin`, the unread words are in two
-    /// parts.
+    /// End of the unread words. If the lane has wrapped after `begin`, there are two unread parts.
     pub(super) end: LaneEnd,
     /// The words from `begin` on; `None` until they are read.
     pub(super) words: Option<LaneWords>,
-    /// A run that waits in L1, in the form of a push.
+    /// A run that waits in L1, in the layout of a push.
     pub(super) pending: Option<Vec<u32>>,
     /// The error, if a run that waits in L1 could not be read.
     pub(super) pending_error: Option<AccessError>,
@@ -63,7 +62,7 @@ pub(super) struct LaneRead {
 
 /// Location of a lane's words.
 pub(super) enum LaneWords {
-    /// In one of the larger pieces of DRAM.
+    /// In one of the larger pieces read from DRAM.
     InPiece {
         /// Index of the piece.
         piece: usize,
@@ -72,7 +71,7 @@ pub(super) enum LaneWords {
     },
     /// In a vector of their own.
     Own(Vec<u32>),
-    /// Lost: no later read can find them either.
+    /// Lost: a later read cannot find the words either.
     Gone,
 }
 
@@ -112,8 +111,8 @@ impl LaneRead {
         match (self.end.turned_at, room_end) {
             (None, _) => MissingRuns::BehindWord(fits(self.lane_words)),
             (Some(_), None) => MissingRuns::Anywhere,
-            // Positions after the wrap continue from the position of the wrap. None of the runs
-            // there comes before all refused runs.
+            // Positions after the wrap continue from the position of the wrap. No run after the
+            // wrap comes before all refused runs.
             (Some(mark), Some(room_end)) if self.is_in_two_parts() => {
                 MissingRuns::BehindWord(fits(room_end).min(u64::from(mark).saturating_sub(1)))
             }
@@ -147,7 +146,7 @@ pub(super) fn read_words(
 
 /// Repeats the read of a control vector until its words are consistent.
 ///
-/// The device may have handed the lanes back between two words, or may be in the middle of a push.
+/// Between two words the device may have released the lanes, or it may be in the middle of a push.
 /// Two identical readings are consistent.
 pub(super) fn settle(
     session: &mut Session<'_>,
@@ -171,8 +170,8 @@ pub(super) fn settle(
 
 /// Returns true if every finished launch of a core was read and none is in progress.
 ///
-/// A launch may begin just after the word that is checked here, and clear the words after it. Those
-/// words are then no longer the ends of the lanes.
+/// A launch may begin just after the word checked here was read, and clear the words after it.
+/// Those words are then no longer the ends of the lanes.
 fn is_at_rest(control: &ControlVector) -> bool {
     let is_read = |risc_index: usize| {
         let end = control.host_end(risc_index);
@@ -281,7 +280,7 @@ pub(super) fn lane_riscs(kind: CoreKind, mode: CaptureMode) -> Vec<Risc> {
     }
 }
 
-/// Reports host-written words that differ from the description. The description is used.
+/// Reports host-written words that differ from the description; the description takes precedence.
 fn check_host_words(
     session: &mut Session<'_>,
     chip: &DeviceDescription,
@@ -356,7 +355,7 @@ fn unread_range(
     if read <= end.turned_at.unwrap_or(0).max(end.end) {
         return (read, end);
     }
-    // When a device hands a lane back, it clears the end before it reports this.
+    // When a device releases a lane, it clears the lane's end before it reports the release.
     if said != LaneEnd::default() {
         session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
             format!("{farthest} words are said to fill a lane of which {read} were read")

@@ -31,7 +31,7 @@ impl Pool {
         lanes.for_each(|lane| self.recycle_lane(lane));
     }
 
-    /// Takes back the memory of a lane, unless a larger one of the same lane is stored.
+    /// Takes back the memory of a lane, unless larger memory of the same lane is stored.
     pub(super) fn recycle_lane(&self, mut lane: Lane) {
         lane.clear();
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl Pool {
 
     /// Takes back the memory of all words of a read, replacing the stored memory.
     pub(super) fn recycle_words(&self, mut used: Vec<Vec<u32>>) {
-        // The first piece of the next read probably has the same size as the first of this read.
+        // The first piece of the next read is probably as large as the first piece of this read.
         used.reverse();
         *self.words.lock().unwrap_or_else(PoisonError::into_inner) = used;
     }

@@ -20,7 +20,7 @@ pub(super) struct Planned {
     pub(super) cores: Vec<CoreRead>,
     /// Cores that use streaming and have no lanes in DRAM.
     pub(super) streams: Vec<StreamingCore>,
-    /// Cores that gather the cells of others.
+    /// Cores that gather the cells of other cores.
     pub(super) relays: Vec<RelayCore>,
 }
 

@@ -1,9 +1,9 @@
-//! Reads the frames of relays, and replaces relays that no longer work.
+//! Reads the frames of relays, and takes over for relays that no longer work.
 //!
-//! Each gatherer of a relay gathers the cells of its producers and pushes them into a ring in DRAM. As long
-//! as it works, it alone tells its producers what was read. The host takes the frames out of the ring. When
-//! a gatherer has ended, the host reads the frames that are left, and from then on the rings of the
-//! producers: they still hold every cell that is in no frame.
+//! Each gatherer of a relay gathers the cells of its producers and pushes them into a ring in DRAM.
+//! While a gatherer works, only the gatherer acknowledges cells to its producers. The host reads
+//! the frames from the gatherer's ring. After a gatherer has ended, the host reads the remaining
+//! frames, and then the rings of the producers, which still hold every cell that is in no frame.
 
 use super::{
     control::WORDS,
@@ -31,14 +31,14 @@ pub(super) struct Relays {
 /// State of one gatherer.
 #[derive(Clone, Debug)]
 struct Gatherer {
-    /// Its number in its relay.
+    /// Index of the gatherer in its relay.
     index: usize,
-    /// Bytes read from its ring, modulo 2^32.
+    /// Number of bytes read from the gatherer's ring, modulo 2^32.
     read: u32,
-    /// Number of the next frame; `None` before the first one.
+    /// Number of the next frame; `None` before the first frame.
     next: Option<u32>,
-    /// False if cells that nobody has read may be missing before a producer's first ones: frames are
-    /// missing, or the relay before this one is gone.
+    /// False if unread cells may be missing before a producer's first cells: frames are missing, or
+    /// the previous relay is gone.
     has_all: bool,
     heartbeat: u32,
     has_ended: bool,
@@ -55,7 +55,7 @@ struct Ring<'a> {
 }
 
 impl Relays {
-    /// Reads the frames of all relays; returns the cores whose rings relays go on reading.
+    /// Reads the frames of all relays; returns the cores whose rings are still read by relays.
     pub(super) fn read(
         &mut self,
         session: &mut Session<'_>,
@@ -63,7 +63,8 @@ impl Relays {
         rings: &mut Rings,
     ) -> BTreeSet<Noc0Coord> {
         let mut relayed = BTreeSet::new();
-        // What a relay repeats of the one before it comes after it.
+        // A relay may repeat cells of the previous relay, so relays are read in the order of their
+        // terms.
         let mut in_terms: Vec<&RelayCore> = relays.iter().collect();
         in_terms.sort_by_key(|relay| word_of(&relay.words, words::TERM));
         let all = in_terms
@@ -84,7 +85,7 @@ impl Relays {
         relayed
     }
 
-    /// Returns the state of a gatherer that this reader has not met.
+    /// Creates the state of a gatherer that this reader has not read before.
     fn meet(
         &self,
         session: &mut Session<'_>,
@@ -109,7 +110,8 @@ impl Relays {
     }
 }
 
-/// Returns the numbers of a relay's gatherers. A first one that has no state was not set up.
+/// Returns the indices of a relay's gatherers. The first gatherer is always included, even if not
+/// set up.
 fn gatherers(relay: &RelayCore) -> impl Iterator<Item = usize> + use<> {
     let has_second = relay.words.get(words::of(1, words::STATE)).is_some_and(|state| *state != 0);
     0..if has_second { GATHERERS_MAX } else { 1 }
@@ -123,14 +125,14 @@ impl Gatherer {
             read: word(words::READ),
             next: None,
             has_all: true,
-            // A heartbeat that the gatherer does not have, so that it counts as alive.
+            // A value that differs from the gatherer's heartbeat, so the gatherer counts as alive.
             heartbeat: word(words::HEARTBEAT).wrapping_sub(1),
             has_ended: false,
             producers: producers(session, relay, index),
         }
     }
 
-    /// Returns one of its words in the control vector of the relay's core.
+    /// Returns one of the gatherer's words in the control vector of the relay's core.
     fn word(&self, control: &[u32; WORDS], word: usize) -> u32 {
         word_of(control, words::of(self.index, word))
     }
@@ -168,9 +170,9 @@ impl Gatherer {
         }
     }
 
-    /// Finds out whether the gatherer still works; returns the newest control vector of its relay.
+    /// Checks whether the gatherer still works; returns the newest control vector of its relay.
     ///
-    /// A last read tells the relay to end.
+    /// The last read requests the relay to end.
     fn look(&mut self, session: &mut Session<'_>, relay: &RelayCore) -> [u32; WORDS] {
         let mut control = relay.words;
         let ends = session.options.last_read && !session.options.read_only;
@@ -185,7 +187,7 @@ impl Gatherer {
             if self.has_ended {
                 note_end(session, &relay.core, self.index, "no longer shows a sign of life");
                 if !session.options.read_only {
-                    // It must not go on if it was only held up.
+                    // A gatherer that was only delayed must not continue.
                     session.write_control(&relay.core, words::STOP, &[1]);
                 }
             }
@@ -211,7 +213,8 @@ impl Gatherer {
         control
     }
 
-    /// Reads some frames and tells the gatherer so; returns false if DRAM cannot be read.
+    /// Reads some frames and acknowledges them to the gatherer; returns false if DRAM cannot be
+    /// read.
     fn read_piece(
         &mut self,
         session: &mut Session<'_>,
@@ -240,7 +243,10 @@ impl Gatherer {
         true
     }
 
-    /// Adds the frames of a piece; returns their bytes. Only a piece that is whole ends with a frame.
+    /// Adds the frames of a piece and returns their size in bytes.
+    ///
+    /// If `is_whole`, the piece ends at the end of a frame. Otherwise its last frame may be cut
+    /// off, and is left for the next piece.
     fn add_frames(
         &mut self,
         session: &mut Session<'_>,
@@ -293,7 +299,7 @@ impl Gatherer {
         u32::try_from(done).unwrap_or(0)
     }
 
-    /// Returns true if a frame is not one that was in the ring before.
+    /// Returns true if a frame is new, not left over from an earlier round of the ring.
     fn is_next(&self, header: &Header) -> bool {
         let next = self.next.unwrap_or(header.sequence);
         header.sequence.wrapping_sub(next) < FRAMES_MISSING_MAX
@@ -317,7 +323,7 @@ impl Gatherer {
         rest
     }
 
-    /// Waits until the gatherer shows a sign of life or, if it is told to end, has ended; at most
+    /// Waits for a sign of life from the gatherer, or for its end if requested; at most
     /// [`LIFE_NS`].
     fn await_change(
         &self,
@@ -341,7 +347,7 @@ impl Gatherer {
     }
 }
 
-/// Reads which cores a gatherer reads.
+/// Reads the list of the cores from which a gatherer reads.
 fn producers(session: &mut Session<'_>, relay: &RelayCore, index: usize) -> BTreeSet<Noc0Coord> {
     let word = |word: usize| word_of(&relay.words, words::of(index, word));
     let count = word(words::PRODUCERS).min(relay::PRODUCERS_MAX) as usize;
@@ -383,12 +389,12 @@ fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
     words.get(index).copied().unwrap_or(0)
 }
 
-/// Bytes of frames that are read at once.
+/// Maximum number of bytes of frames read at once.
 const PIECE_BYTES: u32 = 1 << 19;
 /// Number of a gatherer's first frame.
 const FIRST_FRAME: u32 = 1;
-/// How many frames may be missing in front of one; a frame of an earlier round is further away.
+/// Maximum number of frames missing before a frame; a frame of an earlier round is further away.
 const FRAMES_MISSING_MAX: u32 = 1 << 30;
-/// How long a relay may show no sign of life: a visit takes some microseconds.
+/// Maximum time without a sign of life from a relay; one visit takes some microseconds.
 const LIFE_NS: u64 = 2_000_000;
 const LOOK_NS: u64 = 20_000;

@@ -17,7 +17,7 @@ pub(super) struct Session<'a> {
     pub(super) options: &'a ReadOptions,
     pub(super) anomalies: AnomalyLog,
     pub(super) losses: LossLedger,
-    /// Lanes that could not be read, by this read or an earlier one.
+    /// Lanes that could not be read by this read or an earlier read.
     pub(super) unread: BTreeMap<LaneId, LossTotals>,
     pub(super) watermarks: Watermarks,
     pub(super) words_read: u64,
@@ -75,7 +75,7 @@ impl<'a> Session<'a> {
         self.device.read_dram(bank, address, words)
     }
 
-    /// Writes words of a core's control vector, from `first` on; returns false if it failed.
+    /// Writes words of a core's control vector, from `first` on; returns false on failure.
     pub(super) fn write_control(
         &mut self,
         core: &CoreDescription,
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
         self.losses.add_in_windows(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds the content of a core's lanes that could not be read.
+    /// Adds the content of a core's unreadable lanes as lost or unread.
     ///
     /// `last_time_of` returns the time of a lane's last record that was read.
     pub(super) fn lose_unreadable(
@@ -137,8 +137,8 @@ impl<'a> Session<'a> {
             let waits = lane.pending_error.as_ref();
             let is_gone = matches!(lane.words, Some(LaneWords::Gone));
             let is_unread = lane.unread() > 0 && lane.words.is_none();
-            // The highest possible count of runs: each has the smallest size and the markers of one
-            // zone.
+            // The highest possible number of runs: each run has the minimum size, with the markers
+            // of one zone.
             let runs = u64::from(lane.unread() / FIRST_OPTIONAL_WORDS);
             // If another reader has read the core meanwhile, it may have these words.
             let gone_runs = if core.is_known() { runs } else { 0 };
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Records a core that does not answer, and that its words are unread.
+    /// Records that a core does not answer and that its words are unread.
     pub(super) fn note_unreadable(&mut self, core: &CoreDescription, error: &AccessError) {
         let (place, chip_id) = (core.noc0, self.device.description().chip_id);
         self.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));
@@ -167,8 +167,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Adds missing markers, either as lost in this window, or as unread if a later read may find
-    /// them.
+    /// Adds missing markers: as unread if a later read may find them, otherwise as lost in this
+    /// window.
     fn lose_words_of_memory(
         &mut self,
         lane: LaneId,
@@ -185,7 +185,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Notes that a lane has at least so many markers that a later read may find.
+    /// Records that a lane has at least this many markers that a later read may find.
     pub(super) fn note_unread(&mut self, lane: LaneId, at_least: u64) {
         let known = self.unread.entry(lane).or_insert(LossTotals::at_least_markers(0));
         known.unknown_markers = known.unknown_markers.max(at_least);

@@ -9,7 +9,7 @@ use std::{ops::Deref, sync::Arc};
 pub enum NextRead {
     /// A read.
     Now,
-    /// A read if markers may be lost within `launches` more launches; otherwise the caller is asked
+    /// A read if markers may be lost within `launches` more launches; otherwise `next` is called
     /// again.
     IfAboutToOverflow {
         /// Number of launches, as for [`Reader::about_to_overflow`].
@@ -23,8 +23,8 @@ pub enum NextRead {
 
 /// The new records, losses and anomalies of one read.
 ///
-/// The holder owns the data. When it is dropped, the reader reuses its memory for a later read.
-/// [`StreamedRead::into_readout`] keeps the memory.
+/// The holder owns the data. When this value is dropped, the reader reuses its memory for a later
+/// read. [`StreamedRead::into_readout`] keeps the memory.
 #[derive(Debug)]
 pub struct StreamedRead {
     readout: Readout,
@@ -72,7 +72,7 @@ impl Reader {
     ///
     /// # Cost
     /// The same as for single reads. No memory is allocated for words and records, provided that
-    /// reads no longer grow and each one is dropped before the next.
+    /// reads no longer grow and each item is dropped before the next read.
     ///
     /// ```
     /// # use reader::{mesh::Mesh, read::NextRead, ReadError, ReadOptions, Reader};
@@ -127,9 +127,7 @@ where
     M: Mesh + ?Sized,
     F: FnMut(&mut M) -> NextRead,
 {
-    /// Waits until a read is requested; `None` at the end.
-    ///
-    /// The value is true for the last read.
+    /// Waits until a read is requested; returns true if it is the last read, `None` at the end.
     fn wanted(&mut self) -> Result<Option<bool>, ReadError> {
         while !self.has_ended {
             match (self.next)(self.mesh) {

@@ -2,16 +2,17 @@
 //!
 //! A buffer is read when it is full, and then the RISC gets the other buffer. Between launches,
 //! each buffer is read up to its fill level. Within a launch, an end may be ahead of the words that
-//! have left the core: at the end of a launch TT-Metal's runtime advances it before the write, and
-//! after a hand-over it is the end of the previous buffer. The read positions are stored in words
-//! that TT-Metal's runtime does not use, so any reader can continue where another stopped.
+//! have left the core. There are two reasons: at the end of a launch TT-Metal's runtime advances
+//! the end before the write, and after a hand-over the end is that of the previous buffer. The read
+//! positions are stored in words that TT-Metal's runtime does not use, so any reader can continue
+//! where another reader stopped.
 //!
 //! # Compatibility
 //! `signal_host_buffer_full` of `kernel_profiler.hpp` and `pollDebugDumpResults` of `profiler.cpp`.
-//! TT-Metal's host never handles the last RISC of a Tensix core, whose word is after the control
-//! vector. That RISC's runs are not stored, and when they would have filled a buffer, the core
-//! waits forever. This module also assigns buffers to the last RISC. Its word is the first word of
-//! RISC 0's vector, so RISC 0's runs begin with an address instead of 0.
+//! TT-Metal's host never handles the last RISC of a Tensix core, whose address word is after the
+//! control vector. That RISC's runs are not stored, and once they would have filled a buffer, the
+//! core waits forever. This module also assigns buffers to the last RISC. Its address word is the
+//! first word of RISC 0's vector, so RISC 0's runs begin with an address instead of 0.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -33,11 +34,11 @@ use wire::{
 /// State of a core's buffers.
 pub(super) struct TwoBuffers {
     addresses: [u32; 2],
-    /// Word of each RISC with the address of its buffer, or the code for a full buffer.
+    /// For each RISC, the address of its buffer, or the code for a full buffer.
     slots: [u32; RISCS_PER_CORE],
-    /// [`debug_dump::GIVEN_BUFFERS`].
+    /// Value of [`debug_dump::GIVEN_BUFFERS`].
     given: u32,
-    /// [`debug_dump::READ_TO`] of each RISC.
+    /// Value of [`debug_dump::READ_TO`] for each RISC.
     read_to: [u32; RISCS_PER_CORE],
     /// True if all words up to the ends have left the core.
     are_at_rest: bool,
@@ -46,8 +47,7 @@ pub(super) struct TwoBuffers {
 impl TwoBuffers {
     /// Finds the buffers of a core, if its runtime has two per RISC.
     ///
-    /// If a RISC waits, `control` is read again, so that it contains the RISC's end at the
-    /// beginning of the wait.
+    /// If a RISC waits, `control` is read again to get the RISC's end at the beginning of the wait.
     pub(super) fn find(
         session: &mut Session<'_>,
         chip: &DeviceDescription,
@@ -103,8 +103,8 @@ impl TwoBuffers {
 
     /// Returns true if a RISC's runs are stored.
     ///
-    /// A full buffer of the last RISC may not exist: TT-Metal's host assigns no address, but its
-    /// runtime counts the words anyway.
+    /// A full buffer of the last RISC may not exist: TT-Metal's host assigns no address to this
+    /// RISC, but TT-Metal's runtime counts its words anyway.
     pub(super) fn are_stored(&self, risc_index: usize) -> bool {
         let is_last = risc_index.saturating_add(1) == RISCS_PER_CORE;
         if is_last && self.is_stalled(risc_index) {
@@ -158,7 +158,7 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
         word == own | generation.id_packing.pack(0, 0, trace_counter)
     };
     let mut words = lane.words(pieces).to_vec();
-    // Runs are multiples of four words.
+    // The length of a run is a multiple of four words.
     let (groups, _) = words.as_chunks_mut::<{ run::ID_LL + 1 }>();
     for [first, second, id, _] in groups {
         if buffers.addresses.contains(first) && *second == 0 && of_core(*id) {

@@ -105,8 +105,8 @@ impl Fill {
 
 /// Returns the words of a lane that its RISC cannot reuse before a host has read them.
 ///
-/// A lane that wraps may leave space for less than one run free at its end. It only wraps if the
-/// run fits into the part that was read.
+/// A lane that wraps may leave less than one run of free space at its end. The lane only wraps if
+/// the run fits into the part that was read.
 fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
     const LARGEST_RUN: u32 = VECTOR_WORDS.saturating_add(PUSH_ALIGN_WORDS);
     let LaneEnd { end, .. } = lane.end;
@@ -171,7 +171,7 @@ pub(super) fn count_accumulated(
 ///
 /// Runs that were read from L1 come after these words and are not counted.
 ///
-/// A run of our runtime is a launch, or the zone of a push, which belongs to no program. A run of
+/// A run of our runtime is one launch, or the zone of a push, which belongs to no program. A run of
 /// TT-Metal's runtime contains several launches, each with its firmware's zone.
 fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTable) -> u32 {
     let begin = u64::from(read.begin);

@@ -49,7 +49,7 @@ fn what_was_read_is_acknowledged_and_not_read_again() {
     let control = bench.control(1);
     assert_eq!((control[HOST_END + 2], control[ext::SEEN_RUNS]), (12, 1));
     assert_eq!(control[ext::REFUSED_RUNS..24], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0]);
-    // This launch had begun before the read, so the lanes were not handed back.
+    // This launch had begun before the read, so the device did not release the lanes.
     push(&mut bench.0.image, (1, 2), 12, &run(1, 2, 8, 5000));
     finish(&mut bench.0.image, 1, 2);
     bench.0.accesses.clear();
@@ -142,7 +142,7 @@ fn lanes_that_are_handed_back_behind_the_word_that_says_rest_keep_their_new_word
     let mut reader = Reader::new(ReadOptions::default());
     reader.read(&mut bench).unwrap();
     // A launch begins when all words except the last have been read. The words read so far still
-    // state that the core is done.
+    // report that the core is done.
     let mut accesses = 0;
     bench.on_access(move |image, _| {
         accesses += 1;

@@ -32,7 +32,7 @@ fn counters_are_entered_once_and_by_what_they_grew() {
     assert_eq!(losses(&readout), [(LossCause::L1Full, Some(7), one)]);
     assert!(losses(&reader.read(&mut bench).unwrap()).is_empty());
 
-    // Five runs, of which DRAM takes the first; one counter overflows.
+    // Five runs, of which only the first fits DRAM; one counter overflows.
     push(&mut bench.0.image, (0, 1), 12, &run(0, 1, 8, 5000));
     count(&mut bench.0.image, 1, [3, 2, 1], [4, 100]);
     set(&mut bench.0.image, 0, ext::FIRST_REFUSED_PROGRAM, &[9, 12]);
@@ -116,7 +116,8 @@ fn version_2_of_our_runtime_is_read_as_one_that_does_not_count() {
     let words = [run(0, 0, 7, 100), run(0, 0, 8, 5000)].concat();
     push(&mut bench.0.image, (0, 0), 0, &words);
     set(&mut bench.0.image, 0, ext::SIGNATURE, &[0x4B50_2000]);
-    // Version 2 stores the number of words read by the host here, and the count of lost launches.
+    // Version 2 stores the number of words read by the host in word 8, and the number of lost
+    // launches in word 29.
     set(&mut bench.0.image, 0, 8, &[12]);
     set(&mut bench.0.image, 0, 29, &[3]);
     let readout = read_device_profiler(&mut bench).unwrap();

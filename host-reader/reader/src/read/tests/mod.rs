@@ -44,10 +44,10 @@ enum Access {
 
 type Script = Box<dyn FnMut(&mut DeviceImage, &Access)>;
 
-/// Returns the error of an access that fails.
+/// Function that returns an error if an access must fail.
 type Refusal = Box<dyn FnMut(&Access) -> Option<AccessError>>;
 
-/// A chip with a scripted event before an access.
+/// A chip with a scripted event before each access.
 struct Scripted {
     image: DeviceImage,
     accesses: Vec<Access>,
@@ -227,7 +227,7 @@ fn finish(image: &mut DeviceImage, flat_id: u32, run_counter: u32) {
     set(image, flat_id, DONE, &[1]);
 }
 
-/// Hands back a core's lanes, as the device does at the next launch after a complete read.
+/// Releases a core's lanes, as the device does at the next launch after a complete read.
 fn hand_back(image: &mut DeviceImage, flat_id: u32, generation: u32) {
     set(image, flat_id, HOST_END, &[0; 5]);
     set(image, flat_id, ext::CONSUMED, &[0; 5]);
@@ -241,8 +241,8 @@ fn with_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
     run
 }
 
-/// Sets the counters of one RISC: zones, data and events refused by L1; runs and markers refused by
-/// DRAM.
+/// Sets the counters of one RISC: zones, data and events refused by L1, then runs and markers
+/// refused by DRAM.
 fn count(image: &mut DeviceImage, risc: usize, l1: [u32; 3], dram: [u32; 2]) {
     for (first, word) in [29, 34, 39, 9, 14].into_iter().zip(l1.into_iter().chain(dram)) {
         set(image, 0, first + risc, &[word]);

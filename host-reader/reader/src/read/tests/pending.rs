@@ -53,7 +53,8 @@ fn what_launches_have_accumulated_is_taken_by_the_last_read_and_handed_back() {
     assert_eq!(programs(&readout), [(1, Risc::Brisc, 7), (1, Risc::Brisc, 8)]);
     assert_eq!((readout.devices[0].pending_runs, bench.control(0)[DEVICE_END]), (0, 0));
     assert_eq!(reader.read(&mut bench).unwrap().record_count(), 0);
-    // While a launch runs, the word contains further bits, and the host does not change it.
+    // While a launch is running, the word contains further bits, and the host does not change the
+    // word.
     let words = [run(0, 0, 9, 10_000), run(0, 0, 10, 15_000)].concat();
     wait_in_l1(&mut bench.0.image, 0, &words);
     set(&mut bench.0.image, 0, DEVICE_END, &[1 << 31 | 24]);
@@ -77,7 +78,7 @@ fn what_upstreams_launches_have_accumulated_is_taken_though_the_last_one_is_done
     assert_eq!(taken(CaptureMode::Workers).0, []);
 }
 
-/// Returns a run without a program; its first guaranteed markers are the zone of a push.
+/// Returns a run without a program; the first guaranteed markers are the zone of a push.
 fn shared_push(start: u32) -> Vec<u32> {
     let mut words = run(0, 0, 0, start);
     // The slots of the other zone are free.
@@ -93,7 +94,7 @@ fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
     let runs = |programs: std::ops::Range<u32>| -> Vec<u32> {
         programs.flat_map(|program| run(0, 0, program, 1000 * program)).collect()
     };
-    // Two pushes: 30 launches; then the zone of the first push, and 20 launches.
+    // Two pushes: 30 launches in the first; then the zone of that push, and 20 launches.
     let words = [runs(1..31), shared_push(30_950), runs(31..51)].concat();
     push(&mut bench.0.image, (0, 0), 0, &words);
     finish(&mut bench.0.image, 0, 2);
@@ -111,7 +112,7 @@ fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
     assert_eq!((mark.pushed_words, mark.pushed_launches, mark.words_per_launch), (612, 50, 13));
     assert_eq!(mark.launches_left(), Some((12_000 - 612 - 512 - 36) / 13));
 
-    // The next poll uses the same average. A vector might not fit after the lane's end, and the
+    // The next poll uses the same average. A vector might not fit after the lane's end, but the
     // words that were read can be reused.
     push(&mut bench.0.image, (0, 0), 612, &[shared_push(50_950), runs(51..65)].concat());
     finish(&mut bench.0.image, 0, 3);
@@ -143,10 +144,10 @@ fn launches_of_upstreams_accumulate_mode_are_those_of_its_firmware() {
     assert_eq!((mark.pushed_words, mark.pushed_launches, mark.words_per_launch), (48, 9, 6));
 }
 
-/// Tests three forms of the end word.
+/// Tests three contents of the end word.
 ///
-/// All runtimes leave only the number of words between launches. Until the launch ends, other bits
-/// are added. Captures until 2026 contain the bit of a prepared run.
+/// Between launches, all runtimes store only the number of words there. During a launch, the word
+/// also contains other bits. Captures until 2026 contain the bit of a prepared run.
 #[test]
 fn what_stands_beside_the_number_of_words_changes_nothing() {
     let words = [run(0, 0, 7, 100), run(0, 0, 8, 5000)].concat();

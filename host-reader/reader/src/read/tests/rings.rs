@@ -35,7 +35,7 @@ enum Step {
     Read,
 }
 
-/// Generates actions of a RISC, with a host that reads often or seldom.
+/// Generates actions of a RISC; the host reads often or seldom.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop_oneof![steps_with(40), steps_with(4), steps_with(1)]
 }
@@ -72,7 +72,7 @@ struct Producer {
     /// Time of the last cell.
     last_cell: u64,
     open: Vec<(u16, u64)>,
-    /// Numbers of zones, data and events without room, in all and by program.
+    /// Numbers of zones, data and events that found no room, in total and by program.
     lost: [u32; 3],
     lost_of_programs: BTreeMap<u32, [u64; 3]>,
     /// Records of the current launch, and totals of its sums.
@@ -282,7 +282,7 @@ impl Producer {
                 let start = self.tick();
                 self.open.push((id, start));
             }
-            // The outermost zone belongs to the launch itself.
+            // Only the end of the launch closes the outermost zone.
             Step::Close if self.open.len() > 1 => self.close(image),
             Step::Event(id) => self.point(image, (Code::EVENT, id), &[]),
             Step::Data(id, value) => self.point(image, (Code::DATA, id), &[value]),
@@ -310,7 +310,7 @@ impl Producer {
     }
 }
 
-/// Runs a plan on one RISC, with the host's reads in the plan; returns the records that were read.
+/// Runs a plan of actions and reads on one RISC; returns the records that were read.
 fn run_plan(
     bench: &mut Bench,
     (risc, policy, first_time): (usize, Policy, u64),
@@ -456,7 +456,7 @@ proptest! {
         if overwritten == 0 {
             prop_assert_eq!(found, producer.launches);
         } else {
-            // Cells of launches and padding, and the chunk that the RISC may be writing.
+            // The other cells: launches, padding, and the chunk that the RISC may be writing.
             let others = all - cells_of(&producer.launches);
             prop_assert!(overwritten + cells_of(&found) + others >= all);
         }
@@ -481,7 +481,7 @@ proptest! {
         let (producer, whole) = run_plan(&mut bench, case, &steps, disturb);
         let found: usize = lane_of(&whole, Risc::Trisc0).iter().map(|(_, records)| records.len()).sum();
         let written: usize = producer.launches.iter().map(|(_, records)| records.len()).sum();
-        // A chunk has up to seven records; a zone is two of them.
+        // A chunk has up to seven records; a zone counts as two records.
         prop_assert!(found <= written + 20 * 16 && found + 20 * 16 >= written, "{found} of {written}");
     }
 }
@@ -508,8 +508,8 @@ fn a_policy_that_overwrites_while_the_host_reads_loses_whole_chunks() {
     });
     bench.0.image.set_wall_clock(1000);
     let readout = read_device_profiler(&mut bench).unwrap();
-    // There are 275 cells. The ring contains the last 256, and 8 of them may be in the process of
-    // writing, so 27 are lost. The rest of the chunk of cell 27 is lost too.
+    // There are 275 cells. The ring contains the last 256, of which 8 may be in the process of
+    // being overwritten, so 27 are lost. The rest of the chunk of cell 27 is lost too.
     assert_eq!(readout.losses.by_cause(LossCause::Overwritten).unknown_markers, 32);
     producer.borrow_mut().end_launch(&mut bench.0.image, &[]);
     let readout = read_device_profiler(&mut bench).unwrap();

@@ -7,7 +7,8 @@ const LANE_WORDS: u32 = 12_000;
 
 /// Sets the position at which a lane wrapped, and its end.
 fn turn(image: &mut DeviceImage, (flat_id, risc): (u32, usize), turned_at: u32, end: u32) {
-    // 17 bits for the end, then the bits of the other position without its two zeros.
+    // 17 bits for the end, then the bits of the wrap position without its two lowest bits, which
+    // are 0.
     set(image, flat_id, HOST_END + risc, &[((turned_at / 4) << 17) | end]);
 }
 
@@ -48,7 +49,7 @@ fn a_lane_that_has_turned_is_read_from_its_end_and_its_beginning() {
     assert_eq!(bench.dram_reads(), [(0, REGION + 4800, 10_800), (0, REGION, 1188)]);
     assert_eq!((consumed(&mut bench)[0], bench.control(0)[ext::SEEN_RUNS]), (1188, 1099));
 
-    // The lane continues after that; the part before the wrap has been read.
+    // The lane continues after word 1188; the part before the wrap has been read.
     push(&mut bench.0.image, (0, 0), 1188, &runs(1099..1100));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1200);
     finish(&mut bench.0.image, 0, 1100);
@@ -127,7 +128,7 @@ fn words_that_were_read_can_be_filled_again() {
         let marks = reader.look(bench).unwrap().watermarks;
         marks.lanes().map(|mark| mark.used_words).next()
     };
-    // All words except those read; a vector might not fit after the end.
+    // All words except those already read; a vector might not fit after the end.
     assert_eq!(used(&mut reader, &mut bench), Some(10_800));
     // Wrapped: from word 12 to four words before word 1200.
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
@@ -143,10 +144,10 @@ fn windows(readout: &Readout) -> Vec<(Option<u64>, Option<u64>)> {
 /// Tests the windows of refused runs.
 ///
 /// Runs refused before a wrap come after the runs that filled the lane. Runs refused after a wrap
-/// come after the wrap. No refused run comes before a run that left room for it.
+/// come after the wrap. No refused run comes before a run that began with enough room for it.
 #[test]
 fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
-    // Stamps have a one above their lower 32 bits.
+    // Stamps have the value 1 in the bits above the lower 32.
     let expected = |end: u64| vec![(Some((1 << 32) + end), Some(1 << 40))];
     let (mut bench, mut reader) = bench_with_full_lane();
     count(&mut bench.0.image, 0, [0; 3], [2, 12]);
@@ -157,7 +158,7 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     // at word 11,964 and ends 900 cycles after its start.
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(997_900));
 
-    // Before the device knew of that read, the limit of its room was word 1196.
+    // Before that read was acknowledged to the device, the limit of its room was word 1196.
     count(&mut bench.0.image, 0, [0; 3], [3, 18]);
     push(&mut bench.0.image, (0, 0), 12, &runs(1003..1101));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1188);
@@ -166,7 +167,7 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     // 1164, the next run at 1176.
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_099_900));
 
-    // From then on the limit is the end of the lane.
+    // After that the limit is the end of the lane.
     count(&mut bench.0.image, 0, [0; 3], [4, 24]);
     push(&mut bench.0.image, (0, 0), 1188, &runs(1101..1103));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1212);
@@ -174,7 +175,7 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_102_900));
 }
 
-/// A lane may wrap before it is full, for a run larger than those that it refuses later.
+/// A lane may wrap before it is full, for a run larger than the runs that it refuses later.
 #[test]
 fn what_a_lane_refused_after_an_early_turn_came_behind_the_turn() {
     const TURNED_AT: u32 = 11_904;

@@ -28,7 +28,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Fills a buffer of core 0 with words from `at` on.
+/// Writes words into a buffer of core 0, from word `at` on.
 fn fill(bench: &mut Bench, risc: usize, (buffer, at): (u32, u32), words: &[u32]) {
     let address = u64::from(buffer) + risc as u64 * 24_000 + u64::from(at) * 4;
     bench.0.image.write_dram(0, address, words).unwrap();
@@ -36,7 +36,7 @@ fn fill(bench: &mut Bench, risc: usize, (buffer, at): (u32, u32), words: &[u32])
     set(&mut bench.0.image, 0, HOST_END + risc, &[end]);
 }
 
-/// Returns a run of RISC 0, which begins with the address of the last RISC's buffer.
+/// Returns a run of RISC 0; its first word is the address of the last RISC's buffer.
 fn run_of_brisc(program: u32, address: u32) -> Vec<u32> {
     let mut words = run(0, 0, program, 1000 * program);
     words[0] = address;
@@ -63,7 +63,7 @@ fn between_launches_each_buffer_is_read_as_far_as_it_is_filled_by_any_reader() {
     assert_eq!(found(&read(&mut bench)), [(Risc::Brisc, 1)]);
     assert_eq!(found(&read(&mut bench)), []);
     fill(&mut bench, 0, (FIRST, 12), &run_of_brisc(2, FIRST));
-    // A launch runs: the end may be ahead of the words that have arrived.
+    // A launch is running: the end may be ahead of the words that have arrived.
     set(&mut bench.0.image, 0, DONE, &[0]);
     assert_eq!(found(&read(&mut bench)), []);
     set(&mut bench.0.image, 0, DONE, &[1]);
@@ -88,7 +88,7 @@ fn a_risc_that_waits_gets_the_other_buffer_once_its_own_was_read() {
             |access| matches!(access, Access::WriteL1 { words, .. } if *words == [free]),
         );
         assert!(given > last, "given before it was read");
-        // Not detected yet: the end belongs to the other buffer.
+        // The wait is not detected yet: the end belongs to the other buffer.
         assert_eq!(found(&reader.read(&mut bench).unwrap()), []);
     }
 }
@@ -99,7 +99,7 @@ fn the_end_of_a_buffer_is_that_of_when_its_risc_began_to_wait() {
     fill(&mut bench, 1, (FIRST, 0), &run(0, 1, 1, 1000));
     set(&mut bench.0.image, 0, DONE, &[0]);
     set(&mut bench.0.image, 0, SLOTS + 1, &[STALLED]);
-    // The host's first reading was older than the word that shows the wait.
+    // The host's first reading was made before the word reported the wait.
     let more = run(0, 1, 2, 2000);
     bench.0.image.write_dram(0, u64::from(FIRST) + 24_000 + 48, &more).unwrap();
     let mut reads = 0;

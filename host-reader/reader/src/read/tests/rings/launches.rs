@@ -3,19 +3,20 @@
 use super::*;
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 
-/// What happens on the core, or a read.
+/// An action of the core, or a read.
 #[derive(Clone, Debug)]
 enum Act {
-    /// Events, until so many were lost.
+    /// Records events until this many were lost.
     Lose(u32),
-    /// The launch ends, which needs room for a zone, and the next one begins.
+    /// Ends the launch, which needs room for a zone, and begins the next launch.
     Next,
-    /// The launch ends.
+    /// Ends the launch.
     End,
     Begin,
-    /// The word with the number of launches is already that of the next one.
+    /// Sets the word with the launch number to the next launch in advance.
     AnnounceNext,
-    /// A read; the acts happen after the control vector was read, and before the cells are.
+    /// A read; these actions take place between the read of the control vector and the read of the
+    /// cells.
     Read(Vec<Self>),
 }
 
@@ -40,7 +41,7 @@ fn act(producer: &mut Producer, image: &mut DeviceImage, act: &Act) {
     }
 }
 
-/// Returns the ledger of all reads. The programs of the launches are 7, 8 and so on.
+/// Returns the ledger of all reads. The programs of the launches are numbered from 7.
 fn ledger_after(acts: &[Act]) -> Vec<Lost> {
     let mut bench = Bench::new();
     let producer = Producer::new(&mut bench.0.image, 0, Policy::DropNewest, 100);
@@ -114,10 +115,11 @@ fn a_launch_that_could_not_be_announced_gets_no_losses_of_the_next() {
         Read(vec![]),
     ];
     let first = [Lose(1), Next, Lose(2), Read(vec![Lose(4), Next])];
-    // Two launches: 1 event and the zone of the first one, 2 events of the second.
+    // Losses of two launches: 1 event and the zone of the first launch, 2 events of the second
+    // launch.
     assert_eq!(ledger_after(&first), [(None, [1, 3], None)]);
     // The second read counts the 4 events and the zone of the second launch. When the third read
-    // begins, the third launch is the only one left to lose an event.
+    // begins, only the third launch can still lose an event.
     assert_eq!(ledger_after(&acts), [(None, [2, 7], None), (Some(9), [0, 1], None)]);
 }
 
@@ -130,7 +132,7 @@ fn a_launch_that_is_announced_late_is_not_given_what_an_unannounced_one_lost() {
 #[test]
 fn a_launch_that_is_announced_late_gets_its_own_losses() {
     let acts = [Lose(1), Next, Read(vec![Lose(4)]), Lose(2), Read(vec![])];
-    // The first read: 1 event and the zone of the first launch, where two had begun.
+    // The first read counts 1 event and the zone of the first launch, when two launches had begun.
     assert_eq!(ledger_after(&acts), [(None, [1, 1], None), (Some(8), [0, 6], None)]);
 }
 

@@ -1,4 +1,4 @@
-//! Tests: batches of streamed lanes while their launches go on.
+//! Tests: batches of streamed lanes during their launches.
 
 use super::*;
 use crate::read::{LiveReader, live::LiveRead};
@@ -74,7 +74,7 @@ proptest! {
             let LiveRead { batches, readout } = reader.read_live(&mut bench).unwrap();
             prop_assert_eq!(readout.record_count(), 0);
             batches.iter().for_each(|batch| taken.take(batch));
-            // The launch goes on, and nothing of it waits in the reader.
+            // The launch is still running, and no record of the launch is held back by the reader.
             prop_assert_eq!(&taken.zones, &producer.ended);
             taken.points.sort_by_key(|point| point.2);
             prop_assert_eq!(&taken.points, &points_of(&producer));
@@ -86,8 +86,8 @@ proptest! {
     }
 }
 
-/// A chip whose first RISC runs one launch without end; between two accesses of the host it
-/// records some events.
+/// A chip whose first RISC runs an endless launch and records some events before each access by the
+/// host.
 struct Endless {
     image: DeviceImage,
     producer: Producer,
@@ -121,7 +121,7 @@ fn a_slow_consumer_puts_reads_off_and_all_events_are_taken_or_counted() {
     }
     assert_eq!(live.backpressure().waiting_batches, 3);
     let mut taken = Taken::default();
-    // The reading goes on as soon as there is room.
+    // Reading continues as soon as there is room.
     for _ in 0..30 {
         let read = live.next().unwrap().unwrap();
         read.batches.iter().for_each(|batch| taken.take(batch));
@@ -151,7 +151,7 @@ fn reads_that_are_put_off_without_a_period_wait_for_room() {
     std::thread::sleep(Duration::from_millis(30));
     let put_off = live.backpressure().put_off_reads - before;
     assert!(u128::from(put_off) <= begun.elapsed().as_millis() + 1, "{put_off} in 30 ms");
-    // Taking the batch makes the next read begin.
+    // The next read begins when the batch is taken.
     let (begun, mut taken) = (Instant::now(), 0);
     while taken < 20 {
         live.next().unwrap().unwrap();

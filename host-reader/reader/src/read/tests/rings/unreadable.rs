@@ -1,8 +1,8 @@
-//! Tests: rings and vectors that cannot be read, and reads that the core cannot be told of.
+//! Tests: rings and vectors that cannot be read, and reads that cannot be acknowledged to the core.
 
 use super::*;
 
-/// Returns a refusal of reads, or writes, of addresses in a range.
+/// Returns a function that refuses reads, or writes, of a range of addresses.
 fn refuse(range: std::ops::Range<u64>, is_write: bool, is_final: bool) -> Refusal {
     Box::new(move |access| {
         let (address, writes) = match access {
@@ -22,7 +22,7 @@ fn answer(bench: &mut Bench) {
     bench.0.refusal = Box::new(|_| None);
 }
 
-/// A core whose first RISC has a launch with ten events.
+/// Returns a core whose first RISC has recorded ten events in a launch.
 fn ten_events() -> (Bench, Producer) {
     let mut bench = Bench::new();
     let mut producer = Producer::new(&mut bench.0.image, 0, Policy::DropNewest, 100);
@@ -32,7 +32,7 @@ fn ten_events() -> (Bench, Producer) {
 
 const RINGS: std::ops::Range<u64> = VECTOR..VECTOR + 5 * 2048;
 
-/// Ends the launch, reads again without failing accesses, and compares the lane with what was
+/// Ends the launch, reads again without failing accesses, and compares the lane with the records
 /// written.
 fn assert_nothing_is_lost_once_all_answers(
     bench: &mut Bench,
@@ -53,7 +53,7 @@ fn cells_that_cannot_be_read_yet_are_unread_until_they_are() {
     let (mut reader, mut whole) = (Reader::new(ReadOptions::default()), Readout::default());
     for _ in 0..2 {
         read_all(&mut bench, &mut reader, &mut whole, (1000, false));
-        // Two cells of the launch, and ten.
+        // Two cells of the launch itself, and ten events.
         let unread = (LossCause::Unread, None, LossTotals::at_least_markers(12));
         assert_eq!(losses(&whole), [unread]);
         assert_eq!(bench.control(0)[words::READ], 0);
@@ -77,7 +77,7 @@ fn losses_that_a_risc_counts_are_known_even_if_its_cells_are_not() {
     answer(&mut bench);
     producer.end_launch(&mut bench.0.image, &[]);
     read_all(&mut bench, &mut reader, &mut whole, (1000, false));
-    // The zone of the launch found no room either.
+    // The zone of the launch did not find room either.
     let full = LossTotals { events: lost, zones: 1, ..LossTotals::default() };
     assert_eq!(losses(&whole), [(LossCause::RingFull, Some(7), full)]);
     assert_eq!(lane_of(&whole, Risc::Brisc), producer.launches);
@@ -155,7 +155,7 @@ fn cells_are_read_once_even_if_the_core_cannot_be_told() {
 #[test]
 fn a_vector_that_a_host_zeroes_between_two_reads_is_counted_anew() {
     let mut bench = Bench::new();
-    // A RISC that writes no cell, and loses what it makes outside of launches.
+    // A RISC that writes no cells, and loses the records it makes outside of launches.
     set(&mut bench.0.image, 0, ext::SIGNATURE, &[words::SIGNATURE_VALUE]);
     set(&mut bench.0.image, 0, words::LOST_EVENTS + 1, &[5]);
     set(&mut bench.0.image, 0, words::IDLE_LAUNCHES, &[7]);
