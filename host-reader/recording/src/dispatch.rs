@@ -1,9 +1,9 @@
-//! Commands of dispatch cores: the command that a zone executes, and its program.
+//! Commands of dispatch cores: the command that each zone executes, and the command's program.
 //!
 //! # Compatibility
 //! `profiler.cpp` of June 2026 writes these texts and names into `profile_log_device.csv`, for
-//! BRISC and NCRISC only. Command numbers are those of `cq_commands.hpp` of 0.81.1; up to 17 they
-//! are the same in June 2026.
+//! BRISC and NCRISC only. Command numbers are those of `cq_commands.hpp` of TT-Metal 0.81.1;
+//! numbers up to 17 are the same in June 2026.
 
 use reader::{
     lane::{Lane, Record, RecordHead, ZoneIndex},
@@ -13,14 +13,14 @@ use reader::{
 use std::collections::HashMap;
 use wire::{PacketKind, Risc, ZoneId};
 
-/// Part of the names of zones that each stand for one command.
+/// Substring in the names of zones that each represent one command.
 const DISPATCH: &str = "DISPATCH";
 
-/// Annotates the data of dispatch kernels and names each command's zone; returns the number of
+/// Names each command's zone and annotates the data of dispatch kernels; returns the number of
 /// named zones.
 ///
-/// An annotation is the meaning of a number. A zone's name gets the command and its program. A
-/// device log already has both.
+/// The annotation of a number is the number's meaning. The command and its program are added to a
+/// zone's name. A device log already has annotations and names.
 pub fn name_dispatch_commands(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     if !zones.places().any(|(_, zone)| zone.name.contains(DISPATCH)) {
@@ -39,7 +39,7 @@ enum Role {
     Zone,
     /// Number of the command.
     Command,
-    /// Program that the commands are for.
+    /// Program that the commands belong to.
     Program,
     /// Type of small writes.
     Packed,
@@ -65,7 +65,7 @@ impl Role {
     }
 }
 
-/// Current work of a dispatcher: a command and the program that the command is for.
+/// Current work of a dispatcher: a command and the command's program.
 #[derive(Default)]
 struct Work {
     command: String,
@@ -112,11 +112,11 @@ impl Work {
     }
 }
 
-/// A zone without an end so far.
+/// An open zone.
 struct OpenZone {
     start: usize,
     zone: ZoneIndex,
-    /// Parts of the zone's name that values have added.
+    /// Parts that values have added to the zone's name.
     labels: String,
 }
 
@@ -148,7 +148,7 @@ fn name_lane(
             PacketKind::ZoneEnd => {
                 work.sort.clear();
                 let Some(at) = open.iter().rposition(|open| open.zone == zone) else { continue };
-                // Zones opened inside this zone that have no end are over, too.
+                // Zones inside this zone that have no end are closed too.
                 let ended = open.drain(at..).enumerate();
                 named.extend(ended.map(|(inner, zone)| (zone, (inner == 0).then_some(index))));
             }
@@ -183,7 +183,7 @@ fn attach(lane: &mut Lane, texts: Vec<(usize, Box<str>)>) {
     lane.metadata.sort_by_key(|(record, _)| *record);
 }
 
-/// Gives zones their full names; returns the number of zones with such a name.
+/// Gives zones their full names; returns the number of zones that got one.
 fn rename(lane: &mut Lane, named: &[(OpenZone, Option<usize>)], zones: &mut ZoneTable) -> u64 {
     let mut count = 0_u64;
     for (OpenZone { start, zone, labels }, end) in named {
@@ -204,7 +204,7 @@ fn rename(lane: &mut Lane, named: &[(OpenZone, Option<usize>)], zones: &mut Zone
     count
 }
 
-/// Returns the name of a number, or the number itself if it has no name.
+/// Returns the name for a number, or the number itself if there is no name.
 fn named(names: &[&str], number: u64) -> String {
     let name = usize::try_from(number).ok().and_then(|number| names.get(number));
     name.filter(|name| !name.is_empty()).map_or_else(|| number.to_string(), |&name| name.to_owned())
@@ -317,7 +317,7 @@ mod tests {
         (names(PacketKind::ZoneStart), names(PacketKind::ZoneEnd), texts.collect())
     }
 
-    /// Names that `device_post_proc_config.py` of TT-Metal looks for.
+    /// Tests the names that TT-Metal's `device_post_proc_config.py` searches for.
     #[test]
     fn commands_are_named_as_upstreams_scripts_look_for_them() {
         let command = |id, more: Option<Step>| {

@@ -1,9 +1,10 @@
-//! Envelopes of trace-only mode: a core records one zone around the firmware of all its RISCs and
-//! one around their kernels. The RISCs that begin and end an envelope give it its name.
+//! Envelopes of trace-only mode. A core records one zone around the firmware of all its RISCs and
+//! one zone around their kernels. The name of an envelope depends on the RISCs that begin and end
+//! it.
 //!
 //! # Compatibility
 //! tt-metal's `profiler.cpp` names envelopes `TRACE-FW` and `TRACE-KERNEL` when it reads them. A
-//! device log already has these names.
+//! device log already contains these names.
 
 use reader::{
     lane::{Lane, RecordHead, ZoneIndex},
@@ -34,7 +35,7 @@ fn name_lane(lane: &mut Lane, zones: &mut ZoneTable, named: &mut BTreeMap<ZoneIn
     }
 }
 
-/// Returns the index of the zone with its envelope name, or the given index if it is no envelope.
+/// Returns the index of the zone under its envelope name, or the given index if it is no envelope.
 fn envelope_of(zone: ZoneIndex, zones: &mut ZoneTable) -> ZoneIndex {
     let name = ZoneRole::from_name(zones.name(zone)).envelope_name();
     let Some((name, source)) = name.zip(zones.sources(zone).first()) else { return zone };

@@ -4,12 +4,12 @@ use reader::{lane::LaneId, mesh::Noc0Coord};
 use std::str::FromStr;
 use wildmatch::WildMatch;
 
-/// Selection of a part of a trace; the default selects all of it.
+/// Selection of a part of a trace; the default selects the whole trace.
 ///
 /// # Syntax
 /// A filter is a comma-separated list of terms `KEY=VALUE`. A value without a key belongs to the
-/// key before it. Values of one key are alternatives; different keys must all match. `KEY!=VALUE`
-/// excludes. A comma in a name is written `\,`.
+/// previous key. Values of one key are alternatives; different keys must all match. `KEY!=VALUE`
+/// excludes values. A comma in a name is written `\,`.
 ///
 /// | key | value | example |
 /// |---|---|---|
@@ -107,15 +107,14 @@ impl TraceFilter {
         self.terms.is_empty()
     }
 
-    /// Returns a filter that excludes the launches of a program; `base_id` does not contain the
-    /// chip.
+    /// Returns a filter that excludes a program's launches; `base_id` is the id without the chip.
     #[must_use]
     pub fn without_program(base_id: u32) -> Self {
         let value = Value::Numbers(base_id.into(), base_id.into());
         Self { terms: vec![Term { key: Key::Op, is_exclusion: true, value }] }
     }
 
-    /// Adds the terms of another filter, as if the two were joined by a comma.
+    /// Adds the terms of another filter, as if both filters were joined by a comma.
     pub fn extend(&mut self, other: Self) {
         self.terms.extend(other.terms);
     }
@@ -232,7 +231,7 @@ fn window(
     (begin.unwrap_or(0), end.unwrap_or(u64::MAX))
 }
 
-/// Returns true if `at` is from one end to the other, in any order.
+/// Returns true if `at` is between two numbers, given in any order; both are included.
 fn is_between(one: u16, other: u16, at: u16) -> bool {
     (one.min(other)..=one.max(other)).contains(&at)
 }
@@ -307,7 +306,7 @@ fn push(terms: &mut [String], character: char) {
 /// A key and whether it excludes.
 type KeyPart = (Key, bool);
 
-/// Returns the key, if the term has one, and the value.
+/// Splits a term into its key, if the term has one, and its value.
 fn split_key(piece: &str) -> Result<(Option<KeyPart>, &str), FilterError> {
     let Some((name, value)) = piece.split_once('=') else { return Ok((None, piece.trim())) };
     let (name, is_exclusion) = match name.strip_suffix('!') {

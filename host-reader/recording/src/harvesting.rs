@@ -1,4 +1,4 @@
-//! Files next to a device log that state which rows or columns of worker tiles are harvested.
+//! Files next to a device log that contain the harvested rows or columns of worker tiles.
 
 use crate::device_log::PackedLog;
 use analysis::noc_events::{
@@ -16,13 +16,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// File names of the cluster descriptor, as tools save it next to logs.
+/// File names of the cluster descriptor as saved by tools next to logs.
 const DESCRIPTORS: [&str; 2] = ["cluster_descriptor.yaml", "cluster_desc.yaml"];
 
-/// Maximum bytes read of a cluster descriptor; a Galaxy with 32 chips has one of 60 KB.
+/// Maximum bytes read of a cluster descriptor; the descriptor of a 32-chip Galaxy has 60 KB.
 const DESCRIPTOR_BYTES: u64 = 4 << 20;
 
-/// The part of a cluster descriptor that states harvesting.
+/// The part of a cluster descriptor that describes harvesting.
 ///
 /// # Compatibility
 /// tt-umd, `cluster_descriptor.cpp`.
@@ -37,7 +37,7 @@ struct ChipHarvesting {
     harvest_mask: u32,
 }
 
-/// Adds the harvested rows or columns that a cluster descriptor in the folder states.
+/// Adds the harvested rows or columns from a cluster descriptor in the folder.
 pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
     let mut paths = DESCRIPTORS.iter().map(|name| folder.join(name));
     let Some(path) = paths.find(|path| path.is_file()) else { return };
@@ -63,7 +63,7 @@ pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
     log.lanes.add_anomalies(anomalies);
 }
 
-/// Reads harvest masks by chip; the error message contains no text of the file.
+/// Reads harvest masks by chip; error messages contain no text of the file.
 fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
     let mut text = String::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
@@ -81,8 +81,9 @@ fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
         .collect())
 }
 
-/// Returns the paths of TT-Metal's NoC traces in the folder, sorted by name, without those that
-/// tt-npe merged from them.
+/// Returns the paths of TT-Metal's NoC traces in the folder, sorted by name.
+///
+/// Traces that tt-npe merged from other traces are omitted.
 pub fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
@@ -96,7 +97,8 @@ pub fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Adds the rows or columns shown by TT-Metal's NoC traces of the run, unless records state all.
+/// Adds rows or columns that occur in TT-Metal's NoC traces, unless the records contain all of
+/// them.
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     let is_needed =
         readout.devices.iter().filter_map(TileMap::from_device).any(|map| !map.is_complete());
@@ -106,7 +108,7 @@ pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     }
 }
 
-/// Does the same as [`add_traces`] for a readout whose lanes are in `lanes`.
+/// Like [`add_traces`], for a readout whose lanes are in `lanes`.
 pub(crate) fn add_traces_beside(readout: &mut Readout, lanes: &NocLanes, files: &[PathBuf]) {
     let chips = readout.devices.iter().map(|device| &device.chip);
     let mut maps = chips.filter_map(|chip| TileMap::from_lane_ids(chip, lanes.ids(chip.chip_id)));

@@ -1,4 +1,4 @@
-//! All data recorded of a program run, and the selection of a part of it.
+//! All data recorded of one run of a program, and the selection of a part of the data.
 //!
 //! | question | item |
 //! |---|---|
@@ -79,7 +79,7 @@ pub struct Recording {
     pub host: Vec<HostRecording>,
     /// Omitted launches with which the profiler itself read the chips.
     pub profiler_launch_count: u64,
-    /// Newest ops CSV in the recording's folder; its rows may describe the launches.
+    /// Newest ops CSV in the recording's folder; its rows may belong to the launches.
     pub ops_csv: Option<PathBuf>,
     /// TT-Metal's NoC traces in the folder of a device log.
     pub noc_traces: NocTraceFiles,
@@ -95,13 +95,14 @@ pub struct NocTraceFiles {
 }
 
 impl NocTraceFiles {
-    /// Returns the files that hold NoC events which the log does not have.
+    /// Returns the files whose NoC events are not in the log.
     #[must_use]
     pub fn unrepeated(&self) -> &[PathBuf] {
         if self.repeat_log { &[] } else { &self.paths }
     }
 
-    /// Returns the sentence that the log is the source of NoC events, not the files next to it.
+    /// Returns a sentence if the NoC events come from the log and not from the files next to the
+    /// log.
     ///
     /// ```
     /// let one = recording::NocTraceFiles { paths: vec!["noc_trace_dev0_ID0.json".into()], repeat_log: true };
@@ -122,18 +123,19 @@ impl NocTraceFiles {
 
 /// Metadata key which states that launches of program 0 are the profiler's own.
 ///
-/// The profiler launches them to read chips that it cannot read otherwise.
+/// With these launches the profiler reads chips that it cannot read otherwise.
 pub const PROFILER_LAUNCHES: &str = "kprof_launches";
 
 impl Recording {
-    /// Makes a recording of chips only. Their times must already be on one clock per chip, as in
-    /// device logs.
+    /// Creates a recording of chips only.
+    ///
+    /// The chips' times must already be on one clock per chip, as in device logs.
     #[must_use]
     pub fn from_readout(readout: Readout) -> Self {
         Self { readout, ..Self::default() }
     }
 
-    /// Makes a recording of a captured run.
+    /// Creates a recording of a captured run.
     ///
     /// Fits the clocks that were sampled, aligns the records with them, and adds the replays of
     /// traces and the sub-devices that the host reported. Names commands of dispatch cores and
@@ -156,9 +158,9 @@ impl Recording {
         recording
     }
 
-    /// Removes launches of program 0 if the capture states that they are the profiler's own.
+    /// Removes launches of program 0 if the capture states that these are the profiler's own.
     ///
-    /// Losses stay: losses of an unknown program may be the user's.
+    /// Losses are kept, since losses of an unknown program may be the user's.
     fn leave_out_profiler(&mut self) {
         let before = self.ops.len();
         self.ops.retain(|op| op.value(PROFILER_LAUNCHES).is_none());
@@ -170,9 +172,10 @@ impl Recording {
         self.readout.losses = losses;
     }
 
-    /// Makes a recording of each run; repetitions for other hardware counters become one recording.
+    /// Creates a recording of each run. Repetitions of a run for other hardware counters are
+    /// combined.
     ///
-    /// That recording has the counters and the losses of all repetitions.
+    /// The combined recording has the counters and the losses of all repetitions.
     #[must_use]
     pub fn from_captured_runs(runs: Vec<CapturedRun>) -> Vec<Self> {
         let mut recordings: Vec<Self> = Vec::new();

@@ -1,4 +1,4 @@
-//! Loading of a device log, a capture, or the folder in which TT-Metal stores its logs.
+//! Loads a device log, a capture, or the folder in which TT-Metal stores its logs.
 
 use crate::{
     NocTraceFiles, Recording,
@@ -24,8 +24,9 @@ use wire::ZoneId;
 
 /// Name of the device log in a folder of logs.
 pub const DEVICE_LOG: &str = "profile_log_device.csv";
-/// Prefix of the names of captures that profiled processes store in a folder of logs; the process
-/// number follows.
+/// Prefix of the names of captures in a folder of logs, one for each profiled process.
+///
+/// The process number follows.
 pub const DEVICE_CAPTURE_PREFIX: &str = "device-";
 
 /// Content of a file or folder.
@@ -66,10 +67,10 @@ impl Opened {
 pub struct OpenedLog {
     /// Records of the chips.
     pub log: PackedLog,
-    /// Ops that the host announced; empty for a log without its folder.
+    /// Ops that the host announced; empty if the log was opened without its folder.
     pub host: HostOps,
-    /// TT-Metal's NoC traces in the log's folder. They show harvested rows or columns, and hold the
-    /// NoC events if the log has none.
+    /// TT-Metal's NoC traces in the log's folder. They show harvested rows or columns. If the log
+    /// has no NoC events, they also provide the NoC events.
     pub noc_traces: Vec<PathBuf>,
     /// Newest ops CSV in the folder from which the log was opened.
     pub ops_csv: Option<PathBuf>,
@@ -106,7 +107,7 @@ impl From<PackedLog> for OpenedLog {
     }
 }
 
-/// Computes all figures of a log; each thread has one lane unpacked at a time.
+/// Computes all figures of a log; each thread unpacks one lane at a time.
 ///
 /// The returned recording has no lanes.
 ///
@@ -124,7 +125,7 @@ impl From<PackedLog> for OpenedLog {
 /// ```
 ///
 /// # Errors
-/// If records beyond the limit of memory cannot be written to the temporary file, or read back.
+/// If records beyond the memory limit cannot be written to the temporary file, or read back.
 pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), PackedError> {
     let OpenedLog { log: PackedLog { mut readout, lanes }, host, .. } = log.into();
     let memory = Arc::clone(lanes.memory());
@@ -144,7 +145,7 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), P
     Ok((recording, report))
 }
 
-/// Extracts the NoC events of a log; each thread has one lane unpacked at a time.
+/// Extracts the NoC events of a log; each thread unpacks one lane at a time.
 ///
 /// The returned recording has no lanes.
 ///
@@ -185,16 +186,16 @@ pub fn noc_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, NocLanes), Pa
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The file is no device log.
+    /// The file is not a device log.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The file is no readable capture.
+    /// The file is not a readable capture.
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// No read of a capture returned data.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Records beyond the limit of memory cannot be kept in the temporary file.
+    /// Records beyond the memory limit cannot be kept in the temporary file.
     #[error(transparent)]
     Packed(#[from] PackedError),
     /// The zone logs next to a device log cannot be read.
@@ -211,13 +212,13 @@ pub enum LoadError {
     },
 }
 
-/// Loads the file or folder at the path; the content decides its type.
+/// Loads the file or folder at the path; the content determines its type.
 ///
-/// In a folder, captures of profiled processes have priority: a log next to them was made from them
-/// and contains less. Zones without a name in the log get their names from the zone logs next to
-/// it, and ops from the host's messages there. Harvested rows or columns are taken from a
-/// `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the folder of the log. A log
-/// without NoC events has those of these files, too.
+/// In a folder, captures of profiled processes have priority, because a log next to captures was
+/// made from them and contains less. Zones without a name in the log get their names from the zone
+/// logs next to the log. Ops come from the host's messages in the same folder. Harvested rows or
+/// columns are taken from a `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the
+/// log's folder. If the log has no NoC events, those of the `noc_trace_*.json` files are used.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
@@ -242,16 +243,17 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
 /// Opens the file or folder at the path, as [`load`] does.
 ///
 /// # Errors
-/// As [`load`].
+/// The errors of [`load`].
 pub fn open(path: &Path) -> Result<Opened, LoadError> {
     open_within(path, &PackedMemory::unlimited())
 }
 
-/// Opens the file or folder at the path; records of a log beyond the limit of `memory` go to its
-/// file.
+/// Opens the file or folder at the path, with a memory limit.
+///
+/// A log's records beyond the limit of `memory` go to its temporary file.
 ///
 /// # Errors
-/// As [`load`], or if the temporary file cannot be written.
+/// The errors of [`load`]; also if the temporary file cannot be written.
 pub fn open_within(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, LoadError> {
     if path.is_dir() {
         return match &device_captures(path)[..] {
@@ -276,17 +278,17 @@ pub fn open_within(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, Lo
     Ok(Opened::Log(Box::new(log)))
 }
 
-/// Adds the harvested rows or columns that files in the folder of a log state.
+/// Adds the harvested rows or columns found in the files of the log's folder.
 fn add_harvesting(log: &mut OpenedLog, folder: &Path) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     harvesting::add_descriptor(&mut log.log, folder);
     log.noc_traces = harvesting::noc_trace_files(folder);
 }
 
-/// Opens a device log from a stream, as [`open_within`] does; errors name it as `source`.
+/// Opens a device log from a stream, as [`open_within`] does; error messages call it `source`.
 ///
 /// # Errors
-/// If it is no device log, or if the temporary file cannot be written.
+/// If the stream is not a device log, or if the temporary file cannot be written.
 pub fn open_log(
     log: impl Read,
     source: &str,
@@ -295,14 +297,14 @@ pub fn open_log(
     Ok(Opened::Log(Box::new(PackedLog::read_within(log, source, memory)?.into())))
 }
 
-/// Returns the folder of logs that holds the file: `folder` or its `.logs`, or `None`.
+/// Returns the folder that contains the log file: `folder` or its `.logs`; `None` if neither does.
 #[must_use]
 pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     let candidates = [folder.to_owned(), folder.join(".logs")];
     candidates.into_iter().find(|logs| logs.join(file).exists())
 }
 
-/// Finds the newest ops CSV in a folder or, as TT-Metal stores it, below its `reports`.
+/// Finds the newest ops CSV in a folder or below its `reports`, where TT-Metal stores it.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -410,10 +412,10 @@ fn name_unknown_zones(log: &mut PackedLog, logs: &Path) -> Result<(), ZoneNamesE
     Ok(())
 }
 
-/// Returns true if a file begins with the magic of captures; a few of its bytes may be damaged.
+/// Returns true if a file begins with the magic of captures. A few of its bytes may be damaged.
 #[must_use]
 pub fn is_capture(path: &Path) -> bool {
-    // Anything but a plain file, such as a pipe, could not be read again from its beginning.
+    // Only a plain file can be read again from its beginning; a pipe cannot.
     if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return false;
     }

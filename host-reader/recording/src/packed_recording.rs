@@ -1,4 +1,4 @@
-//! A device log whose lanes stay packed, for outputs that take one lane after the other.
+//! A device log whose lanes stay packed, for outputs that process one lane at a time.
 
 use crate::{
     DeviceClock, OpenedLog, Recording,
@@ -17,7 +17,7 @@ use std::{
 };
 use wire::ZoneId;
 
-/// A device log with packed lanes, and everything that needs all lanes at once.
+/// A device log with packed lanes, and the results that require all lanes.
 ///
 /// ```
 /// use recording::{PackedRecording, device_log::PackedLog};
@@ -38,15 +38,15 @@ pub struct PackedRecording {
     pub recording: Recording,
     /// The lanes.
     pub lanes: PackedLanes,
-    /// Launches, by chip and time, without their runs; and the launch of each run.
+    /// Launches by chip and time, without their runs, and the launch of each run.
     pub launches: NumberedLaunches,
-    /// Zone indices that records have.
+    /// Zone indices that occur in records.
     pub used_zones: BTreeSet<u32>,
-    /// Earliest and latest cycle of the records of each chip that has any.
+    /// Earliest and latest cycle of each chip that has records.
     bounds: BTreeMap<u32, (u64, u64)>,
 }
 
-/// What all lanes together tell.
+/// Results collected from several lanes.
 #[derive(Default)]
 struct Seen {
     runs: LaneRuns,
@@ -79,7 +79,8 @@ impl Seen {
 }
 
 impl PackedRecording {
-    /// Returns what of a log needs all its lanes unpacked at once; `None` if nothing does.
+    /// Returns the kind of a log's data that needs all lanes unpacked at once; `None` if there is
+    /// none.
     #[must_use]
     pub fn obstacle(log: &OpenedLog) -> Option<&'static str> {
         let lanes = &log.log.lanes;
@@ -90,7 +91,8 @@ impl PackedRecording {
         has_noc_events.then_some("NoC events")
     }
 
-    /// Reads each lane once. A log with an [obstacle](Self::obstacle) loses what that is about.
+    /// Reads each lane once. If a log has an [obstacle](Self::obstacle), the obstacle's data is
+    /// omitted.
     ///
     /// # Errors
     /// If records cannot be written to the temporary file, or read back.

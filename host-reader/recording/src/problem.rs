@@ -1,4 +1,4 @@
-//! Problems in the inputs of reports: file, position, expected content, and the consequence.
+//! Problems in the inputs of reports: file, position, expected content, and consequence.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -25,7 +25,7 @@ pub enum Detail {
         /// The sentence.
         detail: String,
     },
-    /// A problem that several lines may share; the problem's `line` is the first of them.
+    /// A problem that several lines may share; the problem's `line` is the first such line.
     Deviation {
         /// Description of the expected content.
         expected: String,
@@ -100,11 +100,11 @@ pub struct ProblemLog {
     unkept_count: u64,
 }
 
-/// Parts in which two distinct problems differ.
+/// The parts by which problems are distinguished.
 type Key = (String, Option<u64>, Option<String>, [String; 2]);
 
 fn key_of(problem: &Problem) -> Key {
-    // Lines with the same deviation are one problem, whatever text each line has.
+    // Lines with the same deviation are one problem, regardless of the text of each line.
     let (line, words) = match &problem.detail {
         Detail::Sentence { detail } => (problem.line, [detail.clone(), String::new()]),
         Detail::Deviation { expected, effect, .. } => (None, [expected.clone(), effect.clone()]),
@@ -113,7 +113,7 @@ fn key_of(problem: &Problem) -> Key {
 }
 
 impl ProblemLog {
-    /// Adds a problem; if it is known, adds only its lines to the known problem.
+    /// Adds a problem. If the problem is already known, only adds its number of lines.
     pub fn add(&mut self, problem: Problem) {
         let key = key_of(&problem);
         if let Some(known) = self.index.get(&key).and_then(|&at| self.kept.get_mut(at)) {
@@ -195,7 +195,7 @@ impl ProblemLog {
 
     /// Adds a problem that the reader of a device log reported.
     ///
-    /// If one field is wrong, `found` begins with the title of that field.
+    /// If only one field is wrong, `found` begins with the title of that field.
     pub fn add_to_log_line(&mut self, file: &str, line: u64, found: &str) {
         let field = found.strip_prefix("column `").and_then(|rest| rest.split_once("`: "));
         match field {

@@ -12,16 +12,16 @@ use reader::{
 use std::collections::{BTreeSet, HashMap};
 use wire::RunHostId;
 
-/// Counts of what [`Recording::retain`] removed.
+/// Counts of the data that [`Recording::retain`] removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HiddenLaunches {
-    /// Launches removed completely.
+    /// Number of launches that were removed completely.
     pub launch_count: u64,
-    /// Lanes removed.
+    /// Number of removed lanes.
     pub lane_count: u64,
-    /// Records removed with lanes and launches.
+    /// Number of records removed with lanes and launches.
     pub record_count: u64,
-    /// Lost records removed from the losses.
+    /// Number of lost records removed from the losses.
     pub lost_record_count: u64,
     /// Chip and encoded id of each op that has no launch left.
     #[serde(skip)]
@@ -46,7 +46,7 @@ impl Recording {
     /// Removes the lanes and the launches that a filter does not select.
     ///
     /// A launch is kept or removed as a whole. It is in a window of time if it overlaps the window.
-    /// Names of zones remove nothing here; tables of zones call [`TraceFilter::selects_zone`].
+    /// Zone names remove nothing here; tables of zones call [`TraceFilter::selects_zone`].
     ///
     /// ```
     /// use analysis::ops_of;
@@ -102,7 +102,7 @@ impl Recording {
         hidden
     }
 
-    /// Returns whether each run belongs to a selected launch, and what the filter hides.
+    /// Returns for each run whether it belongs to a selected launch, and the hidden launches.
     fn wanted_runs(
         &self,
         filter: &TraceFilter,
@@ -214,7 +214,8 @@ mod tests {
     };
     use wire::{PacketKind, Risc};
 
-    /// Three runs, each with an event, a value of two words with a text, and a sum.
+    /// Returns a lane of three runs, each with an event, a value of two words with a text, and a
+    /// sum.
     fn lane() -> Lane {
         let core = Noc0Coord { x: 1, y: 1 };
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });

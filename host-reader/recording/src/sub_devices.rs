@@ -8,16 +8,16 @@ use wire::RunHostId;
 /// Key of the sub-device number of an op, both in the host's metadata and in a log.
 ///
 /// # Compatibility
-/// This key and the next: meta data of `profile_log_device.csv`.
+/// This key and the next key occur in the meta data of `profile_log_device.csv`.
 pub const SUB_DEVICE_ID: &str = "sub_device_id";
-/// Key of the number of the manager that split the chip.
+/// Key of the number of the sub-device manager that split the chip.
 pub const SUB_DEVICE_MANAGER_ID: &str = "sub_device_manager_id";
 /// Key of the number of worker cores of the sub-device; only in the host's metadata.
 pub const SUB_DEVICE_WORKER_CORES: &str = "sub_device_worker_cores";
 
 /// Attaches the sub-device of a program to each of its records, as in a log of TT-Metal.
 ///
-/// Programs for which the host reported no sub-device are left alone.
+/// Records of programs for which the host reported no sub-device are unchanged.
 pub(crate) fn attach_sub_devices(ops: &[OpMetadata], readout: &mut Readout) {
     let mut texts: BTreeMap<(u32, RunHostId), String> = BTreeMap::new();
     for op in ops {

@@ -3,7 +3,7 @@
 use host_events::{HostEventKind, HostRecording, TraceMessage, TraceStep};
 use reader::traces::TraceBook;
 
-/// Returns the host threads' messages about traces with their times, in time order.
+/// Returns the messages of the host's threads about traces, with their times, in time order.
 #[must_use]
 pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
     let events =

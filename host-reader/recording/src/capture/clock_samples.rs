@@ -1,6 +1,7 @@
-//! Clock samples of a capture, stored and returned as they were measured.
+//! Clock samples of a capture, stored and returned unreduced.
 //!
-//! The fit is made in [`crate::capture::sync`]; the samples are kept so that it can be repeated.
+//! [`crate::capture::sync`] fits the samples. They are kept in the capture, so the fit can be
+//! repeated.
 
 use super::{
     Capture,
@@ -15,7 +16,7 @@ impl CaptureWriter {
     /// Appends all measurements of a mesh's clocks.
     ///
     /// # Errors
-    /// As [`CaptureWriter::append`].
+    /// The errors of [`CaptureWriter::append`].
     pub fn append_clock_samples(&mut self, samples: &MeshSamples) -> Result<(), CaptureError> {
         let tiles = samples.bursts().map(ClockSamples::TwoWay);
         let mut all = tiles.chain(samples.link_bursts().map(ClockSamples::Ethernet));

@@ -40,7 +40,7 @@ pub enum CaptureError {
     NotACapture {
         /// First bytes of every capture.
         expected: [u8; 8],
-        /// First bytes of the file. Messages omit them: they may be a secret.
+        /// First bytes of the file. Messages omit these bytes, which may be a secret.
         found: [u8; 8],
     },
     /// This library cannot read the version of the container.
@@ -69,7 +69,7 @@ pub enum CaptureError {
     SectionTooLarge {
         /// Size of the payload.
         size_bytes: u64,
-        /// Limit that it exceeds.
+        /// The limit that the size exceeds.
         limit: &'static str,
     },
 }
@@ -80,9 +80,8 @@ impl CaptureError {
     }
 }
 
-/// Returns a hint for a capture damaged by a text-mode transfer, and for a device log.
-///
-/// Returns an empty text for other files.
+/// Returns a hint for a device log or a capture damaged by a text-mode transfer; empty for other
+/// files.
 fn advice(found: &[u8; 8]) -> &'static str {
     if found.starts_with(b"\x8AKPROF") || found[1..].starts_with(b"KPROF") {
         "; a transfer as text has changed it, transfer it as binary"

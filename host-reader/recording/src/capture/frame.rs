@@ -1,5 +1,4 @@
-//! Frames: header and trailer of a section's payload, to detect damage and confine it to one
-//! section.
+//! Frames: the header and trailer around a section's payload, which confine damage to one section.
 //!
 //! Frames do not depend on the payload's meaning; see the [module](super) for the byte layout.
 
@@ -12,9 +11,9 @@ use zerocopy::{
 /// Version of one kind of section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SectionVersion {
-    /// Increases when older readers would misread the payload; they skip the section.
+    /// Increases when older readers would misread the payload; these readers skip the section.
     pub major: u8,
-    /// Increases when fields are added after those that older readers know.
+    /// Increases when fields are added after the fields that older readers know.
     pub minor: u8,
 }
 
@@ -67,12 +66,13 @@ pub(super) const FRAME_HEADER_BYTES: usize = 32;
 pub(super) const FRAME_TRAILER_BYTES: usize = 8;
 pub(super) const FRAME_ALIGN_BYTES: usize = 8;
 
-/// First bytes of a frame; not valid UTF-8, so that no text contains them.
+/// First bytes of a frame. They are not valid UTF-8, so no text contains them.
 pub(super) const FRAME_MAGIC: [u8; 8] = *b"\xABSECTION";
 
-/// Flags that change the payload's meaning: a reader must skip a section with an unknown one.
+/// Flags that change the payload's meaning: a reader must skip a section with an unknown flag of
+/// these.
 ///
-/// Other flags may be ignored.
+/// Readers may ignore other flags.
 pub(super) const MANDATORY_FLAGS: u32 = 0xFFFF_0000;
 
 impl Frame {
@@ -109,8 +109,9 @@ impl Frame {
         self.trailer().saturating_add(FRAME_TRAILER_BYTES)
     }
 
-    /// Compares the payload with its checksum; the error contains the expected and the actual
-    /// value.
+    /// Compares the payload with its checksum.
+    ///
+    /// The error contains the expected and the actual checksum.
     pub(super) fn verify(&self, bytes: &[u8]) -> Result<(), PayloadFault> {
         let covered = bytes.get(self.payload().start..self.trailer()).unwrap_or(&[]);
         let trailer = bytes.get(self.trailer()..self.end()).unwrap_or(&[]);

@@ -1,6 +1,6 @@
 //! The file header: magic, format version and identity of the capture.
 //!
-//! The header holds nothing about a device; see the [module](super) for the byte layout.
+//! The header contains no data about devices; see the [module](super) for the byte layout.
 
 use super::error::CaptureError;
 use std::{
@@ -44,7 +44,7 @@ pub struct CaptureIdentity {
 }
 
 impl CaptureIdentity {
-    /// Makes an identity that no other capture has.
+    /// Creates an identity that no other capture has.
     #[must_use]
     pub(super) fn fresh() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -77,8 +77,8 @@ pub const FILE_HEADER_BYTES: usize = 64;
 
 /// First eight bytes of a capture.
 ///
-/// They contain a byte above 0x7F and a line end of each kind, so that a text-mode transfer is
-/// detected.
+/// These bytes contain a byte above 0x7F and a line end of each kind, in order to detect a
+/// text-mode transfer.
 pub const FILE_MAGIC: [u8; 8] = *b"\x8AKPROF\r\n";
 
 /// Reason why a file header failed its check.

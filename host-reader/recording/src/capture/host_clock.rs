@@ -1,7 +1,7 @@
-//! The clock of a recording's host: its machine, and its readings next to the time of day.
+//! The clock of a recording's host: its machine, and its readings paired with the time of day.
 //!
 //! Recordings from one machine share its monotonic clock. Recordings from different machines share
-//! the time of day, if a service synchronises it and states its error.
+//! the time of day, if a service synchronises the time of day and states its error.
 
 use super::kernel_time;
 use host_events::monotonic_ns;
@@ -19,7 +19,7 @@ pub struct HostClock {
     /// # Compatibility
     /// `/proc/sys/kernel/random/boot_id` of Linux.
     pub boot_id: Option<u128>,
-    /// Nanoseconds by which a time namespace puts the host's clock ahead of the machine's clock.
+    /// Nanoseconds by which a time namespace sets the host's clock ahead of the machine's clock.
     pub namespace_ns: i64,
     /// Readings of the time of day.
     pub readings: Vec<DayReading>,
@@ -31,7 +31,7 @@ impl HostClock {
     pub fn now() -> Self {
         let namespace_ns = time_namespace_ns();
         Self {
-            // In an unknown time namespace, the clock belongs to no known machine.
+            // The machine of the clock is unknown if its time namespace is unknown.
             boot_id: boot_id().filter(|_| namespace_ns.is_some()),
             namespace_ns: namespace_ns.unwrap_or(0),
             readings: vec![reading()],
@@ -46,7 +46,7 @@ impl HostClock {
     }
 }
 
-/// Attempts per reading; the shortest is kept, as others may have been interrupted.
+/// Attempts per reading. The shortest attempt is kept, since longer ones may have been interrupted.
 const TRIES: usize = 5;
 
 fn reading() -> DayReading {
@@ -75,8 +75,9 @@ fn parse_boot_id(text: &str) -> Option<u128> {
 /// unknown.
 ///
 /// # Compatibility
-/// Linux's `/proc/PID/timens_offsets` describes the time namespace of child processes. It is also
-/// the namespace of the process, unless the process has left it without executing another program.
+/// Linux's `/proc/PID/timens_offsets` describes the time namespace of child processes. The process
+/// itself is in the same namespace, unless it has left the namespace without executing another
+/// program.
 fn time_namespace_ns() -> Option<i64> {
     let [own, children] = ["time", "time_for_children"]
         .map(|name| fs::read_link(format!("/proc/self/ns/{name}")).ok());

@@ -4,9 +4,9 @@ use crate::capture::{CaptureError, CaptureWriter};
 use host_events::{HostRecorder, HostRecording};
 
 impl CaptureWriter {
-    /// Moves the events out of a recorder and appends them to the capture; returns them.
+    /// Moves the events out of a recorder, appends them to the capture and returns them.
     ///
-    /// Ops get sections of their own, in addition to those written by others.
+    /// Ops are written to separate sections, in addition to the op sections of other writers.
     ///
     /// # Errors
     /// If the capture cannot be written.

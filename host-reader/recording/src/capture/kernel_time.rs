@@ -5,8 +5,9 @@
 /// Returns the error bound of this machine's time of day, in ns; `None` if it is not synchronised.
 ///
 /// # Compatibility
-/// The field `maxerror` of Linux's `adjtimex`. The synchronisation service (chrony, ntpd,
-/// systemd-timesyncd) sets it, and the kernel lets it grow by 500 ppm.
+/// The error is the field `maxerror` of Linux's `adjtimex`. The synchronisation service (chrony,
+/// ntpd, systemd-timesyncd) sets this field, and the kernel increases it by 500 ppm of the elapsed
+/// time.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "no crate of ours wraps the call")]
 pub(super) fn error_ns() -> Option<u64> {

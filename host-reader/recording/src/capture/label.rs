@@ -1,6 +1,6 @@
-//! Labels for ranges of a chip's memory, so that a capture states the lanes of its words.
+//! Labels for ranges of a chip's memory, which relate the words in a capture to lanes.
 //!
-//! Labels serve people and tools. Decoding does not use them, so a wrong label does no harm.
+//! Labels are for people and tools. Decoding does not use labels, so a wrong label does no harm.
 
 use super::section::WordsContent;
 use reader::{
@@ -58,7 +58,7 @@ impl ChipLabels {
         &self.chip
     }
 
-    /// Sets the size of lanes from a control vector that states it.
+    /// Sets the size of lanes from a control vector that contains it.
     pub(super) fn learn(&mut self, label: &LabelledRange, words: &[u32]) {
         if label.content != WordsContent::Control || label.first_word != 0 {
             return;
@@ -102,8 +102,8 @@ impl ChipLabels {
         let offset = offset_within(address, size_bytes, core.vector_address, vector_bytes);
         let Some(offset) = offset else { return unlabelled(range) };
         let first_word = offset % VECTOR_SIZE / 4;
-        // Version 2 of this project's protocol stored its losses at this offset; a run is read from
-        // its first word.
+        // Version 2 of this project's protocol stored its losses at this offset; a read of a run
+        // begins at the run's first word.
         let is_log = first_word == FIRST_OPTIONAL as u64;
         let content = if is_log { WordsContent::LossLog } else { WordsContent::Vector };
         let lane = self.lane(core, offset / VECTOR_SIZE);

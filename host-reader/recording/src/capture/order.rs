@@ -6,7 +6,7 @@ use super::{
     problem::{Problem, ProblemKind, ProblemSection},
 };
 
-/// Position of a sound section among the others.
+/// Position of a sound section relative to the other sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     /// Number of sections missing between this section and the one with the next lower number.
@@ -38,7 +38,8 @@ impl Place {
 pub(super) fn places(frames: &[Frame]) -> Vec<Place> {
     let mut places = vec![Place::default(); frames.len()];
     let mut by_number: Vec<_> = frames.iter().zip(&mut places).collect();
-    // The sort is stable: of sections with equal numbers, the first in the file comes first.
+    // The sort is stable: of sections with equal numbers, the one that is first in the file stays
+    // first.
     by_number.sort_by_key(|(frame, _)| frame.head.number);
     let mut next_number = 0;
     for (frame, place) in by_number {
@@ -54,7 +55,7 @@ pub(super) fn places(frames: &[Frame]) -> Vec<Place> {
     places
 }
 
-/// Sorts sections by their numbers and removes repeated ones.
+/// Sorts sections by their numbers and removes repeated sections.
 pub(super) fn put_in_order(frames: Vec<Frame>, places: &[Place]) -> Vec<Frame> {
     let once = frames.into_iter().zip(places).filter(|(_, place)| !place.is_repeated);
     let mut frames: Vec<_> = once.map(|(frame, _)| frame).collect();

@@ -1,4 +1,4 @@
-//! Problems: unusable bytes of a capture, and the reasons.
+//! Problems: unusable bytes of a capture, and why they are unusable.
 
 use super::{frame::SectionVersion, kind::SectionKind};
 
@@ -7,7 +7,7 @@ use super::{frame::SectionVersion, kind::SectionKind};
 pub struct Problem {
     /// Offset of the first byte in the file.
     pub offset: u64,
-    /// Number of bytes; 0 if something is missing between two bytes.
+    /// Number of bytes; 0 if something is missing at the offset.
     pub size_bytes: u64,
     /// Kind of the problem.
     pub kind: ProblemKind,
@@ -62,8 +62,8 @@ pub enum ProblemKind {
     MovedSection,
     /// Another capture begins after the end of this capture.
     ///
-    /// The other capture is not used: its reads and losses would be counted as those of this
-    /// capture.
+    /// The other capture is not used, because its reads and losses would be counted as those of
+    /// this capture.
     OtherCapture,
     /// The payload is intact, but this library does not know this version of its kind.
     UnknownSectionVersion {
@@ -79,7 +79,7 @@ pub enum ProblemKind {
     },
     /// The payload is intact, but a field has an impossible value.
     Malformed(MalformedPayload),
-    /// A read without an end: its writer was stopped, or its end is lost.
+    /// A read without an end: its writer was stopped, or the end is lost.
     ///
     /// The data of the read is used.
     OpenRead {

@@ -34,7 +34,8 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     let mut search = Search { bytes, frames: Vec::new(), unsound: Vec::new() };
     search.region(start.min(bytes.len())..bytes.len(), 0);
     search.frames.sort_unstable_by_key(|frame| frame.start);
-    // A torn section after a damaged one is found by the passes of both.
+    // The search after a damaged section and the search inside it may both find the same torn
+    // section.
     search.unsound.sort_unstable_by_key(|unsound| unsound.start);
     search.unsound.dedup_by_key(|unsound| unsound.start);
     let other = search.leave_out_other_capture(start);
@@ -44,13 +45,13 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     Scan { frames: put_in_order(search.frames, &places), problems }
 }
 
-/// Maximum nesting of torn sections within the claimed extent of others; deeper ones are not
-/// searched.
+/// Maximum nesting of torn sections within the claimed extent of other torn sections.
 ///
-/// Each level is a pass over the same bytes, so the limit bounds the time for a malicious file.
+/// Deeper sections are not searched. Each level is a pass over the same bytes, so the limit bounds
+/// the time for a malicious file.
 const NESTING_MAX: u32 = 16;
 
-/// Size below which starting other threads takes longer than the work.
+/// Minimum size for several threads: below it, starting threads takes longer than the work.
 const PARALLEL_BYTES_MIN: usize = 1 << 20;
 
 /// A section with an intact header but a damaged or incomplete payload.
@@ -90,7 +91,7 @@ impl Search<'_> {
         }
     }
 
-    /// Walks from header to header and trusts lengths that end within the region.
+    /// Walks from header to header and trusts a length if the section ends within the region.
     fn walk(&mut self, region: Range<usize>) -> Vec<Frame> {
         let bytes = self.bytes.get(..region.end).unwrap_or(self.bytes);
         let mut frames = Vec::new();
@@ -152,7 +153,7 @@ struct Gap<'search> {
 }
 
 impl Gap<'_> {
-    /// Adds the problems of the gap; `missing` is the number of sections that should be in it.
+    /// Adds the problems of the gap; `missing` is the number of sections missing in the gap.
     fn describe(&self, missing: Option<u32>, problems: &mut Vec<Problem>) {
         let before = problems.len();
         let first = self.lost.first().map_or(self.range.end, |unsound| unsound.start);
@@ -212,7 +213,7 @@ fn file_header(bytes: &[u8], gap: Range<usize>) -> Option<usize> {
     })?))
 }
 
-/// Returns the next offset of a frame header with a right checksum.
+/// Returns the next offset of a frame header with a correct checksum.
 ///
 /// Searches at every byte, since a damaged file may have lost bytes.
 fn next_header(bytes: &[u8], from: usize) -> Option<usize> {

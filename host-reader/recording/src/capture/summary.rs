@@ -17,7 +17,7 @@ pub struct CaptureCheck {
     pub problems: Vec<Problem>,
     /// Number of usable sections.
     pub usable_count: u64,
-    /// Number of sections of unknown kinds; they are sound but not used.
+    /// Number of sections of unknown kinds; these sections are sound but not used.
     pub unknown_count: u64,
     /// Size of the file.
     pub file_bytes: u64,
@@ -60,7 +60,7 @@ pub struct CaptureInfo {
     pub op_count: u64,
     /// Number of the host's zones, messages and other events.
     pub host_event_count: u64,
-    /// Number of the host's events, ops and texts dropped for lack of space.
+    /// Number of the host's events, ops and texts that were dropped for lack of space.
     pub host_dropped_count: u64,
 }
 
@@ -94,8 +94,8 @@ impl CaptureInfo {
 
     /// Returns the nanoseconds from the end of the first read to the end of the last read.
     ///
-    /// The host's monotonic clock measures this time. `None` if there are fewer than two reads, or
-    /// if the clock restarted in between.
+    /// The time is that of the host's monotonic clock. Returns `None` if there are fewer than two
+    /// reads, or if the clock restarted between the reads.
     #[must_use]
     pub fn time_span_ns(&self) -> Option<u64> {
         let [first, .., last] = self.reads.as_slice() else { return None };
@@ -130,7 +130,7 @@ impl Capture {
         check
     }
 
-    /// Returns the parts of the capture that may have held an unknown number of further records.
+    /// Returns the sources in the capture that may have lost an unknown number of records.
     pub(super) fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
         let mut sources = BTreeSet::new();
         let last_read = self.info().last_read();
@@ -139,7 +139,7 @@ impl Capture {
                 ProblemKind::Unfinished => {
                     sources.insert(UncountedSource::UnfinishedCapture);
                 }
-                // The next read reads the data of an unfinished read again.
+                // The next read contains the data of an unfinished read again.
                 ProblemKind::OpenRead { read_number } if Some(read_number) != last_read => {}
                 ProblemKind::OpenRead { .. } => {
                     sources.insert(UncountedSource::UnfinishedCapture);
@@ -211,7 +211,7 @@ impl CaptureInfo {
     }
 }
 
-/// Adds a section's count to a sum, saturating; a section may state any count.
+/// Adds a section's count to a sum. The sum saturates, since a section may contain any count.
 const fn add(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
 }

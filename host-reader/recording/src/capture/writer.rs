@@ -19,9 +19,9 @@ use std::{
 
 /// Policy for flushing written sections to disk.
 ///
-/// With every policy, a section whose `append` has returned survives the end of this process, by a
-/// signal or otherwise: it is in the operating system's cache, not in a buffer of this process. The
-/// policy matters if the machine crashes or loses power.
+/// With every policy, a section survives the end of this process, by a signal or otherwise, once
+/// its `append` has returned: it is then in the operating system's cache, not in a buffer of this
+/// process. The policy matters only if the machine crashes or loses power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
     /// After each read.
@@ -35,7 +35,7 @@ pub enum SyncPolicy {
 
 /// Appends sections to a capture.
 ///
-/// Only one process at a time can write to a capture; others get an error.
+/// Only one process at a time can write to a capture; other writers get an error.
 ///
 /// # Examples
 ///
@@ -66,7 +66,7 @@ impl CaptureWriter {
     /// Creates a new capture.
     ///
     /// # Errors
-    /// If the file exists, since measured data is never overwritten, or cannot be written.
+    /// If the file cannot be written, or if it exists: measured data is never overwritten.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         Self::create_as(path.as_ref(), CaptureIdentity::fresh())
     }
@@ -80,11 +80,11 @@ impl CaptureWriter {
         Ok(writer)
     }
 
-    /// Continues an existing capture, with the read and section numbers that follow its last ones.
+    /// Continues an existing capture; the numbers of its reads and sections continue.
     ///
-    /// A torn section at the end and any other damage stay in the file: the words may be the only
-    /// copy, and a reader that has the file mapped must not see bytes vanish. New sections begin
-    /// after the damage, and readers skip and report it.
+    /// A torn section at the end and any other damage stay in the file. Their words may be the only
+    /// copy, and the file must not become shorter for a reader that has mapped it. New sections
+    /// begin after the damage; readers skip and report the damage.
     ///
     /// # Errors
     /// If the file is no capture, has another major version, is being written by another process or
@@ -98,8 +98,8 @@ impl CaptureWriter {
         let metadata = writer.file.metadata();
         let metadata = metadata.map_err(|source| CaptureError::io("examine", path, source))?;
         if metadata.len() == 0 {
-            // The file is empty: its writer was stopped between creating it and writing its first
-            // byte.
+            // The file is empty: its writer was stopped after creating the file and before writing
+            // the first byte.
             writer.write_header(CaptureIdentity::fresh())?;
             return Ok(writer);
         }
@@ -129,7 +129,7 @@ impl CaptureWriter {
         &self.path
     }
 
-    /// Appends a section. When this returns, the section survives the end of the process.
+    /// Appends a section. Once this returns, the section survives the end of the process.
     ///
     /// # Errors
     /// If a count does not fit its field, or the disk reports an error. The capture is then
@@ -157,7 +157,7 @@ impl CaptureWriter {
     /// Appends the end of a read and increments the read number.
     ///
     /// # Errors
-    /// As [`CaptureWriter::append`].
+    /// The errors of [`CaptureWriter::append`].
     pub fn finish_read(&mut self, end: &ReadEnd) -> Result<(), CaptureError> {
         self.next_read_number = self.next_read_number.max(end.read_number.saturating_add(1));
         self.append(end)
@@ -169,7 +169,7 @@ impl CaptureWriter {
     /// lost. Waits until all data is on disk, unless [`SyncPolicy::Never`] was chosen.
     ///
     /// # Errors
-    /// As [`CaptureWriter::append`].
+    /// The errors of [`CaptureWriter::append`].
     ///
     /// ```
     /// use recording::capture::{Capture, CaptureWriter};
@@ -213,13 +213,13 @@ impl CaptureWriter {
         written.map_err(|source| CaptureError::io("write to", &self.path, source))
     }
 
-    /// Appends filler after a torn section, so that words are aligned and can be read without a
+    /// Appends filler after a torn section. Later words are then aligned and can be read without a
     /// copy.
     fn align_end(&mut self) -> Result<(), CaptureError> {
         let padded = self.file.metadata().and_then(|metadata| {
             let end = metadata.len();
             const ALIGN_BYTES: u64 = FRAME_ALIGN_BYTES as u64;
-            // The filler is not zero: zeros could complete a section that lacks only its last
+            // The filler is not zero, since zeros could complete a section that lacks only its last
             // bytes.
             let filler = [0xFF; FRAME_ALIGN_BYTES];
             let present = usize::try_from(end % ALIGN_BYTES).unwrap_or(0);
@@ -234,8 +234,8 @@ impl CaptureWriter {
 
 impl Drop for CaptureWriter {
     fn drop(&mut self) {
-        // Closing the file would suffice, except that a process being started inherits all open
-        // files for a moment. If unlocking fails, the system unlocks the file later.
+        // Closing the file would suffice, but a child process may inherit the open file for a
+        // moment while it is started. If unlocking fails, the system unlocks the file later.
         let _ = self.file.unlock();
     }
 }
@@ -262,14 +262,14 @@ impl SectionEncoder {
     }
 }
 
-/// Locks the file against other writers until it is closed.
+/// Locks the file against other writers until the file is closed.
 ///
-/// The system closes it at the latest when the process ends.
+/// The system closes the file at the latest when the process ends.
 fn lock(file: &File, path: &Path) -> Result<(), CaptureError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(CaptureError::InUse { path: path.to_owned() }),
-        // Some network file systems have no locks; an error would only make them unusable.
+        // Some network file systems do not support locks; an error would only make them unusable.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", path, source)),
     }

@@ -26,7 +26,7 @@ use wire::ZoneId;
 pub(super) struct Assembly {
     lanes: BTreeMap<LaneId, PackedLane>,
     memory: Arc<PackedMemory>,
-    /// Memory that the lanes take.
+    /// Bytes of memory used by the lanes.
     packed_bytes: u64,
     chunks: Vec<ChunkNumbers>,
     places: Places,
@@ -38,7 +38,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Starts after the header, whose lines are already counted.
+    /// Starts after the header; the header's lines are already counted.
     pub(super) fn new(header_line_count: u64, memory: Arc<PackedMemory>) -> Self {
         Self {
             lanes: BTreeMap::new(),
@@ -63,8 +63,10 @@ impl Assembly {
         });
     }
 
-    /// Appends the next chunk. Its records are not copied or changed, and are written to the
-    /// temporary file if there are too many.
+    /// Appends the next chunk.
+    ///
+    /// Its records are not copied or changed. They are written to the temporary file if the memory
+    /// limit is exceeded.
     pub(super) fn append(&mut self, chunk: ChunkTables) {
         let first_line = self.line_count.saturating_add(1);
         let mut places = Vec::with_capacity(chunk.places.kept().len());
@@ -143,8 +145,8 @@ impl Assembly {
 
 /// Returns the table of names, and the index in the table of each source location.
 ///
-/// Named source locations come first, so that an id alone stands for its name. A line without a
-/// name, such as an event whose number equals a zone's id, then stays without a name.
+/// Named source locations come first, so an id alone stands for the named location. A line without
+/// a name then stays without a name, for example an event whose number equals a zone's id.
 fn zone_table(places: &[KeptPlace]) -> (ZoneTable, Vec<ZoneIndex>) {
     let mut zones = ZoneTable::new();
     let mut indices: Vec<_> =

@@ -1,4 +1,4 @@
-//! Splitting of a stream into blocks of whole lines, to read a log of any size in little memory.
+//! Splits a stream into blocks of whole lines, to read a log of any size in little memory.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ pub(super) const BLOCK_BYTES: usize = 1 << 20;
 /// Maximum line length; longer lines are skipped.
 pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
 
-/// Whole lines, and whether a line before them was skipped.
+/// Whole lines, and a flag for a skipped line before them.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) text: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) struct Block {
 /// The blocks of a stream, in order.
 pub(super) struct Blocks<R> {
     input: R,
-    /// Beginning of a line that is not read to its end yet.
+    /// Beginning of a line whose end has not been read yet.
     rest: Vec<u8>,
     block_bytes: usize,
     line_bytes_max: usize,
@@ -31,16 +31,16 @@ impl<R: Read> Blocks<R> {
         Self { input, rest: Vec::new(), block_bytes, line_bytes_max, is_at_end: false }
     }
 
-    /// Reads the first block, which holds both header lines unless they are too long.
+    /// Reads the first block, which contains both header lines unless they are too long.
     ///
-    /// A first line that is too long ends the reading: it may be followed by a terabyte of zeros.
+    /// Reading ends if the first line is too long, since a terabyte of zeros might follow.
     pub(super) fn first(&mut self) -> io::Result<Option<Block>> {
         let text = self.take_lines(Vec::new(), |text| filled_lines(text).nth(1).is_some())?;
         let skipped_long_line = self.is_cut_line(&text);
         Ok(self.block(text, skipped_long_line))
     }
 
-    /// Reads the next block into the memory of an earlier one; `None` at the end of the stream.
+    /// Reads the next block into the memory of an earlier block; `None` at the end of the stream.
     pub(super) fn next(&mut self, memory: Vec<u8>) -> io::Result<Option<Block>> {
         let mut text = self.take_lines(memory, |text| memchr::memchr(b'\n', text).is_some())?;
         let skipped_long_line = self.is_cut_line(&text);
@@ -50,7 +50,7 @@ impl<R: Read> Blocks<R> {
         Ok(self.block(text, skipped_long_line))
     }
 
-    /// Reads until there are enough lines, or a line is too long.
+    /// Reads until enough lines are available, or a line is too long.
     fn take_lines(
         &mut self,
         mut text: Vec<u8>,
@@ -83,7 +83,7 @@ impl<R: Read> Blocks<R> {
         Some(Block { text, skipped_long_line })
     }
 
-    /// Reads until there are `wanted` bytes or the stream ends.
+    /// Reads until `wanted` bytes are available or the stream ends.
     fn fill(&mut self, text: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
         let missing = wanted.saturating_sub(text.len());
         if self.is_at_end || missing == 0 {
@@ -95,7 +95,7 @@ impl<R: Read> Blocks<R> {
         Ok(())
     }
 
-    /// Drops text up to and including the next line end, then reads on.
+    /// Drops text up to and including the next line end, then continues to read.
     fn skip_line(&mut self, text: &mut Vec<u8>) -> io::Result<()> {
         while !text.is_empty() {
             match memchr::memchr(b'\n', text) {
@@ -113,7 +113,7 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-/// Returns the lines of `text` that have an end and are not blank.
+/// Returns the complete lines of `text` that are not blank.
 fn filled_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = text.split_inclusive(|&byte| byte == b'\n');
     lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty())

@@ -21,7 +21,7 @@ use wire::Risc;
 #[derive(Default)]
 pub(super) struct Launches {
     pub(super) keys: Vec<LaunchKey>,
-    /// Numbers of the first keys; the others are not looked up yet.
+    /// Numbers of the first keys; later keys are added when they are looked up.
     numbers: HashMap<LaunchKey, u32>,
     /// The greatest key.
     greatest: Option<LaunchKey>,
@@ -37,7 +37,7 @@ impl Launches {
         }
     }
 
-    /// Returns the number of a launch that differs from the last one.
+    /// Returns the number of a launch that differs from the previous launch.
     ///
     /// Tries the next launch first: most lanes have the same launches in the same order.
     fn next_or_known(&mut self, key: LaunchKey) -> u32 {
@@ -51,7 +51,7 @@ impl Launches {
 
     /// Returns the number of a launch that may be new.
     ///
-    /// Programs are numbered upwards, so that most new launches are greater than all known ones.
+    /// Program numbers increase, so most new launches have a greater key than all known launches.
     fn look_up(&mut self, key: LaunchKey) -> u32 {
         let known = match self.greatest {
             Some(greatest) if key <= greatest => self.known(key),
@@ -73,7 +73,7 @@ impl Launches {
     }
 }
 
-/// Count of faulty lines; only the first ones are kept, with their line numbers.
+/// Number of faulty lines; only the first lines are kept, with their line numbers.
 #[derive(Default)]
 pub(super) struct Faults {
     pub(super) count: u64,
@@ -116,7 +116,7 @@ pub(super) struct ChunkTables {
     pub(super) launches: Launches,
     pub(super) line_count: u64,
     pub(super) malformed: Faults,
-    /// Lines with a value although their kind has none.
+    /// Lines with a value although their kind of record has no value.
     pub(super) stray_values: Faults,
     pub(super) unknown_riscs: UnknownRiscs,
     /// Logical coordinates of cores.
@@ -263,7 +263,7 @@ struct Lines<'log, 'text> {
 /// Format of the log's lines, from its first two lines.
 pub(super) struct LogShape {
     pub(super) layout: Layout,
-    /// Text of these two lines; joined logs repeat them.
+    /// Text of the first two lines; joined logs repeat these lines.
     pub(super) header_lines: [Box<[u8]>; 2],
 }
 

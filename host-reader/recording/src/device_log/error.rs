@@ -26,8 +26,8 @@ pub enum LogError {
         file: String,
         /// Line number from 1.
         line: u64,
-        /// Length of the line found instead. Its text is not shown: it may be a secret from another
-        /// file.
+        /// Length of the line found instead. Its text is not shown, since it may be a secret from
+        /// another file.
         found_bytes: usize,
     },
     /// The first line is longer than the maximum.
@@ -61,12 +61,12 @@ pub enum LogError {
     Io {
         /// Name of the log, as the caller gave it.
         file: String,
-        /// The attempted action.
+        /// The action that failed.
         action: &'static str,
         /// Cause of the failure.
         source: io::Error,
     },
-    /// Records beyond the limit of memory cannot be kept in the temporary file.
+    /// Records beyond the memory limit cannot be kept in the temporary file.
     #[error(transparent)]
     Packed(#[from] PackedError),
 }

@@ -48,9 +48,9 @@ impl<'text> Fields<'text> {
         self.count
     }
 
-    /// Returns the length of the first `count` fields, including the comma after them.
+    /// Returns the length of the first `count` fields, including the comma after the last of them.
     ///
-    /// The line must have these fields.
+    /// The line must have at least `count` fields.
     pub(super) fn up_to(&self, count: usize) -> usize {
         let fields = self.fields.iter().take(count);
         fields.fold(0, |bytes: usize, field| bytes.saturating_add(field.len()).saturating_add(1))

@@ -1,9 +1,9 @@
 //! The first two lines of a device log: chip data and column titles.
 //!
 //! # Compatibility
-//! Titles of every format that TT-Metal's `profiler.cpp` has written since September 2024, and of
-//! the older sample in its documentation. Titles are matched after trimming, so the doubled blank
-//! before `zone name` in older logs does not matter.
+//! The titles are those of every format that TT-Metal's `profiler.cpp` has written since September
+//! 2024, and of the older sample in TT-Metal's documentation. Titles are matched after trimming, so
+//! the doubled blank before `zone name` in older logs does not matter.
 
 use super::text::{parse_number, trimmed};
 
@@ -20,7 +20,7 @@ pub(super) struct ChipLine {
 impl ChipLine {
     /// Parses `ARCH: x, CHIP_FREQ[MHz]: n[, Max Compute Cores: m]` or `Chip clock is at n MHz`.
     ///
-    /// The second form is older, and only Grayskull logs have it.
+    /// The second form is older; only Grayskull logs contain it.
     pub(super) fn parse(line: &str) -> Option<Self> {
         if let Some((_, clock)) = line.split_once("Chip clock is at ") {
             let digits = clock.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -72,7 +72,7 @@ pub(super) enum Column {
 impl Column {
     const COUNT: usize = 18;
 
-    /// All titles that each column has had, the current title first.
+    /// All titles that each column has had, starting with the current title.
     const TITLES: [(Self, &'static str); 20] = [
         (Self::Chip, "PCIe slot"),
         (Self::CoreX, "core_x"),
@@ -164,8 +164,8 @@ impl Layout {
     /// Adapts the layout to the chip data of the log's first line.
     ///
     /// # Compatibility
-    /// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81 writes a worker grid of 0 cores, the
-    /// current titles and, after them, logical coordinates.
+    /// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81 writes a worker grid of 0 cores, and adds
+    /// logical coordinates after the current titles.
     pub(super) fn for_chip(self, chip: &ChipLine) -> Self {
         let last = [Column::Metadata, Column::LogicalX, Column::LogicalY];
         let positions = (0..self.column_count).rev().zip(last.into_iter().rev());
@@ -190,7 +190,7 @@ impl Layout {
     }
 }
 
-/// Returns true if a line looks like one of the first two lines; joined logs repeat these.
+/// Returns true if a line looks like one of the two header lines, which joined logs repeat.
 pub(super) fn is_header(line: &[u8]) -> bool {
     line.starts_with(b"ARCH:")
         || (line.starts_with(b"PCIe slot") && parse_number(line).is_none())

@@ -1,9 +1,9 @@
-//! Conversion of cores' logical coordinates (columns in the streaming profiler's logs) to and from
-//! NoC-0 coordinates.
+//! Conversion between NoC-0 coordinates and cores' logical coordinates, which are columns in the
+//! streaming profiler's logs.
 //!
-//! Like translated coordinates, logical coordinates count only rows and columns of workers that are
-//! not harvested. Chips are harvested along one axis; along the other axis, both coordinates count
-//! the same tiles.
+//! Like translated coordinates, logical coordinates count only the worker rows and columns that are
+//! not harvested. Chips are harvested along one axis; along the other axis, both kinds of
+//! coordinates count the same tiles.
 
 use reader::{
     architecture::{Arch, HarvestAxis},
@@ -11,7 +11,7 @@ use reader::{
     readout::ChipSummary,
 };
 
-/// Adds the rows or columns of workers that cores' logical coordinates state.
+/// Adds the rows or columns of workers that follow from cores' logical coordinates.
 pub(super) fn add_lines(
     chip: &mut ChipSummary,
     cores: impl Iterator<Item = (Noc0Coord, (u16, u16))>,

@@ -7,7 +7,7 @@
 //! | what is written, byte by byte? | [`write_device_log`] |
 //!
 //! Other tools write logs too, so an unreadable line is skipped, counted and reported with its
-//! position; only a file that is no device log at all is an error. This module computes neither
+//! position. Only a file that is not a device log at all is an error. This module computes neither
 //! pairs of zone starts and ends nor statistics.
 
 #![cfg_attr(

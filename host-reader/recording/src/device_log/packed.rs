@@ -1,11 +1,11 @@
-//! Packed records of lanes, a few bytes each, so that a long log fits in memory.
+//! Packed records of lanes, a few bytes each, so a long log fits in memory.
 //!
-//! A segment holds the records of one lane from one chunk. A record consists of a head, the time
-//! since the previous record, and the value if its kind has one; each is a packed number. The head
-//! holds the source location and the kind. One bit of the head is set if line and launch follow the
-//! head, which is the case unless the record is on the next line of the same launch.
+//! A segment contains the records of one lane from one chunk. A record consists of a head, the time
+//! since the previous record, and a value if its kind has one; each is a packed number. The head
+//! contains the source location and the kind. One bit of the head is set if the line and the launch
+//! follow the head. The bit is clear if the record is on the next line of the same launch.
 //!
-//! Segments beyond a limit of memory are written to a temporary file, all those of a lane together.
+//! Segments beyond a memory limit are written to a temporary file, all segments of a lane together.
 
 use reader::{
     lane::{LaneId, RecordHead, ZoneIndex},
@@ -36,7 +36,7 @@ pub(super) struct Segment {
     metadata: Vec<(usize, Box<str>)>,
 }
 
-/// State after a record; the next record is encoded relative to this state.
+/// State after a record, relative to which the next record is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Latest {
     time: u64,
@@ -45,8 +45,8 @@ struct Latest {
 }
 
 impl Latest {
-    /// State before the first record. Its launch number is unused, so the first record always
-    /// stores a launch.
+    /// State before the first record. No launch has this launch number, so the first record always
+    /// stores its launch.
     const NONE: Self = Self { time: 0, line: 0, launch: u32::MAX };
 }
 
@@ -71,7 +71,7 @@ impl Segment {
             push(&mut self.bytes, step);
             push(&mut self.bytes, launch.into());
         }
-        // Times that decrease give long numbers, and are rare.
+        // A time lower than the previous time gives a long number, but is rare.
         push(&mut self.bytes, time.wrapping_sub(self.last.time));
         if has_value(kind) {
             push(&mut self.bytes, value);
@@ -94,7 +94,7 @@ impl Segment {
         Records { bytes: self.bytes.iter(), left: self.record_count, last: Latest::NONE }
     }
 
-    /// Returns the memory that the segment takes.
+    /// Returns the memory size of the segment in bytes.
     fn byte_count(&self) -> u64 {
         let of_text = |(_, text): &(usize, Box<str>)| {
             text.len().saturating_add(size_of::<(usize, Box<str>)>())
@@ -179,7 +179,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// The segments of one chunk by lane; the lane of the latest line needs no lookup.
+/// The segments of one chunk, by lane. The lane of the latest line is found without a lookup.
 #[derive(Default)]
 pub(super) struct Segments {
     ids: Vec<LaneId>,
@@ -212,7 +212,7 @@ impl Segments {
     }
 }
 
-/// Numbers of the whole log, by the numbers of a chunk.
+/// Maps the numbers used in a chunk to the numbers used in the whole log.
 #[derive(Debug)]
 pub(super) struct ChunkNumbers {
     pub(super) places: Vec<u32>,
@@ -221,12 +221,13 @@ pub(super) struct ChunkNumbers {
     pub(super) first_line: u64,
 }
 
-/// Numbers of launches in the log, by their numbers in a chunk.
+/// Maps launch numbers of a chunk to launch numbers of the log.
 ///
-/// Most chunks have launches that follow each other in the log, too, so that only the first is kept.
+/// In most chunks the launches also have consecutive numbers in the log, so only the first is
+/// stored.
 #[derive(Debug, Default)]
 pub(super) struct LaunchNumbers {
-    /// Number in the chunk and number in the log, where the latter does not follow.
+    /// Pairs of chunk number and log number, stored where the log number is not consecutive.
     firsts: Vec<(u32, u32)>,
 }
 
@@ -246,7 +247,7 @@ impl FromIterator<u32> for LaunchNumbers {
 }
 
 impl LaunchNumbers {
-    /// Returns the number in the log of a launch of the chunk.
+    /// Returns the log number of a launch of the chunk.
     fn log_number(&self, of_chunk: u32) -> u32 {
         let after = self.firsts.partition_point(|&(first, _)| first <= of_chunk);
         let first = after.checked_sub(1).and_then(|last| self.firsts.get(last));
@@ -260,11 +261,11 @@ impl LaunchNumbers {
 #[derive(Debug)]
 pub(super) struct PackedLane {
     pub(super) id: LaneId,
-    /// Earlier segments in the temporary file, with their number of records.
+    /// Earlier segments in the temporary file, with their numbers of records.
     written: Vec<(PackedBytes, usize)>,
     /// Segments, each with the number of its chunk.
     segments: Vec<(u32, Segment)>,
-    /// Memory that the segments take, once all are there.
+    /// Guard for the memory used by the segments, set once all segments are added.
     held: Option<HeldBytes>,
 }
 
@@ -273,7 +274,7 @@ impl PackedLane {
         Self { id, written: Vec::new(), segments: Vec::new(), held: None }
     }
 
-    /// Adds a segment; returns the memory that it takes.
+    /// Adds a segment; returns its memory size in bytes.
     pub(super) fn push(&mut self, chunk: u32, segment: Segment) -> u64 {
         let byte_count = segment.byte_count();
         self.segments.push((chunk, segment));
@@ -295,7 +296,7 @@ impl PackedLane {
         self.written.push((memory.write(&bytes), record_count));
     }
 
-    /// Counts the segments in memory as used.
+    /// Counts the memory of the segments as used.
     pub(super) fn hold(&mut self, memory: &Arc<PackedMemory>) {
         let byte_counts = self.segments.iter().map(|(_, segment)| segment.byte_count());
         self.held = Some(memory.hold(byte_counts.fold(0, u64::saturating_add)));
@@ -338,13 +339,13 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct LaneColumns {
     pub(super) id: LaneId,
-    /// Heads with the kind of each record; the zone index holds the number of the source location.
+    /// Heads with the kind of each record; the zone index is the number of the source location.
     pub(super) heads: Vec<RecordHead>,
     pub(super) times: Vec<u64>,
     pub(super) data: Vec<u64>,
     pub(super) metadata: Vec<(usize, Box<str>)>,
-    /// Launches and lines: after a step, the launch stays the same and each record is one line
-    /// further.
+    /// Launches and lines. After a step, the launch stays the same, and each further record is one
+    /// line later.
     steps: Vec<Step>,
     next_line: u64,
 }
@@ -415,7 +416,7 @@ impl LaneColumns {
         Some((step.launch, step.line.saturating_add(since)))
     }
 
-    /// Returns the lines of records in ascending order of index; 0 before the first step.
+    /// Returns the lines of records given in ascending order of index; 0 before the first step.
     pub(super) fn origins(
         &self,
         records: impl Iterator<Item = usize>,
@@ -433,7 +434,7 @@ impl LaneColumns {
         })
     }
 
-    /// Sorts the records by time; records with equal times stay in line order.
+    /// Sorts the records by time; records with equal times remain in line order.
     pub(super) fn in_time_order(self) -> Self {
         if self.times.is_sorted() {
             return self;

@@ -1,4 +1,4 @@
-//! Interning of zone source locations: one number per marker id, name, line and file.
+//! Interning of source locations: one number per marker id, name, line and file.
 
 use super::row::Place;
 use reader::lane::ZoneIndex;
@@ -32,28 +32,30 @@ impl KeptPlace {
     }
 }
 
-/// Maximum number of source locations in a table: the largest number that a record's head can hold,
-/// minus one per marker id.
+/// Maximum number of source locations in a table.
 ///
-/// The rest is reserved for markers whose names no longer fit.
+/// This is the largest number that a record's head can hold, minus one number per marker id. Those
+/// numbers are reserved for markers whose names no longer fit.
 const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16)) as usize;
 
 /// Numbers source locations in order of first appearance.
+/// Numbers source locations in order of first appearance.
 ///
-/// A line often repeats the latest source location of its id. That one is compared first, and the
-/// map is searched only if it differs.
+/// A line often repeats the latest source location of its id. That location is compared first, and
+/// the map is searched only if the location differs.
 pub(super) struct Places {
     kept: Vec<KeptPlace>,
     /// The latest source location of some ids, by their low bits.
     latest: Vec<u32>,
     numbers: HashMap<Box<[u8]>, u32>,
     scratch: Vec<u8>,
-    /// Source locations without their name because the table is full.
+    /// Number of source locations stored without their name because the table is full.
     pub(super) nameless_count: u64,
 }
 
 const NONE: u32 = u32::MAX;
-/// Number of ids whose latest source location is cached; small, since every chunk has a table.
+/// Number of ids whose latest source location is cached; small, since every chunk has its own
+/// table.
 const LATEST_COUNT: usize = 256;
 
 fn slot_of(marker_id: u16) -> usize {

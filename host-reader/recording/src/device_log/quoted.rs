@@ -1,7 +1,7 @@
 //! Lines with quoted fields, as spreadsheets and data frames write them.
 //!
-//! TT-Metal never quotes, but a log edited by another program may have quotes. A quote counts only
-//! at the start of a field, so meta data in JSON is left alone.
+//! TT-Metal never writes quotes, but a log edited by another program may contain them. A quote
+//! counts only at the start of a field, so meta data in JSON is unchanged.
 
 use super::{fields::Fields, header::MAX_COLUMNS};
 use csv_core::{ReadRecordResult, Reader};
@@ -23,7 +23,9 @@ impl Unquoted {
         Self { text: Vec::new(), ends: [0; MAX_COLUMNS + 1] }
     }
 
-    /// Splits a quoted line into fields; `None` if a quote stays open or there are too many fields.
+    /// Splits a quoted line into fields.
+    ///
+    /// Returns `None` if a quote is not closed or there are too many fields.
     pub(super) fn split(&mut self, line: &[u8]) -> Option<Fields<'_>> {
         self.text.resize(line.len().saturating_add(1), 0);
         let mut reader = Reader::new();

@@ -1,4 +1,4 @@
-//! Reading of a device log: first the header, then blocks of lines, in parallel.
+//! Reads a device log: first the header, then blocks of lines in parallel.
 
 use super::{
     assemble::Assembly,
@@ -25,16 +25,16 @@ use std::{
 ///
 /// Supports every format since September 2024 and the older sample in TT-Metal's documentation:
 /// columns are found by their titles. In a log without `run host ID`, the `Run ID` is used instead.
-/// Lines may come in any order and end in CR LF. Lanes are returned in time order, split into runs
-/// where the program, its trace replay or its launch changes. Unreadable lines (a wrong number of
-/// columns, text in place of a number, an unknown RISC) are skipped and reported as anomalies with
-/// their line number.
+/// Lines may be in any order and end in CR LF. Lanes are returned in time order. They are split
+/// into runs where the program, its trace replay or its launch changes. Unreadable lines (a wrong
+/// number of columns, text in place of a number, an unknown RISC) are skipped and reported as
+/// anomalies with their line number.
 ///
 /// Memory: a few blocks of 1 MiB each, more if a line is longer, and the tables.
 ///
 /// # Errors
 /// If the stream cannot be read, is empty, or does not begin like a device log. A log with a header
-/// and no lines returns an empty readout.
+/// but no lines returns an empty readout.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
@@ -55,7 +55,7 @@ pub fn read_device_log(input: impl Read, file: &str) -> Result<Readout, LogError
 /// Reads a device log from a file.
 ///
 /// # Errors
-/// As [`read_device_log`], or if the file cannot be opened.
+/// The errors of [`read_device_log`]; also if the file cannot be opened.
 pub fn read_device_log_file(path: impl AsRef<Path>) -> Result<Readout, LogError> {
     Ok(PackedLog::open(path)?.into_readout()?)
 }
@@ -124,14 +124,14 @@ fn read_chunks<R: Read>(
     })
 }
 
-/// A parsed block with its text; the next block may reuse the text's memory.
+/// A parsed block with its text, whose memory a later block may reuse.
 struct ParsedBlock {
     tables: ChunkTables,
     skipped_long_line: bool,
     text: Vec<u8>,
 }
 
-/// A block in progress. Dropping it also reports a block whose parsing panicked.
+/// A block in progress. If the parsing panics, dropping the job reports the block as failed.
 struct Job {
     number: u64,
     sender: Sender<(u64, Option<ParsedBlock>)>,
@@ -152,19 +152,20 @@ impl Drop for Job {
     }
 }
 
-/// Parsed blocks, received in any order, and the number of the next block to append.
+/// Parsed blocks, received in any order, with the number of the next block to append.
 struct Parsed {
     receiver: Receiver<(u64, Option<ParsedBlock>)>,
-    /// Blocks received before an earlier block.
+    /// Blocks received before an earlier block was received.
     early: BTreeMap<u64, Option<ParsedBlock>>,
     next: u64,
-    /// Memory of appended blocks.
+    /// Memory of appended blocks, for reuse.
     memory: Vec<Vec<u8>>,
 }
 
 impl Parsed {
-    /// Waits for the next block of the log and appends it; returns false if its parsing panicked,
-    /// or if there is no room for its records.
+    /// Waits for the next block of the log and appends it.
+    ///
+    /// Returns false if its parsing panicked, or if there is no room for its records.
     fn append_next(&mut self, assembly: &mut Assembly) -> bool {
         let block = loop {
             if let Some(block) = self.early.remove(&self.next) {
@@ -183,7 +184,8 @@ impl Parsed {
         assembly.has_room()
     }
 
-    /// Waits for any block. A pool thread runs other jobs meanwhile, as it may be the only thread.
+    /// Waits for any block. A pool thread runs other jobs meanwhile, since it may be the only
+    /// thread.
     fn wait(&self) -> Option<(u64, Option<ParsedBlock>)> {
         const PAUSE: Duration = Duration::from_millis(1);
         loop {

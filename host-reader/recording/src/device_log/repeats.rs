@@ -1,9 +1,9 @@
-//! Lines that repeat the text of earlier lines, except for id, time, value and launch.
+//! Recognises lines that repeat the text of earlier lines, except for id, time, value and launch.
 //!
 //! Nearly every line names its lane with the same bytes as the previous line, and its zone with the
-//! same bytes as another recent line. The meaning of such bytes is cached, so a few comparisons
-//! replace splitting and parsing. A line that is not recognised is parsed in full, with the same
-//! result.
+//! same bytes as another recent line. The parsed meaning of such bytes is cached, so a few
+//! comparisons replace splitting and parsing. A line that is not recognised is parsed in full, with
+//! the same result.
 
 use super::{
     fields::Fields,
@@ -14,7 +14,7 @@ use super::{
 use reader::lane::TraceReplay;
 use wire::PacketKind;
 
-/// Columns at fixed positions in logs with recognisable lines: those of the current format.
+/// Positions of the columns in logs with recognisable lines, which have the current format.
 const POSITIONS: [(Column, usize); 10] = [
     (Column::Chip, 0),
     (Column::CoreX, 1),
@@ -43,14 +43,14 @@ pub(super) struct Recognised {
     pub(super) key: LaunchKey,
 }
 
-/// Text before the marker id, and the lane that the text names.
+/// Text before the marker id, and the lane of this text.
 #[derive(Clone, Copy)]
 struct Front<'text> {
     text: &'text [u8],
     lane: usize,
 }
 
-/// Text after the trace's counter, and its meaning for one marker id.
+/// Text after the trace's counter, and the meaning of this text for one marker id.
 #[derive(Clone, Copy)]
 struct Tail<'text> {
     text: &'text [u8],
@@ -71,7 +71,7 @@ pub(super) struct Repeats<'text> {
     /// Front of the latest line.
     front: Front<'text>,
     fronts: Vec<Front<'text>>,
-    /// Cached tails of each id: one of zone ends and one of all other kinds.
+    /// Cached tails of each id: one for zone ends and one for all other kinds.
     tails: Vec<[Tail<'text>; 2]>,
 }
 
@@ -119,8 +119,7 @@ impl<'text> Repeats<'text> {
         Some(Recognised { lane: self.front.lane, place, kind, time, value, key })
     }
 
-    /// Sets `front` to the cached front of the line, which names another lane than the previous
-    /// line.
+    /// Sets `front` to the cached front of a line on a different lane than the previous line.
     ///
     /// Returns the rest of the line, or `None` if the front is not cached.
     fn find_front(&mut self, line: &'text [u8]) -> Option<&'text [u8]> {

@@ -11,13 +11,13 @@ use reader::{
 };
 use wire::{PacketKind, Risc};
 
-/// Key that distinguishes the lines of different launches.
+/// Key that distinguishes the launches of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LaunchKey {
     pub(super) program: u32,
     pub(super) trace: Option<TraceReplay>,
-    /// Run counter of logs before July 2025, or process that wrote a streaming log; 0 if there is
-    /// neither.
+    /// Run counter in logs before July 2025, or number of the writing process in a streaming log;
+    /// otherwise 0.
     pub(super) run_id: u64,
 }
 
@@ -25,7 +25,8 @@ impl LaunchKey {
     /// Returns the key of a line of a streaming log, or `None` if the program's number is too
     /// large.
     ///
-    /// In such a log, the program column holds the process, and the trace column holds the program.
+    /// In such a log, the program column contains the process, and the trace column contains the
+    /// program.
     pub(super) fn from_streaming(process: u64, trace: Option<TraceReplay>) -> Option<Self> {
         let program = trace.map_or(0, |trace| trace.trace_id);
         Some(Self { program: u32::try_from(program).ok()?, trace: None, run_id: process })
@@ -51,7 +52,7 @@ pub(super) struct Row<'text> {
     pub(super) key: LaunchKey,
     pub(super) place: Place<'text>,
     pub(super) metadata: &'text [u8],
-    /// Column and row of the core in the grid of usable workers, if the log states them.
+    /// Column and row of the core in the grid of usable workers, if the log contains them.
     pub(super) logical: Option<(u16, u16)>,
 }
 
@@ -92,7 +93,7 @@ impl RowFault<'_> {
 
 /// Maximum timer id of a log: 16 bits of id and 3 bits of packet type.
 const TYPED_ID_MAX: u64 = (1 << 19) - 1;
-/// TT-Metal's value for "no trace"; it was meant to be printed as an empty field.
+/// TT-Metal's value for "no trace", which was meant to be printed as an empty field.
 pub(super) const NO_TRACE: u64 = 1 << 63;
 
 impl<'text> Row<'text> {
@@ -162,7 +163,7 @@ impl<'text> Cells<'_, 'text> {
             b"ZONE_START" | b"begin" => Ok(PacketKind::ZoneStart),
             b"ZONE_END" | b"end" => Ok(PacketKind::ZoneEnd),
             b"ZONE_TOTAL" | b"sum" => Ok(PacketKind::ZoneTotal),
-            // A line has one value, even of data with two values.
+            // A line contains one value, even for data with two values.
             b"TS_DATA" | b"TS_DATA_16B" => Ok(PacketKind::TimestampedData),
             b"TS_EVENT" => Ok(PacketKind::TimestampedEvent),
             _ => {
@@ -182,13 +183,13 @@ impl<'text> Cells<'_, 'text> {
         Ok(LaneId { chip_id, core, risc })
     }
 
-    /// Returns the 16-bit id. Until 2024, the bits above the id held the packet type.
+    /// Returns the 16-bit id. Until 2024, the bits above the id contained the packet type.
     fn marker_id(&self, kind: PacketKind) -> Result<u16, RowFault<'text>> {
         let number = self.number(Column::MarkerId)?;
         if let Ok(id) = u16::try_from(number) {
             return Ok(id);
         }
-        // This number is not a 16-bit id but a hash of the name, which the line also has.
+        // This number is not a 16-bit id but a hash of the name, which is in the line too.
         let is_name_hash = self.layout.is_streaming() && number <= u64::from(u32::MAX);
         if is_name_hash && !self.text(Column::ZoneName).is_empty() {
             return Ok(0);

@@ -1,4 +1,4 @@
-//! Iteration over the lines of a device log, including data that lanes do not keep.
+//! Iteration over the lines of a device log, including data that lanes do not store.
 
 use super::{
     error::LogError,
@@ -23,7 +23,7 @@ pub struct LogLine<'text> {
     pub value: u64,
     /// Run host id.
     pub program: u32,
-    /// Trace replay, if the log states it.
+    /// Trace replay, if the log contains it.
     pub trace: Option<reader::lane::TraceReplay>,
     /// Name of the zone.
     pub name: &'text [u8],
@@ -54,7 +54,7 @@ pub struct LogChip {
 /// Calls a function for each line, in file order.
 ///
 /// # Errors
-/// As [`super::read_device_log`].
+/// The errors of [`super::read_device_log`].
 pub fn walk_device_log(
     text: &[u8],
     file: &str,

@@ -4,20 +4,20 @@
 //! records in time order:
 //!
 //! 1. A new program, trace replay or run counter begins a run.
-//! 2. The start of the firmware zone with which the current run began also begins a run: the
-//!    same program was launched again. Records after the old run's firmware end (data taken
-//!    before the next firmware start, totals with the same time as that start) belong to the
-//!    new run.
-//! 3. Lines of another program *inside* an open firmware zone begin no run. TT-Metal relabels
-//!    zones of dispatch cores with the program that the core serves; the firmware end shows
-//!    that all these lines belong to one launch.
+//! 2. The start of the firmware zone with which the current run began also begins a run, because
+//!    the same program was launched again. Records after the old run's firmware end belong to the
+//!    new run: data taken before the next firmware start, and totals with the same time as that
+//!    start.
+//! 3. Lines of another program *inside* an open firmware zone begin no run. TT-Metal relabels zones
+//!    of dispatch cores with the program that the core serves; the firmware end shows that all
+//!    these lines belong to one launch.
 
 use super::{packed::LaneColumns, row::LaunchKey};
 use reader::lane::Run;
 use std::ops::Range;
 use wire::{PacketKind, RunHostId};
 
-/// The runs of a lane, and the number of records put back into their launch by rule 3.
+/// The runs of a lane, and the number of records that rule 3 moved back to their launch.
 pub(super) struct SplitRuns {
     pub(super) runs: Vec<Run>,
     pub(super) relabelled_count: u64,
@@ -77,8 +77,8 @@ struct Splitter<'lane> {
 impl Splitter<'_> {
     /// Adds consecutive records of one launch.
     ///
-    /// During this, the last run stays a run of this launch: only runs of other launches are
-    /// removed.
+    /// During this call, the last run always belongs to this launch, since only runs of other
+    /// launches are removed.
     fn add_stretch(&mut self, launch: u32, records: Range<usize>) {
         if self.begins.last().is_none_or(|run| run.launch != launch) {
             self.begin(records.start, launch);
@@ -141,7 +141,7 @@ impl Splitter<'_> {
         self.begins.truncate(index.saturating_add(1));
     }
 
-    /// Counts the records in a range that belong to other launches.
+    /// Returns the number of records in a range that belong to other launches.
     fn others_between(&self, records: Range<usize>, launch: u32) -> u64 {
         let steps = self.lane.steps();
         let first = steps.partition_point(|step| step.record <= records.start).saturating_sub(1);
@@ -154,7 +154,7 @@ impl Splitter<'_> {
         others.fold(0, u64::saturating_add)
     }
 
-    /// Stores the first record later than the firmware's end.
+    /// Stores the first record whose time is later than the firmware's end.
     #[inline]
     fn add_other(&mut self, record: usize, time: u64) {
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =

@@ -1,9 +1,9 @@
 //! Parsing of numbers in fields, and formatting of text for messages.
 
-/// Maximum bytes of invalid text that a message shows.
+/// Maximum number of bytes of invalid text shown in a message.
 const SHOWN_BYTES: usize = 60;
 
-/// Maximum digits that always fit into 64 bits.
+/// Maximum number of digits that always fit 64 bits.
 const SAFE_DIGITS: usize = 19;
 
 /// Parses a field of plain digits.
@@ -22,7 +22,7 @@ pub(super) fn parse_number(field: &[u8]) -> Option<u64> {
 pub(super) fn take_number(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut number: u64 = 0;
     let mut rest = text;
-    // Three groups of eight digits hold the maximum number of digits that fit.
+    // Three groups of eight digits are sufficient for the maximum number of digits.
     for _ in 0..3 {
         let Some(eight) = rest.first_chunk() else { break };
         let (digits, count) = leading_digits(*eight);
@@ -51,12 +51,12 @@ fn counted_number<'text>(
     (1..=SAFE_DIGITS).contains(&count).then_some((number, rest))
 }
 
-/// Powers of ten: the factor by which a number grows when so many digits follow.
+/// Powers of ten: the factor for a number to which this many digits are appended.
 const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Parses the digits at the beginning of eight bytes; returns the number and the digit count.
 ///
-/// Adjacent values are combined in parallel to numbers of two, four and eight digits.
+/// Adjacent digits are combined in parallel, to numbers of two, four and eight digits.
 #[inline]
 const fn leading_digits(bytes: [u8; 8]) -> (u64, usize) {
     const ZEROS: u64 = 0x3030_3030_3030_3030;

@@ -1,4 +1,4 @@
-//! A device log that was read, and unpacking of its lanes.
+//! A device log after reading, and the unpacking of its lanes.
 
 use super::{
     error::LogError,
@@ -40,7 +40,7 @@ use wire::ZoneId;
 /// ```
 #[derive(Debug)]
 pub struct PackedLog {
-    /// Everything except the lanes, without the anomalies that unpacking finds.
+    /// Everything except the lanes and the anomalies found by unpacking.
     pub readout: Readout,
     /// Packed lanes.
     pub lanes: PackedLanes,
@@ -50,15 +50,16 @@ impl PackedLog {
     /// Reads a device log from a stream; `file` names it in messages.
     ///
     /// # Errors
-    /// As [`read_device_log`](crate::device_log::read_device_log).
+    /// The errors of [`read_device_log`](crate::device_log::read_device_log).
     pub fn read(input: impl Read, file: &str) -> Result<Self, LogError> {
         Self::read_within(input, file, &PackedMemory::unlimited())
     }
 
-    /// Reads a device log from a stream; records beyond the limit of `memory` go to its file.
+    /// Reads a device log from a stream; records beyond the limit of `memory` go to its temporary
+    /// file.
     ///
     /// # Errors
-    /// As [`Self::read`], or if the file cannot be written.
+    /// The errors of [`Self::read`]; also if the temporary file cannot be written.
     pub fn read_within(
         input: impl Read,
         file: &str,
@@ -70,7 +71,7 @@ impl PackedLog {
     /// Reads a device log from a file.
     ///
     /// # Errors
-    /// As [`read_device_log_file`](crate::device_log::read_device_log_file).
+    /// The errors of [`read_device_log_file`](crate::device_log::read_device_log_file).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, LogError> {
         Self::open_within(path, &PackedMemory::unlimited())
     }
@@ -78,7 +79,7 @@ impl PackedLog {
     /// Reads a device log from a file, like [`Self::read_within`].
     ///
     /// # Errors
-    /// As [`Self::open`], or if the temporary file cannot be written.
+    /// The errors of [`Self::open`]; also if the temporary file cannot be written.
     pub fn open_within(
         path: impl AsRef<Path>,
         memory: &Arc<PackedMemory>,
@@ -118,7 +119,7 @@ pub struct PackedLanes {
     /// Lanes, ordered by id.
     pub(super) lanes: Vec<PackedLane>,
     pub(super) numbers: LogNumbers,
-    /// Anomalies to be listed after those of unpacking.
+    /// Anomalies that come after the anomalies of unpacking.
     pub(super) late: AnomalyLog,
     pub(super) memory: Arc<PackedMemory>,
 }
@@ -144,12 +145,12 @@ impl PackedLanes {
         self.numbers.marker_ids.contains(&id.0)
     }
 
-    /// Adds an anomaly log, to be listed after the anomalies of the lanes.
+    /// Adds an anomaly log, whose anomalies come after those of the lanes.
     pub fn add_anomalies(&mut self, anomalies: AnomalyLog) {
         self.late.merge(anomalies);
     }
 
-    /// Returns the memory in which the lanes are kept, for other packed records of the same log.
+    /// Returns the memory that contains the lanes, to share with other packed records of this log.
     #[must_use]
     pub const fn memory(&self) -> &Arc<PackedMemory> {
         &self.memory
@@ -160,7 +161,7 @@ impl PackedLanes {
         self.lanes.iter().map(|lane| lane.id)
     }
 
-    /// Unpacks one lane, which also stays packed; `None` if there is no such lane.
+    /// Unpacks one lane, and also keeps it packed; `None` if there is no such lane.
     ///
     /// # Errors
     /// If records cannot be read back from the temporary file.
@@ -174,7 +175,7 @@ impl PackedLanes {
 
     /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator.
     ///
-    /// Returns several accumulators, each with some of the lanes, and the anomalies in lane order.
+    /// Returns one accumulator for each group of lanes, and the anomalies in lane order.
     ///
     /// # Errors
     /// If records cannot be read back from the temporary file.
@@ -186,7 +187,7 @@ impl PackedLanes {
         fold_lanes(lanes.into_par_iter(), &numbers, late, take)
     }
 
-    /// Does the same as [`Self::unpack`], and keeps the lanes packed for another time.
+    /// Like [`Self::unpack`], but keeps the lanes packed for further use.
     ///
     /// # Errors
     /// If records cannot be read back from the temporary file.
@@ -198,7 +199,7 @@ impl PackedLanes {
     }
 }
 
-/// Unpacks lanes on all threads; `late` follows the anomalies of the lanes.
+/// Unpacks lanes on all threads; `late` comes after the anomalies of the lanes.
 fn fold_lanes<A: Default + Send, L: Borrow<PackedLane>>(
     lanes: impl ParallelIterator<Item = L>,
     numbers: &LogNumbers,
@@ -209,7 +210,7 @@ fn fold_lanes<A: Default + Send, L: Borrow<PackedLane>>(
         || (A::default(), Vec::new()),
         |(mut accumulator, mut relabelled), lane| {
             let (unpacked, count) = numbers.finish_lane(lane.borrow())?;
-            // An owned lane gives its packed records back before the next step.
+            // For an owned lane, this frees the packed records before the next step.
             drop(lane);
             relabelled.extend((count > 0).then_some((unpacked.id, count)));
             take(&mut accumulator, unpacked);
@@ -231,7 +232,7 @@ fn fold_lanes<A: Default + Send, L: Borrow<PackedLane>>(
 impl LogNumbers {
     /// Sorts a lane by time, splits it into runs and sets its zone indices.
     ///
-    /// Also returns the number of records that were put back into their launch.
+    /// Also returns the number of records that were moved back to their launch.
     fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, u64), PackedError> {
         let mut lane = lane.unpack(&self.chunks)?.in_time_order();
         let SplitRuns { runs, relabelled_count } = split_runs(&lane, &self.keys, &self.is_firmware);

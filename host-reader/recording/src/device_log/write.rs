@@ -1,14 +1,15 @@
-//! Writing of a device log in the current format of TT-Metal's host.
+//! Writes a device log in the current format of TT-Metal's host.
 //!
 //! # Compatibility
-//! `profiler.cpp` of June 2026: two header lines, 15 columns, plain commas, `\n`; cores by x, then
-//! y, RISCs in the order of [`wire::Risc`], records by time, then marker id.
+//! The format is that of `profiler.cpp` of June 2026: two header lines, 15 columns, plain commas,
+//! `\n`. Cores are ordered by x, then y, RISCs in the order of [`wire::Risc`], and records by time,
+//! then marker id.
 //!
 //! A comma inside any field becomes `;`, because TT-Metal's scripts reject a log with additional
-//! commas. TT-Metal replaces commas in meta data only. Records with equal time and id are all
+//! commas. TT-Metal replaces commas in meta data only. All records with equal time and id are
 //! written; TT-Metal keeps only the first. If the size of the worker grid is unknown, the first
-//! line omits it. If rows or columns of workers are known nevertheless, lines end in logical
-//! coordinates, like those of the streaming profiler.
+//! line omits the size. If rows or columns of workers are known nevertheless, lines end in logical
+//! coordinates, as in the streaming profiler's logs.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -35,22 +36,22 @@ use wire::Risc;
 pub struct LogWriteReport {
     /// Number of lines after the header.
     pub row_count: u64,
-    /// Replaced characters in names, paths and meta data.
+    /// Number of replaced characters in names, paths and meta data.
     ///
-    /// The format does not allow commas (replaced by `;`), line ends (by blanks) and a leading
-    /// quote (by an apostrophe).
+    /// The format does not allow commas (replaced by `;`), line ends (replaced by blanks) or a
+    /// leading quote (replaced by an apostrophe).
     pub replaced_character_count: u64,
-    /// Omitted second values of 16-byte data; a line has one value.
+    /// Number of omitted second values of 16-byte data, since a line has one value.
     pub unwritten_value_count: u64,
-    /// Chips whose architecture, clock or grid differs from the first line, which describes all
-    /// chips.
+    /// Number of chips whose architecture, clock or grid differs from the first line, which
+    /// describes all chips.
     pub differing_chip_count: u64,
 }
 
 /// Writes all chips of a readout as one log, in ascending order of chip id.
 ///
-/// The second value of 16-byte data is omitted, as TT-Metal does. A zone without a name has empty
-/// text and line 0. Lanes of [`Risc::TensixAggregate`] name their zones `TRACE-FW` and
+/// As in TT-Metal's logs, the second value of 16-byte data is omitted. A zone without a name has
+/// empty text and line 0. The zones of [`Risc::TensixAggregate`] lanes are named `TRACE-FW` and
 /// `TRACE-KERNEL`. The report counts changes and omissions.
 ///
 /// # Errors
@@ -106,7 +107,7 @@ const TITLES: &str = "PCIe slot, core_x, core_y, RISC processor type, timer_id, 
     time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, \
     source line, source file, meta data";
 
-/// Returns true for a chip of a streaming log: it has logical coordinates and no grid size.
+/// Returns true for a chip of a streaming log, which has logical coordinates and no grid size.
 fn has_logical(chip: &ChipSummary) -> bool {
     chip.max_compute_cores.is_none() && !chip.known_lines.is_empty()
 }
@@ -155,7 +156,7 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
         Self { out, rows, number, texts, report, has_logical: false, logical }
     }
 
-    /// Sets the logical coordinates at the end of the lane's lines; blank if unknown.
+    /// Sets the logical coordinates at the end of the lane's lines; empty fields if unknown.
     fn set_logical(&mut self, chip: &ChipSummary, lane: LaneId) {
         let known = logical::logical_coord(chip, lane.core).filter(|_| lane.risc != Risc::Erisc);
         self.logical = match known {
@@ -289,14 +290,14 @@ impl<'lane> LaneRows<'lane> {
     }
 }
 
-/// A zone's text in a row: `name` and, after the type, `,line,file,`.
+/// A zone's text in a row: `name`, and the part `,line,file,` that follows the type.
 struct ZoneText {
     name: Vec<u8>,
     place: Vec<u8>,
     replaced_count: u64,
 }
 
-/// Texts of zones, made at the first use of each zone.
+/// Texts of zones, created at the first use of each zone.
 struct ZoneTexts<'readout> {
     zones: &'readout ZoneTable,
     is_aggregate: bool,

@@ -1,4 +1,4 @@
-//! Matching of the programs that ran with the ops of the host.
+//! Matches the programs that ran with the ops that the host announced.
 
 use host_events::OpMetadata;
 use reader::{
@@ -8,11 +8,10 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use wire::RunHostId;
 
-/// Programs that ran on chips, with the number of launches outside of traces that every RISC
-/// recorded.
+/// Programs that ran on chips, with their numbers of launches outside of traces.
 ///
-/// A launch counts only if all RISCs that ran the program recorded it, since the lines of a
-/// dispatch core name the same program repeatedly.
+/// A launch counts only if all RISCs that ran the program recorded the launch. Otherwise a dispatch
+/// core would add launches, since its lines name the same program repeatedly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchedPrograms(BTreeMap<(u32, RunHostId), u64>);
 
@@ -45,7 +44,7 @@ impl LaunchedPrograms {
 
     /// Adds an anomaly for each program or op that does not match.
     ///
-    /// An op matches one launch, or one launch per replay of its trace.
+    /// An op must have one launch, or one launch per replay of its trace.
     pub(super) fn note_joins(
         &self,
         ops: &[OpMetadata],

@@ -11,12 +11,12 @@ use std::{
     sync::Arc,
 };
 
-/// End of a message's first line if a description of its op follows, with either kind of line end.
+/// End of a message's first line before an op's description, with either kind of line end.
 const DESCRIPTION_FOLLOWS: [&str; 2] = [" ->\n", " ->\r\n"];
-/// Beginning of relevant messages; a message cut short is followed by such a beginning.
+/// Beginning of relevant messages. If a message is cut short, such a beginning follows it.
 const NEXT_MESSAGE: &[u8] = b"\n`TT_";
 
-/// Reads all messages. If `is_exact` is set, the ops that TT-Metal omits are omitted.
+/// Reads all messages. If `is_exact` is set, ops that TT-Metal omits are omitted too.
 #[must_use]
 pub fn read_messages(
     bytes: &[u8],
@@ -43,7 +43,7 @@ struct MessageReader<'input> {
     problems: &'input mut ProblemLog,
     log: HostLog,
     positions: HashMap<u64, usize>,
-    /// Descriptions by chip and program hash; ops from the program cache refer to them.
+    /// Descriptions by chip and program hash; ops from the program cache refer to a description.
     described: HashMap<(u64, u64), Arc<Value>>,
     current_traces: BTreeMap<u64, u64>,
 }
@@ -79,7 +79,7 @@ impl MessageReader<'_> {
             let Some(position) = record.position() else { break };
             let place = |byte: u64| usize::try_from(byte).unwrap_or(usize::MAX).min(bytes.len());
             let begin = place(position.byte());
-            // The end of the previous line and empty lines may precede the message.
+            // The end of the previous line and empty lines may be before the message.
             let ended = line_ends(bytes.get(begin..).unwrap_or(&[]));
             let begin = begin.saturating_add(ended.len());
             let lines = position.line().saturating_sub(1).saturating_add(newline_count(ended));
@@ -175,7 +175,7 @@ impl MessageReader<'_> {
         self.push(op);
     }
 
-    /// Adds an op with invalid JSON; its name and ids precede the JSON.
+    /// Adds an op with invalid JSON; the op's name and ids are before the JSON.
     fn add_broken(&mut self, message: &Message<'_>, head: &str, error: &serde_json::Error) {
         // The JSON begins on the line after the head.
         let lines = head.matches('\n').count().saturating_add(error.line()) as u64;
@@ -277,7 +277,7 @@ impl MessageReader<'_> {
     }
 }
 
-/// Splits a message into the prefix and the op's description.
+/// Splits a message into its prefix and the op's description.
 fn split_description(text: &str) -> Option<(&str, &str)> {
     DESCRIPTION_FOLLOWS.iter().find_map(|between| text.split_once(between))
 }
@@ -292,7 +292,8 @@ fn newline_count(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// Splits a record at the beginning of the next message, if its own message is cut short.
+/// Splits a record at the beginning of the next message, if the record's first message is cut
+/// short.
 fn next_message(record: &[u8]) -> Option<(&[u8], &[u8])> {
     let end_of_line = memchr::memmem::find(record, NEXT_MESSAGE)?;
     record.split_at_checked(end_of_line.saturating_add(1))

@@ -1,4 +1,4 @@
-//! Metadata of a recording's ops, from the messages of the host.
+//! Metadata of a recording's ops, from the host's messages.
 
 use super::{HostLog, HostOp, LaunchedPrograms, OP_MESSAGES, read_messages};
 use crate::{Recording, problem::ProblemLog};
@@ -20,7 +20,7 @@ use wire::RunHostId;
 pub struct HostOps {
     /// Metadata of ops on chips, in message order.
     pub ops: Vec<OpMetadata>,
-    /// Ops of traces that were captured but never replayed, so that no chip ran them.
+    /// Ops of traces that were captured but never replayed, so no chip ran the ops.
     captured_only: BTreeSet<(u32, RunHostId)>,
     /// Anomalies of the messages.
     anomalies: AnomalyLog,
@@ -67,13 +67,13 @@ impl HostOps {
         Self { ops, captured_only, anomalies }
     }
 
-    /// Returns true if the host announced any op; only then are launches compared with ops.
+    /// Returns true if the host announced any op. Otherwise launches are not compared with ops.
     #[must_use]
     pub fn has_ops(&self) -> bool {
         !self.ops.is_empty()
     }
 
-    /// Combines the records of chips and the ops to a recording.
+    /// Combines the records of chips and the ops into a recording.
     ///
     /// Adds an anomaly for each launch without an op, op without a launch, and op with several
     /// launches.
@@ -100,7 +100,7 @@ fn key(op: &HostOp) -> Option<(u32, RunHostId)> {
     Some((u32::try_from(op.device_id?).ok()?, RunHostId(u32::try_from(op.id).ok()?)))
 }
 
-/// Keys of a description that the metadata stores separately.
+/// Keys of a description that are separate fields of the metadata.
 const IDENTIFICATION: [&str; 2] = ["global_call_count", "device_id"];
 const CACHE_HIT: &str = "program_cache_hit";
 
@@ -109,10 +109,11 @@ type SharedFields = Arc<[(String, String)]>;
 impl HostLog {
     /// Returns the ops of chips as metadata of a recording.
     ///
-    /// Structures are JSON, as in the captures of hosts.
+    /// Structures are JSON text, as in the captures of hosts.
     #[must_use]
     pub fn op_metadata(&self) -> Vec<OpMetadata> {
-        // Ops from the program cache share a description and differ at most in the cache hit.
+        // Ops from the program cache share a description. They differ from it at most in the cache
+        // hit.
         let mut known: HashMap<_, SharedFields> = HashMap::new();
         self.ops
             .iter()

@@ -42,13 +42,13 @@ pub struct HostTime {
 pub struct HostOp {
     /// Encoded id of the op, called run host ID in the device log.
     pub id: u64,
-    /// Fields of the op; ops from a program cache share those of the first op.
+    /// Description of the op; ops from a program cache share the description of the first op.
     pub description: Arc<Value>,
-    /// Whether the op was found in the program cache; `None` if the message does not state it.
+    /// True if the op was in the program cache; `None` if the message does not state this.
     pub is_cache_hit: Option<bool>,
-    /// Chip; `None` for ops that ran on the host.
+    /// Chip of the op; `None` for ops that ran on the host.
     pub device_id: Option<u64>,
-    /// Trace that was being captured.
+    /// Trace that was being captured; `None` outside of a capture.
     pub trace_id: Option<u64>,
     /// Time of the announcement.
     pub message_ns: u64,

@@ -1,7 +1,7 @@
 //! Values of an op's description, and their text in TT-Metal's scripts.
 //!
-//! Descriptions are read as JSON and written as cells. A cell holds what Python prints for the
-//! value, since readers of ops CSVs parse that form.
+//! Descriptions are read as JSON and written as cells. A cell contains what Python prints for the
+//! value, since readers of ops CSVs parse that format.
 
 use serde::{
     Serialize, Serializer,
@@ -75,7 +75,8 @@ impl Value {
         }
     }
 
-    /// Returns the text of a cell, which may contain commas; text is unchanged, and null is empty.
+    /// Returns the text for a cell, which may contain commas. Text is unchanged; null gives empty
+    /// text.
     #[must_use]
     pub fn cell(&self) -> String {
         match self {
@@ -95,8 +96,8 @@ impl Value {
     pub fn json_or_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            // Only keys that are no text cannot be serialized; numbers that are not finite become
-            // null.
+            // Serialization fails only for keys that are not text; numbers that are not finite
+            // become null.
             _ => serde_json::to_string(self).unwrap_or_default(),
         }
     }

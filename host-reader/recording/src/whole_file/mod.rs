@@ -1,4 +1,4 @@
-//! Files that appear under their name only when complete.
+//! Files that get their final name only when complete.
 
 use reader::temporary_file::TemporaryFile;
 pub use reader::temporary_file::remove_unfinished_files;
@@ -24,7 +24,8 @@ impl WholeFile {
         file.persist(&path)
     }
 
-    /// Gives the file its final name, unless there is a file of this name; returns whether it did.
+    /// Gives the file its final name, unless a file of this name exists; returns true if it was
+    /// renamed.
     ///
     /// # Errors
     /// If the file cannot be renamed.
@@ -96,7 +97,7 @@ pub fn write_whole_file<T>(
 /// The file is removed unless [`WholeFile::publish`] is called.
 ///
 /// # Errors
-/// As [`write_whole_file`].
+/// The errors of [`write_whole_file`].
 pub fn prepare_whole_file<T>(
     path: &Path,
     write: impl FnOnce(&mut OpenFile) -> io::Result<T>,

@@ -2,7 +2,7 @@
 
 use object::{Object, ObjectSection};
 
-/// Name of the section that holds the texts.
+/// Name of the ELF section that contains the zone texts.
 ///
 /// # Compatibility
 /// `kernel_profiler::names::SECTION`.

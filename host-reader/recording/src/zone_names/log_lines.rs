@@ -1,11 +1,11 @@
-//! Parsing of the lines of a zone log, which a compiler prints for `#pragma message`.
+//! Parses the lines of a zone log, which a compiler prints for `#pragma message`.
 //!
 //! ```text
 //! k.cpp:10:5: note: '#pragma message: NAME,FILE,LINE,KERNEL_PROFILER'
 //! ```
 //!
-//! In a UTF-8 locale the quotes are U+2018 and U+2019. Parallel builds have been seen to mix their
-//! output within a line, so a line may hold any number of texts and fragments of texts.
+//! In a UTF-8 locale the quotes are U+2018 and U+2019. Parallel builds may mix their output within
+//! a line, so a line may contain any number of texts and fragments of texts.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -44,7 +44,7 @@ pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Resul
     Ok(true)
 }
 
-/// Returns every text of a line; `None` for each part that should be a text but is not.
+/// Returns every text of a line; `None` for each part that should be a text but is not valid.
 ///
 /// A blank line has no text, any other line at least one item.
 pub(super) fn texts(line: &[u8]) -> impl Iterator<Item = Option<ZoneText>> {

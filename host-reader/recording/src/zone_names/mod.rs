@@ -1,22 +1,22 @@
-//! Zone names: their collection from kernels and logs, and the log to which they can be written.
+//! Zone names: collecting them from kernels and logs, and writing them to a log.
 //!
-//! This project's kernels keep their zone texts in an ELF section that is never loaded. TT-Metal's
-//! build copies them from compiler output to `zone_src_locations.log`. Both kinds are collected in
-//! one [`ZoneTable`]. All texts that share an id are kept, so a zone's name may be ambiguous; such
-//! ids are counted as anomalies, and reading continues.
+//! This project's kernels store their zone texts in an ELF section that is never loaded. TT-Metal's
+//! build copies zone texts from compiler output to `zone_src_locations.log`. Texts from both
+//! sources are collected in one [`ZoneTable`]. All texts that share an id are kept, so a zone's
+//! name may be ambiguous; such ids are counted as anomalies, and reading continues.
 //!
 //! # Which hash
 //!
 //! The device hashes unsigned bytes. Names are hashed here in the same way, over the raw bytes: a
 //! text that is not UTF-8 keeps its id even though it is shown with replacement characters.
-//! TT-Metal's x86 host hashes signed bytes and thus searches for another id if a byte is above
-//! 0x7F. No marker and no log has that id, since both have the id computed by the device. Accepting
-//! it as an alias would only add collisions.
+//! TT-Metal's x86 host hashes signed bytes and thus searches for a different id if a byte is above
+//! 0x7F. No marker and no log has that different id, since both contain the id computed by the
+//! device. Accepting that id as an alias would only add collisions.
 //!
 //! # Which name first
 //!
-//! If several source locations share an id, the most likely ones come first: locations from an ELF,
-//! then from the log of the latest build, then from the log that outlives builds.
+//! If several source locations share an id, the most likely locations come first: locations from an
+//! ELF, then from the log of the latest build, then from the log that all builds share.
 
 #![cfg_attr(
     not(test),
@@ -50,7 +50,7 @@ use wire::ZoneId;
 /// Log of the latest build, in TT-Metal's log folder.
 pub const NEW_LOG_FILE: &str = "new_zone_src_locations.log";
 
-/// Log that outlives builds, in TT-Metal's log folder.
+/// Log that all builds share, in TT-Metal's log folder.
 pub const LOG_FILE: &str = "zone_src_locations.log";
 
 /// Reason why no names could be collected from a file.
@@ -106,7 +106,7 @@ pub struct ZoneNames {
 }
 
 impl ZoneNames {
-    /// Makes an empty collection.
+    /// Creates an empty collection.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -114,7 +114,7 @@ impl ZoneNames {
 
     /// Adds the texts of a kernel's ELF; returns the number of new texts.
     ///
-    /// `origin` is the name of the ELF in anomalies. Texts in another form are counted.
+    /// `origin` is the name of the ELF in anomalies. Texts with a different form are counted.
     ///
     /// # Errors
     /// If the bytes are not an ELF.
@@ -205,8 +205,8 @@ impl ZoneNames {
 
     /// Returns the table of all names, and the anomalies found.
     ///
-    /// Every id with several source locations or with a meaning reserved by the format is an
-    /// anomaly; its position is the id.
+    /// Every id with several source locations, or with a meaning reserved by the format, is an
+    /// anomaly; the anomaly's position is the id.
     #[must_use]
     pub fn finish(self) -> (ZoneTable, AnomalyLog) {
         let Self { found, mut anomalies } = self;

@@ -146,7 +146,7 @@ fn independent_hash(text: &[u8]) -> u32 {
     u32::try_from((hash & 0xFFFF) ^ (hash >> 16)).unwrap()
 }
 
-/// The first two texts `name_n,/k/k.cpp,line,KERNEL_PROFILER` with one id.
+/// Returns the first two texts `name_n,/k/k.cpp,line,KERNEL_PROFILER` that share an id.
 fn colliding() -> [String; 2] {
     let mut seen = BTreeMap::new();
     for line in 1.. {

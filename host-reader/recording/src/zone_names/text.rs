@@ -21,7 +21,7 @@ pub struct ZoneText {
 }
 
 impl ZoneText {
-    /// Parses a zone text; `None` if the bytes do not have its form.
+    /// Parses a zone text; returns `None` if the bytes are not a zone text.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         if bytes.len() > LONGEST_TEXT_BYTES {

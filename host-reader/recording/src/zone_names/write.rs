@@ -1,4 +1,4 @@
-//! Writing of a zone log in TT-Metal's format, for its reader and for later builds.
+//! Writes a zone log in TT-Metal's format, for TT-Metal's reader and for later builds.
 
 #![expect(clippy::arithmetic_side_effects, reason = "a count of what is in memory")]
 
@@ -25,8 +25,8 @@ pub struct ZoneLogReport {
 /// Writes one line per zone of the table.
 ///
 /// # Compatibility
-/// `zone_src_locations.log`: TT-Metal reads the text after `'#pragma message: ` without its last
-/// character.
+/// The format is that of `zone_src_locations.log`: TT-Metal reads the text after `'#pragma message:
+/// ` and drops the text's last character.
 ///
 /// # Errors
 /// If `out` returns an error.
@@ -59,7 +59,7 @@ pub fn write_zone_log(zones: &ZoneTable, out: &mut impl Write) -> io::Result<Zon
     Ok(report)
 }
 
-/// Writes a zone log to a file, which appears under its name only when complete.
+/// Writes a zone log to a file that gets its name only when complete.
 ///
 /// # Errors
 /// If the folder of `path` does not exist or cannot be written to.

@@ -41,7 +41,7 @@ fn an_event_of_a_source_that_is_not_there_is_malformed() {
     recording.encode(&mut payload).unwrap();
     let fault = HostRecording::decode(&payload).unwrap_err();
     assert_eq!(fault.expected, "the number of one of 1 sources");
-    // A count larger than the payload is also a fault, and allocates no memory.
+    // A count larger than the payload is also a fault, and must not allocate memory.
     payload[..8].fill(0xFF);
     assert!(HostRecording::decode(&payload).is_err());
 }

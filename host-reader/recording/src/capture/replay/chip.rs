@@ -27,7 +27,7 @@ struct ReplayedDevice<'file> {
 }
 
 impl<'file> ReplayedMesh<'file> {
-    /// Makes the mesh of a read. A chip without a description is omitted.
+    /// Creates the mesh of a read. A chip without a description is omitted.
     pub(super) fn from_read(read: ReadRecord<'file>) -> Self {
         let is_complete = read.is_complete();
         let ReadRecord { begin, mut chips, recordings, repeated, host_time_ns, .. } = read;
@@ -104,7 +104,9 @@ impl Device for ReplayedDevice<'_> {
         self.read(Memory::L1(core), address, words)
     }
 
-    /// Accepts a write that was accepted; later answers already contain its effect.
+    /// Accepts a write, unless the capture contains its failure.
+    ///
+    /// Later answers already contain the effect of the write.
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let refusals = self.recordings.get_mut(&(Memory::L1(core), true));
         let refusal = refusals.and_then(|refusals| refusals.refusal(address, words.len()));

@@ -1,14 +1,14 @@
 //! Replay: reading a capture as if it were the mesh from which it was made.
 //!
-//! A replay uses the same reader and decoder as for chips. Repairs that they learn therefore also
-//! apply to old captures, and there is no second decoder that could differ.
+//! A replay uses the same reader and decoder as a read of chips. Any improvement of the decoder
+//! therefore also applies to old captures, and no second decoder can differ.
 //!
 //! # An unfinished read
 //!
-//! If the writer was killed during a read, a core may or may not have been told which words were
-//! read. If the next read contains all words of a core, the core was not told; its words are taken
-//! from the next read only, so that they do not count twice. Of the other cores, the unfinished
-//! read has the only copy, which is used.
+//! If the writer was killed during a read, the read of a core may or may not have been
+//! acknowledged. If the next read contains all words of a core, the read was not acknowledged. The
+//! words are then taken from the next read only, so they are not counted twice. For the other
+//! cores, the unfinished read has the only copy of the words, and that copy is used.
 
 mod chip;
 mod reads;
@@ -35,15 +35,15 @@ use wire::marker::HeaderLayout;
 /// By default, a replay uses the captured options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Generation of the format that the device wrote.
+    /// Format generation that the device wrote.
     pub generation: Option<GenerationChoice>,
     /// Division of a marker's bits between id and time.
     pub header_layout: Option<HeaderLayout>,
-    /// Form of the program ids in launches: plain or encoded.
+    /// Form of the program ids in launch messages: base or encoded.
     pub host_ids: Option<HostIdForm>,
     /// Capture mode that the device was built with.
     pub mode: Option<CaptureMode>,
-    /// Names of zones in addition to those in the capture.
+    /// Names of zones, in addition to the names in the capture.
     pub zones: ZoneTable,
 }
 
@@ -63,16 +63,16 @@ impl Capture {
     /// at once.
     ///
     /// If several runs were captured, times restart with each run; [`Capture::runs`] returns the
-    /// runs separately. A capture without reads returns a readout without chips, but with ledgers
-    /// and names.
+    /// runs separately. For a capture without reads, the readout has no chips, but has losses and
+    /// names.
     ///
     /// # Errors
-    /// If there are reads and all of them failed; returns the error of the first. If some
-    /// succeeded, the failed reads are [anomalies](Readout::anomalies).
+    /// If there are reads and all of them failed; returns the error of the first read. If some
+    /// reads succeeded, the failed reads are [anomalies](Readout::anomalies).
     ///
     /// # Cost
-    /// As for reading the chips, without the accesses: one copy of the words, and decoding on all
-    /// processors.
+    /// The cost of reading the chips without the accesses: one copy of the words, and decoding on
+    /// all processors.
     pub fn readout(&self, overrides: &Overrides) -> Result<Readout, ReadError> {
         let mut whole: Option<Readout> = None;
         let mut failures = Vec::new();

@@ -31,7 +31,7 @@ pub(super) struct ReadRecord<'file> {
     /// Zone names known before the read.
     pub(super) zones: ZoneTable,
     pub(super) recordings: BTreeMap<Access, Recording<'file>>,
-    /// Cores that the next read has read again, since this read is unfinished.
+    /// Cores whose words are in the next read too, since this read is unfinished.
     pub(super) repeated: BTreeSet<CoreId>,
     pub(super) host_time_ns: u64,
     is_complete: bool,
@@ -41,7 +41,7 @@ pub(super) struct ReadRecord<'file> {
 /// A core of a mesh: chip id and coordinate.
 pub(super) type CoreId = (u32, Noc0Coord);
 
-/// Words of markers or losses; a core overwrites them once it is told that they were read.
+/// Words of markers or losses; a core overwrites them once their read is acknowledged.
 #[derive(Debug)]
 struct MarkerWords<'file> {
     access: Access,
@@ -69,7 +69,7 @@ impl<'file> CapturedReads<'file> {
         reads
     }
 
-    /// Returns the reads without data that a later read has read again.
+    /// Returns the reads without the data that a later read contains again.
     pub(super) fn without_repetitions(self) -> impl Iterator<Item = ReadRecord<'file>> {
         let mut reads = self.reads;
         for index in 1..reads.len() {
@@ -103,8 +103,8 @@ impl<'file> CapturedReads<'file> {
         }
     }
 
-    /// Returns the read with this number. Its sections are contiguous, so it is the last read or
-    /// new.
+    /// Returns the read with this number: the last read or a new one, since its sections are
+    /// contiguous.
     #[expect(
         clippy::arithmetic_side_effects,
         clippy::indexing_slicing,
@@ -119,9 +119,9 @@ impl<'file> CapturedReads<'file> {
         &mut self.reads[last]
     }
 
-    /// Makes a read with the options of the previous read.
+    /// Creates a read with the options of the previous read.
     ///
-    /// Its `ReadBegin` section replaces them, unless that section is lost.
+    /// Its `ReadBegin` section replaces these options, unless that section is lost.
     fn new_read(&self, read_number: u32) -> ReadRecord<'file> {
         let before = self.reads.last().map(|read| read.begin.clone());
         let begin = before.unwrap_or_else(|| ReadBegin {
@@ -156,7 +156,7 @@ impl<'file> ReadRecord<'file> {
         self.recordings.entry(access).or_default().add_refusal(address, word_count, error);
     }
 
-    /// Returns the cores whose words a later read has all read again.
+    /// Returns the cores whose words are all contained in a later read.
     fn repeated_by(&self, later: &Self) -> BTreeSet<CoreId> {
         let cores = self.markers.iter();
         cores

@@ -1,4 +1,4 @@
-//! Recordings: the data that one memory returned during one read.
+//! Recordings: the data that a memory returned during one read.
 
 use reader::mesh::{AccessError, WordRange};
 use std::{borrow::Cow, collections::BTreeMap};
@@ -44,7 +44,8 @@ impl<'file> Recording<'file> {
             };
             let found =
                 answers.answers.iter().filter_map(|answer| answer.from(at.checked_sub(start)?));
-            // The words of `rest` after an answer, if the answer is equal to the words before them.
+            // Where an answer equals the next words of `rest`, the words of `rest` after the
+            // answer.
             let behind = found.filter(|found| !found.is_empty()).filter_map(|found| {
                 let (same, behind) = rest.split_at(found.len().min(rest.len()));
                 found.starts_with(same).then_some(behind)
@@ -58,7 +59,7 @@ impl<'file> Recording<'file> {
 
     /// Reads words as the memory returned them: the next answer of this address.
     ///
-    /// If the answer is too short, the words after it come from the answers at the following
+    /// If the answer is too short, the remaining words come from the answers at the following
     /// addresses.
     pub(super) fn read(
         &mut self,
@@ -94,8 +95,8 @@ impl<'file> Recording<'file> {
 
     /// Returns the words from an address on.
     ///
-    /// They come from the next answer of this address, or else from the last answer of the nearest
-    /// lower address.
+    /// The words come from the next answer of this address. Without such an answer, they come from
+    /// the last answer of the nearest lower address.
     fn next_words(&mut self, address: u64) -> Option<&[u32]> {
         let (&start, answers) = self.by_address.range_mut(..=address).next_back()?;
         if start == address {
@@ -108,7 +109,7 @@ impl<'file> Recording<'file> {
 }
 
 impl Answers<'_> {
-    /// Advances to the next answer with words; stays at the last one if there are no more.
+    /// Advances to the next answer with words; stays at the last answer if there are no more.
     fn advance(&mut self) {
         let rest = self.answers.get(self.given..).unwrap_or(&[]);
         let next = rest.iter().position(|answer| matches!(answer, Answer::Words(_)));
@@ -129,8 +130,8 @@ impl Answer<'_> {
 
 /// Returns the error for words that the capture does not contain.
 ///
-/// If the read is complete, the words are gone: the chip was told that they were read. If the read
-/// is unfinished, the next read may contain them.
+/// If the read is complete, the words are gone, because the read was acknowledged to the chip. If
+/// the read is unfinished, the next read may contain the words.
 pub(super) fn not_held(range: &WordRange, is_complete: bool) -> AccessError {
     let WordRange { chip_id, memory, address, word_count } = *range;
     let reason =

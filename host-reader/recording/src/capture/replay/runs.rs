@@ -1,6 +1,6 @@
 //! The runs of a capture, one by one.
 //!
-//! A run begins with the first read of a reader, also if another program continues the capture.
+//! A run begins with the first read of a reader, even if another program continues the capture.
 //! Clocks and program ids may have restarted between two runs.
 
 use super::{Overrides, ReplayedRead};
@@ -29,11 +29,11 @@ pub struct CapturedRun {
     pub ops: Vec<OpMetadata>,
     /// Events of the host's threads, captured during the run or before its first read.
     pub host: Vec<HostRecording>,
-    /// True if the run repeats the previous run for other hardware counters.
+    /// True if the run repeats the previous run to record other hardware counters.
     pub is_counter_pass: bool,
-    /// Losses of a source without raw words.
+    /// Losses of a source that has no raw words.
     ledger: LossLedger,
-    /// True if nothing was read after the end mark.
+    /// True if no read follows the end mark.
     is_finished: bool,
 }
 
@@ -45,10 +45,10 @@ impl Capture {
     /// succeeded.
     ///
     /// # Errors
-    /// If there are reads and all of them failed; returns the error of the first.
+    /// If there are reads and all of them failed; returns the error of the first read.
     ///
     /// # Cost
-    /// As [`Capture::readout`].
+    /// The cost of [`Capture::readout`].
     pub fn runs(&self, overrides: &Overrides) -> Result<Vec<CapturedRun>, ReadError> {
         let (mut runs, mut zones) = split(self);
         zones.merge(overrides.zones.clone());
@@ -93,7 +93,7 @@ impl Capture {
     }
 }
 
-/// Returns the runs without decoded reads, and the names of all zones.
+/// Returns the runs before their reads are decoded, and the names of all zones.
 fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
     let mut runs = Vec::new();
     let mut run = CapturedRun::default();
@@ -108,7 +108,7 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
         }
         match content {
             Content::CaptureEnd(_) => run.is_finished = true,
-            // Chips and names precede the run to which they belong.
+            // Chips and names precede the run that they belong to.
             _ => run.is_finished &= section.read_number().is_none(),
         }
         if section.kind == SectionKind::READ_BEGIN {
@@ -131,7 +131,7 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
 }
 
 impl CapturedRun {
-    /// Makes a finished run that was not read from a capture.
+    /// Creates a finished run that does not come from a capture.
     pub(crate) fn from_parts(
         readout: Readout,
         samples: MeshSamples,

@@ -4,15 +4,15 @@ use super::samples::MeshSamples;
 use reader::clock::{OneWaySession, OneWayStamp, Regression, SyncCsv, Tile, TwoWayPing};
 use std::io::{self, Write};
 
-/// Cycles or nanoseconds after which the 32 bits of a stamp may have wrapped.
+/// Cycles or nanoseconds after which the 32 bits of a stamp may have wrapped around.
 const LONGEST_SESSION: u64 = 1 << 31;
 
 /// Writes `sync_device_info.csv` and returns the number of rows.
 ///
-/// The file has the pings of each chip's reference tile. Each session has the fit of all pings up
-/// to its end. A ping counts as a stamp at the middle of its host time, and its duration as the
-/// time of the write. Ticks are nanoseconds, and no chip is related to another. Chips without a fit
-/// are omitted.
+/// The file contains the pings of each chip's reference tile. Each session has the fit of all pings
+/// up to the end of the session. A ping is written as a stamp in the middle of its host time, and
+/// its duration as the duration of the write. Ticks are nanoseconds, and no chip is related to
+/// another chip. Chips without a fit are omitted.
 ///
 /// # Errors
 /// If `out` returns an error.

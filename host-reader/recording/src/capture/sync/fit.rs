@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 impl MeshSamples {
     /// Fits the clock of a mesh to all measurements.
     ///
-    /// Never fails as a whole: a missing clock of a chip or tile is a problem of the result.
+    /// Never fails as a whole: a missing clock of a chip or tile is reported as a problem in the
+    /// result.
     #[must_use]
     pub fn fit(&self, options: &FitOptions) -> MeshClock {
         let mut fitting =
@@ -94,7 +95,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// Returns the paths between chips of constant frequency, checked on every loop.
+    /// Returns the paths between chips of constant frequency; every loop is checked.
     fn tree(&mut self) -> Option<ChipTree> {
         let root = self.root()?;
         let mut graph = ChipGraph::new();
@@ -140,7 +141,7 @@ impl Fitting<'_> {
         tiles.find(|(other, _)| *other == tile).map_or(&[], |(_, pings)| pings)
     }
 
-    /// Returns an edge from every chip over the host to the root.
+    /// Returns an edge from every chip to the root, by way of the host.
     fn host_edges(&self, root: u32) -> Vec<ChipEdge> {
         let Some(from_host) = self.chips.get(&root).and_then(only_line).and_then(|l| l.inverse())
         else {
@@ -205,7 +206,7 @@ impl Fitting<'_> {
         chip.offsets.get(&tile).copied()
     }
 
-    /// Builds the map: every chip by its best path, every tile by its own pings or its offset.
+    /// Builds the map: each chip by its best path, each tile by its own pings or its offset.
     fn map(&mut self, tree: Option<&ChipTree>) -> ClockMap {
         let mut map = ClockMap::new();
         for chip_id in self.samples.chips() {
@@ -223,7 +224,8 @@ impl Fitting<'_> {
         map
     }
 
-    /// Returns the next chip and the clock of the path through the tree, if this path is better.
+    /// Returns the next chip on the tree's path and the path's clock, if this path has a smaller
+    /// bound.
     fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
         let parent = tree.parent(chip_id)?;
         let chip = self.chips.get(&chip_id)?;
@@ -240,12 +242,12 @@ impl Fitting<'_> {
                 TileOrigin::Offset { cycles, bound_cycles }
             });
             let origin = self.own_line(chip, tile).or(offset).or_else(|| self.own_clock(pings));
-            // A tile without an origin, or with an origin out of range, has no times.
+            // A tile without an origin, or with an origin out of range, is not in the map.
             let _ = origin.is_some_and(|origin| map.insert_origin(tile, origin));
         }
     }
 
-    /// Fits a separate clock of a tile that does not tick like its chip.
+    /// Fits a separate clock for a tile that does not tick at its chip's frequency.
     fn own_clock(&self, pings: &[TwoWayPing]) -> Option<TileOrigin> {
         let resolution = self.options.resolution;
         let (fit, _) =
@@ -253,7 +255,8 @@ impl Fitting<'_> {
         Some(TileOrigin::Line(fit.line().clone()))
     }
 
-    /// Relates a tile to the host by its own pings, which is more precise than by the reference.
+    /// Relates a tile to the host by its own pings, which is more precise than by way of the
+    /// reference.
     fn own_line(&self, chip: &ChipFit, tile: Tile) -> Option<TileOrigin> {
         let [fit] = chip.fit.fits() else { return None };
         if tile == chip.reference || chip.source != ClockSource::HostPings {
@@ -282,10 +285,10 @@ fn in_order(pings: &[TwoWayPing]) -> Vec<TwoWayPing> {
     pings
 }
 
-/// Minimum number of pings for one to be rejected as wrong.
+/// Minimum number of pings for one ping to be rejected as wrong.
 const FEWEST_TO_OUTVOTE: usize = 4;
 
-/// Fits all pings, or all except one that contradicts the others.
+/// Fits all pings, or all pings except one that contradicts the others.
 ///
 /// Also returns the number of rejected pings.
 fn without_a_wrong_one<T>(

@@ -20,18 +20,18 @@ pub struct ChipFit {
     pub reference: Tile,
     /// Fit of the chip's pings, with frequency steps and rejected pings.
     pub fit: SteppedFit,
-    /// Path from the chip's clock to the host's.
+    /// Path from the chip's clock to the host's clock.
     pub source: ClockSource,
     /// Offsets of the tiles' counters from the reference.
     pub offsets: BTreeMap<Tile, TileOffset>,
 }
 
-/// Path from a chip's clock to the host's.
+/// Path from a chip's clock to the host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockSource {
-    /// Directly, by its own pings.
+    /// Direct, by the chip's own pings.
     HostPings,
-    /// Over another chip, because that path has the smaller bound.
+    /// By way of another chip, because that path has the smaller bound.
     OverChip {
         /// Next chip on the path.
         parent: u32,
@@ -123,10 +123,10 @@ impl MeshClock {
         readout.lanes().map(|lane| self.lane_times(lane))
     }
 
-    /// Returns the offsets to subtract from the times of each core, to compare times across cores.
+    /// Returns each core's offset, to subtract from its times for comparisons across cores.
     ///
     /// Cores with an unknown offset are omitted. Aligned times are full readings of the chip's
-    /// reference clock, regardless of which bits the markers have.
+    /// reference clock, regardless of the number of clock bits in the markers.
     #[must_use]
     pub fn tile_origins(&self, readout: &Readout) -> TileOrigins {
         let mut origins = TileOrigins::default();
@@ -170,8 +170,8 @@ impl MeshClock {
 
     /// Returns the difference between the full counter and a lane's times.
     ///
-    /// It is the same for all times: a lane's times continue to increase when the clock bits of its
-    /// markers wrap.
+    /// The difference is the same for all times of a lane: the times continue to increase when the
+    /// clock bits of the markers wrap around.
     fn missing_cycles(&self, lane: &Lane) -> Option<u64> {
         let near = self.samples.last_reading(tile_of(lane.id.chip_id, lane.id.core)?)?;
         let Some(&first) = lane.times.first() else { return Some(0) };

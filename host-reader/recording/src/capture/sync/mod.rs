@@ -1,7 +1,7 @@
 //! Clock synchronisation: reading the clocks of chips and converting their times to host time.
 //!
 //! The mathematics is in [`reader::clock`]. This module decides which tiles are read, when and how
-//! often. It stores the samples and combines the fits of tiles and chips to one clock of a mesh.
+//! often. It stores the samples, and combines the fits of tiles and chips into one clock of a mesh.
 //!
 //! # Which file answers which question
 //!
@@ -16,10 +16,11 @@
 //!
 //! # The schedule
 //!
-//! Tiles of a chip tick alike but start at different times, so a chip needs one slope and every
-//! tile an origin. The slope comes from one reference tile per chip, pinged in bursts or at even
-//! intervals. The origins come from a few pings of every tile at open and at close. A ping reads
-//! the tile's wall clock between two readings of the host's clock, and launches nothing.
+//! All tiles of a chip have the same frequency but start at different times, so a chip needs one
+//! slope and every tile an origin. The slope comes from one reference tile per chip, pinged in
+//! bursts or at even intervals. The origins come from a few pings of every tile at open and at
+//! close. A ping reads the tile's wall clock between two readings of the host's clock, and launches
+//! nothing.
 //!
 //! # Several chips
 //!

@@ -1,10 +1,10 @@
-//! TT-Metal's synchronisation: the host writes its time, and a kernel stamps it.
+//! TT-Metal's synchronisation: the host writes its time, and a kernel adds a device timestamp.
 //!
 //! The kernel `SYNC-MAIN` runs on BRISC of one core. It reads the low word of the clock, then the
 //! control word that the host writes, and stores both if the control word is not zero. One-way
 //! stamps cannot distinguish the host's forward latency from an offset, so the clock of
-//! [`super::synchronise`] is better. This clock serves to compare with TT-Metal and to write its
-//! file.
+//! [`super::synchronise`] is better. Use the one-way clock to compare with TT-Metal and to write
+//! TT-Metal's file.
 //!
 //! # Compatibility
 //! `syncDeviceHost` in `tt_metal_profiler.cpp`, `sync_kernel.cpp`: 249 writes, 10 ms apart,
@@ -45,7 +45,8 @@ impl Default for OneWayOptions {
 pub struct OneWayResult {
     /// Stamps, in ticks of [`Device::host_time_ns`].
     pub session: OneWaySession,
-    /// Writes that the kernel missed because the next write came before its next poll.
+    /// Number of writes that the kernel missed, since the next write came before the kernel's next
+    /// poll.
     pub missed_count: usize,
 }
 
@@ -214,7 +215,7 @@ impl Talk<'_> {
 
 /// Counts the stamps before the first pair without a host time.
 ///
-/// The first pair of all is not a stamp but the full clock.
+/// The very first pair is not a stamp but the full clock.
 fn stamps_in(words: &[u32]) -> usize {
     host_ticks_in(words).take_while(|&host_ticks| host_ticks != 0).count()
 }

@@ -5,7 +5,7 @@ use reader::{
     mesh::CoreSelection,
 };
 
-/// Options for which clocks are read, and how often.
+/// Options that select which clocks are read, and how often.
 ///
 /// ```
 /// use recording::capture::sync::SyncOptions;
@@ -16,22 +16,22 @@ use reader::{
 pub struct SyncOptions {
     /// Cores whose clocks are measured; the first worker of each chip is its reference.
     pub cores: CoreSelection,
-    /// Pings of each reference when the clocks are followed evenly.
+    /// Number of pings of each reference for sampling at even intervals.
     pub spread_pings: u32,
-    /// Host time between two of these pings, in nanoseconds.
+    /// Host time between two of these evenly spaced pings, in nanoseconds.
     pub spacing_ns: u64,
-    /// Pings of each reference in a burst.
+    /// Number of pings of each reference in a burst.
     pub burst_pings: u32,
-    /// Pings of every other tile, each time the tiles are measured.
+    /// Number of pings of every other tile, for each measurement of the tiles.
     pub tile_pings: u32,
-    /// Messages over each link, each time the links are measured.
+    /// Number of messages over each link, for each measurement of the links.
     pub link_pings: u32,
     /// Options for fitting the samples.
     pub fit: FitOptions,
 }
 
 impl Default for SyncOptions {
-    /// 249 pings over a second, as many as TT-Metal makes, and 16 for each tile.
+    /// 249 pings of each reference over a second, like TT-Metal, and 16 pings of each other tile.
     fn default() -> Self {
         Self {
             cores: CoreSelection::all(),

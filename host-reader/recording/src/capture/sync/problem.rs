@@ -43,7 +43,7 @@ pub enum SyncProblem {
         /// Cause.
         source: ClockError,
     },
-    /// Frequency steps were too frequent for the samples.
+    /// Frequency steps were too frequent for the number of samples.
     #[error(
         "chip {chip_id} changed its frequency too often for its pings, {unfitted_count} of which \
          no line explains; its bound is an estimate"
@@ -62,9 +62,9 @@ pub enum SyncProblem {
         /// Number of rejected pings.
         rejected_count: usize,
     },
-    /// A tile does not tick like its chip.
+    /// A tile does not tick at its chip's frequency.
     ///
-    /// Its times come from its own pings only, and it has no offset.
+    /// Its times come only from its own pings, and the tile has no offset.
     #[error("core {core} of chip {chip_id} does not tick like its chip: {source}", core = place(.tile), chip_id = .tile.chip)]
     TileFit {
         /// The tile.
@@ -72,7 +72,7 @@ pub enum SyncProblem {
         /// Cause.
         source: ClockError,
     },
-    /// The messages over a link give no relation between its chips.
+    /// No relation between the link's chips follows from the link's messages.
     #[error("the link from chip {sender} to chip {receiver} ties no clocks: {source}", sender = .sender.chip, receiver = .receiver.chip)]
     LinkFit {
         /// The tile that sends.
@@ -82,7 +82,7 @@ pub enum SyncProblem {
         /// Cause.
         source: ClockError,
     },
-    /// A link's tile has no origin, or one of its chips has no clock of constant frequency.
+    /// A tile of a link has no origin, or a chip of the link has no clock of constant frequency.
     #[error("the link from chip {sender} to chip {receiver} ties no clocks, since one of its ends has none of constant frequency", sender = .sender.chip, receiver = .receiver.chip)]
     LinkEnd {
         /// The tile that sends.
@@ -96,9 +96,9 @@ pub enum SyncProblem {
          two ways, {allowed_cycles:.1} are allowed; a frequency changed or a link is wrong"
     )]
     OpenLoop {
-        /// Chip at the sending end.
+        /// Sending chip.
         sender: u32,
-        /// Chip at the receiving end.
+        /// Receiving chip.
         receiver: u32,
         /// Disagreement in cycles.
         residual_cycles: f64,

@@ -1,4 +1,4 @@
-//! TT-Metal's file about its clock synchronisation.
+//! TT-Metal's file of its clock synchronisation.
 
 use crate::whole_file::write_whole_file;
 use reader::clock::{ChipTree, ClockError, OneWaySession, Regression, SyncCsv};
@@ -31,7 +31,7 @@ pub struct SyncRecord {
 }
 
 impl SyncRecord {
-    /// Makes a record without rows.
+    /// Creates a record without rows.
     ///
     /// `ns_per_tick` is the period of the sessions' host clock, 1 for [`super::one_way_session`].
     /// `tracy_base_time` is the host clock at the start of a Tracy client, or 0 without a client.

@@ -29,7 +29,7 @@ pub fn synchronise<M: Mesh + ?Sized>(mesh: &mut M, options: &SyncOptions) -> Mes
     sampler.clock()
 }
 
-/// Samples the clocks of a mesh before, during and after the run of kernels.
+/// Samples the clocks of a mesh before, during and after a run of kernels.
 ///
 /// ```no_run
 /// # fn run(mesh: &mut impl reader::mesh::Mesh, is_running: impl Fn() -> bool) {
@@ -73,7 +73,7 @@ struct Target {
 }
 
 impl ClockSampler {
-    /// Makes a sampler without measurements.
+    /// Creates a sampler without measurements.
     #[must_use]
     pub fn new(options: SyncOptions) -> Self {
         Self { options, ..Self::default() }
@@ -167,7 +167,8 @@ impl ClockSampler {
         devices.filter_map(|device| self.targets(mesh, device).first().copied()).collect()
     }
 
-    /// Returns the chosen cores of a chip, workers first: other tiles may have other clocks.
+    /// Returns the chosen cores of a chip, workers first, since other tiles may have different
+    /// clocks.
     fn targets<M: Mesh + ?Sized>(&mut self, mesh: &mut M, device: usize) -> Vec<Target> {
         let Some(chip) = mesh.device(device) else { return Vec::new() };
         let description = chip.description();
@@ -204,7 +205,7 @@ impl ClockSampler {
         }
     }
 
-    /// Pings a tile once; returns `false` if it does not answer.
+    /// Pings a tile once; returns `false` if the tile does not answer.
     fn sample<M: Mesh + ?Sized>(&mut self, mesh: &mut M, target: Target) -> bool {
         let Target { device, core, tile } = target;
         let Some(chip) = mesh.device(device) else { return false };

@@ -33,7 +33,7 @@ pub struct MeshSamples {
 }
 
 impl MeshSamples {
-    /// Adds pings of a tile to its earlier pings.
+    /// Adds pings of a tile to the tile's earlier pings.
     pub fn add_burst(&mut self, burst: PingBurst) {
         self.tiles.entry(burst.tile).or_default().extend(burst.pings);
     }
@@ -43,7 +43,7 @@ impl MeshSamples {
         self.tiles.entry(tile).or_default().push(ping);
     }
 
-    /// Adds messages over a link to its earlier messages.
+    /// Adds messages over a link to the link's earlier messages.
     pub fn add_link_burst(&mut self, burst: LinkBurst) {
         self.links.entry((burst.sender, burst.receiver)).or_default().extend(burst.pings);
     }
@@ -62,7 +62,7 @@ impl MeshSamples {
         })
     }
 
-    /// Returns the samples that were added after the earlier state.
+    /// Returns the samples that were added after the state `earlier`.
     ///
     /// ```
     /// use recording::capture::sync::MeshSamples;
@@ -119,7 +119,7 @@ impl MeshSamples {
     }
 }
 
-/// Returns the items of each list that the list of the same key in `earlier` does not have.
+/// Returns the items that each list has in addition to the list of the same key in `earlier`.
 fn behind<K: Copy + Ord, T: Clone>(
     lists: &BTreeMap<K, Vec<T>>,
     earlier: &BTreeMap<K, Vec<T>>,

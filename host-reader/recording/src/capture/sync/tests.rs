@@ -9,7 +9,7 @@ use reader::{
 };
 use wire::{CoreKind, PacketKind, Risc};
 
-/// A chip with tiles that tick at 1 GHz of a simulated host time, each from its own epoch.
+/// A chip whose tiles tick at 1 GHz of simulated host time, each from its own epoch.
 struct TickingChip {
     image: DeviceImage,
     /// Nanoseconds since the start; every access advances the time.
@@ -236,7 +236,7 @@ fn a_chip_without_cores_or_answers_is_a_problem_and_no_clock() {
 #[test]
 fn torn_readings_are_left_out_and_counted() {
     let mut chip = TickingChip::new(0, &[1, 2]);
-    // The first is a reading of the reference, the second of the other tile.
+    // The first entry is a reading of the reference, the second a reading of the other tile.
     chip.torn_at.extend([50_000_400, 32 * 814 + 3 * 814 + 400]);
     let clock = synchronise(&mut TickingMesh::new(vec![chip]), &quick());
     assert!(

@@ -1,4 +1,4 @@
-//! The host's clock is captured in recordings that were made with it.
+//! Tests that a recording contains the clock of the host that made it.
 
 use super::{sample::device, *};
 use host_events::monotonic_ns;

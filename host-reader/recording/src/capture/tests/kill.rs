@@ -1,4 +1,4 @@
-//! A writer killed at any point leaves every completed section readable.
+//! Tests that all completed sections stay readable if the writer is killed at any point.
 //!
 //! The test runs its own binary as the writer. The writer prints a byte after each append that
 //! returned. The killer waits for a random number of these bytes and a further random time, kills
@@ -35,7 +35,7 @@ fn a_writer_killed_at_random_points_loses_no_completed_section() {
     println!("{torn_count} of {KILLS} kills tore a section");
 }
 
-/// Starts a writer, kills it, and compares; returns the number of newly torn sections.
+/// Starts a writer, kills it and checks the capture; returns the number of newly torn sections.
 fn kill_one_writer(path: &Path, random: u64) -> usize {
     let before = Capture::open(path).unwrap();
     let mut writer = start_writer(path);
@@ -56,7 +56,7 @@ fn kill_one_writer(path: &Path, random: u64) -> usize {
 
     let after = Capture::open(path).unwrap();
     let completed = after.sections().count() - before.sections().count();
-    // The writer may have been killed between an append and its byte.
+    // The writer may have been killed after an append and before it printed the byte.
     assert!((said..=said + 1).contains(&completed), "{said} said, {completed} found");
     assert_eq!(payloads(&after)[..before.sections().count()], payloads(&before));
     let torn = after.problems().len() - before.problems().len();

@@ -92,7 +92,7 @@ fn small_draft() -> Draft {
         .with(&lane_words(1, &[]))
 }
 
-/// Returns the payloads of a capture, for comparison.
+/// Returns the payloads of a capture with their numbers and kinds, for comparison.
 fn payloads(capture: &Capture) -> Vec<(u32, SectionKind, &[u8])> {
     capture.sections().map(|section| (section.number, section.kind, section.payload)).collect()
 }

@@ -1,4 +1,4 @@
-//! A replayed capture yields the same readout as the chips.
+//! Tests that a replayed capture yields the same readout as the chips.
 
 use super::*;
 use crate::capture::frame::{FRAME_HEADER_BYTES, FrameHead, begin_frame, finish_frame};
@@ -92,12 +92,12 @@ fn run(flat_id: u32, risc: u32, program: u32, start: u32) -> Vec<u32> {
     ]
 }
 
-/// Simulates the work of the chips before read `number`: three cores push with either runtime.
+/// Simulates the work of the chips before read `number`: three cores push, with either runtime.
 fn work(mesh: &mut MeshImage, number: u32) {
     let start = 0x1000 + number * 0x1_0000;
     for (flat_id, risc) in [(0, 0), (0, 1), (1, 4), (2, 3)] {
         let is_ours = flat_id != 1;
-        // Each read resets TT-Metal's lanes; lanes of this project continue.
+        // Each read resets the lanes of TT-Metal's runtime; lanes of our runtime continue.
         let begin = if is_ours { u64::from(number) * 16 } else { 0 };
         let words = run(flat_id, risc, number + 1, start);
         push(&mut mesh.devices[0], (flat_id, risc.into()), begin, &words, is_ours);
@@ -177,7 +177,7 @@ fn a_capture_that_lost_sections_gives_what_is_left_and_says_what_is_not() {
         let damaged = Capture::from_bytes(bytes).unwrap();
         assert_eq!(damaged.problems().len(), 1);
         let Ok(left) = damaged.readout(&Overrides::default()) else {
-            // Only without a chip's description can nothing be decoded.
+            // Only a missing chip description makes decoding impossible.
             assert_eq!(section.kind, SectionKind::DEVICE);
             continue;
         };
@@ -203,7 +203,7 @@ fn a_read_that_was_cut_off_anywhere_counts_nothing_twice() {
     let ends: Vec<_> = Capture::open(&path).unwrap().sections().map(|s| s.offset).collect();
     for cut in ends {
         let cut = usize::try_from(cut).unwrap();
-        // The chips were not told of the read, so they are read again.
+        // The read was not acknowledged to the chips, so the data is read again.
         fs::write(&path, &whole_file[..cut + 20]).unwrap();
         let writer = CaptureWriter::append_to(&path).unwrap().with_sync(SyncPolicy::Never);
         let mut again = CapturingReader::new(options(), writer);
@@ -223,7 +223,7 @@ fn the_cut_off_read_is_used_for_a_core_that_was_told_before_the_cut() {
     let whole_file = fs::read(&path).unwrap();
     let end = Capture::open(&path).unwrap().sections().next_back().unwrap().offset;
     fs::write(&path, &whole_file[..usize::try_from(end).unwrap()]).unwrap();
-    // The first chip was told of the read, the second was not.
+    // The read was acknowledged to the first chip, but not to the second chip.
     told.devices[1] = before.devices[1].clone();
     let writer = CaptureWriter::append_to(&path).unwrap().with_sync(SyncPolicy::Never);
     CapturingReader::new(options(), writer).read(&mut told).capture.unwrap();
@@ -341,7 +341,7 @@ impl Mesh for Refusing {
     }
 }
 
-/// Generates arbitrary chip memory, whatever wrote it.
+/// Generates arbitrary contents of a chip's memory.
 fn any_push() -> impl Strategy<Value = (usize, (u32, u64), bool, Vec<u32>)> {
     let words = prop_oneof![
         vec(any::<u32>(), 0..40),
@@ -351,7 +351,7 @@ fn any_push() -> impl Strategy<Value = (usize, (u32, u64), bool, Vec<u32>)> {
     (0_usize..2, (0_u32..3, 0_u64..5), any::<bool>(), words)
 }
 
-/// Returns the same sections with changed payloads and valid checksums.
+/// Returns the same sections with modified payloads and valid checksums.
 fn with_lies(
     capture: &Capture,
     lies: &[(prop::sample::Index, prop::sample::Index, u8)],
@@ -363,7 +363,7 @@ fn with_lies(
         begin_frame(&mut frame);
         frame.extend_from_slice(section.payload);
         for (_, place, byte) in lies.iter().filter(|lie| lie.0.index(count) == index) {
-            // Heads are short; most changes should hit a head.
+            // Heads are short, so most modifications should be in a head.
             let length = section.payload.len().min(64);
             frame[FRAME_HEADER_BYTES + place.index(length)] = *byte;
         }

@@ -1,4 +1,4 @@
-//! All captured data can be read back unchanged.
+//! Tests that all captured data is read back unchanged.
 
 use super::*;
 use crate::capture::sync::LinkBurst;
@@ -13,7 +13,8 @@ use reader::{
 };
 use wire::{CoreKind, RunHostId, ZoneId, marker::HeaderLayout};
 
-/// Captures a payload after another section; returns captures with aligned and unaligned words.
+/// Captures a payload after another section; returns captures with aligned and with unaligned
+/// words.
 fn through_a_file<'file>(payload: &impl Payload<'file>) -> [Capture; 2] {
     let draft = Draft::new().with(&ReadEnd::default()).with(payload);
     let in_place = draft.open();
@@ -359,7 +360,7 @@ fn words_in_a_mapped_file_are_read_in_place() {
     let words = [1, 2, 3];
     let capture = Draft::new().with(&lane_words(0, &words)).open();
     let Content::Memory(read) = last_content(&capture) else { panic!("another kind") };
-    // The bytes of a vector may be aligned; those of a mapping always are.
+    // The bytes of a vector may be aligned by chance; the bytes of a mapping are always aligned.
     if capture.bytes.as_ptr().cast::<u64>().is_aligned() && cfg!(target_endian = "little") {
         assert!(matches!(read.words, std::borrow::Cow::Borrowed(_)));
     }

@@ -1,4 +1,4 @@
-//! Sample captures of every format version stay readable.
+//! Tests that sample captures of every format version stay readable.
 //!
 //! After an addition to the format, write the sample of the current version again with
 //!
@@ -23,7 +23,7 @@ use wire::{CoreKind, RunHostId};
 const IDENTITY: CaptureIdentity =
     CaptureIdentity { id: 0x6B70_726F_6600_0001, created_unix_ns: 1_767_225_600_000_000_000 };
 
-/// Size and checksum of the version 1.0 sample as first written, without kinds added later.
+/// Size and checksum of the version 1.0 sample when first written, without kinds added later.
 const FIRST_SECTIONS_BYTES: usize = 1560;
 const FIRST_SECTIONS_CRC: u32 = 0x434F_8F54;
 
@@ -107,8 +107,8 @@ fn ledger() -> LossLedger {
     ledger
 }
 
-/// Returns a ledger from a later reader of this version, with a cause added after the first
-/// readers.
+/// Returns a ledger as a later library of this version would write it, with a cause unknown to the
+/// first readers.
 fn late_ledger() -> LossLedger {
     let mut ledger = LossLedger::default();
     let key = LossKey { lane: lane_id(Risc::Brisc), cause: LossCause::ValidateOff, program: None };

@@ -1,4 +1,4 @@
-//! Writers only append.
+//! Tests that writers only append.
 
 use super::*;
 use std::fs;
@@ -79,7 +79,7 @@ fn bytes_that_are_mapped_stay_as_they_are_while_captures_grow() {
     let folder = folder();
     let path = folder.path().join("a.kprof");
     let draft = small_draft();
-    // The second capture ends in a torn section, after which a writer must continue.
+    // The second capture ends in a torn section; a writer must continue after the section.
     for length in [draft.bytes.len(), draft.bytes.len() - 5] {
         fs::write(&path, &draft.bytes[..length]).unwrap();
         let mapped = Capture::open(&path).unwrap();
