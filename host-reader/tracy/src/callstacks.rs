@@ -1,4 +1,4 @@
-//! Call stacks as text, with functions resolved from the addresses that the program sent.
+//! Call stacks as text; the program resolves the functions at their addresses.
 
 use crate::{
     fields::{Fields, text},
@@ -11,9 +11,9 @@ use std::collections::HashMap;
 /// One entry of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Entry {
-    /// An address in the program.
+    /// An address in the program's code.
     Address(u64),
-    /// A function of an interpreter, sent as text.
+    /// A function of an interpreted language, sent as text.
     Function(StackFunction),
 }
 
@@ -22,11 +22,11 @@ enum Entry {
 pub(crate) struct Callstacks {
     met: Vec<Vec<Entry>>,
     by_entries: HashMap<Vec<Entry>, u32>,
-    /// Functions at an address, inlined ones first; empty until the answer arrives.
+    /// Functions at each address, inlined functions first; empty until the answer arrives.
     functions: HashMap<u64, Vec<StackFunction>>,
     /// The stack received last, which belongs to the next item.
     payload: Vec<Entry>,
-    /// Answer in progress: its address, and the number of functions still to come.
+    /// Answer in progress: its address, and the number of functions not yet received.
     answer: Option<(u64, u8)>,
 }
 
@@ -39,7 +39,8 @@ impl Callstacks {
         }
     }
 
-    /// Adds the functions of an interpreter, which are called by those of the program.
+    /// Adds the functions of an interpreted language, which the program's functions on the stack
+    /// called.
     pub(crate) fn take_functions(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let mut entries = Vec::new();
         for _ in 0..fields.u8()? {
@@ -52,7 +53,7 @@ impl Callstacks {
         Some(())
     }
 
-    /// Discards the stack of an item that is not kept.
+    /// Discards the stack received last, if its item is not kept.
     pub(crate) fn drop_payload(&mut self) {
         self.payload.clear();
     }

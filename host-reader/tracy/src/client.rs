@@ -1,4 +1,4 @@
-//! Connection to a client: greeting, welcome, frames, requests.
+//! Connection to a client: greeting, welcome, frames and requests.
 
 use crate::{
     error::TracyError,
@@ -23,14 +23,16 @@ use std::{
 
 /// Time limit for the connection and for each part of the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
-/// Time to wait for answers when stopping, and then for the end of the connection. Clients answer
-/// at once, except for functions of call stacks, which they discard once they are told to stop.
+/// Time to wait for answers after a stop request, and then for the end of the connection.
+///
+/// Clients answer at once, except for functions of call stacks. Clients discard requests for these
+/// after a stop request.
 const STOP_TIME: Duration = Duration::from_secs(2);
 /// Time to wait for a block before checking whether to stop.
 const POLL_TIME: Duration = Duration::from_millis(50);
-/// Maximum number of blocks read ahead: some ten megabytes of a program's data.
+/// Maximum number of blocks read ahead: about ten megabytes of a program's data.
 const MOST_BLOCKS: usize = 256;
-/// Protocol numbers from here on are not tried; the protocol gains about five numbers a year.
+/// First protocol number that is not tried; the protocol gains about five numbers a year.
 const FIRST_UNLIKELY_NUMBER: u32 = 256;
 /// Bytes sent only by on-demand programs: number of frames so far, and time of the connection.
 const ON_DEMAND_BYTES: usize = 16;
@@ -43,7 +45,8 @@ pub struct RecordOptions {
     /// Program to assume if Tracy and the fork share a protocol number and the received data fits
     /// both.
     pub expected: Program,
-    /// Maximum number of zones, messages and plot points to keep; further ones are only counted.
+    /// Maximum number of zones, messages and plot points to keep; any further ones are only
+    /// counted.
     pub most_events: usize,
     /// Time without data after which the recording ends. Clients send a keep-alive item every five
     /// seconds.
@@ -85,9 +88,9 @@ impl TracyClient {
     /// Connects to a client and determines its protocol version.
     ///
     /// A client that rejects a server's version does not send its own version, but listens again.
-    /// So all known versions are tried, likely ones first. If the client's version is unknown, the
-    /// connection is closed at once; a client that waits for a server before it exits then
-    /// continues.
+    /// All known versions are therefore tried, likely versions first. If the client's version is
+    /// unknown, the connection is closed at once. A client that waits for a server before it exits
+    /// can then exit.
     ///
     /// # Errors
     /// If nothing listens at the address, the peer is not a Tracy client, the client uses an
@@ -108,7 +111,7 @@ impl TracyClient {
     /// Connects to a client with one of the given protocol numbers.
     ///
     /// # Errors
-    /// See [`connect`](Self::connect); versions not in `numbers` count as unknown.
+    /// The errors of [`connect`](Self::connect); versions not in `numbers` count as unknown.
     pub fn connect_with(address: SocketAddr, numbers: &[u32]) -> Result<Self, TracyError> {
         for number in numbers {
             if let Some(client) = Self::try_version(address, *number)? {
@@ -120,7 +123,7 @@ impl TracyClient {
         Err(TracyError::UnknownProtocol { address, lowest, highest, found: None })
     }
 
-    /// Tries to connect with one version; returns `None` if the client uses another.
+    /// Tries to connect with one version; returns `None` if the client uses another version.
     fn try_version(address: SocketAddr, number: u32) -> Result<Option<Self>, TracyError> {
         let failed = |source| TracyError::Connection { address, source };
         let (mut stream, answer) = greet(address, number).map_err(failed)?;
@@ -156,8 +159,9 @@ impl TracyClient {
         &self.welcome.name
     }
 
-    /// Returns the program's protocol version. If Tracy and the fork share its number, this is
-    /// Tracy's.
+    /// Returns the program's protocol version.
+    ///
+    /// If Tracy and the fork share the protocol number, this is Tracy's version.
     #[must_use]
     pub const fn protocol(&self) -> &'static TracyProtocol {
         self.protocol
@@ -204,7 +208,7 @@ fn is_welcome(address: SocketAddr, number: u32) -> bool {
     greet(address, number).is_ok_and(|(_, answer)| answer == Handshake::Welcome.byte())
 }
 
-/// Returns the numbers of all versions: releases before versions in between, newer before older.
+/// Returns the numbers of all versions: releases before other versions, newer before older.
 fn numbers_by_likelihood() -> Vec<u32> {
     /// Versions of releases and of the fork.
     const LIKELY: [u32; 8] = [82, 76, 66, 83, 79, 74, 69, 72];
@@ -217,7 +221,7 @@ fn numbers_by_likelihood() -> Vec<u32> {
     numbers
 }
 
-/// Returns the fields of a welcome, and its flags; `None` if its clock is invalid.
+/// Returns the fields of a welcome, and its flags; `None` if the client's clock is invalid.
 fn welcome(protocol: &TracyProtocol, bytes: &[u8]) -> Option<(Welcome, u8)> {
     let mut fields = Fields::new(bytes);
     let ns_per_tick = fields.f64()?;
@@ -265,8 +269,9 @@ struct Recorder<'stop> {
 }
 
 impl Recorder<'_> {
-    /// Processes blocks as they arrive. A separate thread reads ahead, since a program waits if its
-    /// blocks are not read.
+    /// Processes blocks as they arrive.
+    ///
+    /// A separate thread reads ahead, because a program waits while its blocks are not read.
     fn run(&mut self) -> RecordingEnd {
         let Ok(stream) = self.stream.try_clone() else { return RecordingEnd::Cut };
         if stream.set_read_timeout(None).is_err() {
@@ -343,14 +348,16 @@ impl Recorder<'_> {
         }
     }
 
-    /// Sends a request. Errors are ignored: if the program has exited, reading notices it, after
-    /// reading everything that was sent before.
+    /// Sends a request.
+    ///
+    /// Errors are ignored: if the program has exited, reading ends with an error, after everything
+    /// that was sent before.
     fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// Asks the program to end the connection, once, if a stop was requested and all requests are
-    /// answered.
+    /// Requests the end of the connection, once, after a stop request and the answers to all
+    /// requests.
     fn heed_stop(&mut self) {
         if self.has_asked_to_stop || !self.stop.load(Ordering::Relaxed) {
             return;
@@ -362,7 +369,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Returns how long the program may send nothing, and the reason for ending if it takes longer.
+    /// Returns the maximum time without data, and the reason for ending if this time is exceeded.
     const fn patience(&self) -> (Duration, RecordingEnd) {
         if self.has_asked_to_stop {
             (STOP_TIME, RecordingEnd::Stopped)

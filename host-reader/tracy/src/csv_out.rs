@@ -1,8 +1,9 @@
 //! The two CSV files that TT-Metal's scripts read: zones and messages of the host.
 //!
 //! # Compatibility
-//! `tracy_ops_times.csv` and `tracy_ops_data.csv` as written by csvexport of Tenstorrent's fork.
-//! For a zone without text, csvexport repeats the text of an earlier zone; here the field is empty.
+//! The files are `tracy_ops_times.csv` and `tracy_ops_data.csv`, as written by csvexport of
+//! Tenstorrent's fork. For a zone without text, csvexport repeats the text of an earlier zone; here
+//! the field is empty.
 
 use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
 use std::io::{self, Write};
@@ -10,10 +11,10 @@ use std::io::{self, Write};
 /// Prefix of the names of zones whose text is repeated in the column `special_parent_text`.
 const PARENT: &str = "TT_";
 
-/// Writes one row for each zone of nonzero duration, threads one after the other.
+/// Writes one row for each zone of nonzero duration, thread by thread.
 ///
-/// For functions in `children`, the row repeats the text of the enclosing zone with `TT_` in its
-/// name. The thread column is the index in [`TracyRecording::threads`].
+/// For functions in `children`, the row repeats the text of the enclosing zone that has `TT_` in
+/// its name. The thread column is the index in [`TracyRecording::threads`].
 ///
 /// # Errors
 /// If writing fails.
@@ -85,8 +86,9 @@ fn write_thread(
     Ok(())
 }
 
-/// Writes one row for each message: its text unchanged, `;`, and its time. TT-Metal's texts contain
-/// their own quotes, backticks.
+/// Writes one row for each message: its unchanged text, `;`, and its time.
+///
+/// TT-Metal's texts contain quotes of their own, which are backticks.
 ///
 /// # Errors
 /// If writing fails.

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Step back in time, in ticks, beyond which a counter is assumed to have wrapped.
+/// Step back in time, in ticks, beyond which a counter is assumed to have wrapped around.
 const WRAP_TICKS: i64 = 1 << 31;
 
 /// Begin or end of a zone whose time has not arrived.
@@ -26,8 +26,10 @@ struct DeviceClock {
     ns_per_tick: f32,
     /// Host time minus device time.
     offset_ns: i64,
-    /// Latest pair of device and host time, and host time per device time since the previous pair;
-    /// only for calibrated contexts.
+    /// Latest pair of device and host time, and the host time per device time since the previous
+    /// pair.
+    ///
+    /// Only calibrated contexts have this value.
     calibration: Option<(i64, i64, f64)>,
     last_ticks: i64,
     wrap_ticks: i64,
@@ -43,7 +45,7 @@ impl DeviceClock {
         (f64::from(self.ns_per_tick) * ticks as f64) as i64
     }
 
-    /// Returns the ticks corrected for wraparound of the counter.
+    /// Returns the ticks, corrected for wraps of the counter.
     fn unwrapped(&mut self, ticks: i64) -> i64 {
         if ticks < self.last_ticks.saturating_sub(WRAP_TICKS) {
             let bits = 64_u32.saturating_sub(self.last_ticks.leading_zeros());
@@ -78,7 +80,7 @@ struct OpenDevice {
     is_bound: bool,
     /// Indices of open zones by lane; `None` for a zone that was not kept for lack of space.
     open: HashMap<u32, Vec<Option<usize>>>,
-    /// Begins and ends by the query number of the item that will contain their time.
+    /// Begins and ends whose time has not arrived, by the query number of the time's item.
     waiting: HashMap<u16, Edge>,
 }
 
@@ -99,7 +101,7 @@ fn context(protocol: &TracyProtocol, fields: &mut Fields<'_>) -> Option<u16> {
     }
 }
 
-/// Lane, query and context: common fields of begins and ends.
+/// Common fields of begins and ends: lane, query and context.
 struct Head {
     lane: u32,
     query: u16,
@@ -170,8 +172,10 @@ impl Devices {
         Some(())
     }
 
-    /// Begins a zone. `location` returns the location of the payload, or reads it from the fields
-    /// after the head.
+    /// Begins a zone.
+    ///
+    /// `location` returns the location of the payload, or reads the location from the fields after
+    /// the head.
     pub(crate) fn begin(
         &mut self,
         protocol: &TracyProtocol,
@@ -281,7 +285,7 @@ impl Devices {
         Some(())
     }
 
-    /// Returns the contexts; counts zones without a time.
+    /// Returns the contexts, and counts zones without a time.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyDevice> {
         let devices: Vec<TracyDevice> = self.met.into_iter().map(|open| open.device).collect();
         let zones = devices.iter().flat_map(|device| &device.zones);

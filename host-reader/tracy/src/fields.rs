@@ -1,4 +1,4 @@
-//! Fields of an item, one after the other, without padding.
+//! Fields of an item, which follow each other without padding.
 
 /// Remaining bytes; fields are read from the front.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ impl<'frame> Fields<'frame> {
         self.0.len()
     }
 
-    /// Reads the next `count` bytes; `None` if there are fewer.
+    /// Reads the next `count` bytes; `None` if fewer bytes remain.
     pub(crate) fn bytes(&mut self, count: usize) -> Option<&'frame [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -56,7 +56,7 @@ impl<'frame> Fields<'frame> {
         self.array().map(f64::from_le_bytes)
     }
 
-    /// Reads three bytes of a colour, blue first, as 0xRRGGBB.
+    /// Reads a colour of three bytes, blue first, and returns it as 0xRRGGBB.
     pub(crate) fn color(&mut self) -> Option<u32> {
         let [blue, green, red] = self.array()?;
         Some(u32::from_be_bytes([0, red, green, blue]))

@@ -9,7 +9,7 @@ const WINDOW_BYTES: usize = 64 * 1024;
 /// Decompressor for frames that refer to earlier frames.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    /// The last bytes of the previous frames.
+    /// The last bytes of the previous frames, to which later frames may refer.
     window: Vec<u8>,
     frame: Box<[u8]>,
 }
@@ -22,7 +22,7 @@ impl Frames {
     /// Decompresses the next frame; returns its items.
     ///
     /// # Errors
-    /// If the block is corrupt, or longer than a frame may be.
+    /// If the block is corrupt, or decompresses to more than the maximum size of a frame.
     pub(crate) fn decompress(&mut self, block: &[u8]) -> Result<&[u8], String> {
         let size = decompress_into_with_dict(block, &mut self.frame, &self.window)
             .map_err(|error| error.to_string())?;

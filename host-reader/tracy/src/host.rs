@@ -1,4 +1,4 @@
-//! Conversion to a host recording, the form that captures store and all outputs use.
+//! Conversion to a host recording, the format that captures store and all outputs use.
 
 use crate::recording::{DeviceZone, TracyRecording, TracyZone};
 use host_events::{
@@ -36,12 +36,14 @@ impl Sources {
     }
 }
 
-/// Converts a time to that of a host recording. Times before the client's start become its start.
+/// Converts a time to the time of a host recording.
+///
+/// Times before the client's start are set to the client's start.
 fn time_ns(since_start_ns: i64, start_ns: u64) -> u64 {
     start_ns.saturating_add_signed(since_start_ns)
 }
 
-/// Returns the sort key of a thread's zones: by end, and for equal ends the inner zone first.
+/// Returns the sort key of a thread's zones: by end; for equal ends the inner zone is first.
 const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
     match event.kind {
         HostEventKind::Zone { depth, .. } => (event.end_ns(), u16::MAX.wrapping_sub(depth)),
@@ -54,8 +56,8 @@ impl TracyRecording {
     ///
     /// `start_ns` is the client's start on the clock of the host recording; 0 keeps the times
     /// unchanged. Zones without an end are counted as open. Call stacks become lines of a zone's
-    /// text. Each lane of a device becomes a thread with the device's name, after the threads of
-    /// the program. Device zones without times are counted as open.
+    /// text. Each lane of a device becomes a thread with the device's name; these threads come
+    /// after the program's threads. Device zones without times are counted as open.
     #[must_use]
     pub fn to_host_recording(&self, start_ns: u64) -> HostRecording {
         let mut sources = Sources::default();
@@ -167,7 +169,7 @@ impl TracyRecording {
         events
     }
 
-    /// Returns the colour of a zone: its own, else that of its location.
+    /// Returns the colour of a zone: its own colour, or else the colour of its location.
     fn zone_color(&self, zone: &TracyZone) -> Option<HostColor> {
         let own = zone.extra.as_deref().and_then(|extra| extra.color);
         own.or_else(|| self.location(zone.location).map(|location| location.color)).and_then(color)

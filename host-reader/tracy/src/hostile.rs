@@ -1,4 +1,4 @@
-//! Tests with frames that no client would send: nothing panics, and all indices in the recording
+//! Tests with frames that no client would send. Nothing panics, and all indices in the recording
 //! are valid.
 
 use crate::{
@@ -18,7 +18,7 @@ pub(crate) fn session(protocol: &'static TracyProtocol, most_events: usize) -> S
     Session::new(protocol, welcome, Program::Stock, most_events)
 }
 
-/// Returns an item of a kind, its fields filled with `bytes` repeatedly.
+/// Returns an item of a kind; its fields are filled with repetitions of `bytes`.
 fn item(protocol: &TracyProtocol, kind: ItemKind, bytes: &[u8]) -> Vec<u8> {
     let mut item: Vec<u8> = protocol.code(kind).into_iter().collect();
     let filled = |count: usize| bytes.iter().copied().cycle().take(count);
@@ -83,8 +83,10 @@ fn protocols() -> impl Strategy<Value = &'static TracyProtocol> {
     (0..TracyProtocol::all().len()).prop_map(|index| &TracyProtocol::all()[index])
 }
 
-/// Returns versions with a unique number. For a shared number, the frames decide between the
-/// programs, and the frames of this test fit neither.
+/// Returns the versions with a unique number.
+///
+/// For a number shared by both programs, the frames decide between them, and the frames of this
+/// test match neither program.
 fn unshared() -> impl Strategy<Value = &'static TracyProtocol> {
     protocols().prop_filter("a number of two programs", |known| {
         TracyProtocol::all().iter().filter(|other| other.number == known.number).count() == 1

@@ -1,4 +1,4 @@
-//! Source locations: constant ones, which the server requests, and those sent with items.
+//! Source locations: constant locations, which the server requests, and locations sent with items.
 
 use crate::{
     fields::Fields,
@@ -26,15 +26,16 @@ pub(crate) struct Locations {
     met: Vec<Option<Pending>>,
     by_address: HashMap<u64, u32>,
     by_payload: HashMap<Box<[u8]>, u32>,
-    /// Indices of requested locations: answers contain no address, but arrive in the order of the
-    /// requests.
+    /// Indices of requested locations, in the order of the requests.
+    ///
+    /// Answers contain no address, but arrive in the same order.
     asked: VecDeque<u32>,
     /// Index of the location for the next item.
     next: Option<u32>,
 }
 
 impl Locations {
-    /// Returns the index of the constant location at an address; requests a new location once.
+    /// Returns the index of the constant location at an address. A new location is requested once.
     pub(crate) fn at(&mut self, address: u64, queries: &mut Queries) -> Option<u32> {
         if let Some(known) = self.by_address.get(&address) {
             return Some(*known);
@@ -83,7 +84,7 @@ impl Locations {
         Some(())
     }
 
-    /// Returns the location of the last payload, once.
+    /// Returns the location of the last payload, and clears it.
     pub(crate) const fn take_next(&mut self) -> Option<u32> {
         self.next.take()
     }
@@ -94,7 +95,7 @@ impl Locations {
         Some(index)
     }
 
-    /// Returns the locations with their texts; counts texts that were never received.
+    /// Returns the locations with their texts, and counts texts that were never received.
     pub(crate) fn resolve(self, texts: &Texts, missing: &mut u64) -> Vec<TracyLocation> {
         let mut resolved = |text| {
             texts.resolve(text).unwrap_or_else(|| {

@@ -76,8 +76,8 @@ impl Pools {
     ///
     /// Returns true if a point was kept; `None` if the item's pool is unknown.
     ///
-    /// Without room for a point, the allocation is not stored either, so a program cannot exhaust
-    /// the memory.
+    /// If there is no room for a point, the allocation is not stored either. A program can
+    /// therefore not exhaust the memory.
     pub(crate) fn take(
         &mut self,
         kind: ItemKind,
@@ -87,7 +87,7 @@ impl Pools {
         damage: &mut Damage,
     ) -> Option<bool> {
         let name = match kind {
-            // These kinds store the pool's name as address.
+            // In items of these kinds, the address is the name of the pool.
             ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => item.address,
             _ => self.next_name.take()?,
         };
@@ -132,14 +132,16 @@ impl Pools {
         self.met.get_mut(index).map(|(_, pool)| pool)
     }
 
-    /// Removes an allocation and returns its size. A missing pool is not added: the free of an
-    /// unknown allocation has no point that would count against the limit.
+    /// Removes an allocation and returns its size.
+    ///
+    /// An unknown pool is not added, since the free of an unknown allocation has no point that
+    /// would count against the limit.
     fn free(&mut self, name: u64, address: u64) -> Option<u64> {
         let (_, pool) = self.met.get_mut(*self.by_name.get(&name)?)?;
         pool.sizes.remove(&address)
     }
 
-    /// Returns the plots; `name` resolves their names.
+    /// Returns the plots; `name` resolves the names of the pools.
     pub(crate) fn finish(self, mut name: impl FnMut(TextRef) -> Box<str>) -> Vec<TracyPlot> {
         self.met
             .into_iter()
@@ -243,7 +245,8 @@ mod tests {
             frame.name(name);
             frame.free(Kind::MemFreeNamed, 1_020, 0x40);
         }
-        // The second allocation, a third one in another pool, and a free are beyond the limit.
+        // Beyond the limit are the second allocation, a third allocation in another pool, and a
+        // free.
         for (name, address) in [(L1, 0x40), (L1, 0x80), (DRAM, 0x40)] {
             frame.name(name);
             frame.allocate(Kind::MemAllocNamed, 20, address, 100);

@@ -3,8 +3,9 @@
 use crate::protocol::{QUERY_BYTES, Query};
 use std::collections::VecDeque;
 
-/// Maximum number of unanswered requests. Tracy's server allows 8,188; a client answers them in
-/// order.
+/// Maximum number of unanswered requests.
+///
+/// Tracy's server allows 8,188. A client answers requests in order.
 const MOST_IN_FLIGHT: usize = 4096;
 
 /// Requests to be sent, and the number of requests waiting for an answer.

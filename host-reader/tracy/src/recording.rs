@@ -3,10 +3,10 @@
 use crate::protocol::ItemKind;
 use std::collections::BTreeMap;
 
-/// Everything that one process sent. Times are nanoseconds since the start of its Tracy client.
+/// All data that one process sent. Times are nanoseconds since the start of its Tracy client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TracyRecording {
-    /// Facts about the program.
+    /// Information about the program.
     pub program: ProgramFacts,
     /// Source locations of zones.
     pub locations: Vec<TracyLocation>,
@@ -20,14 +20,14 @@ pub struct TracyRecording {
     pub frames: Vec<FrameSeries>,
     /// Contexts of devices.
     pub devices: Vec<TracyDevice>,
-    /// Call stacks, each innermost function first.
+    /// Call stacks; each starts with the innermost function.
     pub callstacks: Vec<Vec<StackFunction>>,
-    /// Texts that the program sent about itself.
+    /// Information about the program that the program sent as texts.
     pub facts: Vec<String>,
     /// The crash that ended the program.
     pub crash: Option<TracyCrash>,
-    /// Counts of items that were received but not kept, such as locks and memory without a pool, by
-    /// kind.
+    /// Number of items that were received but not kept, by kind: for example locks, and allocations
+    /// without a pool.
     pub left_out: BTreeMap<ItemKind, u64>,
     /// Counts of inconsistent and missing data.
     pub damage: Damage,
@@ -35,7 +35,7 @@ pub struct TracyRecording {
     pub end: RecordingEnd,
 }
 
-/// Facts about a program.
+/// Information about a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProgramFacts {
     /// Name of the program.
@@ -55,7 +55,7 @@ pub struct ProgramFacts {
 /// Name and source location of zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TracyLocation {
-    /// Name; empty if the zone only has the function's name.
+    /// Name; empty if the zone has only the name of its function.
     pub name: Box<str>,
     /// Function.
     pub function: Box<str>,
@@ -70,9 +70,9 @@ pub struct TracyLocation {
 /// One thread or fiber.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TracyThread {
-    /// Thread id of the operating system; for a fiber, a number from 2^32 on.
+    /// Thread id of the operating system; for a fiber, a number from 2^32 upwards.
     pub id: u64,
-    /// Name; empty if the program sent none.
+    /// Name; empty if the program sent no name.
     pub name: String,
     /// True for a fiber.
     pub is_fiber: bool,
@@ -89,13 +89,13 @@ pub struct TracyZone {
     pub depth: u16,
     /// Start time.
     pub start_ns: i64,
-    /// End time; `None` if it was not received, or is earlier than the start.
+    /// End time; `None` if no end was received or the end is before the start.
     pub end_ns: Option<i64>,
     /// Attached text and other rare fields.
     pub extra: Option<Box<ZoneExtra>>,
 }
 
-/// Fields that few zones have.
+/// Fields of a zone that only few zones have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ZoneExtra {
     /// Lines of attached text and numbers.
@@ -119,7 +119,7 @@ pub struct TracyMessage {
     pub text: Box<str>,
     /// Colour as 0xRRGGBB.
     pub color: Option<u32>,
-    /// Severity and source, packed into one byte as in protocol 77 and later.
+    /// Severity and source, packed into one byte as since protocol 77.
     pub metadata: Option<u8>,
     /// Index in [`TracyRecording::callstacks`].
     pub callstack: Option<u32>,
@@ -147,7 +147,7 @@ pub struct TracyPlot {
     /// Time, value and thread of each point, in order of arrival; the thread is an index in
     /// [`TracyRecording::threads`].
     pub points: Vec<(i64, f64, usize)>,
-    /// Addresses of the allocations that the points refer to; empty for plots without a pool.
+    /// Addresses of the points' allocations; empty for plots without a pool.
     pub addresses: Vec<Option<u64>>,
 }
 
@@ -156,8 +156,7 @@ pub struct TracyPlot {
 pub struct FrameSeries {
     /// Name; `Frame` for the program's main frames.
     pub name: Box<str>,
-    /// Start of each frame, and its end if the program sent one; else the frame lasts until the
-    /// next.
+    /// Start and end of each frame. A frame without an end lasts until the next frame.
     pub frames: Vec<(i64, Option<i64>)>,
 }
 
@@ -207,7 +206,7 @@ pub struct TracyCrash {
     pub message: Box<str>,
 }
 
-/// Counts of inconsistent and missing data. All are 0 for a program that exited by itself.
+/// Counts of inconsistent and missing data. All counts are 0 for a program that exited by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Ends of zones without a begin.
@@ -230,7 +229,7 @@ pub struct Damage {
     pub missing_functions: u64,
     /// Events beyond the recorder's limit.
     pub beyond_limit: u64,
-    /// Bytes received that could not be read.
+    /// Number of received bytes that could not be interpreted.
     pub unread_bytes: u64,
 }
 
@@ -240,8 +239,8 @@ pub enum RecordingEnd {
     /// The program announced its end and answered every request.
     #[default]
     Complete,
-    /// The recorder was told to stop. Data that the program had recorded but not sent by then is
-    /// missing; clients discard it.
+    /// The recording was stopped. Data that the program had recorded but not yet sent is missing,
+    /// since clients discard it.
     Stopped,
     /// The connection ended early: the program was killed, or it crashed.
     Cut,
@@ -260,7 +259,7 @@ impl Damage {
     /// Returns the sum of all counts.
     #[must_use]
     pub fn count(&self) -> u64 {
-        // All fields are counts, so the size of the type gives their number.
+        // All fields are counts, so the size of the type determines the number of fields.
         let counts: [u64; size_of::<Self>() / size_of::<u64>()] = [
             self.unmatched_ends,
             self.open_zones,
@@ -279,7 +278,7 @@ impl Damage {
 }
 
 impl TracyLocation {
-    /// Returns the name of zones at this location: the function's name if there is no other.
+    /// Returns the name of zones at this location: its own name, or else the function's name.
     #[must_use]
     pub fn zone_name(&self) -> &str {
         if self.name.is_empty() { &self.function } else { &self.name }
@@ -313,8 +312,8 @@ impl TracyRecording {
         self.locations.get(usize::try_from(index).ok()?)
     }
 
-    /// Returns true if the recording contains everything that the program sent, except kinds of
-    /// items that are left out.
+    /// Returns true if the recording contains everything that the program sent, except for kinds of
+    /// items that are never kept.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.end == RecordingEnd::Complete && self.damage.count() == 0

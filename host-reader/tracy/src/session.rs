@@ -1,4 +1,4 @@
-//! Interpretation of the items of a session, one after the other.
+//! Interprets the items of a session in order.
 
 mod device_zones;
 mod finish;
@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 /// One session with a client.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Versions that can decode all data so far: two versions may share the client's number.
+    /// Versions that can decode all data so far, since two versions may share the client's number.
     candidates: Vec<Candidate>,
     program: ProgramFacts,
     clock: ClientClock,
@@ -61,7 +61,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Creates a session with a client that sent this welcome to a server of this version.
+    /// Creates a session with a client that sent this welcome to a server of version `protocol`.
     pub(crate) fn new(
         protocol: &'static TracyProtocol,
         welcome: Welcome,
@@ -114,7 +114,7 @@ impl Session {
     /// Processes the items of a frame.
     ///
     /// # Errors
-    /// If an item cannot be read. The items before it have been processed.
+    /// If an item cannot be read. All items before it have been processed.
     pub(crate) fn take_frame(&mut self, frame: &[u8]) -> Result<(), BadItem> {
         self.choose_version(frame);
         self.frame_count = self.frame_count.saturating_add(1);
@@ -137,8 +137,8 @@ impl Session {
     /// Removes candidate versions that cannot decode the frame.
     ///
     /// Tracy and the fork share protocol numbers and differ in the width of a context number. A
-    /// frame contains only complete items, so a version that cannot decode a frame is not the
-    /// client's.
+    /// frame contains only complete items. A version that cannot decode a frame is therefore not
+    /// the client's version.
     fn choose_version(&mut self, frame: &[u8]) {
         if self.candidates.len() > 1 {
             let explaining = self.candidates.iter_mut().filter_map(|known| {
@@ -157,7 +157,7 @@ impl Session {
         *count = count.saturating_add(1);
     }
 
-    /// Returns true if one more event may be kept; else counts the event.
+    /// Returns true if one more event may be kept; otherwise counts the event as beyond the limit.
     fn has_room(&mut self) -> bool {
         let kept = [self.threads.zone_count(), self.devices.zone_count(), self.messages.len()];
         let kept = kept.into_iter().fold(self.point_count, usize::saturating_add);
@@ -186,7 +186,8 @@ impl Session {
             Topic::FrameMark => return self.take_frame_mark(item),
             Topic::Device => return self.take_device_item(protocol, item),
             Topic::Section => {
-                // Sections are not kept, but the next time is relative to the section's time.
+                // Sections are not kept, but times are differences, so the section's time must be
+                // added.
                 let mut fields = item.fields;
                 self.thread_time.advance(fields.i64()?);
                 return None;
@@ -291,7 +292,7 @@ impl Session {
         Some(())
     }
 
-    /// Returns the reason for ending at a frame that cannot be read.
+    /// Returns the reason for the end of a recording at a frame that cannot be read.
     pub(crate) fn unreadable(&self, found: String) -> RecordingEnd {
         RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
     }

@@ -19,7 +19,7 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// Returns the text at an address, which is requested once; no text for address 0.
+    /// Returns the text at an address, which is requested only once; address 0 means no text.
     pub(crate) fn at(&mut self, address: u64, queries: &mut Queries) -> TextRef {
         if address == 0 {
             return TextRef::Nothing;

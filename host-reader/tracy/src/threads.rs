@@ -15,12 +15,13 @@ const FIRST_FIBER: u64 = 1 << 32;
 #[derive(Debug, Default)]
 struct OpenThread {
     thread: TracyThread,
-    /// Indices of open zones, with the number that their end will contain; no index if the zone was
-    /// not kept for lack of space.
+    /// Open zones: index of each zone, and the number that its end will contain.
+    ///
+    /// The index is `None` if the zone was not kept for lack of space.
     open: Vec<(Option<usize>, u32)>,
     /// Number of the zone that the next item refers to.
     expected: u32,
-    /// Index of the fiber that the thread runs.
+    /// Index of the fiber that runs on the thread.
     fiber: Option<usize>,
     /// Call stack for the next item.
     callstack: Option<u32>,
@@ -33,7 +34,7 @@ pub(crate) struct Threads {
     by_id: HashMap<u64, usize>,
     /// Fibers by the address of their name.
     by_fiber: HashMap<u64, usize>,
-    /// Index of the current thread, to which items refer.
+    /// Index of the current thread; items refer to this thread.
     current: usize,
     /// Number of zones kept.
     count: usize,
@@ -59,7 +60,7 @@ impl Threads {
         index
     }
 
-    /// Returns the index of the current thread, or of the fiber that it runs.
+    /// Returns the index of the current thread, or of the fiber that runs on it.
     pub(crate) fn current(&mut self, queries: &mut Queries) -> usize {
         if self.met.is_empty() {
             self.set_current(0, queries);
@@ -130,7 +131,7 @@ impl Threads {
         self.count
     }
 
-    /// Begins a zone that is not kept, so that its end does not end another zone.
+    /// Begins a zone that is not kept. Its end must not end another zone.
     pub(crate) fn begin_unkept(&mut self, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
@@ -154,7 +155,8 @@ impl Threads {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Ends the innermost zone; if the client numbers its zones, the zone with the expected number.
+    /// Ends the zone with the expected number if the client numbers its zones, else the innermost
+    /// zone.
     pub(crate) fn end(&mut self, end_ns: i64, damage: &mut Damage, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
@@ -162,8 +164,8 @@ impl Threads {
             damage.unmatched_ends = damage.unmatched_ends.saturating_add(1);
             return;
         };
-        // Zones nested in the ended zone have no end: they stay, and are counted at the end of the
-        // recording.
+        // Zones inside the ended zone have no end. They stay open, and are counted at the end of
+        // the recording.
         let ended = thread.open.get(position).and_then(|open| open.0);
         thread.open.truncate(position);
         let Some(zone) = ended.and_then(|index| thread.thread.zones.get_mut(index)) else { return };
@@ -193,7 +195,7 @@ impl Threads {
         }
     }
 
-    /// Returns the threads; counts zones without an end.
+    /// Returns the threads, and counts zones without an end.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyThread> {
         let finished = self.met.into_iter().map(|open| open.thread).collect::<Vec<_>>();
         let zones = finished.iter().flat_map(|thread| &thread.zones);

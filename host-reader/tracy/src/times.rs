@@ -5,7 +5,7 @@ use crate::protocol::{FAR_NS, NEAR_NS, TracyProtocol};
 /// Clock of a client: processor ticks since its start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientClock {
-    /// Ticks when the client's start began.
+    /// Ticks at which the client's start began.
     pub(crate) start_ticks: i64,
     /// Nanoseconds per tick.
     pub(crate) ns_per_tick: f64,
@@ -20,7 +20,7 @@ impl ClientClock {
     }
 }
 
-/// A time that each item updates by a difference.
+/// A time that items update by differences.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reference(i64);
 

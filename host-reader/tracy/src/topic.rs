@@ -1,4 +1,4 @@
-//! Topics of items: the part of a session that processes them.
+//! Topics of items: each part of a session processes the items of certain topics.
 
 use crate::protocol::ItemKind;
 
@@ -11,7 +11,7 @@ pub(crate) enum Topic {
     FirstText,
     /// Second text for the next item.
     SecondText,
-    /// Fact about the program.
+    /// Information about the program.
     Fact,
     /// Source location for the next item.
     Location,
@@ -30,7 +30,7 @@ pub(crate) enum Topic {
     Lock,
     /// Allocations.
     Memory,
-    /// Kinds that are not kept: processors, samples.
+    /// Kinds that are not kept: processor data and samples.
     Other,
 }
 

@@ -7,8 +7,10 @@ pub enum Form {
     Fixed(usize),
     /// A length of 8 bits, then a text.
     Text8,
-    /// A length of 16 bits, then a text. Since protocol 80 the encoded length is smaller by 256, as
-    /// shorter texts have a separate item.
+    /// A length of 16 bits, then a text.
+    ///
+    /// Since protocol 80 the encoded length is 256 less than the text's length, since shorter texts
+    /// have a separate item.
     Text16,
     /// A key of 8 bytes, a length of 16 bits, then a text or other bytes.
     KeyedText16,
@@ -98,7 +100,7 @@ kinds! {
     MessageCallstack = Rule::fixed(66, 8).resized(77, 9),
     /// Message with a colour and a call stack.
     MessageColorCallstack = Rule::fixed(66, 11).resized(77, 12),
-    /// Fact about the program.
+    /// Information about the program.
     MessageAppInfo = Rule::fixed(66, 8),
     /// Begin of a zone whose location precedes it.
     ZoneBeginAllocSrcLoc = Rule::fixed(66, 8),

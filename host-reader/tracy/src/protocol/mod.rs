@@ -1,8 +1,8 @@
 //! Tracy's live protocol as data: its versions, and the items of each version.
 //!
 //! A program with a Tracy client sends items: one byte of code, then fields without padding. Each
-//! version of the protocol renumbers the items, since new kinds are inserted. This module contains
-//! the kinds, codes and sizes of every version; it neither sends nor receives.
+//! version of the protocol renumbers the items, because new kinds are inserted. This module
+//! contains the kinds, codes and sizes of every version; it neither sends nor receives data.
 //!
 //! | question | item |
 //! |---|---|
@@ -20,10 +20,11 @@
 //! ```
 //!
 //! # Compatibility
-//! Tracy's `public/common/TracyProtocol.hpp` and `public/common/TracyQueue.hpp` at every change of
-//! `ProtocolVersion` from 66 to 82, and in Tenstorrent's fork at 66 and 76. Codes and sizes are
-//! those of a C++ compiler. Versions 79 and 83 of the fork are Tracy's with three more kinds,
-//! according to the fork's description; they were not tested with a client.
+//! The versions are those of Tracy's `public/common/TracyProtocol.hpp` and
+//! `public/common/TracyQueue.hpp` at every change of `ProtocolVersion` from 66 to 82, and of
+//! Tenstorrent's fork at 66 and 76. Codes and sizes were determined with a C++ compiler. Versions
+//! 79 and 83 of the fork are Tracy's versions with three additional kinds, according to the fork's
+//! description; they were not tested with a client.
 
 #![cfg_attr(
     not(test),
@@ -46,14 +47,15 @@ pub const GREETING: [u8; 8] = *b"TracyPrf";
 /// Maximum bytes of items in one frame, before compression.
 pub const FRAME_BYTES: usize = 256 * 1024;
 
-/// Maximum bytes of an LZ4 frame: slightly longer than its input if nothing repeats.
+/// Maximum size of an LZ4 frame in bytes: slightly more than its input if no data repeats.
 pub const COMPRESSED_FRAME_BYTES: usize = FRAME_BYTES + FRAME_BYTES / 255 + 16;
 
 /// Length of a server's query in bytes: kind, key, and an extra number.
 pub const QUERY_BYTES: usize = 1 + 8 + 4;
 
-/// Nanoseconds subtracted from a zone's 64-bit time difference, unless it is negative, since
-/// protocol 78: smaller differences have shorter items.
+/// Nanoseconds subtracted from a zone's 64-bit time difference since protocol 78, unless negative.
+///
+/// Smaller differences have shorter items.
 pub const FAR_NS: i64 = (1 << 16) + (1 << 32);
 
 /// Nanoseconds subtracted from a zone's 32-bit time difference.

@@ -3,7 +3,7 @@
 use crate::protocol::item::{Form, ItemKind};
 use std::sync::LazyLock;
 
-/// Program that implements the protocol.
+/// A program that implements the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Program {
     /// Tracy itself.
@@ -28,7 +28,7 @@ pub struct TracyProtocol {
     codes: Vec<Option<u8>>,
 }
 
-/// Vulkan contexts have a lane for each thread in every viewer.
+/// Vulkan's type of context: every viewer shows a lane for each thread of such a context.
 const VULKAN: u8 = 2;
 
 static PROTOCOLS: LazyLock<Vec<TracyProtocol>> = LazyLock::new(|| {
@@ -75,7 +75,7 @@ impl TracyProtocol {
         Self { number, program, releases, context_type, kinds, codes }
     }
 
-    /// Returns all known versions: first Tracy's, then the fork's, each ordered by number.
+    /// Returns all known versions: Tracy's versions, then the fork's, each ordered by number.
     ///
     /// ```
     /// use tracy::protocol::TracyProtocol;
@@ -87,8 +87,9 @@ impl TracyProtocol {
         &PROTOCOLS
     }
 
-    /// Returns the version with this number. If Tracy and the fork use one number for different
-    /// versions, `program` decides.
+    /// Returns the version with this number.
+    ///
+    /// If Tracy and the fork use the number for different versions, `program` selects one.
     #[must_use]
     pub fn with_number(number: u32, program: Program) -> Option<&'static Self> {
         let mut known = Self::all().iter().filter(|known| known.number == number);
@@ -122,7 +123,8 @@ impl TracyProtocol {
         }
     }
 
-    /// Returns the length of the welcome in bytes; until version 74 it includes the cost of a zone.
+    /// Returns the length of the welcome in bytes. Until version 74 the welcome includes a zone's
+    /// cost.
     #[must_use]
     pub const fn welcome_bytes(&self) -> usize {
         if self.welcome_has_delay() { 1178 } else { 1170 }
@@ -140,8 +142,9 @@ impl TracyProtocol {
         self.number >= 77
     }
 
-    /// Returns true if zones have items with shorter times; longer times are then smaller by
-    /// [`FAR_NS`](crate::protocol::FAR_NS).
+    /// Returns true if zones have items with shorter times.
+    ///
+    /// Longer times are then reduced by [`FAR_NS`](crate::protocol::FAR_NS).
     #[must_use]
     pub const fn has_short_times(&self) -> bool {
         self.number >= 78
@@ -153,8 +156,8 @@ impl TracyProtocol {
         self.code(ItemKind::SingleStringData8).is_some()
     }
 
-    /// Splits a packed value into the address of a constant text and the byte packed with it, if
-    /// any.
+    /// Splits a packed value into the address of a constant text and the packed byte, if there is
+    /// one.
     ///
     /// ```
     /// use tracy::protocol::{Program, TracyProtocol};

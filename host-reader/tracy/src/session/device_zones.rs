@@ -61,13 +61,13 @@ impl Session {
         Some(())
     }
 
-    /// Advances the thread's time to that of a device zone recorded by a thread.
+    /// Advances the thread's time to the time of a device zone that the thread recorded.
     fn advance_thread_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.thread_time.advance(fields.i64()?);
         Some(())
     }
 
-    /// Advances the serial queue's time to that of a device zone in the serial queue.
+    /// Advances the serial queue's time to the time of a device zone in the serial queue.
     fn advance_serial_time(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.serial_time.advance(fields.i64()?);
         Some(())

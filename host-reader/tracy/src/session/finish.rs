@@ -1,4 +1,4 @@
-//! The recording that results from a session, with the received names.
+//! Creates the recording of a session, with the received names.
 
 use super::Session;
 use crate::{
@@ -81,7 +81,7 @@ impl Session {
     }
 }
 
-/// Returns the text for a name that was not received.
+/// Returns the text shown for a name that was not received.
 fn text_of_missing() -> Box<str> {
     text(b"(name not sent)")
 }

@@ -1,4 +1,4 @@
-//! Plots and series of frames, whose names are requested.
+//! Plots and series of frames; their names are requested from the client.
 
 use crate::{protocol::Query, queries::Queries};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ pub(super) struct Named<T> {
 }
 
 impl<T: Default> Named<T> {
-    /// Returns the item with this key; requests the name of a new item once.
+    /// Returns the item with this key. The name of a new item is requested once.
     pub(super) fn with_key(
         &mut self,
         key: u64,
