@@ -3,16 +3,17 @@
 use host_reader::environment::artifacts_folder;
 use std::path::PathBuf;
 
-/// Folder of simulations, which differs from tt-metal's folder of measurements.
+/// Folder of simulations, which is not the folder of tt-metal's measurements.
 const SIMULATION_FOLDER: &str = "generated/kprof";
 
-/// Returns the folder of measurements, to which tt-metal writes.
+/// Returns the folder of measurements, into which tt-metal writes.
 pub(crate) fn measurements() -> PathBuf {
     artifacts_folder(|name| std::env::var_os(name))
 }
 
-/// Returns the folder of simulations. It differs from that of measurements unless the user names
-/// one folder for both.
+/// Returns the folder of simulations.
+///
+/// It differs from the folder of measurements, unless the user specifies one folder for both.
 pub(crate) fn simulations() -> PathBuf {
     let named = std::env::var_os("TT_METAL_PROFILER_DIR").filter(|name| !name.is_empty());
     named.map_or_else(|| SIMULATION_FOLDER.into(), PathBuf::from)

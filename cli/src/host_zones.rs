@@ -10,21 +10,23 @@ use std::sync::{
 };
 use wire::RunHostId;
 
-/// Sampling the clocks of tiles.
+/// Zone for sampling the clocks of tiles.
 pub(crate) static SYNCHRONISE_CLOCKS: HostSource =
     HostSource::new("SynchroniseClocks", module_path!(), file!(), line!());
-/// Running programs until all have ended.
+/// Zone for running programs until all have ended.
 pub(crate) static RUN_PROGRAMS: HostSource =
     HostSource::new("RunPrograms", module_path!(), file!(), line!());
-/// Reading what the device profiler has recorded.
+/// Zone for reading the records of the device profiler.
 pub(crate) static READ_DEVICE_PROFILER: HostSource =
     HostSource::new("ReadDeviceProfiler", module_path!(), file!(), line!());
 
 /// Traces that are recorded and replayed.
 pub(crate) static TRACES: HostSource = HostSource::new("Traces", module_path!(), file!(), line!());
 
-/// A recorder that uses the host clock of a mesh. The time of a simulated host advances only while
-/// the mesh works, so the clock is read before and after the work.
+/// A recorder that uses the host clock of a mesh.
+///
+/// The time of a simulated host advances only while the mesh works, so the clock is read before and
+/// after the work.
 pub(crate) struct HostZones {
     recorder: HostRecorder,
     now_ns: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! Text about losses: missing records by cause, RISC and program, and remedies.
+//! Text about losses: missing records by cause, RISC and program, and their remedies.
 
 use crate::{
     numbers::counted,
@@ -12,7 +12,7 @@ use host_reader::{
 };
 use std::io::Write;
 
-/// Writes the missing records, in one line and by cause, and remedies.
+/// Writes the missing records, first in one line and then by cause, and the remedies.
 pub(crate) fn write_losses(
     losses: &LossLedger,
     rows: usize,
@@ -30,15 +30,16 @@ pub(crate) fn write_losses(
     writeln!(out)?;
     let groups = loss_groups(losses.entries().map(|(key, totals)| (*key, *totals)));
     write_rows::<LossGroups>(&groups, rows, out)?;
-    // Reading more often does not help against every loss.
+    // Not every loss can be avoided by reading more often.
     for (cause, remedy) in loss_remedies(&groups) {
         writeln!(out, "{}: {remedy}", cause.label())?;
     }
     Ok(())
 }
 
-/// Returns all losses in one sentence, with the reason if more may be missing. Launches excluded by
-/// configuration are not losses, but are mentioned.
+/// Returns all losses in one sentence, and why more records may be missing.
+///
+/// Launches excluded by configuration are not losses, but are mentioned.
 pub(crate) fn lost_line(losses: &LossLedger) -> String {
     let mut line = match losses.is_intended() {
         true => "Lost: nothing".to_owned(),

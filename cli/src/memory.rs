@@ -1,4 +1,4 @@
-//! Memory for the packed records of a log, and the temporary file for what is beyond it.
+//! Memory limit for the packed records of a log, and the temporary file for records beyond it.
 
 use clap::Args;
 use host_reader::packed_bytes::PackedMemory;
@@ -50,10 +50,10 @@ impl FromStr for MemorySize {
     }
 }
 
-/// Limit where the machine's memory is not known.
+/// Limit if the machine's memory is unknown.
 const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
 
-/// Returns a quarter of the memory that the machine, or the container on it, has.
+/// Returns a quarter of the memory of the machine, or of the container's limit.
 fn quarter_of_machine() -> u64 {
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limits = limits.into_iter().filter_map(|path| {
@@ -71,7 +71,7 @@ fn total_of(text: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Returns the folder of the temporary file. `/tmp` is often in memory itself, `/var/tmp` is not.
+/// Returns the folder of the temporary file. Often `/tmp` is in memory, but `/var/tmp` is not.
 fn temporary_folder() -> PathBuf {
     const ON_DISK: &str = "/var/tmp";
     match env::var_os("TMPDIR") {

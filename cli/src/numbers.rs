@@ -1,21 +1,21 @@
-//! Numbers as text for people.
+//! Formats numbers as text for people.
 
-/// Returns a number, marked if it is only a lower bound.
+/// Formats a number, marked if it is only a lower bound.
 pub(crate) fn bounded(count: u64, is_lower_bound: bool) -> String {
     if is_lower_bound { format!(">= {}", grouped(count)) } else { grouped(count) }
 }
 
-/// Returns a number; `-` if it is unknown.
+/// Formats a number; `-` if it is unknown.
 pub(crate) fn optional(value: Option<u64>) -> String {
     value.map_or_else(|| "-".to_owned(), grouped)
 }
 
-/// Returns a number with a noun in singular or plural.
+/// Formats a number with a noun in the singular or plural.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// Returns a number in groups of three digits.
+/// Formats a number in groups of three digits.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

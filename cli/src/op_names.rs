@@ -1,15 +1,15 @@
-//! Names of ops from the host.
+//! Names of ops, as reported by the host.
 
 use host_reader::{analysis::Op, capture::OpMetadata};
 use std::collections::BTreeMap;
 use wire::RunHostId;
 
-/// Names by chip and encoded id of the program.
+/// Names by chip and by encoded program id.
 #[derive(Debug, Default)]
 pub(crate) struct OpNames(BTreeMap<(u32, u32), String>);
 
 impl OpNames {
-    /// Collects the names in the host's metadata; if an op has several names, the first counts.
+    /// Collects the names in the host's metadata. If an op has several names, the first is used.
     pub(crate) fn new(ops: &[OpMetadata]) -> Self {
         let mut names = BTreeMap::new();
         for op in ops {

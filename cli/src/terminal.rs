@@ -1,8 +1,9 @@
-//! Properties of the terminal: width and colours; and text that is safe to print on it.
+//! Properties of the terminal, such as width and colours, and text that is safe to print on it.
 
 use std::io::{IsTerminal, stdout};
 
-/// Returns the maximum width of tables in columns; `None` without a limit, as for a file or a pipe.
+/// Returns the maximum width of tables in columns; `None` if there is no limit, as in a file or
+/// pipe.
 ///
 /// The variable `COLUMNS` overrides the width of the terminal.
 pub(crate) fn width() -> Option<usize> {
@@ -49,9 +50,8 @@ pub(crate) fn styled(text: &str, style: Style) -> String {
 pub(crate) const LONGEST_NAME: usize = 60;
 
 /// Returns an untrusted text as one line of at most `longest` characters.
-///
 /// Characters that could move the cursor, hide text or change its direction are replaced. The
-/// middle of a long text is left out.
+/// middle of a long text is omitted.
 pub(crate) fn printable(text: &str, longest: usize) -> String {
     let count = text.chars().count();
     if count <= longest {
@@ -70,7 +70,7 @@ fn shown(c: char) -> char {
     if is_harmful(c) { char::REPLACEMENT_CHARACTER } else { c }
 }
 
-/// Returns true for control characters, and for characters without width or with their own
+/// Returns true for control characters, characters without width, and characters that set a text
 /// direction.
 fn is_harmful(c: char) -> bool {
     c.is_control()

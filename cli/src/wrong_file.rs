@@ -1,9 +1,9 @@
-//! Files given to the wrong command: detects their kind, and names the command that reads them.
+//! Handles files given to the wrong command: detects their kind and names the command for them.
 
 use crate::failure::Failure;
 use std::{fs::File, io::Read, path::Path};
 
-/// Number of bytes that are read to identify a file.
+/// Number of bytes read to identify a file.
 const HEAD_BYTES: u64 = 4096;
 
 /// Kinds of files, identified by content.
@@ -11,7 +11,7 @@ const HEAD_BYTES: u64 = 4096;
 enum FileKind {
     /// `ops_perf_results*.csv` with op names, or the streaming profiler's CSV of programs.
     OpsCsv,
-    /// `ops_perf_results*.csv` made only from a device log, without a column `OP CODE`.
+    /// `ops_perf_results*.csv` made from a device log only, without a column `OP CODE`.
     DeviceOpsCsv,
     /// A Tracy recording.
     TracyFile,
@@ -43,7 +43,7 @@ impl FileKind {
     }
 
     /// # Compatibility
-    /// Tracy's file header `tlZ` or `tr`, then a packet type; the headers that
+    /// The headers are those of Tracy's files (`tlZ` or `tr`, then a packet type), and those that
     /// `process_ops_logs.py` and `profiler.cpp` write.
     fn from_head(head: &[u8]) -> Self {
         const TRACY: [&[u8]; 3] = [b"tlZ\x04", b"tr\xFDP", b"tracy\0"];
@@ -53,7 +53,7 @@ impl FileKind {
         if is_noc_trace(head) {
             return Self::NocTrace;
         }
-        // Spreadsheets write a byte order mark and quoted titles.
+        // Spreadsheets write a byte order mark and put titles in quotes.
         let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
         let line = String::from_utf8_lossy(head.split(|&byte| byte == b'\n').next().unwrap_or(&[]));
         let has =
@@ -70,7 +70,7 @@ impl FileKind {
     }
 }
 
-/// Returns true if a file with this beginning is a list of NoC events, which TT-Metal writes for
+/// Returns true if a file with this beginning is a list of NoC events, as written by TT-Metal for
 /// each op.
 fn is_noc_trace(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
@@ -84,8 +84,7 @@ pub(crate) fn is_ops_csv(path: &Path) -> bool {
     FileKind::from_path(path) == FileKind::OpsCsv
 }
 
-/// Replaces the failure of a recording with a hint to the command that reads this file, if one
-/// does.
+/// Replaces a recording's failure by a hint to the command that reads this file, if there is one.
 pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected a device log, a capture or a folder with .logs";
@@ -115,7 +114,7 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     Failure::Sentence(sentence)
 }
 
-/// Replaces the failure of an ops CSV with a hint to the command that reads this file, if one does.
+/// Replaces an ops CSV's failure by a hint to the command that reads this file, if there is one.
 pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected an ops CSV with op names";

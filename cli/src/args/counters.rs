@@ -11,7 +11,7 @@ pub(crate) enum CounterChoice {
     Groups(u32),
 }
 
-/// A group by name, all of them, or the mask of TT-Metal's variable.
+/// Parses the name of a group, a word for all groups, or the bit mask of TT-Metal's variable.
 pub(super) fn parse_choice(text: &str) -> Result<CounterChoice, String> {
     if text == "all" {
         return Ok(CounterChoice::All);

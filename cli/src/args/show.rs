@@ -152,7 +152,7 @@ pub(crate) enum OpOrder {
     Time,
 }
 
-/// Heading of options for the tables that are shown.
+/// Heading of the options that control tables.
 const TABLES: &str = "Tables";
 
 /// Output options.
@@ -176,7 +176,7 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// Rows that a table may have.
+    /// Returns the maximum number of rows of a table.
     pub(crate) const fn row_limit(self) -> usize {
         if self.rows == 0 { usize::MAX } else { self.rows }
     }

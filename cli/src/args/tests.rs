@@ -1,4 +1,4 @@
-//! Command lines that the pages show are command lines of the program.
+//! Tests that the command lines on the documentation pages are valid.
 
 use super::Cli;
 use clap::Parser;
@@ -16,7 +16,8 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Commands of a page's blocks of `sh` and `console`, without comments; a backslash joins lines.
+/// Returns the commands in a page's `sh` and `console` blocks, without comments; a backslash at the
+/// end of a line joins lines.
 fn commands(page: &str) -> Vec<String> {
     let mut commands = Vec::new();
     for block in page.split("\n```").skip(1).step_by(2) {
@@ -49,6 +50,7 @@ fn every_command_of_the_pages_is_understood() {
             assert!(parsed.is_ok(), "{}: {command}: {}", page.display(), parsed.unwrap_err());
         }
     }
-    // As many as there were when this was written, so that none is overlooked.
+    // The number of commands when this test was written; a lower number means that some were
+    // missed.
     assert!(count >= 35, "{count}");
 }

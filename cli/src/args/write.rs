@@ -205,7 +205,7 @@ pub(crate) struct OpsArgs {
     pub(crate) json: bool,
 }
 
-/// A name that is one part of a path: it must not lead out of the folder it is put into.
+/// Parses a name that becomes one part of a path, so it must not lead out of its folder.
 fn parse_name(text: &str) -> Result<String, String> {
     let mut parts = Path::new(text).components();
     match (parts.next(), parts.next()) {

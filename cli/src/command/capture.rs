@@ -7,7 +7,7 @@ use super::{
 use crate::{args::CaptureArgs, failure::Failure, recording::CaptureTarget};
 use std::process::ExitCode;
 
-/// Runs, reads into a capture and shows the tables.
+/// Runs the work, reads the chips into a capture and shows the tables.
 pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, Failure> {
     let is_file = args.output.extension().is_some_and(|extension| extension == "kprof");
     let path = if is_file {

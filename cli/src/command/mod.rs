@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands of kprof, one file each.
 
 mod backend;
 mod capture;

@@ -1,4 +1,4 @@
-//! `kprof export` of an ops CSV as an HTML page.
+//! `kprof export` from an ops CSV to an HTML page.
 
 use super::{
     explain::report_csv,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 #[cfg(feature = "chip")]
 mod chip;
 
-/// Reads chips, with information about their program from the environment.
+/// Reads chips; information about their program comes from the environment.
 pub(crate) fn read(args: &ReadArgs) -> Result<ExitCode, Failure> {
     #[cfg(feature = "chip")]
     return chip::read(&args.chip);

@@ -1,4 +1,4 @@
-//! Buffers of a run's host, reported like those of TT-Metal's hosts.
+//! Buffers of a run's host, reported in the same way as by TT-Metal's hosts.
 
 use crate::host_zones::HostZones;
 use host_reader::{
@@ -22,8 +22,8 @@ pub(super) struct HostBuffers {
 }
 
 impl HostBuffers {
-    /// Allocates buffers for the ops of a phase that the host enqueues itself, which excludes ops
-    /// of a trace.
+    /// Allocates buffers for the ops of a phase that the host itself enqueues. Ops of a trace are
+    /// excluded.
     pub(super) fn enqueue<M: Mesh + ?Sized>(
         &mut self,
         host: &HostZones,

@@ -1,4 +1,4 @@
-//! Hardware counters of a run: the runs needed to read them, and their table.
+//! Hardware counters of a run: the necessary runs, and the table of the counters.
 
 use crate::{
     args::{Backend, CounterChoice, WorkloadArgs},
@@ -12,7 +12,7 @@ use host_reader::{
 use sim::arch::Arch;
 use wire::perf_counter;
 
-/// Returns the groups of each run as bits; a single run without groups if no groups were requested.
+/// Returns the groups of each run as bits. Without requested groups, there is one run with none.
 pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure> {
     let arch = match arch {
         Arch::WormholeB0 => CounterArch::Wormhole,
@@ -42,7 +42,7 @@ pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure
     Ok(if masks.is_empty() { vec![0] } else { masks })
 }
 
-/// Adds the counters of later runs to the first run, and prints which could not be added.
+/// Adds the counters of later runs to the first run, and prints the counters that cannot be added.
 pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     if later.is_empty() {
         return;

@@ -79,7 +79,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     Ok(config)
 }
 
-/// Chooses the kind of the kernels, and makes them wait for the host in the debug dump.
+/// Sets the kind of the kernels. In the debug dump, makes the kernels wait for the host.
 pub(super) fn with_kernels(
     config: MeshConfig,
     args: &WorkloadArgs,
@@ -100,8 +100,8 @@ pub(super) fn with_kernels(
     Ok(config)
 }
 
-/// Refuses a mode in which the host reads while kernels run where it cannot, or where kernels would not
-/// be built for it.
+/// Refuses a mode in which the host reads while kernels run, if the backend has no such host or the
+/// workload's kernels have no code for the mode.
 fn check_host(args: &WorkloadArgs, work: &Work, mode: &str) -> Result<(), Failure> {
     let hindrance = if args.backend == Backend::Ttsim {
         "needs a host that reads while kernels run, which ttsim has not; choose --backend sim"
@@ -114,7 +114,7 @@ fn check_host(args: &WorkloadArgs, work: &Work, mode: &str) -> Result<(), Failur
     Err(Failure::Sentence(format!("{mode} {hindrance}")))
 }
 
-/// Returns true for kernels that wait for others and are to record that.
+/// Returns true if kernels wait for others and these waits must be recorded.
 fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_room =
         !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;

@@ -54,7 +54,7 @@ impl<'run> Files<'run> {
         self.capture
     }
 
-    /// Refuses to replace files that no simulation wrote. To be called before any work is done.
+    /// Refuses to replace files that no simulation wrote. Call this before any work is done.
     pub(super) fn check(&self) -> Result<(), Failure> {
         self.files.iter().try_for_each(|(output, path)| match output {
             Output::NocTraces => check_traces(path),
@@ -62,7 +62,7 @@ impl<'run> Files<'run> {
         })
     }
 
-    /// Creates the folders. To be called before any work is done.
+    /// Creates the folders. Call this before any work is done.
     pub(super) fn make_folders(&self) -> Result<(), Failure> {
         let capture = self.capture.and_then(|target| target.path.parent());
         let folders = self.files.iter().filter_map(|(output, path)| match output {
@@ -145,7 +145,7 @@ fn check_traces(folder: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// Makes a signal end the program without leaving a partial log under a temporary name.
+/// Installs signal handlers that end the program without leaving a partial log.
 fn end_on_signals() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
         remove_unfinished_files();

@@ -8,7 +8,7 @@ use crate::{
 };
 use host_reader::environment::{Environment, Problem, Settings};
 
-/// Options with variables as defaults, and the resulting settings.
+/// The options, with variables as their defaults, and the resulting settings.
 pub(super) struct Request {
     pub(super) args: WorkloadArgs,
     pub(super) settings: Settings,
@@ -17,7 +17,7 @@ pub(super) struct Request {
 /// Pause between reads in nanoseconds, if a variable requests reads while kernels run.
 const MID_RUN_PAUSE_NS: u64 = 200_000;
 
-/// Pause between two reads of rings, unless an option says otherwise.
+/// Default pause between two reads of rings, in nanoseconds.
 const DRAIN_PAUSE_NS: u64 = 1_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -48,7 +48,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Disables settings that an option excludes, and prints a note.
+    /// Disables settings that are incompatible with an option, and prints a note.
     fn yield_to_options(&mut self) {
         for (option, is_given, variable, setting) in EXCLUSIONS {
             let setting = setting(&mut self.settings);
@@ -59,7 +59,7 @@ impl Request {
         }
     }
 
-    /// Sets omitted options to the value of their variable.
+    /// Sets omitted options to the values of their variables.
     fn fill_options(&mut self) {
         let Self { args, settings } = self;
         let dispatch = settings.dispatch_cores.then_some(DispatchCoreKind::Worker);
@@ -98,15 +98,15 @@ impl Request {
         settings.trace_only = args.device_trace_profiler;
         settings.buffer_usage = args.device_memory_profiler;
         settings.noc_events = args.collect_noc_traces;
-        // Simulated cores wait for the host without the two buffers of TT-Metal's debug dump.
+        // Simulated cores wait for the host, but without the two buffers of TT-Metal's debug dump.
         settings.non_dropping = false;
     }
 }
 
 /// Returns true if a problem of the variables prevents the run.
 ///
-/// Some fatal problems do not matter to a simulation: it has no print server and no NoC checker,
-/// and reads several banks of L1 counters in several runs.
+/// Some problems are fatal for TT-Metal but not for a simulation: it has no print server and no NoC
+/// checker, and reads several banks of L1 counters in several runs.
 const fn stops_run(problem: &Problem) -> bool {
     use Problem::{MarginTooSmall, PrintServer, SeveralL1Banks};
     problem.is_fatal()

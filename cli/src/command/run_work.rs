@@ -8,14 +8,14 @@ use sim::{
     workload::{Plan, Workload, WorkloadOptions},
 };
 
-/// The work of a run: a built-in workload or the user's kernels.
+/// The work of a run.
 pub(super) enum Work {
     Workload(&'static Workload),
     Own(OwnKernels),
 }
 
 impl Work {
-    /// Returns the kernels given as files; without files, the workload.
+    /// Returns the kernels that were given as files, or else the workload.
     pub(super) fn chosen(args: &WorkloadArgs, arch: Arch) -> Result<Self, Failure> {
         if let Some(kernels) = OwnKernels::read(args, arch)? {
             refuse_options_of_workloads(args, None)?;
@@ -62,7 +62,7 @@ impl Work {
     }
 }
 
-/// Refuses an option of one workload if another workload or none is given.
+/// Refuses an option of a workload if a different workload, or none, is selected.
 fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Result<(), Failure> {
     let options = [
         ("--pipeline", args.pipeline.is_some(), PIPELINE),
@@ -80,8 +80,8 @@ fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Resu
     Ok(())
 }
 
-/// The workload that `--pipeline` is for.
+/// Name of the workload that `--pipeline` applies to.
 pub(super) const PIPELINE: &str = "pipeline";
 
-/// The workload that `--replays` is for.
+/// Name of the workload that `--replays` applies to.
 const TRACE_REPLAY: &str = "trace-replay";

@@ -1,7 +1,8 @@
-//! The machines on which hosts ran, from their captures, and the relation between their clocks.
+//! The machines on which hosts ran, taken from their captures, and the relation of their clocks.
 //!
 //! Hosts on one machine share its monotonic clock. Hosts on several machines share the time of day,
-//! if a service synchronizes it and states the error. Device logs and Tracy's files have neither.
+//! if a service synchronizes the time of day and states the error. Device logs and Tracy's files
+//! contain neither clock.
 
 use chrono::{DateTime, NaiveDate};
 use host_reader::{
@@ -15,13 +16,13 @@ use std::{collections::BTreeMap, path::Path, rc::Rc};
 /// Offset of one host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HostOffset {
-    /// Nanoseconds that the common clock is ahead of the host's clock.
+    /// Nanoseconds by which the common clock is ahead of the host's clock.
     pub(super) offset_ns: i64,
     /// Bound of the offset's error while the host was recorded.
     pub(super) error_ns: u64,
 }
 
-/// Knowledge of a host's clock.
+/// What is known of a host's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum KnownClock {
     /// One offset for all recordings.
@@ -33,7 +34,7 @@ pub(super) enum KnownClock {
 }
 
 impl KnownClock {
-    /// Returns true if the host's clock is not related to others.
+    /// Returns true if the host's clock is not related to the clocks of other hosts.
     pub(super) const fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown(_))
     }
@@ -42,7 +43,7 @@ impl KnownClock {
     /// at `origin_ns` and lasted `end_ns`.
     ///
     /// # Errors
-    /// The reason, if there is no offset.
+    /// The reason why there is no offset.
     pub(super) fn offset(&self, origin_ns: i64, end_ns: u64) -> Result<HostOffset, &'static str> {
         let (readings, namespace_ns) = match self {
             Self::Offset(offset) => return Ok(*offset),
@@ -60,8 +61,8 @@ impl KnownClock {
 }
 
 impl KnownClock {
-    /// Like [`KnownClock::offset`], for a recording of a dataset, whose row has the offset to the
-    /// time of day.
+    /// Like [`KnownClock::offset`], for a recording in a dataset; its row contains the offset to
+    /// the time of day.
     pub(super) fn offset_of_summary(
         &self,
         summary: &RecordingSummary,
@@ -77,8 +78,9 @@ impl KnownClock {
     }
 }
 
-/// Returns the machine clock of the recordings at a path; `None` if it is unknown, or if they were
-/// made on several machines.
+/// Returns the machine clock of the recordings at a path.
+///
+/// Returns `None` if the clock is unknown, or if the recordings were made on several machines.
 pub(super) fn machine_clock(path: &Path, trace: &Trace<'_>) -> Option<MachineClock> {
     let clocks = clocks_of(path);
     let Residence { boot_id, namespace_ns } = residence(&clocks).ok()?;
@@ -108,8 +110,8 @@ struct Residence {
 
 /// Relates hosts with these clocks, by a common machine or by the time of day.
 ///
-/// The choice is the relation that covers more hosts. If both cover the same number, it is the
-/// machine, which has no error.
+/// The relation that covers more hosts is chosen. If both cover the same number, the machine is
+/// chosen, because it has no error.
 pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {
     let mut readings: BTreeMap<u128, Vec<DayReading>> = BTreeMap::new();
     let residences: Vec<_> = clocks.iter().map(|clocks| residence(clocks)).collect();
@@ -149,8 +151,9 @@ pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {
     residences.iter().map(clock).collect()
 }
 
-/// Returns the host clocks in a capture; none for another file or an unreadable one, which is
-/// reported when its records are read.
+/// Returns the host clocks in a capture; none for any other file or an unreadable file.
+///
+/// An unreadable file is reported when its records are read.
 pub(super) fn clocks_of(path: &Path) -> Vec<HostClock> {
     if !is_capture(path) {
         return Vec::new();
@@ -158,7 +161,7 @@ pub(super) fn clocks_of(path: &Path) -> Vec<HostClock> {
     Capture::open(path).map_or_else(|_| Vec::new(), |capture| capture.host_clocks().collect())
 }
 
-/// Returns the host clock in the row of a dataset's recording; `None` if there is none.
+/// Returns the host clock in a recording's row of a dataset; `None` if the row has no clock.
 ///
 /// If the row has a synchronized time of day, the clock gets a dummy reading with a bound.
 /// [`KnownClock::offset_of_summary`] uses the row's own offset and bound.
@@ -166,7 +169,7 @@ pub(super) fn clock_of_summary(summary: &RecordingSummary) -> Option<HostClock> 
     let MachineClock { boot_id, namespace_ns, day } = summary.machine?;
     let is_kept = day != Err(DayProblem::Unbounded);
     let error_ns = is_kept.then_some(0);
-    // A time that stays valid on the machine's clock in any namespace.
+    // A time that is valid on the machine's clock in any namespace.
     let at_ns = 1 << 62;
     let reading = DayReading { before_ns: at_ns, day_ns: at_ns, after_ns: at_ns, error_ns };
     Some(HostClock { boot_id, namespace_ns, readings: vec![reading] })
@@ -188,8 +191,7 @@ fn residence(clocks: &[HostClock]) -> Result<Residence, &'static str> {
 
 const UNTOLD: &str = "its recording does not tell on which machine it was made";
 
-/// Converts a host's readings to its machine's clock, without readings from before the clock's
-/// start.
+/// Converts a host's readings to its machine's clock, omitting readings before the clock's start.
 fn on_machine(clock: &HostClock) -> impl Iterator<Item = DayReading> {
     let shifted = |ns: u64| ns.checked_add_signed(clock.namespace_ns.checked_neg()?);
     clock.readings.iter().filter_map(move |reading| {

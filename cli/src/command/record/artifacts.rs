@@ -18,11 +18,12 @@ use std::{
 
 const TRACY_FILE: &str = "tracy_profile_log_host.tracy";
 const CAPTURE: &str = "tracy_profile_log_host.kprof";
-/// Functions whose host time tt-metal's report sums up by default.
+/// Functions whose host time is summed by default in tt-metal's report.
 const CHILD_FUNCTIONS: [&str; 2] = ["CompileProgram", "HWCommandQueue_write_buffer"];
 
-/// Creates the folder of logs. Moves logs of an earlier run to another folder, and returns that
-/// folder.
+/// Creates the folder of logs.
+///
+/// Logs of an earlier run are moved to another folder, which is returned.
 pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
     let failed = |error| Failure::from_file(logs, &error);
     let is_empty = match fs::read_dir(logs) {
@@ -48,9 +49,10 @@ pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
     Ok(moved)
 }
 
-/// Writes the files of each recording. Files of the recording with most messages go into the folder
-/// itself, as tt-metal's scripts expect; files of the others go into folders named after their
-/// processes.
+/// Writes the files of each recording.
+///
+/// Files of the recording with the most messages go into the folder itself, as tt-metal's scripts
+/// expect. Files of the other recordings go into folders named after their processes.
 pub(super) fn write(
     recordings: &[&TracyRecording],
     logs: &Path,

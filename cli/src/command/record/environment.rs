@@ -10,11 +10,12 @@ use std::{collections::BTreeMap, path::Path, process::Command};
 /// Variables to set or to remove.
 type Changes = BTreeMap<&'static str, Option<String>>;
 
-/// Variables that only options control: they are removed unless an option sets them.
+/// Variables that only options control. They are removed unless an option sets them.
 const REMOVED: [&str; 2] = ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_NO_CACHE_OP_INFO"];
 
-/// Sets the program's variables; returns the problems of all its variables, including the user's
-/// own.
+/// Sets the program's variables.
+///
+/// Returns the problems of all its variables, including those that the user set.
 pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> Vec<Problem> {
     let inherited = std::env::vars_os().map(|(name, value)| (lossy_text(name), lossy_text(value)));
     let mut variables: BTreeMap<String, String> = inherited.collect();
@@ -42,7 +43,7 @@ fn changes(args: &RecordArgs, output: &Path) -> Changes {
     let mut changes: Changes = REMOVED.map(|name| (name, None)).into();
     let wanted = settings(args, output);
     changes.extend(wanted.variables().map(|(name, value)| (name, Some(value))));
-    // A program that ends before it was found then waits for its Tracy server, which is kprof.
+    // A program that ends before kprof finds it then waits for its Tracy server, which is kprof.
     changes.insert("TRACY_NO_EXIT", Some("1".to_owned()));
     if let Some(port) = args.port {
         changes.insert("TRACY_PORT", Some(port.to_string()));

@@ -1,8 +1,8 @@
-//! Ports on which Tracy clients of a program and of its children listen.
+//! Ports on which the Tracy clients of a program and its children listen.
 
 use std::{collections::HashMap, net::SocketAddr};
 
-/// Ports that a client tries in turn, unless `TRACY_PORT` names another port.
+/// Ports that a client tries in turn, unless `TRACY_PORT` specifies another port.
 const CLIENT_PORTS: std::ops::RangeInclusive<u16> = 8086..=8105;
 
 /// A listening socket, with its unique number.
@@ -17,18 +17,20 @@ fn may_be_client(port: u16, named: Option<u16>) -> bool {
     CLIENT_PORTS.contains(&port) || named == Some(port)
 }
 
-/// Search for clients. All processes of the machine are inspected only after a new socket has
-/// appeared: this takes milliseconds on a processor that the program needs.
+/// Search for clients.
+///
+/// The search inspects all processes of the machine, which takes milliseconds on a processor that
+/// the program needs. It therefore runs only after a new socket has appeared.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// Known sockets, with the number of failed searches for their process.
+    /// Known sockets, with the number of failed searches for the process of each.
     seen: HashMap<u64, u32>,
 }
 
 impl Search {
     /// Returns new sockets of the process and its descendants on which a Tracy client may listen.
     ///
-    /// Sockets of other programs are never returned: a client accepts only one server.
+    /// Sockets of other programs are never returned, since a client accepts only one server.
     pub(super) fn new_clients(&mut self, process: u32, named: Option<u16>) -> Vec<Listener> {
         let mut listening = listening(named);
         listening.retain(|listener| self.is_wanted(listener.socket));
@@ -50,8 +52,9 @@ impl Search {
     }
 }
 
-/// Maximum number of searches for the process of a socket. A first search may fail because the
-/// socket is still being passed to that process.
+/// Maximum number of searches for the process of a socket.
+///
+/// The first search may fail because the socket is still being passed to that process.
 const MOST_LOOKS: u32 = 20;
 
 #[cfg(target_os = "linux")]
@@ -64,7 +67,7 @@ fn listening(named: Option<u16>) -> Vec<Listener> {
 
 #[cfg(target_os = "linux")]
 impl Listener {
-    /// Returns the listener in a row of `/proc/net/tcp` or `/proc/net/tcp6`, if the row is one.
+    /// Returns the listener in a row of `/proc/net/tcp` or `/proc/net/tcp6`; `None` for other rows.
     fn from_row(row: &str) -> Option<Self> {
         let cells: Vec<&str> = row.split_ascii_whitespace().collect();
         let [_, address, _, state, _, _, _, _, _, socket, ..] = cells.as_slice() else {
@@ -80,8 +83,9 @@ impl Listener {
 #[cfg(target_os = "linux")]
 const LISTENS: &str = "0A";
 
-/// Parses an address as the kernel prints it: words of four bytes in the machine's byte order. The
-/// address "any" becomes the loopback address.
+/// Parses an address as the kernel prints it: words of four bytes in the machine's byte order.
+///
+/// The address "any" becomes the loopback address.
 #[cfg(target_os = "linux")]
 fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -105,7 +109,7 @@ fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
     })
 }
 
-/// Returns the four bytes of eight hexadecimal digits, in the order of memory.
+/// Returns the four bytes of eight hexadecimal digits, in memory order.
 fn bytes_at(digits: &str, at: usize) -> Option<[u8; 4]> {
     let word = u32::from_str_radix(digits.get(at..at + 8)?, 16).ok()?;
     Some(word.to_ne_bytes())
@@ -120,7 +124,7 @@ fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
         processes.filter_map(|one| Some((one, parent_of(one)?))).collect();
     let descendants = parents.keys().filter(|&&one| {
         let ancestors = std::iter::successors(Some(one), |one| parents.get(one).copied());
-        // The limit ends a cycle, which a reused process number can cause.
+        // The limit ends a cycle, which can result from a reused process number.
         ancestors.take(parents.len()).any(|one| one == process)
     });
     descendants.flat_map(|one| sockets_of(*one)).collect()
@@ -129,13 +133,14 @@ fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
 /// Returns the parent of a process, if the process exists.
 #[cfg(target_os = "linux")]
 fn parent_of(process: u32) -> Option<u32> {
-    // Read as bytes, since a program may have any name.
+    // The file is read as bytes, since the name of a program may be invalid UTF-8.
     let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
     parent_in_stat(&String::from_utf8_lossy(&stat))
 }
 
-/// Returns the parent's number in `/proc/PID/stat`: the second field after the name. The name is in
-/// parentheses, and may contain blanks and parentheses.
+/// Returns the parent's number in `/proc/PID/stat`, which is the second field after the name.
+///
+/// The name is in parentheses. It may contain blanks and parentheses.
 #[cfg(target_os = "linux")]
 fn parent_in_stat(stat: &str) -> Option<u32> {
     let (_, behind_name) = stat.rsplit_once(')')?;
@@ -154,7 +159,7 @@ fn sockets_of(process: u32) -> Vec<u64> {
         .collect()
 }
 
-/// Returns the port given to the program: this system has no list of sockets.
+/// Returns the port given to the program, since this system has no list of sockets.
 #[cfg(not(target_os = "linux"))]
 fn listening(named: Option<u16>) -> Vec<Listener> {
     let port = named.unwrap_or(*CLIENT_PORTS.start());
@@ -163,7 +168,7 @@ fn listening(named: Option<u16>) -> Vec<Listener> {
     is_there.then_some(Listener { address, socket: port.into() }).into_iter().collect()
 }
 
-/// Returns the given port as the program's: this system has no list of processes.
+/// Treats the given port as the program's, since this system has no list of processes.
 #[cfg(not(target_os = "linux"))]
 fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
     (0..=u64::from(u16::MAX)).collect()
@@ -173,7 +178,7 @@ fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
 mod tests {
     use super::*;
 
-    /// Rows as Linux prints them on a little-endian machine.
+    /// Tests rows as printed by Linux on a little-endian machine.
     #[cfg(target_endian = "little")]
     #[test]
     fn rows_of_the_kernel_are_listeners_with_addresses() {
@@ -203,7 +208,7 @@ mod tests {
         assert_eq!(parent_in_stat("12"), None);
     }
 
-    /// Finds a socket of this process in the kernel's real rows and links.
+    /// Tests that a socket of this process is found in the kernel's actual rows and links.
     #[test]
     fn a_socket_of_this_process_is_found_and_others_are_not() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -19,12 +19,12 @@ use std::{
 
 pub(crate) use args::RecordArgs;
 
-/// Folder of logs in the artifacts folder.
+/// Name of the folder of logs in the artifacts folder.
 const LOGS: &str = ".logs";
 /// Exit code with `--check-exit-code` if the program failed.
 const PROGRAM_FAILED: u8 = 4;
 
-/// Runs the program, writes the files and, if wanted, the report.
+/// Runs the program, writes the files and, if requested, the report.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let output = absolute(&args.output)?;
     if args.process_logs_only {
@@ -78,8 +78,8 @@ fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<Exit
     }
     for capture in &captures {
         note!("kprof: recorded {}; look: kprof report {}", capture.display(), capture.display());
-        // Ids of programs are valid within one process: reports of several processes get a folder
-        // each.
+        // Program ids are unique only within one process, so the reports of several processes need
+        // separate folders.
         let folder = match &captures[..] {
             [_] => output.to_owned(),
             _ => output.join(capture.file_stem().unwrap_or_default()),
@@ -121,8 +121,10 @@ fn check_port(port: Option<u16>) -> Result<(), Failure> {
     })
 }
 
-/// Returns the command of the program. tt-metal's package `tracy` records Python functions and
-/// passes them to its Tracy client.
+/// Returns the command line of the program.
+///
+/// tt-metal's package `tracy` records Python functions and passes them to the process's Tracy
+/// client.
 fn command(args: &RecordArgs) -> Command {
     let is_python = args.module || args.partial || args.lines;
     let mut words = args.command.iter();
@@ -150,8 +152,9 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 
-/// Writes the ops report like `kprof ops`. If the program ran no ops, the report has no rows: this
-/// is not an error.
+/// Writes the ops report like `kprof ops`.
+///
+/// If the program ran no ops, the report has no rows, which is not an error.
 fn report(args: &RecordArgs, input: &Path, output: &Path) -> Result<ExitCode, Failure> {
     let own = std::env::current_exe();
     let own = own.map_err(|error| Failure::from_error(&error))?;

@@ -1,4 +1,5 @@
-//! A stock ttnn, as pip installs it, has no device profiler: it is profiled with kprof's header.
+//! Support for a stock ttnn, as installed by pip: without a device profiler, it is profiled with
+//! kprof's header.
 
 use super::{LOGS, args::RecordArgs, exit_code};
 use crate::failure::{Failure, note};
@@ -14,7 +15,7 @@ use ttnn::{
 };
 use wire::dram::{bytes_per_program, effective_support_count};
 
-/// The version of ttnn used by the tests of a stock ttnn.
+/// The version of ttnn used in the tests with a stock ttnn.
 const TRIED_VERSION: &str = "0.81.1";
 
 /// Profiling of a program that uses a stock ttnn.
@@ -26,11 +27,10 @@ pub(super) struct Stock {
 
 /// Detects a program whose ttnn must be profiled with kprof's header, and prints a note.
 ///
-/// # Errors
-/// If so, and the program's Python has no package `kprof`.
+/// # Errors If there is such a program, but its Python has no package `kprof`.
 pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     let Some(python) = interpreter(args) else { return Ok(None) };
-    // An interpreter that cannot run fails later, together with the program.
+    // If the interpreter cannot run, the failure is reported later, when the program is started.
     let Ok(Some(package)) = Package::find(&python) else { return Ok(None) };
     let named = format!("ttnn {}", package.version);
     match package.profiler {
@@ -83,7 +83,7 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<PathBuf>, Failu
 pub(super) fn simulate(library: Option<&Path>, command: &mut Command) {
     let Some(library) = library else { return };
     command.env("TT_METAL_SIMULATOR", library);
-    // Telemetry of dispatch cores is useless on a simulated chip, and costs a separate kernel.
+    // On a simulated chip, telemetry of dispatch cores is useless and costs a separate kernel.
     if std::env::var_os("TT_METAL_DISPATCH_TELEMETRY_DISABLE").is_none() {
         command.env("TT_METAL_DISPATCH_TELEMETRY_DISABLE", "1");
     }
@@ -108,7 +108,7 @@ impl Stock {
     /// Runs the program; returns its exit code.
     ///
     /// # Errors
-    /// If the tree cannot be made, or the program cannot be started.
+    /// If kprof's tree for ttnn cannot be created, or the program cannot be started.
     pub(super) fn run(
         &self,
         args: &RecordArgs,
@@ -131,7 +131,7 @@ impl Stock {
         Ok(exit_code(status))
     }
 
-    /// Returns the command of the program, with the inspected Python.
+    /// Returns the command line of the program, with the inspected Python.
     fn command(&self, args: &RecordArgs) -> Command {
         let mut words = args.command.iter();
         let is_plain =
@@ -173,7 +173,7 @@ impl Stock {
     }
 
     fn set_environment(&self, args: &RecordArgs, logs: &Path, tree: &Tree, command: &mut Command) {
-        // These variables end a program whose ttnn has no profiler.
+        // A program whose ttnn has no profiler ends if one of these variables is set.
         for name in ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_SYNC", "TTNN_OP_PROFILER"] {
             command.env_remove(name);
         }
@@ -201,7 +201,7 @@ const fn bit_if(is_on: bool, bit: u32) -> u32 {
     if is_on { bit } else { 0 }
 }
 
-/// Prints which kernels did not compile with the header.
+/// Prints the kernels that did not compile with the header.
 fn tell_problems(tree: &Tree, keeps_going: bool) {
     let Ok(problems) = fs::read_to_string(&tree.problems) else { return };
     let consequence = match keeps_going {

@@ -1,4 +1,4 @@
-//! Results of a recording, as lines or as JSON.
+//! Results of a recording, printed as lines or as JSON.
 
 use super::watch::Taken;
 use crate::numbers::{counted, grouped};
@@ -33,11 +33,11 @@ struct Process {
     messages: usize,
     plots: usize,
     device_zones: usize,
-    /// Reason for the end, if the client did not end by itself.
+    /// Reason why the recording ended, if the client did not end by itself.
     end: Option<String>,
     /// Counts of missing or inconsistent data, by kind.
     damage: BTreeMap<&'static str, u64>,
-    /// Counts of received items that are not kept, by kind.
+    /// Numbers of received items that are not kept, by kind.
     left_out: BTreeMap<String, u64>,
 }
 

@@ -19,8 +19,9 @@ use std::{
 
 /// Minimum time between two searches for new clients.
 const POLL_TIME: Duration = Duration::from_millis(5);
-/// Minimum ratio of a pause to the search before it. With a large socket table, a search takes
-/// milliseconds on a processor that the program needs.
+/// Minimum ratio of a pause to the duration of the preceding search.
+///
+/// With a large socket table, a search takes milliseconds on a processor that the program needs.
 const PAUSE_PER_LOOK: u32 = 20;
 
 /// Result of recording one client.
@@ -53,7 +54,7 @@ pub(super) fn run(mut command: Command, port: Option<u16>) -> io::Result<Watched
     pass_signals_on(signals, child.id());
     let stop = Arc::new(AtomicBool::new(false));
     let (status, recorders) = watch(&mut child, port, &stop)?;
-    // Children that outlive the program are recorded only until now.
+    // Children that outlive the program are recorded only up to this point.
     stop.store(true, Ordering::Relaxed);
     let taken = recorders.into_iter().filter_map(|recorder| recorder.join().ok()).collect();
     Ok(Watched { status, taken })
@@ -90,7 +91,7 @@ fn record(listener: Listener, stop: &AtomicBool) -> Taken {
     Ok(client.record(&RecordOptions::default(), stop))
 }
 
-/// Forwards signals of this process to the program. A terminal interrupts both processes itself.
+/// Forwards signals of this process to the program; a terminal itself interrupts both processes.
 fn pass_signals_on(mut signals: Signals, process: u32) {
     let has_terminal = io::stdin().is_terminal();
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Clocks of the merged recordings: related to the common clock, or the reason why not.
+//! Clocks of the merged recordings: their relation to the common clock, or why there is none.
 
 use super::offsets::Relation;
 use crate::numbers::{counted, grouped};

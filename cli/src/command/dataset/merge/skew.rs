@@ -8,14 +8,16 @@ use std::{
     io::{self, Write},
 };
 
-/// Durations and starts of each launch on all hosts. Durations can be compared even if the clocks
-/// of the hosts are not related.
+/// Durations and starts of each launch on all hosts.
+///
+/// Durations can be compared even if the clocks of the hosts are not related.
 #[derive(Default)]
 pub(super) struct RankSkew {
     launches: BTreeMap<LaunchKey, Skew>,
 }
 
-/// A launch: program, trace, replay, and the number of the launch among those with the same three.
+/// Key of a launch: program, trace, replay, and number of the launch among those with the same
+/// three.
 type LaunchKey = (u32, Option<u64>, Option<u64>, u64);
 
 #[derive(Default)]
@@ -24,7 +26,7 @@ struct Skew {
     /// Number of hosts with a known duration; `sum_ns` is the sum of these durations.
     known: u64,
     sum_ns: u64,
-    /// Number of hosts without a known duration: records may be missing.
+    /// Number of hosts without a known duration, since records may be missing.
     unknown: u64,
     fastest: Option<(u64, String)>,
     slowest: Option<(u64, String)>,
@@ -53,8 +55,9 @@ impl Skew {
     }
 }
 
-/// A launch on one chip of a host. The host's start is that of its first chip, its duration that of
-/// its slowest chip.
+/// A launch on one chip of a host.
+///
+/// A host's start is the start of its first chip; its duration is that of its slowest chip.
 pub(super) struct HostLaunch {
     key: LaunchKey,
     label: String,
@@ -82,7 +85,7 @@ impl HostLaunch {
         })
     }
 
-    /// Returns the launches of a recording of a dataset.
+    /// Returns the launches of a recording in a dataset.
     pub(super) fn from_summary(summary: &RecordingSummary) -> impl Iterator<Item = Self> {
         summary.ops.iter().map(|op| Self {
             key: (op.program, op.trace_id, op.trace_replay, op.launch),
@@ -95,8 +98,9 @@ impl HostLaunch {
 }
 
 impl RankSkew {
-    /// Adds the launches of a host's recording. Their starts can be compared if the recording has a
-    /// common time.
+    /// Adds the launches of a host's recording.
+    ///
+    /// Starts can be compared if the recording has a common time.
     pub(super) fn add(
         &mut self,
         host: &str,

@@ -1,4 +1,4 @@
-//! Starts of one launch on hosts that share a clock, with their bounds.
+//! Starts of one launch on several hosts that share a clock, with their error bounds.
 
 use host_reader::export::CommonTime;
 
@@ -11,7 +11,7 @@ pub(super) struct Starts {
 
 /// Extremes of all hosts' starts, in nanoseconds of the common clock.
 struct Bounds {
-    /// Measured start, with the host.
+    /// Earliest measured start, and its host.
     earliest: (i128, String),
     latest: (i128, String),
     /// Minimum over the hosts of the earliest possible start.
@@ -28,7 +28,7 @@ pub(super) struct StartSkew<'s> {
     pub(super) earliest: &'s str,
     pub(super) latest: &'s str,
     pub(super) measured_ns: u64,
-    /// Lower bound of the true skew; the measured skew lies between the bounds.
+    /// Lower bound of the true skew; the measured skew is between the lower and the upper bound.
     pub(super) at_least_ns: u64,
     pub(super) at_most_ns: u64,
 }
@@ -113,7 +113,7 @@ mod tests {
         let at = |origin_ns, error_ns| CommonTime { origin_ns, error_ns };
         starts.add("a", at(1000, 10), 50, 4.2);
         assert_eq!(starts.skew(), None);
-        // 1,050 +- 15, 1,100 +- 205 and 1,400 +- 1.
+        // The starts are 1,050 +- 15, 1,100 +- 205 and 1,400 +- 1.
         starts.add("b", at(900, 200), 200, 5.0);
         starts.add("c", at(1400, 0), 0, 0.5);
         let expected = StartSkew {
