@@ -50,6 +50,7 @@ pub(crate) fn styled(text: &str, style: Style) -> String {
 pub(crate) const LONGEST_NAME: usize = 60;
 
 /// Returns an untrusted text as one line of at most `longest` characters.
+///
 /// Characters that could move the cursor, hide text or change its direction are replaced. The
 /// middle of a long text is omitted.
 pub(crate) fn printable(text: &str, longest: usize) -> String {

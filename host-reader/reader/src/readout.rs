@@ -81,7 +81,7 @@ pub struct Readout {
     pub losses: LossLedger,
     /// Anomalies and repairs.
     pub anomalies: AnomalyLog,
-    /// Fill levels of the lanes at the read; for several reads, the maximum. Empty for logs.
+    /// Fill levels of the lanes when read; the maximum of several reads. Empty for logs.
     pub watermarks: Watermarks,
     /// Number of words read from the device, including control vectors; 0 for logs.
     pub words_read: u64,

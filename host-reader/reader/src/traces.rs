@@ -50,7 +50,7 @@ struct ChipTraces {
 pub struct NamedRuns {
     /// Number of runs whose replay is now known.
     pub named: u64,
-    /// Number of runs of a replay that is missing in the host's list.
+    /// Number of runs whose replay is missing from the host's list.
     pub unknown: u64,
 }
 

@@ -18,7 +18,7 @@ pub struct LaneWatermark {
     pub used_words: u32,
     /// Words of a finished run in the RISC's L1 vector, which the next launch will push.
     pub waiting_words: u32,
-    /// Launches since the previous read that found the lane full.
+    /// Number of launches that found the lane full since the previous read.
     pub lost_launches: u32,
     /// Words pushed since the previous read.
     pub pushed_words: u32,

@@ -27,7 +27,8 @@ pub(super) struct Stock {
 
 /// Detects a program whose ttnn must be profiled with kprof's header, and prints a note.
 ///
-/// # Errors If there is such a program, but its Python has no package `kprof`.
+/// # Errors
+/// If there is such a program, but its Python has no package `kprof`.
 pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     let Some(python) = interpreter(args) else { return Ok(None) };
     // If the interpreter cannot run, the failure is reported later, when the program is started.

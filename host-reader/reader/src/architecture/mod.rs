@@ -135,7 +135,6 @@ impl ArchFacts {
     /// The Ethernet addresses are after the mailbox base of `dev_mem_map.h`. Both move with every
     /// change of the mailbox. A reader must therefore use the addresses in the device's
     /// description, never these.
-    /// from here.
     #[must_use]
     pub const fn control_address(&self, kind: CoreKind) -> u64 {
         match kind {

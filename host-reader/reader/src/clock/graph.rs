@@ -50,8 +50,8 @@ pub struct LoopClosure {
     pub receiver: u32,
     /// Root time over the edge minus root time over the tree, root cycles.
     ///
-    /// The residual is evaluated at both ends of the edge's window. This is the value at the end
-    /// that uses the larger share of the allowance.
+    /// The residual is evaluated at both ends of the edge's window. The
+    /// field is the value at the end that uses the larger share of the allowance.
     pub residual_cycles: f64,
     /// Maximum residual that the bounds of the loop's edges allow, root cycles.
     pub allowed_cycles: f64,

@@ -167,7 +167,7 @@ impl PiecewiseClock {
         gap + other.bound_at(cycles)
     }
 
-    /// Returns the only line of a clock of constant frequency.
+    /// Returns the only line of a clock of constant frequency; `None` for other clocks.
     pub(super) fn only_line(&self) -> Option<&Line> {
         match &self.lines[..] {
             [line] => Some(line.line()),

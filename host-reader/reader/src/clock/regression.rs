@@ -18,7 +18,7 @@
 
 use super::{BoundedLine, ClockError, ErrorBound, Line, OneWaySession};
 
-/// Distances of the stamps from the fitted line, along the counter.
+/// Distances of the stamps from the fitted line, measured in counter cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residuals {
     /// Number of stamps.
@@ -170,7 +170,7 @@ impl StampSet {
     }
 
     fn cycles_at_tick_zero(&self, slope: f64) -> f64 {
-        // Add the large parts first, so that the small parts are rounded only at the end.
+        // Add the large parts first: the small parts are then rounded only at the end.
         let small = self.mean_cycles - slope * self.mean_ticks;
         (self.base_cycles as f64 - slope * self.base_ticks as f64) + small
     }

@@ -43,7 +43,7 @@ pub(super) struct Resolved {
     pub(super) finding: AnomalyKind,
 }
 
-/// Order of a lane's stamps.
+/// Rules for ordering a lane's stamps in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StampOrder {
     /// Width of a stamp, in bits.

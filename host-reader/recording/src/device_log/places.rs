@@ -39,7 +39,6 @@ impl KeptPlace {
 const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16)) as usize;
 
 /// Numbers source locations in order of first appearance.
-/// Numbers source locations in order of first appearance.
 ///
 /// A line often repeats the latest source location of its id. That location is compared first, and
 /// the map is searched only if the location differs.

@@ -147,7 +147,7 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // Sending fails only if reading has failed and the receiver is gone.
+        // Sending fails only if reading has failed and dropped the receiver.
         let _ = self.sender.send((self.number, self.result.take()));
     }
 }

@@ -22,7 +22,7 @@ struct Bounds {
     greatest_high: i128,
 }
 
-/// Time between the first and the last start on the hosts.
+/// Time from the first to the last start of a launch on the hosts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StartSkew<'s> {
     pub(super) earliest: &'s str,
