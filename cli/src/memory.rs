@@ -53,7 +53,7 @@ impl FromStr for MemorySize {
 /// Limit if the machine's memory is unknown.
 const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
 
-/// Returns a quarter of the memory of the machine, or of the container's limit.
+/// Returns a quarter of the machine's memory, or of the container's limit if that is lower.
 fn quarter_of_machine() -> u64 {
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limits = limits.into_iter().filter_map(|path| {
