@@ -1,4 +1,4 @@
-//! Statistics of values: the number that each RISC recorded with each id, grouped by purpose.
+//! Statistics of recorded data values: their number per RISC and id, grouped by purpose.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -54,10 +54,10 @@ pub struct DataStatistics {
     pub name: String,
     /// Number of values.
     pub count: u64,
-    /// Number of cores that recorded any.
+    /// Number of cores that recorded any such value.
     pub core_count: u64,
-    /// Number of distinct texts that a log attached to the values, ignoring numbers in the texts; 0
-    /// without texts. For counters, this is the number of counters.
+    /// Number of distinct texts that a log attached to the values; 0 without texts. Texts that
+    /// differ only in their numbers count once. For counters, this is the number of counters.
     pub text_count: u64,
 }
 
@@ -96,7 +96,7 @@ pub fn data_statistics(readout: &Readout) -> Vec<DataStatistics> {
 impl DataGroups {
     /// Adds the values of a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane) {
-        // Lanes without values contain no data.
+        // A lane without data has no values.
         if lane.data.is_empty() {
             return;
         }

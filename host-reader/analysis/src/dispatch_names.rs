@@ -1,11 +1,11 @@
-//! Names of a dispatcher's commands without the programs that they are for.
+//! Names of a dispatcher's commands, without the numbers of the dispatched programs.
 //!
 //! # Compatibility
 //! `profiler.cpp` of TT-Metal appends a program and a command to the name of a dispatcher's zone
 //! for each value in the zone, so a thousand programs have thousands of names. TT-Metal's scripts
 //! search these names for commands.
 
-/// Returns the name of a command's zone without programs; `None` if it contains no program.
+/// Returns the zone name of a command without program numbers; `None` if the name has none.
 pub(super) fn without_programs(name: &str) -> Option<String> {
     let mut parts = name.split(':');
     let zone = parts.next().filter(|zone| zone.starts_with(DISPATCHER))?;

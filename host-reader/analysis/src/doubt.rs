@@ -1,7 +1,7 @@
 //! Doubts: reasons why figures of ops are empty, such as missing records or incomparable clocks.
 //!
-//! A figure computed over missing records looks like any other figure but is wrong. So it is left
-//! out, and the reason is stored with it.
+//! A figure computed despite missing records would be wrong but would look like any other figure.
+//! So the figure is left empty, and the reason is stored with it.
 
 #![expect(clippy::indexing_slicing, reason = "indices and counts are those of lists in memory")]
 
@@ -72,8 +72,8 @@ pub(super) struct Holes<'ledger> {
 }
 
 impl<'ledger> Holes<'ledger> {
-    /// Collects the holes of a chip. Dispatch cores are left out: no launches of ops are missing
-    /// there.
+    /// Collects the holes of a chip. Dispatch cores are left out, because they run no launches of
+    /// ops.
     pub(super) fn from_chip(
         losses: &'ledger LossLedger,
         chip_id: u32,
@@ -92,7 +92,7 @@ impl<'ledger> Holes<'ledger> {
         self.windows.is_empty()
     }
 
-    /// Returns true if a launch may be missing between two cycles.
+    /// Returns true if a launch may be missing between the two cycles.
     pub(super) fn touch(&self, from_cycle: u64, to_cycle: u64) -> bool {
         self.windows.values().flatten().any(|window| window.touches(from_cycle, to_cycle))
     }

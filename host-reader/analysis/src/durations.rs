@@ -9,23 +9,23 @@ use super::{
 use reader::packed_bytes::{PackedBytes, PackedMemory};
 use std::sync::Arc;
 
-/// Durations of each size apart.
+/// Durations in cycles, grouped by the width of the integer that stores them.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
-    /// Fewer than 2^16 cycles: most.
+    /// Durations below 2^16 cycles: most of them.
     short: Shorts,
-    /// Fewer than 2^32 cycles: nearly all others.
+    /// Durations below 2^32 cycles: nearly all others.
     medium: Chunks<u32>,
-    /// Earlier ones of them, many in each piece, in memory or in the temporary file.
+    /// Earlier medium durations in large packed pieces, in memory or in the temporary file.
     kept: Vec<PackedBytes>,
     long: Chunks<u64>,
 }
 
-/// Full chunks of medium durations that become one piece.
+/// Number of full chunks of medium durations that are packed into one piece.
 const KEPT_CHUNKS: usize = 32;
 
-/// Short durations: each of few, else how often each value is, which takes the same memory however
-/// many there are.
+/// Short durations: a list of the values while there are few, later a histogram of the values. The
+/// memory of the histogram does not depend on the number of durations.
 #[derive(Debug)]
 enum Shorts {
     Each(Chunks<u16>),
@@ -38,7 +38,7 @@ impl Default for Shorts {
     }
 }
 
-/// Full chunks of short durations that take as much memory as a count of each value.
+/// Number of full chunks of short durations that take as much memory as the histogram.
 const COUNTED_FROM_CHUNKS: usize = Counts::BYTES / (CHUNK_MAX * size_of::<u16>());
 
 impl Shorts {
@@ -62,7 +62,7 @@ impl Shorts {
         *self = Self::Counted(counts);
     }
 
-    /// Each of them, unless they are counted.
+    /// Returns all short durations; `None` if only their histogram is stored.
     fn each(&self) -> Option<Vec<&[u16]>> {
         match self {
             Self::Each(chunks) => Some(chunks.pieces().collect()),
@@ -85,7 +85,7 @@ impl Shorts {
 }
 
 impl Durations {
-    /// Adds a duration; very many are kept in `memory`.
+    /// Adds a duration. Large amounts of durations are moved to `memory`.
     #[inline]
     pub(super) fn push(&mut self, cycles: u32, memory: &Arc<PackedMemory>) {
         match u16::try_from(cycles) {
@@ -117,7 +117,7 @@ impl Durations {
         self.short.is_empty() && self.medium.is_empty() && self.long.is_empty()
     }
 
-    /// Computes the statistics over several collections.
+    /// Computes the statistics of several collections together.
     pub(super) fn statistics(parts: &[&Self], aiclk_mhz: u32) -> CycleStatistics {
         let mediums = KeptNumbers {
             pieces: Pieces(parts.iter().flat_map(|part| part.medium.pieces()).collect()),
@@ -135,8 +135,8 @@ impl Durations {
     }
 }
 
-/// Values in pieces of memory that stay where they are: a vector that grows would leave as much
-/// memory behind as it ends with, and new memory is what gathering costs most.
+/// Values in chunks that are never reallocated. A growing vector would leave as much freed memory
+/// as its final size, and the largest cost of collecting durations is fresh memory.
 #[derive(Debug)]
 struct Chunks<T> {
     last: Vec<T>,
@@ -216,7 +216,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = PackedMemory::new(300_000, folder.path());
         let mut durations = Durations::default();
-        // A step that meets each of 1,000,003 values once, a prime number of them.
+        // The step size is coprime to the prime 1,000,003, so each value occurs once.
         for number in 0..1_000_003_u64 {
             let cycles = 70_000 + number * 7_919 % 1_000_003;
             durations.push(u32::try_from(cycles).unwrap(), &memory);
@@ -239,11 +239,11 @@ mod tests {
         }
         assert!(matches!(durations.short, Shorts::Counted(_)));
         let statistics = Durations::statistics(&[&durations], 1000);
-        // 16 whole rounds of 60,000, and 40,000 more.
+        // The values 0 to 59,999 sixteen times, and 0 to 39,999 once more.
         let total = 16 * (59_999 * 60_000 / 2) + 39_999 * 40_000 / 2;
         assert_eq!((statistics.count, statistics.total_cycles), (1_000_000, total));
         assert_eq!((statistics.min_cycles, statistics.max_cycles), (0, 59_999));
-        // Values below 40,000 are there 17 times, the others 16 times.
+        // Values below 40,000 occur 17 times, the others 16 times.
         assert_eq!((statistics.median_cycles, statistics.p99_cycles), (29_411, 59_374));
     }
 }

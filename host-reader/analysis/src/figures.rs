@@ -1,4 +1,4 @@
-//! Contribution of one run of one lane to its op: first starts and last ends.
+//! Contribution of one lane's run to an op: first starts and last ends.
 
 use super::{op::LaunchRun, own_zones::OwnTime, sub_device::sub_device_of};
 use reader::{
@@ -9,9 +9,8 @@ use wire::{PacketKind, Risc};
 
 /// First start, last start and last end of zones of one kind.
 ///
-/// # Compatibility
-/// TT-Metal's analyses: the first marker that matches the start, and the last marker that matches
-/// the end. Markers are used instead of pairs, so a lost marker in between changes nothing.
+/// TT-Metal's analyses use the first marker that matches the start, and the last marker that
+/// matches the end. Because markers are not paired, a lost marker in between changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) first_start: Option<u64>,
@@ -45,22 +44,22 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Extents that make up an op.
+/// Extents from which an op is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) firmware: Extent,
     pub(super) kernel: Extent,
     /// Kernel zones on the RISCs that move data.
     pub(super) data_movement: Extent,
-    /// Each RISC's own kernel zone, by [`kernel_group`].
+    /// Each RISC's own kernel zone, indexed by [`kernel_group`].
     pub(super) risc_kernels: [Extent; KERNEL_GROUP_COUNT],
     pub(super) trace_firmware: Extent,
     pub(super) trace_kernel: Extent,
-    /// Time for which all RISCs waited for the host.
+    /// Time that all RISCs spent waiting for the host.
     pub(super) stall: Option<OwnTime>,
 }
 
-/// Number of groups of RISCs whose kernels are figures of an op.
+/// Number of groups of RISCs whose kernel durations are reported for an op.
 pub(super) const KERNEL_GROUP_COUNT: usize = 8;
 
 /// Returns the group of a RISC: the RISC itself, or its kind on a Quasar; `None` for aggregate
@@ -125,11 +124,11 @@ pub(super) struct LaneExtents {
     pub(super) data_movement: Extent,
     /// Kernel zones named after the RISC itself.
     pub(super) own_kernel: Extent,
-    /// Time for which the RISC waited for the host; `None` if none was recorded.
+    /// Time that the RISC spent waiting for the host; `None` if no wait was recorded.
     pub(super) stall: Option<OwnTime>,
 }
 
-/// An extent that is being found, whose times mean nothing before there is one.
+/// Accumulator for an [`Extent`]. Its times are only valid if the flag for them is set.
 #[derive(Clone, Copy)]
 struct FoundExtent {
     has_start: bool,
@@ -169,7 +168,7 @@ impl FoundExtent {
     }
 }
 
-/// The extents of a run of one RISC that are being found.
+/// Accumulator for the extents of one RISC's run.
 struct FoundExtents {
     firmware: FoundExtent,
     kernel: FoundExtent,
@@ -229,9 +228,9 @@ pub(super) struct LaneRun {
     /// Times of the run's earliest and latest record.
     pub(super) bounds: (u64, u64),
     pub(super) extents: LaneExtents,
-    /// True for a dispatch kernel, which belongs to no op.
+    /// True for a dispatch kernel. Dispatch kernels belong to no op.
     pub(super) is_dispatch: bool,
-    /// Sub-device in its records.
+    /// Sub-device named in the run's records.
     pub(super) sub_device_id: Option<u8>,
 }
 
@@ -267,7 +266,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
         let role = roles.role(head.zone());
         is_dispatch |= role.is_dispatch();
         if role.is_stall() {
-            // No stall is within another one.
+            // Stalls are never nested.
             if is_start {
                 stalled_since = Some(time);
             } else {

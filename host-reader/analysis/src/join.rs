@@ -1,8 +1,9 @@
 //! Joins runs of lanes into launches.
 //!
-//! Runs are joined by program, replay and ordinal: the n-th launch of a program on one core is the
-//! n-th on every other core. A lane or core may have fewer runs than the others, because a RISC has
-//! no kernel in some launches or because records were lost. Its runs are then assigned by time.
+//! Runs are joined by program, replay and ordinal: the n-th launch of a program on one core is also
+//! its n-th launch on every other core. A lane or core may have fewer runs than the others, because
+//! a RISC has no kernel in some launches or because records were lost. The runs of such a lane or
+//! core are assigned by time.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -22,16 +23,16 @@ pub(super) struct CoreLaunch {
     pub(super) core: Noc0Coord,
     pub(super) bounds: (u64, u64),
     pub(super) extents: Extents,
-    /// Launch number of its program, from 0.
+    /// Index of the launch among the launches of its program, from 0.
     pub(super) ordinal: usize,
-    /// True if the launch number was found by time.
+    /// True if the index was determined by time.
     pub(super) is_matched_by_time: bool,
     /// Joined runs.
     pub(super) runs: Vec<LaunchRun>,
 }
 
-/// Joins the runs of one program and replay on one chip, which are sorted by core, lane and index.
-/// The result is sorted by ordinal, then core.
+/// Joins the runs of one program and replay on one chip. `runs` must be sorted by core, lane and
+/// index; the result is sorted by ordinal, then core.
 pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let runs_by_core = runs.chunk_by(|one, other| one.lane.core == other.lane.core);
     if runs.is_sorted_by(|one, other| one.lane != other.lane) {
@@ -52,7 +53,7 @@ pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
 /// Joins the lanes of one core. All RISCs of a tile share its clock.
 fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let lanes: Vec<_> = runs.chunk_by(|one, other| one.lane == other.lane).collect();
-    // The first of the longest lanes: BRISC, if it has all launches.
+    // The first of the lanes with the most runs: BRISC, if it ran in every launch.
     let Some(reference) = lanes.iter().rev().max_by_key(|lane| lane.len()) else {
         return Vec::new();
     };
@@ -68,7 +69,7 @@ fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     launches
 }
 
-/// Joins the lanes of one core that have one run each, as most programs do.
+/// Joins the lanes of one core if each lane has one run, as in most programs.
 fn join_single_runs(runs: &[LaneRun]) -> Option<CoreLaunch> {
     let (first, others) = runs.split_first()?;
     let mut launch = core_launch(0, first);
@@ -107,8 +108,8 @@ fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
     if is_next_nearer { after } else { before }
 }
 
-/// Assigns each launch of a core to the reference launch with the nearest start, in order and
-/// without using one twice. Nothing is changed if the clocks do not share an epoch.
+/// Assigns each launch of a core to the reference launch with the nearest start. The order is kept,
+/// and no reference launch is used twice. If the clocks do not share an epoch, nothing is changed.
 fn fit_by_time(core: &mut [CoreLaunch], reference: &[CoreLaunch]) {
     if !is_same_epoch(core, reference) {
         return;

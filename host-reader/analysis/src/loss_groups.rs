@@ -21,10 +21,10 @@ pub struct LossGroup {
     pub totals: LossTotals,
     /// Number of cores with losses.
     pub core_count: usize,
-    /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`. For spans in which only some
-    /// launches lost records, a text such as `among 7..9`. At most three of these are listed.
+    /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`. A text such as `among 7..9` is a
+    /// range in which only some launches lost records. At most three ranges are listed.
     pub programs: String,
-    /// True if the RISC's lane of DRAM was full on each of the cores.
+    /// True if, on each of these cores, the RISC's lane in DRAM was full.
     pub is_behind_full_dram: bool,
 }
 
@@ -60,7 +60,7 @@ pub fn loss_groups(losses: impl IntoIterator<Item = (LossKey, LossTotals)>) -> V
     finished.collect()
 }
 
-/// Returns the options that help against losses, with the cause of each.
+/// Returns the options that prevent losses, each with the cause that it prevents.
 ///
 /// ```
 /// use analysis::{loss_groups, loss_remedies};
@@ -102,7 +102,7 @@ struct Accumulator {
     totals: LossTotals,
     cores: BTreeSet<Noc0Coord>,
     programs: BTreeSet<Option<u32>>,
-    /// First and last launch of spans in which some launches lost records.
+    /// First and last launch of each span in which some launches lost records.
     spans: BTreeSet<(u32, u32)>,
 }
 
@@ -146,7 +146,7 @@ fn ranges_of(ids: &[u32]) -> Vec<String> {
             .windows(2)
             .take_while(|pair| matches!(pair, [a, b] if b.saturating_sub(*a) == step))
             .count();
-        // Two ids are a range only if they are consecutive.
+        // Two ids form a range only if they are consecutive.
         let length = if follows > 1 || step == 1 { follows.saturating_add(1) } else { 1 };
         let (range, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
         let last = range.last().unwrap_or(first);
@@ -220,7 +220,8 @@ mod tests {
         LossTotals { zones, ..LossTotals::default() }
     }
 
-    /// A dispatcher pushes during its launch until its lane of DRAM is full. Then L1 fills up.
+    /// A dispatcher pushes its buffer during its launch until its lane in DRAM is full. Then L1
+    /// fills up.
     #[test]
     fn l1_that_is_full_behind_full_dram_is_helped_by_more_dram() {
         let lane = |risc| LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 2 }, risc };

@@ -7,7 +7,7 @@ use super::ZoneStatistics;
 pub enum OwnZone {
     /// Wait of a RISC until the host has read its lane, in the debug dump.
     Stall,
-    /// Push of several launches, in accumulate mode.
+    /// Push of the records of several launches at once, in accumulate mode.
     SharedPush,
 }
 
@@ -18,7 +18,7 @@ impl OwnZone {
     /// Returns the name of the zone.
     ///
     /// # Compatibility
-    /// TT-Metal's `kernel_profiler.hpp` has the second name as well.
+    /// TT-Metal's `kernel_profiler.hpp` also uses the second name.
     #[must_use]
     pub const fn zone_name(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl OwnTime {
     }
 }
 
-/// Sums the zones of a kind; `None` if there are none.
+/// Sums the time of the profiler's own zones of one kind; `None` if there are none.
 ///
 /// ```
 /// use analysis::{OwnTime, OwnZone, ZoneGrouping, own_time, paired_zone_statistics};

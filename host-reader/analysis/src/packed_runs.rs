@@ -1,5 +1,5 @@
-//! Runs of lanes packed into about twenty bytes each, since a report needs the runs of all launches
-//! at once. Those beyond the limit of memory are in a temporary file.
+//! Runs of lanes, packed into about twenty bytes each, because a report needs the runs of all
+//! launches at once. Runs beyond the memory limit are stored in a temporary file.
 
 use super::{
     figures::{Extent, LaneExtents, LaneRun, OpKey},
@@ -17,12 +17,12 @@ use std::{collections::BTreeSet, slice, sync::Arc};
 #[derive(Debug, Default)]
 pub(super) struct ChipRuns {
     lanes: Vec<KeptRuns>,
-    /// Cores with dispatch kernels, whose runs belong to no op.
+    /// Cores with dispatch kernels. Their runs belong to no op.
     dispatch_cores: BTreeSet<Noc0Coord>,
 }
 
 impl ChipRuns {
-    /// Adds the runs of a lane, and keeps them in `memory`.
+    /// Adds the runs of a lane, and stores them in `memory`.
     pub(super) fn add(
         &mut self,
         lane: LaneId,
@@ -52,8 +52,8 @@ impl ChipRuns {
         &self.dispatch_cores
     }
 
-    /// Returns the runs sorted by program, lane and order in the lane, in pieces that end after a
-    /// program.
+    /// Returns the runs sorted by program, lane and order in the lane. Each piece of the result
+    /// contains all runs of its programs.
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         self.lanes.sort_by_key(|runs| runs.lane);
         let lanes: Vec<_> = self.lanes.iter().map(KeptRuns::runs).collect();
@@ -62,14 +62,14 @@ impl ChipRuns {
     }
 }
 
-/// Number of runs after which a piece ends with the current program. Unpacked, they take about a
-/// megabyte, so that they are still cached when they are joined.
+/// Number of runs from which on a piece ends after the current program. Unpacked, they take about a
+/// megabyte, so they are still cached when they are joined.
 const PIECE_RUN_COUNT: usize = 1 << 12;
 
 /// Iterator over the runs of a chip, piece by piece.
 pub(super) struct Pieces<'runs> {
     lanes: Vec<Runs<'runs>>,
-    /// The next program of each lane that has one.
+    /// Next program of each lane; `None` for lanes without further runs.
     next_keys: Vec<Option<OpKey>>,
 }
 
@@ -77,10 +77,10 @@ impl Iterator for Pieces<'_> {
     type Item = Vec<LaneRun>;
 
     fn next(&mut self) -> Option<Vec<LaneRun>> {
-        // One program more than the count at most, if each lane ran it once.
+        // The count is exceeded by at most one program, here estimated as one run per lane.
         let mut piece: Vec<LaneRun> =
             Vec::with_capacity(PIECE_RUN_COUNT.saturating_add(self.lanes.len()));
-        // Most lanes have the same programs, so that there are few to look for.
+        // Most lanes run the same programs, so few iterations are needed.
         while let Some(key) = self.next_keys.iter().flatten().min().copied() {
             if piece.len() >= PIECE_RUN_COUNT {
                 break;
@@ -123,7 +123,7 @@ impl KeptRuns {
     }
 }
 
-/// Flags for the fields of a run. Missing fields are not stored.
+/// Bit flags of a packed run. Missing fields are not stored.
 struct Shape;
 
 impl Shape {
@@ -136,7 +136,7 @@ impl Shape {
     const IS_OWN: u64 = 1 << 4;
 }
 
-/// Previous run, relative to which a run is stored.
+/// Previous run. Programs, indices and times are stored relative to it.
 #[derive(Clone, Copy, Default)]
 struct Before {
     program: u32,
@@ -151,7 +151,7 @@ impl Before {
 }
 
 impl PackedRuns {
-    /// Packs the runs of a lane, which have most often the order of their programs already.
+    /// Packs the runs of a lane. Most often the runs are already sorted by program.
     fn new(lane: LaneId, mut runs: impl Iterator<Item = LaneRun>) -> Self {
         let mut packed = Self::empty(lane);
         let (mut before, mut last_key) = (Before::default(), None);
@@ -214,11 +214,16 @@ const fn difference(one: u64, other: u64) -> i64 {
     one.wrapping_sub(other).cast_signed()
 }
 
-/// Numbers of the firmware's extent and of the kernel's: a first start since the run's, a last one
-/// since the first, and a last end until the run's, each one more than it is, and 0 for no time.
+/// Packed times of the firmware extent and the kernel extent.
+///
+/// Each extent has three numbers: the first start relative to the run's start, the last start
+/// relative to the first start, and the last end relative to the run's end. Each number is
+/// increased by 1; 0 means no time.
 type NearExtents = [[u64; 3]; 2];
 
-/// Extents that follow from firmware and kernel, with their shape; [`None`] where they do not.
+/// Packs extents that follow from the firmware and kernel extents, with their shape.
+///
+/// `None` if any extent does not follow from these two.
 fn near_extents(extents: &LaneExtents, bounds: (u64, u64)) -> Option<(u64, NearExtents)> {
     let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
     let as_kernel = |part: &Extent, bit: u64| match part {
@@ -231,7 +236,7 @@ fn near_extents(extents: &LaneExtents, bounds: (u64, u64)) -> Option<(u64, NearE
     stall.is_none().then_some((shape, numbers))
 }
 
-/// The numbers of an extent; [`None`] if one would be that of no time.
+/// Packs one extent; `None` if a number would wrap around to 0, which means no time.
 fn near_extent(extent: &Extent, (start, end): (u64, u64)) -> Option<[u64; 3]> {
     let number = |time: Option<u64>, since: fn(u64, u64) -> u64, place: u64| match time {
         None => Some(0),
@@ -245,7 +250,7 @@ fn near_extent(extent: &Extent, (start, end): (u64, u64)) -> Option<[u64; 3]> {
     ])
 }
 
-/// Appends extents with all their times.
+/// Appends the extents with all their times.
 fn push_far(bytes: &mut Vec<u8>, extents: &LaneExtents) {
     let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
     for extent in [firmware, kernel, data_movement, own_kernel] {
@@ -260,7 +265,7 @@ fn push_far(bytes: &mut Vec<u8>, extents: &LaneExtents) {
     }
 }
 
-/// Returns the extents that [`push_far`] has appended.
+/// Reads the extents that [`push_far`] has appended.
 fn take_far(bytes: &mut slice::Iter<'_, u8>) -> LaneExtents {
     let mut time = || (take(bytes) != 0).then(|| take(bytes));
     let mut extent = || Extent { first_start: time(), last_start: time(), last_end: time() };
@@ -280,11 +285,11 @@ struct Runs<'runs> {
     window: PackedWindow<'runs>,
     left: usize,
     before: Before,
-    /// Shape and program of the next run, which are read before the rest of it.
+    /// Shape and program of the next run. They are read before the rest of the run.
     next: Option<(u64, OpKey)>,
 }
 
-/// Upper estimate of the bytes of two packed runs.
+/// Upper bound for the bytes of two packed runs.
 const TWO_RUNS_BYTES: usize = 512;
 
 impl<'runs> Runs<'runs> {
@@ -299,13 +304,14 @@ impl<'runs> Runs<'runs> {
         runs
     }
 
-    /// The program of the next run.
+    /// Returns the program of the next run.
     fn next_key(&self) -> Option<OpKey> {
         self.next.map(|(_, key)| key)
     }
 }
 
-/// Reads shape and program of a run, if there is one; `program` is that of the run before.
+/// Reads the shape and program of the next run, if any. `program` is the program of the previous
+/// run.
 #[inline]
 fn next_head(
     bytes: &mut slice::Iter<'_, u8>,
@@ -387,8 +393,8 @@ mod tests {
         })
     }
 
-    /// Generates runs of two lanes with few programs, close and distant times, and all kinds of
-    /// kernels.
+    /// Generates runs of two lanes with few programs, with near and far times, and with all kinds
+    /// of kernels.
     fn any_run() -> impl Strategy<Value = LaneRun> {
         let extents = [any_extent(), any_extent(), any_extent(), any_extent()];
         let like_kernel = any::<(Option<bool>, Option<bool>)>();
@@ -447,7 +453,7 @@ mod tests {
             let mut lanes: Vec<LaneId> = runs.iter().map(|run| run.lane).collect();
             lanes.sort_unstable();
             lanes.dedup();
-            // The last lane is first: pieces do not depend on the order of lanes.
+            // The last lane is added first, because pieces do not depend on the order of adding.
             for &lane in lanes.iter().rev() {
                 let mut other = ChipRuns::default();
                 let of_lane = runs.iter().copied().filter(|run| run.lane == lane);
@@ -508,7 +514,7 @@ mod tests {
             chip.add(place(run(0, 1)).lane, runs, &PackedMemory::unlimited());
         }
         let counts: Vec<usize> = chip.pieces().map(|piece| piece.len()).collect();
-        // Two programs are the fewest with more runs than `PIECE_RUN_COUNT`.
+        // Two programs are the smallest number with more runs than `PIECE_RUN_COUNT`.
         assert_eq!(counts, [8_000; 10]);
     }
 }

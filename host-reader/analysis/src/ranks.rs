@@ -1,4 +1,4 @@
-//! Selection of values by rank from many numbers, without sorting them.
+//! Selection of values by rank from many numbers, without sorting.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 
 /// Numbers of 16, 32 or 64 bits.
 pub(super) trait Cycles: Copy + Ord + Into<u64> {
-    /// Returns the sum, saturated to 64 bits.
+    /// Returns the sum, saturated at the maximum of 64 bits.
     fn total(values: &[Self]) -> u64;
 }
 
 impl Cycles for u16 {
     fn total(values: &[Self]) -> u64 {
-        // The sum of a chunk fits 32 bits, which are faster.
+        // The sum of a chunk fits 32 bits, and 32-bit additions are faster.
         let sums =
             values.chunks(1 << 16).map(|few| few.iter().copied().map(u32::from).sum::<u32>());
         sums.map(u64::from).fold(0, u64::saturating_add)
@@ -26,7 +26,7 @@ impl Cycles for u16 {
 
 impl Cycles for u32 {
     fn total(values: &[Self]) -> u64 {
-        // A chunk cannot overflow, so only the sum of chunks needs a check.
+        // The sum of a chunk cannot overflow, so only the total needs a check.
         let sums = values.chunks(1 << 16).map(|few| few.iter().copied().map(u64::from).sum());
         sums.fold(0, u64::saturating_add)
     }
@@ -38,19 +38,20 @@ impl Cycles for u64 {
     }
 }
 
-/// Numbers of which those at some ranks are wanted.
+/// Collection of numbers from which values at certain ranks are selected.
 pub(super) trait Values {
-    /// How many there are.
+    /// Returns the number of values.
     fn count(&self) -> usize;
-    /// The sum, as far as 64 bits hold it.
+    /// Returns the sum, saturated at the maximum of 64 bits.
     fn total(&self) -> u64;
-    /// The smallest and the largest; zeros if there are none.
+    /// Returns the minimum and maximum; zeros if there are no values.
     fn extremes(&self) -> (u64, u64);
-    /// The values that would have these ranks, from 0, if all were sorted; any for a rank beyond.
+    /// Returns the values at these ranks (from 0) of the sorted values. A rank out of range gives
+    /// an arbitrary value.
     fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3];
 }
 
-/// Numbers that lie in several places.
+/// Numbers in several slices.
 pub(super) struct Pieces<'a, T>(pub(super) Vec<&'a [T]>);
 
 impl<T: Cycles> Values for Pieces<'_, T> {
@@ -71,18 +72,19 @@ impl<T: Cycles> Values for Pieces<'_, T> {
     }
 }
 
-/// Numbers of 32 bits, most of them packed.
+/// 32-bit numbers, most of them packed.
 pub(super) struct KeptNumbers<'a> {
     pub(super) pieces: Pieces<'a, u32>,
-    /// Numbers of four bytes each.
+    /// Packed numbers of four bytes each.
     pub(super) kept: Vec<&'a PackedBytes>,
 }
 
-/// Number of bytes of a kept number.
+/// Number of bytes of a packed number.
 const KEPT_BYTES: usize = 4;
 
 impl KeptNumbers<'_> {
-    /// Visits all numbers. Those that cannot be read are left out; their memory keeps the error.
+    /// Visits all numbers. Numbers that cannot be read are left out, and `PackedMemory` keeps the
+    /// error.
     fn for_each(&self, mut visit: impl FnMut(u32)) {
         self.pieces.0.iter().copied().flatten().for_each(|&number| visit(number));
         for bytes in self.kept.iter().filter_map(|kept| kept.read().ok()) {
@@ -116,7 +118,8 @@ impl Values for KeptNumbers<'_> {
         if self.count() == 0 { (0, 0) } else { (least.into(), most.into()) }
     }
 
-    /// Counts the upper halves, then the lower halves with the upper half of a rank.
+    /// Counts the upper halves first, then the lower halves of the numbers that share a rank's
+    /// upper half.
     fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3] {
         if self.kept.is_empty() {
             return self.pieces.at_ranks(ranks);
@@ -139,7 +142,7 @@ impl Values for KeptNumbers<'_> {
     }
 }
 
-/// How often each number of 16 bits is there.
+/// Histogram of 16-bit numbers.
 #[derive(Debug)]
 pub(super) struct Counts(Box<[u64]>);
 
@@ -151,7 +154,7 @@ impl Default for Counts {
 
 impl Counts {
     const COUNT: usize = 1 << u16::BITS;
-    /// Memory that they take.
+    /// Memory of the histogram in bytes.
     pub(super) const BYTES: usize = Self::COUNT * size_of::<u64>();
 
     #[inline]
@@ -163,7 +166,7 @@ impl Counts {
         self.0.iter_mut().zip(&other.0).for_each(|(count, more)| *count += more);
     }
 
-    /// Returns the value with this rank, and the rank among those with the same value.
+    /// Returns the value at this rank, and the rank among the occurrences of that value.
     fn find_rank(&self, rank: usize) -> (u64, usize) {
         let mut left = rank as u64;
         let mut at_rank = 0;
@@ -175,7 +178,7 @@ impl Counts {
         (at_rank, usize::try_from(left).unwrap_or(usize::MAX))
     }
 
-    /// Each value that is there, with how often.
+    /// Returns each value that occurs, with its number of occurrences.
     fn found(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         let counts = self.0.iter().enumerate();
         counts.filter(|(_, count)| **count > 0).map(|(value, &count)| (value as u64, count))
@@ -204,7 +207,7 @@ impl Values for Counts {
     }
 }
 
-/// The smallest and the largest; zeros if there are none.
+/// Returns the minimum and maximum; zeros if there are no values.
 fn extremes<T: Cycles>(pieces: &[&[T]]) -> (u64, u64) {
     let least = pieces.iter().filter_map(|piece| piece.iter().copied().min()).min();
     let most = pieces.iter().filter_map(|piece| piece.iter().copied().max()).max();
@@ -216,11 +219,12 @@ const BIN_COUNT: usize = 1 << BIN_BITS;
 /// Number of values up to which they are selected directly, without bins.
 const FEW: usize = BIN_COUNT / 4;
 
-/// Returns the values with these ranks, from 0, in the sorted sequence of all pieces. `least` and
+/// Returns the values at these ranks (from 0) in the sorted sequence of all pieces. `least` and
 /// `most` are the extremes of all values.
 ///
-/// # Cost Linear: all values are counted into bins by their leading bits, and only the values in
-/// the bins of these ranks are read again.
+/// # Cost
+/// Linear: all values are counted into bins by their leading bits, and only the values in the bins
+/// of these ranks are read again.
 pub(super) fn values_at<T: Cycles, const N: usize>(
     pieces: &[&[T]],
     (least, most): (u64, u64),
@@ -271,14 +275,15 @@ impl Bins {
 
     #[inline]
     const fn bin(&self, value: u64) -> usize {
-        // The remainder changes no value in the range, but shows the compiler that the index is in
-        // bounds.
+        // The remainder changes no value in the range. It only proves to the compiler that the
+        // index is in bounds.
         #[expect(clippy::cast_possible_truncation, reason = "a remainder of bits that fit")]
         let bin = ((value.wrapping_sub(self.least) >> self.shift) % BIN_COUNT as u64) as usize;
         bin
     }
 
-    /// Returns the bin of the value with this rank, and the number of values in earlier bins.
+    /// Returns the bin that contains the value at this rank, and the number of values in earlier
+    /// bins.
     fn find_rank(&self, rank: usize) -> (usize, usize) {
         let mut before = 0;
         for (bin, &count) in self.counts.iter().enumerate() {
@@ -303,7 +308,7 @@ mod tests {
     use super::*;
     use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
 
-    /// Generates values with few and with many bits, in counts below and above `FEW`.
+    /// Generates values with few and with many bits, and value counts below and above `FEW`.
     fn any_values() -> impl Strategy<Value = Vec<u64>> {
         let shift = prop::sample::select(vec![0, 30, 44, 54, 60, 64]);
         (shift, 1..5 * FEW).prop_flat_map(|(shift, count)| {

@@ -3,13 +3,13 @@
 use reader::lane::Lane;
 use std::ops::Range;
 
-/// Key of the number of a sub-device in the metadata of a record.
+/// Key of the sub-device's number in the metadata of a record.
 ///
 /// # Compatibility
 /// Metadata of `profile_log_device.csv`; the number is a `SubDeviceId`, which has 8 bits.
 const KEY: &str = "\"sub_device_id\"";
 
-/// Returns the first sub-device in the metadata of the records; `None` for a program that has the
+/// Returns the first sub-device in the metadata of the records; `None` for a program that uses the
 /// whole chip.
 pub(super) fn sub_device_of(lane: &Lane, records: Range<usize>) -> Option<u8> {
     let first = lane.metadata.partition_point(|(record, _)| *record < records.start);

@@ -1,4 +1,4 @@
-//! Summary of a report's completeness: kept and lost records, anomalies and repairs.
+//! Summary of a report's completeness: kept records, lost records, anomalies and repairs.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -23,7 +23,7 @@ pub struct KeptCounts {
     pub zones: u64,
     /// Zones with a made-up end.
     pub open_zones: u64,
-    /// Ends that belong to no zone and are not shown.
+    /// Zone ends that belong to no zone and are not shown.
     pub orphan_ends: u64,
     /// Timestamped data of both sizes.
     pub data: u64,
@@ -89,7 +89,7 @@ pub struct Summary {
     pub lane_count: u64,
     /// Number of launches, summed over lanes.
     pub run_count: u64,
-    /// Number of launches on the lane with most launches, summed over chips.
+    /// Maximum number of launches on any lane of a chip, summed over chips.
     pub launch_count: u64,
     /// Number of records of all kinds.
     pub record_count: u64,
@@ -101,13 +101,13 @@ pub struct Summary {
     pub lost_record_count: u64,
     /// Sources that do not record how many records they lost.
     pub uncounted: Vec<&'static str>,
-    /// True if one of these sources is damaged or was never finished.
+    /// True if any source is damaged or was never finished.
     pub is_source_damaged: bool,
-    /// Anomalies with lost or doubtful data.
+    /// Anomalies that lost data or made data doubtful.
     pub anomalies: Vec<KindCount>,
     /// Total number of anomalies.
     pub anomaly_count: u64,
-    /// Anomalies that were repaired.
+    /// Anomalies whose data was repaired.
     pub repairs: Vec<KindCount>,
     /// Total number of repairs.
     pub repair_count: u64,
@@ -172,8 +172,8 @@ impl LaneCounts {
 }
 
 impl Summary {
-    /// Summarises a readout, the counts of its lanes, the statistics of its zones, and the
-    /// anomalies of pairing them.
+    /// Summarises a readout from the counts of its lanes, the statistics of its zones, and the
+    /// anomalies found while pairing the zones.
     pub(super) fn new(
         readout: &Readout,
         lanes: &LaneCounts,
@@ -203,8 +203,8 @@ impl Summary {
         }
     }
 
-    /// Returns true if there are no unintended losses, no damaged sources and no anomalies except
-    /// repairs.
+    /// Returns true if there are no unintended losses, no damaged sources, and no anomalies other
+    /// than repaired ones.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let is_whole = self.lost.iter().all(|row| row.is_intended) && !self.is_source_damaged;
@@ -232,7 +232,7 @@ fn loss_row(readout: &Readout, cause: LossCause) -> Option<LossRow> {
     })
 }
 
-/// Returns the anomalies and the repairs, both of reading and of pairing.
+/// Returns the anomalies and the repairs, both from reading and from pairing.
 fn kind_counts(readout: &Readout, pairing: &AnomalyLog) -> (Vec<KindCount>, Vec<KindCount>) {
     let mut counts: BTreeMap<AnomalyKind, u64> = BTreeMap::new();
     for (kind, count) in readout.anomalies.counts().chain(pairing.counts()) {

@@ -1,4 +1,4 @@
-//! Statistics of sum zones, which only record their total cycles in one launch.
+//! Statistics of sum zones, which record only their total cycles per launch.
 
 use super::distribution::CycleStatistics;
 use reader::{
@@ -19,11 +19,11 @@ pub struct SumStatistics {
     pub marker_id: u32,
     /// Readable name of the zone: the id if unknown, all names if ambiguous.
     pub name: String,
-    /// Cycles per launch.
+    /// Total cycles per launch.
     pub cycles: CycleStatistics,
 }
 
-/// Returns the statistics of all sum zones, by chip and RISC, those with the most cycles first.
+/// Returns the statistics of all sum zones, grouped by chip and RISC, sorted by descending cycles.
 #[must_use]
 pub fn sum_statistics(readout: &Readout) -> Vec<SumStatistics> {
     let mut totals = SumTotals::default();
@@ -40,7 +40,7 @@ type ChipTotals = BTreeMap<(Risc, ZoneIndex), Vec<u64>>;
 impl SumTotals {
     /// Adds the totals of a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane) {
-        // Lanes without values contain no sums.
+        // A lane without data has no sums.
         if lane.data.is_empty() {
             return;
         }
@@ -60,7 +60,7 @@ impl SumTotals {
         }
     }
 
-    /// Computes the statistics of all totals. `readout` has the data of the chips.
+    /// Computes the statistics of all totals. `readout` supplies the chips' data.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<SumStatistics> {
         let chips = readout.devices.iter().map(|device| &device.chip);
         let chip_totals = chips.filter_map(|chip| Some((chip, self.0.remove(&chip.chip_id)?)));

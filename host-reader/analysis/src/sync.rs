@@ -26,9 +26,9 @@ pub struct SyncCounts {
     pub unknown_kinds: BTreeMap<u8, u64>,
     /// Records with reserved bits set.
     pub malformed: u64,
-    /// Records without their second value, which does not fit into a line of a device log.
+    /// Records whose second value is missing, because a line of a device log has no space for it.
     pub without_cycles: u64,
-    /// TT-Metal's zones of waits without a key or without an end.
+    /// TT-Metal's wait zones without a key or without an end.
     pub incomplete_zones: u64,
 }
 
@@ -58,14 +58,14 @@ impl SyncCounts {
     }
 }
 
-/// Meaning of the name of a wait or signal record.
+/// Meaning of the name of a record of waits or signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncName {
     /// Sum of the waits of one kernel for one object.
     Total,
-    /// A single wait. If it is recorded as a zone, it has this kind.
+    /// A single wait of this kind, recorded as data or as a zone.
     Wait(WaitKind),
-    /// The key of a zone of TT-Metal.
+    /// The key of a wait that TT-Metal records as a zone.
     Key,
     /// A signal.
     Signal(SignalKind),
@@ -86,12 +86,12 @@ impl SyncName {
     }
 }
 
-/// Zones whose records are waits and signals, with their meaning.
+/// Zones whose records are waits or signals, each with its meaning.
 #[derive(Debug, Default)]
 pub struct SyncNames(HashMap<ZoneIndex, SyncName>);
 
 impl SyncNames {
-    /// Finds the names of waits and signals.
+    /// Collects the names of waits and signals.
     #[must_use]
     pub fn from_names(zones: &ZoneTable) -> Self {
         let named = zones.named_indices().filter_map(|(zone, name)| Some((zone, meaning(name)?)));
@@ -104,13 +104,13 @@ impl SyncNames {
         self.0.is_empty()
     }
 
-    /// Returns true if the zone's records are waits or signals and not work.
+    /// Returns true if the zone's records are waits or signals instead of work.
     #[must_use]
     pub fn contains(&self, zone: ZoneIndex) -> bool {
         !self.0.is_empty() && self.0.contains_key(&zone)
     }
 
-    /// Decodes the waits and signals of each run of a lane; `None` for runs without any.
+    /// Decodes the waits and signals of each run of a lane; `None` for a run without any.
     pub fn runs_of(&self, lane: &Lane, counts: &mut SyncCounts) -> Vec<Option<Box<RunSync>>> {
         let first = lane.runs.first().map_or(0, |run| run.first_record);
         let before = lane.heads.get(..first).unwrap_or(&[]);
@@ -169,20 +169,20 @@ pub struct Wait {
     pub start: u64,
     /// End cycle, on the clock of the lane's times.
     pub end: u64,
-    /// True if the wait continued: the records end here, and nothing has ended the wait.
+    /// True if the wait was still in progress when its records ended.
     pub is_open: bool,
-    /// Form of its record.
+    /// How the wait was recorded.
     pub form: WaitForm,
 }
 
-/// Form of a wait's record.
+/// How a wait was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitForm {
-    /// 16 bytes of data, recorded only by waits that blocked.
+    /// As 16 bytes of data, only if the wait blocked.
     Blocked,
-    /// 16 bytes of data of a wait that was at least as long as the record can hold.
+    /// As 16 bytes of data, for a wait at least as long as the record can hold.
     BlockedLonger,
-    /// TT-Metal's zone, recorded by each wait, even if it did not block.
+    /// As TT-Metal's zone, even if the wait did not block.
     Zone,
 }
 
@@ -204,7 +204,7 @@ pub struct Blocked {
     pub cycles: u64,
     /// Number of waits.
     pub waits: u64,
-    /// True if the real values may be larger than the record can hold.
+    /// True if the real values may be larger than recorded.
     pub is_lower_bound: bool,
 }
 
@@ -216,12 +216,12 @@ impl Blocked {
     }
 }
 
-/// Windows of time outside which a run records no single waits and signals.
+/// Time windows of a run. Single waits and signals outside the windows are not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowsAt {
     /// Length and period of the windows.
     pub windows: SyncWindows,
-    /// Cycle at which one of the windows opens.
+    /// Cycle at which any one of the windows opens.
     pub opens: u64,
 }
 
@@ -234,7 +234,7 @@ pub struct RunSync {
     pub waits: Vec<Wait>,
     /// Signals, sorted by time.
     pub signals: Vec<SignalAt>,
-    /// Windows; `None` if single waits and signals were recorded all the time or never.
+    /// Windows; `None` if single waits and signals were recorded either all the time or never.
     pub windows: Option<WindowsAt>,
 }
 
@@ -253,7 +253,7 @@ impl RunSync {
 
     /// Sums the waits by kind and key.
     ///
-    /// Recorded sums are complete, but single waits may cover a window of time only. So a recorded
+    /// A recorded sum is complete, but single waits may cover only a window of time. So a recorded
     /// sum takes precedence over single waits.
     #[must_use]
     pub fn sums(&self) -> BTreeMap<(WaitKind, u32), Blocked> {
@@ -273,16 +273,17 @@ impl RunSync {
         sums
     }
 
-    /// Returns the cycle up to which each wait is known in a run that has lost records; `None` if
-    /// all waits are known.
+    /// Returns the cycle up to which all waits of a run with lost records are known; `None` if all
+    /// waits of the run are known.
     ///
-    /// Sums are written last. If there are any, nothing before them was lost.
+    /// Sums are written last. If there are any sums, nothing before them was lost.
     #[must_use]
     pub fn known_until(&self) -> Option<u64> {
         if self.totals.is_empty() { self.last_time() } else { None }
     }
 
-    /// Returns the records between two cycles. A wait that continues after them is open there.
+    /// Returns the records between two cycles. A wait that continues after `end` is open in the
+    /// result.
     #[must_use]
     pub fn within(&self, start: u64, end: u64) -> Self {
         let waits = self.waits.iter().filter(|wait| wait.start < end && wait.end > start);
@@ -302,7 +303,7 @@ impl RunSync {
         }
     }
 
-    /// Returns the sums only, as for a run without other records.
+    /// Returns only the sums, as if the run had no other records.
     #[must_use]
     pub fn sums_alone(&self) -> Self {
         Self { totals: self.totals.clone(), ..Self::default() }
@@ -326,12 +327,12 @@ impl RunSync {
 #[derive(Debug, Default)]
 pub struct SyncDecoder {
     run: RunSync,
-    /// TT-Metal's open zones: kind, start, key.
+    /// Open zones of TT-Metal: kind, start, and key.
     open: Vec<(WaitKind, u64, Option<u32>)>,
 }
 
 impl SyncDecoder {
-    /// Decodes the next record of a name, from its kind, time and data.
+    /// Decodes the next record: its name's meaning, and its kind, time and data.
     pub fn add(
         &mut self,
         name: SyncName,
@@ -408,7 +409,7 @@ impl SyncDecoder {
         self.run.waits.push(Wait { kind, key, start, end, is_open: false, form });
     }
 
-    /// Ends the run; returns `None` if it has no waits and signals.
+    /// Ends the run; returns `None` if it has no waits or signals.
     #[must_use]
     pub fn finish(mut self, counts: &mut SyncCounts) -> Option<Box<RunSync>> {
         let open = self.open.len() as u64;
@@ -473,7 +474,8 @@ mod tests {
     #[test]
     fn a_wait_tells_the_windows_of_its_run() {
         use PacketKind::TimestampedData16B;
-        // Windows of 2^4 cycles in every 2^6 cycles. The wait ended 5 cycles after one had opened.
+        // Windows of 2^4 cycles, every 2^6 cycles. The wait ended 5 cycles after a window had
+        // opened.
         let upper = 6 << 57 | 4 << 52 | 5 << 32;
         let line = (TimestampedData16B, "SYNC-CB-WAIT", 900_u64, &[0x1_0000_0007, upper | 300][..]);
         let (run, counts) = decode(&[line]);

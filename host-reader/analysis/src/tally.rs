@@ -37,7 +37,7 @@ impl GroupKey {
     }
 }
 
-/// Chip data that statistics contain.
+/// Chip data included in the statistics.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chip {
     pub(super) chip_id: u32,
@@ -56,7 +56,7 @@ pub(super) struct Tally {
     zones: ZoneNumbers,
     /// Durations of each group, by zone number.
     groups: BTreeMap<GroupKey, Vec<ZoneDurations>>,
-    /// Latest zone and the zones around it, outermost first.
+    /// The latest zone, preceded by the zones around it, outermost first.
     around: Vec<Frame>,
 }
 
@@ -81,12 +81,12 @@ pub(super) struct Group<'tally> {
 struct Frame {
     number: usize,
     duration_cycles: u64,
-    /// Cycles covered by its direct children.
+    /// Cycles covered by the direct children of the zone.
     covered_cycles: u64,
     is_open: bool,
 }
 
-/// Durations of all zones with one group and name.
+/// Durations of all zones with the same group and name.
 #[derive(Debug, Default)]
 struct ZoneDurations {
     durations: Durations,
@@ -95,7 +95,7 @@ struct ZoneDurations {
 }
 
 impl Tally {
-    /// Returns the part for a group, whose durations are kept in `memory`.
+    /// Returns the part of the tally for a group. Large amounts of durations are moved to `memory`.
     pub(super) fn group<'tally>(
         &'tally mut self,
         key: GroupKey,
@@ -107,7 +107,7 @@ impl Tally {
 }
 
 impl Group<'_> {
-    /// Adds the zones of whole runs, in the order of a timeline.
+    /// Adds the zones of whole runs, in the order of the timeline.
     pub(super) fn add(&mut self, zones: &Zones) {
         let spans = zones.starts.iter().zip(&zones.ends);
         let places = zones.zones.iter().zip(&zones.depths).zip(&zones.flags);
@@ -123,7 +123,7 @@ impl Group<'_> {
         self.leave(0);
     }
 
-    /// Adds zones in any order.
+    /// Adds whole zones in any order.
     pub(super) fn add_whole(&mut self, zones: &[WholeZone]) {
         for zone in zones {
             let number = self.number(zone.zone);
@@ -133,7 +133,8 @@ impl Group<'_> {
         }
     }
 
-    /// Removes zones from `around` until `depth` are left, and adds their durations.
+    /// Removes zones from `around` until `depth` zones are left, and adds the durations of the
+    /// removed zones.
     #[inline]
     fn leave(&mut self, depth: usize) {
         while self.around.len() > depth
@@ -194,7 +195,7 @@ impl ZoneDurations {
 /// Durations of one zone in several tallies.
 type Parts<'tally> = Vec<&'tally ZoneDurations>;
 
-/// Computes the statistics of all tallies, by chip and RISC, those with the most cycles first.
+/// Computes the statistics of all tallies, grouped by chip and RISC, sorted by descending cycles.
 pub(super) fn statistics_of(
     tallies: &[&Tally],
     chips: &[Chip],
@@ -216,7 +217,7 @@ pub(super) fn statistics_of(
     rows.into_iter().map(|(_, statistics)| statistics).collect()
 }
 
-/// Groups the zones for statistics. A dispatcher's zones of one command are combined over all
+/// Groups the zones into rows. A dispatcher's zones for the same command are combined over all
 /// programs.
 fn rows_of<'tally>(
     tallies: &[&'tally Tally],
@@ -241,8 +242,8 @@ fn rows_of<'tally>(
     join_envelopes(rows, names)
 }
 
-/// Combines the envelopes of each kind of aggregate lane into one row, for all RISCs that began
-/// them.
+/// Combines the envelope zones of each kind of aggregate lane into one row, over all RISCs that
+/// began such a zone.
 fn join_envelopes<'tally>(
     rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,
     names: &ZoneTable,

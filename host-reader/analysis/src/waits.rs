@@ -12,7 +12,7 @@ use wire::{
     wait::{WaitKind, WaitObject},
 };
 
-/// Waits of one RISC of a chip for one object, over all cores and launches.
+/// Waits of one RISC for one object, over all cores and launches of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitStatistics {
     /// Number of the chip.
@@ -29,9 +29,9 @@ pub struct WaitStatistics {
     pub core_count: u64,
     /// Total cycles of the waits.
     pub total_cycles: u64,
-    /// Median in cycles; `None` if some waits are known only as sums.
+    /// Median in cycles; `None` if some waits are only known as part of sums.
     pub median_cycles: Option<u64>,
-    /// Maximum in cycles; `None` if some waits are known only as sums.
+    /// Maximum in cycles; `None` if some waits are only known as part of sums.
     pub max_cycles: Option<u64>,
     /// Total in nanoseconds.
     pub total_ns: Option<u64>,
@@ -39,8 +39,8 @@ pub struct WaitStatistics {
     pub median_ns: Option<u64>,
     /// Maximum in nanoseconds.
     pub max_ns: Option<u64>,
-    /// True if the real figures may be larger: records were lost, or a figure did not fit into its
-    /// record.
+    /// True if the real figures may be larger, because records were lost or a figure did not fit
+    /// into its record.
     pub is_lower_bound: bool,
 }
 
@@ -64,7 +64,7 @@ impl WaitStatistics {
     }
 }
 
-/// Computes the statistics of all waits, by chip and RISC, those with the most cycles first.
+/// Computes the statistics of all waits, grouped by chip and RISC, sorted by descending cycles.
 ///
 /// ```
 /// use analysis::wait_statistics;
@@ -100,7 +100,7 @@ struct Group {
     cores: BTreeSet<Noc0Coord>,
     count: u64,
     cycles: u64,
-    /// Cycles of the waits that were recorded individually.
+    /// Cycles of each wait that has its own record.
     singles: Vec<u64>,
     is_lower_bound: bool,
 }
@@ -108,7 +108,7 @@ struct Group {
 impl WaitTotals {
     /// Adds the waits of a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane, names: &SyncNames) {
-        // Each wait has data, which identifies its object.
+        // Each wait has data that identifies its object.
         if names.is_empty() || lane.data.is_empty() {
             return;
         }
@@ -133,7 +133,7 @@ impl WaitTotals {
         }
     }
 
-    /// Computes the statistics of all waits. `readout` has the data of the chips.
+    /// Computes the statistics of all waits. `readout` supplies the chips' data.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<WaitStatistics> {
         let losing = losing_riscs(readout);
         let mut statistics = Vec::new();
@@ -167,7 +167,7 @@ fn add_run(groups: &mut BTreeMap<Key, Group>, lane: &Lane, run: &RunSync) {
     }
 }
 
-/// Returns the chips and RISCs with lost records, which may have been waits.
+/// Returns the chips and RISCs that lost records. The lost records may have been waits.
 fn losing_riscs(readout: &Readout) -> BTreeSet<(u32, Risc)> {
     let losses = readout.losses.entries().filter(|(_, totals)| {
         totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound

@@ -16,7 +16,7 @@ use reader::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// RISCs over which durations of one zone are combined.
+/// RISCs whose durations of the same zone are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ZoneGrouping {
     /// Each RISC separately.
@@ -43,18 +43,18 @@ pub struct ZoneStatistics {
     pub source_line: u32,
     /// Durations of whole zones.
     pub cycles: CycleStatistics,
-    /// Cycles of whole zones that are not covered by inner zones.
+    /// Cycles of whole zones that no inner zone covers.
     pub self_total_cycles: u64,
-    /// Number of zones without an end, which are not in the durations.
+    /// Number of zones without an end. They are not in the durations.
     pub open_zone_count: u64,
 }
 
-/// Computes the statistics of all zones, by chip and RISC, those with the most cycles first.
+/// Computes the statistics of all zones, grouped by chip and RISC, sorted by descending cycles.
 ///
 /// # Cost
-/// Linear. Memory, for exact percentiles: 2 bytes for each zone, 4 for zones of 2^16 cycles or
-/// more, and 8 for zones of 2^32 or more. A name whose zones have several of these sizes needs
-/// another 4 or 8 bytes per zone while its statistics are computed.
+/// Linear time. Memory for exact percentiles: 2 bytes for each zone, 4 for zones of 2^16 cycles or
+/// more, and 8 for zones of 2^32 or more. For a name with zones in several of these size classes,
+/// computing the statistics needs another 4 or 8 bytes per zone.
 #[must_use]
 pub fn zone_statistics(
     readout: &Readout,
@@ -83,10 +83,10 @@ pub fn zone_statistics(
     statistics_of(&tallies.iter().collect::<Vec<_>>(), &chips, &readout.zones)
 }
 
-/// Computes the same as [`zone_statistics`], without a timeline.
+/// Computes the same statistics as [`zone_statistics`], without building a timeline.
 ///
-/// Each lane is paired, summarised and dropped. The result includes the open zones and orphan ends
-/// that [`Timeline::from_readout`] would have found.
+/// Each lane is paired, summarised and dropped. The anomalies in the result include the open zones
+/// and orphan ends that [`Timeline::from_readout`] would report.
 ///
 /// ```
 /// use analysis::{paired_zone_statistics, ZoneGrouping};
@@ -106,7 +106,7 @@ pub fn zone_statistics(
 /// ```
 ///
 /// # Cost
-/// Memory as for [`zone_statistics`], plus one lane's timeline per thread.
+/// Memory as for [`zone_statistics`], plus the timeline of one lane per thread.
 #[must_use]
 pub fn paired_zone_statistics(
     readout: &Readout,
@@ -129,12 +129,12 @@ pub fn paired_zone_statistics(
 pub(super) struct Pairer {
     tally: Tally,
     lengths: LaneLengths,
-    /// Anomalies of each lane that has any.
+    /// Anomalies of each lane that has anomalies.
     met: Vec<(LaneId, AnomalyLog)>,
 }
 
 impl Pairer {
-    /// Adds the zones of a lane to those of a group; very many durations are kept in `memory`.
+    /// Adds the zones of a lane to a group. Large amounts of durations are moved to `memory`.
     pub(super) fn add(
         &mut self,
         group: GroupKey,
@@ -152,7 +152,7 @@ impl Pairer {
         }
     }
 
-    /// Returns the statistics of all pairers, with the anomalies in the order of lanes.
+    /// Returns the statistics of all pairers, and the anomalies in the order of lanes.
     pub(super) fn finish(
         pairers: Vec<Self>,
         readout: &Readout,
@@ -173,7 +173,8 @@ impl Pairer {
 mod tests {
     use super::*;
 
-    /// Two cores whose envelopes were begun by different RISCs, and two `Load` zones of kernels.
+    /// Two cores whose envelope zones were begun by different RISCs, and two `Load` zones of
+    /// kernels.
     #[test]
     fn envelopes_of_aggregate_lanes_are_one_row_whichever_risc_began_them() {
         let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC \
@@ -200,7 +201,7 @@ mod tests {
             .collect();
         rows.sort_unstable();
         let aggregate = "TENSIX_RISC_AGG";
-        // Zones of kernels share a row only if they are the same zone.
+        // Zones of kernels share a row only if they have the same id.
         let expected = [("BRISC", 3, 1), ("BRISC", 4, 1), (aggregate, 3, 2), (aggregate, 5, 1)];
         assert_eq!(rows, [&expected[..], &[(aggregate, 6, 1)]].concat());
     }

@@ -6,11 +6,11 @@ use crate::counters::{
 };
 use reader::{lane::Lane, names::ZoneTable, readout::Readout};
 
-/// Attaches the text that TT-Metal's host writes to each counter of 16 bytes; returns the number
-/// of texts added.
+/// Attaches the text of TT-Metal's host to each 16-byte counter record; returns the number of texts
+/// added.
 ///
-/// The text is needed because a line of a device log only has room for the first half. Counters
-/// that have a text keep it. Counters that cannot be decoded get none.
+/// A line of a device log has room only for the first 8 bytes of the record; the text contains the
+/// rest. Counters that already have a text keep it. Counters that cannot be decoded get none.
 pub fn describe_counters(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     let lanes = devices.iter_mut().flat_map(|device| &mut device.lanes);
@@ -26,7 +26,7 @@ fn describe_lane(lane: &mut Lane, zones: &ZoneTable) -> u64 {
         }
         let mut sample = Sample::decode(record.data, None).ok()?;
         if is_quasar {
-            // In these texts, 0 is the first of four parts.
+            // These texts number the four parts of a core from 0.
             sample.neo.get_or_insert(0);
         }
         Some(sample.to_text().into())

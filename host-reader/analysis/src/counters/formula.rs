@@ -11,41 +11,41 @@ use crate::counters::{
 
 use std::borrow::Cow;
 
-/// Formulas of metrics. Names are names of counters; lists contain ports.
+/// Formulas of metrics. A text is the name of a counter; a list contains ports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Formula {
     /// A counter divided by the cycles of its bank.
     Rate(&'static str),
     /// The first counter divided by the second.
     Quotient(&'static str, &'static str),
-    /// 1 minus the first counter divided by the second.
+    /// 1 minus the quotient of the first and the second counter.
     Rest(&'static str, &'static str),
-    /// Like [`Self::Rest`], but limited to 0 to 1.
+    /// Like [`Self::Rest`], clamped to the range 0 to 1.
     RestWithin(&'static str, &'static str),
     /// The first counter divided by the sum of both.
     Share(&'static str, &'static str),
-    /// The first of these ports with a counter, divided by its own cycles.
+    /// The counter of the first port in the list that was read, divided by its own cycles.
     Port(&'static [&'static str]),
     /// The mean over the ports in the list that have counters.
     MeanOfPorts(&'static [&'static str]),
     MeanOfAllPorts,
-    /// Share of the requests to these ports that they granted.
+    /// Share of the requests to these ports that were granted.
     Granted(&'static [&'static str]),
-    /// Share of the requests to these ports that they did not grant.
+    /// Share of the requests to these ports that were not granted.
     Refused(&'static [&'static str]),
     Port1Refused,
     /// Instructions of a thread divided by the cycles in which it was not stalled.
     PerReadyCycle(&'static str, &'static str),
     /// The sum of all waits of a thread, divided by cycles.
     Overlap(u8),
-    /// One reason of stalls, divided by the sum of all reasons.
+    /// Stalls for one reason, divided by the stalls for all reasons.
     StallShare(&'static str),
-    /// Stalls of the math pipe for source B only.
+    /// Stalls of the math pipe that only source B causes.
     SrcBStall,
-    /// Math that is ready to be packed, divided by the packer's busy cycles, or by all cycles if
-    /// there are none.
+    /// Cycles with math results ready to be packed, divided by the packer's busy cycles, or by all
+    /// cycles if the packer was never busy.
     MathToPack,
-    /// The mean data flow of both unpackers into the math pipe.
+    /// Mean data flow from both unpackers into the math pipe.
     MeanDataFlow,
     PackerImbalance,
     PackerL1,
@@ -58,12 +58,12 @@ pub(crate) enum Formula {
     ComputeToUnpack,
     /// Share of cycles in which FPU and SFPU are both busy.
     FpuAndSfpu,
-    /// A counter of one of Quasar's L1 clients divided by its own cycles, times the weight of one
-    /// count.
+    /// A counter of one of Quasar's L1 clients, divided by its own cycles and multiplied by the
+    /// weight of one count.
     L1Client(&'static str, f64),
 }
 
-/// Stalls of the math pipe for source B. No counter measures them separately.
+/// Stalls of the math pipe for source B. No hardware counter measures these stalls separately.
 pub(crate) const SRCB_STALL_MATH: &str = "SRCB_STALL_MATH";
 const SOURCES_STALL_MATH: &str = "DVALID_STALL_MATH";
 
@@ -116,7 +116,7 @@ impl Formula {
         }
     }
 
-    /// Returns the names of the counters that the formula uses, including all alternatives.
+    /// Returns the names of all counters that the formula can use, including alternatives.
     pub(crate) fn counters(self) -> Vec<Cow<'static, str>> {
         match self {
             Self::Rate(name) | Self::L1Client(name, _) => named(&[name]),
@@ -162,7 +162,7 @@ impl Formula {
     }
 }
 
-/// Returns the names of the ports' counters, and of the counters of their grants.
+/// Returns the names of the ports' request counters and grant counters.
 fn with_grants(ports: &[&'static str]) -> Vec<Cow<'static, str>> {
     let grants = ports.iter().map(|port| grant_of(port).into());
     ports.iter().map(|&port| port.into()).chain(grants).collect()
@@ -232,9 +232,10 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
     Some((sources - reader.count("SRCA_STALL_MATH")?).max(0.0))
 }
 
-/// Returns the share of one reason of stalls; `None` unless at least two reasons are known.
+/// Returns the share of one stall reason; `None` unless at least two reasons are known.
 ///
-/// The counter of both sources contains that of source A, so source B's part is used instead.
+/// The counter for both sources includes the stalls for source A, so only its source B part is
+/// used.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
     let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));
@@ -377,11 +378,11 @@ mod tests {
             (Formula::Overlap(1), None),
             (Formula::ComputeToUnpack, Some(5.0)),
             (Formula::FpuAndSfpu, Some(0.125)),
-            // 40, 20, 8 and 12 of 8 ports' 100 cycles.
+            // 40, 20, 8 and 12 of the 100 cycles of 8 ports.
             (Formula::L1Bandwidth, Some(0.1)),
             (Formula::L1Reads, Some(48.0 / 80.0)),
             (Formula::Ring0Outgoing, Some(0.4)),
-            // 0 of the unpacker's requests and a quarter of the ring's.
+            // None of the unpacker's requests was refused, and a quarter of the ring's.
             (Formula::Contention, Some(0.125)),
             (Formula::NocOfWork, Some(0.4)),
         ] {

@@ -1,9 +1,9 @@
-//! Groups by which counters are enabled, and the runs needed to read several groups.
+//! Groups of counters that are enabled together, and the runs needed to read several groups.
 
 use crate::counters::{names::is_counter, reader::Bank};
 use std::str::FromStr;
 
-/// Architectures with different counters.
+/// Architectures, each with its own set of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterArch {
     /// Wormhole.
@@ -39,7 +39,7 @@ impl CounterArch {
         }
     }
 
-    /// Returns the number of banks of L1. One bank is counted in a run.
+    /// Returns the number of L1 banks. A run counts only one of the banks.
     const fn l1_bank_count(self) -> u8 {
         match self {
             Self::Wormhole => 2,
@@ -90,7 +90,7 @@ impl CounterGroup {
         groups
     }
 
-    /// Returns the maximum set of groups for one run, with the first bank of L1.
+    /// Returns a largest possible set of groups for one run, with the first bank of L1.
     #[must_use]
     pub const fn one_run() -> [Self; GROUPS_PER_PASS] {
         [Self::Fpu, Self::Pack, Self::Unpack, Self::L1(0), Self::Instruction]
@@ -130,8 +130,8 @@ impl CounterGroup {
         }
     }
 
-    /// Returns the number of records of the group per core and launch; 0 if the group does not
-    /// exist.
+    /// Returns the number of records of the group per core and launch; 0 if the architecture does
+    /// not have the group.
     ///
     /// # Compatibility
     /// The tables of `perf_counters/wormhole.h`, `blackhole.h` and `quasar.h`.
@@ -174,7 +174,7 @@ impl FromStr for CounterGroup {
 
     fn from_str(text: &str) -> Result<Self, UnknownGroup> {
         let known = Self::all(CounterArch::Blackhole);
-        // Older releases of tt-metal have one bank of L1, without a number.
+        // Older releases of tt-metal have a single bank of L1, named without a number.
         let label = if text.trim() == "l1" { Self::L1(0).label() } else { text.trim() };
         let found = known.into_iter().find(|group| group.label() == label);
         found.ok_or_else(|| UnknownGroup { found: text.to_owned() })

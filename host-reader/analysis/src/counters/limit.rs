@@ -1,4 +1,4 @@
-//! Limits of metrics: facts that a metric does not show.
+//! Limits of metrics: what a metric does not measure.
 
 use crate::counters::{
     CounterGroup,
@@ -6,7 +6,7 @@ use crate::counters::{
     names::{L1_CLIENT_PREFIX, STALLS},
 };
 
-/// Fact that a metric does not show.
+/// Something that a metric does not measure.
 ///
 /// # Compatibility
 /// `performance_counters/hardware_reference.md`, `perf_counters.hpp` and `perf_counters/quasar.h` of
@@ -23,7 +23,7 @@ pub enum Limit {
     SecondChannels,
     /// Banks of L1 that another run counts.
     OtherBanks,
-    /// Counters that are not started at the same time.
+    /// One common time span: the counters start one after the other, or in different runs.
     OneSpan,
     /// Writers other than the unpacker.
     OtherWriters,
@@ -31,13 +31,13 @@ pub enum Limit {
     WhichThread,
     /// Which of Quasar's four threads stalls.
     WhichOfFourThreads,
-    /// Ports and events of Quasar's L1 clients that a run does not select.
+    /// Ports and events of Quasar's L1 clients that the run has not selected.
     OtherSelections,
-    /// Lane of an L1 client's port, if its banks are counted.
+    /// Lane of an L1 client's port, if the port's banks are counted.
     WhichLane,
-    /// Events that do not fill a carry.
+    /// Events that are too few to produce a carry.
     BelowCarry,
-    /// Window of one part of a core, if the cycles are those of all four parts.
+    /// Window of one part of a core, if the cycle count covers all four parts.
     OwnWindow,
 }
 
@@ -59,7 +59,7 @@ impl Limit {
         Self::OwnWindow,
     ];
 
-    /// Returns a short text about the fact that is not shown.
+    /// Returns a short text that describes what is not measured.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Limit {
         }
     }
 
-    /// Returns the limits of a formula, from the counters that it uses.
+    /// Returns the limits of a formula, derived from its counters.
     pub(crate) fn from_formula(formula: Formula) -> Vec<Self> {
         let counters = formula.counters();
         let any = |is: &dyn Fn(&str) -> bool| counters.iter().any(|name| is(name));

@@ -39,11 +39,11 @@ struct Inserted<'a> {
     text: Option<&'a str>,
 }
 
-/// Adds the counters of later runs of a program to those of the first.
+/// Adds the counters of a program's later runs to the counters of its first run.
 ///
-/// A counter gets the time of the first counter of its launch and core in the first run. It is left
-/// out if there is none. Losses of later runs are added to the result, since counters may be among
-/// them.
+/// An added counter gets the time of the first counter of the same launch and core in the first
+/// run. If the first run has no such counter, the added counter is left out. Losses of later runs
+/// are added to the result, because counters may be among the lost records.
 ///
 /// # Compatibility
 /// The rule of `perf_counter_multipass.py`: launches are matched by chip, core, run host id, trace

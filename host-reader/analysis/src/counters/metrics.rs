@@ -25,7 +25,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 pub struct Metric {
     label: &'static str,
     formula: Formula,
-    /// True if the metric is shown as a plain ratio that may exceed 1, false if in percent.
+    /// True if the metric is a plain ratio that may exceed 1, false if it is a percentage.
     is_ratio: bool,
 }
 
@@ -42,7 +42,7 @@ impl Metric {
         if self.is_ratio { "ratio" } else { "%" }
     }
 
-    /// Returns the facts that the metric does not show.
+    /// Returns what the metric does not measure.
     #[must_use]
     pub fn limits(&self) -> Vec<Limit> {
         Limit::from_formula(self.formula)
@@ -91,13 +91,13 @@ pub(crate) fn l1_client_metric(counter: &str) -> Option<&'static Metric> {
     METRICS.get(counter)
 }
 
-/// Returns true if a header belongs to a column of Quasar's L1 clients.
+/// Returns true if a column header belongs to one of Quasar's L1 clients.
 #[must_use]
 pub fn is_l1_client_title(title: &str) -> bool {
     title.starts_with(L1_CLIENT_PREFIX)
 }
 
-/// Name of a counter of L1 clients, and name of its metric.
+/// Name of a counter of L1 clients, and the name of its metric.
 struct L1ClientNames {
     counter: String,
     label: String,
@@ -123,13 +123,14 @@ impl L1ClientNames {
     }
 }
 
-/// Returns true if a counter of L1 clients counts pending requests, of which there may be many.
+/// Returns true if a counter of L1 clients counts pending requests. Several requests can be pending
+/// at the same time.
 fn counts_pending(counter: &str) -> bool {
     counter.ends_with("_PENDING_REQS_CARRY")
 }
 
-/// Returns the pending-request cycles per count, which depend on the client: packer 0 has room for
-/// more requests.
+/// Returns how many pending-request cycles one count stands for. The number depends on the client:
+/// packer 0 has room for more requests.
 fn pending_requests(counter: &str) -> f64 {
     if counter.starts_with("L1_CLIENT_PACK0_IF") { 128.0 } else { 64.0 }
 }

@@ -1,7 +1,7 @@
 //! Hardware counters: names, groups and passes, and the metrics computed from them.
 //!
-//! A hardware counter is data of 16 bytes with the id 9090 ([`wire::ZoneId::PERF_COUNTER`]), or a
-//! line of a device log whose metadata names it.
+//! A reading of a hardware counter is either 16 bytes of data with the id 9090
+//! ([`wire::ZoneId::PERF_COUNTER`]), or a line of a device log whose metadata names the counter.
 //!
 //! | question | item |
 //! |---|---|

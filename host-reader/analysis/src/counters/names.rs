@@ -237,7 +237,7 @@ const NAMES: [&str; 228] = [
     "UNPACK2_BUSY_THREAD0",
 ];
 
-/// Quasar's counters of stall reasons: 15 consecutive ones.
+/// Quasar's 15 consecutive counters of stall reasons.
 pub(crate) const STALLS: &[&str] = NAMES.split_at(211).1.split_at(15).0;
 
 /// First number of Quasar's L1 clients.
@@ -259,7 +259,7 @@ const L1_CLIENT_EVENTS: [&str; 8] = [
     "ORDER_FIFO_ACTIVE",
 ];
 
-/// Former names of counters, with the current names for the same numbers.
+/// Former names of counters, with the current name of the same counter.
 ///
 /// # Compatibility
 /// Release 0.74 wrote the first two; the others were in `perf_counters.hpp` in 2025.
@@ -315,7 +315,7 @@ pub(crate) fn is_counter(name: &str) -> bool {
     NAMES.iter().skip(1).any(|&known| known == name)
 }
 
-/// Returns true if a counter reads a constant.
+/// Returns true if a counter always reads a constant.
 pub(crate) fn is_tied_off(name: &str) -> bool {
     TIED_OFF.iter().any(|beginning| name.starts_with(beginning))
 }
@@ -325,8 +325,8 @@ pub(crate) fn l1_client_names() -> impl Iterator<Item = String> {
     (0..L1_CLIENT_COUNT).filter(|&selection| has_l1_client(selection)).map(l1_client_name)
 }
 
-/// Returns true if a selection of Quasar's L1 clients exists. Event 0 and the events of THCON's
-/// banks do not exist.
+/// Returns true if a selection of Quasar's L1 clients exists. Event 0 does not exist, nor do the
+/// events of THCON's banks.
 ///
 /// # Compatibility
 /// `l1_client_selection_is_valid` of `perf_counters/quasar.h`.
@@ -339,8 +339,8 @@ const fn has_l1_client(selection: u16) -> bool {
 ///
 /// # Compatibility
 /// `quasar_l1_client_label` of `tt_llk_perf/metrics.py`: ports 0 to 3 belong to the TRISCs, 4 to
-/// THCON, 5 to 24 to unpackers, 25 to 36 to packers, with eight ports per unit. Events 1 to 3 are
-/// those of a bank.
+/// THCON, 5 to 24 to unpackers, 25 to 36 to packers. Each unit has eight ports. Events 1 to 3 count
+/// at a bank.
 pub(crate) fn l1_client_name(selection: u16) -> String {
     let (port, event) = (selection / 8, selection % 8);
     let is_of_bank = (1..=3).contains(&event);
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_header() {
-        // Numbers counted by hand in the header, at the ends of its parts.
+        // Numbers counted by hand in the header, at the limits of each section of the enum.
         for (number, name) in [
             (3, "MATH_COUNTER"),
             (20, "MATH_NOT_SCOREBOARD_STALLED"),
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn l1_clients_are_named_as_upstream_names_them() {
-        // Output of `quasar_l1_client_label` of the release.
+        // Output of `quasar_l1_client_label` of release 0.81.1.
         for (selection, name) in L1_CLIENT_LABELS {
             assert_eq!(l1_client_name(selection), name, "{selection}");
         }

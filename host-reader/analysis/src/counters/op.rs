@@ -1,4 +1,4 @@
-//! Counters of one launch: metrics over all cores that reported.
+//! Counters of one launch, and metrics over all cores that reported counters.
 
 use crate::counters::{
     CounterArch,
@@ -10,7 +10,7 @@ use reader::mesh::Noc0Coord;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
 
-/// Counters whose mean over the whole grid is shown, with the header of the column.
+/// Counters that are averaged over the whole grid, each with the header of its column.
 const GRID_COUNTERS: [(&str, &str); 3] = [
     ("SFPU_COUNTER", "Avg SFPU util on full grid (%)"),
     ("FPU_COUNTER", "Avg FPU util on full grid (%)"),
@@ -33,8 +33,8 @@ enum Unit {
 }
 
 impl Unit {
-    /// Returns the unit for a reader. A Quasar's DM 0 reads all four parts, and stores the records
-    /// of each part in a buffer with room: that of any of the part's four TRISCs.
+    /// Returns the unit of a reading. On Quasar, DM 0 reads the counters of all four parts. It
+    /// stores a part's records in the buffer of any of that part's four TRISCs that has room.
     const fn new(risc: Risc, neo: Option<u8>) -> Self {
         match neo {
             Some(neo) if risc.is_quasar() => Self::Neo(neo),
@@ -43,15 +43,15 @@ impl Unit {
     }
 }
 
-/// Inputs of the figures other than the counters.
+/// Inputs, other than the counters, for the computed figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CounterScale {
-    /// Architecture; `None` if unknown. Some ports of L1 have a different use on Blackhole and
-    /// Wormhole, and a core of a Quasar counts in four parts.
+    /// Architecture; `None` if unknown. Some L1 ports serve other units on Blackhole than on
+    /// Wormhole, and each core of a Quasar has four parts that count separately.
     pub arch: Option<CounterArch>,
     /// Number of cores in the whole grid.
     pub max_compute_cores: Option<u32>,
-    /// Cycles of the launch's kernels.
+    /// Kernel duration of the launch in cycles.
     pub kernel_cycles: Option<u64>,
 }
 
@@ -72,10 +72,10 @@ pub struct MetricSummary {
     pub mean: f64,
 }
 
-/// Mean over the whole grid in percent, including cores that did not run the launch.
+/// Mean over the whole grid in percent. Cores that did not run the launch count as 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridMean {
-    /// Header of its column.
+    /// Header of the mean's column.
     pub title: &'static str,
     /// Mean in percent.
     pub percent: f64,
@@ -91,7 +91,7 @@ impl MetricSummary {
         [self.min, self.median, self.max, self.mean]
     }
 
-    /// Returns `None` without values.
+    /// Returns the statistics of the values; `None` if there are no values.
     fn new(metric: &'static Metric, values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -113,7 +113,7 @@ impl OpCounters {
         self.readers.is_empty()
     }
 
-    /// Adds a reading, which replaces an earlier one of the same counter. A reading over 0 cycles
+    /// Adds a reading and replaces an earlier reading of the same counter. A reading over 0 cycles
     /// is ignored, because the counter was never started.
     pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
         if sample.cycles == Some(0) {
@@ -130,8 +130,8 @@ impl OpCounters {
         reader.record(sample.name.into_owned(), count, cycles);
     }
 
-    /// Adds the counters of other RISCs. The counters of one part of a core may be spread over the
-    /// records of several RISCs.
+    /// Adds the counters read by other RISCs. The records of one part of a core may be spread over
+    /// the buffers of several RISCs.
     pub fn join(&mut self, other: &Self) {
         for (key, reader) in &other.readers {
             self.readers.entry(*key).or_default().join(reader);
@@ -141,8 +141,8 @@ impl OpCounters {
         }
     }
 
-    /// Returns the metrics for which any core has the counters, in the order of their columns.
-    /// Metrics of Quasar's L1 clients follow, sorted by name.
+    /// Returns the metrics whose counters any core has read, in the order of their columns. Metrics
+    /// of Quasar's L1 clients follow, sorted by name.
     pub fn summaries(&self, is_blackhole: bool) -> impl Iterator<Item = MetricSummary> + '_ {
         let names = self.readers.values().flat_map(CounterReader::names);
         let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();
@@ -157,7 +157,7 @@ impl OpCounters {
         })
     }
 
-    /// Returns the known means over the whole grid.
+    /// Returns the means over the whole grid that can be computed.
     pub fn grid_means(&self, scale: CounterScale) -> impl Iterator<Item = GridMean> + '_ {
         let units = scale.arch.map_or(1, CounterArch::unit_count);
         let cores = scale.max_compute_cores.filter(|&cores| cores > 0);
@@ -170,8 +170,8 @@ impl OpCounters {
         })
     }
 
-    /// Returns the headers of all possible columns, in order, without those of Quasar's L1 clients.
-    /// They come after all others, sorted by [name](is_l1_client_title).
+    /// Returns the headers of all possible columns, in order, without the columns of Quasar's L1
+    /// clients. Those columns come last, sorted by [name](is_l1_client_title).
     ///
     /// # Compatibility
     /// `ops_perf_results.csv`.
@@ -223,7 +223,7 @@ mod tests {
         }
         let summary = counters.summaries(false).next().unwrap();
         assert_eq!((summary.core_count, summary.values()), (4, [0.0, 15.0, 30.0, 15.0]));
-        // 120 of 4 x 600 cycles of a core's 4 parts; 2 cores have 8 parts.
+        // 120 of 4 x 600 cycles on a core with 4 parts; 2 cores have 8 parts.
         let scale = CounterScale {
             arch: Some(CounterArch::Quasar),
             max_compute_cores: Some(2),
@@ -243,11 +243,11 @@ mod tests {
         ] {
             counters.add(CORES[0], risc, sample(name, 2, count));
         }
-        // Both were busy for 10 of 200 cycles.
+        // FPU and SFPU were both busy for 10 of 200 cycles.
         let overlap =
             counters.summaries(false).find(|one| one.metric.label() == "FPU SFPU Overlap");
         assert_eq!(overlap.map(|one| (one.core_count, one.mean)), Some((1, 5.0)));
-        // Joining lane by lane, as for a readout, gives the same result.
+        // Joining the lanes one after the other, as for a readout, gives the same result.
         let mut joined = OpCounters::default();
         for (risc, name, count) in [
             (Risc::QuasarNeo2Trisc0, "FPU_COUNTER", 30),
@@ -259,8 +259,8 @@ mod tests {
             joined.join(&lane_counters);
         }
         assert_eq!(joined, counters);
-        // The reader of a Tensix core's counters is one unit, whatever the bits next to the number
-        // are.
+        // On a Tensix core, each RISC that reads counters is one unit. The bits next to the counter
+        // number are ignored.
         let mut counters = OpCounters::default();
         counters.add(CORES[0], Risc::Brisc, sample("FPU_COUNTER", 1, 50));
         counters.add(CORES[0], Risc::Brisc, sample("SFPU_COUNTER", 2, 50));
@@ -285,7 +285,7 @@ mod tests {
         }
         let title = |one: &MetricSummary| (one.metric.title("Avg"), one.mean);
         let found: Vec<_> = counters.summaries(false).map(|one| title(&one)).collect();
-        // On average 0.375 of the cycles, times 64, or times 128 for packer 0.
+        // On average 0.375 counts per cycle, times 64, or times 128 for packer 0.
         let expected = [
             ("FPU Util Avg (%)", 37.5),
             ("L1_CLIENT_PACK0_IF1_LANE3_PENDING_REQS_CARRY Mean Outstanding Avg (ratio)", 48.0),

@@ -1,5 +1,5 @@
-//! Ports of a core's L1, by use. Each list contains the names of all architectures; a core reports
-//! its own names only.
+//! Ports of a core's L1, grouped by use. Each list contains the names for all architectures; a core
+//! reports only the names of its own architecture.
 
 pub(crate) const RING_0: &[&str] = &[
     "L1_0_NOC_RING0_OUTGOING_0",
@@ -21,7 +21,7 @@ pub(crate) const RING_1: &[&str] = &[
     "L1_3_NOC_RING1_INCOMING_2",
     "L1_3_NOC_RING1_INCOMING_3",
 ];
-/// The two ports of each ring and direction that all architectures have.
+/// The two ports of each ring and direction that exist on all architectures.
 pub(crate) const RING_0_OUTGOING: &[&str] =
     &["L1_0_NOC_RING0_OUTGOING_0", "L1_0_NOC_RING0_OUTGOING_1"];
 pub(crate) const RING_0_INCOMING: &[&str] =
@@ -68,7 +68,7 @@ pub(crate) const PACKERS: &[&str] = &[
     "L1_4_EXT_PACKER_7",
     "L1_4_PACKER_IF_1_TAG_SEARCH",
 ];
-/// All ports, each once.
+/// All ports, without repetition.
 pub(crate) const ALL: [&[&str]; 9] = [
     RING_0,
     RING_1,
@@ -81,7 +81,7 @@ pub(crate) const ALL: [&[&str]; 9] = [
     BUNDLES,
 ];
 
-/// Returns the counter of a port's granted requests.
+/// Returns the name of the counter for a port's granted requests.
 pub(crate) fn grant_of(port: &str) -> String {
     format!("{port}_GRANT")
 }

@@ -2,7 +2,7 @@
 
 use crate::counters::names::STALLS;
 
-/// Bank of counters with common cycles.
+/// Bank of counters that share a cycle count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bank {
     Fpu,
@@ -38,7 +38,8 @@ impl Bank {
         }
     }
 
-    /// Returns the counters whose cycles represent the bank if passes over several runs differ.
+    /// Returns the counters whose cycles represent the bank if the bank's cycles differ between
+    /// runs.
     const fn anchors(self) -> &'static [&'static str] {
         match self {
             Self::Fpu => &["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"],
@@ -99,12 +100,12 @@ impl CounterReader {
         names.iter().filter_map(|name| self.count(name)).fold(0.0, |sum, count| sum + count)
     }
 
-    /// Returns a counter divided by its own cycles.
+    /// Returns the value of a counter divided by the counter's own cycles.
     pub(crate) fn own_rate(&self, name: &str) -> Option<f64> {
         self.find(name).and_then(|counter| divided(counter.count, counter.cycles))
     }
 
-    /// Returns the cycles of a counter; 0 if it was not read.
+    /// Returns the cycles over which a counter counted; 0 if it was not read.
     pub(crate) fn own_cycles(&self, name: &str) -> f64 {
         self.find(name).map_or(0.0, |counter| counter.cycles)
     }
@@ -118,7 +119,7 @@ impl CounterReader {
     }
 }
 
-/// Returns a fraction; `None` if the whole is 0.
+/// Returns `part / whole`; `None` if the whole is 0.
 pub(crate) fn divided(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub struct Sample {
     /// Name of the counter.
     pub name: Cow<'static, str>,
-    /// Counting part of the core, of which a Quasar has four; `None` if not recorded.
+    /// Part of the core that counted (a Quasar core has four); `None` if not recorded.
     pub neo: Option<u8>,
     /// Number of events.
     pub count: u64,
@@ -17,7 +17,7 @@ pub struct Sample {
     pub cycles: Option<u64>,
 }
 
-/// Reason why data with the id of counters is not a reading.
+/// Reason why data with the id of counters is not a valid reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum SampleProblem {
     /// The record does not identify the counter.
@@ -55,13 +55,13 @@ struct Description {
     selection: Option<u16>,
 }
 
-/// Counter whose readings are named by the selected event.
+/// Counter whose readings are named after the selected event.
 const SELECTED: &str = "QUASAR_L1_CLIENT_EVENT";
 
 impl Sample {
-    /// Decodes the values of a record and the text that a log attached to it.
+    /// Decodes the values of a record and the text that a log has attached to the record.
     ///
-    /// The text takes precedence, since a log only has room for the first value.
+    /// The text takes precedence, because a log has room only for the first value.
     ///
     /// ```
     /// use analysis::counters::Sample;
@@ -85,7 +85,7 @@ impl Sample {
         }
     }
 
-    /// Decodes 16 bytes, the first value first.
+    /// Decodes the two 64-bit words of a record.
     ///
     /// # Compatibility
     /// `union PerfCounter` of `perf_counters.hpp`: until 2026 the number had 8 bits, and the bits
@@ -105,8 +105,8 @@ impl Sample {
         })
     }
 
-    /// Decodes the metadata of a line of a device log, keeping the counter's name there; `None` if
-    /// it does not describe a counter.
+    /// Decodes the metadata of a line of a device log; `None` if the metadata does not describe a
+    /// counter. The counter keeps the name that the metadata contains.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let json = text.replace(';', ",").replace('\'', "\"");
@@ -123,7 +123,7 @@ impl Sample {
         Some(Self { name, neo, count: value, cycles })
     }
 
-    /// Formats the reading as in a line of a device log.
+    /// Formats the reading like the metadata of a device log.
     ///
     /// ```
     /// use analysis::counters::Sample;
@@ -190,7 +190,7 @@ mod tests {
     fn numbers_of_both_generations_are_understood() {
         let name = |second| Sample::decode(&[0, second], None).map(|sample| sample.name);
         assert_eq!(name(0x0000_00B4).unwrap(), "ANY_THREAD_STALL");
-        // A number of 8 bits below arbitrary bits from the stack.
+        // An 8-bit number below arbitrary bits from the stack.
         assert_eq!(name(0xDEAD_BEB4).unwrap(), "ANY_THREAD_STALL");
         assert_eq!(name(0x0002_0101).unwrap(), "L1_CLIENT_TRISC_SBANK0_SBANK_POP");
         assert_eq!(Sample::decode(&[0, 0x0002_0101], None).unwrap().neo, Some(2));

@@ -30,7 +30,7 @@ pub struct CounterSample {
     pub sample: Sample,
 }
 
-/// Number of data records with the id of counters that are not readings, by reason.
+/// Number of data records that have the id of counters but are not valid readings, by reason.
 pub type ProblemCounts = BTreeMap<SampleProblem, u64>;
 
 /// Counters of one launch.
@@ -40,15 +40,15 @@ pub struct LaunchCounters {
     pub launch: usize,
     /// Readings by core, in the order in which they were taken.
     pub samples: Vec<CounterSample>,
-    /// Readings in the form that metrics are computed from.
+    /// Readings in the form used to compute metrics.
     pub counters: OpCounters,
-    /// Data records that are not readings.
+    /// Number of data records that are not valid readings, by reason.
     pub problems: ProblemCounts,
 }
 
 type Reading = (u64, Result<Sample, SampleProblem>);
 
-/// Returns the counters of launches that have any, in the order of the launches.
+/// Returns the counters of each launch that has counters, in the order of the launches.
 ///
 /// ```
 /// use analysis::launches_of;
@@ -101,8 +101,8 @@ pub struct CounterTotal {
     pub group: Option<CounterGroup>,
     /// Number of readings.
     pub sample_count: u64,
-    /// Events per core and in total; `None` if nothing was observed, because the hardware ties the
-    /// counter to a constant or it counted over 0 cycles.
+    /// Events per core and in total; `None` if no reading is meaningful, because the hardware ties
+    /// the counter to a constant or the counter counted over 0 cycles.
     pub counts: Option<CounterCounts>,
     /// Minimum and maximum of the known cycles per core.
     pub cycles: Option<(u64, u64)>,
@@ -148,7 +148,7 @@ impl CounterTotal {
 }
 
 impl LaunchCounters {
-    /// Returns each counter over all cores, in the order of first readings.
+    /// Returns the totals of each counter over all cores, in the order of first readings.
     #[must_use]
     pub fn totals(&self) -> Vec<CounterTotal> {
         let mut totals: Vec<CounterTotal> = Vec::new();
@@ -165,7 +165,7 @@ impl LaunchCounters {
         totals
     }
 
-    /// Adds a reading of a RISC, or the reason why the record is not a reading.
+    /// Adds a RISC's reading, or the reason why a record is not a reading.
     pub fn add(&mut self, lane: LaneId, time: u64, reading: Result<Sample, SampleProblem>) {
         match reading {
             Ok(sample) => {
@@ -209,7 +209,7 @@ fn add_lane(run_readings: &mut HashMap<LaunchRun, Vec<Reading>>, lane: &Lane, zo
     }
 }
 
-/// Returns true if records of this kind can be readings of a counter.
+/// Returns true if records of this kind can contain a reading of a counter.
 pub(crate) const fn is_data(kind: PacketKind) -> bool {
     matches!(kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B)
 }

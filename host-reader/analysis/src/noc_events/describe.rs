@@ -3,11 +3,11 @@
 use crate::noc_events::{payload::Trailer, trace::is_event};
 use reader::readout::Readout;
 
-/// Attaches the text that TT-Metal's host writes to each event with addresses; returns the
-/// number of texts added.
+/// Attaches the text of TT-Metal's host to each event with addresses; returns the number of texts
+/// added.
 ///
-/// The text is needed because a line of a device log only has room for the event itself. Events
-/// that have a text keep it.
+/// A line of a device log has room only for the event itself; the text contains the addresses.
+/// Events that already have a text keep it.
 pub fn describe_addresses(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     let lanes = devices.iter_mut().flat_map(|device| &mut device.lanes);
@@ -44,7 +44,7 @@ mod tests {
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
         lane.begin_run(RunHostId::encode(1, 0));
         let head = |kind| RecordHead::new(kind, ZoneIndex(12345));
-        // READ of tile (3, 4) on NoC 0: 64 bytes from 0x1_0001 to 0x2_0006, as counter 0xABC.
+        // READ from tile (3, 4) over NoC 0: 64 bytes from 0x1_0001 to 0x2_0006, with counter 0xABC.
         let read = 1 | 3 << 8 | 4 << 16 | 1 << 40 | 2 << 48;
         let addresses = 0x8001 | 2 << 22 | 0x4000 << 26 | 1 << 48 | 0xABC << 52;
         lane.push(head(PacketKind::TimestampedData16B), 10, &[read, addresses]);

@@ -1,7 +1,8 @@
 //! Fabric packets, joined from the events that record them.
 //!
-//! A kernel records the packet, as several events if it writes to several addresses. It then
-//! records the route, and last its own write to the router or to a core that forwards packets.
+//! A kernel first records the packet, as several events if the packet writes to several addresses.
+//! Then it records the route, and last its own write to the router or to a core that forwards
+//! packets.
 
 use crate::noc_events::{
     kind::EventKind,
@@ -57,7 +58,7 @@ impl Joined {
     }
 }
 
-/// Joins events into packets. `events` are those of one program, sorted by RISC and time.
+/// Joins events into packets. `events` must be the events of one program, sorted by RISC and time.
 ///
 /// Events of a core that forwards packets become part of the packets and are not returned
 /// separately.
@@ -95,8 +96,8 @@ pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) ->
     joined
 }
 
-/// Returns the number of write events of the packet that begins with this event; `None` if the
-/// event begins no packet.
+/// Returns the number of write events in the packet that begins with `event`; `None` if no packet
+/// begins with it.
 fn part_count(event: &Event) -> Option<usize> {
     match &event.payload {
         Payload::Fabric(_) => Some(1),
@@ -105,7 +106,7 @@ fn part_count(event: &Event) -> Option<usize> {
     }
 }
 
-/// Returns the packet that begins with the first event.
+/// Returns the packet at the start of `events`.
 fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
     const INCOMPLETE: &str = "fabric packet without its route or its write";
     let (writes, rest) = events.split_at_checked(part_count).ok_or(INCOMPLETE)?;
@@ -127,7 +128,7 @@ fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
     Ok(Packet { writes: writes.to_vec(), routing, local: local.clone(), mux: None })
 }
 
-/// Adds the forwarding core's write to the packet, if the packet goes to such a core.
+/// Adds the forwarding core's write to a packet that is sent to such a core.
 fn with_mux(
     packet: Packet,
     events: &[Event],
@@ -168,19 +169,20 @@ mod tests {
     };
     use wire::{PacketKind, Risc, RunHostId, ZoneId};
 
-    /// Write to the first Ethernet tile, by its translated coordinates, of 64 bytes over NoC 0.
+    /// Write of 64 bytes over NoC 0 to the first Ethernet tile, in translated coordinates.
     const TO_ROUTER: [u8; 8] = [11, 25, 16, 0, 0, 0x11, 2, 0];
-    /// Write of 64 bytes to the worker core (2,1), by its translated coordinates, over NoC 0.
+    /// Write of 64 bytes over NoC 0 to the worker core (2,1), in translated coordinates.
     const TO_WORKER: [u8; 8] = [11, 19, 18, 0, 0, 0x11, 2, 0];
     /// Write to DRAM of the receiving chip, with two bits for each hop.
     const UNICAST: [u8; 8] = [33, 0, 11, 0, 0, 0x11, 0, 0];
-    /// Route that is forwarded twice and then received by two chips.
+    /// Route with two forwarding hops, followed by two chips that receive the packet.
     const TWO_HOPS: [u8; 8] = [40, 0b0111_1010, 0, 0, 0, 0, 0, 0];
 
     /// Time and bytes of an event.
     type Stamped = (u64, [u8; 8]);
 
-    /// Traces events of the BRISCs in one row of a Wormhole without harvested rows, by column.
+    /// Builds the trace of events of BRISCs in one row of a Wormhole without harvested rows, by
+    /// column.
     fn trace(cores: &[(u16, &[Stamped])]) -> (Vec<TraceObject>, Vec<String>) {
         let chip = ChipSummary {
             chip_id: 0,

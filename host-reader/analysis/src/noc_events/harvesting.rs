@@ -1,4 +1,4 @@
-//! Mapping of translated numbers to lines of worker tiles, from the known harvested lines.
+//! Mapping of translated line numbers to lines of worker tiles, from the known harvested lines.
 //!
 //! # Compatibility
 //! tt-umd, `coordinate_manager.cpp`: the remaining lines are numbered in ascending order, followed
@@ -20,7 +20,7 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Risc;
 
-/// Error for harvested lines that a chip of this kind cannot have.
+/// Error for harvested lines that do not exist on a chip of this architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HarvestingError {
     /// The architecture is unknown.
@@ -34,7 +34,7 @@ pub enum HarvestingError {
         /// Rows or columns of worker tiles.
         possible: &'static [u16],
     },
-    /// The mask has bits that are not lines.
+    /// The mask has bits that stand for no line.
     #[error("expected a mask of {possible} harvested lines, found {mask:#x}")]
     Mask {
         /// Mask.
@@ -49,7 +49,7 @@ fn list(lines: &[u16]) -> String {
 }
 
 /// Maps each translated number to its line on a chip with the given harvested lines. Lines are rows
-/// of a Wormhole, columns of a Blackhole.
+/// on Wormhole and columns on Blackhole.
 ///
 /// # Errors
 /// Returns an error if the architecture is unknown or a line has no worker tiles.
@@ -70,10 +70,10 @@ pub fn lines_without(arch: &str, harvested: &[u16]) -> Result<BTreeMap<u16, u16>
     Ok((0..).zip(left.chain(gone).copied()).collect())
 }
 
-/// Like [`lines_without`], with the harvested lines as a mask from a cluster descriptor.
+/// Like [`lines_without`], with the harvested lines given as the mask of a cluster descriptor.
 ///
 /// # Errors
-/// Returns an error if the architecture is unknown or a bit is not a line.
+/// Returns an error if the architecture is unknown or a bit stands for no line.
 pub fn lines_without_mask(arch: &str, mask: u32) -> Result<BTreeMap<u16, u16>, HarvestingError> {
     let possible = lines_of(arch)?;
     if mask >> possible.len() != 0 {
@@ -88,10 +88,10 @@ fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
     Arch::from_name(arch).map(Arch::harvestable).ok_or(HarvestingError::Arch)
 }
 
-/// Derives the line of each translated number from TT-Metal's traces of the same run, by chip.
+/// Derives the line of each translated number, by chip, from TT-Metal's traces of the same run.
 ///
-/// Each event in these traces has the tile for the coordinates in our record of the event. Numbers
-/// without such an event are missing.
+/// Each event in TT-Metal's traces contains the tile for the coordinates in our record of the
+/// event. Numbers without such an event are missing in the result.
 #[must_use]
 pub fn lines_of_traces(
     readout: &Readout,
@@ -137,7 +137,7 @@ impl<'a> EventKey<'a> {
     }
 }
 
-/// Returns the number and line of a target whose tile only TT-Metal knows.
+/// Returns the translated number and line of a target whose tile only TT-Metal's trace contains.
 fn shown_line(arch: &Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u16, u16)> {
     let number = arch.line_number(ours.unplaced_target?)?;
     let line = if arch.harvests_rows { theirs.dy } else { theirs.dx };
@@ -151,7 +151,7 @@ pub(super) struct Harvesting<'a> {
     lines: &'static [u16],
     /// Number of harvested lines; `None` if unknown.
     harvested_count: Option<usize>,
-    /// Lines with records, which are not harvested.
+    /// Lines with records, which cannot be harvested.
     seen: BTreeSet<u16>,
     /// Lines by translated number, if the host's files contain them.
     stated: &'a BTreeMap<u16, u16>,
@@ -166,7 +166,8 @@ impl<'a> Harvesting<'a> {
         let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc);
         let seen =
             tensix.map(|lane| if arch.harvests_rows { lane.core.y } else { lane.core.x }).collect();
-        // A number of cores that no product has may leave out dispatch cores, and says nothing.
+        // If no product has this number of cores, dispatch cores may be missing in it. Then the
+        // number is not used.
         let harvested_count = chip.max_compute_cores.and_then(|cores| {
             let named = architecture::Arch::from_name(arch.name)?;
             Floorplan::harvested_line_count(named, cores).ok()
@@ -175,8 +176,8 @@ impl<'a> Harvesting<'a> {
         Self { lines: arch.harvestable(), harvested_count, seen, stated }
     }
 
-    /// Returns the line of each translated number; `None` if it differs between the possible sets
-    /// of harvested lines.
+    /// Returns the line of each translated number; `None` if the line is not the same in all
+    /// possible sets of harvested lines.
     pub(super) fn known_lines(&self) -> Vec<Option<u16>> {
         let mut orders = (0..1_u32 << self.lines.len()).filter_map(|set| self.order(set));
         let Some(first) = orders.next() else { return vec![None; self.lines.len()] };
@@ -189,8 +190,8 @@ impl<'a> Harvesting<'a> {
         known
     }
 
-    /// Returns the lines in the order of their numbers if the lines of `set` are harvested; `None`
-    /// if the set contradicts the known facts.
+    /// Returns the lines in the order of their translated numbers if exactly the lines of `set` are
+    /// harvested; `None` if the set contradicts the known facts.
     fn order(&self, set: u32) -> Option<Vec<u16>> {
         let count = set.count_ones() as usize;
         if self.harvested_count.is_some_and(|known| known != count) {

@@ -5,7 +5,7 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use std::fmt;
 
 impl ProgramTrace {
-    /// Returns the text of the file: an array of objects with sorted keys.
+    /// Returns the content of the file: an array of objects with sorted keys.
     ///
     /// ```
     /// use analysis::noc_events::{ProgramTrace, read_json};
@@ -22,12 +22,12 @@ impl ProgramTrace {
     /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
-        // All map keys are texts and the writer cannot fail, so serialising cannot fail.
+        // All map keys are strings and the writer cannot fail, so serialisation cannot fail.
         serde_json::to_string_pretty(&self.objects).unwrap_or_default()
     }
 }
 
-/// Objects of a file, and its unreadable parts.
+/// Objects of a file, with the problems found while reading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadTrace {
     /// Readable objects, in the order of the file.
@@ -42,12 +42,12 @@ pub enum TraceProblem {
     /// An object lacks a field or has a field of the wrong type.
     #[error("object {index}: {reason}")]
     Object {
-        /// Number of the object in the file, from 0.
+        /// Index of the object in the file, from 0.
         index: usize,
         /// Error in the object.
         reason: String,
     },
-    /// The text ends or is not valid JSON from here on.
+    /// From this point on, the text is truncated or not valid JSON.
     #[error("nothing can be read behind object {kept_count}: {reason}")]
     Text {
         /// Number of objects before the error.
@@ -57,7 +57,7 @@ pub enum TraceProblem {
     },
 }
 
-/// Reads a `noc_trace_*.json`. Unreadable parts are reported, and the rest is kept.
+/// Reads a `noc_trace_*.json`. Unreadable parts are reported, and all other objects are kept.
 ///
 /// ```
 /// use analysis::noc_events::read_json;
@@ -67,7 +67,7 @@ pub enum TraceProblem {
 /// assert!(read.problems[0].to_string().starts_with("nothing can be read behind object 1: EOF"));
 /// ```
 ///
-/// A byte order mark, which editors write before the text, is skipped.
+/// A byte order mark at the start of the text is skipped.
 #[must_use]
 pub fn read_json(text: &[u8]) -> ReadTrace {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for Objects<'_> {
     }
 }
 
-/// Converts a value to an object, which must have a core, a time, and a zone end or an event.
+/// Converts a JSON value to an object. An object needs a core, a time, and a zone end or an event.
 fn object_of(value: serde_json::Value) -> Result<TraceObject, String> {
     for field in ["proc", "sx", "sy", "timestamp"] {
         if value.get(field).is_none() {

@@ -1,5 +1,5 @@
-//! First kernel of each program in each lane, which relates the times of a NoC trace to those of a
-//! recording.
+//! Start of the first kernel of each program in each lane. It relates the times of a NoC trace to
+//! the times of a recording.
 
 use crate::noc_events::trace::ProgramTrace;
 use reader::{
@@ -14,17 +14,17 @@ use wire::{PacketKind, Risc, RunHostId};
 /// A replay, and the time at which its first kernel began.
 type Start = (Option<TraceReplay>, u64);
 
-/// Times at which the first kernel of each program began, by lane.
+/// Start of the first kernel of each program, by lane.
 ///
 /// TT-Metal shifts and scales the times of its NoC traces to the clock of one chip, and older
-/// releases count them from the first one. Those of a log are the tile's own.
+/// releases count them from the first time. The times of a log are those of the tile's own clock.
 #[derive(Clone, Debug, Default)]
 pub struct KernelStarts {
     starts: BTreeMap<(LaneId, RunHostId), Vec<Start>>,
 }
 
 impl KernelStarts {
-    /// Takes the kernels of a readout's lanes.
+    /// Collects the kernel starts of a readout's lanes.
     #[must_use]
     pub fn from_readout(readout: &Readout) -> Self {
         let mut starts = Self::default();
@@ -52,10 +52,10 @@ impl KernelStarts {
         }
     }
 
-    /// Shifts the times of a trace to those of its lanes. Returns the number of events that are
-    /// removed, since no kernel gives their time.
+    /// Shifts the times of a trace to the times of its lanes; returns the number of removed events.
+    /// An event is removed if no kernel determines its shift.
     ///
-    /// A lane without a kernel has the shift of another lane of the trace.
+    /// A lane without a kernel gets the shift of another lane of the trace.
     pub fn align(&self, trace: &mut ProgramTrace) -> u64 {
         let mut traced: BTreeMap<(Noc0Coord, Risc), u64> = BTreeMap::new();
         for object in trace.objects.iter().filter(|object| object.is_kernel_start()) {
@@ -88,7 +88,7 @@ impl KernelStarts {
     fn start(&self, lane: LaneId, program: RunHostId, replay: Option<TraceReplay>) -> Option<u64> {
         let starts = self.starts.get(&(lane, program))?;
         let same = starts.iter().find(|(of, _)| *of == replay);
-        // Older files and older logs do not name replays.
+        // Older trace files and older logs do not contain replays.
         let start = same.or_else(|| {
             let is_unnamed = replay.is_none() || starts.iter().all(|(replay, _)| replay.is_none());
             starts.first().filter(|_| is_unnamed)
@@ -140,7 +140,7 @@ mod tests {
     fn times_are_shifted_so_that_the_first_kernels_begin_together() {
         let mut later = trace(1024);
         assert_eq!(starts(1_010).align(&mut later), 0);
-        // The NCRISC has no kernel in the recording, so it has the BRISC's shift of 1,000.
+        // The NCRISC has no kernel in the recording, so it gets the BRISC's shift of 1,000.
         assert_eq!(times(&later), [1_010, 1_012, 1_090, 1_095, 1_020, 1_021]);
         let mut earlier = trace(1024);
         assert_eq!(starts(3).align(&mut earlier), 0);

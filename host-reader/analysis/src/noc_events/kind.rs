@@ -1,4 +1,4 @@
-//! Kinds of NoC events, and their numbers in versions of TT-Metal.
+//! Kinds of NoC events, and their numbers in different versions of TT-Metal.
 
 /// Kind of a NoC event.
 ///
@@ -13,27 +13,27 @@
 pub enum EventKind {
     /// Read of bytes.
     Read,
-    /// Read that sets the state of the reads that follow.
+    /// Read that sets the state for later reads.
     ReadSetState,
-    /// Setting of the transaction id of reads.
+    /// Sets the transaction id for later reads.
     ReadSetTrid,
-    /// Read from the target in the state.
+    /// Read from the target set by an earlier event.
     ReadWithState,
-    /// Read from the target in the state, with a transaction id.
+    /// Read from the target set by an earlier event, with a transaction id.
     ReadWithStateAndTrid,
-    /// Beginning of a wait for reads.
+    /// Start of a wait for reads.
     ReadBarrierStart,
     /// End of a wait for reads.
     ReadBarrierEnd,
-    /// Wait for the reads of a transaction id.
+    /// Wait for the reads with one transaction id.
     ReadBarrierWithTrid,
-    /// Setting of the state of reads from a DRAM shard.
+    /// Sets the state for later reads from a DRAM shard.
     ReadDramShardedSetState,
     /// Read from a DRAM shard.
     ReadDramShardedWithState,
     /// Write of bytes.
     Write,
-    /// Setting of the transaction id of writes.
+    /// Sets the transaction id for later writes.
     WriteSetTrid,
     /// Write with a transaction id.
     WriteWithTrid,
@@ -41,25 +41,25 @@ pub enum EventKind {
     WriteInline,
     /// Write to all tiles of a rectangle.
     WriteMulticast,
-    /// Setting of the state of writes.
+    /// Sets the state for later writes.
     WriteSetState,
-    /// Write to the target in the state.
+    /// Write to the target set by an earlier event.
     WriteWithState,
-    /// Setting of the state of writes with a transaction id.
+    /// Sets the state for later writes that carry a transaction id.
     WriteWithTridSetState,
-    /// Write to the target in the state, with a transaction id.
+    /// Write to the target set by an earlier event, with a transaction id.
     WriteWithTridWithState,
-    /// Beginning of a wait for writes.
+    /// Start of a wait for writes.
     WriteBarrierStart,
     /// End of a wait for writes.
     WriteBarrierEnd,
-    /// Wait for the writes of a transaction id.
+    /// Wait for the writes with one transaction id.
     WriteBarrierWithTrid,
-    /// Wait until writes have left.
+    /// Wait until writes have left the tile.
     WriteFlush,
-    /// Wait until the writes of a transaction id have left.
+    /// Wait until the writes with one transaction id have left the tile.
     WriteFlushWithTrid,
-    /// Wait for everything.
+    /// Wait for all transfers and atomic operations.
     FullBarrier,
     /// Wait for atomic operations.
     AtomicBarrier,
@@ -67,11 +67,11 @@ pub enum EventKind {
     SemaphoreInc,
     /// Wait for a semaphore.
     SemaphoreWait,
-    /// Setting of a semaphore.
+    /// Sets a semaphore of the own tile.
     SemaphoreSet,
-    /// Setting of another tile's semaphore.
+    /// Sets another tile's semaphore.
     SemaphoreSetRemote,
-    /// Setting of a semaphore in all tiles of a rectangle.
+    /// Sets a semaphore in all tiles of a rectangle.
     SemaphoreSetMulticast,
     /// Increment of a semaphore in all tiles of a rectangle.
     SemaphoreIncMulticast,
@@ -95,7 +95,7 @@ pub enum EventKind {
     FabricRoutingFields2d,
 }
 
-/// Version of the event numbers. Between the versions, numbers from 30 on moved by three.
+/// Version of the event numbers. The newer version inserts three numbers at 30.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Numbering {
     /// Remote and multicast semaphores have no numbers; fabric events begin at 30.
@@ -152,9 +152,9 @@ const KINDS: [(EventKind, &str); 41] = [
     (FabricRoutingFields2d, "FABRIC_ROUTING_FIELDS_2D"),
 ];
 
-/// First number that differs between the versions.
+/// First number with different meanings in the two versions.
 const FIRST_MOVED: u8 = 30;
-/// Offset of the newer numbers from there on.
+/// Offset of the newer numbers from [`FIRST_MOVED`] on.
 const MOVED_BY: u8 = 3;
 
 impl EventKind {
@@ -221,7 +221,7 @@ impl EventKind {
             )
     }
 
-    /// Returns true if the event uses the tile's own NoC.
+    /// Returns true if the event takes place on the chip's own NoC.
     #[must_use]
     pub const fn is_local(self) -> bool {
         !self.is_fabric() && !matches!(self, FabricRoutingFields1d | FabricRoutingFields2d)
@@ -239,7 +239,7 @@ impl EventKind {
         )
     }
 
-    /// Returns the event that ends the wait that this event begins.
+    /// Returns the event kind that ends a wait begun by this event.
     #[must_use]
     pub const fn end_of_wait(self) -> Option<Self> {
         match self {
@@ -251,11 +251,11 @@ impl EventKind {
 }
 
 impl Numbering {
-    /// Returns the numbering that explains these event numbers, in the order recorded by their
-    /// RISC.
+    /// Returns the numbering that explains these event numbers, which must be in the order recorded
+    /// by their RISC.
     ///
-    /// A fabric packet is followed by its route, which is a route in only one of the numberings.
-    /// Without fabric events, the newer numbering is returned.
+    /// A fabric packet is followed by its route. The number of that event means a route in only one
+    /// of the numberings. Without fabric events, the newer numbering is returned.
     ///
     /// ```
     /// use analysis::noc_events::Numbering;
@@ -270,10 +270,10 @@ impl Numbering {
         evidence.numbering().unwrap_or_default()
     }
 
-    /// Both numberings, each at its own number.
+    /// Both numberings, each at the index of its discriminant.
     pub(super) const ALL: [Self; 2] = [Self::Older, Self::Newer];
 
-    /// Returns true if `number` is the route of a packet that `before` announces.
+    /// Returns true if `before` is a packet and `number` is its route.
     fn explains(self, before: Option<u8>, number: u8) -> bool {
         let is_route = matches!(
             EventKind::from_number(number, self),
@@ -284,22 +284,22 @@ impl Numbering {
     }
 }
 
-/// What numbers of events tell of their numbering.
+/// Evidence for the numbering that a sequence of event numbers uses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NumberingEvidence {
-    /// Routes that follow their packets, by numbering.
+    /// Number of routes that directly follow their packet, by numbering.
     explained: [u64; 2],
-    /// The first number and the last.
+    /// First and last number of the sequence.
     ends: Option<(u8, u8)>,
 }
 
 impl NumberingEvidence {
-    /// Adds the number that follows.
+    /// Appends a number to the sequence.
     pub(super) fn add(&mut self, number: u8) {
         self.append(&Self { explained: [0; 2], ends: Some((number, number)) });
     }
 
-    /// Adds numbers that follow.
+    /// Appends another sequence.
     pub(super) fn append(&mut self, other: &Self) {
         let Some((other_first, other_last)) = other.ends else { return };
         let last = self.ends.map(|(_, last)| last);
@@ -313,7 +313,7 @@ impl NumberingEvidence {
         self.ends = Some((first, other_last));
     }
 
-    /// The numbering that explains most; `None` without numbers.
+    /// Returns the numbering that explains most routes; `None` without numbers.
     pub(super) fn numbering(&self) -> Option<Numbering> {
         let [older, newer] = self.explained;
         self.ends.map(|_| if older > newer { Numbering::Older } else { Numbering::Newer })

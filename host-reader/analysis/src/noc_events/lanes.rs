@@ -1,4 +1,4 @@
-//! NoC events of lanes in a dozen bytes each, so that no lane needs to be kept.
+//! NoC events of lanes, packed into about a dozen bytes each, so that lanes need not be kept.
 
 use crate::noc_events::{
     kind::{Numbering, NumberingEvidence},
@@ -16,13 +16,13 @@ use reader::{
 use std::{collections::BTreeMap, slice};
 use wire::{PacketKind, RunHostId};
 
-/// Program, and replay of a trace if it was one.
+/// Program, and its trace replay if it was replayed.
 pub(super) type ProgramKey = (RunHostId, Option<TraceReplay>);
 
-/// NoC events of a recording's lanes, with the zones around them and the locks.
+/// NoC events of a recording's lanes, with the zones around the events and the locks.
 ///
 /// # Cost
-/// Memory: about 12 bytes for each event, 4 for each end of a zone, 4 for each program of a lane.
+/// Memory: about 12 bytes for each event, 4 for each zone end, and 4 for each program of a lane.
 ///
 /// ```
 /// use analysis::noc_events::{NocLanes, NocPrograms, TraceOptions};
@@ -45,7 +45,7 @@ pub struct NocLanes {
 }
 
 impl NocLanes {
-    /// Takes the lanes of a readout.
+    /// Collects the NoC events of a readout's lanes.
     #[must_use]
     pub fn from_readout(readout: &Readout) -> Self {
         let mut lanes = Self::default();
@@ -58,7 +58,7 @@ impl NocLanes {
         self.chips.entry(lane.id.chip_id).or_default().push(NocLane::new(lane, zones));
     }
 
-    /// Puts the lanes of several parts into their order.
+    /// Merges several parts and sorts their lanes.
     #[must_use]
     pub fn joined(parts: Vec<Self>) -> Self {
         let mut chips: BTreeMap<u32, Vec<NocLane>> = BTreeMap::new();
@@ -69,12 +69,12 @@ impl NocLanes {
         Self { chips }
     }
 
-    /// Ids of the lanes of a chip.
+    /// Returns the ids of a chip's lanes.
     pub fn ids(&self, chip_id: u32) -> impl Iterator<Item = LaneId> {
         self.chip_lanes(chip_id).iter().map(|lane| lane.id)
     }
 
-    /// Takes out the locks, in the order of lanes.
+    /// Removes and returns the locks, in the order of lanes.
     #[must_use]
     pub fn take_locks(&mut self) -> Locks {
         let mut all = Locks::default();
@@ -91,36 +91,36 @@ impl NocLanes {
     }
 }
 
-/// What a program recorded in a lane.
+/// Record of a program in a lane: a zone end or a NoC event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     Zone { zone: ZoneIndex, is_start: bool },
     Event { bits: u64, trailer: Option<Trailer> },
 }
 
-/// NoC events of one lane and ends of zones, ordered by program, then as the lane had them.
+/// NoC events and zone ends of one lane, sorted by program, then in recorded order.
 #[derive(Debug)]
 pub(super) struct NocLane {
     pub(super) id: LaneId,
     bytes: Vec<u8>,
     program_count: usize,
-    /// What all events together tell; `None` without one.
+    /// Evidence from all events of the lane; `None` without events.
     evidence: Option<Box<LaneEvidence>>,
     locks: Option<Box<Locks>>,
 }
 
-/// What the events of a lane tell of the version that recorded them.
+/// Evidence for the TT-Metal version that recorded the events of a lane.
 #[derive(Debug, Default)]
 struct LaneEvidence {
     first_time: u64,
     numbering: NumberingEvidence,
-    /// By numbering.
+    /// Evidence for the width of the size field, by numbering.
     sizes: [SizeEvidence; 2],
-    /// Events that cannot be read, by numbering.
+    /// Notes about undecodable events, by numbering.
     notes: [TraceNotes; 2],
 }
 
-/// The ways in which a marker is written.
+/// Tags of the packed markers.
 struct Tag;
 
 impl Tag {
@@ -177,7 +177,7 @@ impl NocLane {
     }
 }
 
-/// What a lane shows while it is read.
+/// Data collected while a lane is read.
 struct Found {
     lane: LaneId,
     evidence: Option<Box<LaneEvidence>>,
@@ -189,7 +189,7 @@ impl Found {
         self.programs.entry(program).or_default().push((time, marker));
     }
 
-    /// Adds an event; a line of a log has its addresses in the text beside it.
+    /// Adds an event. For a line of a log, `text` contains the addresses.
     fn add_event(&mut self, program: ProgramKey, record: &Record<'_>, text: Option<&str>) {
         let evidence = self.evidence.get_or_insert_with(|| {
             Box::new(LaneEvidence { first_time: record.time, ..LaneEvidence::default() })
@@ -218,7 +218,7 @@ impl LaneEvidence {
                 continue;
             };
             sizes.add(bits, numbering);
-            // The width of sizes makes no event unreadable.
+            // The width of the size field never makes an event undecodable.
             if let Err(error) = Payload::decode(bits, numbering, SizeField::default()) {
                 notes.add(error.to_string(), lane, time);
             }
@@ -226,7 +226,7 @@ impl LaneEvidence {
     }
 }
 
-/// The numbering that explains the events of lanes; `None` if they have none.
+/// Returns the numbering that explains the lanes' events; `None` if there are no events.
 pub(super) fn numbering_of(lanes: &[NocLane]) -> Option<Numbering> {
     let mut all = NumberingEvidence::default();
     let evidence = lanes.iter().filter_map(|lane| lane.evidence.as_ref());
@@ -234,7 +234,8 @@ pub(super) fn numbering_of(lanes: &[NocLane]) -> Option<Numbering> {
     all.numbering()
 }
 
-/// Size-field width that explains the lanes' events; notes how many it leaves undecided.
+/// Returns the size-field width that explains the lanes' events, and notes the number of undecided
+/// events.
 pub(super) fn size_field_of(
     lanes: &[NocLane],
     numbering: Numbering,
@@ -256,7 +257,7 @@ pub(super) fn size_field_of(
     found.field
 }
 
-/// Adds what of the events of lanes cannot be read.
+/// Adds the notes about the lanes' undecodable events.
 pub(super) fn add_unreadable(lanes: &[NocLane], numbering: Numbering, notes: &mut TraceNotes) {
     let evidence = lanes.iter().filter_map(|lane| lane.evidence.as_ref());
     let unreadable = evidence.filter_map(|evidence| evidence.notes.get(numbering as usize));
@@ -306,24 +307,24 @@ fn push_marker(bytes: &mut Vec<u8>, step: u64, marker: Marker) {
     }
 }
 
-/// The programs of a lane, one after the other.
+/// Iterator over the programs of a lane.
 pub(super) struct LanePrograms<'lane> {
     bytes: slice::Iter<'lane, u8>,
-    /// Programs behind the next one.
+    /// Number of programs after the next one.
     left: usize,
     program: u32,
     time: u64,
-    /// The next program and how many markers it has.
+    /// Next program, with its number of markers.
     next: Option<(ProgramKey, u64)>,
 }
 
 impl LanePrograms<'_> {
-    /// The next program.
+    /// Returns the next program without reading its markers.
     pub(super) fn peek(&self) -> Option<ProgramKey> {
         self.next.map(|(program, _)| program)
     }
 
-    /// Hands over the markers of the next program, with their times.
+    /// Passes the markers of the next program to `take_marker`, with their times.
     pub(super) fn take_markers(&mut self, mut take_marker: impl FnMut(u64, Marker)) {
         let Some((_, count)) = self.next.take() else { return };
         for _ in 0..count {

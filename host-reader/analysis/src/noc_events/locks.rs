@@ -1,4 +1,4 @@
-//! Locks: memory of a tile that a kernel used for some time.
+//! Locks: memory of a tile that a kernel held for some time.
 
 use crate::noc_events::trace::TraceNotes;
 use reader::{
@@ -30,7 +30,7 @@ pub struct HeldMemory {
 }
 
 impl HeldMemory {
-    /// Returns true if the address or the size may be larger than recorded.
+    /// Returns true if the real address or size may be larger than recorded.
     #[must_use]
     pub const fn is_saturated(&self) -> bool {
         self.address == FIELD_MAX || self.byte_count == FIELD_MAX
@@ -42,8 +42,8 @@ impl HeldMemory {
         Some(self.end?.saturating_sub(self.begin))
     }
 
-    /// Returns true if an event of the same RISC ends the hold: an unlock of the same bytes, or for
-    /// a region any clear.
+    /// Returns true if an event of the same RISC ends the hold: for a lock, an unlock of the same
+    /// bytes; for a region, any clear event.
     fn ends_with(&self, event: LockEvent) -> bool {
         match self.kind {
             LockEventKind::DfbRegionStart => event.kind == LockEventKind::DfbRegionClear,
@@ -64,14 +64,14 @@ impl HeldMemory {
 pub struct Locks {
     /// Held memory, sorted by RISC and start.
     pub held: Vec<HeldMemory>,
-    /// Notes about events of unknown kind, and about ends without a beginning.
+    /// Notes about events of unknown kind, and about ends without a matching beginning.
     pub notes: TraceNotes,
 }
 
 impl Locks {
-    /// Collects the locks of a readout.
+    /// Collects the locks of a lane.
     ///
-    /// A lock ends with the latest matching event of its RISC in the same run of a program.
+    /// An event ends the latest matching hold of its RISC in the same run of a program.
     pub(super) fn from_lane(lane: &Lane, zones: &ZoneTable) -> Self {
         let mut locks = Self::default();
         locks.add_lane(lane, zones);
@@ -81,7 +81,7 @@ impl Locks {
     fn add_lane(&mut self, lane: &Lane, zones: &ZoneTable) {
         let mut runs = lane.runs.iter().peekable();
         let mut program = RunHostId(0);
-        // Held memory from this index on belongs to the program.
+        // Held memory from this index on belongs to the current program.
         let mut first_held = self.held.len();
         for (index, record) in lane.records().enumerate() {
             while let Some(run) = runs.next_if(|run| run.first_record <= index) {
@@ -110,7 +110,7 @@ impl Locks {
         }
         let open = self.held.iter_mut().skip(first_held).rev();
         let mut ended = open.filter(|held| held.end.is_none() && held.ends_with(event)).peekable();
-        // A kernel may clear regions that it did not begin.
+        // A kernel may clear regions that it has not begun.
         if ended.peek().is_none() && kind != LockEventKind::DfbRegionClear {
             let what = format!("{} without its lock", kind.name());
             return self.notes.add(what, lane, record.time);

@@ -50,9 +50,10 @@ pub struct TraceObject {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc_status_counter: Option<u16>,
     /// Payload in bytes, rounded up to 32.
+    /// Payload in bytes, rounded up to 32.
     ///
-    /// The maximum that an event can hold may mean a larger payload: 8,160 or, since TT-Metal
-    /// 0.81.1, 131,040.
+    /// A payload with the maximum that an event can hold may be larger. The maximum is 8,160 or,
+    /// since TT-Metal 0.81.1, 131,040.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_bytes: Option<u64>,
     /// Name of the op.
@@ -84,7 +85,7 @@ pub struct TraceObject {
     /// Kind of the event, such as `WRITE_`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub event_type: Option<String>,
-    /// Target in the kernel's coordinates, if its tile is unknown; not part of the file.
+    /// Target in the kernel's coordinates, if its tile is unknown. Not part of the file.
     #[serde(skip)]
     pub unplaced_target: Option<RawCoord>,
     /// Virtual channel.
@@ -93,13 +94,13 @@ pub struct TraceObject {
     /// Name of the zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
-    /// End of the zone: `ZONE_START` or `ZONE_END`.
+    /// Phase of the zone: `ZONE_START` or `ZONE_END`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_phase: Option<String>,
 }
 
 impl TraceObject {
-    /// Returns true if a kernel begins here.
+    /// Returns true if the object is the start of a kernel.
     #[must_use]
     pub fn is_kernel_start(&self) -> bool {
         let is_start = matches!(self.zone_phase.as_deref(), Some("ZONE_START" | "begin"));
@@ -114,9 +115,9 @@ pub struct Destination {
     pub dx: u16,
     /// Row on the receiving chip.
     pub dy: u16,
-    /// Network of the receiving chip.
+    /// Network on the receiving chip.
     pub noc: String,
-    /// Bytes for this target; negative if the parts are larger than the whole.
+    /// Bytes for this target; negative if the sizes of the other targets exceed the total.
     pub num_bytes: i64,
 }
 
@@ -153,7 +154,7 @@ pub struct FabricSend {
 /// Core that forwards fabric packets to a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FabricMux {
-    /// Network of its write to the router.
+    /// Network of the core's write to the router.
     pub noc: String,
     /// Column on NoC 0.
     pub x: u16,

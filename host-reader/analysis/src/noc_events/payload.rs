@@ -52,7 +52,7 @@ pub struct RawCoord {
     pub y: i8,
 }
 
-/// Event of the tile's own NoC.
+/// Event on the chip's own NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalEvent {
     /// Kind of the event.
@@ -67,7 +67,8 @@ pub struct LocalEvent {
     pub virtual_channel: i8,
     /// Payload in units of 32 bytes, rounded up.
     pub chunk_count: u16,
-    /// Width of the size field. Its maximum value may mean a larger payload.
+    /// Width of the size field. A size with the field's maximum value may stand for a larger
+    /// payload.
     pub size_field: SizeField,
     /// True if the writer does not wait for an acknowledgement.
     pub is_posted: bool,
@@ -90,7 +91,8 @@ impl LocalEvent {
         self.chunk_count == self.size_field.most_chunks()
     }
 
-    /// Returns the target, unless the event has none or uses that of an earlier event.
+    /// Returns the target; `None` if the event has no target or uses the target of an earlier
+    /// event.
     #[must_use]
     pub const fn own_target(&self) -> Option<RawCoord> {
         let RawCoord { x, y } = self.target;
@@ -109,7 +111,7 @@ pub enum FabricPacket {
     LowLatency,
     /// Hops on a mesh.
     LowLatencyMesh,
-    /// Route chosen by the routers.
+    /// Route chosen by the routers of the mesh.
     DynamicMesh,
 }
 
@@ -147,7 +149,7 @@ pub struct ScatterEvent {
     pub target: RawCoord,
     /// Bytes for this target; 0 for the last target, which gets the rest.
     pub chunk_bytes: i16,
-    /// Number of such events in the packet.
+    /// Number of scatter events in the packet.
     pub chunk_count: i8,
     /// Network of the receiving chip.
     pub noc: Noc,
@@ -174,14 +176,14 @@ pub enum Routing {
         /// True if all chips on the route receive the packet.
         is_multicast: bool,
     },
-    /// On a mesh, but not recorded by the device, as since TT-Metal 0.81.1.
+    /// On a mesh, but the device did not record the route. This is so since TT-Metal 0.81.1.
     Unrecorded,
 }
 
 /// Decoded 64 bits of a NoC event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// Event of the tile's own NoC.
+    /// Event on the chip's own NoC.
     Local(LocalEvent),
     /// Fabric packet.
     Fabric(FabricEvent),
@@ -218,7 +220,7 @@ impl Payload {
     /// Decodes the 64 bits of a NoC event.
     ///
     /// # Errors
-    /// Returns an error if a field has a number without a meaning.
+    /// Returns an error if a field contains an unknown number.
     ///
     /// ```
     /// use analysis::noc_events::{EventKind, Noc, Numbering, Payload, SizeField};
@@ -245,7 +247,7 @@ impl Payload {
             EventKind::FabricRoutingFields1d => {
                 Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
             }
-            // A packet without hops is not a route; the number has another meaning.
+            // A packet always has hops. Without hops, the number means something else.
             EventKind::FabricRoutingFields2d if bits >> u8::BITS == 0 => {
                 Self::Routing(Routing::Unrecorded)
             }
@@ -276,7 +278,7 @@ impl Payload {
                     target,
                     multicast_end,
                     noc: noc_of(carrier)?,
-                    // The upper four bits, with sign.
+                    // The upper four bits, sign-extended.
                     virtual_channel: carrier.cast_signed() >> 4,
                     chunk_count,
                     size_field,
@@ -330,7 +332,8 @@ impl Trailer {
     /// ```
     #[must_use]
     pub const fn decode(bits: u64) -> Self {
-        /// Decodes an address: 22 bits of address / 4, and the two lower bits in four bits.
+        /// Decodes an address: 22 bits hold the address / 4, and another four bits hold its two
+        /// lowest bits.
         #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
         const fn address(bits: u64) -> u32 {
             ((bits & 0x3F_FFFF) << 2 | (bits >> 22 & 3)) as u32
@@ -342,7 +345,7 @@ impl Trailer {
         }
     }
 
-    /// Formats the values as in a line of a device log, which only has room for the event itself.
+    /// Formats the values like the metadata of a device log.
     ///
     /// ```
     /// use analysis::noc_events::Trailer;
@@ -363,7 +366,7 @@ impl Trailer {
         )
     }
 
-    /// Parses such a text; `None` for other texts.
+    /// Parses the text of [`Self::to_text`]; `None` for other texts.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         /// Keys of the text.

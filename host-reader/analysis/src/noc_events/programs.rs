@@ -1,4 +1,4 @@
-//! The programs of a recording, read one after the other, as traces or as traffic.
+//! Programs of a recording with NoC events, read one after the other as traces or as traffic.
 
 use crate::noc_events::{
     fabric::{self, Joined},
@@ -24,16 +24,17 @@ use reader::{
 use std::{cmp::Reverse, collections::BinaryHeap};
 use wire::{RunHostId, ZoneId};
 
-/// The programs of a recording that recorded NoC events, read one after the other.
+/// Programs of a recording with NoC events, which are read one after the other.
 #[derive(Debug)]
 pub struct NocPrograms<'a> {
     chips: Vec<Chip<'a>>,
-    /// Notes about events that cannot be read.
+    /// Notes about events that cannot be decoded.
     unreadable: TraceNotes,
 }
 
 impl<'a> NocPrograms<'a> {
-    /// Takes lanes, and names and chips from a readout, which may be without its lanes.
+    /// Combines the lanes with the names and chips of a readout. The readout need not contain its
+    /// lanes.
     #[must_use]
     pub fn new(lanes: &'a NocLanes, readout: &'a Readout, options: &TraceOptions) -> Self {
         let (mut chips, mut unreadable) = (Vec::new(), TraceNotes::default());
@@ -52,14 +53,16 @@ impl<'a> NocPrograms<'a> {
         Self { chips, unreadable }
     }
 
-    /// Returns true if there is no event that can be read, and no zone around one.
+    /// Returns true if there are no decodable events and no zones of programs with events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.chips.iter().all(|chip| ChipPrograms::new(chip).next().is_none())
     }
 
-    /// The trace of each program, by chip and program; `op_name` gives the name of a chip's program,
-    /// if it has one. Notes are added while they are read.
+    /// Returns the trace of each program, sorted by chip and program.
+    ///
+    /// `op_name` returns the name of a chip's program, if it has one. Notes are added as the
+    /// iterator advances.
     pub fn traces<'n>(
         &self,
         op_name: impl Fn(u32, RunHostId) -> Option<&'n str>,
@@ -77,7 +80,7 @@ impl<'a> NocPrograms<'a> {
         })
     }
 
-    /// The traffic of all programs, and the notes about what is not in it.
+    /// Returns the traffic of all programs, with notes about events that the traffic excludes.
     #[must_use]
     pub fn traffic<'n>(
         &self,
@@ -95,7 +98,8 @@ impl<'a> NocPrograms<'a> {
         (sums.finish(|chip_id| self.grid(chip_id)), notes)
     }
 
-    /// Columns and rows of the tiles of a chip with events, if its architecture is known.
+    /// Returns the columns and rows of a chip's tiles; `None` without events or for an unknown
+    /// architecture.
     #[must_use]
     pub fn grid(&self, chip_id: u32) -> Option<(u16, u16)> {
         let chip = self.chips.iter().find(|chip| chip.chip_id == chip_id)?;
@@ -103,7 +107,7 @@ impl<'a> NocPrograms<'a> {
     }
 }
 
-/// An end of a zone and where it was recorded.
+/// Zone end, with the lane and time of its record.
 #[derive(Clone, Debug)]
 struct ZoneEnd<'a> {
     lane: LaneId,
@@ -129,11 +133,11 @@ struct Chip<'a> {
     tiles: Tiles,
 }
 
-/// The programs of a chip with what they recorded, one after the other.
+/// Iterator over the programs of a chip, each with its markers.
 struct ChipPrograms<'c, 'a> {
     chip: &'c Chip<'a>,
     lanes: Vec<LanePrograms<'a>>,
-    /// The next program of each lane that has one.
+    /// Next program of each lane that has programs left.
     heads: BinaryHeap<Reverse<(ProgramKey, usize)>>,
 }
 
@@ -145,7 +149,8 @@ impl<'c, 'a> ChipPrograms<'c, 'a> {
         Self { chip, lanes, heads }
     }
 
-    /// Adds what a lane recorded in its next program. Events that cannot be read are noted already.
+    /// Adds the markers of a lane's next program. Undecodable events are skipped; notes about them
+    /// exist already.
     fn take(&mut self, at: usize, markers: &mut Markers<'a>) {
         let Chip { zones, numbering, size_field, .. } = *self.chip;
         let found = self.chip.lanes.get(at).zip(self.lanes.get_mut(at));
@@ -187,7 +192,7 @@ impl<'a> Iterator for ChipPrograms<'_, 'a> {
 }
 
 impl Chip<'_> {
-    /// Adds the events of a program to sums.
+    /// Adds the events of a program to the sums of the traffic.
     fn add_traffic<'n>(
         &self,
         mut events: Vec<Event>,

@@ -1,4 +1,4 @@
-//! Links between tiles on the route of bytes.
+//! Routes of bytes: the links between tiles.
 
 #![expect(clippy::arithmetic_side_effects, reason = "a route stays on the grid")]
 
@@ -20,7 +20,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Returns the name in tables.
+    /// Returns the direction's name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,8 +45,8 @@ pub(super) struct Rectangle {
 }
 
 impl Rectangle {
-    /// Returns columns and rows, each ascending; `None` if the rectangle wraps around the grid's
-    /// edge, as its packet then also does.
+    /// Returns the columns and the rows, each in ascending order; `None` if the rectangle, and so
+    /// the route of its packet, wraps around the grid's edge.
     pub(super) fn lines(self, noc: Noc) -> Option<[std::ops::RangeInclusive<u16>; 2]> {
         let (low, high) = match noc {
             Noc::Undefined => return None,
@@ -60,8 +60,8 @@ impl Rectangle {
 
 /// Returns the links that bytes take: on NoC 0 east, then south; on NoC 1 north, then west.
 ///
-/// Both networks are rings in each direction. The result is empty without a network or off the
-/// grid.
+/// In both networks, each row and each column is a ring. The result is empty if the event has no
+/// network or a tile is off the grid.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `WormholeB0/NoC/RoutingPaths.md`.
@@ -109,13 +109,13 @@ const fn next_line(at: u16, size: u16) -> u16 {
     if at + 1 == size { 0 } else { at + 1 }
 }
 
-/// Returns the links that a multicast's packet takes, each once; `None` if it wraps around the
-/// grid's edge or leaves the grid.
+/// Returns the links that a multicast's packet takes, each once; `None` if the packet wraps around
+/// the grid's edge or leaves the grid.
 ///
 /// # Compatibility
-/// tt-npe at 10216031, `device_models/wormhole_b0.hpp`: on NoC 0 the routes to each column's last
-/// row, on NoC 1 those to each row's last column. So on NoC 1, links to columns further west are in
-/// no figure, neither in tt-npe nor here.
+/// tt-npe at 10216031, `device_models/wormhole_b0.hpp`: on NoC 0 the routes to the last row of each
+/// column, on NoC 1 the routes to the last column of each row. So on NoC 1, tt-npe and this
+/// function both leave out the links to columns further west.
 pub(super) fn multicast_route(
     noc: Noc,
     from: Noc0Coord,

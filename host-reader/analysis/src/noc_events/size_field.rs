@@ -2,8 +2,8 @@
 
 use crate::noc_events::kind::{EventKind, Numbering};
 
-/// Width of the size field of an event of the tile's own NoC, in units of 32 bytes. The next bit is
-/// set if a write is posted.
+/// Width of the size field of a local event. The size is in units of 32 bytes. The bit above the
+/// field is set for posted writes.
 ///
 /// # Compatibility
 /// `event_metadata.hpp` of TT-Metal: 12 bits in 0.81.1, 8 bits in earlier versions.
@@ -16,18 +16,19 @@ pub enum SizeField {
     Bits12,
 }
 
-/// Detected width of the size field, and its certainty.
+/// Detected width of the size field, with the number of undecided events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundSizeField {
     /// Width that explains the events.
     pub field: SizeField,
-    /// Number of events with another meaning in the other width. They are taken as posted writes of
-    /// older versions, and may be writes of 8 to 16 KiB of newer versions.
+    /// Number of events that the other width would decode differently. They are taken as posted
+    /// writes of older versions, but may be writes of 8 to 16 KiB of newer versions.
     pub undecided_count: u64,
 }
 
 impl SizeField {
-    /// Returns the maximum size in units of 32 bytes, which may mean a larger size.
+    /// Returns the maximum size in units of 32 bytes. An event of this size may have moved more
+    /// bytes.
     #[must_use]
     pub const fn most_chunks(self) -> u16 {
         match self {
@@ -36,8 +37,8 @@ impl SizeField {
         }
     }
 
-    /// Splits an event's upper two bytes into the size in units of 32 bytes and true for a posted
-    /// write.
+    /// Splits an event's upper two bytes into the size in units of 32 bytes and the flag for a
+    /// posted write.
     pub(crate) const fn split(self, upper: u16) -> (u16, bool) {
         match self {
             Self::Bits8 => (upper & 0xFF, upper >> 8 & 1 != 0),
@@ -47,10 +48,11 @@ impl SizeField {
 
     /// Finds the width that explains these events.
     ///
-    /// In the upper byte, older versions only used the lowest bit, for posted writes. Any other bit
-    /// there is part of the size or the posted bit of a newer version. So is the lowest bit in two
-    /// cases: in a read, which is never posted, and in a plain write whose other size bits are 0,
-    /// which means 8 KiB.
+    /// In the upper byte, older versions used only the lowest bit, as the flag for posted writes.
+    /// If any higher bit is set, a newer version wrote it, as part of the size or as its flag for
+    /// posted writes. The lowest bit also proves a newer version in two cases: in a read, because
+    /// reads are never posted, and in a plain write whose other size bits are 0, because the size
+    /// is then 8 KiB.
     ///
     /// ```
     /// use analysis::noc_events::{Numbering, SizeField};
@@ -74,16 +76,16 @@ impl SizeField {
     }
 }
 
-/// What events tell of the width.
+/// Evidence in events for the width of the size field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SizeEvidence {
-    /// True if an event is of the wide field for sure.
+    /// True if an event can only have the wide field.
     is_wide: bool,
     undecided_count: u64,
 }
 
 impl SizeEvidence {
-    /// Adds an event.
+    /// Adds the evidence of one event.
     pub(super) fn add(&mut self, bits: u64, numbering: Numbering) {
         let [number, .., size, upper] = bits.to_le_bytes();
         if upper == 0 {
@@ -95,13 +97,13 @@ impl SizeEvidence {
         self.append(Self { is_wide, undecided_count: u64::from(!is_wide) });
     }
 
-    /// Adds other events.
+    /// Adds the evidence of other events.
     pub(super) const fn append(&mut self, other: Self) {
         self.is_wide |= other.is_wide;
         self.undecided_count = self.undecided_count.saturating_add(other.undecided_count);
     }
 
-    /// The width that explains the events.
+    /// Returns the width that explains the events.
     pub(super) const fn found(self) -> FoundSizeField {
         match self {
             Self { is_wide: false, undecided_count: undecided_count @ 1.. } => {
@@ -112,8 +114,8 @@ impl SizeEvidence {
     }
 }
 
-/// Returns true if no version records a posted event of this kind with this size in 8 bits: a read,
-/// or a write of 0 bytes.
+/// Returns true if no version records a posted event of this kind with this 8-bit size. That
+/// applies to reads and to writes of 0 bytes.
 const fn is_never_posted(kind: EventKind, chunk_count: u8) -> bool {
     kind.is_read()
         || chunk_count == 0 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)
@@ -143,7 +145,8 @@ mod tests {
             let decisive = word(kind, chunk_count, true);
             assert_eq!(found(&[posted_write, decisive]), (SizeField::Bits12, 0), "{kind:?}");
         }
-        // Events without bytes that may be posted, and reads that are not posted, decide nothing.
+        // These events decide nothing: events without bytes that may be posted, and reads that are
+        // not posted.
         for undecisive in [word(WriteFlush, 0, true), word(SemaphoreInc, 0, true)] {
             assert_eq!(found(&[posted_write, undecisive]), (SizeField::Bits8, 2));
         }

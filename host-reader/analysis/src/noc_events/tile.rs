@@ -1,7 +1,8 @@
 //! Mapping of a kernel's coordinates to tiles.
 //!
-//! Firmware enables a translation, so that one pair of coordinates means the same tile on both
-//! NoCs, whatever is harvested. Coordinates that stay raw count from the opposite corner on NoC 1.
+//! Firmware enables a coordinate translation. With it, a pair of coordinates means the same tile on
+//! both NoCs, regardless of harvesting. Untranslated (raw) coordinates on NoC 1 count from the
+//! opposite corner.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`: Tensix and Ethernet tiles are
@@ -37,7 +38,8 @@ pub struct TileMap {
     /// Columns of Tensix tiles in the order of their translated numbers; `None` if the column
     /// depends on unknown harvesting.
     pub(super) columns: Vec<Option<u16>>,
-    /// Rows of Tensix tiles in the order of their translated numbers; `None` as for columns.
+    /// Rows of Tensix tiles in the order of their translated numbers; `None` if the row depends on
+    /// unknown harvesting.
     pub(super) rows: Vec<Option<u16>>,
 }
 
@@ -49,18 +51,18 @@ impl TileMap {
         Some(Self { arch, columns: known_lines(arch.columns), rows: known_lines(arch.rows) })
     }
 
-    /// Returns the tiles of a chip, as far as its records show which are harvested.
+    /// Returns the tiles of a chip. Its records show which lines can be harvested.
     ///
-    /// Of all sets of harvestable lines, those remain that agree with the size of the worker grid,
+    /// The possible sets of harvested lines are those that agree with the size of the worker grid,
     /// with the lines that have records, and with the known lines. A translated number is known if
-    /// it means the same line in all remaining sets. If every line but one has records, as when one
-    /// line dispatches, the whole grid is often known.
+    /// it means the same line in all possible sets. If all lines but one have records, for example
+    /// because that line dispatches, the whole grid is often known.
     #[must_use]
     pub fn from_device(device: &DeviceReadout) -> Option<Self> {
         Self::from_lane_ids(&device.chip, device.lanes.iter().map(|lane| lane.id))
     }
 
-    /// The same from the ids of the chip's lanes, where the lanes themselves are not kept.
+    /// Like [`Self::from_device`], from the ids of the chip's lanes if the lanes are not kept.
     pub fn from_lane_ids(chip: &ChipSummary, lanes: impl Iterator<Item = LaneId>) -> Option<Self> {
         let mut map = Self::unharvested(&chip.arch)?;
         let harvesting = Harvesting::from_lane_ids(map.arch, chip, lanes);
@@ -75,9 +77,9 @@ impl TileMap {
         self.arch.grid
     }
 
-    /// Returns the tile of a kernel's coordinates on a NoC.
+    /// Returns the tile for a kernel's coordinates on a NoC.
     ///
-    /// `None` if there is no such tile, or if it cannot be determined.
+    /// `None` if there is no such tile, or if the tile depends on unknown harvesting.
     #[must_use]
     pub fn noc0(&self, coord: RawCoord, noc: Noc) -> Option<Noc0Coord> {
         let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
@@ -90,12 +92,13 @@ impl TileMap {
         self.blackhole(noc, x, y)
     }
 
-    /// Returns the cycles of a flit from one tile to another without other traffic: from the
-    /// interface of the first tile through every router on the route to the interface of the other.
+    /// Returns the cycles that a flit takes from one tile to another without other traffic: from
+    /// the network interface of the first tile through every router on the route to the interface
+    /// of the other.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `NoC/README.md`: 9 cycles from router to router, 5 between a router
-    /// and its interface. NoC 0 routes right and down around the torus, NoC 1 left and up.
+    /// and its network interface. NoC 0 routes right and down around the torus, NoC 1 left and up.
     #[must_use]
     pub fn way_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
         let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
@@ -120,7 +123,7 @@ impl TileMap {
         u16::try_from(index / TILES_OF_CONTROLLER).ok()
     }
 
-    /// Returns true if there is a Tensix core at this coordinate.
+    /// Returns true if the tile has a Tensix core.
     #[must_use]
     pub fn is_tensix(&self, tile: Noc0Coord) -> bool {
         self.arch.columns.contains(&tile.x) && self.arch.rows.contains(&tile.y)
@@ -174,7 +177,7 @@ fn known_lines(lines: &[u16]) -> Vec<Option<u16>> {
     lines.iter().copied().map(Some).collect()
 }
 
-/// Returns the links from a line to another of a ring of `size` lines.
+/// Returns the number of links from one line to another on a ring of `size` lines.
 fn hops_around(from: u16, to: u16, size: u16) -> u64 {
     let (from, to, size) = (u64::from(from), u64::from(to), u64::from(size));
     (to + size - from % size) % size
@@ -209,8 +212,8 @@ impl Arch {
         if self.harvests_rows { self.rows } else { self.columns }
     }
 
-    /// Returns the translated number of the line of worker tiles for a kernel's coordinates; `None`
-    /// if the coordinates mean another kind of tile.
+    /// Returns the translated number of the worker line that contains a kernel's coordinates;
+    /// `None` if the coordinates belong to another kind of tile.
     pub(super) fn line_number(&self, coord: RawCoord) -> Option<u16> {
         let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
         if self.harvests_rows {
@@ -277,14 +280,14 @@ static ARCHS: [&Arch; 2] = [&WORMHOLE, &BLACKHOLE];
 
 /// First translated column and row of a Wormhole's Tensix tiles.
 const WORMHOLE_TENSIX: u16 = 18;
-/// Translated row of a Blackhole's Ethernet tiles, and the column of channel 0 in it.
+/// Translated row of a Blackhole's Ethernet tiles, and the translated column of channel 0.
 const BLACKHOLE_ETHERNET_ROW: u16 = 25;
 const BLACKHOLE_ETHERNET_COLUMN: u16 = 20;
 
 /// Number of DRAM tiles per controller.
 const TILES_OF_CONTROLLER: usize = 3;
 
-/// DRAM tiles of a Wormhole by controller.
+/// DRAM tiles of a Wormhole, sorted by controller.
 const WORMHOLE_DRAM: [(u16, u16); 18] = [
     (0, 0),
     (0, 1),
@@ -383,12 +386,13 @@ mod tests {
 
     #[test]
     fn harvested_rows_come_last_where_the_records_show_them() {
-        // 64 cores are eight rows; these are all remaining rows of the chip.
+        // 64 cores fill eight rows, and exactly eight rows have records. So the other rows are
+        // harvested.
         let seen = [1, 2, 3, 5, 7, 8, 9, 11].map(|y| (1, y));
         let map = TileMap::from_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 21), Some((1, 5)));
         assert_eq!(tile(&map, Noc::Noc0, 18, 26), Some((1, 4)));
-        // One more of rows 4 and 6 to 10 remains. The number of row 5 depends on it.
+        // One of the other rows is not harvested either. The number of row 5 depends on which one.
         let silent = [1, 2, 3, 7, 8, 9, 11].map(|y| (1, y));
         let map = TileMap::from_device(&device("wormhole_b0", 64, &silent)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)), "before the row that is unknown");
@@ -400,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_silent_last_line_hides_no_other() {
-        // Twelve columns remain. The dispatching one has no records: 14, 15 or 16.
+        // Twelve columns are not harvested. The dispatching column has no records: 14, 15 or 16.
         let seen = [1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13].map(|x| (x, 2));
         let map = TileMap::from_device(&device("blackhole", 120, &seen)).unwrap();
         for (x, y) in seen {
@@ -408,7 +412,7 @@ mod tests {
             assert_eq!(tile(&map, Noc::Noc1, raw_x, raw_y), Some((x, y)));
         }
         assert_eq!(tile(&map, Noc::Noc0, 14, 2), None, "column 14, 15 or 16");
-        // Eight rows remain. One of 9, 10 and 11 has no records.
+        // Eight rows are not harvested. One of rows 9, 10 and 11 is the row without records.
         let seen = [1, 2, 3, 4, 5, 7, 8].map(|y| (1, y));
         let map = TileMap::from_device(&device("wormhole_b0", 64, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 24), Some((1, 8)), "the seventh row");
@@ -431,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_grid_that_no_product_has_says_nothing_of_harvesting() {
-        // Possibly eight rows without the dispatching one, which can be row 4, 10 or 11.
+        // There may be eight rows besides the dispatching row, which can be row 4, 10 or 11.
         let seen = [1, 2, 3, 5, 7, 8, 9].map(|y| (1, y));
         let map = TileMap::from_device(&device("wormhole_b0", 56, &seen)).unwrap();
         assert_eq!(tile(&map, Noc::Noc0, 18, 20), Some((1, 3)));

@@ -1,4 +1,4 @@
-//! NoC traces: the NoC events of every program, in the form of TT-Metal's files.
+//! NoC traces: the NoC events of every program, in the format of TT-Metal's files.
 
 use crate::noc_events::{
     fabric::Packet,
@@ -34,7 +34,7 @@ pub struct TraceOptions {
 pub struct ProgramTrace {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Program, encoded with its chip.
+    /// Id of the program, which includes its chip.
     pub program: RunHostId,
     /// Trace replay, if the program was replayed.
     pub trace: Option<TraceReplay>,
@@ -45,7 +45,7 @@ pub struct ProgramTrace {
 }
 
 impl ProgramTrace {
-    /// Returns TT-Metal's name for the file.
+    /// Returns the file name that TT-Metal uses.
     ///
     /// Path separators in the op's name become `_`.
     ///
@@ -73,10 +73,10 @@ impl ProgramTrace {
         format!("noc_trace_dev{}{op}_ID{}{trace}.json", self.chip_id, self.program.0)
     }
 
-    /// Sorts the objects of a file into traces.
+    /// Groups the objects of a file into traces.
     ///
-    /// Objects contain their chip and program. If they do not (zones of releases before 2026), the
-    /// file's name gives them. The file's name also gives the replay.
+    /// The chip and program are fields of each object. Zones of releases before 2026 lack these
+    /// fields, so the file name supplies them. The replay always comes from the file name.
     ///
     /// ```
     /// use analysis::noc_events::{ProgramTrace, read_json};
@@ -107,13 +107,13 @@ impl ProgramTrace {
         traces.into_values().collect()
     }
 
-    /// Returns the number of events, which excludes zone ends.
+    /// Returns the number of events, without zone ends.
     #[must_use]
     pub fn event_count(&self) -> u64 {
         self.objects.iter().filter(|object| object.zone.is_none()).count() as u64
     }
 
-    /// Returns the number of launches: the most kernels that began in one RISC.
+    /// Returns the number of launches: the maximum number of kernel starts in one RISC.
     #[must_use]
     pub fn kernel_count(&self) -> u64 {
         let mut counts: BTreeMap<_, u64> = BTreeMap::new();
@@ -124,34 +124,34 @@ impl ProgramTrace {
         counts.into_values().max().unwrap_or(0)
     }
 
-    /// Returns the chip, the program and the replay in a file's name; `None` for each that is
-    /// missing.
+    /// Returns the chip, program and replay in a file name; `None` for each missing part.
     pub(super) fn key_of_file_name(name: &str) -> (Option<u32>, Option<u32>, Option<TraceReplay>) {
         (number_of_name(name, "_dev"), number_of_name(name, "_ID"), replay_of_name(name))
     }
 
-    /// Returns true if the file's name has TT-Metal's form for traces.
+    /// Returns true if TT-Metal names its trace files like this.
     #[must_use]
     pub fn is_file_name(name: &str) -> bool {
         name.starts_with("noc_trace_") && name.ends_with(".json")
     }
 }
 
-/// Returns the last number in a file's name that follows this text.
+/// Returns the number after the last occurrence of `word` in a file name.
 fn number_of_name(name: &str, word: &str) -> Option<u32> {
     let (_, rest) = name.rsplit_once(word)?;
     let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
     rest.get(..end)?.parse().ok()
 }
 
-/// Returns the replay at the end of a file's name.
+/// Returns the replay at the end of a file name.
 fn replay_of_name(name: &str) -> Option<TraceReplay> {
     let (_, number) = name.strip_suffix(".json")?.rsplit_once("_traceID")?;
     let number: u64 = number.parse().ok()?;
     Some(TraceReplay { trace_id: number >> 32, counter: number & u64::from(u32::MAX) })
 }
 
-/// Notes about unusable events, by kind, each with the first lane and time.
+/// Notes about unusable events, grouped by problem. Each note has the lane and time of the first
+/// event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceNotes {
     notes: BTreeMap<String, (u64, LaneId, u64)>,
@@ -163,7 +163,7 @@ impl TraceNotes {
         *count = count.saturating_add(1);
     }
 
-    /// Adds notes that come after these.
+    /// Appends later notes.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (what, &(more, lane, time)) in &other.notes {
             let (count, ..) = self.notes.entry(what.clone()).or_insert((0, lane, time));
@@ -171,13 +171,13 @@ impl TraceNotes {
         }
     }
 
-    /// Returns how often something could not be taken as it was.
+    /// Returns the total number of problems.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.notes.values().map(|(count, ..)| count).sum()
     }
 
-    /// Returns one sentence for each kind: problem, number, and first occurrence.
+    /// Returns one sentence for each problem, with its count and first occurrence.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
         self.notes.iter().map(|(what, (count, lane, time))| {
             format!("{count} x {what}; first: {lane}, cycle {time}")
@@ -188,20 +188,20 @@ impl TraceNotes {
 /// Traces of all programs of a recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NocTraces {
-    /// Traces of each program or replay of a chip with any NoC event, sorted by chip and program.
+    /// Traces of each chip with NoC events, one per program or replay, sorted by chip and program.
     pub programs: Vec<ProgramTrace>,
     /// Notes about events that were left out, with the reasons.
     pub notes: TraceNotes,
 }
 
 impl NocTraces {
-    /// Name of the file next to the traces with each chip's coordinates in a cluster.
+    /// Name of the file next to the traces that contains the coordinates of each chip in a cluster.
     pub const CLUSTER_FILE: &'static str = "cluster_coordinates.json";
-    /// Name of the file next to the traces with the connections between the chips of a mesh.
-    /// Other tools read it. TT-Metal's runtime knows the connections; its profiler does not record
-    /// them.
+    /// Name of the file next to the traces that contains the connections between the chips of a
+    /// mesh. TT-Metal's runtime knows these connections, but its profiler does not record them.
+    /// Other tools read the file.
     pub const TOPOLOGY_FILE: &'static str = "topology.json";
-    /// Text of `CLUSTER_FILE` if the chips' coordinates are unknown. No recording contains them.
+    /// Content of `CLUSTER_FILE` if the chips' coordinates are unknown. No recording contains them.
     ///
     /// # Compatibility
     /// TT-Metal writes the same text for a board without such coordinates, such as a Blackhole
@@ -233,7 +233,7 @@ pub(crate) fn is_event(record: &Record<'_>, zones: &ZoneTable) -> bool {
     is_data && zones.id(record.zone) == u32::from(ZoneId::NOC_TRACING.0)
 }
 
-/// An event and where it was recorded.
+/// Event, with the lane and time of its record.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Event {
     pub(crate) lane: LaneId,
@@ -243,7 +243,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Returns the event if it is one of the tile's own NoC.
+    /// Returns the event if it took place on the chip's own NoC.
     pub(crate) const fn local(&self) -> Option<&LocalEvent> {
         match &self.payload {
             Payload::Local(event) => Some(event),
@@ -252,7 +252,7 @@ impl Event {
     }
 }
 
-/// Returns true if ends of the zone are in a trace.
+/// Returns true if a trace contains the ends of this zone.
 pub(super) fn is_traced(name: &str, risc: Risc) -> bool {
     const LEFT_OUT: [&str; 3] =
         ["SYNC-ZONE-SENDER", "SYNC-ZONE-RECEIVER", "PROFILER-NOC-QUICK-SEND"];
@@ -262,18 +262,18 @@ pub(super) fn is_traced(name: &str, risc: Risc) -> bool {
         && (!name.ends_with("-KERNEL") || moves_data)
 }
 
-/// Note about an event that only a packet of the fabric can have.
+/// Note about a route event that does not follow a fabric packet.
 const ROUTE_ALONE: &str = "route of a fabric packet without its packet";
 
-/// Where an event goes to: the coordinates of the kernel and the tiles that they mean.
+/// Target of an event: the kernel's coordinates and the corresponding tiles.
 struct Place {
     target: RawCoord,
     first: Option<Noc0Coord>,
-    /// The other corner of a rectangle.
+    /// The other corner of a multicast's rectangle.
     last: Option<Noc0Coord>,
 }
 
-/// A chip's tiles, if its architecture is known.
+/// Tiles of a chip, if its architecture is known.
 #[derive(Debug)]
 pub(crate) struct Tiles(Option<TileMap>);
 
@@ -282,12 +282,12 @@ impl Tiles {
         Self(map)
     }
 
-    /// Columns and rows of the chip's tiles.
+    /// Returns the columns and rows of the chip's tiles.
     pub(super) fn grid(&self) -> Option<(u16, u16)> {
         self.0.as_ref().map(TileMap::grid)
     }
 
-    /// The tile that the coordinates mean.
+    /// Returns the tile for a kernel's coordinates on a NoC.
     pub(crate) fn tile(&self, coord: RawCoord, noc: Noc) -> Option<Noc0Coord> {
         self.0.as_ref()?.noc0(coord, noc)
     }
@@ -300,7 +300,7 @@ impl Tiles {
         self.0.as_ref()?.ethernet_channel(tile)
     }
 
-    /// Returns the tile of the coordinates, or notes that it is unknown.
+    /// Returns the tile for the coordinates. If the tile is unknown, adds a note.
     fn noted_tile(
         &self,
         coord: RawCoord,
@@ -317,7 +317,7 @@ impl Tiles {
         tile
     }
 
-    /// Where an event goes to, if it says so itself.
+    /// Returns the target of an event; `None` if the event itself contains no target.
     fn place(&self, local: &LocalEvent, event: &Event, notes: &mut TraceNotes) -> Option<Place> {
         let target = local.own_target()?;
         let first = self.noted_tile(target, local.noc, event, notes);
@@ -330,7 +330,7 @@ impl Tiles {
         Some(Place { target, first, last })
     }
 
-    /// An event of the tile's own NoC as sums of traffic need it.
+    /// Converts a local event to the form that the traffic sums use.
     pub(super) fn local_event(
         &self,
         event: &Event,
@@ -428,8 +428,8 @@ impl Tiles {
         Some(object)
     }
 
-    /// Returns the targets of a packet with the bytes for each. The last of several targets gets
-    /// the rest.
+    /// Returns the targets of a packet with the bytes for each target. The last of several targets
+    /// gets the remaining bytes.
     fn destinations(
         &self,
         packet: &Packet,
@@ -504,8 +504,8 @@ fn line_send(start_distance: u32, range: u32) -> FabricSend {
     FabricSend { start_distance: Some(start_distance), range: Some(range), ..FabricSend::default() }
 }
 
-/// Decodes two bits per hop: the distance to the first receiving chip, and the number of receiving
-/// chips.
+/// Decodes a route with two bits per hop. Returns the distance to the first chip that receives the
+/// packet, and the number of chips that receive it.
 #[expect(clippy::arithmetic_side_effects, reason = "a word has sixteen fields of two bits")]
 fn low_latency_hops(value: u32) -> (u32, u32) {
     /// The chip forwards the packet without receiving it.

@@ -14,7 +14,7 @@ use std::{
 };
 use wire::{Risc, RunHostId};
 
-/// Programs of a recording, with the lanes that ran them.
+/// Programs of a recording, each with the lanes that ran it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramLanes {
     programs: BTreeMap<(u32, RunHostId), LanesOfProgram>,
@@ -27,7 +27,7 @@ struct LanesOfProgram {
 }
 
 impl ProgramLanes {
-    /// Takes the programs of a readout's lanes.
+    /// Collects the programs of a readout's lanes.
     #[must_use]
     pub fn from_readout(readout: &Readout) -> Self {
         let mut programs = Self::default();
@@ -37,20 +37,20 @@ impl ProgramLanes {
         programs
     }
 
-    /// Adds a run of a program in a lane.
+    /// Adds a lane's run of a program.
     pub fn add(&mut self, lane: LaneId, program: RunHostId, replay: Option<TraceReplay>) {
         let program_lanes = self.programs.entry((lane.chip_id, program)).or_default();
         program_lanes.replays.insert(replay);
         program_lanes.lanes.insert((lane.core, lane.risc));
     }
 
-    /// Returns the lanes that ran the program of a trace, or why there are none.
+    /// Returns the lanes that ran the program of a trace, or the reason why there are none.
     fn lanes_of(&self, trace: &ProgramTrace) -> Result<&LanesOfProgram, LeftOut> {
         let Some(found) = self.programs.get(&(trace.chip_id, trace.program)) else {
             let is_known = self.programs.keys().any(|(chip_id, _)| *chip_id == trace.chip_id);
             return Err(if is_known { LeftOut::Program } else { LeftOut::Chip });
         };
-        // Older files and older logs do not name replays.
+        // Older trace files and older logs do not contain replays.
         let is_unnamed = trace.trace.is_none() || found.replays.iter().all(Option::is_none);
         match is_unnamed || found.replays.contains(&trace.trace) {
             true => Ok(found),
@@ -81,20 +81,20 @@ impl LeftOut {
     }
 }
 
-/// What was taken from trace files, and what was left out.
+/// Counts of the events used from trace files, and of everything left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceFileCounts {
-    /// Number of files with events that were taken.
+    /// Number of files with events that were used.
     pub file_count: u64,
-    /// Number of events that were taken.
+    /// Number of events that were used.
     pub event_count: u64,
     left_out: BTreeMap<LeftOut, u64>,
-    /// Sentences on unreadable files and parts of files, at most [`MOST_PROBLEMS`].
+    /// Sentences about unreadable files and unreadable parts of files, at most [`MOST_PROBLEMS`].
     problems: Vec<String>,
     problem_count: u64,
 }
 
-/// Maximum number of problems that are described; more are counted.
+/// Maximum number of problems that get a sentence. Further problems are only counted.
 const MOST_PROBLEMS: usize = 10;
 
 impl TraceFileCounts {
@@ -104,18 +104,18 @@ impl TraceFileCounts {
         self.left_out.values().fold(self.problem_count, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Notes that an event that was taken has no time in the recording after all.
+    /// Moves events from the used to the left-out ones, because their times could not be aligned.
     pub fn leave_out_without_time(&mut self, count: u64) {
         self.event_count = self.event_count.saturating_sub(count);
         self.leave_out(LeftOut::Time, count);
     }
 
-    /// Returns sentences on the source of the events and on everything left out.
+    /// Returns sentences about the source of the events and about everything left out.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
         [self.source_sentence()].into_iter().chain(self.left_out_sentences())
     }
 
-    /// Returns the sentence on the source of the events.
+    /// Returns the sentence about the source of the events.
     #[must_use]
     pub fn source_sentence(&self) -> String {
         format!(
@@ -125,7 +125,7 @@ impl TraceFileCounts {
         )
     }
 
-    /// Returns sentences on everything left out.
+    /// Returns sentences about everything left out.
     pub fn left_out_sentences(&self) -> impl Iterator<Item = String> {
         let left_out = self.left_out.iter().map(|(reason, count)| {
             let events = counted(*count, "event", "events");
@@ -157,7 +157,8 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// TT-Metal's NoC traces next to a recording, whose events are attributed to its programs.
+/// TT-Metal's NoC traces next to a recording. Their events are attributed to the recording's
+/// programs.
 ///
 /// # Cost
 /// Memory: the events of one file at a time.
@@ -167,11 +168,11 @@ pub struct TraceFiles<'a> {
     programs: &'a ProgramLanes,
 }
 
-/// Maximum bytes of a file that is read.
+/// Maximum size in bytes of a file that is read.
 const MOST_BYTES: u64 = 1 << 30;
 
 impl<'a> TraceFiles<'a> {
-    /// Takes the files that are attributed to these programs, sorted by chip and program.
+    /// Selects the files that belong to these programs, sorted by chip and program.
     #[must_use]
     pub fn new(paths: &'a [PathBuf], programs: &'a ProgramLanes) -> Self {
         let mut paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
@@ -179,7 +180,7 @@ impl<'a> TraceFiles<'a> {
         Self { paths, programs }
     }
 
-    /// Reads the files one after the other. Counts are complete once the iterator has ended.
+    /// Reads the files one after the other. `counts` is complete once the iterator has ended.
     ///
     /// ```
     /// use analysis::noc_events::{ProgramLanes, TraceFileCounts, TraceFiles};
@@ -222,7 +223,7 @@ impl<'a> TraceFiles<'a> {
         taken
     }
 
-    /// Returns the trace with the objects of lanes that ran its program; `None` without an event.
+    /// Returns the trace, reduced to the lanes that ran its program; `None` if no event remains.
     fn attributed(
         &self,
         mut trace: ProgramTrace,
@@ -252,7 +253,8 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Reads a file of limited size; the error completes a sentence that begins with its name.
+/// Reads a file of limited size. The error text completes a sentence that begins with the file's
+/// name.
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let file = File::open(path).map_err(|error| format!("left out, cannot be read: {error}"))?;
     let mut text = Vec::new();
@@ -274,7 +276,7 @@ mod tests {
         LaneId { chip_id, core: Noc0Coord { x, y: 2 }, risc }
     }
 
-    /// A zone end and these events, as pairs of column and RISC.
+    /// Builds a file with a zone end and these events, given as pairs of column and RISC.
     fn text(events: &[(u16, &str)]) -> String {
         let zone = r#"{"proc":"BRISC","sx":1,"sy":2,"timestamp":7,"zone":"BRISC-KERNEL"}"#;
         let events = events.iter().map(|(x, risc)| {
@@ -319,7 +321,7 @@ mod tests {
         ];
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         let (traces, counts) = taken(&files, &programs);
-        // By number of the program, not by name.
+        // Sorted by program number, not by file name.
         let expected = [(files[2].0.to_owned(), 2), (files[0].0.to_owned(), 1)];
         assert_eq!(traces, expected);
         assert_eq!((counts.file_count, counts.event_count, counts.left_out_count()), (2, 3, 35));

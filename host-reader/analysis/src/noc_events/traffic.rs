@@ -18,13 +18,13 @@ pub struct Activity {
     pub chip_id: u32,
     /// Program.
     pub program: RunHostId,
-    /// Name of the op; empty if it is not known.
+    /// Name of the op; empty if unknown.
     pub op_name: Arc<str>,
-    /// The core.
+    /// Core.
     pub core: Noc0Coord,
-    /// The processor.
+    /// Processor.
     pub risc: Arc<str>,
-    /// The network.
+    /// Network.
     pub noc: Noc,
     /// Kind of the events.
     pub kind: EventKind,
@@ -32,14 +32,14 @@ pub struct Activity {
     pub event_count: u64,
     /// Bytes of their payloads, each rounded up to 32.
     pub byte_count: u64,
-    /// Number of payloads with the maximum size that an event can hold, which may be larger.
+    /// Number of payloads with the maximum size that an event can hold. They may be larger.
     pub saturated_count: u64,
-    /// Cycles between the beginnings and ends of waits; 0 for other events.
+    /// Total cycles between the start and end of each wait; 0 for other events.
     pub wait_cycles: u64,
 }
 
 impl Activity {
-    /// Returns true if more bytes may have been moved than are known.
+    /// Returns true if more bytes may have been moved than recorded.
     #[must_use]
     pub const fn is_lower_bound(&self) -> bool {
         self.saturated_count > 0
@@ -53,9 +53,9 @@ pub struct Pair {
     pub chip_id: u32,
     /// Network.
     pub noc: Noc,
-    /// Tile that the bytes come from.
+    /// Tile that sends the bytes.
     pub from: Noc0Coord,
-    /// Tile that the bytes go to.
+    /// Tile that receives the bytes.
     pub to: Noc0Coord,
     /// Number of transfers.
     pub transfer_count: u64,
@@ -63,8 +63,8 @@ pub struct Pair {
     pub byte_count: u64,
 }
 
-/// Transfers between a core and a tile that is unknown because the chip's harvested lines are
-/// unknown.
+/// Transfers between a core and an unknown tile. The tile is unknown because the chip's harvested
+/// lines are unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnplacedPair {
     /// Number of the chip.
@@ -75,7 +75,7 @@ pub struct UnplacedPair {
     pub core: Noc0Coord,
     /// Other tile, in the coordinates of the core's kernel.
     pub target: RawCoord,
-    /// True if the bytes come from the other tile, false if they go to it.
+    /// True if the core reads from the other tile, false if it writes to it.
     pub is_read: bool,
     /// Number of transfers.
     pub transfer_count: u64,
@@ -96,7 +96,7 @@ pub struct Link {
     pub direction: Direction,
 }
 
-/// Bytes over one link.
+/// Bytes transferred over one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkLoad {
     /// Link.
@@ -114,13 +114,13 @@ pub struct Traffic {
     pub pairs: Vec<Pair>,
     /// Bytes by link.
     pub links: Vec<LinkLoad>,
-    /// Number of multicasts, which are not in `pairs` or `links`.
+    /// Number of multicasts. They are not in `pairs` or `links`.
     pub multicast_count: u64,
     /// Transfers with an unknown tile, by network, core and target.
     pub unplaced_pairs: Vec<UnplacedPair>,
-    /// Number of transfers with an unknown tile, which are not in `pairs` or `links`.
+    /// Number of transfers with an unknown tile. They are not in `pairs` or `links`.
     pub unplaced_count: u64,
-    /// Number of waits without an end, whose cycles are unknown.
+    /// Number of waits without an end. Their cycles are unknown.
     pub open_wait_count: u64,
     /// Number of objects of an unknown kind.
     pub unknown_count: u64,
@@ -131,7 +131,8 @@ pub struct Traffic {
 impl Traffic {
     /// Sums the events of traces.
     ///
-    /// `grid` returns the columns and rows of a chip's tiles. Without them, there are no links.
+    /// `grid` returns the columns and rows of a chip's tiles. For a chip without a grid, `links` is
+    /// empty.
     #[must_use]
     pub fn from_traces(traces: &[ProgramTrace], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Self {
         let mut sums = Sums::default();
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_packets_size_is_part_of_the_state() {
-        // TT-Metal records the packet size when the state is set, and no size for each packet.
+        // TT-Metal records the packet size when the state is set, but not for each packet.
         let traffic = traffic(vec![
             event(EventKind::ReadSetState, 10, Some((2, 1)), 2_048),
             event(EventKind::ReadWithState, 20, None, 0),

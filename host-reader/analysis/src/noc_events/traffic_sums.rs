@@ -1,4 +1,4 @@
-//! Sums of NoC events over programs.
+//! Sums of NoC events over several programs.
 
 #![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
 
@@ -21,12 +21,12 @@ use wire::RunHostId;
 
 type ActivityKey = (u32, RunHostId, Arc<str>, Noc0Coord, Arc<str>, Noc, EventKind);
 
-/// Sums of one kind of events.
+/// Sums of the events of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     events: u64,
     bytes: u64,
-    /// Events of each size in [`SATURATED_BYTES`].
+    /// Number of events with each size of [`SATURATED_BYTES`].
     saturated: [u64; 2],
     wait_cycles: u64,
 }
@@ -42,11 +42,11 @@ impl Counts {
     }
 }
 
-/// Chip, network, and the tiles from and to which bytes went.
+/// Chip, network, source tile, destination tile.
 type PairKey = (u32, Noc, Noc0Coord, Noc0Coord);
-/// Chip, network, core, target in the kernel's coordinates, and whether it is read from.
+/// Chip, network, core, target in the kernel's coordinates, and true for reads.
 type UnplacedKey = (u32, Noc, Noc0Coord, RawCoord, bool);
-/// Transfers and their bytes.
+/// Number of transfers, and their bytes.
 type Moved = (u64, u64);
 
 /// Sums over programs.
@@ -56,20 +56,21 @@ pub(super) struct Sums {
     pairs: HashMap<PairKey, Moved>,
     unplaced: HashMap<UnplacedKey, Moved>,
     traffic: Traffic,
-    /// True if a size is larger than the narrow field can hold.
+    /// True if any size exceeds the maximum of the narrow field.
     has_wide_sizes: bool,
 }
 
-/// Bytes that the greatest number of a payload stands for, by the width of its field.
+/// Payload in bytes for the maximum value of the narrow and of the wide size field.
 const SATURATED_BYTES: [u64; 2] = [8_160, 131_040];
 
-/// The greatest size of the events of these traces, which stands for more, too.
+/// Returns the maximum size that the events of these traces can hold.
 pub(super) fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
     let [narrow, wide] = SATURATED_BYTES;
     if has_wide_sizes(traces) { wide } else { narrow }
 }
 
-/// Returns true if a size is above that of the narrow field, so that the wide one was used.
+/// Returns true if any size exceeds the maximum of the narrow field, so the events have the wide
+/// field.
 fn has_wide_sizes(traces: &[ProgramTrace]) -> bool {
     let [narrow, _] = SATURATED_BYTES;
     let objects = traces.iter().flat_map(|trace| &trace.objects);
@@ -80,22 +81,22 @@ fn has_wide_sizes(traces: &[ProgramTrace]) -> bool {
 struct RiscSums {
     core: Noc0Coord,
     risc: Arc<str>,
-    /// By op, network and kind.
+    /// Counts by op, network and kind.
     counts: BTreeMap<(u32, Noc, EventKind), Counts>,
-    /// By network.
+    /// State by network.
     states: [RiscState; 3],
 }
 
 /// State that a RISC's earlier events leave to its later ones on one network.
 #[derive(Default)]
 struct RiscState {
-    /// Where reads and writes without a target go to.
+    /// Targets and sizes that earlier events set for later reads and writes.
     transfers: TransferState,
-    /// The wait that is open: the event that ends it, when it began, and its op and kind.
+    /// Open wait: the event kind that ends it, its start, and its op and kind.
     wait: Option<(EventKind, u64, (u32, EventKind))>,
 }
 
-/// Texts as numbers.
+/// Interned texts, numbered in the order of their first use.
 #[derive(Default)]
 struct Texts<'text> {
     texts: Vec<Arc<str>>,
@@ -121,7 +122,7 @@ impl<'text> Texts<'text> {
     }
 }
 
-/// Sums of one program, which become part of those of all when it is over.
+/// Sums of one program. [`Self::finish`] adds them to the sums of all programs.
 pub(super) struct ProgramSums<'sums, 'text> {
     sums: &'sums mut Sums,
     chip_id: u32,
@@ -129,13 +130,13 @@ pub(super) struct ProgramSums<'sums, 'text> {
     ops: Texts<'text>,
     riscs: Texts<'text>,
     risc_sums: Vec<RiscSums>,
-    /// Places in `risc_sums`, by core and number of the processor.
+    /// Indices in `risc_sums`, by core and processor number.
     places: BTreeMap<(Noc0Coord, u32), usize>,
     latest: Option<((Noc0Coord, u32), usize)>,
 }
 
 impl<'text> ProgramSums<'_, 'text> {
-    /// Adds an event of a processor in an op.
+    /// Adds an event that a processor recorded in an op.
     pub(super) fn add(&mut self, op: &'text str, risc: &'text str, event: &TrafficEvent) {
         let &TrafficEvent { kind, noc, core, byte_count: bytes, .. } = event;
         let op = self.ops.number(op);
@@ -170,7 +171,7 @@ impl<'text> ProgramSums<'_, 'text> {
         place
     }
 
-    /// Ends the program.
+    /// Adds the program's sums to the sums of all programs.
     pub(super) fn finish(self) {
         for RiscSums { core, risc, counts, states } in self.risc_sums {
             for ((op, noc, kind), counts) in counts {
@@ -194,7 +195,7 @@ impl RiscSums {
         }
     }
 
-    /// Takes the beginning or the end of a wait; true if another one is left without an end.
+    /// Records the start or end of a wait. Returns true if an earlier wait is left without an end.
     fn wait(&mut self, op: u32, event: &TrafficEvent) -> bool {
         let &TrafficEvent { kind, noc, time, .. } = event;
         let wait = &mut self.state(noc).wait;
@@ -210,7 +211,7 @@ impl RiscSums {
 }
 
 impl Sums {
-    /// Begins a program of a chip.
+    /// Starts the sums of a chip's program.
     pub(super) fn program<'text>(
         &mut self,
         chip_id: u32,
@@ -253,7 +254,7 @@ impl Sums {
         });
     }
 
-    /// Takes the bytes that an event moved.
+    /// Adds the bytes of one transfer.
     fn transfer(&mut self, chip_id: u32, transfer: &Transfer) {
         let &Transfer { kind, noc, core, target, byte_count: bytes, .. } = transfer;
         let is_read = kind.is_read();
@@ -275,7 +276,7 @@ impl Sums {
         add_transfer(&mut self.pairs, (chip_id, noc, from, to), bytes);
     }
 
-    /// The traffic of all programs; `grid` gives the columns and rows of a chip's tiles.
+    /// Returns the traffic of all programs. `grid` returns the columns and rows of a chip's tiles.
     pub(super) fn finish(self, grid: impl Fn(u32) -> Option<(u16, u16)>) -> Traffic {
         let pairs: Vec<Pair> = in_order(self.pairs)
             .map(|((chip_id, noc, from, to), (transfer_count, byte_count))| Pair {
@@ -302,7 +303,7 @@ impl Sums {
     }
 }
 
-/// Sums of the same key together, in the order of the keys.
+/// Merges sums with the same key, and returns them in the order of the keys.
 fn activities(mut sums: Vec<(ActivityKey, Counts)>, has_wide_sizes: bool) -> Vec<Activity> {
     sums.sort_by(|(one, _), (other, _)| one.cmp(other));
     sums.dedup_by(|(key, counts), (kept, sum)| {
@@ -337,7 +338,7 @@ fn in_order<K: Ord>(sums: HashMap<K, Moved>) -> impl Iterator<Item = (K, Moved)>
     sums.into_iter().collect::<BTreeMap<_, _>>().into_iter()
 }
 
-/// Bytes over each link that pairs of tiles took.
+/// Returns the bytes over each link, derived from the routes between pairs of tiles.
 fn links(pairs: &[Pair], grid: impl Fn(u32) -> Option<(u16, u16)>) -> Vec<LinkLoad> {
     let mut links: BTreeMap<Link, u64> = BTreeMap::new();
     for &Pair { chip_id, noc, from, to, byte_count, .. } in pairs {

@@ -17,12 +17,12 @@ pub(super) enum Target {
     Rectangle(Rectangle),
     /// Unknown tile, in the kernel's coordinates.
     Unplaced(RawCoord),
-    /// Target missing in the event and in earlier events.
+    /// No target in the event or in earlier events.
     Unknown,
 }
 
 impl Target {
-    /// The target of an object of this kind.
+    /// Returns the target in an object of this kind.
     fn from_object(kind: EventKind, object: &TraceObject) -> Self {
         if kind.is_multicast() {
             let first = tile_at(object.mcast_start_x, object.mcast_start_y);
@@ -33,35 +33,35 @@ impl Target {
         tile_at(object.dx, object.dy).map_or(unplaced, Self::Tile)
     }
 
-    /// The rectangle between two corners.
+    /// Returns the rectangle between two corners.
     pub(super) fn rectangle(first: Option<Noc0Coord>, last: Option<Noc0Coord>) -> Self {
         let tiles = first.zip(last).map(|(first, last)| Rectangle { first, last });
         tiles.map_or(Self::Unknown, Self::Rectangle)
     }
 }
 
-/// Returns the tile of two coordinates. Older files have -1 if there is no tile.
+/// Returns the tile at two coordinates. Older files contain -1 if there is no tile.
 fn tile_at(x: Option<i32>, y: Option<i32>) -> Option<Noc0Coord> {
     Some(Noc0Coord { x: u16::try_from(x?).ok()?, y: u16::try_from(y?).ok()? })
 }
 
-/// An event, as far as sums of traffic need it.
+/// Event, with the fields that the traffic sums need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrafficEvent {
     pub(super) kind: EventKind,
     pub(super) noc: Noc,
-    /// The core that recorded the event.
+    /// Core that recorded the event.
     pub(super) core: Noc0Coord,
-    /// The target that the event itself names.
+    /// Target contained in the event itself.
     pub(super) target: Target,
-    /// Size; 0 if the event does not say it.
+    /// Size in bytes; 0 if the event does not contain it.
     pub(super) byte_count: u64,
-    /// When the event was recorded.
+    /// Time of the event's record.
     pub(super) time: u64,
 }
 
 impl TrafficEvent {
-    /// The event of an object of this kind.
+    /// Converts an object of this kind to an event.
     pub(super) fn from_object(kind: EventKind, object: &TraceObject) -> Self {
         Self {
             kind,
@@ -85,20 +85,20 @@ pub(super) struct Transfer {
     pub(super) core: Noc0Coord,
     /// Source of a read, or destination of a write.
     pub(super) target: Target,
-    /// Size in bytes; 0 if neither the event nor its state contains it.
+    /// Size in bytes; 0 if neither the event nor the state set before it contains a size.
     pub(super) byte_count: u64,
     /// Time of the event's record.
     pub(super) time: u64,
 }
 
 impl Transfer {
-    /// Returns true if an earlier event may contain the target and the size.
+    /// Returns true if the target and the size come from an earlier event.
     pub(super) const fn takes_state(&self) -> bool {
         takes_state(self.kind)
     }
 }
 
-/// Target and size for events without their own target.
+/// Target and size that an event sets for later events.
 #[derive(Clone, Copy)]
 struct SetState {
     target: Target,
@@ -113,7 +113,7 @@ pub(super) struct TransferState {
 }
 
 impl TransferState {
-    /// Takes an event, and returns the bytes that it moved, if it moved any.
+    /// Processes an event. Returns the transfer if the event moved bytes.
     pub(super) fn take(&mut self, event: &TrafficEvent) -> Option<Transfer> {
         let TrafficEvent { kind, noc, core, target: named, byte_count: own_bytes, time } = *event;
         if let Some(is_read) = sets_state(kind) {
@@ -127,7 +127,7 @@ impl TransferState {
             (Target::Unknown, Some(state)) => state.target,
             _ => named,
         };
-        // The size of one packet is part of the state. Otherwise each event has its own size.
+        // The packet size is part of the state. Otherwise each event contains its own size.
         let byte_count = state.map_or(0, |state| state.byte_count);
         let byte_count = if byte_count > 0 { byte_count } else { own_bytes };
         Some(Transfer { kind, noc, core, target, byte_count, time })
@@ -147,7 +147,7 @@ const fn sets_state(kind: EventKind) -> Option<bool> {
     }
 }
 
-/// Returns true if the event uses a target that an earlier event has set.
+/// Returns true if events of this kind use a target that an earlier event has set.
 const fn takes_state(kind: EventKind) -> bool {
     matches!(
         kind,

@@ -1,7 +1,7 @@
-//! Cost of the probes themselves on a chip, measured with a calibration kernel. On request, the
-//! cost is subtracted from the durations of zones.
+//! Cost of the probes on a chip, measured with a calibration kernel. On request, the cost is
+//! subtracted from the durations of zones.
 //!
-//! The calibration kernel records these zones several times each, with nothing else in them:
+//! The calibration kernel records each of these zones several times:
 //!
 //! | zone | holds | measures |
 //! |---|---|---|
@@ -9,8 +9,9 @@
 //! | [`NESTED`] | one empty zone | cycles that a zone adds to the zone around it |
 //! | [`DATA`], [`WIDE_DATA`], [`EVENT`] | one record | cycles that it adds to the zone around it |
 //!
-//! Costs are medians by chip and RISC, in cycles. This module does not launch the kernel; it reads
-//! the kernel's records. [`subtract_probe_costs`] subtracts the costs from a run.
+//! Costs are medians by chip and RISC, in cycles. This module only reads the records of the
+//! calibration kernel; it does not launch the kernel. [`subtract_probe_costs`] subtracts the costs
+//! from a run.
 
 #![expect(clippy::indexing_slicing, reason = "the index is that of a kind")]
 
@@ -37,7 +38,7 @@ pub const WIDE_DATA: &str = "PROBE-COST-WIDE-DATA";
 /// Name of the calibration kernel's zone that contains an event.
 pub const EVENT: &str = "PROBE-COST-EVENT";
 
-/// Error for a readout without the records of a calibration kernel.
+/// Error for a readout that lacks zones of the calibration kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected whole zones {EMPTY}, {NESTED}, {DATA}, {WIDE_DATA} and {EVENT} of a calibration \
@@ -48,7 +49,7 @@ pub struct NotCalibrated {
     pub lane_count: usize,
 }
 
-/// Computes the costs from the records of a calibration kernel. RISCs with a missing zone are left
+/// Computes the costs from the records of a calibration kernel. A RISC without all zones is left
 /// out.
 ///
 /// # Errors
@@ -89,7 +90,7 @@ impl Durations {
         }
     }
 
-    /// Returns the costs if every zone exists.
+    /// Returns the costs; `None` if a zone has no durations.
     fn cost(self) -> Option<ProbeCost> {
         let medians: Option<Vec<u64>> = self.0.into_iter().map(median).collect();
         let [empty, nested, data, wide_data, event] =
@@ -104,7 +105,7 @@ impl Durations {
     }
 }
 
-/// Returns the median, or the larger of the two middle values.
+/// Returns the median; for an even number of values, the larger of the two middle values.
 fn median(mut durations: Vec<u64>) -> Option<u64> {
     durations.sort_unstable();
     durations.get(durations.len() / 2).copied()

@@ -17,26 +17,26 @@ use wire::PacketKind;
 /// Timeline without the cost of its probes, with statistics of the subtraction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subtraction {
-    /// Timeline in which zones keep their starts and last as long as they would without probes. So
-    /// inner zones may seem to end after the outer ones.
+    /// Timeline in which zones keep their starts but have the durations that they would have
+    /// without probes. So inner zones may seem to end after their outer zones.
     pub timeline: Timeline,
     /// Costs that were subtracted.
     pub costs: Vec<ProbeCostRow>,
-    /// Number of zones that were shorter than the cost of their probes, and are now 0 cycles long.
+    /// Number of zones that were shorter than the cost of their probes. Their duration is set to 0.
     pub shorter_than_cost_count: u64,
-    /// Number of zones on RISCs without measured costs. They are unchanged.
+    /// Number of zones on RISCs without measured costs. These zones are unchanged.
     pub uncalibrated_zone_count: u64,
 }
 
 /// Shortens every whole zone by the cost of its own probes and of the probes inside it.
 ///
-/// The cost is [`ProbeCost::empty_zone_cycles`], plus the cost of each zone at any depth and of
-/// each record inside. Probes that found no room left no record, so their cost stays in the
-/// durations. It also stays in sum zones, which do not record how often they ran. Ends that were
-/// missing stay made up.
+/// The cost is [`ProbeCost::empty_zone_cycles`], plus the cost of every zone at any depth and every
+/// record inside the zone. Three things are not corrected. Probes that found no space left no
+/// record, so their cost stays in the durations. Sum zones do not record how often they ran, so
+/// their cost stays too. Made-up ends stay made up.
 ///
 /// # Cost
-/// Linear in the zones, and in the logarithm of a run's data and events.
+/// Linear in the number of zones, and logarithmic in the number of a run's data and events.
 #[must_use]
 pub fn subtract_probe_costs(
     costs: &ProbeCosts,
@@ -80,7 +80,7 @@ fn shorten(paired: &mut LaneTimeline, lane: &Lane, cost: ProbeCost) -> u64 {
     shorter_count
 }
 
-/// Returns the number of zones inside each zone, at any depth.
+/// Returns for each zone the number of zones inside it, at any depth.
 fn zones_inside(zones: &Zones) -> Vec<u64> {
     let mut inside = vec![0; zones.len()];
     let mut around: Vec<usize> = Vec::new();
@@ -92,7 +92,7 @@ fn zones_inside(zones: &Zones) -> Vec<u64> {
     inside
 }
 
-/// Ends the zones from `depth` on, and adds the records inside them to their parents.
+/// Closes the open zones from `depth` on, and adds the zones inside them to their parents' counts.
 fn close(around: &mut Vec<usize>, inside: &mut [u64], depth: usize) {
     while around.len() > depth {
         if let (Some(child), Some(&parent)) = (around.pop(), around.last()) {
@@ -101,10 +101,10 @@ fn close(around: &mut Vec<usize>, inside: &mut [u64], depth: usize) {
     }
 }
 
-/// Costs of a lane's data and events, as prefix sums over time.
+/// Costs of a lane's data and events, as prefix sums by time.
 struct RecordCosts {
-    /// Sorted times for each run, each with the cost of all records up to that time. The first
-    /// element is for records before any run.
+    /// For each run, sorted times with the cost of all records up to each time. The first element
+    /// is for records before any run.
     runs: Vec<Vec<(u64, u64)>>,
 }
 

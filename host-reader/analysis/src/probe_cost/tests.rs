@@ -4,7 +4,7 @@ use super::*;
 use crate::{Report, ZoneStatistics};
 use recording::device_log::read_device_log;
 
-/// Builds a log of one BRISC. A line is a time, a zone or `-`, and a type.
+/// Builds a log of one BRISC. Each line consists of a time, a zone or `-`, and a type.
 fn readout(lines: &[(u64, &str, &str)]) -> Readout {
     let mut log = String::from(
         "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\n\
@@ -42,8 +42,8 @@ fn calibration() -> Readout {
     ])
 }
 
-/// An empty zone lasts 15 and adds 29 to the zone around it, data adds 20, wide data 25, an event
-/// 8.
+/// An empty zone lasts 15 cycles and adds 29 to the zone around it. Data adds 20, wide data 25, an
+/// event 8.
 const COST: ProbeCost = ProbeCost {
     empty_zone_cycles: 15,
     nested_zone_cycles: 29,
@@ -72,9 +72,10 @@ fn without_a_calibration_kernel_there_are_no_figures() {
     assert_eq!(error, NotCalibrated { lane_count: 1 });
 }
 
-/// Builds an outer zone of 1000 cycles. It contains a middle zone, data, and an inner zone of 10
-/// cycles, less than a probe costs. The middle zone of 300 cycles contains an inner zone of 100 and
-/// an event.
+/// Builds an outer zone of 1000 cycles with a middle zone, data, and an inner zone of 10 cycles.
+///
+/// The inner zone is shorter than the cost of a probe. The middle zone of 300 cycles contains an
+/// inner zone of 100 cycles and an event.
 fn nested() -> Readout {
     readout(&[
         (1000, "OUTER", START),
@@ -155,7 +156,7 @@ fn the_zones_of_a_calibration_kernel_come_out_empty() {
     let report = Report::without_probe_cost(&readout, &costs);
     let medians: Vec<u64> = report.zones.iter().map(|zone| zone.cycles.median_cycles).collect();
     assert!(medians.len() == 6, "{medians:?}");
-    // The log has no record inside the zones for data and events, so these zones keep that cost.
+    // The log has no record inside the zones for data and events, so the cost stays in these zones.
     let left: u64 = medians.iter().sum();
     assert_eq!(left, 20 + 25 + 8);
 }

@@ -34,14 +34,14 @@ struct Rates {
     ethernet_sink: f32,
     /// Maximum rate at which any other tile sends or receives.
     worker: f32,
-    /// Maximum rate at which an Ethernet link sends.
+    /// Maximum rate of an Ethernet link.
     ethernet_link: f32,
-    /// Cycles until the bytes of a read arrive: from the reader's own tile, from its column, from
-    /// its row, and from other tiles.
+    /// Cycles from the event of a read until its bytes leave their tile, if that tile is: the
+    /// reader's own tile, in the same column, in the same row, elsewhere.
     read_cycles: [u64; 4],
-    /// Cycles of a write per link.
+    /// Cycles per link of a write.
     hop_cycles: u64,
-    /// Number of DRAM controllers, if it is the same on all boards.
+    /// Number of DRAM controllers, if all boards have the same number.
     dram_controller_count: Option<u16>,
 }
 
@@ -77,7 +77,7 @@ const BLACKHOLE: Rates = Rates {
     dram_controller_count: None,
 };
 
-/// Kind of chip with the rates of its NoCs.
+/// Chip with known rates of its NoCs.
 ///
 /// ```
 /// use analysis::noc_events::NocChip;
@@ -104,8 +104,8 @@ impl NocChip {
         Some(Self { map, rates, dram_controller_count: rates.dram_controller_count })
     }
 
-    /// Sets the number of DRAM controllers from the name of the board, if it determines the number:
-    /// a Blackhole on a P100 has 7, others have 8.
+    /// Sets the number of DRAM controllers from the name of the board, if the name determines it: a
+    /// Blackhole on a P100 has 7, others have 8.
     #[must_use]
     pub fn with_board(mut self, cluster_type: &str) -> Self {
         if self.dram_controller_count.is_none() {
@@ -119,7 +119,7 @@ impl NocChip {
     }
 
     /// Sets the number of DRAM controllers from the text of [`NocTraces::TOPOLOGY_FILE`], like
-    /// [`NocChip::with_board`]. Without the name of a board in the text, nothing changes.
+    /// [`NocChip::with_board`]. If the text does not name a board, nothing changes.
     ///
     /// [`NocTraces::TOPOLOGY_FILE`]: crate::noc_events::NocTraces::TOPOLOGY_FILE
     ///
@@ -163,7 +163,8 @@ impl NocChip {
         self.map.dram_controller(tile)
     }
 
-    /// Returns the number of DRAM controllers; `None` if it depends on an unknown board.
+    /// Returns the number of DRAM controllers; `None` if it depends on the board and the board is
+    /// unknown.
     #[must_use]
     pub const fn dram_controller_count(&self) -> Option<u16> {
         self.dram_controller_count
@@ -222,7 +223,7 @@ impl NocChip {
     }
 }
 
-/// Returns the links from a line to another of a ring of `size` lines.
+/// Returns the number of links from one line to another on a ring of `size` lines.
 fn hops_around(from: u16, to: u16, size: u16) -> u64 {
     u64::from((to + size - from % size) % size)
 }
@@ -263,7 +264,7 @@ mod tests {
         let chip = NocChip::from_arch("wormhole_b0").unwrap();
         assert_eq!(chip.read_cycles(at(1, 1), at(1, 5)), 154);
         assert_eq!(chip.read_cycles(at(1, 1), at(3, 1)), 170);
-        // Two columns east and one row down; in the other direction, eight columns and eleven rows.
+        // Two columns east and one row down. In the other direction: eight columns and eleven rows.
         assert_eq!(chip.write_cycles(Noc::Noc0, at(1, 1), at(3, 2)), 40 + 10 * 3);
         assert_eq!(chip.write_cycles(Noc::Noc1, at(1, 1), at(3, 2)), 40 + 10 * (8 + 11));
     }

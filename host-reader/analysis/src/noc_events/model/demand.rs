@@ -1,7 +1,7 @@
-//! Demand for links and tiles in one step, and the rate that is left for each transfer.
+//! Demand for links and tiles in one step, and the rate that remains for each transfer.
 //!
-//! The sums use single precision and the order of tt-npe. A single byte left at the end of a step
-//! changes when a transfer ends, and so when others begin.
+//! The sums use single precision and the same order as tt-npe. A difference of one byte at the end
+//! of a step would change when a transfer ends, and so when later transfers begin.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -19,7 +19,7 @@ use crate::noc_events::{
 };
 use reader::mesh::Noc0Coord;
 
-/// Links and ends of a transfer as indices into the tables of a [`Demand`].
+/// Links and endpoints of a transfer as indices into the tables of a [`Demand`].
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     links: Vec<usize>,
@@ -28,11 +28,11 @@ pub(super) struct Path {
     sinks: Vec<usize>,
     /// Bytes that the source can send per cycle to all sinks.
     source_rate: f32,
-    /// Bytes that the sink can receive per cycle from all sources; `None` for multicasts, which
-    /// their sinks do not slow down.
+    /// Bytes that the sink can receive per cycle from all sources; `None` for multicasts, which are
+    /// not limited by their sinks.
     sink_rate: Option<f32>,
     is_multicast: bool,
-    /// Bytes per cycle without other transfers.
+    /// Bytes per cycle if there are no other transfers.
     pub(super) free_rate: f32,
 }
 
@@ -85,14 +85,14 @@ fn link_index(tile: Noc0Coord, way: Direction, grid: Grid) -> usize {
     tile_index(tile, grid) * 4 + way
 }
 
-/// Bytes per cycle that transfers demand.
+/// Total demand of all transfers, in bytes per cycle.
 pub(super) struct Demand {
     links: Vec<f32>,
     multicast_links: Vec<f32>,
     sources: Vec<f32>,
     sinks: Vec<f32>,
     link_rate: f32,
-    /// Links that any transfer uses, each once, and the ends of transfers.
+    /// Links and endpoints that any transfer uses, each listed once.
     used_links: Vec<usize>,
     used_ends: Vec<usize>,
 }
@@ -123,7 +123,7 @@ impl Demand {
         }
     }
 
-    /// Adds the demand of a transfer that lasts for a share of the step.
+    /// Adds the demand of a transfer that is active for the given share of the step.
     pub(super) fn add(&mut self, path: &Path, share: f32) {
         let rate = path.free_rate * share;
         self.sources[path.source] += rate;
@@ -143,8 +143,8 @@ impl Demand {
         }
     }
 
-    /// Returns the bytes per cycle of a transfer: its free rate, reduced by the overload of the
-    /// most overloaded of its links and ends.
+    /// Returns the bytes per cycle of a transfer: its free rate, reduced by the overload of its
+    /// most overloaded link or endpoint.
     pub(super) fn rate(&self, path: &Path) -> f32 {
         let busiest = path.links.iter().map(|&link| self.links[link]).fold(0.0, f32::max);
         let sink_share = match (path.sink_rate, path.sinks.as_slice()) {
@@ -159,7 +159,7 @@ impl Demand {
         rate
     }
 
-    /// Returns the use of all links, and the part of multicasts in it, in percent.
+    /// Returns the utilisation of all links and the part due to multicasts, in percent.
     pub(super) fn utilisation_percent(&self) -> [f64; 2] {
         #[expect(clippy::cast_precision_loss, reason = "a grid has a few hundred links")]
         let whole = f64::from(self.link_rate) * self.links.len() as f64;

@@ -16,27 +16,28 @@ use std::collections::BTreeMap;
 pub struct NocFigures {
     /// Mean use of all links.
     pub link_percent: Option<f64>,
-    /// Part of multicast writes in `link_percent`.
+    /// Part of `link_percent` that is due to multicast writes.
     pub multicast_link_percent: Option<f64>,
-    /// Use of DRAM: bytes from and to DRAM during the kernels.
+    /// Use of DRAM: bytes read and written during the kernels.
     pub dram_percent: Option<f64>,
     /// Use of each DRAM controller with traffic, by number.
     pub dram_controller_percent: Option<BTreeMap<u16, f64>>,
-    /// Use of each Ethernet core with incoming writes: bytes to the core during the kernels.
+    /// Use of each Ethernet core that receives writes: bytes received during the kernels.
     pub ethernet_percent: Option<BTreeMap<Noc0Coord, f64>>,
-    /// Percentage of the time that would be saved if transfers did not share links and tiles.
+    /// Percentage of the time that would be saved if transfers had links and tiles to themselves.
     pub congestion_percent: Option<f64>,
     /// Reasons for empty figures.
     pub gaps: Vec<NocGap>,
-    /// Number of transfers in no figure: inline writes, and writes with a transaction id.
+    /// Number of transfers that no figure includes: inline writes, and writes with a transaction
+    /// id.
     pub ignored_count: u64,
-    /// Number of transfers in the figures with the maximum size that an event can hold. They may
-    /// have moved more bytes.
+    /// Number of transfers recorded with the maximum size that an event can hold. These transfers
+    /// may have moved more bytes.
     pub saturated_count: u64,
 }
 
 impl NocFigures {
-    /// Computes the figures of a program. Unknown figures are empty, with a gap as the reason.
+    /// Computes the figures of a program. An unknown figure is empty, and a gap gives the reason.
     ///
     /// ```
     /// use analysis::noc_events::{NocChip, NocFigures, ProgramTrace, read_json};
@@ -65,7 +66,7 @@ impl NocFigures {
             || self.dram_controller_percent.is_some()
     }
 
-    /// Describes in a short text the bytes that the figures lack; `None` if they lack none.
+    /// Returns a short text about the bytes missing in the figures; `None` if no bytes are missing.
     ///
     /// ```
     /// use analysis::noc_events::NocFigures;
@@ -161,7 +162,7 @@ fn counted_text(count: u64, one: &str, many: &str) -> Option<String> {
     }
 }
 
-/// Returns the DRAM controller that bytes come from, or else the controller that they go to.
+/// Returns the DRAM controller that the bytes come from, or otherwise the one that they go to.
 fn dram_controller_of(flow: &Flow, chip: &NocChip) -> Option<u16> {
     chip.dram_controller(flow.from).or_else(|| match flow.sink {
         Sink::Tile(to) => chip.dram_controller(to),

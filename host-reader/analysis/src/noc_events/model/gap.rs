@@ -5,21 +5,21 @@ use std::fmt;
 /// Reason for empty figures of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NocGap {
-    /// Transfers whose tile or network is unknown.
+    /// Number of transfers whose tile or network is unknown.
     UnknownWay(u64),
-    /// Transfers whose size is unknown.
+    /// Number of transfers whose size is unknown.
     UnknownSize(u64),
-    /// Multicasts that wrap around the grid's edge, whose links are not modelled.
+    /// Number of multicasts that wrap around the grid's edge. Their links are not modelled.
     AroundEdge(u64),
-    /// Fabric packets, whose route depends on the other chips.
+    /// Number of fabric packets. Their routes depend on other chips.
     Fabric(u64),
-    /// The program's records are too close together.
+    /// The time from the first record to the end of the kernels is too short.
     NoTime,
     /// All transfers begin after the end of the kernels.
     AllAtEnd,
     /// The model would need too many steps.
     TooLong,
-    /// The number of DRAM controllers depends on the board, which is unknown.
+    /// The number of DRAM controllers depends on the board, and the board is unknown.
     UnknownBoard,
 }
 

@@ -10,15 +10,16 @@
 //!
 //! # Compatibility
 //! tt-npe at 10216031 ("fast" congestion, steps of 32 cycles), from which TT-Metal's ops report
-//! takes these figures. The model uses its rates, latencies and rules, so the figures are the same.
+//! takes these figures. The model uses tt-npe's rates, latencies and rules, so it computes the same
+//! figures.
 //!
-//! One rule cannot be reproduced: the first link of a multicast, which determines the transfers
-//! that the multicast waits for. In tt-npe it depends on the order of a hash table; here it is the
-//! first link.
+//! One rule cannot be reproduced. The first link of a multicast determines which transfers the
+//! multicast waits for. In tt-npe this link depends on the order of a hash table; here it is the
+//! first link on the route.
 //!
-//! The figures contain only what tt-npe models. They leave out writes with a transaction id, inline
-//! writes, semaphores and atomics. Where tt-npe would guess, the figures are empty and a [`NocGap`]
-//! is the reason.
+//! The figures cover only what tt-npe models. They exclude writes with a transaction id, inline
+//! writes, semaphores and atomics. Where tt-npe would guess, the figures are empty, with a
+//! [`NocGap`] as the reason.
 
 mod chip;
 mod demand;

@@ -1,4 +1,4 @@
-//! Simulation in time steps, in which transfers share links and tiles until all have ended.
+//! Simulation in time steps. Transfers share links and tiles until all transfers have ended.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -15,20 +15,20 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Length of a step in cycles.
 pub(super) const STEP_CYCLES: u64 = 32;
-/// Maximum number of table elements that are visited, so that no trace takes more than seconds.
+/// Maximum number of table elements that are visited. It limits the simulation of any trace to
+/// seconds.
 const MOST_WORK: u64 = 1 << 29;
-/// Maximum number of steps in which bytes move: 33 million cycles.
+/// Maximum number of steps with moving bytes: 33 million cycles.
 const MOST_STEPS: u64 = 1 << 20;
-/// Last cycle that can be simulated. A trace of an hour has fewer cycles.
+/// Last cycle that can be simulated. A trace of one hour stays below this limit.
 const LAST_CYCLE: u64 = 1 << 43;
 
-/// Results of a simulation: the end of transfers, and the use of links until then.
+/// Results of a simulation: end of the transfers, and link utilisation until then.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    /// End of the last transfer that could begin during the kernels; `None` without such a
-    /// transfer.
+    /// End of the last transfer that could begin during the kernels; `None` if no transfer could.
     pub(super) end_cycle: Option<u64>,
-    /// Mean use of all links until then in percent, and the part of multicasts in it.
+    /// Mean utilisation of all links until then, and the part due to multicasts, in percent.
     pub(super) utilisation_percent: [f64; 2],
 }
 
@@ -36,14 +36,14 @@ pub(super) struct Outcome {
 struct Live {
     index: usize,
     path: Path,
-    /// Cycle at which it began to move.
+    /// Cycle at which the transfer began to move bytes.
     start: u64,
-    /// End of the transfer that it waited for.
+    /// End of the transfer that this one waited for.
     waited_until: Option<u64>,
     remaining_bytes: u64,
 }
 
-/// Simulates a workload in which transfers share links and tiles, or in which each moves alone.
+/// Simulates a workload. Transfers either share links and tiles, or each moves as if alone.
 ///
 /// # Errors
 /// Returns [`NocGap::TooLong`] if the simulation takes too many steps.
@@ -70,7 +70,7 @@ pub(super) fn simulate(
     Ok(simulation.outcome())
 }
 
-/// Transfer that can move from a cycle on.
+/// Transfer that can start to move, with the earliest cycle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ready {
     time: u64,
@@ -88,7 +88,7 @@ struct Simulation<'workload> {
     work: u64,
     step_count: u64,
     end_cycle: Option<u64>,
-    /// Number and link use of each step with transfers.
+    /// Number and link utilisation of each step with transfers.
     steps: Vec<(u64, [f64; 2])>,
 }
 
@@ -112,7 +112,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Starts the transfers that can move before the end of the step.
+    /// Starts the transfers that can move before cycle `end`.
     fn begin(&mut self, end: u64) {
         let mut begun = Vec::new();
         while let Some(Reverse(ready)) = self.ready.peek().filter(|next| next.0.time <= end) {
@@ -134,7 +134,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Sums the demand of the transfers.
+    /// Sums the demand of the transfers in progress.
     fn share(&mut self, step: u64) {
         let begin = step * STEP_CYCLES;
         self.step_count += 1;
@@ -148,7 +148,7 @@ impl Simulation<'_> {
         self.steps.push((step, demand.utilisation_percent()));
     }
 
-    /// Moves bytes, and ends the transfers with no bytes left.
+    /// Moves bytes for one step, and removes transfers that have no bytes left.
     fn advance(&mut self, begin: u64) {
         let mut ended = Vec::new();
         let demand = self.demand.as_ref();
@@ -192,8 +192,8 @@ impl Simulation<'_> {
 }
 
 impl Live {
-    /// Returns the cycles of the step in which bytes move. If the transfer waited for one that
-    /// ended in the previous step, the rest of that step is added.
+    /// Returns the number of cycles in this step in which bytes move. If the transfer waited for
+    /// one that ended in the previous step, the remainder of that step is added.
     fn cycles(&self, begin: u64) -> u64 {
         let cycles = begin + STEP_CYCLES - self.start;
         let is_made_up = self.start < begin
@@ -212,7 +212,7 @@ const fn to_float(count: u64) -> f64 {
     count as f64
 }
 
-/// Rounds down. A value above the range becomes the largest number.
+/// Rounds down to an integer. A value above the range becomes the largest integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

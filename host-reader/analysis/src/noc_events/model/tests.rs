@@ -18,10 +18,10 @@ use wire::RunHostId;
 /// Figures of tt-npe at 10216031 for the traces in its `tt_npe/workload/noc_trace_json`, with the
 /// device `wormhole_b0` and steps of 32 cycles.
 ///
-/// The zones were converted to the form that tt-npe reads today (`ZONE_START` for `begin`). The
-/// profiler's own zones, which name no processor, were removed.
+/// The zones were converted to the format that this version of tt-npe reads (`ZONE_START` instead
+/// of `begin`). The profiler's own zones, which name no processor, were removed.
 const FIGURES_OF_TT_NPE: &str = include_str!("tt_npe_figures.csv");
-/// Environment variable with the path of that folder.
+/// Environment variable with the path of tt-npe's folder of traces.
 const FOLDER: &str = "KPROF_TT_NPE_TRACES";
 /// Maximum relative difference of a figure.
 const TOLERANCE: f64 = 0.001;
@@ -30,8 +30,8 @@ fn wormhole() -> NocChip {
     NocChip::from_arch("wormhole_b0").unwrap()
 }
 
-/// Returns the path of a trace: one is among the captures, the others are in the folder of the
-/// variable.
+/// Returns the path of a trace. One trace is among the captures; the others are in the folder given
+/// by the variable.
 fn path_of(trace: &str) -> Option<PathBuf> {
     let captured = capture_path("tt-npe").join(format!("{trace}.json"));
     if captured.exists() {
@@ -132,13 +132,14 @@ fn assert_near(figure: Option<f64>, expected: f64) {
 
 #[test]
 fn one_transfer_uses_three_links_as_long_as_it_lasts() {
-    // 40 cycles and 10 for each link until cycle 70. From then on 28.1 bytes a cycle: 730 until
-    // cycle 96, 899 in each step, and the last 282 in 11 cycles from cycle 160 on.
+    // The transfer starts after 40 cycles and 10 for each link, at cycle 70. From then on it moves
+    // 28.1 bytes a cycle: 730 until cycle 96, 899 in each step, and the last 282 in 11 cycles from
+    // cycle 160 on.
     let trace = trace_of([Event::write((1, 1), (4, 1), 2_810), Event::end(1_020)]);
     let workload = Workload::from_trace(&trace, &wormhole());
     let Outcome { end_cycle, .. } = simulate(&workload, &wormhole(), true).unwrap();
     assert_eq!(end_cycle, Some(171));
-    // 480 links of 30 bytes a cycle, in the seven steps until cycle 192 and the next step.
+    // 480 links with 30 bytes per cycle each, in the seven steps until cycle 192 and the next step.
     let asked = 3.0 * 28.1 * (26.0 / 32.0 + 3.0);
     let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 7.0);
@@ -160,7 +161,7 @@ fn two_transfers_share_a_link() {
     assert_eq!(ends, [Some(96), Some(81)]);
     let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.congestion_percent, 100.0 * 15.0 / 96.0);
-    // One of the three links is limited to 30 bytes a cycle.
+    // One of the three links can carry only 30 bytes per cycle.
     let [first, second] = [4.0 * 28.1 * 4.0 / 32.0, 2.0 * 28.1 + 30.0];
     assert_near(figures.link_percent, 100.0 * (first + second) / 30.0 / 480.0 / 4.0);
 }
@@ -181,8 +182,8 @@ fn the_third_transfer_by_a_link_waits_for_the_first() {
 
 #[test]
 fn a_transfer_that_waited_makes_up_for_the_rest_of_the_step() {
-    // Two transfers take cycles 50 to 60, and the third begins then. Until cycle 96 it could move
-    // 1,011 bytes, so it needs no further step.
+    // Two transfers last from cycle 50 to 60, and then the third begins. It could move 1,011 bytes
+    // until cycle 96, so it needs no further step.
     let write = |bytes| Event::write((1, 1), (2, 1), bytes);
     let trace = trace_of([write(281), write(281), write(1_000), Event::end(1_020)]);
     let workload = Workload::from_trace(&trace, &wormhole());
@@ -194,14 +195,14 @@ fn a_transfer_that_waited_makes_up_for_the_rest_of_the_step() {
 
 #[test]
 fn a_controller_moves_bytes_of_all_its_tiles() {
-    // In 1,000 cycles a controller moves 23,600 bytes.
+    // A controller can move 23,600 bytes in 1,000 cycles.
     let (read, write) = (Event::read((1, 1), (0, 0), 2_360), Event::write((1, 1), (0, 11), 1_180));
     let ethernet = Event::write((1, 1), (9, 6), 1_250);
     let trace = trace_of([read, write, ethernet, Event::end(1_020)]);
     let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.dram_controller_percent.unwrap().get(&0).copied(), 15.0);
     assert_near(figures.dram_percent, 15.0 / 6.0);
-    // An Ethernet link sends 12,500 bytes.
+    // An Ethernet link can send 12,500 bytes.
     let ethernet = figures.ethernet_percent.unwrap();
     assert_near(ethernet.get(&Noc0Coord { x: 9, y: 6 }).copied(), 10.0);
     assert_eq!(ethernet.len(), 1);
@@ -221,8 +222,9 @@ fn multicasts_are_a_part_of_the_links_use() {
     };
     let alone = trace(vec![multicast.clone(), Event::end(1_020).object()]);
     let figures = NocFigures::from_trace(&alone, &wormhole());
-    // 40 cycles and 10 for each of the 8 and 10 links to the last tile of the grid. From cycle 220
-    // on, 112 bytes move in 4 cycles, and the other 169 until cycle 231: nine steps.
+    // The multicast starts after 40 cycles and 10 for each of the 8 and 10 links to the last tile
+    // of the grid, at cycle 220. It moves 112 bytes in 4 cycles, and the other 169 until cycle 231:
+    // nine steps.
     let asked = 6.0 * 28.1 * (4.0 / 32.0 + 1.0);
     assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 9.0);
     assert_eq!(figures.multicast_link_percent, figures.link_percent);

@@ -32,20 +32,20 @@ pub(super) struct Flow {
     pub(super) from: Noc0Coord,
     pub(super) sink: Sink,
     pub(super) byte_count: u64,
-    /// Cycle from which on it can move, counted from the program's first record.
+    /// Earliest cycle at which the transfer can move, counted from the program's first record.
     pub(super) start: u64,
-    /// True if it waits for another transfer.
+    /// True if the transfer waits for another one.
     pub(super) waits: bool,
     /// Index of the transfer that waits for this one.
     pub(super) waited_for_by: Option<usize>,
 }
 
 impl Flow {
-    /// Returns the links that the bytes take, each once.
+    /// Returns the links on the route of the bytes, each once.
     pub(super) fn links(&self, grid: Grid) -> Vec<(Noc0Coord, Direction)> {
         match self.sink {
             Sink::Tile(to) => route(self.noc, self.from, to, grid),
-            // All multicasts in a workload have a route.
+            // All multicasts of a workload have a route.
             Sink::Rectangle(tiles) => {
                 multicast_route(self.noc, self.from, tiles, grid).unwrap_or_default()
             }
@@ -63,9 +63,9 @@ pub(super) struct Workload {
     pub(super) kernel_cycles: Option<u64>,
     /// Reasons why figures are unknown.
     pub(super) gaps: Vec<NocGap>,
-    /// Number of transfers of kinds that are in no figure.
+    /// Number of transfers of kinds that no figure includes.
     pub(super) ignored_count: u64,
-    /// Number of transfers with the maximum size that an event can hold, which may be larger.
+    /// Number of transfers with the maximum size that an event can hold. They may be larger.
     pub(super) saturated_count: u64,
 }
 
@@ -104,8 +104,8 @@ impl Workload {
         workload
     }
 
-    /// Makes each transfer wait for the second-last transfer before it that leaves its tile by the
-    /// same link. A NoC has two virtual channels for requests.
+    /// Makes each transfer wait for an earlier transfer that leaves its tile by the same link: the
+    /// one before the previous one. A NoC has two virtual channels for requests.
     fn queue_up(&mut self, grid: Grid) {
         let mut queues: BTreeMap<(Noc, Noc0Coord, Option<Direction>), Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
@@ -128,7 +128,7 @@ impl Workload {
 
 const VIRTUAL_CHANNELS: usize = 2;
 
-/// Numbers of transfers that cannot be modelled.
+/// Numbers of transfers that cannot be modelled, by reason.
 #[derive(Default)]
 struct Counts {
     unknown_way: u64,
@@ -154,7 +154,7 @@ struct Found<'trace> {
     chip: &'trace NocChip,
     /// Time of the first record.
     first: u64,
-    /// Maximum size that an event can hold. A transfer with it may be larger.
+    /// Maximum size that an event can hold. A transfer of this size may be larger.
     saturated_bytes: u64,
     counts: Counts,
     workload: Workload,
@@ -193,8 +193,8 @@ impl Found<'_> {
         });
     }
 
-    /// Returns the source tile and the destination of the bytes; `None` if either is unknown, which
-    /// is counted.
+    /// Returns the source tile and the destination of the bytes. If either is unknown, counts the
+    /// transfer and returns `None`.
     fn ends(&mut self, transfer: &Transfer) -> Option<(Noc0Coord, Sink)> {
         let &Transfer { kind, noc, core, target, .. } = transfer;
         let is_known = noc != Noc::Undefined && self.chip.is_on_grid(core);
@@ -223,7 +223,7 @@ impl Found<'_> {
     }
 }
 
-/// Returns true if events of this kind are in the figures.
+/// Returns true if the figures include events of this kind.
 ///
 /// # Compatibility
 /// The events that tt-npe takes from a trace, `npeWorkloadIngest.cpp`.
