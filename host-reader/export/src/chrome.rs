@@ -1,8 +1,8 @@
 //! Chrome's JSON trace: complete events, one thread per lane and per row of ops.
 //!
-//! Times are microseconds with three decimals, exact to the nanosecond.
-//! Thread numbers are integers and source locations are in `loc`, as `tracy-import-chrome`
-//! requires.
+//! Times are in microseconds with three decimals, so they are exact to the nanosecond. As
+//! `tracy-import-chrome` requires, thread numbers are integers and source locations are in the
+//! field `loc`.
 
 use super::{
     OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceOp, TracePoint,
@@ -17,13 +17,13 @@ use host_events::{HostEvent, HostSource};
 use std::io::{self, Write};
 use tables::Value;
 
-/// Process number of the host, above the numbers of chips.
+/// Process number of the host. It is larger than any chip number.
 const HOST_PID: u64 = 1_000_000;
 
-/// Thread number of the first lane; rows of ops have lower numbers.
+/// Thread number of the first lane. Rows of ops have lower thread numbers.
 const FIRST_LANE_THREAD: u64 = 1000;
 
-/// Writes ops, then every lane.
+/// Writes all ops, then all lanes.
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
@@ -40,7 +40,7 @@ pub(super) fn write(
     }
     write_lanes(trace, out, on_lanes, |lane| lane_events(&lane, &names, &arrows, &meanings))?;
     out.write_all(&host_events(&trace.host))?;
-    // Every event ends with a comma; the last event has none and closes the list.
+    // Every event but the last one ends with a comma. The last event closes the list.
     out.write_all(
         b"{\"ph\":\"M\",\"name\":\"kprof\",\"pid\":0,\"tid\":0,\"args\":{\"end\":true}}\n]}\n",
     )

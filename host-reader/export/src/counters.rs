@@ -1,5 +1,4 @@
-//! Counters over time: the number of kernels that a chip runs, its lost records and its moved
-//! bytes.
+//! Counters over time: running kernels of a chip, lost records and moved bytes.
 
 use super::{Trace, TraceDevice, TraceLane, TraceNames, ZoneEdge, trace::kind_of};
 use analysis::noc_events::Noc;
@@ -9,13 +8,14 @@ use std::{
     collections::{BinaryHeap, binary_heap::PeekMut},
 };
 
-/// Nanoseconds since the trace's origin, and the value from that time on; each time appears once.
+/// Points of a counter: nanoseconds since the trace's origin, and the value from that time on. Each
+/// time occurs once.
 pub(super) type CounterPoints = Vec<(u64, i64)>;
 
-/// Returns the number of kernels that run at the same time, over all lanes of a chip.
+/// Returns the number of concurrently running kernels over time, for all lanes of a chip.
 ///
 /// # Cost
-/// Lanes are merged as they are read: no step is stored.
+/// Lanes are merged while they are read, so no steps are stored.
 pub(super) fn kernels_running<'t>(
     device: &'t TraceDevice<'_>,
     names: &'t TraceNames<'_>,
@@ -27,12 +27,13 @@ pub(super) fn kernels_running<'t>(
 /// Steps of a counter on one lane, ordered by time.
 pub(super) type LaneSteps<'t> = Box<dyn Iterator<Item = (u64, i64)> + 't>;
 
-/// Returns a step up for the start of each kernel of a lane, and a step down for its end.
+/// Returns the steps of a lane: up at each kernel's start, and down at its end.
 pub(super) fn kernel_steps<'t>(
     lane: &'t TraceLane<'_>,
     names: &'t TraceNames<'_>,
 ) -> LaneSteps<'t> {
-    // A clock with several pieces may step back by a nanosecond.
+    // If the clock consists of several pieces, a time may be one nanosecond before the previous
+    // time.
     if steps_in_record_order(lane, names).is_sorted_by_key(|(time_ns, _)| time_ns) {
         return Box::new(steps_in_record_order(lane, names));
     }
@@ -109,10 +110,10 @@ pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
     )
 }
 
-/// Returns the cumulative bytes of reads and writes that cores recorded over one NoC; empty without
-/// transfers.
+/// Returns the cumulative bytes of the reads and writes that cores recorded over one NoC; empty
+/// without transfers.
 ///
-/// Each transfer is rounded up to 32 bytes.
+/// The size of each transfer is rounded up to 32 bytes.
 pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc) -> CounterPoints {
     let events = trace.noc.events(device.chip.chip_id);
     let transfers = events.filter(|(_, object)| {
@@ -126,7 +127,7 @@ pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc)
     running_sum(steps.collect())
 }
 
-/// Returns the cumulative sum at each time, after all steps of that time.
+/// Returns the cumulative sum at each time, which includes all steps of that time.
 fn running_sum(mut steps: Vec<(u64, i64)>) -> CounterPoints {
     steps.par_sort_unstable();
     let mut sum = 0_i64;

@@ -1,4 +1,4 @@
-//! Destination of an export, and writing that is either complete or leaves nothing.
+//! Destination of an export, and atomic writing: the output is complete or does not appear.
 
 #[cfg(feature = "object-store")]
 use crate::object::{ObjectPlace, ObjectUpload};
@@ -17,7 +17,7 @@ use std::{
 /// Destination of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Standard output, named `-`.
+    /// Standard output, written as `-`.
     Stdout,
     /// A file.
     File(PathBuf),
@@ -89,7 +89,7 @@ impl CancelFlag {
     }
 }
 
-/// Writes an export with `write`; the file gets its final name only when it is complete and on
+/// Writes an export with `write`. The file gets its final name only when it is complete and on
 /// disk.
 ///
 /// The bytes first go to a file with another name in the same folder. If writing fails or is
@@ -133,7 +133,7 @@ pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteE
     }
 }
 
-/// One of several files or objects that belong together, in progress.
+/// File or object in progress, one of several that belong together.
 #[cfg(feature = "parquet")]
 #[derive(Debug)]
 pub(super) struct PartFile {
@@ -150,7 +150,8 @@ enum PartOutput {
     Object(ObjectUpload),
 }
 
-/// One of several files or objects that belong together: complete, but not under its final name.
+/// File or object that is complete but does not have its final name yet, one of several that belong
+/// together.
 #[cfg(feature = "parquet")]
 #[derive(Debug)]
 pub(super) struct PreparedFile {
@@ -168,7 +169,7 @@ enum PreparedOutput {
 
 #[cfg(feature = "parquet")]
 impl PartFile {
-    /// Begins one of several files; they are removed unless they are published.
+    /// Starts a file. The file is removed unless it is published.
     pub(super) fn create(
         destination: Destination,
         cancel: &CancelFlag,
@@ -188,7 +189,7 @@ impl PartFile {
         }
     }
 
-    /// Writes everything to disk; the file keeps its temporary name.
+    /// Writes all bytes to disk. The file keeps its temporary name.
     pub(super) fn finish(self) -> Result<PreparedFile, WriteError> {
         let Self { out, destination, cancel } = self;
         // Last check for cancellation before the file gets its name.
@@ -226,7 +227,7 @@ impl Write for PartFile {
 
 #[cfg(feature = "parquet")]
 impl PreparedFile {
-    /// Gives the file its final name.
+    /// Renames the file to its final name.
     pub(super) fn publish(self) -> Result<(), WriteError> {
         let Self { whole, destination } = self;
         let published = match whole {
@@ -238,14 +239,14 @@ impl PreparedFile {
     }
 }
 
-/// Writes a whole file unless there is one of this name; returns whether it was written.
+/// Writes a whole file unless a file with this name exists. Returns true if it was written.
 #[cfg(feature = "parquet")]
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let (file, ()) = prepare_whole_file(path, |out| out.write_all(bytes))?;
     file.publish_new()
 }
 
-/// Writes an object, which appears only when it is complete.
+/// Writes an object. The object appears only when it is complete.
 #[cfg(feature = "object-store")]
 fn write_object<T>(
     place: &ObjectPlace,
@@ -290,7 +291,7 @@ fn write_file<T>(
             opened.and_then(|file| write_directly(file, cancel, write))
         }
         _ => {
-            // A link whose target does not exist is replaced.
+            // A link with a missing target is replaced.
             let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             prepare_cancellable(&path, cancel, |out| write(out))
                 .and_then(|(file, written)| file.publish().map(|()| written))
@@ -309,14 +310,14 @@ fn write_directly<T>(
     Ok(written)
 }
 
-/// Writer that fails once the write is cancelled.
+/// Writer that returns an error after cancellation.
 struct Cancellable<'a, W> {
     out: &'a mut W,
     cancel: &'a CancelFlag,
 }
 
 fn cancelled() -> io::Error {
-    // `write_all` would retry after the error kind `Interrupted`.
+    // `write_all` would retry after an error of kind `Interrupted`.
     io::Error::other(Cancelled)
 }
 

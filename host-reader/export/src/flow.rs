@@ -1,16 +1,17 @@
-//! Arrows from the begin of an op to its first kernel on each core.
+//! Arrows from the start of an op to its first kernel on each core.
 //!
-//! Each core of an op has one arrow, to the kernel that begins first on this core. An arrow for
-//! each RISC would hide the slices below.
+//! On each core of an op, one arrow ends at the kernel that starts first. An arrow for each RISC
+//! would hide the slices below.
 
 use super::{Trace, TraceDevice, TraceLane, TraceRun};
 use std::collections::HashMap;
 
 /// Runs at which arrows end.
 pub(super) struct Arrows {
-    /// Index of the first device, which makes arrow ids unique among the traces of one file.
+    /// Index of the trace's first device in the file. It makes arrow ids unique among the traces of
+    /// a file.
     first_device: usize,
-    /// Runs by device and lane, ascending.
+    /// Runs by device and lane, in ascending order.
     runs: Vec<Vec<Vec<usize>>>,
 }
 
@@ -20,13 +21,13 @@ impl Arrows {
         Self { first_device, runs: trace.devices.iter().map(first_kernels).collect() }
     }
 
-    /// Returns the runs of a lane at which an arrow ends, ascending.
+    /// Returns the runs of a lane at which an arrow ends, in ascending order.
     pub(super) fn lane_arrows(&self, device_index: usize, lane_index: usize) -> &[usize] {
         let runs = self.runs.get(device_index).and_then(|lanes| lanes.get(lane_index));
         runs.map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the arrow ids of an op's runs; runs without an arrow are skipped.
+    /// Returns the arrow ids of an op's runs. Runs without an arrow are skipped.
     pub(super) fn ids(&self, device_index: usize, runs: &[TraceRun]) -> Vec<u64> {
         runs.iter()
             .filter(|run| self.lane_arrows(device_index, run.lane).binary_search(&run.run).is_ok())
@@ -41,7 +42,7 @@ impl Arrows {
     }
 }
 
-/// An arrow from an op to the kernel that begins first on one of its cores.
+/// Arrow from an op to the kernel that starts first on one of its cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Arrow {
     /// Index in [`TraceDevice::ops`].
@@ -52,12 +53,12 @@ pub(super) struct Arrow {
     pub(super) run: usize,
 }
 
-/// The first kernel of each op on one core, found lane by lane.
+/// First kernel of each op on one core, collected lane by lane.
 #[derive(Debug, Default)]
 pub(super) struct CoreArrows(HashMap<u32, (u64, usize, usize)>);
 
 impl CoreArrows {
-    /// Adds the kernels of a lane of the core.
+    /// Adds the kernels of one of the core's lanes.
     pub(super) fn add_lane(&mut self, lane_index: usize, lane: &TraceLane<'_>) {
         for (run, op) in lane.run_ops.iter().enumerate() {
             let Some((op, start)) = op.zip(kernel_start(lane, run)) else { continue };
@@ -67,7 +68,7 @@ impl CoreArrows {
         }
     }
 
-    /// Returns the arrows, by op.
+    /// Returns the arrows, sorted by op.
     pub(super) fn into_arrows(self) -> Vec<Arrow> {
         let arrow = |(op, (_, lane, run))| Arrow { op, lane, run };
         let mut arrows: Vec<_> = self.0.into_iter().map(arrow).collect();
@@ -76,7 +77,7 @@ impl CoreArrows {
     }
 }
 
-/// Returns the runs of each lane that have an arrow, ascending.
+/// Returns the runs of each lane at which an arrow ends, in ascending order.
 fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
     let mut runs = vec![Vec::new(); device.lanes.len()];
     let mut first_lane = 0;

@@ -1,17 +1,17 @@
-//! Folded stacks: one line per stack of zones, with the self cycles of the innermost zone, or its
-//! self nanoseconds on the host.
+//! Folded stacks: one line per stack of zones, with the self time of the innermost zone. The unit
+//! is cycles on chips, and nanoseconds on the host.
 //!
 //! ```text
 //! device 0 wormhole_b0;1-2;BRISC;BRISC-FW;BRISC-KERNEL;Load 1234
 //! host (ns);main 4711.1;EnqueueProgram 800
 //! ```
 //!
-//! The runs of a lane are added up. Cycles are counted as drawn, so the sum over a lane's lines is
-//! the total of its outermost zones. Events, values and sums have no cycles and are left out. Losses
-//! of a lane appear as a stack of 0 cycles, and so does everything that is missing, or may be
+//! All runs of a lane are summed. Cycles are counted as drawn, so the sum of a lane's lines is the
+//! total of its outermost zones. Events, values and sums have no cycles and are left out. The
+//! losses of a lane appear as a stack of 0 cycles. So does everything that is missing, or may be
 //! missing, from the whole trace.
 //!
-//! The profile of whole chips also adds up the cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
+//! The profile of whole chips also sums over cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 
 use super::{
     NameId, OnLanes, Trace, TraceHostThread,
@@ -22,7 +22,7 @@ use super::{
 use crate::words;
 use std::io::{self, Write};
 
-/// Writes the stacks of every lane, then of every thread of the host.
+/// Writes the stacks of every lane, then of every host thread.
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
@@ -36,11 +36,11 @@ pub(super) fn write(
     for thread in &trace.host.threads {
         out.write_all(folded_thread(thread, &host_names, &frames).as_bytes())?;
     }
-    // Losses of single lanes are written with their lanes.
+    // The losses of single lanes are written with their lanes.
     out.write_all(doubts_of(trace, |key| !key.starts_with("lost_")).as_bytes())
 }
 
-/// Writes the stacks of each RISC of each chip, summed over all cores.
+/// Writes the stacks of each RISC type of each chip, summed over all cores.
 pub(super) fn write_chips(
     trace: &Trace<'_>,
     out: &mut dyn Write,
@@ -65,7 +65,7 @@ fn doubts_of(trace: &Trace<'_>, is_wanted: impl Fn(&str) -> bool) -> String {
     doubts.map(|(key, count)| format!("[{} {count}] 0\n", key.replace('_', " "))).collect()
 }
 
-/// Returns a name as a frame, without separators and line ends.
+/// Returns a name as a frame: without separators and line ends.
 fn frame(name: &str) -> String {
     name.chars().map(|c| if c == ';' || c.is_control() { '_' } else { c }).collect()
 }
@@ -90,7 +90,7 @@ fn folded_thread(thread: &TraceHostThread<'_>, names: &HostNames<'_>, frames: &[
     text_of(&stacks, &base, frames)
 }
 
-/// Returns a line for each stack with self cycles.
+/// Returns one line for each stack with self cycles.
 fn text_of(stacks: &Stacks, base: &str, frames: &[String]) -> String {
     let mut text = String::new();
     for (stack, cycles) in stacks.with_cycles() {

@@ -1,11 +1,11 @@
-//! Export formats of one file, and their selection by label or file name.
+//! Export formats that write a single file, and their selection by label or file name.
 
 use super::{OnLanes, Trace, chrome, folded, html, perfetto, speedscope, tracy};
 use causes::Explanation;
 use recording::Recording;
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
 
-/// An export format with one file per trace.
+/// Export format with one file per trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ExportFormat {
@@ -15,7 +15,7 @@ pub enum ExportFormat {
     Chrome,
     /// speedscope's JSON format, for <https://www.speedscope.app>.
     Speedscope,
-    /// Folded stacks with the self cycles of their innermost zone, for flame graphs.
+    /// Folded stacks with the self cycles of each stack's innermost zone, for flame graphs.
     Folded,
     /// Folded stacks of each RISC, summed over all cores of a chip.
     FoldedChip,
@@ -51,7 +51,7 @@ impl ExportFormat {
         }
     }
 
-    /// Returns the endings of file names, default first.
+    /// Returns the file name extensions, the default first.
     #[must_use]
     pub const fn endings(self) -> &'static [&'static str] {
         match self {
@@ -65,7 +65,7 @@ impl ExportFormat {
         }
     }
 
-    /// Returns the format that matches the ending of a file's name.
+    /// Returns the format that matches a file name's extension.
     ///
     /// ```
     /// use export::ExportFormat;
@@ -86,16 +86,16 @@ impl ExportFormat {
         fitting.max_by_key(|(end, _)| end.len()).map(|(_, format)| format)
     }
 
-    /// Adds the causes of slowness of a recording to its trace, if files of this format show them.
+    /// Adds the causes of slowness to a recording's trace, if this format shows them.
     pub fn add_causes(self, trace: &mut Trace<'_>, recording: &Recording) {
         if matches!(self, Self::Html | Self::Perfetto) {
             trace.explanation = Some(Explanation::from_recording(recording));
         }
     }
 
-    /// Writes a trace; `on_lanes` receives the number of lanes written so far.
+    /// Writes a trace. Calls `on_lanes` with the number of lanes written so far.
     ///
-    /// Lanes are encoded in parallel and written in order, so the same trace always gives the same
+    /// Lanes are encoded in parallel but written in order, so the same trace always gives the same
     /// bytes.
     ///
     /// # Errors

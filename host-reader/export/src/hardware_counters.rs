@@ -1,17 +1,18 @@
-//! Hardware counters of a chip, by op.
+//! Hardware counters of each op of a chip.
 
 use super::{TraceDevice, TraceNames};
 use analysis::counters::{LaunchCounters, Sample};
 use std::collections::BTreeMap;
 use wire::ZoneId;
 
-/// Returns, for each name, true if it is the name of hardware counters.
+/// Returns a flag for each name: true if hardware counters have this name.
 pub(super) fn counter_names(names: &TraceNames<'_>) -> Vec<bool> {
     let id = u32::from(ZoneId::PERF_COUNTER.0);
     names.as_slice().iter().map(|name| name.marker_id == id).collect()
 }
 
-/// Returns the counters of each op of a chip that has any; `launch` is the index of the op.
+/// Returns the counters of each op of a chip. Ops without counters are left out; `launch` in the
+/// result is the index of the op.
 pub(super) fn counters_of_ops(
     device: &TraceDevice<'_>,
     names: &TraceNames<'_>,

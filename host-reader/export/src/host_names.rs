@@ -1,10 +1,10 @@
-//! Numbers for the names of the host's zones and marks, after the numbers of the chips' names.
+//! Numbers for the names of host zones and marks. They follow the numbers of the chips' names.
 
 use super::{NameId, Trace};
 use host_events::HostSource;
 use std::collections::HashMap;
 
-/// Names of the host, for formats with a single table of names.
+/// Names of the host, for formats that have a single table of names.
 pub(super) struct HostNames<'a> {
     /// Sources in the order of their numbers.
     pub(super) sources: Vec<&'a HostSource>,
@@ -19,7 +19,7 @@ impl<'a> HostNames<'a> {
         Self { sources, numbers }
     }
 
-    /// Returns the number of a name in the table.
+    /// Returns the number of a source in the table of names.
     pub(super) fn number(&self, source: &HostSource) -> NameId {
         self.numbers.get(source).copied().unwrap_or(NameId(0))
     }

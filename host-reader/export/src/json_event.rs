@@ -1,6 +1,6 @@
 //! One event of a Chrome trace, written field by field.
 
-/// An event in progress. Arguments come last; [`JsonEvent::end`] closes the event.
+/// Event in progress. Arguments come last; [`JsonEvent::end`] closes the event.
 pub(super) struct JsonEvent<'t> {
     text: &'t mut Vec<u8>,
     has_argument: bool,
@@ -18,7 +18,7 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// Begins a slice with start and duration; the caller must add a name.
+    /// Starts a slice with start and duration. The caller must add a name.
     pub(super) fn complete(
         text: &'t mut Vec<u8>,
         pid: u64,
@@ -35,7 +35,7 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// Begins an instant of a thread; the caller must add a name.
+    /// Starts an instant event of a thread. The caller must add a name.
     pub(super) fn instant(text: &'t mut Vec<u8>, pid: u64, tid: u64, time_ns: u64) -> Self {
         let mut event = Self::begin(text, 'i', pid, tid);
         event.push(",\"s\":\"t\",\"ts\":");
@@ -44,7 +44,8 @@ impl<'t> JsonEvent<'t> {
         event
     }
 
-    /// Writes a point of the counter `name`; for a value that is not finite, an instant.
+    /// Writes a point of the counter `name`. A value that is not finite is written as an instant
+    /// event.
     pub(super) fn counter(text: &'t mut Vec<u8>, pid: u64, time_ns: u64, name: &str, value: f64) {
         if !value.is_finite() {
             let mut event = Self::instant(text, pid, 0, time_ns);
@@ -62,7 +63,7 @@ impl<'t> JsonEvent<'t> {
         event.end();
     }
 
-    /// Writes one end of an arrow; `s` starts it, `f` ends it at the enclosing slice.
+    /// Writes one endpoint of an arrow: `s` starts the arrow, `f` ends it at the enclosing slice.
     pub(super) fn flow(
         text: &'t mut Vec<u8>,
         end: char,
@@ -79,7 +80,7 @@ impl<'t> JsonEvent<'t> {
         event.push("},\n");
     }
 
-    /// Begins metadata of a process or thread: its name or its sort index.
+    /// Starts metadata of a process or thread: its name or its sort index.
     pub(super) fn metadata(text: &'t mut Vec<u8>, what: &str, pid: u64, tid: u64) -> Self {
         let mut event = Self::begin(text, 'M', pid, tid);
         event.push(",\"name\":\"");

@@ -4,13 +4,13 @@ use super::{Trace, TraceDevice, TraceLane};
 use rayon::prelude::*;
 use std::io::{self, Write};
 
-/// Receiver of the number of completed lanes.
+/// Callback that receives the number of completed lanes.
 pub type OnLanes<'a> = &'a mut dyn FnMut(usize);
 
-/// Number of lanes in progress per thread. The number bounds the memory in use.
+/// Number of lanes in progress per thread. It bounds the memory in use.
 const LANES_PER_THREAD: usize = 4;
 
-/// A lane and its position in its trace.
+/// Lane with its position in its trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlacedLane<'t, 'a> {
     pub(super) device: &'t TraceDevice<'a>,

@@ -10,9 +10,9 @@
 //! | how is a file written either completely or not at all? | [`write_atomically`] |
 //!
 //! The model is built once: records are paired to zones, times are converted to one clock per chip,
-//! zones are ordered by time and nested properly, and names are numbered densely. The model counts
-//! the corrections that this requires, and also losses, anomalies and items hidden by a filter.
-//! Each format has a module of its own.
+//! zones are sorted by time and properly nested, and names are numbered without gaps. The model
+//! counts the corrections that this requires, and also losses, anomalies and filtered items. Each
+//! format has its own module.
 
 #![forbid(unsafe_code)]
 

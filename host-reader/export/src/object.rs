@@ -1,7 +1,7 @@
 //! Objects of an object store, named by URLs such as `s3://bucket/dataset/ops`.
 //!
-//! An object appears under its name only when its upload is complete, as a file does that is
-//! written under a temporary name. Uploads of more than [`PART_BYTES`] are sent in parts.
+//! An object appears under its name only when its upload is complete. Uploads of more than
+//! [`PART_BYTES`] are sent in parts.
 
 use object_store::{
     MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
@@ -17,13 +17,13 @@ use std::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// Length of a part of an upload. Stores take at most 10,000 parts, of at least 5 MiB each.
+/// Length of one part of an upload. Stores accept at most 10,000 parts, of at least 5 MiB each.
 const PART_BYTES: usize = 8 << 20;
-/// Requests are repeated for this time before an error is reported.
+/// Time for which failed requests are repeated before an error is reported.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_RETRIES: usize = 5;
 
-/// An object of an object store, or a prefix of the names of several.
+/// Object of an object store, or common prefix of several objects' names.
 ///
 /// Credentials, region and endpoint come from the environment, such as `AWS_ACCESS_KEY_ID`.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ pub struct ObjectPlace {
     path: ObjectPath,
 }
 
-/// A bucket, and the threads on which requests run.
+/// Bucket, and the threads that run requests.
 struct Client {
     store: Box<dyn ObjectStore>,
     /// Scheme and bucket, as in `s3://bucket`.
@@ -41,20 +41,20 @@ struct Client {
     runtime: Runtime,
 }
 
-/// Name and length of an object, or of a prefix that ends with a slash.
+/// Name and length of an object, or name of a prefix that ends with a slash.
 pub(crate) struct ListedObject {
     /// Part of the name after the listed prefix.
     pub(crate) name: String,
-    /// Length; `None` of a prefix.
+    /// Length of the object; `None` for a prefix.
     pub(crate) byte_count: Option<u64>,
 }
 
 impl ObjectPlace {
-    /// Opens the place of a URL. No request is sent yet.
+    /// Creates a place from a URL. No request is sent yet.
     ///
     /// # Errors
-    /// If the URL has another scheme than those of S3, Google's and Azure's stores, or names no
-    /// bucket, or if a setting of the environment is wrong.
+    /// If the URL's scheme does not belong to a store of S3, Google or Azure, the URL contains no
+    /// bucket, or a setting in the environment is wrong.
     pub fn open(url: &str) -> io::Result<Self> {
         let invalid = || io::Error::new(io::ErrorKind::InvalidInput, EXPECTED_URL);
         let (scheme, rest) = url.split_once("://").ok_or_else(invalid)?;
@@ -89,7 +89,7 @@ impl ObjectPlace {
         Self::new(store.map_err(io_error)?, bucket_url, path)
     }
 
-    /// Returns a place in the memory of this process.
+    /// Returns a place in an in-memory store.
     #[cfg(test)]
     pub(crate) fn in_memory() -> Self {
         let store = Box::new(object_store::memory::InMemory::new());
@@ -97,15 +97,16 @@ impl ObjectPlace {
     }
 
     fn new(store: Box<dyn ObjectStore>, bucket_url: String, path: ObjectPath) -> io::Result<Self> {
-        // Threads that wait for an answer run their own request; this thread keeps connections.
+        // A thread that waits for a response runs its own request. The runtime's thread maintains
+        // connections.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         Ok(Self { client: Arc::new(Client { store, bucket_url, runtime }), path })
     }
 
-    /// Returns the place of a name below this one.
+    /// Returns the place of an object or prefix below this place.
     ///
     /// # Errors
-    /// If the name has parts that names of objects cannot have, such as `..`.
+    /// If the name has parts that are not allowed in object names, such as `..`.
     pub(crate) fn join(&self, name: &str) -> io::Result<Self> {
         let parent = self.path.as_ref();
         let joined = if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") };
@@ -113,7 +114,7 @@ impl ObjectPlace {
         Ok(Self { client: Arc::clone(&self.client), path })
     }
 
-    /// Lists the objects below this prefix, without those below further prefixes.
+    /// Lists the objects and prefixes directly below this prefix.
     pub(crate) fn list(&self) -> io::Result<Vec<ListedObject>> {
         let Client { store, runtime, .. } = &*self.client;
         let listed = runtime.block_on(store.list_with_delimiter(Some(&self.path)));
@@ -128,14 +129,14 @@ impl ObjectPlace {
         Ok(prefixes.chain(objects).collect())
     }
 
-    /// Returns the length of the object and when it was last written, in milliseconds since 1970.
+    /// Returns the object's length and its last modification in milliseconds since 1970.
     pub(crate) fn head(&self) -> io::Result<(u64, i64)> {
         let Client { store, runtime, .. } = &*self.client;
         let found = runtime.block_on(store.head(&self.path)).map_err(io_error)?;
         Ok((found.size, found.last_modified.timestamp_millis()))
     }
 
-    /// Reads a part of the object.
+    /// Reads a range of the object's bytes.
     pub(crate) fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
         if range.is_empty() {
             return Ok(Vec::new());
@@ -151,7 +152,8 @@ impl ObjectPlace {
         runtime.block_on(store.delete(&self.path)).map_err(io_error)
     }
 
-    /// Writes a small object unless there is one of this name; returns whether it was written.
+    /// Writes a small object unless an object with this name exists. Returns true if it was
+    /// written.
     pub(crate) fn create_new(&self, bytes: &[u8]) -> io::Result<bool> {
         let Client { store, runtime, .. } = &*self.client;
         let payload = PutPayload::from(bytes.to_vec());
@@ -183,17 +185,18 @@ impl PartialEq for ObjectPlace {
 
 impl Eq for ObjectPlace {}
 
-/// An object being uploaded. It appears once it is published; dropping it takes back what was sent.
+/// Upload of an object in progress. The object appears when it is published; dropping the upload
+/// removes the parts already sent.
 #[derive(Debug)]
 pub(crate) struct ObjectUpload {
     place: ObjectPlace,
-    /// Bytes that have not been sent.
+    /// Bytes that have not been sent yet.
     unsent: Vec<u8>,
     parts: Option<Box<dyn MultipartUpload>>,
 }
 
 impl ObjectUpload {
-    /// Begins an upload. No request is sent yet.
+    /// Starts an upload. No request is sent yet.
     pub(crate) const fn new(place: ObjectPlace) -> Self {
         Self { place, unsent: Vec::new(), parts: None }
     }
@@ -211,7 +214,7 @@ impl ObjectUpload {
         runtime.block_on(part).map_err(io_error)
     }
 
-    /// Sends everything but the last request, which makes the object appear.
+    /// Sends everything except the last request, which makes the object appear.
     pub(crate) fn finish(mut self) -> io::Result<Self> {
         if self.parts.is_some() && !self.unsent.is_empty() {
             self.send_part()?;
@@ -254,7 +257,7 @@ impl Write for ObjectUpload {
 impl Drop for ObjectUpload {
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts {
-            // Parts that cannot be taken back are removed by the bucket's own rules.
+            // The bucket's own rules remove parts that cannot be removed here.
             let _ = self.place.client.runtime.block_on(parts.abort());
         }
     }
@@ -276,7 +279,8 @@ fn io_error(error: object_store::Error) -> io::Error {
     io::Error::new(kind, one_line(&error.to_string()))
 }
 
-/// Returns a message as one line of bounded length: some contain the server's whole answer.
+/// Returns a message as a single line of limited length. Some messages contain the server's whole
+/// response.
 fn one_line(message: &str) -> String {
     const LONGEST: usize = 400;
     let message = without_markup(message);
@@ -287,7 +291,7 @@ fn one_line(message: &str) -> String {
     }
 }
 
-/// Returns a message with the sentence of a server's XML in place of the XML.
+/// Returns a message in which the server's XML is replaced by the sentence that the XML contains.
 fn without_markup(message: &str) -> String {
     let sentence = |message: &str| {
         let (text, markup) = message.split_once("<?xml")?;
@@ -315,7 +319,7 @@ mod tests {
             let bytes: Vec<u8> = (0..=250_u8).cycle().take(byte_count).collect();
             let place = folder.join(&format!("part {byte_count}%20")).unwrap();
             write_atomically(&Destination::Object(place.clone()), &CancelFlag::default(), |out| {
-                // Nothing is visible before the end.
+                // The object is not visible before it is published.
                 bytes.chunks(99_991).try_for_each(|some| out.write_all(some))?;
                 assert_eq!(place.head().unwrap_err().kind(), io::ErrorKind::NotFound);
                 Ok(())

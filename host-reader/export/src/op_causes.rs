@@ -4,9 +4,10 @@ use super::{Trace, TraceDevice};
 use causes::OpCauses;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Returns the causes of each op of a chip, in the order of its ops; `None` if they are unknown.
+/// Returns the causes of each op of a chip, in the order of the chip's ops; `None` if they are
+/// unknown.
 ///
-/// Launches are matched by program and launch number, replays of a trace by their order.
+/// Launches are matched by program and launch number, and replays of a trace by their order.
 pub(super) fn causes_of_ops<'t>(
     trace: &'t Trace<'_>,
     device: &TraceDevice<'_>,

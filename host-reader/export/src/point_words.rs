@@ -1,5 +1,5 @@
-//! Readable labels of points that are described by their values: NoC events, hardware counters,
-//! waits and signals.
+//! Readable labels of points whose values have a meaning: NoC events, hardware counters, waits and
+//! signals.
 
 use super::{Trace, TraceNames, TraceNoc, TracePoint, hardware_counters::counter_names};
 use analysis::{counters::Sample, noc_events::TraceObject};
@@ -13,7 +13,7 @@ use wire::{
     },
 };
 
-/// Meanings of the points of a trace.
+/// Meanings of a trace's points.
 pub(super) struct PointWords<'t> {
     is_counter: Vec<bool>,
     is_noc_event: Vec<bool>,
@@ -22,7 +22,7 @@ pub(super) struct PointWords<'t> {
     noc_events: BTreeMap<LaneId, BTreeMap<u64, &'t TraceObject>>,
 }
 
-/// Kind of wait record that a name stands for.
+/// Kind of wait record that a name identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitRecord {
     Total,
@@ -61,9 +61,8 @@ impl<'t> PointWords<'t> {
         }
     }
 
-    /// Returns the meaning of a point of a lane.
-    ///
-    /// Returns `None` if the point needs no decoding or could not be decoded.
+    /// Returns the meaning of a point of a lane; `None` if the point needs no decoding or could not
+    /// be decoded.
     pub(super) fn meaning(&self, lane: LaneId, point: &TracePoint<'_>) -> Option<Meaning<'t>> {
         let name = point.name.index();
         if self.is_counter.get(name) == Some(&true) {
@@ -106,8 +105,8 @@ pub(super) enum Argument<'a> {
 }
 
 impl Meaning<'_> {
-    /// Returns the fields of the record by name, as arguments of an event. A counter's value is not
-    /// a field.
+    /// Returns the fields of the record by name, as arguments of an event. The value of a counter
+    /// is not included.
     pub(super) fn arguments(&self) -> Vec<(&'static str, Argument<'_>)> {
         match self {
             Self::Counter(sample) => {
@@ -147,7 +146,7 @@ fn wait_record(name: &str) -> Option<WaitRecord> {
     }
 }
 
-/// Returns kind and key of a wait, such as `CB_WAIT 3`.
+/// Returns the kind and key of a wait, such as `CB_WAIT 3`.
 fn wait_label(kind: WaitKind, key: u32) -> String {
     kind.name()
         .map_or_else(|| format!("wait of kind {} {key}", kind.0), |name| format!("{name} {key}"))
@@ -164,7 +163,7 @@ fn noc_label(object: &TraceObject) -> String {
     label
 }
 
-/// Returns, for each name, true if it is the name of NoC events.
+/// Returns a flag for each name: true if NoC events have this name.
 fn noc_names(names: &TraceNames<'_>) -> Vec<bool> {
     let id = u32::from(ZoneId::NOC_TRACING.0);
     names.as_slice().iter().map(|name| name.marker_id == id).collect()

@@ -1,10 +1,11 @@
 //! JSON for speedscope.
 //!
-//! Each whole chip has one sampled profile by RISC and zone, in cycles. Each lane and each thread
-//! of the host then has one evented profile, in nanoseconds.
+//! Each chip has one sampled profile by RISC and zone, in cycles. Then each lane and each host
+//! thread has one evented profile, in nanoseconds.
 //!
 //! This format cannot show events, values and sums, nor messages and plots of the host. The name of
-//! the whole file states how many are left out, and the name of a lane states its losses.
+//! the file's profile group states how many are left out, and the name of a lane's profile states
+//! the losses of the lane.
 //!
 //! # Compatibility
 //! `file-format-schema.json` of the npm package `speedscope`.
@@ -20,7 +21,7 @@ use host_events::HostSource;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Writes the profiles of every lane, then of every thread of the host.
+/// Writes the profiles of every lane, then of every host thread.
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
@@ -167,7 +168,8 @@ fn thread_profile(
     profile(&name, position, &thread.zones, frame, end_ns)
 }
 
-/// Encodes a profile that follows `position` others; `frame` returns the frame of each zone.
+/// Encodes a profile that follows `position` other profiles. `frame` returns the frame of each
+/// zone.
 fn profile(
     name: &str,
     position: usize,

@@ -4,7 +4,7 @@ use super::{NameId, TraceDevice, TraceZones};
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
-/// Stacks as a tree, in the order in which they were first seen.
+/// Stacks as a tree, in the order of their first occurrence.
 #[derive(Default)]
 pub(super) struct Stacks {
     nodes: Vec<Node>,
@@ -17,7 +17,7 @@ struct Node {
     cycles: u64,
 }
 
-/// Returns the stacks of each RISC of a chip, summed over all cores.
+/// Returns the stacks of each RISC type of a chip, summed over all cores.
 pub(super) fn chip_stacks(device: &TraceDevice<'_>) -> BTreeMap<Risc, Stacks> {
     let mut riscs: BTreeMap<Risc, Stacks> = BTreeMap::new();
     for lane in &device.lanes {
@@ -53,7 +53,7 @@ impl Stacks {
         })
     }
 
-    /// Returns each stack with self cycles, outermost zone first.
+    /// Returns each stack that has self cycles, with the outermost zone first.
     pub(super) fn with_cycles(&self) -> impl Iterator<Item = (Vec<NameId>, u64)> {
         let own = (0..self.nodes.len()).filter(|&node| self.nodes[node].cycles > 0);
         own.map(|node| (self.stack(node), self.nodes[node].cycles))

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId};
 
-/// A kernel that loads twice, with a name that must be escaped, a value, and a zone without end.
+/// A kernel that loads twice, with a name that needs escaping, a value, and a zone without an end.
 pub(super) const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,trace id,trace id counter,zone name,type,source line,source file,meta data
 0,1,2,BRISC,8,1001,0,1024,,,BRISC-KERNEL,ZONE_START,10,/k/a.cc,
@@ -55,9 +55,8 @@ pub(super) fn readout() -> Readout {
     readout
 }
 
-/// Returns a thread that runs for a microsecond and enqueues for 300 ns of this time, with a
-/// message, a frame and a plot. Its clock begins at 1000. The message is orange, the inner zone
-/// blue.
+/// Returns a thread that runs for 1000 ns, including 300 ns of enqueueing, with a message, a frame
+/// and a plot. Its clock starts at 1000. The message is orange, the inner zone is blue.
 pub(super) fn host_recording() -> HostRecording {
     use HostEventKind::{FrameMark, Message, Plot, Zone};
     let event = |source, time_ns, kind, text: Option<&str>| HostEvent {
@@ -172,7 +171,7 @@ device 0 wormhole_b0;1-2;BRISC;[lost 25 zones: L1 full] 0
     assert_eq!(exported(&readout(), ExportFormat::Folded), expected);
 }
 
-/// Returns two cores with the same activity; the first core lost zones of forty programs.
+/// Returns two cores with the same activity. The first core lost zones of forty programs.
 fn two_cores() -> Readout {
     let mut readout = readout();
     let device = &mut readout.devices[0];
@@ -224,7 +223,7 @@ fn folded_stacks_say_that_losses_were_not_counted() {
         let folded = exported(&readout, format);
         let is_said = folded.lines().any(|line| line.contains("the capture is damaged"));
         assert!(is_said, "{folded}");
-        // Every line is a stack with a count at its end.
+        // Every line is a stack followed by a count.
         for line in folded.lines() {
             let (stack, count) = line.rsplit_once(' ').unwrap();
             assert!(!stack.is_empty() && count.parse::<u64>().is_ok(), "{line}");
@@ -358,7 +357,7 @@ fn real_captures_keep_their_counts_in_every_format() {
     assert_eq!(lane_events.map(Vec::len).sum::<usize>(), 20);
 }
 
-/// Returns a lane with records of any kind at any time, in runs of any length.
+/// Generates a lane with records of any kind at any time, in runs of any length.
 pub(super) fn any_lane(risc: Risc) -> impl Strategy<Value = Lane> {
     let kind = prop_oneof![
         4 => Just(PacketKind::ZoneStart),
@@ -440,7 +439,7 @@ proptest! {
     }
 }
 
-/// Returns the names of a Chrome trace's instants and how often each occurs.
+/// Returns the names of a Chrome trace's instant events, and the number of occurrences of each.
 fn instant_names(capture: &str) -> BTreeMap<String, usize> {
     let json = exported(&captures::read_capture(capture), ExportFormat::Chrome);
     let json: Value = serde_json::from_str(&json).unwrap();
@@ -453,7 +452,8 @@ fn instant_names(capture: &str) -> BTreeMap<String, usize> {
 
 #[test]
 fn chrome_names_points_by_what_they_mean() {
-    // 8 reads and 8 writes of 256 bytes, encoded as 1 and 11 in the low bytes of the log's data.
+    // 8 reads and 8 writes of 256 bytes. In the log's data, the low byte is 1 for a read and 11 for
+    // a write.
     let names = instant_names("wormhole-noc-256");
     let count = |part: &str| -> usize {
         names.iter().filter(|(name, _)| name.starts_with(part)).map(|(_, count)| count).sum()

@@ -10,12 +10,12 @@ pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
     format!("{} {}", core_label(lane), lane.id.risc)
 }
 
-/// Returns the label of a core as in TT-Metal's tools, such as `1-2`.
+/// Returns the label of a core in the style of TT-Metal's tools, such as `1-2`.
 pub(super) fn core_label(lane: &TraceLane<'_>) -> String {
     format!("{}-{}", lane.id.core.x, lane.id.core.y)
 }
 
-/// Returns the label of a host thread: its name, and the numbers of process and thread.
+/// Returns the label of a host thread: its name, process number and thread number.
 pub(super) fn thread_label(thread: &TraceHostThread<'_>) -> String {
     let name = if thread.name.is_empty() { "thread" } else { thread.name };
     format!("{name} {}.{}", thread.process_id, thread.number)
@@ -40,7 +40,8 @@ pub(super) fn mark_label<'a>(
 const MESSAGE_LABEL_CHARS: usize = 64;
 
 /// Returns the label of a message: the beginning of its first line that is not empty. TT-Metal
-/// sends pages of JSON between backticks; formats store the whole text separately.
+/// sends pages of JSON between backticks, so labels must be short. Formats store the whole text
+/// separately.
 fn message_label(text: &str) -> Cow<'_, str> {
     let mut lines =
         text.lines().map(|line| line.trim_matches(|c: char| c == '`' || c.is_whitespace()));
@@ -61,7 +62,7 @@ pub(super) fn loss_label(loss: &TraceLoss) -> String {
     format!("lost {}: {}", totals_label(&loss.totals), loss.cause.label())
 }
 
-/// Returns all losses of a lane in one line; `None` if nothing is known to be missing.
+/// Returns all losses of a lane in one line; `None` if no loss is known.
 ///
 /// An example is `lost 25 zones, 3 events: L1 full; lost 64 unknown markers: DRAM full`.
 pub(super) fn losses_label(lane: &TraceLane<'_>) -> Option<String> {
@@ -81,10 +82,10 @@ pub(super) fn totals_label(totals: &LossTotals) -> String {
     totals.in_words(|kind, count| format!("{count} {}", kind.key().replace('_', " ")))
 }
 
-/// Returns the known figures of a loss besides its counts, each with its name.
+/// Returns the known figures of a loss other than its counts, each with its name.
 ///
-/// These are the number of runs that lost records, and the first and last launch of the range in
-/// which they are.
+/// The figures are the number of runs that lost records, and the first and last launch of the range
+/// that contains these runs.
 pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static str, u64)> {
     let span = totals.programs;
     let numbers = [
@@ -95,7 +96,7 @@ pub(super) fn launches(totals: &LossTotals) -> impl Iterator<Item = (&'static st
     numbers.into_iter().filter_map(|(name, number)| Some((name, number?)))
 }
 
-/// Returns the key for a source of records that does not report how many it lost, such as
+/// Returns the key for a source that does not report how many records it lost, such as
 /// `losses_unknown_the_capture_is_damaged`.
 fn uncounted_key(source: UncountedSource) -> String {
     let label = source.label().replace('\'', "").replace([' ', '-'], "_");
@@ -103,8 +104,7 @@ fn uncounted_key(source: UncountedSource) -> String {
 }
 
 impl Trace<'_> {
-    /// Returns all warnings about the trace as keys and counts; an empty list means that the trace
-    /// is complete.
+    /// Returns all warnings about the trace as keys with counts; empty if the trace is complete.
     ///
     /// The warnings are losses, anomalies, repairs, clipped zones, items hidden by a filter, and
     /// runs not pushed. Counts of zero are left out.
@@ -173,7 +173,7 @@ mod tests {
         for nothing in ["", "``", " \n\t"] {
             assert_eq!(message_label(nothing), "message");
         }
-        // The length counts characters, so no character is split.
+        // The length counts characters, so no character is cut.
         assert_eq!(message_label(&"\u{e9}".repeat(64)), "\u{e9}".repeat(64));
         assert_eq!(message_label(&"\u{e9}".repeat(65)), format!("{}\u{2026}", "\u{e9}".repeat(64)));
     }

@@ -1,5 +1,5 @@
-//! Causes of slowness for the page: findings with links to their ops and chips, and the time of
-//! each op by class.
+//! Causes of slowness for the page: findings with links to their ops and chips, and each op's time
+//! by class.
 
 use super::facts::risc_number;
 use crate::{
@@ -10,29 +10,29 @@ use causes::{Explanation, Finding, NoCause, OpCauses, Place, TimeClass, TimeSpli
 use serde::Serialize;
 use std::cmp::Reverse;
 
-/// The explanation of a recording.
+/// Explanation of a recording.
 #[derive(Serialize)]
 pub(super) struct CauseFacts<'a> {
-    /// Sentence about the rows that are explained.
+    /// Sentence about the rows that the explanation covers.
     window: Option<&'a str>,
-    /// Each chip's time as a sum.
+    /// Each chip's time, written as a sum.
     time_sums: &'a [String],
     /// Sentence about the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
-    /// Sentences about NoC traces next to the log.
+    /// Sentence about the NoC traces next to the log.
     noc_events: Option<&'a str>,
     findings: Vec<FindingRow<'a>>,
-    /// Statement in place of findings.
+    /// Statement shown instead of findings.
     no_cause: Option<&'a NoCause>,
-    /// Open questions: the question, why it has no answer, and how to record the answer.
+    /// Open questions: the question, the reason why it has no answer, and how to record the answer.
     untold: Vec<(&'static str, &'a str, &'static str)>,
     /// Names of the classes of time.
     classes: Vec<&'static str>,
-    /// Each chip's id, if known, and its shares of time in percent, by class.
+    /// Each chip's id, if known, with its shares of time by class in percent.
     devices: Vec<(Option<u32>, Vec<f64>)>,
-    /// Shares of each op's time in percent, by class; `None` if unknown.
+    /// Shares of each op's time by class in percent; `None` if unknown.
     op_times: Vec<Option<Vec<f64>>>,
-    /// The stage that sets each op's pace.
+    /// Stage that limits the speed of each op.
     op_paces: Vec<Option<PaceRow>>,
     /// Blocked time of each op's RISCs.
     op_waits: Vec<Vec<WaitRow>>,
@@ -46,13 +46,13 @@ struct FindingRow<'a> {
     /// Facts that support the finding.
     why: &'a [String],
     advice: &'a str,
-    /// Text of the gain.
+    /// Text about the possible gain.
     gain: String,
     gain_ns: Option<f64>,
     gain_percent: Option<f64>,
     /// Index of the op in the page.
     op: Option<usize>,
-    /// Indices of further ops that the finding is about.
+    /// Indices of the other ops that the finding applies to.
     more_ops: Vec<usize>,
     /// Index of the chip in the page.
     device: Option<usize>,
@@ -65,7 +65,7 @@ struct FindingRow<'a> {
 struct PaceRow {
     stage: &'static str,
     is_certain: bool,
-    /// Stage, with lower and upper bound of its utilization in percent.
+    /// Each stage, with the lower and upper bound of its utilization in percent.
     uses: Vec<(&'static str, f64, f64)>,
 }
 
@@ -75,7 +75,7 @@ struct WaitRow {
     risc: usize,
     blocked_percent: f64,
     barrier_percent: f64,
-    /// Kind, key, cycles and number of waits, longest first.
+    /// Kind, key, cycles and number of waits for each object, longest first.
     sums: Vec<(&'static str, u32, u64, u64)>,
 }
 
@@ -103,7 +103,7 @@ impl<'a> CauseFacts<'a> {
         })
     }
 
-    /// Returns the page data without the data of single ops; `place` maps a place to the page's
+    /// Returns the page data without the data of single ops. `place` maps a place to the page's
     /// indices of op and chip.
     pub(super) fn from_explanation(
         explanation: &'a Explanation,
@@ -171,7 +171,7 @@ fn waits_of(op: &OpCauses) -> Vec<WaitRow> {
         .collect()
 }
 
-/// Rounds a percentage to the tenths that the page shows.
+/// Rounds a percentage to one decimal, as shown on the page.
 fn tenths(percent: f64) -> f64 {
     (percent * 10.0).round() / 10.0
 }
@@ -214,7 +214,7 @@ fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
     trace.devices.iter().position(|device| device.chip.chip_id == chip_id)
 }
 
-/// Returns the index of the op at a place: the longest if several launches match.
+/// Returns the index of the op at a place. If several launches match, the longest is returned.
 fn op_of(trace: &Trace<'_>, names: &[Option<&str>], place: &Place) -> Option<usize> {
     if place.run_host_id.is_none() && place.op.is_none() {
         return None;

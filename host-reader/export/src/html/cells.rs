@@ -1,17 +1,17 @@
-//! The figures of single ops, as packed columns: the times of each core and RISC, and the host's
+//! Figures of single ops as packed columns: the times of each core and RISC, and the host's
 //! metadata.
 //!
 //! Each op starts with its number of cores. Each core has the step from the previous core's index,
-//! a bit for each RISC that ran a kernel, and the start of its first kernel in cycles from the op's
-//! start. Each of those RISCs has its start in cycles from that first kernel, and its cycles. The
-//! number of metadata fields follows, with the key and value of each, then the number of zones by
-//! name and RISC, with the figures of each.
+//! a bit mask of the RISCs that ran a kernel, and the start of its first kernel in cycles from the
+//! op's start. Each RISC in the mask has its start in cycles from the core's first kernel, and its
+//! duration in cycles. Then come the number of metadata fields, with the key and value of each, and
+//! the number of zones by name and RISC, with the figures of each.
 
 use super::{facts::risc_number, op_zones::OpZones, packed::PackedColumns};
 use crate::{TraceDevice, TraceOp};
 use std::collections::BTreeMap;
 
-/// Ops in one block of the page.
+/// Number of ops in one block of the page.
 pub(super) const OPS_PER_BLOCK: usize = 256;
 
 /// Start and duration of a kernel on one RISC.
@@ -84,7 +84,7 @@ pub(super) fn first_start(kernels: &CoreKernels) -> Option<u64> {
     kernels.values().map(|kernel| kernel.start_cycle).min()
 }
 
-/// Returns the kernels of an op, by index of the core.
+/// Returns the kernels of an op, by core index.
 pub(super) fn cores_of(
     device: &TraceDevice<'_>,
     op: &TraceOp<'_>,

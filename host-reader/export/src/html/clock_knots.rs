@@ -1,21 +1,21 @@
-//! A chip's clock as line segments between few points, which the page uses to convert cycles to
-//! time.
+//! A chip's clock as a piecewise linear function with few points. The page uses it to convert
+//! cycles to time.
 
 use recording::DeviceClock;
 
 /// Cycles since the chip's first cycle, and nanoseconds since the trace's origin.
 pub(super) type Knot = (u64, u64);
 
-/// Maximum error of a time that is interpolated between two knots.
+/// Maximum error of a time interpolated between two knots.
 const TOLERANCE_NS: u64 = 1;
 
 /// Maximum number of times that an interval is halved.
 const MAX_HALVINGS: u32 = 10;
 
-/// Returns at least two knots; linear interpolation between them is accurate to `TOLERANCE_NS`.
+/// Returns at least two knots. Linear interpolation between them is accurate to `TOLERANCE_NS`.
 pub(super) fn knots(clock: &DeviceClock<'_>) -> Vec<Knot> {
     let (first, last) = (clock.first_cycle(), clock.last_cycle());
-    // The last knot must differ from the first, even for a chip without records.
+    // The last knot must differ from the first one, even for a chip without records.
     let [begin, end] = [first, last.max(first.saturating_add(1))]
         .map(|cycle| (cycle - first, clock.time_ns(cycle)));
     let mut knots = vec![begin];
@@ -45,7 +45,7 @@ fn refine(
     refine(knots, middle, end, halvings_left - 1, time_ns);
 }
 
-/// Returns the time at a cycle by interpolation between two knots.
+/// Returns the time at a cycle, interpolated between two knots.
 pub(super) fn between(begin: Knot, end: Knot, cycle: u64) -> u64 {
     let (cycles, span) = (u128::from(cycle - begin.0), u128::from(end.0 - begin.0).max(1));
     let ns = u128::from(end.1.saturating_sub(begin.1)) * cycles / span;
@@ -70,7 +70,8 @@ mod tests {
         let (begin, end) = ((0, 0), (1 << 20, time(1 << 20)));
         let mut knots = vec![begin];
         refine(&mut knots, begin, end, MAX_HALVINGS, &time);
-        // Halving ten times on each side reaches the step; the last interval contains the step.
+        // Ten halvings on each side narrow the interval down to the step, which is in the last
+        // interval.
         assert!(knots.len() <= 2 * 10 + 2, "{}", knots.len());
         for cycle in (0..1 << 20).step_by(997) {
             let next = knots.partition_point(|knot| knot.0 <= cycle);

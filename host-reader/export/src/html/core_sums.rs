@@ -6,21 +6,21 @@ use rayon::prelude::*;
 use serde::Serialize;
 use wire::Risc;
 
-/// The cores of each chip.
+/// Cores of each chip.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(super) struct CoreSums(Vec<DeviceSums>);
 
-/// The cores of a chip, column by column.
+/// Cores of a chip, column by column.
 #[derive(Clone, Debug, Default, Serialize)]
 struct DeviceSums {
-    /// Number of ops that ran a kernel on the core.
+    /// Number of ops that ran a kernel on each core.
     ops: Vec<u64>,
-    /// Cycles from first kernel start to last kernel end, summed over the ops.
+    /// Cycles from the first kernel start to the last kernel end on each core, summed over the ops.
     kernel_cycles: Vec<u64>,
-    /// Kernel cycles of each RISC, by the RISC's number.
+    /// Kernel cycles on each core, by RISC number.
     risc_cycles: Vec<[u64; Risc::ALL.len()]>,
-    /// Cycles that the core starts after the op's first core, summed over the ops.
+    /// Cycles from the start of the op's first core to the start of each core, summed over the ops.
     late_cycles: Vec<u64>,
     lost_records: Vec<u64>,
 }

@@ -1,10 +1,11 @@
-//! The timeline's data of the host: threads as lanes of nanoseconds, and plots.
+//! Host data of the timeline: threads as lanes in nanoseconds, and plots.
 //!
-//! A thread is added as a lane without runs, see [`super::lanes`], which also defines steps. Its
-//! points have the kinds of [`point_kind`], and no values. The texts of zones follow: their count,
-//! then the step of the zone's index and the text of each. The colours of points and the colours of
-//! zones follow, each as their count, the steps of their indices, and the colours as 0xRRGGBB. A
-//! plot consists of its times as steps and the bits of its values as two halves.
+//! A thread is stored as a lane without runs; see [`super::lanes`], which also defines steps. Its
+//! points have the kinds of [`point_kind`] and no values. Then come the texts of zones: their
+//! count, and for each text the step of the zone's index and the text. Then come the colours of
+//! points and the colours of zones: for each list the count, the steps of the indices, and the
+//! colours as 0xRRGGBB. A plot consists of its times as steps, and the bits of its values as two
+//! halves.
 
 use super::{lanes::record_zones, packed::PackedColumns};
 use crate::{NameId, TraceHostPlot, TraceHostThread, host_names::HostNames};
@@ -43,7 +44,7 @@ fn add_marks(columns: &mut PackedColumns, thread: &TraceHostThread<'_>, names: &
     add_texts(columns, marks.iter().map(|mark| mark.event.text.as_deref()));
 }
 
-/// Adds the texts of the entries that have a text.
+/// Adds the texts of all entries that have a text.
 fn add_texts<'a>(columns: &mut PackedColumns, texts: impl Iterator<Item = Option<&'a str>>) {
     let texts = (0_u64..).zip(texts).filter_map(|(index, text)| Some((index, text?)));
     let texts: Vec<_> = texts.collect();
@@ -52,7 +53,7 @@ fn add_texts<'a>(columns: &mut PackedColumns, texts: impl Iterator<Item = Option
     texts.iter().for_each(|(_, text)| columns.text(text));
 }
 
-/// Adds the colours of the entries that have a colour.
+/// Adds the colours of all entries that have a colour.
 fn add_colors(columns: &mut PackedColumns, colors: impl Iterator<Item = Option<HostColor>>) {
     let colors = (0_u64..).zip(colors).filter_map(|(index, color)| Some((index, color?)));
     let colors: Vec<_> = colors.collect();
@@ -69,12 +70,14 @@ pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
     columns
 }
 
-/// Returns the page's number of a kind of mark; the numbers follow those of the kinds of points.
+/// Returns the page's number of a kind of mark. These numbers follow the numbers of the kinds of
+/// points.
 const fn point_kind(kind: HostEventKind) -> u64 {
     match kind {
         HostEventKind::Message => 3,
         HostEventKind::Signpost => 4,
-        // Frame marks have number 5. Zones and plots are not marks and never get here.
+        // The number of frame marks is 5. Zones and plots are not marks and never reach this
+        // function.
         HostEventKind::FrameMark | HostEventKind::Zone { .. } | HostEventKind::Plot { .. } => 5,
     }
 }

@@ -1,4 +1,4 @@
-//! The timeline's data: every zone and point of a core's lanes, as packed columns.
+//! Chip data of the timeline: every zone and point of a core's lanes, as packed columns.
 //!
 //! Columns of each lane; a step is the difference from the previous value:
 //!
@@ -22,7 +22,7 @@
 use super::packed::PackedColumns;
 use crate::{NameId, PointCategory, TraceLane, TraceZones, point_words::PointWords};
 
-/// Packs the lanes of one core of a chip whose records begin at `first_cycle`.
+/// Packs the lanes of one core. The records of its chip begin at `first_cycle`.
 pub(super) fn pack_core(
     lanes: &[TraceLane<'_>],
     first_cycle: u64,

@@ -1,4 +1,5 @@
-//! Losses and anomalies for the page: every loss with its lane and time, every anomaly counted.
+//! Losses and anomalies for the page: every loss with its lane and time, and the counts of
+//! anomalies.
 
 use crate::Trace;
 use analysis::{loss_groups, loss_remedies};
@@ -24,13 +25,13 @@ pub(super) struct LossFacts {
     shown: ShownLosses,
 }
 
-/// Lanes, times and programs of losses; program numbers do not contain the chip.
+/// Lanes, times and programs of losses. Program numbers do not include the chip.
 #[derive(Default, Serialize)]
 struct ShownLosses {
     program: Vec<Option<u32>>,
-    /// First and last launch of the range in which launches lost records.
+    /// First and last launch of the range in which records were lost.
     programs: Vec<Option<(u32, u32)>>,
-    /// Indices of the chip and the lane; `None` for a chip that is not in the trace.
+    /// Indices of the chip and the lane; `None` if the chip is not in the trace.
     lane: Vec<Option<(usize, usize)>>,
     time_ns: Vec<Option<i64>>,
 }
@@ -76,13 +77,13 @@ impl ShownLosses {
     }
 }
 
-/// Anomalies and repairs: the counts of all, and the first ones with lane and position.
+/// Anomalies and repairs: the counts of each kind, and the first ones with lane and position.
 #[derive(Serialize)]
 pub(super) struct AnomalyFacts<'a> {
-    /// Kind, count, and whether the record was repaired.
+    /// Kind, count, and true if the records were repaired.
     kinds: Vec<(&'static str, u64, bool)>,
     kept: Vec<KeptAnomaly<'a>>,
-    /// Number of kept anomalies that the page does not list.
+    /// Number of stored anomalies that the page does not list.
     unnamed_count: usize,
 }
 

@@ -1,13 +1,13 @@
-//! HTML report: one page that needs no network, server or viewer.
+//! HTML report: a single page that needs no network, server or viewer.
 //!
-//! The page consists of a template with a style sheet and a script, all of which are part of this
-//! program, and data. The data that the page shows first is a block of JSON. Zones, points and the
-//! figures of single cores follow as packed columns, which the script decodes only on demand. A
-//! page of a million zones therefore opens as fast as a page of ten zones.
+//! The page consists of a template with a style sheet and a script, which are part of this program,
+//! and of data. The data shown first is a block of JSON. Zones, points and the figures of single
+//! cores follow as packed columns, which the script decodes only on demand. So a page with a
+//! million zones opens as fast as a page with ten zones.
 //!
-//! Zone names are untrusted input. They reach the page as data only: `<` is escaped wherever the
-//! page's parser could see it, the script writes text and never markup, and the page forbids every
-//! script but its own, every image and every request.
+//! Zone names are untrusted input. They reach the page only as data: `<` is escaped wherever the
+//! page's parser could see it, and the script writes text but never markup. The page's policy
+//! forbids other scripts, all images and all requests.
 //!
 //! The files in `assets` define the page's content and layout.
 

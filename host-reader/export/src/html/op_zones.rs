@@ -1,11 +1,11 @@
-//! Zones of each op by name and RISC, summed over all cores, for the page of an op.
+//! Zones of each op by name and RISC, summed over all cores, for the page about an op.
 
 use super::facts::risc_number;
 use crate::{TraceDevice, TraceLane};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Zones of an op, by numbers of the RISC and the name.
+/// Zones of an op, by RISC number and name number.
 pub(super) type OpZones = BTreeMap<(usize, usize), ZoneSum>;
 
 /// Sum of the zones with one name on one RISC, over all cores.
@@ -13,14 +13,14 @@ pub(super) type OpZones = BTreeMap<(usize, usize), ZoneSum>;
 pub(super) struct ZoneSum {
     pub(super) count: u64,
     pub(super) total_cycles: u64,
-    /// Cycles outside nested zones.
+    /// Cycles not covered by inner zones.
     pub(super) self_cycles: u64,
     pub(super) longest_cycles: u64,
-    /// Indices of the longest zone's lane and of the zone in that lane.
+    /// Position of the longest zone: index of its lane, and index of the zone in that lane.
     pub(super) longest_place: (usize, usize),
 }
 
-/// Sums up the zones of each op of a chip.
+/// Sums the zones of each op of a chip.
 pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
     let lanes = device.lanes.par_iter().enumerate();
     let lane_sums: Vec<_> = lanes.map(|(index, lane)| sums_of_lane(index, lane)).collect();
@@ -36,7 +36,7 @@ pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
     ops
 }
 
-/// Returns the sums of a lane, run by run: op, number of the name, and sum.
+/// Returns the sums of a lane, run by run: op, name number, and sum.
 fn sums_of_lane(lane_index: usize, lane: &TraceLane<'_>) -> Vec<(usize, usize, ZoneSum)> {
     let mut sums = Vec::new();
     let mut current = (None, BTreeMap::new());

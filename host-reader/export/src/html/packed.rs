@@ -1,12 +1,12 @@
 //! Packed columns of numbers: variable-length integers, deflated, in base64. A page can hold
-//! millions of numbers in this form.
+//! millions of numbers in this encoding.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, write::DeflateEncoder};
 use reader::packed_numbers::{fold_sign, push};
 use std::io::Write;
 
-/// Sequence of numbers, each in as few bytes as possible.
+/// Sequence of numbers, each encoded in as few bytes as possible.
 ///
 /// The encoding is that of [`reader::packed_numbers`]. The page's script reads the numbers in the
 /// order in which they are added here.
@@ -25,19 +25,19 @@ impl PackedColumns {
         self.number(count as u64);
     }
 
-    /// Adds a signed number; numbers near 0 stay short for either sign.
+    /// Adds a signed number. Numbers near 0 take few bytes, whatever their sign.
     pub(super) fn signed(&mut self, number: i64) {
         self.number(fold_sign(number));
     }
 
-    /// Adds a 64-bit number as its upper and its lower half. JavaScript numbers are exact only up
-    /// to 53 bits.
+    /// Adds a 64-bit number as its upper and its lower half, because JavaScript numbers are exact
+    /// only up to 53 bits.
     pub(super) fn exact(&mut self, number: u64) {
         self.number(number >> 32);
         self.number(number & u64::from(u32::MAX));
     }
 
-    /// Adds ascending numbers as steps, beginning with the step from `first`.
+    /// Adds ascending numbers as steps. The first step starts at `first`.
     pub(super) fn rising(&mut self, first: u64, numbers: impl IntoIterator<Item = u64>) {
         let mut latest = first;
         for number in numbers {
@@ -52,16 +52,16 @@ impl PackedColumns {
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// Encodes the columns as text that is safe in a page.
+    /// Encodes the columns as text that needs no escaping in a page.
     pub(super) fn to_base64(&self) -> String {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(LEVEL));
         let deflated = encoder.write_all(&self.0).and_then(|()| encoder.finish());
-        // Writing to a vector does not fail.
+        // Writing to a vector cannot fail.
         STANDARD.encode(deflated.unwrap_or_default())
     }
 }
 
-/// Compression level: fast, and within a few percent of the smallest size for this kind of columns.
+/// Compression level: fast, and within a few percent of the smallest size for such columns.
 const LEVEL: u32 = 4;
 
 #[cfg(test)]

@@ -13,16 +13,16 @@ use std::{
 
 const STYLE: &str = include_str!("assets/report.css");
 
-/// A kind of page.
+/// Kind of page.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// The page as a template with placeholders in double braces.
+    /// Template of the page, with placeholders in double braces.
     template: &'static str,
     /// Files of the script. They share one scope; the last file starts the script.
     script: &'static str,
 }
 
-/// The page of a recording.
+/// Page of a recording.
 pub(super) const RECORDING: Page = Page {
     template: concat!(include_str!("assets/head.html"), include_str!("assets/report.html")),
     script: concat!(
@@ -58,7 +58,7 @@ pub(super) const RECORDING: Page = Page {
     ),
 };
 
-/// The page of an ops CSV.
+/// Page of an ops CSV.
 pub(super) const OPS: Page = Page {
     template: concat!(include_str!("assets/head.html"), include_str!("assets/ops.html")),
     script: concat!(
@@ -77,13 +77,13 @@ pub(super) const OPS: Page = Page {
     ),
 };
 
-/// Number of cores that are packed at once. The number bounds the memory in use.
+/// Number of cores that are packed at once. It bounds the memory in use.
 const CORES_PER_BATCH: usize = 32;
 
-/// A part of the page.
+/// Part of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Text of the template, written unchanged.
+    /// Text of the template, which is written unchanged.
     Text(&'static str),
     /// The content security policy.
     Policy,
@@ -96,7 +96,7 @@ pub(super) enum Part {
 }
 
 impl Page {
-    /// Writes the page; `fill` writes the initial data and the blocks.
+    /// Writes the page. `fill` writes the initial data and the blocks.
     pub(super) fn write(
         &self,
         title: &str,
@@ -137,8 +137,8 @@ impl Page {
         }
     }
 
-    /// Returns the page's policy: only the page's own script and style are allowed, by their
-    /// hashes.
+    /// Returns the page's content security policy. It allows only the page's own script and style,
+    /// identified by their hashes.
     fn policy(&self) -> String {
         format!(
             "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \
@@ -153,14 +153,14 @@ fn base64_hash(text: &str) -> String {
     STANDARD.encode(Sha256::digest(text))
 }
 
-/// Writes the initial data as JSON that the page's parser reads as text only.
+/// Writes the initial data as JSON that the page's parser cannot mistake for markup.
 pub(super) fn write_facts(facts: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     let json = serde_json::to_string(facts)?;
-    // In JSON, `<` only appears in strings, which may contain it as an escape sequence.
+    // In JSON, `<` occurs only in strings, where it may be written as an escape sequence.
     out.write_all(json.replace('<', "\\u003c").as_bytes())
 }
 
-/// Escapes a text so that the page's parser reads it as text only.
+/// Escapes a text so that the page's parser does not see markup in it.
 fn escaped_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -176,8 +176,7 @@ fn escaped_text(text: &str) -> String {
     escaped
 }
 
-/// Writes the packed columns of the host's threads and plots, and of all cores and ops, each in a
-/// block of its own.
+/// Writes the packed columns of host threads, plots, cores and ops, each in a separate block.
 pub(super) fn write_blocks(
     trace: &Trace<'_>,
     out: &mut dyn Write,

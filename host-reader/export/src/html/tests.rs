@@ -27,7 +27,7 @@ fn block(page: &str, id: &str) -> Reading {
     Reading::of_base64(element(page, &format!("<script type=\"text/plain\" id=\"{id}\">")))
 }
 
-/// One lane as read by the page's script.
+/// One lane, read like the page's script reads it.
 struct ReadLane {
     names: Vec<u64>,
     starts: Vec<u64>,

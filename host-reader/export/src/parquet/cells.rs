@@ -1,4 +1,4 @@
-//! Values of one column of a file, to be written as part of a row group or read from a file.
+//! Values of one column of a file: written as part of a row group, or read from a file.
 
 use parquet::{
     column::reader::{ColumnReader, ColumnReaderImpl},
@@ -8,7 +8,7 @@ use parquet::{
 };
 use tables::{ColumnKind, Value};
 
-/// A column of a file.
+/// Column of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileColumn {
     pub(super) name: String,
@@ -20,9 +20,10 @@ pub(super) struct FileColumn {
 #[derive(Debug)]
 pub(super) struct Cells {
     values: Values,
-    /// 1 for each row with a value, 0 for each row without; `None` for columns without nulls.
+    /// 1 for each row with a value, 0 for each row without a value; `None` for columns without
+    /// nulls.
     levels: Option<Vec<i16>>,
-    /// Latest texts; consecutive rows with the same text share one allocation.
+    /// Texts used last. Consecutive rows with the same text share one allocation.
     latest: Vec<ByteArray>,
 }
 
@@ -52,7 +53,7 @@ impl Cells {
         if let Some(levels) = &mut self.levels {
             levels.push((value != Value::Null).into());
         }
-        // Parquet stores unsigned numbers as the bits of signed numbers.
+        // Parquet stores an unsigned number as a signed number with the same bits.
         match (&mut self.values, value) {
             (_, Value::Null) if self.levels.is_some() => {}
             (Values::Narrow(values), Value::Unsigned32(value)) => values.push(value.cast_signed()),
@@ -71,14 +72,14 @@ impl Cells {
         Ok(())
     }
 
-    /// Adds rows without values; the column must allow nulls.
+    /// Adds rows without a value. The column must allow nulls.
     pub(super) fn push_nulls(&mut self, count: usize) {
         if let Some(levels) = &mut self.levels {
             levels.resize(levels.len().saturating_add(count), 0);
         }
     }
 
-    /// Reads the next rows of a column chunk of the same type.
+    /// Reads the next rows of a column chunk that has the same type.
     pub(super) fn read(
         &mut self,
         reader: ColumnReader,
@@ -156,7 +157,7 @@ impl Cells {
         Ok(())
     }
 
-    /// Returns the values in order, for a reader of single rows.
+    /// Returns the values in order, for reading row by row.
     pub(super) fn into_values(self, kind: ColumnKind) -> Vec<Value<'static>> {
         let mut values: Box<dyn Iterator<Item = Value<'static>>> =
             match self.values {
@@ -179,7 +180,7 @@ impl Cells {
     }
 }
 
-/// Reads rows of a chunk until there are `count` rows, and returns how many were read.
+/// Reads rows of a chunk until `count` rows have been read. Returns the number of rows read.
 fn read_all<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     is_optional_there: bool,
@@ -209,7 +210,7 @@ fn read_all<T: DataType>(
     Ok(read)
 }
 
-/// Encodes a text, or shares the encoding if it is one of the latest texts.
+/// Encodes a text, or reuses the encoding if the text is one of the texts used last.
 fn shared_text(latest: &mut Vec<ByteArray>, text: &str) -> ByteArray {
     const KEPT: usize = 8;
     if let Some(known) = latest.iter().find(|known| known.data() == text.as_bytes()) {

@@ -1,11 +1,11 @@
 //! Compaction: merges many small files of a dataset into few large files.
 //!
-//! Each host of a fleet writes its own files, which are as small as its recording. Engines open
+//! Each host of a fleet writes its own files, whose size depends on its recording. Engines open
 //! every file that a query may need, so a partition of a thousand small files takes longer to read
 //! than one file with the same rows. Compacted files replace the small files. A compacted file gets
-//! its final name once it is complete; then its source files are removed. If a compaction is
+//! its final name when it is complete; then its source files are removed. If a compaction is
 //! interrupted in between, the next compaction reads the names of the source files from the
-//! compacted file and removes the rest of them.
+//! compacted file and removes the remaining source files.
 
 use super::{
     WriteError,
@@ -40,17 +40,17 @@ pub struct CompactCounts {
     pub rewritten_rows: u64,
 }
 
-/// Why a dataset could not be compacted.
+/// Error of a compaction.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
-    /// The location contains no dataset.
+    /// The location does not contain a dataset.
     #[error(
         "{location}: expected a dataset, a folder with folders of tables such as `ops`, found none \
          of them"
     )]
     NoDataset {
-        /// The location.
+        /// Location.
         location: DatasetLocation,
     },
     /// A file or folder could not be read or written.
@@ -61,17 +61,19 @@ pub enum CompactError {
 /// Merges the small files in each partition of a dataset into large files.
 ///
 /// Files shorter than 128 MiB are merged into files of at least 256 MiB, if a partition has enough
-/// data. Longer files stay unchanged. A column that a source file lacks is null in the rows of that
-/// file.
+/// data. Longer files stay unchanged. If a source file lacks a column, the column is null in the
+/// rows of that file.
 ///
-/// Delta logs of the dataset are first brought up to date: they then name all files of the dataset.
+/// The Delta logs of the dataset are first brought up to date, so they contain all files of the
+/// dataset.
 ///
 /// # Errors
-/// If the location holds no dataset, a file cannot be read or written, or the operation is cancelled.
-/// Finished partitions then stay compacted, and the other partitions are unchanged.
+/// If the location does not contain a dataset, a file cannot be read or written, or the operation
+/// is cancelled. Partitions that are finished by then stay compacted; the other partitions are
+/// unchanged.
 ///
 /// # Cost
-/// Partitions are compacted in parallel; memory is bounded by one row group per partition.
+/// Partitions are compacted in parallel. Memory is bounded by one row group per partition.
 pub fn compact(
     dataset: &DatasetLocation,
     logs: DeltaLogs,
@@ -83,15 +85,16 @@ pub fn compact(
         return Err(CompactError::NoDataset { location: dataset.clone() });
     }
     if has_logs {
-        // What an interrupted compaction has left is removed first, else the logs would name it.
+        // Files left by an interrupted compaction are removed first. Otherwise the logs would
+        // include them.
         partitions.par_iter().try_for_each(|partition| partition.files().map(drop))?;
-        // Nobody else writes meanwhile, so those writes were interrupted.
+        // No other process writes during a compaction, so these writes were interrupted.
         for path in create_logs(dataset)? {
             dataset.remove(&path).map_err(|source| dataset.refused(&path, source))?;
         }
     }
     let compact = |partition: &Partition<'_>| partition.compact(cancel);
-    // Exports refuse a recording if they find it in a compacted file of the table `recordings`, so
+    // Exports reject a recording that is already in a compacted file of the table `recordings`, so
     // this table is compacted first.
     let (recordings, others): (Vec<_>, Vec<_>) =
         partitions.iter().partition(|partition| partition.table == Recordings::NAME);
@@ -106,22 +109,24 @@ pub fn compact(
     Ok(counts)
 }
 
-/// Returns true if a file of this name was made by [`compact`]. Names of other files contain a `~`.
+/// Returns true if [`compact`] wrote the file with this name. The names of all other files contain
+/// a `~`.
 pub(super) fn is_compacted(name: &str) -> bool {
     name.starts_with(PREFIX) && !name.contains('~')
 }
 
 const PREFIX: &str = "compacted-";
-/// Metadata key for the source files of a compacted file: name, length in bytes and checksum of
-/// each.
+/// Metadata key for the source files of a compacted file. The value contains the name, length in
+/// bytes and checksum of each source file.
 const MADE_OF: &str = "kprof.made_of";
 
-/// Identity of a file by name, length and checksum: another file may get the same name later.
+/// Identity of a file: name, length and checksum. The name is not enough, because another file may
+/// get the same name later.
 type Fingerprint = (String, u64, u32);
 /// Files of at least this length are not merged.
 const LONG_ENOUGH_BYTES: u64 = FILE_BYTES / 2;
 
-/// A folder with files of one table, date and run.
+/// Folder with the files of one table, date and run.
 struct Partition<'d> {
     dataset: &'d DatasetLocation,
     table: &'static str,
@@ -162,7 +167,7 @@ impl Partition<'_> {
         Ok(counts)
     }
 
-    /// Returns the files, without source files that an interrupted compaction has left.
+    /// Returns the files, without source files left by an interrupted compaction.
     fn files(&self) -> Result<Vec<StoredFile>, WriteError> {
         let listed = parquet_files(self.dataset, &self.folder)?;
         let mut left = Vec::new();
@@ -171,7 +176,8 @@ impl Partition<'_> {
             let footer = footer.map_err(|error| self.write_refused(&file.path, error))?;
             let made_of = fact(&footer, MADE_OF).and_then(|facts| serde_json::from_str(facts).ok());
             let mut sources: Vec<Fingerprint> = made_of.unwrap_or_default();
-            // Only a plain file name of this folder is accepted, whatever the metadata contains.
+            // Only plain names of files in this folder are accepted, whatever the metadata
+            // contains.
             sources.retain(|source| listed.iter().any(|file| file.name() == source.0));
             let mut same = Vec::new();
             for source in sources {
@@ -189,7 +195,7 @@ impl Partition<'_> {
         Ok(listed.into_iter().filter(|file| !left.contains(&file.path)).collect())
     }
 
-    /// Removes the source files of a compacted file, from the log first.
+    /// Removes the source files of a compacted file, first from the log and then from the folder.
     fn replace(&self, compacted: &str, sources: &[String]) -> Result<(), WriteError> {
         if self.has_log {
             let log = DeltaLog::new(self.dataset, self.table);
@@ -202,7 +208,7 @@ impl Partition<'_> {
         Ok(())
     }
 
-    /// Merges files; returns the number of their rows.
+    /// Merges files. Returns the number of their rows.
     fn join(&self, inputs: &[StoredFile], cancel: &CancelFlag) -> Result<u64, WriteError> {
         let mut opened = Vec::with_capacity(inputs.len());
         let mut made_of = Vec::with_capacity(inputs.len());
@@ -275,8 +281,8 @@ impl Partition<'_> {
         Ok(())
     }
 
-    /// Returns the columns of all files in order of first appearance; a column that a file lacks allows
-    /// nulls.
+    /// Returns the columns of all files in order of first appearance. A column that any file lacks
+    /// allows nulls.
     fn joined_columns(
         &self,
         inputs: &[StoredFile],
@@ -311,7 +317,7 @@ impl Partition<'_> {
     }
 }
 
-/// Groups short files; each group but the last one gives a long file.
+/// Groups short files. Each group except the last one is large enough to give a long file.
 fn groups_of(files: Vec<StoredFile>) -> Vec<Vec<StoredFile>> {
     let (mut groups, mut group, mut byte_count) = (Vec::new(), Vec::new(), 0_u64);
     for file in files {

@@ -1,4 +1,4 @@
-//! What a log says about a file: length, folder, and statistics of its columns.
+//! Description of a file in a Delta log: length, folder, and statistics of its columns.
 
 use super::{
     WriteError,
@@ -13,7 +13,7 @@ use ::tables::ColumnKind;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// A file that a commit adds.
+/// File that a commit adds.
 #[derive(Debug)]
 pub(super) struct AddedFile {
     /// Path relative to the dataset.
@@ -24,7 +24,7 @@ pub(super) struct AddedFile {
     statistics: Value,
 }
 
-/// Longest text that stands as a bound in a log.
+/// Maximum length in bytes of a text that is stored as a bound in a log.
 const MAX_BOUND_BYTES: usize = 64;
 
 impl AddedFile {
@@ -39,7 +39,7 @@ impl AddedFile {
         Ok(Self { path: path.to_owned(), byte_count, columns, changed_at_ms, statistics })
     }
 
-    /// Returns the action that adds the file.
+    /// Returns the `add` action for the file.
     pub(super) fn action(&self, table: &str, is_data_change: bool) -> Value {
         json!({"add": {
             "path": encoded_path(table, &self.path),
@@ -52,12 +52,12 @@ impl AddedFile {
     }
 }
 
-/// Returns the values of the folders of a file.
+/// Returns the partition values in the path of a file.
 pub(super) fn partition_values(path: &str) -> Value {
     json!({"date": partition_value(path, "date"), "run": partition_value(path, "run")})
 }
 
-/// Returns the path of a file relative to its table, as part of a URL.
+/// Returns the URL-encoded path of a file relative to its table.
 pub(super) fn encoded_path(table: &str, path: &str) -> String {
     let relative = path.strip_prefix(table).and_then(|rest| rest.strip_prefix('/'));
     let mut encoded = String::with_capacity(path.len());
@@ -72,8 +72,8 @@ pub(super) fn encoded_path(table: &str, path: &str) -> String {
     encoded
 }
 
-/// Returns the number of rows, and of each column the bounds and the number of nulls, as far as the
-/// file states them.
+/// Returns the number of rows, and the bounds and the number of nulls of each column. Values that
+/// the file does not contain are left out.
 fn statistics_of(footer: &ParquetMetaData, columns: &[FileColumn]) -> Value {
     let (mut least, mut greatest, mut nulls) = (Map::new(), Map::new(), Map::new());
     for (place, column) in columns.iter().enumerate() {
@@ -97,7 +97,7 @@ fn statistics_of(footer: &ParquetMetaData, columns: &[FileColumn]) -> Value {
     })
 }
 
-/// Returns the bounds of a column; `None` if a row group does not state them exactly.
+/// Returns the bounds of a column; `None` if they are not exact in every row group.
 fn bounds_of(groups: &[&Statistics], kind: ColumnKind) -> Option<(Value, Value)> {
     let is_exact = groups.iter().all(|group| group.min_is_exact() && group.max_is_exact());
     if !is_exact {
@@ -123,12 +123,13 @@ fn bounds_of(groups: &[&Statistics], kind: ColumnKind) -> Option<(Value, Value)>
         ColumnKind::Text => extremes(groups, |group| {
             Some((text(group.min_bytes_opt()?)?, text(group.max_bytes_opt()?)?))
         }),
-        // Bounds of flags skip no file; those of fractions would have to tell NaN apart.
+        // Bounds of flags would never exclude a file. Bounds of fractions would need a special case
+        // for NaN.
         ColumnKind::Flag | ColumnKind::Real => None,
     }
 }
 
-/// Returns the least minimum and the greatest maximum; `None` if a row group has none.
+/// Returns the overall minimum and maximum; `None` if any row group has no bounds.
 fn extremes<T: Ord + Into<Value>>(
     groups: &[&Statistics],
     bounds: impl Fn(&Statistics) -> Option<(T, T)>,
@@ -138,7 +139,7 @@ fn extremes<T: Ord + Into<Value>>(
     Some((least.into_iter().min()?.into(), greatest.into_iter().max()?.into()))
 }
 
-/// Returns a bound of a text column, if it is short.
+/// Returns a bound of a text column; `None` if it is too long.
 fn text(bytes: &[u8]) -> Option<String> {
     let bytes = bytes.get(..bytes.len().min(MAX_BOUND_BYTES + 1))?;
     (bytes.len() <= MAX_BOUND_BYTES).then(|| String::from_utf8(bytes.to_vec()).ok()).flatten()

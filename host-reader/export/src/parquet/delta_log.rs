@@ -1,9 +1,10 @@
-//! Delta Lake logs: which files are the current rows of a table, with the version of its schema.
+//! Delta Lake logs: which files contain the current rows of a table, with the version of its
+//! schema.
 //!
-//! Each table of a dataset is a Delta table of its own. Its log is the folder `_delta_log`, with a
-//! numbered file for each commit. A commit adds and removes files in one step, because the file
-//! with the next number is created only if nobody has created it before. So readers of the log see
-//! all files of an export or none, and a killed export leaves the table as it was.
+//! Each table of a dataset is a separate Delta table. Its log is the folder `_delta_log`, with a
+//! numbered file for each commit. A commit adds and removes files in one atomic step, because a
+//! file with the next number is created only if no other process has created it. So readers of the
+//! log see either all files of an export or none, and a killed export leaves the table unchanged.
 //!
 //! | question | module |
 //! |---|---|
@@ -34,26 +35,26 @@ use std::{
     io,
 };
 
-/// Which tables of a dataset get a Delta log.
+/// Selects which tables of a dataset get a Delta log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeltaLogs {
-    /// Logs of the dataset are continued, if it has any.
+    /// Existing logs of the dataset are continued.
     #[default]
     Continue,
     /// All tables get a log.
     Create,
 }
 
-/// What a commit does to a table.
+/// Effect of a commit on a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Rows are added or replaced.
     Write,
-    /// The same rows are put into other files.
+    /// The same rows move to other files.
     Compaction,
 }
 
-/// The log of one table.
+/// Log of one table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeltaLog<'d> {
     pub(super) dataset: &'d DatasetLocation,
@@ -62,7 +63,7 @@ pub(super) struct DeltaLog<'d> {
 
 /// Folder of a table's log.
 pub(super) const LOG_FOLDER: &str = "_delta_log";
-/// Commits that others may make while this process tries to make its own.
+/// Maximum number of commits by other processes while this process tries to make one commit.
 const MAX_ATTEMPTS: usize = 10_000;
 
 /// Returns true if a dataset has logs.
@@ -78,8 +79,8 @@ impl<'d> DeltaLog<'d> {
         Self { dataset, table }
     }
 
-    /// Commits that files were written and others replaced. A table without a log gets one of all
-    /// its files.
+    /// Commits that files were written and other files were replaced. If the table has no log yet,
+    /// a log of all its files is created.
     pub(super) fn replace(
         self,
         snapshot: Snapshot,
@@ -99,8 +100,8 @@ impl<'d> DeltaLog<'d> {
 
     /// Commits the differences between the log and the files of the table.
     ///
-    /// Files of writes that have not ended are left out: those that the log has removed, and those
-    /// of an export of which the log has other files. They are returned.
+    /// Files of unfinished writes are left out and returned. These are files that the log has
+    /// removed, and files of an export for which the log contains other files.
     pub(super) fn bring_up_to_date(self) -> Result<Vec<String>, WriteError> {
         let snapshot = self.snapshot()?;
         let files = self.files()?;
@@ -130,7 +131,7 @@ impl<'d> DeltaLog<'d> {
         Ok(unfinished)
     }
 
-    /// Returns true if a path of the log is in the folder of the table.
+    /// Returns true if a path in the log is in the table's folder.
     fn is_own(self, path: &str) -> bool {
         path.strip_prefix(self.table).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -164,7 +165,7 @@ impl<'d> DeltaLog<'d> {
             if written.map_err(|source| self.dataset.refused(&path, source))? {
                 return Ok(());
             }
-            // Another process has made this commit: it may have added the same columns or removed
+            // Another process has made this commit. It may have added the same columns or removed
             // the same files.
             if !snapshot.read_commit(self, version)? {
                 return Err(self.refused("the store says that a commit exists, and has none"));
@@ -173,7 +174,7 @@ impl<'d> DeltaLog<'d> {
         Err(self.refused("other processes write commits faster than this one"))
     }
 
-    /// Returns the lines of a commit; `None` if nothing changes.
+    /// Returns the lines of a commit; `None` if nothing has changed.
     fn actions(
         self,
         snapshot: &Snapshot,
@@ -245,7 +246,7 @@ impl<'d> DeltaLog<'d> {
         })
     }
 
-    /// Returns an id for a new table, a UUID of version 8.
+    /// Returns an id for a new table: a UUID of version 8.
     fn new_id(self, now_ms: i64) -> String {
         let seed = format!("{} {} {now_ms} {}", self.dataset, self.table, std::process::id());
         let digest = Sha256::digest(seed.as_bytes());
@@ -273,7 +274,7 @@ impl<'d> DeltaLog<'d> {
         Ok(snapshot)
     }
 
-    /// Returns the number of the last commit; `None` if there is none.
+    /// Returns the number of the last commit; `None` if there is no commit.
     fn commits(self) -> Result<Option<u64>, WriteError> {
         let folder = format!("{}/{LOG_FOLDER}", self.table);
         let files = self.dataset.files(&folder);
@@ -291,14 +292,14 @@ impl<'d> DeltaLog<'d> {
     }
 }
 
-/// Returns the number of a commit's file: 20 digits.
+/// Returns the commit number in a file name of 20 digits.
 fn commit_number(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(".json")?;
     let is_number = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().ok()).flatten()
 }
 
-/// Returns the folder and the export of a file, without its number.
+/// Returns the folder and the export of a file, without the file's number.
 fn export(path: &str) -> Option<(&str, &str)> {
     let (folder, _) = path.rsplit_once('/')?;
     let (export, _) = export_and_number(path)?;

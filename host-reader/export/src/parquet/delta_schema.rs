@@ -1,19 +1,19 @@
 //! Columns of a Delta table.
 //!
-//! Delta has no unsigned numbers. Those of 32 bits are `long` in the log and those of 64 bits
-//! `decimal(20,0)`, as Spark reads the files.
+//! Delta has no unsigned numbers. In the log, unsigned 32-bit numbers are `long`, and unsigned
+//! 64-bit numbers are `decimal(20,0)`. Spark reads the files with the same types.
 
 use super::cells::FileColumn;
 use ::tables::{ColumnKind, schemas};
 use serde_json::{Value, json};
 
-/// The columns of a table, in the form of Spark's `StructType`.
+/// Columns of a table, in the format of Spark's `StructType`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Schema {
     fields: Vec<Value>,
 }
 
-/// Returns the columns that this version writes, and those of the folders.
+/// Returns the columns that this version writes, and the columns derived from folder names.
 pub(super) fn schema_of(table: &str) -> Schema {
     let schemas = schemas();
     let columns = schemas.iter().filter(|schema| schema.name == table);
@@ -25,7 +25,7 @@ pub(super) fn schema_of(table: &str) -> Schema {
 }
 
 impl Schema {
-    /// Returns the columns in an action `metaData`.
+    /// Returns the columns in a `metaData` action.
     pub(super) fn parse(metadata: &Value) -> Result<Self, String> {
         let text = metadata["schemaString"].as_str().unwrap_or_default();
         let fields = serde_json::from_str::<Value>(text)
@@ -43,7 +43,7 @@ impl Schema {
         json!({"type": "struct", "fields": self.fields}).to_string()
     }
 
-    /// Adds the columns of a file that the table does not have.
+    /// Adds the columns of a file that the table lacks.
     pub(super) fn add_columns(&mut self, columns: &[FileColumn]) -> Result<(), String> {
         for column in columns {
             let new = field(&column.name, column.kind);
@@ -75,7 +75,7 @@ fn field(name: &str, kind: ColumnKind) -> Value {
     )
 }
 
-/// Returns a column that allows nulls: files of other versions may lack it.
+/// Returns a column that allows nulls, because files of other versions may lack it.
 fn nullable(name: &str, kind: &str) -> Value {
     json!({"name": name, "type": kind, "nullable": true, "metadata": {}})
 }

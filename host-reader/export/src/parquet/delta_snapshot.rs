@@ -1,4 +1,4 @@
-//! The state of a Delta log after a number of its commits.
+//! State of a Delta log after some of its commits.
 
 use super::{WriteError, delta_log::DeltaLog, delta_schema::Schema, folders::unescaped};
 use serde::Deserialize;
@@ -8,22 +8,23 @@ use std::{
     io,
 };
 
-/// The state of a log: the files of the table, and what describes it.
+/// State of a log: the files of the table, and the table's metadata.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     /// Number of the last commit; `None` if there is no log.
     pub(super) version: Option<u64>,
-    /// Latest action `metaData`.
+    /// Latest `metaData` action.
     pub(super) metadata: Option<Value>,
     /// Columns of the table, from `metadata`.
     pub(super) schema: Option<Schema>,
-    /// Files of the table and their lengths. A file outside of the table's folder has its URL.
+    /// Files of the table, with their lengths. The key of a file outside the table's folder is its
+    /// URL.
     pub(super) live: BTreeMap<String, u64>,
-    /// Files that were removed and not added again.
+    /// Files that were removed and have not been added again.
     pub(super) removed: BTreeSet<String>,
 }
 
-/// One line of a commit. Lines of other kinds change nothing that is kept here.
+/// One line of a commit. Lines of other kinds do not affect this state.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Action {
@@ -46,7 +47,7 @@ struct NamedFile {
     size: Option<u64>,
 }
 
-/// Longest commit that is read.
+/// Maximum length in bytes of a commit that is read.
 const MAX_COMMIT_BYTES: u64 = 256 << 20;
 
 impl Snapshot {
@@ -54,7 +55,7 @@ impl Snapshot {
         self.version.map_or(0, |version| version.saturating_add(1))
     }
 
-    /// Adds the commit with the next number; returns false if there is none.
+    /// Applies the commit with the next number. Returns false if there is no such commit.
     pub(super) fn read_commit(
         &mut self,
         log: DeltaLog<'_>,
@@ -77,7 +78,7 @@ impl Snapshot {
         Ok(true)
     }
 
-    /// Adds the actions of a commit.
+    /// Applies the actions of a commit.
     pub(super) fn add(&mut self, table: &str, commit: &[u8]) -> Result<(), String> {
         let lines = commit.split(|&byte| byte == b'\n');
         for (number, line) in (1_usize..).zip(lines) {
@@ -125,7 +126,8 @@ impl Snapshot {
     }
 }
 
-/// Returns the path of a file relative to the dataset; of another folder's file its URL.
+/// Returns the path of a file relative to the dataset. For a file in another folder, its URL is
+/// returned.
 fn path_in_dataset(table: &str, path: &str) -> String {
     if path.starts_with('/') || path.contains("://") {
         return path.to_owned();

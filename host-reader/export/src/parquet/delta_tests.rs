@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 
 const PARTITION: &str = "date=2026-11-25/run=run%201";
-/// The folder as part of a URL in a log.
+/// Folder, as encoded in the URLs of a log.
 const ENCODED: &str = "date=2026-11-25/run=run%25201";
 
-/// Returns the commits of a table, each as its actions.
+/// Returns the commits of a table, each as a list of its actions.
 fn commits(folder: &Path, table: &str) -> Vec<Vec<Value>> {
     let read = |version: u64| {
         let path = folder.join(format!("{table}/_delta_log/{version:020}.json"));
@@ -23,8 +23,8 @@ fn commits(folder: &Path, table: &str) -> Vec<Vec<Value>> {
     (0..).map_while(read).collect()
 }
 
-/// Returns the paths that a log adds and never removes, with their sizes: the table as the protocol
-/// defines it.
+/// Returns the paths, with sizes, that a log has added and not removed. According to the protocol,
+/// these are the files of the table.
 fn table(folder: &Path, name: &str) -> BTreeMap<String, u64> {
     let mut live = BTreeMap::new();
     for action in commits(folder, name).into_iter().flatten() {
@@ -38,7 +38,7 @@ fn table(folder: &Path, name: &str) -> BTreeMap<String, u64> {
     live
 }
 
-/// Returns the Parquet files of a table on disk as paths of a log, with their sizes.
+/// Returns the Parquet files of a table on disk, as paths in a log, with their sizes.
 fn on_disk(folder: &Path, name: &str) -> BTreeMap<String, u64> {
     let partition = folder.join(name).join(PARTITION);
     let entries = std::fs::read_dir(partition).into_iter().flatten().flatten();
@@ -119,7 +119,7 @@ fn a_log_has_the_columns_and_the_files_of_a_table() {
         (&stats["nullCount"]["start_host_ns"], &stats["nullCount"]["host"]),
         (&json!(2), &json!(0))
     );
-    // Every table has a log, also one without rows, so that a reader finds all of them.
+    // Every table has a log, even a table without rows, so readers find all tables.
     for name in all_tables() {
         assert_eq!(table(folder, name), on_disk(folder, name), "{name}");
     }
@@ -172,7 +172,7 @@ fn a_dataset_without_logs_gets_them_of_all_its_files() {
     add(folder, "b", 60, DeltaLogs::Create);
     assert_eq!(names(&table(folder, "zones")), ["/a%2520rec~0.parquet", "/b%2520rec~0.parquet"]);
     assert_eq!(commits(folder, "zones").len(), 1);
-    // A log that exists is not created again.
+    // An existing log is not created again.
     add(folder, "c", 60, DeltaLogs::Create);
     assert_eq!(table(folder, "zones"), on_disk(folder, "zones"));
     assert_eq!(table(folder, "zones").len(), 3);
@@ -209,7 +209,7 @@ fn a_compaction_changes_files_and_no_rows() {
     }
 }
 
-/// The files of an export that was killed after they got their names and before the commit.
+/// Files of an export that was killed after the files got their names but before the commit.
 #[test]
 fn an_export_that_was_killed_before_its_commit_is_not_in_the_log_and_is_cleared_away() {
     let folder = tempfile::tempdir().unwrap();
@@ -220,16 +220,16 @@ fn an_export_that_was_killed_before_its_commit_is_not_in_the_log_and_is_cleared_
     std::fs::copy(partition.join("a%20rec~0.parquet"), partition.join("a%20rec~1.parquet"))
         .unwrap();
     assert_eq!(table(folder, "zones"), whole);
-    // Another export leaves it alone: its process may still run.
+    // Another export leaves these files alone, because their process may still be running.
     add(folder, "b", 60, DeltaLogs::Create);
     assert!(partition.join("a%20rec~1.parquet").exists());
     assert_eq!(names(&table(folder, "zones")), ["/a%2520rec~0.parquet", "/b%2520rec~0.parquet"]);
-    // The same export again replaces both.
+    // The same export, run again, replaces both files.
     add(folder, "a", 70, DeltaLogs::Continue);
     assert_eq!(names(&table(folder, "zones")), ["/a%2520rec~2.parquet", "/b%2520rec~0.parquet"]);
     assert_eq!(table(folder, "zones"), on_disk(folder, "zones"));
 
-    // A compaction removes what was left.
+    // A compaction removes the files left over.
     std::fs::copy(partition.join("a%20rec~2.parquet"), partition.join("a%20rec~3.parquet"))
         .unwrap();
     compact_all(folder, DeltaLogs::Continue);
@@ -239,7 +239,7 @@ fn an_export_that_was_killed_before_its_commit_is_not_in_the_log_and_is_cleared_
     assert_eq!(rows_of(&compacted, &["host"]), ["a", "a", "b", "b"]);
 }
 
-/// A first export that was killed before its commit is whole, and a compaction adds it.
+/// A first export that was killed before its commit is complete, and a compaction adds its files.
 #[test]
 fn files_that_no_log_knows_are_added_by_a_compaction() {
     let folder = tempfile::tempdir().unwrap();
@@ -256,7 +256,7 @@ fn files_that_no_log_knows_are_added_by_a_compaction() {
 
 #[test]
 fn a_compaction_that_was_killed_is_finished_by_the_next_one() {
-    // Killed before the commit, and after it.
+    // Killed before the commit, and after the commit.
     for is_committed in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
@@ -381,7 +381,7 @@ fn files_that_another_program_replaced_stay_out() {
     let folder = folder.path();
     add(folder, "a", 60, DeltaLogs::Create);
     add(folder, "b", 60, DeltaLogs::Create);
-    // As Spark's OPTIMIZE, which leaves the files that it has replaced.
+    // Like Spark's OPTIMIZE, which does not remove the files that it has replaced.
     let partition = folder.join("zones").join(PARTITION);
     std::fs::copy(partition.join("a%20rec~0.parquet"), partition.join("part-0-x.parquet")).unwrap();
     let size = std::fs::metadata(partition.join("part-0-x.parquet")).unwrap().len();
@@ -441,7 +441,7 @@ fn paths_are_those_of_urls() {
     assert_eq!(snapshot.live, BTreeMap::from(expected));
 }
 
-/// The same as in a folder, in a store of the memory.
+/// The same checks as for a folder, with an in-memory object store.
 #[cfg(feature = "object-store")]
 #[test]
 fn a_dataset_of_objects_is_written_compacted_and_read() {

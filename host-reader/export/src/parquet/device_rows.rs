@@ -14,24 +14,24 @@ use tables::{
     OpPlace, OpRow, Ops, RecordingKey, Table, ZoneRow, Zones,
 };
 
-/// A table with rows of each chip.
+/// Table with rows for each chip.
 pub trait DeviceTable: Table {
     /// Calls `visit` with each row of a chip.
     ///
     /// # Errors
-    /// The first error of `visit`, after which no more rows are visited.
+    /// Returns the first error of `visit`. No further rows are visited then.
     fn for_each_row<E>(
         rows: DeviceRows<'_, '_>,
         visit: impl FnMut(&Self::Row<'_>) -> Result<(), E>,
     ) -> Result<(), E>;
 }
 
-/// A chip of a trace, and the name of its recording.
+/// Chip of a trace, with the name of its recording.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceRows<'t, 'a> {
-    /// The trace.
+    /// Trace.
     pub trace: &'t Trace<'a>,
-    /// The chip.
+    /// Chip.
     pub device: &'t TraceDevice<'a>,
     /// Names of the recording and the host.
     pub recording: RecordingKey<'t>,
@@ -247,7 +247,7 @@ impl<'t> DeviceRows<'t, '_> {
         self.trace.names.get(name).map_or("", |name| &*name.label)
     }
 
-    /// Returns file and line of a name, if known.
+    /// Returns the source file and line of a name, if known.
     fn source(self, name: NameId) -> (Option<&'t str>, Option<u32>) {
         let name = self.trace.names.get(name);
         let file = name.map(|name| name.file).filter(|file| !file.is_empty());
@@ -260,7 +260,7 @@ impl<'t> DeviceRows<'t, '_> {
     }
 }
 
-/// Returns op and program of a run of a lane.
+/// Returns the op and the program of a lane's run.
 pub(super) fn run_of(lane: &TraceLane<'_>, run: Option<u32>) -> (Option<u32>, Option<u32>) {
     let run = run.map(|run| run as usize);
     let op = run.and_then(|run| lane.run_ops.get(run).copied().flatten());

@@ -12,17 +12,17 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-/// Name of the folder for rows without a value, as in Hive.
+/// Name of the folder for rows without a value. Hive uses the same name.
 const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// Folder and name of the files of one export.
+/// Folder and file names of one export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) dataset: DatasetLocation,
     pub(super) date: Option<NaiveDate>,
     pub(super) run: String,
     pub(super) file: String,
-    /// Whether the dataset has Delta logs, once it is known.
+    /// True if the dataset has Delta logs; empty until the dataset has been checked.
     pub(super) has_logs: OnceLock<bool>,
 }
 
@@ -33,13 +33,13 @@ impl Place {
         format!("{table}/date={date}/run={}", escaped(&self.run))
     }
 
-    /// Returns the name of the file with a number. The `~` before the number is the only one:
-    /// [`escaped`] removes others.
+    /// Returns the name of the file with a number. The `~` before the number is the only `~` in the
+    /// name, because [`escaped`] removes any other.
     pub(super) fn file_name(&self, number: usize) -> String {
         format!("{}~{number}.parquet", escaped(&self.file))
     }
 
-    /// Returns true if the dataset had Delta logs when this was first asked.
+    /// Returns true if the dataset has Delta logs. The dataset is only checked in the first call.
     pub(super) fn has_logs(&self) -> Result<bool, WriteError> {
         if let Some(&has_logs) = self.has_logs.get() {
             return Ok(has_logs);
@@ -48,7 +48,7 @@ impl Place {
         Ok(*self.has_logs.get_or_init(|| has_logs))
     }
 
-    /// Returns the files of this export in the folder of a table, with their numbers.
+    /// Returns the files of this export in a table's folder, with their numbers.
     pub(super) fn own_files(&self, table: &str) -> Result<Vec<(StoredFile, usize)>, WriteError> {
         let files = parquet_files(&self.dataset, &self.folder(table))?;
         let numbered = |file: StoredFile| {
@@ -59,15 +59,14 @@ impl Place {
     }
 }
 
-/// Returns the export that a file belongs to, and the file's number; `None` for files of other
-/// origin.
+/// Returns the export and the number in a file's name; `None` for files that no export has written.
 pub(super) fn export_and_number(path: &str) -> Option<(&str, usize)> {
     let (export, number) = file_name(path).strip_suffix(".parquet")?.rsplit_once('~')?;
     Some((export, number.parse().ok()?))
 }
 
-/// Returns the date and run of the folder of a file, as text without escapes; `None` if the path
-/// has no such folder, and for rows without a date.
+/// Returns the value of `key` in the path's folder names, unescaped; `None` if the path has no such
+/// folder or the rows have no value.
 pub(super) fn partition_value(path: &str, key: &str) -> Option<String> {
     let value = path.split('/').find_map(|part| part.strip_prefix(key)?.strip_prefix('='))?;
     (value != NO_VALUE).then(|| unescaped(value))
@@ -83,7 +82,7 @@ pub(super) fn parquet_files(
     Ok(files)
 }
 
-/// Returns the folders with files of a table, one for each date and run, sorted.
+/// Returns the folders of a table, one for each date and run, sorted.
 pub(super) fn partitions(
     dataset: &DatasetLocation,
     table: &str,
@@ -105,9 +104,11 @@ fn partition_folders(
     Ok(found)
 }
 
-/// Escapes a text as part of a path, as Hive does: characters with a meaning in paths become `%XX`.
+/// Escapes a text as part of a path, like Hive: characters with a special meaning in paths become
+/// `%XX`.
 ///
-/// Dots and underscores at the beginning are escaped as well, since engines skip such files.
+/// Leading dots and underscores are escaped too, because engines skip files whose names begin with
+/// them.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
@@ -123,7 +124,7 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Reverses [`escaped`] and URLs' `%XX`; bytes that give no text are kept as they are.
+/// Reverses [`escaped`], and decodes `%XX` in URLs. Bytes that are not valid text are kept escaped.
 pub(super) fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -143,7 +144,7 @@ pub(super) fn unescaped(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Folders created for a dataset; dropping the value removes them unless they are kept.
+/// Folders created for a dataset. Dropping the value removes the folders, unless they are kept.
 #[derive(Default)]
 pub(super) struct NewFolders {
     made: Mutex<Vec<PathBuf>>,
@@ -178,8 +179,8 @@ impl NewFolders {
 impl Drop for NewFolders {
     fn drop(&mut self) {
         for folder in self.made.get_mut().unwrap_or_else(PoisonError::into_inner).iter().rev() {
-            // Removal fails if another process has put files there meanwhile; the folder then
-            // stays.
+            // Removal fails if another process has put files into the folder in the meantime. The
+            // folder then stays.
             let _ = std::fs::remove_dir(folder);
         }
     }

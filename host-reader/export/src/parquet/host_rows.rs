@@ -10,19 +10,19 @@ use tables::{
     RecordingKey, Table,
 };
 
-/// A table with rows of the host.
+/// Table with rows about the host.
 pub trait HostTable: Table {
     /// Calls `visit` with each row.
     ///
     /// # Errors
-    /// The first error of `visit`, after which no more rows are visited.
+    /// Returns the first error of `visit`. No further rows are visited then.
     fn for_each_row<E>(
         rows: HostRows<'_, '_>,
         visit: impl FnMut(&Self::Row<'_>) -> Result<(), E>,
     ) -> Result<(), E>;
 }
 
-/// The host of a recording, its buffers, and the recording's name.
+/// Host of a recording, with its buffers and the recording's name.
 #[derive(Clone, Copy, Debug)]
 pub struct HostRows<'t, 'a> {
     /// Threads and plots.
@@ -49,7 +49,7 @@ impl HostTable for HostZones {
 }
 
 impl HostTable for HostEvents {
-    /// Messages, signposts and frames, thread by thread, then plots.
+    /// Visits messages, signposts and frames, thread by thread, then the plots.
     fn for_each_row<E>(
         rows: HostRows<'_, '_>,
         mut visit: impl FnMut(&HostEventRow<'_>) -> Result<(), E>,
@@ -135,7 +135,7 @@ impl<'t> HostRows<'t, '_> {
             file,
             line,
             depth: zone.depth.into(),
-            // On the host, cycles are nanoseconds of its clock.
+            // On the host, cycles are nanoseconds of the host's clock.
             start_ns: signed(zone.start_ns),
             duration_ns: signed(zone.duration_cycles),
             self_ns: signed(self_ns),
@@ -197,7 +197,7 @@ impl<'t> HostRows<'t, '_> {
     }
 }
 
-/// Returns function, file and line of a source, each if known.
+/// Returns the function, file and line of a source; `None` for each unknown part.
 fn place_of(
     source: Option<&HostSource>,
 ) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>, Option<u32>) {

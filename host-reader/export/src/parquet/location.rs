@@ -19,34 +19,34 @@ use std::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DatasetLocation {
-    /// A folder.
+    /// Folder.
     Folder(PathBuf),
-    /// A prefix of an object store.
+    /// Prefix of an object store.
     #[cfg(feature = "object-store")]
     Objects(ObjectPlace),
 }
 
-/// Why a text names no location of a dataset.
+/// Error for a text that is not the location of a dataset.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocationError {
-    /// A URL, which needs the feature `object-store`.
+    /// The text is a URL, but the build lacks the feature `object-store`.
     #[error("cannot open {url}: expected a folder, since this build has no object stores")]
     NoObjectStores {
-        /// The URL.
+        /// URL.
         url: String,
     },
     /// The object store cannot be opened.
     #[error("cannot open {url}: {source}")]
     Store {
-        /// The URL.
+        /// URL.
         url: String,
-        /// What is wrong with the URL or the settings of the environment.
+        /// Error in the URL or in the settings of the environment.
         source: io::Error,
     },
 }
 
-/// A file of a dataset and its length.
+/// File of a dataset, with its length.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StoredFile {
     pub(super) path: String,
@@ -65,7 +65,7 @@ pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns the URL that a path is, if it is one: a scheme of letters and digits before `://`.
+/// Returns the path as a URL if it is one: letters and digits before `://`.
 fn url_in(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     let (scheme, _) = text.split_once("://")?;
@@ -97,10 +97,10 @@ impl fmt::Display for DatasetLocation {
 }
 
 impl DatasetLocation {
-    /// Returns the location that a text names: a URL such as `s3://bucket/dataset`, or a folder.
+    /// Parses a location: a URL such as `s3://bucket/dataset`, or a folder.
     ///
     /// # Errors
-    /// If a URL cannot be opened, or needs the feature `object-store`.
+    /// If a URL cannot be opened, or the build lacks the feature `object-store`.
     pub fn parse(path: &Path) -> Result<Self, LocationError> {
         let Some(url) = url_in(path) else { return Ok(Self::from(path)) };
         #[cfg(feature = "object-store")]
@@ -112,10 +112,10 @@ impl DatasetLocation {
         Err(LocationError::NoObjectStores { url: url.to_owned() })
     }
 
-    /// Returns the location of a name below this one.
+    /// Returns the location of a file or folder below this location.
     ///
     /// # Errors
-    /// If the name has parts that an object store does not allow.
+    /// If the name has parts that object names cannot have.
     pub fn join(&self, name: &str) -> io::Result<Self> {
         match self {
             Self::Folder(folder) => Ok(Self::Folder(folder.join(name))),
@@ -134,7 +134,7 @@ impl DatasetLocation {
         }
     }
 
-    /// Returns true if a table has a Parquet file here.
+    /// Returns true if this location contains a Parquet file of a table.
     ///
     /// # Errors
     /// If the location cannot be listed.
@@ -147,7 +147,7 @@ impl DatasetLocation {
         Ok(false)
     }
 
-    /// Returns the error of a failed operation on a file or folder.
+    /// Returns the error for a failed operation on a file or folder.
     pub(super) fn refused(&self, path: &str, source: io::Error) -> WriteError {
         let destination = match self.join(path) {
             Ok(location) => location.into_destination(),
@@ -156,14 +156,14 @@ impl DatasetLocation {
         WriteError::Io { destination, source }
     }
 
-    /// Begins a file, which gets its name once it is published.
+    /// Starts a file. The file gets its final name when it is published.
     pub(super) fn create(&self, path: &str, cancel: &CancelFlag) -> Result<PartFile, WriteError> {
         let location = self.join(path).map_err(|source| self.refused(path, source))?;
         PartFile::create(location.into_destination(), cancel)
     }
 
-    /// Writes a small file that must not exist yet; returns false if it does. Nobody ever sees a
-    /// part of it.
+    /// Writes a small file that must not exist yet. Returns false if it exists. The file appears
+    /// only as a whole.
     pub(super) fn create_new(&self, path: &str, bytes: &[u8]) -> io::Result<bool> {
         match self {
             Self::Folder(folder) => {
@@ -197,7 +197,7 @@ impl DatasetLocation {
         Ok(found)
     }
 
-    /// Returns names in a folder with the lengths of files.
+    /// Returns the names in a folder. Files have a length, subfolders have none.
     fn entries(&self, folder: &str) -> io::Result<Vec<(String, Option<u64>)>> {
         match self {
             Self::Folder(root) => folder_entries(&root.join(folder)),
@@ -209,7 +209,7 @@ impl DatasetLocation {
         }
     }
 
-    /// Returns the length of a file and when it was last written, in milliseconds since 1970.
+    /// Returns a file's length and its last modification in milliseconds since 1970.
     pub(super) fn facts(&self, path: &str) -> io::Result<(u64, i64)> {
         match self {
             Self::Folder(root) => {
@@ -223,7 +223,7 @@ impl DatasetLocation {
         }
     }
 
-    /// Reads a part of a file.
+    /// Reads a range of a file's bytes.
     pub(super) fn read(&self, path: &str, range: Range<u64>) -> io::Result<Vec<u8>> {
         match self {
             Self::Folder(root) => {
@@ -239,7 +239,7 @@ impl DatasetLocation {
         }
     }
 
-    /// Opens a file to read all of it. An object is first copied to a temporary file without a
+    /// Opens a file for reading all of it. An object is first copied to a temporary file without a
     /// name.
     pub(super) fn open(&self, path: &str) -> io::Result<File> {
         match self {
@@ -278,7 +278,7 @@ impl DatasetLocation {
     }
 }
 
-/// Length of the pieces in which an object is copied.
+/// Length in bytes of the pieces in which an object is copied.
 #[cfg(feature = "object-store")]
 const BLOCK_BYTES: u64 = 8 << 20;
 
@@ -292,11 +292,12 @@ fn folder_entries(folder: &Path) -> io::Result<Vec<(String, Option<u64>)>> {
     for entry in found {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        // Links are followed.
+        // Symbolic links are followed.
         match std::fs::metadata(entry.path()) {
             Ok(found) if found.is_dir() => entries.push((name, None)),
             Ok(found) => entries.push((name, Some(found.len()))),
-            // Another process has removed it meanwhile, or it is a link to nowhere.
+            // Another process has removed the file in the meantime, or it is a link with a missing
+            // target.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

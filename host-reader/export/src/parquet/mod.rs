@@ -10,9 +10,9 @@
 //! crate `tables` documents the other columns. The columns `host`, `recording`, `chip_id` and `op`
 //! join ops with zones and markers. A table without rows has no file.
 //!
-//! Each recording has a row in the table `recordings`, with the information needed to judge the
+//! Each recording has a row in the table `recordings`. The row contains what is needed to judge the
 //! other rows: losses, anomalies, repairs and filtered records of the whole recording, and the
-//! clocks of host and chips.
+//! clocks of the host and the chips.
 //!
 //! | question | module |
 //! |---|---|
@@ -78,19 +78,20 @@ use table_files::{Opening, TableFiles, Written};
 pub struct DatasetLabels {
     /// Date on which the recordings began; `None` if unknown.
     pub date: Option<NaiveDate>,
-    /// Run of the fleet that the recordings belong to; all hosts of the run share this label.
+    /// Label of the fleet's run that the recordings belong to. All hosts of the run use the same
+    /// label.
     pub run: String,
     /// Name of the files, such as the name of the host. A later export with the same name replaces
-    /// them.
+    /// the files.
     pub file: String,
-    /// True if only one recording is added: its files are then sorted by chip, and their metadata
+    /// True if only one recording is added. Then the files are sorted by chip, and their metadata
     /// declares this order.
     pub has_one_recording: bool,
 }
 
-/// New files of a dataset of many recordings.
+/// Dataset of many recordings, to which new files are added.
 ///
-/// Files are written under temporary names; all are renamed once all are complete.
+/// Files are written under temporary names. When all files are complete, all are renamed.
 ///
 /// ```
 /// use export::*;
@@ -124,14 +125,14 @@ pub struct ParquetDataset {
     logs: DeltaLogs,
 }
 
-/// Error for an empty name of a dataset's files.
+/// Error for an empty run or file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected the name of a {what}, found an empty text")]
 pub struct EmptyName {
     what: &'static str,
 }
 
-/// Numbers of files and rows written.
+/// Numbers of files and rows that were written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct DatasetCounts {
     /// Number of files.
@@ -166,7 +167,7 @@ pub struct DatasetCounts {
     pub op_buffers: u64,
 }
 
-/// One table of a dataset, to which recordings are added.
+/// Table of a dataset, to which recordings are added.
 trait TableSink: Send {
     /// Returns the name of the table.
     fn name(&self) -> &'static str;
@@ -174,21 +175,21 @@ trait TableSink: Send {
     /// Adds the rows of a recording.
     fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-    /// Adds the rows of a lane, if the table has rows of lanes' records.
+    /// Adds the rows of a lane's records, if the table has such rows.
     fn add_lane(&mut self, lane: DeviceRows<'_, '_>) -> Result<(), WriteError>;
 
     /// Completes the files.
     fn finish(self: Box<Self>) -> Result<Written, WriteError>;
 }
 
-/// A recording that is added to a dataset.
+/// Recording to be added to a dataset.
 #[derive(Clone, Copy, Debug)]
 pub struct AddedRecording<'r, 'a> {
     /// Names of the host and the recording.
     pub key: RecordingKey<'r>,
     /// Clock of the host's machine, if known.
     pub machine: Option<MachineClock>,
-    /// Records of the recording.
+    /// Trace of the recording.
     pub trace: &'r Trace<'a>,
     /// The ops report as CSV; `None` leaves the report out.
     pub ops_csv: Option<&'r str>,
@@ -198,7 +199,7 @@ impl ParquetDataset {
     /// Creates a dataset without files.
     ///
     /// # Errors
-    /// If a name is empty.
+    /// If a label for the run or the file is empty.
     pub fn new(
         dataset: &DatasetLocation,
         labels: DatasetLabels,
@@ -227,23 +228,24 @@ impl ParquetDataset {
     /// Adds a recording.
     ///
     /// # Errors
-    /// If a folder or file cannot be written, the operation is cancelled, or a file made by
+    /// If a folder or file cannot be written, the operation is cancelled, or a file written by
     /// [`compact`] already contains the recording.
     ///
     /// # Cost
-    /// Tables are written in parallel; memory is bounded by one row group per table.
+    /// Tables are written in parallel. Memory is bounded by one row group per table.
     pub fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError> {
         self.refuse_compacted(recording.key)?;
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
-    /// Adds a recording whose lanes are packed; `recording` has its trace.
+    /// Adds a recording whose lanes are packed. `recording` contains its trace.
     ///
     /// # Errors
-    /// See [`ParquetDataset::add`]; or if records cannot be read from the temporary file.
+    /// See [`ParquetDataset::add`]. Another error is a failure to read records from the temporary
+    /// file.
     ///
     /// # Cost
-    /// One lane for each thread is unpacked at a time.
+    /// Each thread unpacks one lane at a time.
     pub fn add_packed(
         &mut self,
         recording: &AddedRecording<'_, '_>,
@@ -262,20 +264,20 @@ impl ParquetDataset {
 
     /// Gives the files their final names.
     ///
-    /// Each table with rows has one file, or several if the table is longer than 256 MiB. Earlier
-    /// files with the same name are replaced or removed. If the dataset has Delta logs, the change
-    /// of each table is one commit, and the table `recordings` is the last.
+    /// Each table with rows has one file, or several files if the table is longer than 256 MiB.
+    /// Earlier files with the same name are replaced or removed. If the dataset has Delta logs, the
+    /// changes to each table are one commit. The table `recordings` is committed last.
     ///
     /// # Errors
-    /// If a file cannot be written, or the operation is cancelled. No files are left then, unless
-    /// the system refuses to rename a file that has just been written or to write a log.
+    /// If a file cannot be written, or the operation is cancelled. Then no new files remain, unless
+    /// the system refuses to rename a file that has just been written, or to write a log.
     pub fn finish(self) -> Result<DatasetCounts, WriteError> {
         let Self { place, folders, tables, logs } = self;
         let finish = |table: Box<dyn TableSink>| Ok((table.name(), table.finish()?));
         let written: Vec<_> =
             tables.into_par_iter().map(finish).collect::<Result<_, WriteError>>()?;
         let has_logs = place.has_logs()?;
-        // A log that cannot be continued is found before any file gets its name.
+        // A log that cannot be continued is detected before any file gets its final name.
         let read = |(table, written): (&'static str, Written)| {
             let log = has_logs.then(|| DeltaLog::new(&place.dataset, table).snapshot());
             Ok((table, written, log.transpose()?))
@@ -294,7 +296,8 @@ impl ParquetDataset {
         Ok(counts)
     }
 
-    /// Refuses a recording that a compacted file contains: its rows would exist twice.
+    /// Returns an error if a compacted file already contains the recording, because its rows would
+    /// exist twice.
     fn refuse_compacted(&self, key: RecordingKey<'_>) -> Result<(), WriteError> {
         let Place { dataset, .. } = &*self.place;
         let files = parquet_files(dataset, &self.place.folder(Recordings::NAME))?;
@@ -318,8 +321,8 @@ impl ParquetDataset {
     }
 }
 
-/// Gives the files of a table their final names, and removes earlier files of the same export;
-/// returns the number of these.
+/// Gives the files of a table their final names, and removes earlier files of the same export.
+/// Returns the number of removed files.
 fn publish(
     place: &Place,
     table: &'static str,
@@ -344,8 +347,8 @@ fn publish(
     Ok(old_count)
 }
 
-/// Gives each table a log of all its files, the table `recordings` last; returns the files of writes
-/// that have not ended.
+/// Gives each table a log of all its files, the table `recordings` last. Returns the files of
+/// unfinished writes.
 fn create_logs(dataset: &DatasetLocation) -> Result<Vec<String>, WriteError> {
     let mut unfinished = Vec::new();
     let tables = schemas().into_iter().filter(|table| !table.partitions.is_empty());
@@ -364,7 +367,7 @@ fn write_refused(dataset: &DatasetLocation, path: &str, error: ParquetError) -> 
     }
 }
 
-/// Returns the tables of a dataset, longest first.
+/// Returns the tables of a dataset, the longest first.
 fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
     vec![
         lane_table::<Zones>(opening),
@@ -385,7 +388,7 @@ fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
     ]
 }
 
-/// Sort order for tables with no order by chip.
+/// Sort order for tables whose rows are not sorted by chip.
 const BY_RECORDING: &[&str] = &["host", "recording"];
 
 /// Function that adds the rows of a recording to a table.
@@ -394,16 +397,16 @@ type AddRows<T> = fn(&mut TableFiles<T>, &AddedRecording<'_, '_>) -> Result<(), 
 /// Function that adds the rows of a lane to a table.
 type AddLane<T> = fn(&mut TableFiles<T>, DeviceRows<'_, '_>) -> Result<(), WriteError>;
 
-/// The files of a table, and the functions that add the rows of a recording.
+/// Files of a table, and the functions that add rows to them.
 struct Sink<T: Table> {
     files: TableFiles<T>,
     add: AddRows<T>,
-    /// [`None`] if the table has no rows of lanes' records.
+    /// [`None`] if the table has no rows for lanes' records.
     add_lane: Option<AddLane<T>>,
 }
 
 impl<T: Table> Sink<T> {
-    /// Creates a table; the rows of one recording are added in the order of the columns
+    /// Creates a table. The rows of one recording must be added in the order of the columns
     /// `sorted_by`.
     fn boxed(
         opening: &Opening<'_>,
@@ -432,14 +435,14 @@ impl<T: Table> TableSink for Sink<T> {
     }
 }
 
-/// Sort order for tables with rows of each chip.
+/// Sort order for tables with rows for each chip.
 const BY_CHIP: &[&str] = &["host", "recording", "chip_id"];
 
 fn chip_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
     Sink::boxed(opening, BY_CHIP, add_chips::<T>)
 }
 
-/// Creates a table of the records of lanes.
+/// Creates a table with rows for lanes' records.
 fn lane_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
     let files = TableFiles::new(opening, BY_CHIP);
     let add_lane: AddLane<T> = |files, lane| T::for_each_row(lane, |row| files.add(row));
@@ -455,7 +458,7 @@ fn add_chips<T: DeviceTable>(
     })
 }
 
-/// Adds losses; losses of chips without records come last.
+/// Adds the losses of a recording. Losses of chips without records come last.
 fn add_losses(
     files: &mut TableFiles<Losses>,
     recording: &AddedRecording<'_, '_>,
@@ -492,14 +495,14 @@ impl DatasetCounts {
             ProfilerTime::NAME => &mut self.profiler_time,
             Buffers::NAME => &mut self.buffers,
             OpBuffers::NAME => &mut self.op_buffers,
-            // These tables have no count of their own.
+            // These tables are not counted in [`DatasetCounts`].
             _ => return,
         };
         *count += written.row_count;
     }
 }
 
-/// Returns the error of the underlying stream, if there is one.
+/// Returns the error of the underlying stream if there is one, otherwise wraps the Parquet error.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

@@ -1,4 +1,4 @@
-//! Reads files of a dataset: their columns, and the values of selected columns.
+//! Reading of a dataset's files: their schema, and the values of selected columns.
 
 use super::{
     cells::{Cells, FileColumn},
@@ -16,7 +16,7 @@ use parquet::{
 use std::fs::File;
 use tables::{ColumnKind, Value};
 
-/// An opened file of a dataset.
+/// Open file of a dataset.
 pub(super) struct TableFile {
     reader: SerializedFileReader<File>,
     pub(super) columns: Vec<FileColumn>,
@@ -26,7 +26,8 @@ impl TableFile {
     /// Opens a file and reads its schema.
     ///
     /// # Errors
-    /// If it is not a Parquet file, or has columns of types that no table of a dataset has.
+    /// If the file is not a Parquet file, or has a column whose type occurs in no table of a
+    /// dataset.
     pub(super) fn open(dataset: &DatasetLocation, path: &str) -> Result<Self, ParquetError> {
         Self::new(dataset.open(path)?)
     }
@@ -48,7 +49,8 @@ impl TableFile {
             .map_err(|_| ParquetError::General(format!("a row group of {count} rows")))
     }
 
-    /// Appends the values of a row group to one column; nulls if the file lacks the column.
+    /// Appends one column's values in a row group. If the file lacks the column, nulls are
+    /// appended.
     pub(super) fn read(
         &self,
         group: usize,
@@ -70,7 +72,7 @@ impl TableFile {
     }
 }
 
-/// Longest footer that is read.
+/// Maximum length in bytes of a footer that is read.
 const MAX_FOOTER_BYTES: u64 = 256 << 20;
 
 /// Reads the footer of a file, without its rows.
@@ -92,13 +94,13 @@ pub(super) fn read_footer(
     ParquetMetaDataReader::decode_metadata(&dataset.read(path, start..tail_start)?)
 }
 
-/// Returns a value of a file's key-value metadata.
+/// Returns the value of a key in a file's metadata.
 pub(super) fn fact<'f>(footer: &'f ParquetMetaData, key: &str) -> Option<&'f str> {
     let facts = footer.file_metadata().key_value_metadata()?;
     facts.iter().find(|fact| fact.key == key)?.value.as_deref()
 }
 
-/// Reads some columns of a row group, column by column; nulls for columns that the file lacks.
+/// Reads some columns of a row group, column by column. Columns that the file lacks are null.
 pub(super) fn read_group(
     file: &TableFile,
     group: usize,
@@ -127,7 +129,7 @@ pub(super) fn read_columns(
     Ok(all)
 }
 
-/// Returns host and name of each recording in a file of the table `recordings`.
+/// Returns the host and the name of each recording in a file of the table `recordings`.
 pub(super) fn recording_keys(
     dataset: &DatasetLocation,
     path: &str,
@@ -165,7 +167,7 @@ pub(super) fn columns_of(schema: &SchemaDescriptor) -> Result<Vec<FileColumn>, P
         .collect()
 }
 
-/// Returns the kind of a column; `None` for types that no table has.
+/// Returns the kind of a column; `None` for types that occur in no table.
 fn kind_of(column: &ColumnDescriptor) -> Option<ColumnKind> {
     if column.max_rep_level() != 0 || column.max_def_level() > 1 || column.path().parts().len() != 1
     {

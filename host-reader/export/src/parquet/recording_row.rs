@@ -1,5 +1,4 @@
-//! The row of a recording in the table `recordings`: its clocks, and how far its other rows can be
-//! trusted.
+//! Row of a recording in the table `recordings`: its clocks, and the reliability of its other rows.
 
 use super::{AddedRecording, WriteError, device_rows::signed, table_files::TableFiles};
 use crate::Trace;
@@ -11,9 +10,10 @@ use reader::clock::{DayOffset, DayProblem};
 pub struct MachineClock {
     /// Boot id of the machine's kernel; `None` if the recording does not contain it.
     pub boot_id: Option<u128>,
-    /// Nanoseconds that the host's clock is ahead of the machine's own clock.
+    /// Offset of the host's clock from the machine's own clock in nanoseconds; positive if the
+    /// host's clock is ahead.
     pub namespace_ns: i64,
-    /// Offset of wall-clock time from the host's clock, for the whole recording.
+    /// Offset of wall-clock time from the host's clock. It applies to the whole recording.
     pub day: Result<DayOffset, DayProblem>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn add(
     })
 }
 
-/// Returns id, architecture and clock of each chip, as JSON.
+/// Returns the id, architecture and clock of each chip as JSON.
 fn chips(trace: &Trace<'_>) -> String {
     let chips = trace.devices.iter().map(|device| {
         serde_json::json!({

@@ -1,10 +1,10 @@
-//! The cells of a recording's ops report.
+//! Cells of a recording's ops report.
 
 use super::{AddedRecording, Destination, WriteError, table_files::TableFiles};
 use ::tables::{OpsReportCell, OpsReportCells, Table};
 use std::io;
 
-/// Adds the column titles, then the cells that are not empty.
+/// Adds the column titles, then all cells that are not empty.
 pub(super) fn add(
     files: &mut TableFiles<OpsReportCells>,
     &AddedRecording { key, ops_csv, .. }: &AddedRecording<'_, '_>,

@@ -14,15 +14,15 @@ use parquet::{
 use std::{io::Write, sync::Arc};
 use tables::{ColumnKind, ColumnSchema, Table};
 
-/// Rows in a row group; DuckDB uses the same size for its own tables. Engines read row groups in
-/// parallel. The number also bounds the memory in use.
+/// Number of rows in a row group. DuckDB uses the same size for its own tables. Engines read row
+/// groups in parallel. The number also bounds the memory in use.
 pub(super) const ROWS_PER_GROUP: usize = 122_880;
 
-/// Version of the table schema, stored in each file. Additional columns do not change the version;
-/// a new meaning of a column increases it.
+/// Version of the table schema, stored in each file. A new column does not change the version; a
+/// changed meaning of a column increases it.
 pub(super) const SCHEMA_VERSION: u32 = 1;
 
-/// A file of rows in progress.
+/// File of rows in progress.
 pub(super) struct RowFile<W: Write + Send> {
     file: SerializedFileWriter<W>,
     pub(super) cells: Vec<Cells>,
@@ -41,7 +41,7 @@ impl From<&ColumnSchema> for FileColumn {
 }
 
 impl<W: Write + Send> RowFile<W> {
-    /// Begins a file with rows in the order of the columns `sorted_by`, and with `facts` as
+    /// Starts a file. Rows must be added in the order of the columns `sorted_by`. `facts` becomes
     /// key-value metadata.
     pub(super) fn new(
         out: W,
@@ -57,7 +57,7 @@ impl<W: Write + Send> RowFile<W> {
         Ok(Self { file, cells, row_count: 0 })
     }
 
-    /// Counts rows that were added to each column, and writes a row group if there are enough.
+    /// Counts rows that were added to each column. Writes a row group if there are enough rows.
     pub(super) fn added(&mut self, row_count: usize) -> Result<(), ParquetError> {
         self.row_count += row_count as u64;
         if self.pending() < ROWS_PER_GROUP { Ok(()) } else { self.end_group() }
@@ -72,7 +72,7 @@ impl<W: Write + Send> RowFile<W> {
         self.file.bytes_written() as u64
     }
 
-    /// Writes the remaining rows and the footer; returns the output and the number of rows.
+    /// Writes the remaining rows and the footer. Returns the output and the number of rows.
     pub(super) fn finish(mut self) -> Result<(W, u64), ParquetError> {
         self.end_group()?;
         Ok((self.file.into_inner()?, self.row_count))
@@ -111,7 +111,7 @@ fn parquet_message(name: &str, columns: &[FileColumn]) -> String {
     format!("message {name} {{ {} }}", columns.iter().map(column).collect::<Vec<_>>().join(" "))
 }
 
-/// Returns the writer's properties. Statistics are kept per page, so that engines can skip pages.
+/// Returns the writer's properties. Statistics are stored per page, so engines can skip pages.
 fn properties(
     columns: &[FileColumn],
     sorted_by: &[&str],

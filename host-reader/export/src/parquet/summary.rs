@@ -1,6 +1,6 @@
-//! Recordings of a dataset with their ops only: the input of fleet reports.
+//! Recordings of a dataset with only their ops: the input of fleet reports.
 //!
-//! Zones and markers are never read, so time and memory depend on the number of ops, not on the
+//! Zones and markers are never read, so time and memory depend on the number of ops but not on the
 //! length of the recordings.
 
 use super::{
@@ -25,7 +25,7 @@ pub struct RecordingSummary {
     /// Time of the first record on the host's clock; `None` if the chips were not synchronised with
     /// the host.
     pub origin_host_ns: Option<i64>,
-    /// Nanoseconds from the first record to the end of the last.
+    /// Nanoseconds from the first record to the end of the last one.
     pub end_ns: u64,
     /// The host's machine, if recorded.
     pub machine: Option<MachineClock>,
@@ -58,14 +58,14 @@ pub struct SummaryOp {
     pub duration_ns: Option<u64>,
 }
 
-/// Why the recordings of a dataset could not be read.
+/// Error of reading the recordings of a dataset.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SummaryError {
-    /// The location contains no dataset.
+    /// The location does not contain a dataset.
     #[error("{location}: expected a dataset with the table `recordings`, found none")]
     NoDataset {
-        /// The location.
+        /// Location.
         location: DatasetLocation,
     },
     /// A file or folder could not be read.
@@ -88,10 +88,10 @@ impl SummaryOp {
     }
 }
 
-/// Reads the recordings of a dataset without their ops, ordered by host and name.
+/// Reads the recordings of a dataset without their ops, sorted by host and name.
 ///
 /// # Errors
-/// If the folder holds no dataset, or a file of the table `recordings` cannot be read.
+/// If the location does not contain a dataset, or a file of the table `recordings` cannot be read.
 pub fn read_recordings(dataset: &DatasetLocation) -> Result<Vec<RecordingSummary>, SummaryError> {
     let mut found: BTreeMap<(String, String), RecordingSummary> = BTreeMap::new();
     for_each_row(dataset, Recordings::NAME, RECORDING_COLUMNS, |row| {
@@ -104,13 +104,13 @@ pub fn read_recordings(dataset: &DatasetLocation) -> Result<Vec<RecordingSummary
     Ok(found.into_values().collect())
 }
 
-/// Reads the ops of all recordings of a dataset, and their ops reports.
+/// Reads the ops and the ops reports of all recordings of a dataset.
 ///
 /// # Errors
-/// If a file of one of the two tables cannot be read.
+/// If a file of either table cannot be read.
 ///
 /// # Cost
-/// Memory grows with the ops and reports of the dataset.
+/// Memory is proportional to the ops and reports of the dataset.
 pub fn read_ops(
     dataset: &DatasetLocation,
     recordings: &mut [RecordingSummary],
@@ -135,7 +135,7 @@ pub fn read_ops(
     Ok(())
 }
 
-/// Returns true if a location looks like a dataset.
+/// Returns true if a location appears to contain a dataset.
 ///
 /// # Errors
 /// If the location cannot be listed.
@@ -239,7 +239,7 @@ fn number(row: &[Value<'static>], at: usize) -> u32 {
     unsigned(row, at).and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }
 
-/// Returns host and recording, the first two columns of each table.
+/// Returns the host and the recording, which are the first two columns of each table.
 fn key_of(row: &[Value<'static>]) -> (String, String) {
     (text(row, 0).unwrap_or_default(), text(row, 1).unwrap_or_default())
 }
@@ -268,7 +268,7 @@ fn machine_of(row: &[Value<'static>]) -> Option<MachineClock> {
     Some(MachineClock { boot_id: Some(boot_id), namespace_ns: signed(row, 5)?, day })
 }
 
-/// Returns the clock bounds of the chips that a JSON array describes.
+/// Returns the clock bounds of the chips in a JSON array.
 fn bounds_of(chips: &str) -> BTreeMap<u32, Option<f64>> {
     let chips: Vec<serde_json::Value> = serde_json::from_str(chips).unwrap_or_default();
     let bound = |chip: &serde_json::Value| {

@@ -1,4 +1,4 @@
-//! Rows of waits, and of the time that RISCs spent on the profiler.
+//! Rows of waits, and of the time that RISCs spent in the profiler.
 
 use super::device_rows::{DeviceRows, DeviceTable, run_of, signed};
 use crate::TraceLane;
@@ -9,7 +9,7 @@ use wire::{
     wait::{WaitKind, WaitObject},
 };
 
-/// Returns name and object of a kind of wait; `None` for a number without a meaning.
+/// Returns the names of the wait and of its object; `None` for an unknown kind of wait.
 fn labels_of(kind: WaitKind) -> Option<(&'static str, &'static str)> {
     let object = match kind.object()? {
         WaitObject::CircularBuffer => "circular buffer",
@@ -35,7 +35,8 @@ impl DeviceTable for Waits {
 }
 
 impl DeviceTable for WaitSums {
-    /// Visits the sums recorded by the kernel itself; without them, sums over the recorded waits.
+    /// Visits the sums recorded by the kernel. If there are none, visits sums over the recorded
+    /// waits.
     fn for_each_row<E>(
         rows: DeviceRows<'_, '_>,
         mut visit: impl FnMut(&WaitSumRow<'_>) -> Result<(), E>,
@@ -138,8 +139,7 @@ impl<'t, 'a> DeviceRows<'t, 'a> {
     }
 }
 
-/// One record of a wait: its run, its time, its rank among records of the same time, its name, its
-/// kind and its data.
+/// One record of a wait: run, time, rank among records of the same time, name, kind, and data.
 type Entry<'a> = (Option<u32>, u64, u8, SyncName, PacketKind, &'a [u64]);
 
 /// Decodes the waits of a lane, run by run.
@@ -160,8 +160,8 @@ fn runs_of(lane: &TraceLane<'_>, names: &[Option<SyncName>]) -> Vec<RunWaits> {
             entries.push((zone.run, end, place, name, PacketKind::ZoneEnd, &[]));
         }
     }
-    // The key of a zone is recorded between the zone's start and end. If two zones meet, the first
-    // zone ends before the second begins.
+    // A zone's key is recorded between the zone's start and end. If one zone ends when another
+    // begins, the end comes first.
     entries.sort_by_key(|&(run, cycle, place, ..)| (run, cycle, place));
     let runs = entries.chunk_by(|one, other| one.0 == other.0);
     let decoded = runs.filter_map(|records| {

@@ -1,4 +1,4 @@
-//! Files of one table of an export: none without rows, several if there are many rows.
+//! Files of one table of an export: none if there are no rows, several if there are many.
 
 use super::{
     WriteError,
@@ -15,8 +15,8 @@ use parquet::{errors::ParquetError, file::metadata::KeyValue};
 use std::{marker::PhantomData, sync::Arc};
 use tables::Table;
 
-/// Length at which a file ends and the next one begins: large, so that engines open few files, yet
-/// small enough to read several in parallel.
+/// Length at which a file ends and the next one begins. It is large so that engines open few files,
+/// yet small enough to read several files in parallel.
 pub(super) const FILE_BYTES: u64 = 256 << 20;
 
 /// Complete files of one table that do not have their final names yet.
@@ -26,16 +26,16 @@ pub(super) struct Written {
     pub(super) row_count: u64,
 }
 
-/// Destination of new files, and the flag that cancels writing.
+/// Location of new files, and the flag that cancels writing.
 pub(super) struct Opening<'o> {
     pub(super) place: &'o Arc<Place>,
     pub(super) folders: &'o Arc<NewFolders>,
     pub(super) cancel: &'o CancelFlag,
-    /// True if all rows are of one recording.
+    /// True if all rows belong to one recording.
     pub(super) has_one_recording: bool,
 }
 
-/// Files of a table in progress.
+/// Files of a table that is being written.
 pub(super) struct TableFiles<T: Table> {
     place: Arc<Place>,
     folders: Arc<NewFolders>,
@@ -43,7 +43,7 @@ pub(super) struct TableFiles<T: Table> {
     columns: Vec<FileColumn>,
     sorted_by: &'static [&'static str],
     open: Option<(String, RowFile<PartFile>)>,
-    /// Number of the next file.
+    /// Number for the next file.
     next_number: Option<usize>,
     written: Written,
     table: PhantomData<fn(T)>,
@@ -66,7 +66,7 @@ impl<T: Table> TableFiles<T> {
         }
     }
 
-    /// Adds a row; begins a new file if none is open or the current file is long enough.
+    /// Adds a row. Starts a new file if none is open or the current file is long enough.
     pub(super) fn add(&mut self, row: &T::Row<'_>) -> Result<(), WriteError> {
         let (path, file) = match &mut self.open {
             Some(open) => open,
@@ -106,8 +106,8 @@ impl<T: Table> TableFiles<T> {
         Ok((path, begun))
     }
 
-    /// Returns the number of the first file. Files that a log names are never written over: those
-    /// who read the log as it was still read them.
+    /// Returns the number for the first file. A file in a log is never overwritten, because readers
+    /// with an earlier version of the log still read it.
     fn first_number(&self) -> Result<usize, WriteError> {
         if !self.place.has_logs()? {
             return Ok(0);

@@ -97,7 +97,7 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
     assert_eq!(lost, ["a/b|5|25"]);
 }
 
-/// Returns the cells of some columns of a file, as text.
+/// Returns the cells of some columns in all rows of a file, as text.
 pub(super) fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
     let file = read::TableFile::new(std::fs::File::open(path).unwrap()).unwrap();
     let columns: Vec<_> = names
@@ -140,7 +140,7 @@ fn names_that_are_empty_are_refused() {
     assert_eq!(refused.to_string(), "expected the name of a run, found an empty text");
 }
 
-/// Returns the cells of a row after the host, as text; missing cells are `-`.
+/// Returns the cells of a row after the column `host`, as text. Missing cells are `-`.
 fn shown<T: Table>(row: &T::Row<'_>) -> String {
     let columns = T::COLUMNS.iter().filter(|column| column.schema.name != "host");
     let cells: Vec<String> = columns.map(|column| shown_value(&column.value(row))).collect();
@@ -211,7 +211,7 @@ fn tables_of_the_host_are_there_without_a_file() {
     };
     let recording = Recording { host: vec![host], ..Recording::from_readout(Readout::default()) };
     let host = TraceHost::from_recording(&recording);
-    // Nothing relates the clocks, so the first event is at 0.
+    // Nothing relates the host's clock to the chips', so the first event is at 0.
     assert_eq!(
         host_rows::<HostZones>(&host, &BufferPeaks::default()),
         [
@@ -322,7 +322,7 @@ fn peaks_of_buffers_are_rows_by_op_and_memory() {
     );
 }
 
-/// Returns a host's recording in which a chip ran a kernel of `cycles` cycles.
+/// Returns the readout of a host on which a chip ran a kernel of `cycles` cycles.
 pub(super) fn log_of(cycles: u64) -> Readout {
     let text = LOG.replace(",160,", &format!(",{},", 100 + cycles));
     read_device_log(text.as_bytes(), "log").unwrap()
@@ -374,7 +374,7 @@ fn many_short_files_become_one_with_the_same_rows() {
     assert_eq!(rows_of(&file("zones"), &zones), expected);
     assert_eq!(rows_of(&file("losses"), &["host", "zones"]), lost);
 
-    // A second compaction has nothing to do.
+    // A second compaction has no effect.
     let again = compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     assert_eq!((again.files_before, again.files, again.rewritten_rows), (4, 4, 0));
 
@@ -408,7 +408,7 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
         .map(|file| (folder.join(&file), std::fs::read(folder.join(&file)).unwrap()))
         .collect();
     compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
-    // Restores the source files, as if the compaction had been interrupted before it removed them.
+    // Restores the source files, as if the compaction had been interrupted before removing them.
     for (path, bytes) in &before {
         std::fs::write(path, bytes).unwrap();
     }
@@ -418,7 +418,7 @@ fn a_compaction_that_was_interrupted_leaves_no_row_twice() {
     let zones = partition.join("compacted-0.parquet");
     assert_eq!(rows_of(&zones, &["host"]), ["a", "a", "b", "b", "c", "c"]);
 
-    // Another file that now has the name of a source file stays.
+    // Another file that has got the name of a source file in the meantime stays.
     let own = partition.join("a%20rec~0.parquet");
     let (_, of_b) =
         before.iter().find(|(path, _)| *path == partition.join("b%20rec~0.parquet")).unwrap();
@@ -476,7 +476,7 @@ fn columns_that_some_files_lack_are_null_there() {
     assert!(none.contains("expected a dataset"), "{none}");
 }
 
-/// Returns the cells of a column in all rows of a chip's table; missing cells are `-`.
+/// Returns the cells of a column in all rows of a chip's table. Missing cells are `-`.
 fn column_of_log<T: DeviceTable>(log: &str, title: &str) -> Vec<String> {
     let recording = Recording::from_readout(read_device_log(log.as_bytes(), "log").unwrap());
     let trace = Trace::new(&recording, &TraceFilter::default());
@@ -492,7 +492,7 @@ fn column_of_log<T: DeviceTable>(log: &str, title: &str) -> Vec<String> {
 
 #[test]
 fn meta_data_of_a_log_are_those_of_their_zones_and_points() {
-    // Two zones of one name start at the same cycle.
+    // Two zones with the same name start at the same cycle.
     let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type,source line,source file,meta data
 0,1,2,BRISC,7,100,0,1024,BRISC-KERNEL,ZONE_START,1,k.cc,

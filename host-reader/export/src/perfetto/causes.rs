@@ -1,7 +1,7 @@
 //! Causes of slowness as tracks: the time of each op by class, and its critical path.
 //!
-//! The critical path is a row of slices, one for each step. If the path crosses from one RISC to
-//! another, an arrow leads from the signal to the end of the wait for that signal.
+//! The critical path is a row of slices, one for each step. If the path changes to another RISC, an
+//! arrow leads from the signal to the end of the wait for that signal.
 
 use super::{
     Context, Tracks,
@@ -13,10 +13,10 @@ use crate::{TraceDevice, TraceOp, op_causes::causes_of_ops};
 use causes::{CriticalPath, OpCauses, PathStep, StepKind, TimeClass};
 use reader::{lane::LaneId, mesh::Noc0Coord};
 
-/// First id of the critical paths' arrows; arrows of launches have lower ids.
+/// First id for the arrows of critical paths. Arrows from ops have lower ids.
 const FIRST_FLOW: u64 = 1 << 63;
 
-/// Writes the tracks of a chip's causes; nothing if the recording was not explained.
+/// Writes the tracks of a chip's causes. Writes nothing if the recording was not explained.
 pub(super) fn draw(
     sequence: &mut Sequence,
     context: &Context<'_, '_>,
@@ -36,7 +36,7 @@ pub(super) fn draw(
     path.draw(paths);
 }
 
-/// Draws the share of each class in the time of each op, from the op's start to its end.
+/// Draws the share of each class in the time of each op, over the op's duration.
 fn draw_classes(
     sequence: &mut Sequence,
     context: &Context<'_, '_>,
@@ -71,7 +71,7 @@ fn draw_classes(
     }
 }
 
-/// The track of critical paths, in progress.
+/// Track of critical paths, in progress.
 struct PathTrack<'t, 'a> {
     sequence: &'t mut Sequence,
     context: &'t Context<'t, 'a>,

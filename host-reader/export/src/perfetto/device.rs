@@ -1,4 +1,4 @@
-//! Packets of one chip except its lanes: tracks, ops, counters and notes about the trace.
+//! Packets of one chip, except its lanes: tracks, ops, counters, and notes about the trace.
 
 use super::{
     Context, Tracks, causes,
@@ -25,10 +25,10 @@ use std::{
 };
 use tables::Value;
 
-/// First process number, above those of real processes.
+/// First process number of chips. It is above all real process numbers.
 const FIRST_PID: i32 = 900_000;
 
-/// Writes everything of a chip except its lanes.
+/// Writes all packets of a chip except its lanes.
 pub(super) fn write(
     context: &Context<'_, '_>,
     device_index: usize,
@@ -68,7 +68,7 @@ pub(super) fn write(
     out.write_all(&packets.sequence.into_bytes())
 }
 
-/// Packets of a chip, in progress.
+/// Packets of a chip that is being written.
 struct DevicePackets<'t, 'a> {
     sequence: Sequence,
     context: &'t Context<'t, 'a>,
@@ -178,7 +178,7 @@ impl DevicePackets<'_, '_> {
         }
     }
 
-    /// Adds notes about clock and anomalies of the trace as an event at the chip's first record.
+    /// Adds notes about the trace's clock and anomalies as an event at the chip's first record.
     fn describe_trace(&mut self) {
         let Self { context: Context { trace, placement, .. }, device, tracks, .. } = *self;
         let time_ns = self.base_ns + self.first_ns();
@@ -197,7 +197,7 @@ impl DevicePackets<'_, '_> {
         });
     }
 
-    /// Returns the time of the chip's first record since the trace's origin.
+    /// Returns the time of the chip's first record, relative to the trace's origin.
     fn first_ns(&self) -> u64 {
         let clock = &self.device.clock;
         clock.time_ns(clock.first_cycle())
@@ -214,8 +214,8 @@ impl DevicePackets<'_, '_> {
         self.sequence.event(base_ns + op.end_ns, SLICE_END, |event| event.track_uuid = track_uuid);
     }
 
-    /// Marks the begin of an op; the arrows to the op's cores start at this mark. Viewers draw an
-    /// arrow from the end of a slice, so arrows from the op itself would run backwards.
+    /// Marks the start of an op. The arrows to the op's cores start at this mark, because viewers
+    /// draw an arrow from the end of a slice: arrows from the op itself would run backwards.
     fn launch_instant(&mut self, op: &TraceOp<'_>, flow_ids: Vec<u64>) {
         if flow_ids.is_empty() {
             return;
@@ -244,7 +244,7 @@ impl DevicePackets<'_, '_> {
         Ok(())
     }
 
-    /// Draws lost records as a counter; without losses, the counter is 0.
+    /// Draws lost records as a counter. Without losses, the counter is 0.
     fn count_losses(&mut self) {
         let first_ns = self.first_ns();
         let mut points = counters::records_lost(self.device);
@@ -254,7 +254,7 @@ impl DevicePackets<'_, '_> {
         self.counter(self.tracks.loss_counter, points);
     }
 
-    /// Counts the bytes over each NoC that has transfers.
+    /// Draws the bytes over each NoC with transfers as counters.
     fn count_bytes(&mut self) {
         for (noc, track) in [Noc::Noc0, Noc::Noc1].into_iter().zip(self.tracks.noc_counters) {
             let points = counters::bytes_moved(self.context.trace, self.device, noc);
@@ -271,8 +271,8 @@ impl DevicePackets<'_, '_> {
         }
     }
 
-    /// Draws the mean of each metric over an op's cores, from the op's start on. If an op has no
-    /// counters for a metric, the previous value stays, since the metric is unknown and not 0.
+    /// Draws the mean of each metric over an op's cores, starting at the op's start. If an op has
+    /// no counters for a metric, the previous value stays, because the metric is unknown and not 0.
     fn draw_metrics(&mut self) {
         let is_blackhole = self.device.chip.arch.contains("blackhole");
         let mut tracks: BTreeMap<&str, u64> = BTreeMap::new();
@@ -305,10 +305,10 @@ impl DevicePackets<'_, '_> {
     }
 }
 
-/// The statistic that counter tracks show.
+/// Statistic that counter tracks show.
 const MEAN: &str = MetricSummary::STATISTICS[3];
 
-/// Describes the track of a metric, and the limits of the metric.
+/// Writes the track descriptor of a metric, including the metric's limits.
 fn describe_metric(
     sequence: &mut Sequence,
     tracks: &Tracks,

@@ -1,4 +1,4 @@
-//! Packets of the host: a track for each thread, a counter for each plot.
+//! Packets of the host: one track for each thread, and one counter for each plot.
 
 use super::{
     Placement,
@@ -13,20 +13,20 @@ use crate::{TraceHost, TraceHostMark, TraceHostThread, ZoneEdge, words};
 use host_events::{HostEvent, HostSource};
 use std::collections::BTreeMap;
 
-/// Process number of the host, before the process numbers of chips.
+/// Process number of the host. It is lower than the process numbers of chips.
 const PID: i32 = 899_999;
 
-/// First track id; tracks of chips and lanes have other ids.
+/// First track id of the host. Tracks of chips and lanes use other ranges.
 const PROCESS_TRACK: u64 = 1 << 44;
-/// Distance of track ids between consecutive recordings in one file.
+/// Distance between the track ids of consecutive recordings in one file.
 const PART_TRACKS: u64 = 1 << 33;
-/// Rank of the threads' track after a host's chips, in a file of several hosts.
+/// Sort rank of the threads' track in a file of several hosts: after the host's chips.
 const BEHIND_CHIPS: usize = 1 << 20;
-/// Offsets of the first thread and the first plot from the track of the process.
+/// Offsets of the first thread and the first plot from the process track.
 const FIRST_THREAD: u64 = 1;
 const FIRST_PLOT: u64 = 1 << 32;
 
-/// Encodes all activity of the host; returns no bytes if nothing was recorded.
+/// Encodes all activity of the host. Returns no bytes if nothing was recorded.
 pub(super) fn packets(
     host: &TraceHost<'_>,
     sequence_id: u32,
@@ -64,7 +64,8 @@ pub(super) fn packets(
     sequence.into_bytes()
 }
 
-/// Describes the parent track of threads and plots: a process, if the host is the only one.
+/// Writes the descriptor of the parent track of threads and plots. It is a process if the file has
+/// only one host.
 fn describe_process(
     sequence: &mut Sequence,
     host: &TraceHost<'_>,

@@ -19,10 +19,10 @@ use crate::{
 };
 use analysis::counters::Sample;
 
-/// Upper estimate of the bytes of a zone's begin and end.
+/// Upper bound for the bytes of a zone's begin and end packets.
 const ZONE_BYTES: usize = 72;
 
-/// Argument names that are interned on every sequence of a lane; the iid is the position, from 1.
+/// Argument names that are interned in every lane's sequence. The iid is the position, from 1.
 const ARGUMENTS: [&str; 8] = [
     "start_cycle",
     "duration_cycles",
@@ -42,14 +42,14 @@ const CYCLE: u64 = 6;
 const VALUE: u64 = 7;
 const SECOND_VALUE: u64 = 8;
 
-/// Interned categories; the iid is the position, from 1.
+/// Interned categories. The iid is the position, from 1.
 const CATEGORIES: [&str; 4] = ["zone", "event", "data", "sum"];
 const ZONE: u64 = 1;
 const EVENT: u64 = 2;
 const DATA: u64 = 3;
 const SUM: u64 = 4;
 
-/// Encodes a lane as the sequence with the id `sequence_id`; arrows end at the kernels of
+/// Encodes a lane as the sequence with the id `sequence_id`. Arrows end at the kernels of
 /// `arrow_runs`.
 pub(super) fn packets(
     placed: &PlacedLane<'_, '_>,
@@ -97,7 +97,7 @@ pub(super) fn packets(
     sequence.into_bytes()
 }
 
-/// Draws blocking waits on a track of their own, since a wait is recorded only when it ends.
+/// Draws blocking waits on a separate track, because a wait is recorded only when it ends.
 fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) {
     let PlacedLane { lane, device, .. } = *placed;
     let Context { base_ns, .. } = *context;
@@ -124,7 +124,7 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
     }
 }
 
-/// Returns the zones at which arrows from ops end, ascending, each with the arrow's id.
+/// Returns the zones at which arrows from ops end, in ascending order, each with the arrow's id.
 fn kernel_flows(
     placed: &PlacedLane<'_, '_>,
     context: &Context<'_, '_>,
@@ -253,7 +253,7 @@ fn fill_counter(
     arguments.extend(run_host_id(placed, point.run).map(|id| number(RUN_HOST_ID, id)));
 }
 
-/// Labels a point with the name of its meaning, and adds its fields as arguments.
+/// Labels a point with its decoded meaning, and adds its fields as arguments.
 fn fill_meaning(event: &mut TrackEvent, meaning: &Meaning<'_>) {
     event.name_iid = None;
     event.name = Some(meaning.label().into_owned());

@@ -13,14 +13,14 @@ use std::{
     io::{self, Write},
 };
 
-/// First process number of hosts, above those of real processes.
+/// First process number of hosts. It is above all real process numbers.
 const FIRST_PID: i32 = 1_000_000;
-/// First track id of hosts, below those of lanes.
+/// First track id of hosts. It is below the track ids of lanes.
 const FIRST_TRACK: u64 = 1 << 36;
-/// Maximum numbers of recordings and chips in one file.
+/// Maximum number of recordings, and of chips, in one file.
 const MOST_PARTS: u64 = 1 << 14;
 const MOST_DEVICES: usize = (1 << 15) - 1;
-/// Latest time of an origin, so that later times stay in range.
+/// Latest time of an origin. It keeps later times in range.
 const LATEST_ORIGIN_NS: i128 = 1 << 62;
 
 /// Start of a trace on a clock that several hosts share.
@@ -28,14 +28,16 @@ const LATEST_ORIGIN_NS: i128 = 1 << 62;
 pub struct CommonTime {
     /// Time of the trace's origin, in nanoseconds.
     pub origin_ns: u64,
-    /// Bound of the origin's error, without the error of the chips' own clocks.
+    /// Error bound of the origin, without the error of the chips' own clocks.
     pub error_ns: u64,
 }
 
 impl CommonTime {
-    /// Shifts a recording by the common clock's offset from the host's clock.
+    /// Converts a recording's origin to the common clock, given the clock's offset from the host's
+    /// clock.
     ///
-    /// Returns `None` if the chips are not on the host's clock, or the common clock had not begun.
+    /// Returns `None` if the chips are not on the host's clock, or if the origin is before the
+    /// start of the common clock.
     #[must_use]
     pub fn new(origin_host_ns: Option<i64>, offset_ns: i64, error_ns: u64) -> Option<Self> {
         let origin_ns = i128::from(origin_host_ns?) + i128::from(offset_ns);
@@ -44,7 +46,7 @@ impl CommonTime {
         Some(Self { origin_ns, error_ns })
     }
 
-    /// Describes the relation between the clocks.
+    /// Returns a sentence about the relation between the clocks.
     fn sentence(self) -> String {
         format!("on the clock that hosts share, within {} ns", self.error_ns)
     }
@@ -75,20 +77,20 @@ impl CommonTime {
 /// ```
 #[derive(Debug, Default)]
 pub struct MergedTrace {
-    /// Number of recordings of each host, and the index of the host.
+    /// Number of recordings and index of each host.
     hosts: BTreeMap<String, (usize, usize)>,
     first_device: usize,
     first_lane: usize,
     first_sequence: u32,
     part: u64,
-    /// Start of the first recording; recordings without a common clock begin at this time.
+    /// Start of the first recording. Recordings without a common time also start here.
     first_ns: Option<u64>,
 }
 
 impl MergedTrace {
     /// Writes one more recording of a host.
     ///
-    /// Without a common time, the recording begins at the start of the first recording, and the
+    /// Without a common time, the recording starts at the same time as the first recording, and the
     /// host's name states that its clock is not shared. Recordings with a common time must
     /// therefore be added first.
     ///
@@ -106,10 +108,11 @@ impl MergedTrace {
         })
     }
 
-    /// Writes one more recording of a host, like [`MergedTrace::add`], lane by lane.
+    /// Like [`MergedTrace::add`], but unpacks and writes the recording lane by lane.
     ///
     /// # Errors
-    /// See [`MergedTrace::add`]; or if records cannot be read from the temporary file.
+    /// See [`MergedTrace::add`]. Another error is a failure to read records from the temporary
+    /// file.
     pub fn add_packed(
         &mut self,
         host: &str,
@@ -162,7 +165,7 @@ impl MergedTrace {
         let device_count = self.first_device.saturating_add(chip_count);
         let begun = self.begin(&summary.host, device_count, time, out)?;
         let process = HostProcess { track: begun.track, run: begun.run, clock: &begun.clock };
-        // The previous sequence is that of the process.
+        // The process has used the previous sequence.
         self.first_sequence = self.first_sequence.saturating_add(1);
         let place = (begun.base_ns, self.first_device, self.first_sequence);
         out.write_all(&super::summary::packets(summary, &process, place))?;
@@ -171,7 +174,8 @@ impl MergedTrace {
         Ok(())
     }
 
-    /// Begins a recording of a host, and the host's process if this is its first recording.
+    /// Starts a recording of a host. If it is the host's first recording, also starts the host's
+    /// process.
     fn begin(
         &mut self,
         host: &str,
@@ -203,7 +207,7 @@ impl MergedTrace {
 
     fn advance(&mut self, trace: &Trace<'_>, device_count: usize) {
         let lanes = trace.lane_count();
-        // One sequence for each chip and lane, and one for the host's threads.
+        // One sequence for each chip and each lane, and one for the host's threads.
         let sequences = u32::try_from(trace.devices.len() + lanes + 1).unwrap_or(u32::MAX);
         self.first_sequence = self.first_sequence.saturating_add(sequences);
         self.first_device = device_count;
@@ -215,13 +219,13 @@ impl MergedTrace {
 /// Position of a recording in the trace.
 struct Begun {
     track: u64,
-    /// Number of the recording among those of its host, from 1.
+    /// Number of the recording among the recordings of its host, from 1.
     run: usize,
     clock: String,
     base_ns: u64,
 }
 
-/// Description of a host's clock without a relation to the clocks of other hosts.
+/// Text about a host's clock that is not related to the clocks of other hosts.
 const UNRELATED: &str = "not related to the clocks of other hosts: durations can be compared, \
                          starts cannot";
 
@@ -278,7 +282,7 @@ mod tests {
             begun.map(|packet| packet.trusted_packet_sequence_id.unwrap()).collect();
         assert_eq!(sequences.len(), sequences.iter().collect::<BTreeSet<_>>().len());
         assert_eq!((arrow_count(&alone), arrow_count(&packets)), (1, 3));
-        // Each track except those of processes has a parent that is described.
+        // Every track that is not a process has a parent with a descriptor.
         let known: BTreeSet<u64> = tracks.into_iter().collect();
         let mut processes = Vec::new();
         let mut chips = Vec::new();

@@ -13,9 +13,9 @@ use prost::{
 /// Field number of a packet in the outermost message.
 pub(super) const TRACE_PACKET_TAG: u32 = 1;
 
-/// Flag that begins a sequence: previously interned data is discarded.
+/// Flag at the start of a sequence. It discards previously interned data.
 pub(super) const SEQUENCE_CLEARED: u32 = 1;
-/// Flag of packets that use interned data of the sequence.
+/// Flag of packets that use the interned data of their sequence.
 pub(super) const SEQUENCE_NEEDED: u32 = 2;
 
 /// Kinds of [`TrackEvent`].
@@ -24,7 +24,7 @@ pub(super) const SLICE_END: i32 = 2;
 pub(super) const INSTANT: i32 = 3;
 pub(super) const COUNTER: i32 = 4;
 
-/// The children of a track are ordered by their ranks.
+/// Children of a track are sorted by their ranks.
 pub(super) const ORDER_EXPLICIT: i32 = 3;
 /// Tracks with the same name are not merged.
 pub(super) const MERGE_NONE: i32 = 2;
@@ -33,8 +33,10 @@ pub(super) const UNIT_COUNT: i32 = 2;
 /// A counter of bytes.
 pub(super) const UNIT_BYTES: i32 = 3;
 
-/// Defines messages by number, wire type, name and type of each field. `prost` encodes the fields;
-/// its derive macro and the macro's dependencies would add six seconds to the first build.
+/// Defines messages by the number, wire type, name and type of each field.
+///
+/// `prost` encodes the fields. Its derive macro is not used, because the macro and its dependencies
+/// would add six seconds to the first build.
 macro_rules! messages {
     ($($(#[$doc:meta])* $message:ident { $($tag:literal $wire:ident $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
@@ -85,7 +87,7 @@ macro_rules! messages {
 trait Field {
     type Value;
 
-    /// Returns the location for the next value that is read.
+    /// Returns a reference to the next value to be decoded.
     fn next_value(&mut self) -> &mut Self::Value;
 }
 
@@ -119,8 +121,8 @@ messages! {
         87 bool first_packet_on_sequence: Option<bool>,
     }
 
-    /// A [`TracePacket`] that begins or ends a zone. There are millions of zones, so this message
-    /// has only the fields that zones use.
+    /// A [`TracePacket`] that begins or ends a zone. This message has only the fields that zones
+    /// use, because there are millions of zones.
     ZonePacket {
         8 uint64 timestamp: Option<u64>,
         10 uint32 trusted_packet_sequence_id: Option<u32>,

@@ -1,10 +1,10 @@
 //! Perfetto's protobuf trace.
 //!
 //! Chip, core and RISC are nested tracks. Other tracks show ops with arrows to their kernels,
-//! counters, metrics of hardware counters, points, losses, and the activity of the host's threads.
+//! counters, hardware counter metrics, points, losses, and the activity of the host's threads.
 //!
-//! Each lane is a packet sequence with interned names. Times are nanoseconds of the host's clock if
-//! the trace has this clock, else since the trace's origin. Cycles are arguments.
+//! Each lane is a packet sequence with interned names. Times are in nanoseconds of the host's clock
+//! if the trace has that clock, otherwise since the trace's origin. Cycles are arguments.
 
 mod causes;
 mod device;
@@ -26,7 +26,7 @@ pub use merged::{CommonTime, MergedTrace};
 use rayon::prelude::*;
 use std::io::{self, Write};
 
-/// Writes the chips, then every lane.
+/// Writes all chips, then all lanes.
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
@@ -36,7 +36,7 @@ pub(super) fn write(
     write_placed(trace, &Placement { base_ns, ..Placement::default() }, out, on_lanes)
 }
 
-/// Writes a trace at its position among the other traces of the same file.
+/// Writes a trace at its position among the traces of the same file.
 fn write_placed(
     trace: &Trace<'_>,
     placement: &Placement<'_>,
@@ -52,7 +52,8 @@ fn write_placed(
     write_host(&context, sequence_id, out)
 }
 
-/// Writes the trace of a packed log, which is the same as [`write_placed`] writes of all its lanes.
+/// Writes the trace of a packed log. The output equals that of [`write_placed`] for the unpacked
+/// lanes.
 fn write_packed(
     packed: &PackedTrace<'_>,
     placement: &Placement<'_>,
@@ -78,7 +79,7 @@ fn write_packed(
     write_host(&context, sequence_id, out)
 }
 
-/// Writes everything of the chips except their lanes; returns the id of the first lane's sequence.
+/// Writes all packets of the chips except their lanes. Returns the sequence id of the first lane.
 fn write_chips(context: &Context<'_, '_>, out: &mut dyn Write) -> io::Result<u32> {
     let placement = context.placement;
     let mut first_lane = placement.first_lane;
@@ -96,7 +97,7 @@ fn lane_sequence(first: u32, lane: usize) -> u32 {
     first.saturating_add(u32::try_from(lane).unwrap_or(u32::MAX))
 }
 
-/// Writes the threads of the host, after the lanes.
+/// Writes the packets of the host's threads. They follow the lanes.
 fn write_host(
     context: &Context<'_, '_>,
     first_lane_sequence: u32,
@@ -106,35 +107,37 @@ fn write_host(
     out.write_all(&host::packets(&context.trace.host, sequence_id, context.placement))
 }
 
-/// Position of a trace among the other traces of the same file; the default is for a single trace.
+/// Position of a trace among the traces of the same file. The default is the position of a single
+/// trace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Placement<'n> {
-    /// Trace time of the trace's origin.
+    /// Time of the trace's origin on the file's time axis.
     base_ns: u64,
-    /// Numbers of chips, lanes and packet sequences in the traces before this one.
+    /// Numbers of chips, lanes and packet sequences in all traces before this one.
     first_device: usize,
     first_lane: usize,
     first_sequence: u32,
-    /// Index of the recording among the recordings of all hosts.
+    /// Index of the recording among all recordings in the file.
     part: u64,
-    /// Process that contains chips and threads; if `None`, each chip is a process of its own.
+    /// Process that contains chips and threads. If `None`, each chip is a separate process.
     process: Option<HostProcess<'n>>,
 }
 
-/// One of several hosts, as a process.
+/// Process of one of several hosts.
 #[derive(Clone, Copy, Debug)]
 struct HostProcess<'n> {
     /// Track of the process.
     track: u64,
-    /// Number of the host's recording, from 1; shown from the second recording on.
+    /// Number of the recording among the host's recordings, from 1. It is shown from the second
+    /// recording on.
     run: usize,
     /// Relation of the host's clock to the clocks of other hosts.
     clock: &'n str,
 }
 
 impl HostProcess<'_> {
-    /// Returns the name of a track of this host, with the number of the recording from the second
-    /// on.
+    /// Returns a track name of this host. From the second recording on, the name contains the
+    /// number of the recording.
     fn named(&self, name: String) -> String {
         if self.run > 1 { format!("{name}, recording {}", self.run) } else { name }
     }
@@ -143,7 +146,7 @@ impl HostProcess<'_> {
 /// Inputs shared by all sequences of a trace.
 struct Context<'t, 'a> {
     trace: &'t Trace<'a>,
-    /// Lanes that are still packed; the arrows are then with them.
+    /// Lanes that are still packed. They then contain the arrows.
     packed: Option<&'t PackedTrace<'a>>,
     arrows: Arrows,
     words: PointWords<'t>,
@@ -181,8 +184,8 @@ struct Tracks {
     device: u64,
     /// Index of the chip in the whole file.
     number: usize,
-    /// Parent of all other tracks of the chip. Viewers respect the requested order of tracks in
-    /// another track, but not of tracks directly in a process.
+    /// Parent of all other tracks of the chip. Viewers respect the requested order of tracks inside
+    /// another track, but not directly inside a process.
     content: u64,
     kernel_counter: u64,
     loss_counter: u64,
@@ -191,7 +194,7 @@ struct Tracks {
     /// Parent of the tracks of classes of time.
     classes: u64,
     critical_path: u64,
-    /// First track of hardware counter metrics; the other metrics follow.
+    /// Track of the first hardware counter metric. The tracks of the other metrics follow.
     first_metric: u64,
     row_count: u32,
     first_lane: usize,
@@ -234,12 +237,12 @@ impl Tracks {
     }
 }
 
-/// Returns the track for the waits of a lane; `index` is the lane's index in the whole trace.
+/// Returns the track for the waits of a lane. `index` is the lane's index in the whole file.
 const fn wait_track(index: usize) -> u64 {
     (1 << 41) + index as u64
 }
 
-/// Returns the track of a lane; `index` is the lane's index in the whole trace.
+/// Returns the track of a lane. `index` is the lane's index in the whole file.
 const fn lane_track(index: usize) -> u64 {
     (1 << 40) + index as u64
 }
@@ -273,7 +276,8 @@ mod tests {
         let zone = readout.zones.intern(ZoneId(40), source);
         let head = |kind| RecordHead::new(kind, zone);
         lane.push(head(PacketKind::TimestampedEvent), 1000, &[]);
-        // Circular buffer 3, for 250 cycles until 1900, encoded as in a record of a wait.
+        // A wait of 250 cycles for circular buffer 3, which ends at cycle 1900, encoded as in its
+        // record.
         let word = u64::from(WaitKind::CB_WAIT.0) << 32 | 3;
         lane.push(head(PacketKind::TimestampedData16B), 1900, &[word, 250]);
         readout.devices[0].lanes.push(lane);

@@ -1,4 +1,4 @@
-//! A sequence of packets, encoded one after the other in a buffer.
+//! Sequence of packets that are encoded into a buffer one after the other.
 
 use super::message::{
     DebugAnnotation, SEQUENCE_CLEARED, SEQUENCE_NEEDED, TRACE_PACKET_TAG, TracePacket, TrackEvent,
@@ -7,7 +7,7 @@ use super::message::{
 use prost::encoding;
 use std::io::{self, Write};
 
-/// Bytes after which a long sequence is written in part.
+/// Number of buffered bytes at which a long sequence is partly written.
 const MANY_BYTES: usize = 1 << 20;
 
 /// Encoded packets of one sequence.
@@ -21,8 +21,8 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// Begins sequence `id` with a packet of interned data and defaults for all of its events. No
-    /// other part of the trace may use the same id.
+    /// Starts the sequence `id` with a packet of interned data and defaults for all of its events.
+    /// No other sequence in the file may have the same id.
     pub(super) fn begin(id: u32, first: TracePacket, capacity_bytes: usize) -> Self {
         let bytes = Vec::with_capacity(capacity_bytes);
         let packet = TracePacket {
@@ -51,7 +51,7 @@ impl Sequence {
         append(&packet, &mut self.bytes);
     }
 
-    /// Appends an event; `fill` receives the event empty and completes it.
+    /// Appends an event. `fill` receives an empty event and sets its fields.
     pub(super) fn event(&mut self, time_ns: u64, kind: i32, fill: impl FnOnce(&mut TrackEvent)) {
         self.packet.timestamp = Some(time_ns);
         let event = self.packet.track_event.get_or_insert_default();
@@ -61,7 +61,7 @@ impl Sequence {
         append(&self.packet, &mut self.bytes);
     }
 
-    /// Appends the begin or end of a zone; `fill` receives the event empty and completes it.
+    /// Appends the begin or end of a zone. `fill` receives an empty event and sets its fields.
     pub(super) fn zone(&mut self, time_ns: u64, kind: i32, fill: impl FnOnce(&mut ZoneEvent)) {
         self.zone.timestamp = Some(time_ns);
         let event = self.zone.track_event.get_or_insert_default();
@@ -72,7 +72,7 @@ impl Sequence {
         encoding::message::encode(TRACE_PACKET_TAG, &self.zone, &mut self.bytes);
     }
 
-    /// Writes the bytes so far if there are many, so that they need no memory.
+    /// Writes the buffered bytes if there are many, in order to free their memory.
     pub(super) fn write_many(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.bytes.len() < MANY_BYTES {
             return Ok(());
@@ -87,7 +87,7 @@ impl Sequence {
     }
 }
 
-/// Clears an event but keeps the memory of its lists.
+/// Clears an event but keeps the memory allocated for its lists.
 fn clear(event: &mut TrackEvent) {
     let mut emptied = TrackEvent::default();
     std::mem::swap(&mut emptied.category_iids, &mut event.category_iids);
@@ -106,18 +106,18 @@ pub(super) fn number(name_iid: u64, value: u64) -> DebugAnnotation {
     DebugAnnotation { name_iid: Some(name_iid), uint_value: Some(value), ..Default::default() }
 }
 
-/// Returns a flag with its name spelled out.
+/// Returns a flag argument whose name is not interned.
 pub(super) fn flag_of(name: &str) -> DebugAnnotation {
     DebugAnnotation { name: Some(name.to_owned()), bool_value: Some(true), ..Default::default() }
 }
 
-/// Returns a numeric argument with its name spelled out.
+/// Returns a numeric argument whose name is not interned.
 pub(super) fn named_number(name: &str, value: u64) -> DebugAnnotation {
     let name = Some(name.to_owned());
     DebugAnnotation { name, uint_value: Some(value), ..Default::default() }
 }
 
-/// Returns a text argument with its name spelled out.
+/// Returns a text argument whose name is not interned.
 pub(super) fn named_text(name: &str, value: &str) -> DebugAnnotation {
     let (name, string_value) = (Some(name.to_owned()), Some(value.to_owned()));
     DebugAnnotation { name, string_value, ..Default::default() }

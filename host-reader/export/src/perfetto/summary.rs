@@ -9,7 +9,7 @@ use super::{
 use crate::{RecordingSummary, SummaryOp};
 use std::collections::BTreeMap;
 
-/// Encodes the ops of a recording; its chips are numbered in the file from `first_device` on.
+/// Encodes the ops of a recording. In the file, its chips have numbers from `first_device` on.
 pub(super) fn packets(
     summary: &RecordingSummary,
     process: &HostProcess<'_>,
@@ -27,7 +27,7 @@ pub(super) fn packets(
     sequence.into_bytes()
 }
 
-/// Draws the ops of a chip; ops that overlap are drawn in separate rows.
+/// Draws the ops of a chip. Ops that overlap are drawn in separate rows.
 fn draw(sequence: &mut Sequence, device: u64, base_ns: u64, mut ops: Vec<&SummaryOp>) {
     ops.sort_by_key(|op| op.start_ns);
     let mut row_ends: Vec<u64> = Vec::new();
@@ -51,7 +51,7 @@ fn draw(sequence: &mut Sequence, device: u64, base_ns: u64, mut ops: Vec<&Summar
             event.categories.push("op".to_owned());
             event.debug_annotations.push(named_number("launch", op.launch));
             if op.duration_ns.is_none() {
-                // Drawn with zero length, since records of the op may be missing.
+                // Drawn with zero length, because records of the op may be missing.
                 event.categories.push("unknown duration".to_owned());
             }
         });

@@ -1,4 +1,4 @@
-//! Building a trace: the order of the steps and the data passed between them.
+//! Construction of a trace: the order of the steps, and the data passed between them.
 
 use super::{
     HiddenCounts, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceNoc, TraceOp,
@@ -20,10 +20,11 @@ use reports::report::BufferPeaks;
 use std::collections::BTreeMap;
 
 impl<'a> Trace<'a> {
-    /// Builds the model in parallel over lanes, and removes everything that the filter does not
-    /// select.
+    /// Builds the model with parallel processing of lanes, and removes everything that the filter
+    /// does not select.
     ///
-    /// If chips are on the host's clock, the trace begins with the earliest event of host or chips.
+    /// If chips are on the host's clock, the trace starts at the earliest event of the host or any
+    /// chip.
     #[must_use]
     pub fn new(recording: &'a Recording, filter: &TraceFilter) -> Self {
         let readout = &recording.readout;
@@ -48,7 +49,7 @@ impl<'a> Trace<'a> {
         trace
     }
 
-    /// Returns the trace of a recording without its chips, its clocks and its host.
+    /// Returns a recording's trace without its chips, clocks and host.
     pub(super) fn begun(recording: &'a Recording, names: TraceNames<'a>) -> Self {
         let readout = &recording.readout;
         Self {
@@ -108,7 +109,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Returns the losses of each lane of the trace's chips, and sets those of other chips.
+    /// Returns the losses by lane for the trace's chips, and stores the losses of other chips.
     pub(super) fn sort_losses(&mut self, readout: &Readout) -> BTreeMap<LaneId, Vec<UnplacedLoss>> {
         let mut lane_losses: BTreeMap<LaneId, Vec<UnplacedLoss>> = BTreeMap::new();
         for (key, &totals) in readout.losses.entries() {
@@ -159,7 +160,7 @@ impl<'a> Trace<'a> {
 }
 
 impl TraceDevice<'_> {
-    /// Removes everything that the filter does not select, and counts it.
+    /// Removes everything that the filter does not select, and counts what it removes.
     fn retain(
         &mut self,
         filter: &TraceFilter,
@@ -255,7 +256,8 @@ fn hidden_lane(lane: &TraceLane<'_>) -> HiddenCounts {
     }
 }
 
-/// Removes the losses of programs that the filter does not select; returns their number of records.
+/// Removes the losses of programs that the filter does not select. Returns the number of their
+/// records.
 ///
 /// A loss belongs to a whole program, and its zone and time are not known exactly. Filters by zone
 /// or time therefore keep all losses.
@@ -288,7 +290,7 @@ pub(super) fn lanes_without_records(
     ids
 }
 
-/// Returns the ops of launches in the same order, without rows and runs.
+/// Returns the ops for launches in the same order, without rows and runs.
 pub(super) fn ops_without_runs<'a>(
     launches: impl Iterator<Item = Launch>,
     ops: &'a [OpMetadata],
@@ -302,7 +304,8 @@ pub(super) fn ops_without_runs<'a>(
     launches.map(op).collect()
 }
 
-/// Returns the host's metadata by chip and program; the first, if a program has several.
+/// Returns the host's metadata by chip and program. If a program has several entries, the first one
+/// is used.
 fn metadata_of(ops: &[OpMetadata]) -> BTreeMap<(u32, u32), &OpMetadata> {
     ops.iter().rev().map(|op| ((op.chip_id, op.run_host_id.0), op)).collect()
 }

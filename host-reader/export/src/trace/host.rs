@@ -6,21 +6,21 @@ use reader::timeline::NO_RUN;
 use recording::{Recording, TraceFilter, clocks_of};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that the host's threads recorded.
+/// All records of the host's threads.
 #[derive(Clone, Debug, Default)]
 pub struct TraceHost<'a> {
-    /// Threads, ordered by process and thread number.
+    /// Threads, sorted by process and thread number.
     pub threads: Vec<TraceHostThread<'a>>,
-    /// Plots, ordered by name.
+    /// Plots, sorted by name.
     pub plots: Vec<TraceHostPlot<'a>>,
-    /// True if times are comparable with times of chips. This needs clock samples; without them,
-    /// the first event is at 0.
+    /// True if times are comparable with the chips' times. This requires clock samples; without
+    /// them, the first event is at 0.
     pub is_on_clock_of_chips: bool,
-    /// The trace's origin on the clock of the host, in nanoseconds.
+    /// Trace's origin in nanoseconds of the host's clock.
     pub origin_ns: u64,
-    /// Events, ops and texts that recorders dropped for lack of space.
+    /// Number of events, ops and texts that recorders dropped for lack of space.
     pub dropped_count: u64,
-    /// Zones still open when their records were collected for the last time.
+    /// Number of zones that were still open when records were collected for the last time.
     pub open_zone_count: u64,
 }
 
@@ -33,15 +33,15 @@ pub struct TraceHostThread<'a> {
     pub number: u64,
     /// Name of the thread; empty if it has none.
     pub name: &'a str,
-    /// Zones of the thread. Their cycles are nanoseconds of the host's clock; their names are
-    /// numbers for [`TraceHostThread::zone_event`] only.
+    /// Zones of the thread. Their cycles are nanoseconds of the host's clock. Their names are only
+    /// numbers for [`TraceHostThread::zone_event`].
     pub zones: TraceZones,
-    /// Messages, signposts and frame marks of the thread, ordered by time.
+    /// Messages, signposts and frame marks of the thread, sorted by time.
     pub marks: Vec<TraceHostMark<'a>>,
     events: Vec<PlacedEvent<'a>>,
 }
 
-/// A message, signpost or frame mark.
+/// Message, signpost or frame mark.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceHostMark<'a> {
     /// The event.
@@ -52,37 +52,37 @@ pub struct TraceHostMark<'a> {
     pub time_ns: u64,
 }
 
-/// The points of a plot, ordered by time.
+/// Points of a plot, sorted by time.
 #[derive(Clone, Debug)]
 pub struct TraceHostPlot<'a> {
     /// Name of the plot.
     pub name: &'a str,
-    /// Nanoseconds since the trace's origin, and value, of each point.
+    /// Nanoseconds since the trace's origin, and the value of each point.
     pub points: Vec<(u64, f64)>,
     /// Text of each point, if any; for buffers, the address.
     pub texts: Vec<Option<&'a str>>,
 }
 
-/// A point of a plot: nanoseconds since the trace's origin, value and text.
+/// Point of a plot: nanoseconds since the trace's origin, value and text.
 type PlotPoint<'a> = (u64, f64, Option<&'a str>);
 
-/// An event with its name and source location.
+/// Event with its name and source location.
 type PlacedEvent<'a> = (&'a HostEvent, &'a HostSource);
 
 /// Source of events whose name is missing from the recording.
 static UNKNOWN: HostSource = HostSource::new("", "", "", 0);
 
 impl<'a> TraceHost<'a> {
-    /// Sorts the events of a recording by thread and plot, on the time axis of the recording's
-    /// trace.
+    /// Sorts the events of a recording by thread and plot, and places them on the time axis of the
+    /// recording's trace.
     #[must_use]
     pub fn from_recording(recorded: &'a Recording) -> Self {
         let (_, origin_host_ns) = clocks_of(recorded);
         Self::new(recorded, origin_host_ns)
     }
 
-    /// Sorts the events by thread and plot; `origin_ns` is the trace's origin on the host's clock,
-    /// if chips are on this clock.
+    /// Sorts the events by thread and plot. If chips are on the host's clock, `origin_ns` is the
+    /// trace's origin on that clock.
     pub(super) fn new(recorded: &'a Recording, origin_ns: Option<i64>) -> Self {
         let recordings = &recorded.host;
         let origin = origin_ns.and_then(|origin| u64::try_from(origin).ok());
@@ -133,8 +133,8 @@ impl<'a> TraceHost<'a> {
         self.threads.iter().map(|thread| thread.zones.len()).sum()
     }
 
-    /// Returns the names and source locations of the host's zones and marks, without duplicates, in
-    /// order.
+    /// Returns the names and source locations of the host's zones and marks, sorted and without
+    /// duplicates.
     #[must_use]
     pub fn sources(&self) -> BTreeSet<&'a HostSource> {
         self.threads
@@ -163,7 +163,7 @@ impl<'a> TraceHost<'a> {
         mark_count + self.plots.iter().map(|plot| plot.points.len()).sum::<usize>()
     }
 
-    /// Returns signposts in the order of their times; none unless host and chips share a clock.
+    /// Returns signposts sorted by time; none unless the host and the chips share a clock.
     pub(super) fn signposts(&self) -> Vec<(u64, &'a str)> {
         let marks = self.threads.iter().flat_map(|thread| &thread.marks);
         let signposts = marks
@@ -180,8 +180,8 @@ impl<'a> TraceHost<'a> {
         self.threads.is_empty() && self.plots.is_empty()
     }
 
-    /// Removes everything that the filter does not select, and counts it. Filters by chip, core,
-    /// RISC and op do not apply to the host.
+    /// Removes everything that the filter does not select, and counts what it removes. Filters by
+    /// chip, core, RISC and op do not apply to the host.
     pub(super) fn retain(&mut self, filter: &TraceFilter) -> HiddenCounts {
         let mut hidden = HiddenCounts::default();
         for thread in &mut self.threads {
@@ -223,7 +223,7 @@ impl<'a> TraceHostThread<'a> {
 
     fn in_order(mut self, start_ns: u64) -> Self {
         self.marks.sort_by_key(|mark| mark.time_ns);
-        // Events are recorded when zones end. Of zones with equal times, the outer zone comes
+        // Events are recorded when zones end. If zones have equal times, the outer zone comes
         // first.
         self.events.sort_by_key(|(event, _)| {
             (event.time_ns, std::cmp::Reverse(event.end_ns()), zone_depth(event))

@@ -1,14 +1,15 @@
-//! An identifier of a recording that does not depend on its file name.
+//! Identifier of a recording that does not depend on its file name.
 
 use super::Trace;
 use sha2::{Digest, Sha256};
 
 impl Trace<'_> {
-    /// Returns eight hexadecimal digits that identify the recording by its begin.
+    /// Returns eight hexadecimal digits that identify the recording by its start.
     ///
-    /// The digits are a hash of the first cycle of each chip's records and of the host's time of
-    /// the trace's origin, if known. They depend neither on the filter nor on later records.
-    /// Recordings of the same chip differ, since its cycle counter keeps running.
+    /// The digits are a hash of the first cycle of each chip's records and, if known, of the host
+    /// time of the trace's origin. They depend neither on the filter nor on later records.
+    /// Recordings of the same chip have different identifiers, because the chip's cycle counter
+    /// keeps running.
     #[must_use]
     pub fn recording_id(&self) -> String {
         let mut digest = Sha256::new();

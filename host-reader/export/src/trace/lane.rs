@@ -23,7 +23,7 @@ pub struct TraceLane<'a> {
     /// For each run, the index of its op in [`super::TraceDevice::ops`].
     pub run_ops: Vec<Option<u32>>,
     /// For each run, the index in `zones` of the zone around its kernel: the first zone with such a
-    /// name, else the first zone of the run.
+    /// name, or otherwise the first zone of the run.
     pub run_kernels: Vec<Option<u32>>,
     /// Zones of the lane.
     pub zones: TraceZones,
@@ -31,7 +31,7 @@ pub struct TraceLane<'a> {
     pub zone_texts: ZoneTexts<'a>,
     /// Events, values and sums of the lane.
     pub points: TracePoints<'a>,
-    /// Losses of records, ordered by time.
+    /// Losses of records, sorted by time.
     pub losses: Vec<TraceLoss>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct LaneContext<'a, 'b> {
     pub(super) clock: &'b DeviceClock<'a>,
 }
 
-/// Pairs, orders and nests a lane's records. Ops and losses are added later.
+/// Pairs, sorts and nests a lane's records. Ops and losses are added later.
 pub(super) fn build<'a>(
     lane: &'a Lane,
     context: &LaneContext<'a, '_>,
@@ -76,7 +76,7 @@ pub(super) fn build<'a>(
     (lane, anomalies)
 }
 
-/// Returns a lane without records, to which losses are added later.
+/// Returns a lane without records. Losses are added later.
 pub(super) fn empty<'a>(id: LaneId) -> TraceLane<'a> {
     TraceLane {
         id,
@@ -134,15 +134,15 @@ fn points_of<'a>(lane: &'a Lane, context: &LaneContext<'a, '_>) -> TracePoints<'
     points
 }
 
-/// Selection of a lane's zones and points by a filter.
+/// Zones and points of a lane that a filter selects.
 pub(super) struct Wanted<'a> {
-    /// True for each selected name, by its number.
+    /// True for each selected name, indexed by its number.
     pub(super) names: &'a [bool],
-    /// True for each selected run, by its index.
+    /// True for each selected run, indexed by its position.
     pub(super) runs: &'a [bool],
     /// True if records outside of runs are selected.
     pub(super) outside_of_runs: bool,
-    /// Returns true if a span, in nanoseconds since the origin, overlaps a selected window.
+    /// Returns true if a time span, in nanoseconds since the origin, overlaps a selected window.
     pub(super) is_in_window: &'a dyn Fn(u64, u64) -> bool,
 }
 
@@ -154,7 +154,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Removes everything that is not selected; returns the numbers of removed zones and points.
+/// Removes everything that is not selected. Returns the numbers of removed zones and points.
 pub(super) fn retain(
     lane: &mut TraceLane<'_>,
     wanted: &Wanted<'_>,

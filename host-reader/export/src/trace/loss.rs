@@ -19,8 +19,8 @@ pub struct TraceLoss {
     pub cause: LossCause,
     /// Number of missing records of each kind.
     pub totals: LossTotals,
-    /// Cycle at which the loss is shown: the end of the program's last run on this lane, else of
-    /// its op, else of the lane, else of the chip's records.
+    /// Cycle at which the loss is shown: the end of the program's last run on this lane. If that is
+    /// unknown, it is the end of the program's op, of the lane, or of the chip's records.
     pub cycle: u64,
     /// Time at which the loss is shown, in nanoseconds since the trace's origin.
     pub time_ns: u64,
@@ -38,7 +38,7 @@ impl TraceLoss {
     }
 }
 
-/// A loss without a time.
+/// Loss without a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnplacedLoss {
     pub(super) program: Option<RunHostId>,
@@ -56,7 +56,7 @@ pub(super) fn program_ends(ops: &[TraceOp<'_>]) -> BTreeMap<u32, u64> {
     ends
 }
 
-/// Returns the losses of a lane with the times at which they are shown, ordered by time.
+/// Returns the losses of a lane with the times at which they are shown, sorted by time.
 pub(super) fn place_losses(
     losses: &[UnplacedLoss],
     lane: Option<&Lane>,

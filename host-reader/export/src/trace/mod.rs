@@ -43,7 +43,7 @@ use wire::Risc;
 
 /// Model of a recording: everything that exporters show, in display order.
 ///
-/// Times are nanoseconds since the trace's origin and therefore never negative; cycles are those of
+/// Times are nanoseconds since the trace's origin, so they are never negative. Cycles are those of
 /// each chip's reference clock.
 ///
 /// ```
@@ -68,12 +68,11 @@ use wire::Risc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Trace<'a> {
-    /// Title of the trace: the name of a file or a workload. Empty unless the caller sets it.
+    /// Title of the trace: the name of a file or workload. It is empty unless the caller sets it.
     pub title: String,
-    /// The host's clock with the clock samples behind it, if chips were synchronised.
+    /// The host's clock and its clock samples, if chips were synchronised.
     pub mesh_clock: Option<&'a MeshClock>,
-    /// Chips, in the order of the readout. A chip stays in the list if a filter hides all its
-    /// lanes.
+    /// Chips, in the order of the readout. A chip is listed even if a filter hides all its lanes.
     pub devices: Vec<TraceDevice<'a>>,
     /// Names of zones, events, values and sums.
     pub names: TraceNames<'a>,
@@ -81,41 +80,41 @@ pub struct Trace<'a> {
     pub noc: TraceNoc,
     /// Zones, marks and plots of the host's threads.
     pub host: TraceHost<'a>,
-    /// Peak use of the chips' memories, by memory and op; empty if the host reported no buffers.
+    /// Peak memory use on the chips, by memory and op; empty if the host reported no buffers.
     pub buffers: BufferPeaks,
-    /// Host time of the trace's origin in nanoseconds; `None` unless every chip with records is on
+    /// Host time of the trace's origin in nanoseconds; `None` unless all chips with records are on
     /// the host's clock.
     pub origin_host_ns: Option<i64>,
-    /// Anomalies and repairs found while reading and pairing, including those of hidden records.
+    /// Anomalies and repairs found while reading and pairing, including those in hidden records.
     pub anomalies: AnomalyLog,
     /// Numbers of lanes, zones and other items that the filter hides.
     pub hidden: HiddenCounts,
     /// Losses of chips that are not in the readout.
     pub unplaced_losses: Vec<(LossKey, LossTotals)>,
-    /// Causes of slowness, shown by pages and Perfetto; `None` unless the caller sets them.
+    /// Causes of slowness, shown by HTML pages and Perfetto; `None` unless the caller sets them.
     pub explanation: Option<causes::Explanation>,
-    /// Changes against another recording, shown by pages; `None` unless the caller sets them.
+    /// Changes against another recording, shown by HTML pages; `None` unless the caller sets them.
     pub comparison: Option<TraceComparison>,
     /// Sources of records that do not report how many records they lost.
     pub uncounted: Vec<UncountedSource>,
-    /// Clipped zones of lanes that are still packed.
+    /// Number of clipped zones in lanes that are still packed.
     packed_clipped_count: usize,
 }
 
 /// One chip of a trace.
 #[derive(Clone, Debug)]
 pub struct TraceDevice<'a> {
-    /// The chip.
+    /// Chip.
     pub chip: &'a ChipSummary,
     /// Conversion from cycles to the trace's time.
     pub clock: DeviceClock<'a>,
-    /// Lanes, ordered by core x, core y and RISC, including lanes that lost all their records.
+    /// Lanes, sorted by core x, core y and RISC. Lanes that lost all their records are included.
     pub lanes: Vec<TraceLane<'a>>,
-    /// Launches, ordered by start.
+    /// Launches, sorted by start.
     pub ops: Vec<TraceOp<'a>>,
     /// Number of runs that cores have finished but not pushed yet.
     pub pending_run_count: u64,
-    /// Number of launches that ran no kernel and that the firmware discarded.
+    /// Number of launches without a kernel, which the firmware discarded.
     pub discarded_launch_count: u64,
 }
 
@@ -128,10 +127,10 @@ pub struct TraceRun {
     pub run: usize,
 }
 
-/// Numbers of items that a filter hides, so that filtered output does not look complete.
+/// Numbers of items that a filter hides. They show that filtered output is not complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HiddenCounts {
-    /// Lanes hidden as a whole.
+    /// Lanes that are hidden completely.
     pub lanes: u64,
     /// Zones, including zones of hidden lanes.
     pub zones: u64,
@@ -139,7 +138,7 @@ pub struct HiddenCounts {
     pub points: u64,
     /// Ops.
     pub ops: u64,
-    /// Records known to be lost.
+    /// Lost records, as far as known.
     pub lost_records: u64,
 }
 
@@ -167,7 +166,7 @@ impl Trace<'_> {
 
     /// Returns the kinds of RISCs in the order of their numbers.
     ///
-    /// The RISCs of a Quasar come last, and only if a lane belongs to a Quasar.
+    /// The RISCs of a Quasar come last. They are included only if a lane belongs to a Quasar.
     pub(crate) fn risc_kinds(&self) -> impl Iterator<Item = Risc> + use<> {
         let has_quasar = self.lanes().any(|lane| lane.id.risc.is_quasar());
         Risc::ALL.into_iter().filter(move |risc| has_quasar || !risc.is_quasar())
@@ -191,15 +190,15 @@ impl Trace<'_> {
         self.lanes().map(|lane| lane.points.len()).sum()
     }
 
-    /// Returns the number of zones that are drawn shorter than recorded, because they would not
-    /// nest.
+    /// Returns the number of zones that are drawn shorter than recorded, because otherwise they
+    /// would not nest.
     #[must_use]
     pub fn clipped_zone_count(&self) -> usize {
         let of_lanes = self.lanes().map(|lane| lane.zones.clipped_count());
         of_lanes.sum::<usize>() + self.packed_clipped_count
     }
 
-    /// Returns the losses among the shown records, without records left out on purpose.
+    /// Returns the losses among the shown records. Records left out on purpose do not count.
     #[must_use]
     pub fn lost(&self) -> LossTotals {
         self.missing(|cause| !cause.is_intended())
@@ -221,7 +220,7 @@ impl Trace<'_> {
         missing
     }
 
-    /// Returns the end of the latest item, in nanoseconds since the origin.
+    /// Returns the end of the item that ends last, in nanoseconds since the origin.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.devices
@@ -234,12 +233,12 @@ impl Trace<'_> {
 }
 
 impl<'a> TraceDevice<'a> {
-    /// Returns the lanes of each core, core by core.
+    /// Returns the lanes grouped by core.
     pub fn cores(&self) -> impl Iterator<Item = &[TraceLane<'a>]> {
         self.lanes.chunk_by(|one, other| one.id.core == other.id.core)
     }
 
-    /// Returns, for each lane, the index of its core in [`TraceDevice::cores`].
+    /// Returns the index in [`TraceDevice::cores`] of each lane's core.
     #[must_use]
     pub fn core_of_lane(&self) -> Vec<usize> {
         self.cores().enumerate().flat_map(|(core, lanes)| lanes.iter().map(move |_| core)).collect()

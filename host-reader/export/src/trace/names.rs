@@ -1,4 +1,4 @@
-//! Names of a trace, numbered densely in the order of their zone indices.
+//! Names of a trace, numbered without gaps in the order of their zone indices.
 
 use rayon::prelude::*;
 use reader::{lane::ZoneIndex, readout::Readout, role::ZoneRole};
@@ -7,7 +7,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// Number of a name in [`TraceNames`]; numbers begin at 0 and have no gaps.
+/// Number of a name in [`TraceNames`]. Numbers begin at 0 and have no gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(pub u32);
 
@@ -24,13 +24,14 @@ impl NameId {
 pub struct TraceName<'a> {
     /// Readable name: the id if the name is unknown, all names if it is ambiguous.
     pub label: Cow<'a, str>,
-    /// The marker id.
+    /// Marker id.
     pub marker_id: u32,
     /// Source file; empty if unknown.
     pub file: &'a str,
     /// Source line, from 1; 0 if unknown.
     pub line: u32,
-    /// True if the id belongs to several source locations; `file` and `line` are the first.
+    /// True if the id belongs to several source locations; `file` and `line` are those of the first
+    /// one.
     pub is_ambiguous: bool,
     /// True for the zone around a kernel, such as `BRISC-KERNEL`.
     pub is_kernel: bool,
@@ -38,7 +39,7 @@ pub struct TraceName<'a> {
     pub is_firmware: bool,
 }
 
-/// All names that the lanes of a readout use.
+/// All names used by the lanes of a readout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceNames<'a> {
     names: Vec<TraceName<'a>>,
@@ -49,7 +50,7 @@ pub struct TraceNames<'a> {
 const NO_NAME: u32 = u32::MAX;
 
 impl<'a> TraceNames<'a> {
-    /// Numbers the names in use.
+    /// Numbers the names that are in use.
     pub(super) fn from_readout(readout: &'a Readout) -> Self {
         let lanes: Vec<_> = readout.lanes().collect();
         let is_used = lanes
@@ -69,7 +70,7 @@ impl<'a> TraceNames<'a> {
         Self::new(readout, &is_used)
     }
 
-    /// Numbers the names of zones with these indices.
+    /// Numbers the names of the zones with these indices.
     pub(super) fn from_zones(readout: &'a Readout, used_zones: &BTreeSet<u32>) -> Self {
         let count = used_zones.last().map_or(0, |&last| last as usize + 1);
         let mut is_used = vec![false; count];
@@ -85,7 +86,7 @@ impl<'a> TraceNames<'a> {
         {
             let next = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
             let name = readout.zones.name(ZoneIndex(zone));
-            // If different RISCs of a core began the envelope zone, its name has several ids.
+            // If different RISCs of a core may begin an envelope zone, its name has several ids.
             let is_envelope = ZoneRole::from_name(name).envelope_name() == Some(name);
             *number = if is_envelope { *envelopes.entry(name).or_insert(next) } else { next };
             if *number == next {
@@ -108,7 +109,7 @@ impl<'a> TraceNames<'a> {
         self.names.get(id.index())
     }
 
-    /// Returns the label with this number; empty if there is none.
+    /// Returns the label with this number; empty if no name has the number.
     #[must_use]
     pub fn label(&self, id: NameId) -> &str {
         self.get(id).map_or("", |name| &name.label)

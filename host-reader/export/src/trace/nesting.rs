@@ -1,13 +1,13 @@
-//! Nesting of a lane's zones: ordered by time, each zone inside its parent.
+//! Nesting of a lane's zones: sorted by time, each zone inside its parent.
 //!
 //! Pairing already nests the zones of one run, and the runs of a core follow each other, so usually
-//! no change is needed. Logs may contain anything, though: runs that overlap, clocks that
-//! restarted. Viewers draw such zones wrong without a warning. They are therefore sorted here,
-//! clipped at the end of their parent, and counted.
+//! no change is needed. But logs may contain anything, such as overlapping runs or restarted
+//! clocks. Viewers draw such zones wrong without a warning. So zones are sorted here, clipped at
+//! the end of their parent, and counted.
 
 use super::zones::TraceZones;
 
-/// Sorts and nests the zones, unless they are nested already. Times in nanoseconds are ignored.
+/// Sorts and nests the zones, unless they are already nested. Times in nanoseconds are ignored.
 pub(super) fn nest(zones: &mut TraceZones) {
     if is_nested(zones) {
         return;
@@ -30,7 +30,8 @@ pub(super) fn nest(zones: &mut TraceZones) {
     }
 }
 
-/// Returns true if every zone lies within the zone given by its depth, after the zones before it.
+/// Returns true if every zone is inside the zone that its depth indicates, after the zones before
+/// it.
 fn is_nested(zones: &TraceZones) -> bool {
     let mut open: Vec<u64> = Vec::new();
     let mut latest_end = 0;
@@ -52,7 +53,7 @@ fn is_nested(zones: &TraceZones) -> bool {
     })
 }
 
-/// Sorts zones by start, longer zones first; equal zones keep their order.
+/// Sorts zones by start, longer zones first. Equal zones keep their order.
 fn sort(zones: &mut TraceZones) {
     let mut order: Vec<usize> = (0..zones.len()).collect();
     order.sort_by_key(|&index| {
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn zones_that_nest_stay_as_they_are() {
-        // A zone of zero length at its parent's end is still a child of this parent.
+        // A zone of zero length at its parent's end is still a child of that parent.
         let nested = zones(&[(0, 10, 0), (2, 4, 1), (4, 9, 1), (10, 10, 1), (10, 20, 0)]);
         let mut after = nested.clone();
         nest(&mut after);

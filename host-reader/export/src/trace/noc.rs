@@ -1,4 +1,4 @@
-//! NoC events of a trace that a filter selects.
+//! NoC events of a trace, restricted to the events that a filter selects.
 
 use analysis::noc_events::{
     EventKind, KernelStarts, NocTraces, ProgramLanes, ProgramTrace, TileMap, TraceFileCounts,
@@ -16,7 +16,7 @@ use wire::{Risc, RunHostId};
 /// NoC events of all chips.
 #[derive(Clone, Debug, Default)]
 pub struct TraceNoc {
-    /// Events of each program or replay, by chip and program.
+    /// Events of each program or replay, sorted by chip and program.
     pub programs: Vec<ProgramTrace>,
     /// Sentences about events that could not be used.
     pub notes: Vec<String>,
@@ -44,7 +44,8 @@ impl TraceNoc {
         Self { programs: traces.programs, notes: notes.collect(), grids: grids_of(readout) }
     }
 
-    /// Takes the events of the NoC traces next to a log without events, at the times of the log.
+    /// Uses the events of the NoC traces next to a log that has no events. Times are aligned with
+    /// the log.
     fn from_files<'n>(
         recording: &Recording,
         op_name: impl Fn(u32, RunHostId) -> Option<&'n str>,
@@ -69,25 +70,25 @@ impl TraceNoc {
         Self { programs, notes: counts.sentences().collect(), grids: grids_of(readout) }
     }
 
-    /// Returns true if there are neither events nor notes about them.
+    /// Returns true if there are no events and no notes about events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty() && self.notes.is_empty()
     }
 
-    /// Returns columns and rows of a chip's grid of tiles, if its architecture is known.
+    /// Returns the columns and rows of a chip's grid of tiles, if the chip's architecture is known.
     #[must_use]
     pub fn grid(&self, chip_id: u32) -> Option<(u16, u16)> {
         self.grids.get(&chip_id).copied()
     }
 
-    /// Returns the bytes moved from tile to tile and over each link.
+    /// Returns the bytes moved between tiles and over each link.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         Traffic::from_traces(&self.programs, |chip_id| self.grid(chip_id))
     }
 
-    /// Returns every event of a chip with its program, ordered by program and core.
+    /// Returns every event of a chip with its program, sorted by program and core.
     pub fn events(&self, chip_id: u32) -> impl Iterator<Item = (&ProgramTrace, &TraceObject)> {
         let programs = self.programs.iter().filter(move |program| program.chip_id == chip_id);
         let events = programs

@@ -30,18 +30,20 @@ const ARGUMENTS: [&str; 15] = [
 pub struct TraceOp<'a> {
     /// Figures of the op.
     pub figures: Op,
-    /// Metadata from the host: its name and other fields.
+    /// Metadata from the host: the op's name and other fields.
     pub metadata: Option<&'a OpMetadata>,
-    /// First cycle of the firmware, else of the kernel, else of the records.
+    /// First cycle of the firmware; without firmware zones, of the kernels; without kernel zones,
+    /// of the records.
     pub start_cycle: u64,
-    /// Last cycle of the firmware, else of the kernel, else of the records.
+    /// Last cycle of the firmware; without firmware zones, of the kernels; without kernel zones, of
+    /// the records.
     pub end_cycle: u64,
     /// Start in nanoseconds since the trace's origin.
     pub start_ns: u64,
     /// End in nanoseconds since the trace's origin.
     pub end_ns: u64,
-    /// Row in which the op is drawn; ops of one row never overlap. 0 unless several ops run at
-    /// once.
+    /// Row in which the op is drawn. Ops in the same row never overlap. The row is 0 unless several
+    /// ops run at the same time.
     pub row: u32,
     /// Runs of the op.
     pub runs: Vec<TraceRun>,
@@ -72,7 +74,7 @@ impl<'a> TraceOp<'a> {
     /// Returns the cycles from the op's start to its end.
     ///
     /// Returns `None` if records of the op may be missing, or if the clocks of its cores disagree.
-    /// The op is then still drawn up to its last record.
+    /// Even then, the op is drawn up to its last record.
     #[must_use]
     pub const fn duration_cycles(&self) -> Option<u64> {
         match self.figures.duration_doubt {
@@ -81,14 +83,14 @@ impl<'a> TraceOp<'a> {
         }
     }
 
-    /// Returns the nanoseconds from the op's start to its end; `None` if the cycles are unknown.
+    /// Returns the nanoseconds from the op's start to its end; `None` if the duration is unknown.
     #[must_use]
     pub fn duration_ns(&self) -> Option<u64> {
         self.duration_cycles().map(|_| self.end_ns.saturating_sub(self.start_ns))
     }
 
-    /// Calls `visit` with the known figures that trace viewers show for the op, by column name in
-    /// the table `ops`.
+    /// Calls `visit` with each known figure of the op that trace viewers show, and with its column
+    /// name in the table `ops`.
     pub(crate) fn for_each_argument(&self, mut visit: impl FnMut(&'static str, &Value<'_>)) {
         let (start_cycle, duration_cycles) = (self.start_cycle, self.duration_cycles());
         let place = OpPlace { start_cycle, duration_cycles, ..OpPlace::default() };
@@ -101,7 +103,7 @@ impl<'a> TraceOp<'a> {
         }
     }
 
-    /// Returns the reasons why figures are empty, by key.
+    /// Returns the reasons for empty figures, with the key of each reason.
     pub fn doubts(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let doubts = [
             ("duration_doubt", self.figures.duration_doubt),
@@ -116,13 +118,13 @@ impl<'a> TraceOp<'a> {
         wire::RunHostId(self.figures.run_host_id).base()
     }
 
-    /// Returns the op's name, if the host gave one.
+    /// Returns the op's name, if the host has reported one.
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
         self.metadata?.value(OpMetadata::NAME)
     }
 
-    /// Returns the op's label: its name, its program's number, and the trace's id if it was
+    /// Returns the op's label: its name, its program's number, and the trace's id if the op was
     /// replayed.
     #[must_use]
     pub fn label(&self) -> String {

@@ -4,7 +4,7 @@ use super::{NameId, nesting::reorder};
 use reader::{lane::Lane, timeline::NO_RUN};
 use wire::PacketKind;
 
-/// An event, values or a sum, assembled from the columns.
+/// Event, values or sum, assembled from the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracePoint<'a> {
     /// Kind of point: an event, data of 8 or 16 bytes, or the total of a sum zone.
@@ -39,12 +39,12 @@ impl PointCategory {
         match kind {
             PacketKind::TimestampedEvent => Self::Event,
             PacketKind::TimestampedData | PacketKind::TimestampedData16B => Self::Data,
-            // Starts and ends of zones are not points and never get here.
+            // Zone starts and ends are not points and never reach this function.
             PacketKind::ZoneTotal | PacketKind::ZoneStart | PacketKind::ZoneEnd => Self::Sum,
         }
     }
 
-    /// Returns the label of the category in formats.
+    /// Returns the label of the category that formats show.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl TracePoint<'_> {
     }
 }
 
-/// The points of one lane, column by column, ordered by time.
+/// Points of one lane, column by column, sorted by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracePoints<'a> {
     pub(super) kinds: Vec<PacketKind>,
@@ -119,7 +119,7 @@ impl<'a> TracePoints<'a> {
         metadata.get(position).map(|(_, text)| &**text)
     }
 
-    /// Sorts the points by time, unless they are sorted.
+    /// Sorts the points by time, unless they are already sorted.
     pub(super) fn sort(&mut self) {
         if self.cycles.is_sorted() {
             return;

@@ -1,4 +1,4 @@
-//! Tests of traces of small logs in which every figure is known.
+//! Tests of traces from small logs with known figures.
 
 use super::*;
 use captures::read_capture;
@@ -13,7 +13,7 @@ const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 ";
 
-/// Two launches on two cores; the second launch has an event, a value and a zone without end.
+/// Two launches on two cores. The second launch has an event, a value and a zone without an end.
 const ROWS: &str = "\
 0,1,2,BRISC,7,1000,0,1024,BRISC-FW,ZONE_START
 0,1,2,BRISC,8,1010,0,1024,BRISC-KERNEL,ZONE_START
@@ -74,7 +74,7 @@ fn a_recording_is_known_by_its_begin_whatever_is_shown_of_it() {
     let id = trace(&whole, "").recording_id();
     assert_eq!(id.len(), 8);
     assert_eq!(trace(&whole, "op=2").recording_id(), id);
-    // Without the last three rows, and with a begin 7 cycles later.
+    // Without the last three rows, and with a start 7 cycles later.
     let cut: String = ROWS.lines().take(12).map(|row| format!("{row}\n")).collect();
     assert_eq!(trace(&Recording::from_readout(read_log(&cut)), "").recording_id(), id);
     let later = read_log(&ROWS.replace(",1000,", ",1007,"));

@@ -7,8 +7,8 @@ use wire::PacketKind;
 
 /// Metadata of the zones of one lane, by name and cycle of their records.
 ///
-/// Several zones with one name may start or end at the same cycle. Each of them then has the
-/// metadata of all these records, since the log does not assign metadata to zones.
+/// Several zones with the same name may start or end at the same cycle. Each of these zones then
+/// has the metadata of all these records, because the log does not assign metadata to zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZoneTexts<'a> {
     starts: BTreeMap<(NameId, u64), Cow<'a, str>>,
@@ -45,14 +45,14 @@ impl<'a> ZoneTexts<'a> {
     /// Returns the metadata of the record that ends a zone.
     #[must_use]
     pub fn end(&self, zone: &TraceZone) -> Option<&str> {
-        // A clipped zone ends later than it is drawn.
+        // A clipped zone ends later than drawn.
         let end_cycle = zone.start_cycle.saturating_add(zone.duration_cycles);
         let text = self.ends.get(&(zone.name, end_cycle));
         text.filter(|_| !zone.has_synthetic_end).map(|text| &**text)
     }
 }
 
-/// Adds metadata of another record, unless the text is already present.
+/// Appends the metadata of another record, unless `texts` already contains it.
 fn add(texts: &mut Cow<'_, str>, text: &str) {
     if !texts.split(SEPARATOR).any(|known| known == text) {
         let texts = texts.to_mut();

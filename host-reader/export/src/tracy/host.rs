@@ -1,4 +1,4 @@
-//! The host in Tracy: threads with zones and messages, frames, and plots.
+//! Host in Tracy: threads with zones and messages, frames, and plots.
 //!
 //! # Compatibility
 //! tt-metal's Python package `tracy`: the text of a signpost that its reports search for.
@@ -11,11 +11,11 @@ use std::{borrow::Cow, collections::BTreeMap};
 const MESSAGE_RGB: u32 = 0x00FF_FFFF;
 const SIGNPOST_RGB: u32 = 0x0000_CD66;
 
-/// Frames of one name.
+/// Frames with the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FrameSet<'a> {
     pub(super) name: &'a str,
-    /// Time at which each frame ended and the next began, ascending.
+    /// Times at which one frame ended and the next began, in ascending order.
     pub(super) times_ns: Vec<u64>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn messages(
     })
 }
 
-/// Returns the text of a signpost as TT-Metal writes it, so that TT-Metal's tools can read it.
+/// Returns a signpost's text in the format of TT-Metal, whose tools can read it.
 fn signpost(mark: &TraceHostMark<'_>) -> String {
     let name = &mark.source.name;
     match &mark.event.text {
@@ -77,7 +77,7 @@ fn signpost(mark: &TraceHostMark<'_>) -> String {
     }
 }
 
-/// Returns the frames that the threads have marked, name by name.
+/// Returns the frames that the threads have marked, grouped by name.
 pub(super) fn frames<'a>(host: &TraceHost<'a>) -> Vec<FrameSet<'a>> {
     let mut sets: BTreeMap<&'a str, Vec<u64>> = BTreeMap::new();
     for mark in host.threads.iter().flat_map(|thread| &thread.marks) {
@@ -93,7 +93,8 @@ pub(super) fn frames<'a>(host: &TraceHost<'a>) -> Vec<FrameSet<'a>> {
         .collect()
 }
 
-/// Returns the plots without points that are not finite, which viewers can neither draw nor scale.
+/// Returns the plots. Points that are not finite are left out, because viewers can neither draw nor
+/// scale them.
 pub(super) fn plots(host: &TraceHost<'_>) -> Vec<Plot> {
     let plots = host.plots.iter().map(|plot| Plot {
         name: plot.name.to_owned(),

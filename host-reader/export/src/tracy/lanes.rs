@@ -1,6 +1,5 @@
 //! Display of cores and RISCs in Tracy: contexts, lane numbers, names and colours.
 //!
-//! # Compatibility
 //! Tenstorrent's fork of Tracy: `public/tracy/TracyTTDevice.hpp` (colours) and
 //! `public/common/TracyTTDeviceData.hpp` (the low three bits of a lane's number are the RISC; the
 //! viewer knows seven RISCs). tt-metal's `tt_metal/impl/profiler/profiler.cpp`: names of contexts.
@@ -11,20 +10,20 @@ use wire::Risc;
 /// Number of low bits in a lane's number that encode the RISC.
 const RISC_BITS: u32 = 3;
 
-/// Number of RISC bits for lanes of a Quasar, and the flag that distinguishes these lanes from all
-/// others.
+/// Number of RISC bits in lane numbers of a Quasar, and the flag that distinguishes these lane
+/// numbers from all others.
 const QUASAR_BITS: u32 = 5;
 const QUASAR: u32 = 1 << 31;
 
-/// A colour as 0xRRGGBB.
+/// Colour as 0xRRGGBB.
 pub(super) type Rgb = u32;
 
-/// Colour of zones around the profiler's own work.
+/// Colour of zones for the profiler's own work.
 const PROFILER_RGB: Rgb = 0x00CD_4F39;
 /// Colour of ops.
 pub(super) const OP_RGB: Rgb = 0x00EE_9A00;
 
-/// Colour of the host's zones: 0 lets the viewer choose one for each thread.
+/// Colour of the host's zones. With 0, the viewer chooses one for each thread.
 pub(super) const HOST_RGB: Rgb = 0;
 
 /// Returns the colour of a RISC's zones.
@@ -47,7 +46,7 @@ pub(super) fn zone_rgb(risc: Risc, name: &str) -> Rgb {
     if name.contains("PROFILER") { PROFILER_RGB } else { risc_rgb(risc) }
 }
 
-/// Returns the fork's number of a RISC.
+/// Returns the number that Tenstorrent's fork uses for a RISC.
 pub(super) fn risc_number(risc: Risc) -> u8 {
     Risc::ALL.iter().zip(0..).find(|&(&known, _)| known == risc).map_or(0, |(_, number)| number)
 }
@@ -66,7 +65,7 @@ pub(super) fn core_name(id: LaneId) -> String {
     format!("Device: {}, Core ({},{})", id.chip_id, id.core.x, id.core.y)
 }
 
-/// Returns the name of a lane, which begins with the RISC since a context may be narrow.
+/// Returns the name of a lane. The name begins with the RISC, because a context may be narrow.
 pub(super) fn lane_name(id: LaneId) -> String {
     format!("{} (device {}, core {}-{})", id.risc, id.chip_id, id.core.x, id.core.y)
 }
@@ -83,7 +82,7 @@ pub(super) enum Grouping {
 }
 
 impl Grouping {
-    /// Returns the finest grouping for a viewer with at most `limit` contexts.
+    /// Returns the finest grouping that needs at most `limit` contexts.
     pub(super) fn new(lanes: &[LaneId], limit: usize) -> Self {
         let contexts =
             |grouping: Self| lanes.chunk_by(|a, b| grouping.key(*a) == grouping.key(*b)).count();
@@ -93,7 +92,7 @@ impl Grouping {
             .unwrap_or(Self::Mesh)
     }
 
-    /// Returns a key that is equal for all lanes of one context.
+    /// Returns a key that is equal for all lanes in the same context.
     pub(super) const fn key(self, id: LaneId) -> (u32, u16, u16) {
         match self {
             Self::Core => (id.chip_id, id.core.x, id.core.y),

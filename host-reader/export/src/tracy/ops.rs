@@ -1,4 +1,4 @@
-//! Ops as threads: one row for each set of ops that never overlap.
+//! Ops as threads: one row for each set of ops that do not overlap.
 
 use super::{
     places::{PlaceNumber, PlaceTable},
@@ -7,7 +7,7 @@ use super::{
 use crate::{TraceDevice, TraceOp};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// Returns the rows of a chip's ops, each ordered by time.
+/// Returns the rows of a chip's ops, each in time order.
 pub(super) fn rows<'a>(
     device: &'a TraceDevice<'_>,
     places: &mut PlaceTable<'a>,

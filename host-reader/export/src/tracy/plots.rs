@@ -1,18 +1,18 @@
-//! Plots for each chip: number of running kernels, and cumulative lost records.
+//! Plots for each chip: number of running kernels, and cumulative number of lost records.
 
 use crate::{TraceDevice, TraceNames, counters};
 
-/// A value over time.
+/// Value over time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plot {
     pub(super) name: String,
-    /// Nanoseconds and values, ascending.
+    /// Nanoseconds and values, in ascending order of time.
     pub(super) points: Vec<(u64, f64)>,
-    /// True if drawn as steps; false if drawn as a line between points.
+    /// True if drawn as steps, false if drawn as lines between points.
     pub(super) is_stepped: bool,
 }
 
-/// Returns the plots of a chip; empty plots are left out.
+/// Returns the plots of a chip. Plots without points are left out.
 pub(super) fn device_plots(device: &TraceDevice<'_>, names: &TraceNames<'_>) -> Vec<Plot> {
     let chip = device.chip.chip_id;
     let plots = [

@@ -56,7 +56,7 @@ impl<W: Write> BlockWriter<W> {
     }
 }
 
-/// Compresses a block; the compressed size precedes it.
+/// Compresses a block. The result begins with the compressed size.
 pub(in super::super) fn compressed(block: &[u8]) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; 4 + get_maximum_output_size(block.len())];
     let size = compress_into(block, &mut bytes[4..]).map_err(io::Error::other)?;
@@ -70,7 +70,7 @@ pub(in super::super) fn compressed(block: &[u8]) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Decompresses what was written; returns the sizes of the blocks before compression.
+    /// Decompresses a written file. Returns the sizes of the blocks before compression.
     fn block_sizes(mut file: &[u8]) -> Vec<usize> {
         assert_eq!(&file[..4], b"tlZ\x04");
         file = &file[4..];

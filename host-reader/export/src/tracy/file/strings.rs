@@ -7,10 +7,10 @@ use std::collections::HashMap;
 pub(super) struct StringIndex(pub(super) u32);
 
 impl StringIndex {
-    /// Largest index in a 24-bit reference, in which 0 means no text.
+    /// Maximum index that fits a 24-bit reference, in which 0 means no text.
     const MAX: u32 = (1 << 24) - 2;
 
-    /// Returns the pseudo-address of the text, for references that are pointers in Tracy.
+    /// Returns the pseudo-address of the text, for references that Tracy stores as pointers.
     pub(super) fn pointer(self) -> u64 {
         u64::from(self.0) + 1
     }
@@ -21,8 +21,8 @@ impl StringIndex {
     }
 }
 
-/// Returns the pseudo-address of the entry with this index, for references that are pointers in
-/// Tracy.
+/// Returns the pseudo-address of the entry with this index, for references that Tracy stores as
+/// pointers.
 pub(super) const fn pointer(index: usize) -> u64 {
     index as u64 + 1
 }
@@ -35,8 +35,8 @@ pub(super) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// Returns the index of a text, adding new texts. Once all indices are in use, new texts get
-    /// the last index.
+    /// Returns the index of a text, and adds the text if it is new. When all indices are in use,
+    /// new texts get the last index.
     pub(super) fn intern(&mut self, text: &'a str) -> StringIndex {
         if let Some(&known) = self.known.get(text) {
             return known;

@@ -1,7 +1,7 @@
-//! Zones of lanes in contexts, and zones of threads.
+//! Zones of lanes, grouped by context, and zones of threads.
 //!
-//! Both are written as trees: a zone's children come between its start and its end. Each time is
-//! the difference from the previous time.
+//! Both are written as trees: a zone's children are between its start and its end. Each time is
+//! stored as the difference from the previous time.
 
 use super::{
     bytes::Bytes,
@@ -17,12 +17,12 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Returns the file's number of a source location that the file stores by value.
+/// Returns the number that the file uses for a source location stored by value.
 pub(super) fn place_id(place: PlaceNumber) -> i16 {
     i16::try_from(place).map_or(i16::MIN, |place| -1 - place)
 }
 
-/// Data about the zones of contexts that earlier sections of the file need.
+/// Data about the zones of contexts, needed by earlier sections of the file.
 pub(super) struct GpuTimelines {
     parent_count: u64,
     place_counts: Vec<u64>,
@@ -38,7 +38,7 @@ impl GpuTimelines {
             .clone()
             .flat_map(|lane| &lane.places)
             .for_each(|&place| place_counts[usize::from(place)] += 1);
-        // Number 0 means no thread. Threads beyond the last number are drawn without a name.
+        // Number 0 means no thread. Threads beyond the maximum number are drawn without a name.
         let ids = std::iter::once(0).chain(scene.threads.iter().map(|thread| thread.id));
         let thread_ids: Vec<u32> = ids.take(1 << 16).collect();
         Self {
@@ -74,7 +74,7 @@ impl GpuTimelines {
         let mut before_ns = 0;
         let mut put_time = |bytes: &mut Bytes, time_ns: u64| {
             let time_ns = tracy_ns(time_ns);
-            // Host time and device time are the same clock here.
+            // In this file, host time and device time use the same clock.
             bytes.put_i64(time_ns - before_ns);
             bytes.put_i64(time_ns - before_ns);
             before_ns = time_ns;
@@ -119,12 +119,12 @@ fn parents(depths: impl Iterator<Item = u16>) -> u64 {
     depths.filter(|&depth| depth > std::mem::replace(&mut before, depth)).count() as u64
 }
 
-/// Zones of threads, with their own names and texts.
+/// Zones of threads, with the zones' own names and texts.
 pub(super) struct Spans {
     count: usize,
     parent_count: u64,
     place_counts: Vec<u64>,
-    /// Text and name of each span with an own text or name, ordered by thread and time.
+    /// Text and name of each span that has its own text or name, sorted by thread and time.
     extras: Vec<[Option<StringIndex>; 2]>,
 }
 
@@ -154,12 +154,14 @@ impl Spans {
         &self.place_counts
     }
 
-    /// Returns text and name of each span with an own text or name; the first entry has number 1.
+    /// Returns the text and name of each span that has its own text or name. The number of the
+    /// first entry is 1.
     pub(super) fn extras(&self) -> &[[Option<StringIndex>; 2]] {
         &self.extras
     }
 
-    /// Appends the threads with their spans and messages; threads without either are left out.
+    /// Appends the threads with their spans and messages. Threads without spans and messages are
+    /// left out.
     pub(super) fn put(&self, scene: &Scene<'_>, bytes: &mut Bytes) {
         let mut messages: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (index, message) in scene.messages.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The greeting and the welcome that follows it.
+//! Greeting of a viewer, and the welcome message that follows it.
 
 use super::error::ServeError;
 use crate::tracy::{TracyOptions, file::cut};
@@ -9,7 +9,7 @@ use std::{
 };
 use tracy::protocol::{GREETING, Handshake, Program, TracyProtocol};
 
-/// Time limit for the greeting.
+/// Time limit for receiving the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(5);
 
 /// Reads the greeting and answers it.
@@ -30,7 +30,7 @@ pub(super) fn greet(
     protocol.ok_or(ServeError::UnknownProtocol { peer, number })
 }
 
-/// Reads the number of the viewer's protocol; the error describes the data received instead.
+/// Reads the viewer's protocol version. The error text describes the data received instead.
 fn greeting(stream: &mut TcpStream) -> Result<u32, String> {
     let mut greeting = [0; 12];
     let limited = stream.set_read_timeout(Some(GREETING_TIME));
@@ -90,7 +90,7 @@ pub(super) fn welcome(
     stream.write_all(&welcome)
 }
 
-/// Appends a text in a field of fixed length, cut and padded with zeros.
+/// Appends a text in a field of fixed length. The text is truncated, or padded with zeros.
 fn extend_with_text(bytes: &mut Vec<u8>, text: &str, field_bytes: usize) {
     let end = bytes.len() + field_bytes;
     bytes.extend(cut(text, field_bytes - 1).as_bytes());

@@ -1,7 +1,7 @@
-//! Zones of a context, merged in the order of time.
+//! Zones of a context, merged in time order.
 //!
-//! If a time is much earlier than the previous time, a viewer assumes that the counter restarted.
-//! The lanes of a context must therefore be sent as one sequence in time order.
+//! If a time is much earlier than the previous time, a viewer assumes that the counter has
+//! restarted. So the lanes of a context must be sent as a single sequence in time order.
 
 use crate::{TraceZones, ZoneEdge, tracy::scene::SceneLane};
 use std::{
@@ -9,15 +9,15 @@ use std::{
     collections::{BinaryHeap, binary_heap::PeekMut},
 };
 
-/// Iterator over begins and ends of all lanes of a context, ordered by time.
+/// Iterator over the begins and ends of zones in all lanes of a context, in time order.
 pub(super) struct InOrder<'a, I> {
     lanes: &'a [SceneLane<'a>],
     edges: Vec<I>,
     next: BinaryHeap<Reverse<(u64, usize, NextEdge)>>,
 }
 
-/// A [`ZoneEdge`] with an order. Edges of the same lane are never compared, since only the next
-/// edge of each lane is queued.
+/// A [`ZoneEdge`] that can be sorted. Edges of the same lane are never compared, because only the
+/// next edge of each lane is queued.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct NextEdge {
     is_end: bool,
@@ -38,7 +38,7 @@ impl NextEdge {
     }
 }
 
-/// One begin or end of a zone.
+/// Begin or end of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) time_ns: u64,

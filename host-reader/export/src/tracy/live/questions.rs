@@ -1,4 +1,4 @@
-//! Requests of a viewer for texts of items that it knows only by number.
+//! Requests of a viewer for the texts of items that it only knows by number.
 
 use std::{
     io::Read,
@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// A request: its kind and the key of the item.
+/// Request: its kind, and the key of the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) kind: QuestionKind,
@@ -17,7 +17,7 @@ pub(super) struct Question {
 /// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QuestionKind {
-    /// The end of the connection.
+    /// End of the connection.
     End,
     Text,
     ThreadName,
@@ -25,7 +25,7 @@ pub(super) enum QuestionKind {
     FrameName,
     SymbolCode,
     SourceCode,
-    /// A request that a device trace never causes.
+    /// Any request that a device trace never causes.
     Other,
 }
 
@@ -44,10 +44,10 @@ impl QuestionKind {
     }
 }
 
-/// Maximum number of queued requests; a viewer never has more requests open.
+/// Maximum number of queued requests. A viewer never has more open requests.
 const WAITING_LIMIT: usize = 8 * 1024;
 
-/// Reads requests on a separate thread until the viewer leaves.
+/// Reads requests on a separate thread until the viewer disconnects.
 pub(super) fn listen(stream: TcpStream) -> Receiver<Question> {
     let (sender, questions) = sync_channel(WAITING_LIMIT);
     thread::spawn(move || forward(stream, &sender));
