@@ -1,5 +1,4 @@
-//! Balance of an op's cores: the core that set the op's length, and the amount of work of each
-//! core.
+//! Balance of an op's cores: the core that determined the op's length, and the work of each core.
 
 use crate::{op::OpView, risc_wait::step_count};
 
@@ -8,21 +7,21 @@ use crate::{op::OpView, risc_wait::step_count};
 pub struct CoreTime {
     /// Column and row of the core on the NoC-0 grid.
     pub core: (u16, u16),
-    /// Cycles from the first start of a kernel to the last end.
+    /// Cycles from the first kernel start to the last kernel end.
     pub cycles: u64,
     /// Cycle of the last kernel end.
     pub end_cycle: u64,
     /// Number of steps of the core's work.
     ///
-    /// These are the kernel's own zones on the RISC with most of them. For kernels without zones,
-    /// they are the waits for one object.
+    /// A step is one of the kernel's own zones, on the RISC with most of these zones. For kernels
+    /// without zones, a step is a wait for one object.
     pub step_count: u32,
 }
 
-/// Steps of the core that set the op's length, compared with the mean of all cores.
+/// Steps of the core that determined the op's length, compared with the mean over all cores.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Steps {
-    /// Steps of the core that ended last.
+    /// Number of steps of the core that ended last.
     pub of_last: u32,
     /// Mean number of steps over the cores.
     pub mean: f64,
@@ -31,15 +30,15 @@ pub struct Steps {
 /// Comparison of the cores of one op.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Balance {
-    /// The core that ended last, which sets the op's length.
+    /// Core that ended last. It determines the op's length.
     pub last: CoreTime,
-    /// Mean length over the cores.
+    /// Mean length over all cores.
     pub mean_cycles: f64,
-    /// Length of the last core divided by the mean length.
+    /// Length of the last core, divided by the mean length.
     pub ratio: f64,
     /// Steps of work; `None` if kernels have neither zones nor waits.
     pub steps: Option<Steps>,
-    /// All cores by column and row, for the picture of the grid.
+    /// All cores by column and row, for the drawing of the grid.
     #[serde(skip)]
     pub cores: Vec<CoreTime>,
 }

@@ -1,15 +1,16 @@
-//! Time that a core spends at NoC barriers, from NoC events.
+//! Time that cores spend at NoC barriers, derived from NoC events.
 
 use crate::{finding::share, threshold::SMALL_TRANSFER, timeline::merged};
 use analysis::noc_events::{EventKind, ProgramTrace, TraceObject};
 use std::collections::BTreeMap;
 
-/// Barriers of the core that spends most time at them, in all launches of a program.
+/// Barriers of the core that spends most time at barriers, over all launches of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BarrierUse {
     /// Core on the NoC-0 grid, as column and row.
     pub(crate) core: (u16, u16),
-    /// Time in which a RISC of the core is at a barrier, in percent of the program's kernels.
+    /// Time in which at least one RISC of the core is at a barrier, in percent of the program's
+    /// kernel time.
     pub(crate) percent: f64,
     pub(crate) barrier_count: u64,
     /// Number of transfers with a known size.
@@ -48,8 +49,8 @@ impl<'a> CoreBarriers<'a> {
 }
 
 impl BarrierUse {
-    /// Returns the barriers of the traces of one program, whose kernels took `cycles` in all;
-    /// `None` without barriers that have both a start and an end.
+    /// Returns the barriers in the traces of one program; `None` if no barrier has both a start and
+    /// an end. `cycles` is the total length of the program's kernels.
     pub(crate) fn from_traces(traces: &[ProgramTrace], cycles: f64) -> Option<Self> {
         let mut cores: BTreeMap<(u16, u16), CoreBarriers<'_>> = BTreeMap::new();
         for object in traces.iter().flat_map(|trace| &trace.objects) {
@@ -57,7 +58,7 @@ impl BarrierUse {
         }
         let uses = cores.into_iter().filter(|(_, of)| !of.waits.is_empty()).map(|(core, of)| {
             let barrier_count = of.waits.len() as u64;
-            // Barriers of two RISCs at once count once.
+            // Overlapping barriers of two RISCs count once.
             let waits = merged(of.waits).into_iter().map(|(start, end)| end.saturating_sub(start));
             #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
             let waited = waits.fold(0, u64::saturating_add) as f64;
@@ -72,7 +73,7 @@ impl BarrierUse {
         uses.max_by(|one, other| one.percent.total_cmp(&other.percent))
     }
 
-    /// Returns true if the transfers are small on average.
+    /// Returns true if the mean size of the transfers is small.
     pub(crate) fn has_small_transfers(&self) -> bool {
         let mean = self.byte_count.checked_div(self.transfer_count);
         #[expect(clippy::cast_precision_loss, reason = "compared with a threshold")]
@@ -80,7 +81,7 @@ impl BarrierUse {
         is_small
     }
 
-    /// Describes the transfers between barriers.
+    /// Returns a text about the transfers between barriers.
     pub(crate) fn transfers(&self) -> String {
         let transfers = match self.transfer_count {
             1 => "1 transfer".to_owned(),

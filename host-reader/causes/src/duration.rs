@@ -1,6 +1,6 @@
 //! Durations as text.
 
-/// Formats nanoseconds in a readable unit.
+/// Formats nanoseconds with a suitable unit.
 pub(crate) fn duration(ns: f64) -> String {
     match ns {
         ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),

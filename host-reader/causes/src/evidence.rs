@@ -1,4 +1,4 @@
-//! Evidence kept of each run of each lane, collected lane by lane.
+//! Evidence for causes, kept for each run of each lane and collected lane by lane.
 
 use crate::lost_runs::LostRuns;
 use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
@@ -16,17 +16,17 @@ use std::{
 };
 use wire::{PacketKind, ZoneId};
 
-/// Substrings, in lower case, of the names of setup zones.
+/// Lower-case substrings by which the names of setup zones are recognised.
 const SETUP_PARTS: [&str; 3] = ["reconfig", "-init", "_init"];
 
 /// Prefix of the names of the profiler's own zones.
 const PROFILER_PREFIX: &str = "PROFILER-";
 
-/// Zone names of a readout, sorted by their meaning here.
+/// Zone names of a readout, grouped by their meaning for causes.
 pub(crate) struct EvidenceContext<'readout> {
     lanes: LaneContext<'readout>,
     roles: RoleTable,
-    /// True if any zone has the name of a dispatch kernel's zone.
+    /// True if any zone is named like a zone of a dispatch kernel.
     has_dispatch: bool,
     sync: SyncNames,
     /// Setup zones and the profiler's own zones.
@@ -55,7 +55,7 @@ impl<'readout> EvidenceContext<'readout> {
         }
     }
 
-    /// Keeps runs in `memory`. Runs beyond its limit go to its temporary file.
+    /// Sets the memory in which runs are kept. Runs beyond its limit go to its temporary file.
     pub(crate) fn within(self, memory: &Arc<PackedMemory>) -> Self {
         Self { lanes: self.lanes.within(memory), ..self }
     }
@@ -84,7 +84,7 @@ fn special_zones(zones: &ZoneTable) -> HashMap<ZoneIndex, Special> {
 pub(crate) struct ZoneSum {
     pub(crate) count: u32,
     pub(crate) cycles: u64,
-    /// Index of one of these zones.
+    /// Index of any of these zones.
     pub(crate) zone: Option<ZoneIndex>,
 }
 
@@ -101,7 +101,7 @@ impl ZoneSum {
 pub(crate) struct RunEvidence {
     /// First start and last end of the kernel zones; `None` if either is missing.
     pub(crate) kernel: Option<(u64, u64)>,
-    /// Number of the kernel's own zones that began.
+    /// Number of zones that began in the run, without the zones of firmware, kernel and waits.
     pub(crate) zone_count: u32,
     /// Evidence that only a few runs have.
     pub(crate) rare: Option<Box<RareEvidence>>,
@@ -111,7 +111,7 @@ pub(crate) struct RunEvidence {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RareEvidence {
     pub(crate) sync: Option<Box<RunSync>>,
-    /// Cycle up to which each wait is known; `None` if all waits are known.
+    /// Cycle up to which all waits are known; `None` if all waits of the run are known.
     pub(crate) known_until: Option<u64>,
     pub(crate) setup: ZoneSum,
     pub(crate) profiler: ZoneSum,
@@ -122,12 +122,12 @@ pub(crate) struct RareEvidence {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CounterRecords {
     pub(crate) count: u32,
-    /// First and last cycle of each sequence of records that nothing interrupts.
+    /// First and last cycle of each uninterrupted sequence of records.
     pub(crate) spans: Vec<(u64, u64)>,
 }
 
 impl CounterRecords {
-    /// Adds a record, which directly follows another one if `continues` is true.
+    /// Adds a record. If `continues` is true, it directly follows the previous record.
     fn add(&mut self, time: u64, continues: bool) {
         self.count = self.count.saturating_add(1);
         match self.spans.last_mut().filter(|(_, last)| continues && *last <= time) {
@@ -136,7 +136,7 @@ impl CounterRecords {
         }
     }
 
-    /// Returns the cycles of the records outside a kernel.
+    /// Returns the cycles of the records outside the kernel from `start` to `end`.
     pub(crate) fn cycles_outside(&self, (start, end): (u64, u64)) -> u64 {
         let outside = self.spans.iter().map(|(first, last)| {
             let before = start.min(*last).saturating_sub(*first);
@@ -151,12 +151,12 @@ impl RunEvidence {
         self.rare.as_ref()?.sync.as_deref()
     }
 
-    /// Returns the cycle up to which each wait is known; `None` if all waits are known.
+    /// Returns the cycle up to which all waits are known; `None` if all waits of the run are known.
     pub(crate) fn known_until(&self) -> Option<u64> {
         self.rare.as_ref()?.known_until
     }
 
-    /// Returns the evidence of the kernel and its waits between two cycles.
+    /// Returns the evidence about the kernel and its waits between two cycles.
     pub(crate) fn within(&self, start: u64, end: u64) -> Self {
         let kernel = self.kernel.map(|(first, last)| (first.max(start), last.min(end)));
         let sync = self.sync().map(|sync| Box::new(sync.within(start, end)));
@@ -169,7 +169,7 @@ impl RunEvidence {
         }
     }
 
-    /// Returns the evidence without single waits: only the sums of waits.
+    /// Returns the evidence with the sums of waits but without single waits.
     pub(crate) fn sums_alone(&self) -> Self {
         let mut of_sums = self.clone();
         if let Some(sync) = of_sums.rare.as_mut().and_then(|rare| rare.sync.as_deref_mut()) {
@@ -196,13 +196,13 @@ impl RunEvidence {
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) launch_runs: LaneRuns,
-    /// Runs of each lane, by lane once they are in order.
+    /// Runs of each lane; sorted by lane after [`Self::sort`].
     runs: Vec<(LaneId, Vec<RunEvidence>)>,
     pub(crate) counts: SyncCounts,
     /// True if any lane has NoC events.
     pub(crate) has_noc_events: bool,
-    /// Times of the first and last record of cores that ran ops, by chip. Dispatch kernels are not
-    /// included: they start before the first op and run until the queue is closed.
+    /// Times of the first and last record of cores that ran ops, by chip. Dispatch kernels are
+    /// excluded, because they start before the first op and run until the queue is closed.
     bounds: Bounds,
     /// Times of the first and last record of cores that dispatched ops, by chip.
     dispatch_bounds: Bounds,
@@ -242,13 +242,13 @@ impl Evidence {
         self.runs.push((lane.id, runs));
     }
 
-    /// Returns the first and last record of a chip's ops, or of its dispatch cores if it has no
-    /// others.
+    /// Returns the times of the first and last record of a chip's ops. For a chip without ops,
+    /// returns those of its dispatch cores.
     pub(crate) fn bounds_of(&self, chip_id: u32) -> Option<(u64, u64)> {
         self.bounds.get(&chip_id).or_else(|| self.dispatch_bounds.get(&chip_id)).copied()
     }
 
-    /// Merges the evidence of `other` into this.
+    /// Merges the evidence of `other` into this evidence.
     pub(crate) fn merged(mut self, other: Self) -> Self {
         self.launch_runs.merge(other.launch_runs);
         self.runs.extend(other.runs);
@@ -262,12 +262,13 @@ impl Evidence {
         self
     }
 
-    /// Puts lanes in order, so that [`Self::run`] finds them.
+    /// Sorts the lanes. [`Self::run`] requires sorted lanes.
     pub(crate) fn sort(&mut self) {
         self.runs.sort_by_key(|(lane, _)| *lane);
     }
 
-    /// The evidence of a run. `at` is where the last one was found: the next is behind it most often.
+    /// Returns the evidence of a run. `at` is the position of the previous result, which is usually
+    /// just before the next one.
     pub(crate) fn run(&self, at: &mut usize, lane: LaneId, run: usize) -> Option<&RunEvidence> {
         let is_at = |at: usize| self.runs.get(at).is_some_and(|(id, _)| *id == lane);
         let next = at.saturating_add(1);
@@ -280,7 +281,7 @@ impl Evidence {
     }
 }
 
-/// One pass over a lane.
+/// State of one pass over a lane's records.
 struct LaneScan<'a, 'readout> {
     context: &'a EvidenceContext<'readout>,
     lane: &'a Lane,
@@ -373,7 +374,7 @@ impl LaneScan<'_, '_> {
             open.push((zone, time));
             return;
         }
-        // An end closes the innermost zone of its name. Nested zones are part of the outer zone's
+        // An end closes the innermost open zone with its name. Zones nested in it are part of its
         // time.
         let Some(at) = open.iter().rposition(|&(of, _)| of == zone) else { return };
         let (_, start) = open.swap_remove(at);
@@ -388,8 +389,8 @@ impl LaneScan<'_, '_> {
     }
 }
 
-/// Returns the cycle up to which each wait of a run with lost data is known. If no record of a wait
-/// is left, this is the start of the kernel.
+/// Returns the cycle up to which all waits of a run with lost data are known. If no record of a
+/// wait is left, this is the start of the kernel.
 fn known_until(evidence: &RunEvidence, sync: Option<&RunSync>) -> Option<u64> {
     match sync {
         Some(sync) => sync.known_until(),

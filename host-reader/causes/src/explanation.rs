@@ -25,8 +25,8 @@ use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{RunHostId, ZoneId};
 
-/// Version of the serialised form of an [`Explanation`]. It grows when a field changes its meaning
-/// or is removed, not when a field is added.
+/// Version of the serialised [`Explanation`]. It increases when a field is removed or changes its
+/// meaning, but not when a field is added.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Maximum number of findings in one explanation.
@@ -51,66 +51,67 @@ const MAX_FINDINGS: usize = 10;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Explanation {
-    /// Version of this document.
+    /// Version of the serialised format.
     pub schema_version: u32,
-    /// At most ten findings, those with the largest gain first.
+    /// At most ten findings, sorted by descending gain.
     pub findings: Vec<Finding>,
-    /// Statement in place of findings; `None` if there are findings.
+    /// Statement instead of findings; `None` if there are findings.
     pub no_cause: Option<NoCause>,
     /// Questions that the recording cannot answer.
     pub untold: Vec<Untold>,
-    /// Steady part that the findings, `groups` and `devices` cover; `None` if they cover
-    /// everything.
+    /// Steady part that the findings, `groups` and `devices` cover; `None` if they cover the whole
+    /// recording.
     pub steady: Option<SteadyPart>,
-    /// Sentence about the rows or launches that are covered; `None` for a single launch.
+    /// Sentence about the rows or launches that the explanation covers; `None` for a single launch.
     pub window: Option<String>,
-    /// Each chip's time as a sum of kernels, waiting for the host and the rest; empty if no op has
-    /// a length.
+    /// Each chip's time as a sum of kernels, waiting for the host, and the rest; empty if the
+    /// length of no op is known.
     pub time_sums: Vec<String>,
-    /// Sentence about the ops CSV in the folder that describes the launches; `None` without such a
-    /// CSV.
+    /// Sentence about the ops CSV in the recording's folder that describes the launches; `None`
+    /// without such a CSV.
     pub described_by: Option<String>,
-    /// Sentences about NoC traces next to the log; `None` without such files.
+    /// Sentences about the NoC traces next to the log; `None` without such files.
     pub noc_events: Option<String>,
-    /// Device ops by op code, those with most time first; empty if nothing describes the tensors.
+    /// Device ops grouped by op code, sorted by descending time; empty if nothing describes the
+    /// tensors.
     pub groups: Vec<OpCodeGroup>,
     /// Time of each chip by class.
     pub devices: Vec<DeviceTime>,
-    /// Phases, parents first.
+    /// Phases. Parents come before their children.
     pub phases: Vec<Phase>,
-    /// Launches by chip and time; empty for ops CSVs.
+    /// Launches sorted by chip and time; empty for ops CSVs.
     pub ops: Vec<OpCauses>,
-    /// Counts of records of waits and signals.
+    /// Number of usable and unusable records of waits and signals.
     pub sync: SyncCounts,
 }
 
 impl Explanation {
-    /// Explains a recording. The times of each chip must be on one clock.
+    /// Explains a recording. All times of a chip must use the same clock.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
         Self::from_recording_window(recording, Window::Steady)
     }
 
-    /// Explains a window of a recording.
+    /// Explains a part of a recording.
     #[must_use]
     pub fn from_recording_window(recording: &Recording, window: Window) -> Self {
         let evidence = Evidence::from_readout(&recording.readout);
         Self::from_evidence(recording, evidence, window)
     }
 
-    /// Explains a log, unpacking one lane per thread at a time if that suffices. The returned
-    /// recording contains its lanes only if they were needed.
+    /// Explains a log. If that suffices, only one lane per thread is unpacked at a time. The
+    /// returned recording contains its lanes only if the explanation needed all of them.
     ///
     /// # Errors
-    /// If records beyond the limit of memory cannot be written to the temporary file, or read back.
+    /// If records beyond the memory limit cannot be written to the temporary file or read back.
     pub fn from_log(log: impl Into<OpenedLog>) -> Result<(Recording, Self), PackedError> {
         Self::from_log_window(log.into(), Window::Steady)
     }
 
-    /// Explains a window of a log, like [`Self::from_log`].
+    /// Explains a part of a log, like [`Self::from_log`].
     ///
     /// # Errors
-    /// As [`Self::from_log`].
+    /// See [`Self::from_log`].
     pub fn from_log_window(
         log: OpenedLog,
         window: Window,
@@ -204,10 +205,10 @@ impl Explanation {
         explanation
     }
 
-    /// Returns the options of reports on ops in which causes are searched.
+    /// Returns the options for the ops reports in which causes are searched.
     ///
-    /// All rows are kept. Devices are not merged, because a gap is time of its own device, whatever
-    /// the other devices did.
+    /// All rows are kept. Devices are not merged, because a gap belongs to the time of its own
+    /// device, whatever the other devices do.
     #[must_use]
     pub fn report_options() -> PerfOptions {
         PerfOptions {
@@ -217,8 +218,8 @@ impl Explanation {
         }
     }
 
-    /// Adds findings about ops that rows describe, removes findings that follow from them, and
-    /// ranks all findings.
+    /// Adds findings from rows that describe the ops, removes findings that follow from the added
+    /// ones, and ranks all findings.
     fn add_rows(&mut self, described: &LaunchRows, rows: &[OpReport], uses: &NocUses) {
         let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
@@ -235,7 +236,7 @@ impl Explanation {
         for finding in &mut findings {
             finding.measure_against(whole);
             if !described.is_of_file {
-                // The report's rows are not rows of a file.
+                // These rows come from the report and not from a file, so they have no row numbers.
                 (finding.place.row, finding.rows) = (None, Vec::new());
             }
         }
@@ -246,7 +247,7 @@ impl Explanation {
         self.rank();
     }
 
-    /// Adds the use of the NoC to the groups of rows.
+    /// Adds the use of the NoC to the groups of ops.
     fn add_noc(&mut self, rows: &[OpReport], uses: &NocUses) {
         let mut groups: BTreeMap<&str, Vec<(Option<NocUse>, f64)>> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
@@ -261,8 +262,8 @@ impl Explanation {
         }
     }
 
-    /// Adds a finding from the shapes of an op. A finding from the op's waits outranks it; the
-    /// shapes are then the reason of that finding.
+    /// Adds a finding from the shapes of an op. If a finding from the op's waits exists, that
+    /// finding stays, and the shapes become its reason.
     fn add_of_shapes(&mut self, finding: Finding) {
         let is_outranked = finding.cause == Cause::OpGroup && finding.place.op.is_some();
         let of_waits = self.findings.iter_mut().find(|told| {
@@ -281,8 +282,10 @@ impl Explanation {
         }
     }
 
-    /// Returns the time that is explained in nanoseconds, 0 if it is unknown: the steady part, or
-    /// else the time of the chip with the longest one.
+    /// Returns the length of the explained time in nanoseconds; 0 if unknown.
+    ///
+    /// It is the length of the steady part. Without a steady part, it is the longest time of any
+    /// chip.
     #[must_use]
     pub fn all_time(&self) -> (f64, GainOf) {
         if let Some(steady) = &self.steady {
@@ -293,22 +296,22 @@ impl Explanation {
         (times.fold(0.0, f64::max), GainOf::Recording)
     }
 
-    /// Describes the gain of a finding of this explanation.
+    /// Returns a text about the gain of one of this explanation's findings.
     #[must_use]
     pub fn gain_text(&self, finding: &Finding) -> String {
         finding.gain_text(self.all_time().1)
     }
 
-    /// Adds the statement of an explanation without findings.
+    /// Sets the statement, if the explanation has no findings.
     pub(crate) fn without_findings(&mut self, statement: impl FnOnce(&Self) -> NoCause) {
         self.no_cause = self.findings.is_empty().then(|| statement(self));
     }
 
-    /// Sorts findings by gain, largest first, and limits their number. Findings with almost no gain
-    /// are removed.
+    /// Sorts findings by descending gain and limits their number. Findings with hardly any gain are
+    /// removed.
     pub(crate) fn rank(&mut self) {
         self.findings.retain(|finding| {
-            // "The stages are balanced" is an answer, although its gain is 0.
+            // "The stages are balanced" is a useful answer even though its gain is 0.
             finding.cause == Cause::Balanced
                 || finding.gain_at_most_percent.is_none_or(|percent| percent >= LEAST_GAIN.value)
         });
@@ -328,8 +331,8 @@ impl Explanation {
     }
 }
 
-/// Returns the finding about ops on the host, located at their rows, or else at the launch after the
-/// first of them.
+/// Returns the finding about ops on the host. Its location is the rows of these ops. If the rows
+/// are not from a file, it is the launch after the first of these ops.
 fn host_ops(described: &LaunchRows, rows: &[OpReport]) -> Option<Finding> {
     let of_host: Vec<&OpReport> = rows.iter().filter(|row| row.kind == RowKind::Host).collect();
     let facts = GapFacts {
@@ -347,15 +350,15 @@ fn host_ops(described: &LaunchRows, rows: &[OpReport]) -> Option<Finding> {
     Some(Finding { place: place.unwrap_or_default(), ..finding })
 }
 
-/// Sentence about launches without repetition.
+/// Sentence about launches in which nothing repeats.
 const NOTHING_REPEATS: &str =
     "No second iteration was found in these launches: times include any compilation.";
 
-/// Sentence about a window that covers all launches.
+/// Sentence about an explanation that covers all launches.
 const ALL_LAUNCHES: &str =
     "All launches, as asked for: warm-up and compilation are part of the time.";
 
-/// Returns the sentence about launches without a steady part; `None` for a single launch.
+/// Returns the sentence for launches without a steady part; `None` for a single launch.
 fn sentence_without_part(ops: &[OpCauses], window: Window) -> Option<String> {
     let sentence = match window {
         Window::Steady => NOTHING_REPEATS,
@@ -364,7 +367,7 @@ fn sentence_without_part(ops: &[OpCauses], window: Window) -> Option<String> {
     (ops.len() > 1).then(|| sentence.to_owned())
 }
 
-/// Returns the time of each chip, from its launches and their window.
+/// Returns the time of each chip, computed from its launches in the covered part.
 fn device_times(
     recording: &Recording,
     launches: &[Explained<'_>],
@@ -416,7 +419,7 @@ fn op_causes(
     let counted = counters_of(readout, launches);
     let cause = |(number, launch): (usize, &Launch)| {
         let op = &launch.op;
-        // Groups of ops use the op codes of rows as names.
+        // Groups of ops are named by the op codes of the rows.
         let of_row = described.row(number).map(|row| row.raw_op_code.as_str());
         let of_host = || names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
         let name = of_row.filter(|name| !name.is_empty()).or_else(of_host);

@@ -1,16 +1,16 @@
-//! Findings: sentences with a figure, a location, a gain and advice.
+//! Findings: sentences with a figure, a location, a gain, and advice.
 
 use crate::duration::duration;
 use std::fmt::Write;
 
-/// Cause of slowness that a rule found.
+/// Cause of slowness that a rule can find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Cause {
     /// The host does not send ops fast enough.
     Host,
-    /// Ops are short compared with the gap of each launch.
+    /// Ops are short compared with the gap before each launch.
     Dispatch,
     /// Ops ran on the host.
     HostOps,
@@ -22,49 +22,49 @@ pub enum Cause {
     SlowChip,
     /// Many ops are very short.
     SmallOps,
-    /// The RISC that reads sets the pace.
+    /// The RISC that reads data sets the pace.
     Reader,
-    /// The RISC that reads waits for the latency of each read.
+    /// The RISC that reads data waits for the latency of each read.
     Latency,
-    /// The DRAM is at its peak bandwidth.
+    /// DRAM is at its peak bandwidth.
     Dram,
     /// A link of the NoC is at its peak bandwidth.
     Noc,
     /// Cores wait for a semaphore that another core signals.
     Semaphore,
-    /// The matrix engine sets the pace, or another engine of the core that the recording cannot
-    /// distinguish from it.
+    /// The matrix engine sets the pace. It may also be another engine of the core, if the recording
+    /// cannot distinguish the two.
     Compute,
     /// The unpacker sets the pace.
     Unpack,
     /// The packer sets the pace.
     Pack,
-    /// The RISC that writes sets the pace.
+    /// The RISC that writes data sets the pace.
     Writer,
     /// Reconfiguration and initialisation take time in each launch.
     Setup,
-    /// Ops of one op code take much of the time, far from their limit.
+    /// Ops with one op code take much of the time and are far from their limit.
     OpGroup,
-    /// Ops that only change the layout of tensors.
+    /// Ops that only change the layout of tensors take time.
     Layout,
-    /// Conversions of tensors that the next op undoes.
+    /// Conversions of tensors are undone by the next op.
     RoundTrip,
-    /// Ops that communicate with other chips.
+    /// Ops that communicate with other chips take time.
     Collective,
     /// Chips wait in collectives for the chip that arrives last.
     CollectiveSkew,
-    /// Kernels are blocked, and the recording does not show by which RISC.
+    /// Kernels are blocked, but the recording does not show which RISC blocks them.
     Wait,
-    /// Recording itself takes time.
+    /// The recording itself takes time.
     Profiler,
-    /// Two stages take turns over a buffer that holds one block.
+    /// Two stages take turns, because the buffer between them holds only one block.
     Turns,
     /// No stage is clearly slower than the next one.
     Balanced,
 }
 
 impl Cause {
-    /// Returns true if the cause is that one stage of an op sets the pace, as found from waits.
+    /// Returns true if the cause is a stage that sets the pace of an op, found from waits.
     pub(crate) const fn is_of_stage(self) -> bool {
         matches!(
             self,
@@ -79,7 +79,7 @@ impl Cause {
         )
     }
 
-    /// Returns the name in tables and documents.
+    /// Returns the name used in tables and documents.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -113,22 +113,22 @@ impl Cause {
     }
 }
 
-/// Time that a gain is measured against.
+/// Time to which a gain is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GainOf {
-    /// Time from the first record of a chip to its last.
+    /// Time from a chip's first record to its last record.
     Recording,
-    /// Time of the kernels of the ops in the finding.
+    /// Kernel time of the ops in the finding.
     Ops,
-    /// Time of the kernels of all ops in the explanation.
+    /// Kernel time of all ops in the explanation.
     Kernels,
-    /// Time of the steady part, gaps included.
+    /// Time of the steady part, including gaps.
     Steady,
 }
 
 impl GainOf {
-    /// Returns the time as text, as in "at most 12 % of the kernels' time".
+    /// Returns the time as a text for sentences such as "at most 12 % of the kernels' time".
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -140,16 +140,16 @@ impl GainOf {
     }
 }
 
-/// Location of a finding. A field that is `None` does not restrict the location.
+/// Location of a finding. A field with `None` does not restrict the location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Place {
     /// Number of the chip.
     pub chip_id: Option<u32>,
-    /// Name of the op, as the host gave it.
+    /// Name of the op, as reported by the host.
     pub op: Option<String>,
-    /// Program, encoded with its chip.
+    /// Id of the program, which includes its chip.
     pub run_host_id: Option<u32>,
-    /// Launch number of that program, counted from 1.
+    /// Number of the launch among the launches of that program, from 1.
     pub launch: Option<u64>,
     /// Core on the NoC-0 grid, as column and row.
     pub core: Option<(u16, u16)>,
@@ -168,33 +168,32 @@ pub struct Finding {
     pub cause: Cause,
     /// Sentence with the figure.
     pub sentence: String,
-    /// Figure that reached the threshold, in the threshold's unit.
+    /// Figure that has reached the threshold, in the threshold's unit.
     pub figure: f64,
     /// Name of the threshold.
     pub threshold: &'static str,
     /// Location of the cause.
     pub place: Place,
-    /// Facts from rows that support the sentence.
+    /// Facts in rows that support the sentence.
     pub why: Vec<String>,
-    /// Rows of the ops CSV that the finding covers, those with most time first; empty without a
-    /// CSV.
+    /// Rows of the ops CSV that the finding covers, sorted by descending time; empty without a CSV.
     pub rows: Vec<u64>,
-    /// Text of `place` and `rows`.
+    /// `place` and `rows` as text.
     #[serde(rename = "where")]
     pub location: String,
     /// Upper bound of the gain in nanoseconds; `None` if unknown.
     pub gain_at_most_ns: Option<f64>,
-    /// Upper bound of the gain in percent of the time in `gain_of`.
+    /// Upper bound of the gain in percent of the time `gain_of`.
     pub gain_at_most_percent: Option<f64>,
-    /// Time that the gain is measured against.
+    /// Time to which the gain is compared.
     pub gain_of: GainOf,
-    /// Upper bound of the gain in percent of all time that is explained: the steady part, or else
-    /// the whole time. `None` if unknown, or if `gain_of` is that time.
+    /// Upper bound of the gain in percent of all explained time, which is the steady part or
+    /// otherwise the whole time. `None` if unknown, or if `gain_of` is already that time.
     pub gain_at_most_percent_of_all: Option<f64>,
-    /// Number of the finding whose gain includes all of this gain, counted from 1; `None` if there
-    /// is none.
+    /// Number, from 1, of the finding whose gain includes this gain completely; `None` if there is
+    /// no such finding.
     pub part_of: Option<usize>,
-    /// True if all of the gain is time of ops that rearrange tensors.
+    /// True if the gain comes only from ops that rearrange tensors.
     #[serde(skip)]
     pub(crate) is_in_layout: bool,
     /// Suggested change.
@@ -204,27 +203,27 @@ pub struct Finding {
 /// Question that a recording cannot answer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Untold {
-    /// Question without an answer.
+    /// Unanswered question.
     pub question: &'static str,
     /// Reason why the answer is missing.
     pub reason: String,
-    /// Recording mode that would give the answer.
+    /// Recording mode that would provide the answer.
     pub record_with: &'static str,
 }
 
 impl Finding {
-    /// Writes the text of the location, once place and rows are final.
+    /// Sets the location's text. Place and rows must be final.
     pub(crate) fn locate(&mut self) {
         self.location = location(&self.place, &self.rows);
     }
 
-    /// Adds the gain's share of all time that is explained.
+    /// Sets the gain in percent of all explained time.
     pub(crate) fn compare_with_all(&mut self, (all_ns, of): (f64, GainOf)) {
         let ns = self.gain_at_most_ns.filter(|_| self.gain_of != of && all_ns > 0.0);
         self.gain_at_most_percent_of_all = ns.map(|ns| share(ns, all_ns));
     }
 
-    /// Describes the gain: its time, and its shares. `all` is the time that is explained.
+    /// Returns a text about the gain: its time and its shares. `all` is the explained time.
     pub(crate) fn gain_text(&self, all: GainOf) -> String {
         let Some((ns, percent)) = self.gain_at_most_ns.zip(self.gain_at_most_percent) else {
             return match self.cause {
@@ -250,7 +249,7 @@ impl Finding {
         )
     }
 
-    /// Changes the time that the gain is measured against.
+    /// Changes the time to which the gain is compared.
     pub(crate) fn measure_against(&mut self, (whole_ns, of): (f64, GainOf)) {
         self.gain_at_most_percent = self.gain_at_most_ns.map(|ns| share(ns, whole_ns));
         self.gain_of = of;
@@ -300,7 +299,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Formats a place, and the rows next to its row.
+/// Formats a place and further rows, without repeating the place's own row.
 pub(crate) fn location(place: &Place, rows: &[u64]) -> String {
     match rows {
         [first, _, ..] if place.row == Some(*first) => {
@@ -312,7 +311,7 @@ pub(crate) fn location(place: &Place, rows: &[u64]) -> String {
     }
 }
 
-/// Returns a part in percent of a whole; 0 if the whole is 0.
+/// Returns `part` in percent of `whole`; 0 if the whole is 0.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole * 100.0 } else { 0.0 }
 }

@@ -1,4 +1,4 @@
-//! Detection of the last iteration of a sequence of ops, from its repetitions.
+//! Detection of the last iteration of a sequence of ops that repeats.
 
 /// Rule by which the last iteration was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -6,16 +6,16 @@
 pub enum SteadyRule {
     /// The last replay of a trace.
     TraceReplay,
-    /// The ops since the last signpost whose name begins each iteration.
+    /// The ops after the last signpost whose name marks the start of each iteration.
     Signpost,
-    /// A sequence of ops, compared with their tensors, that repeats up to the end.
+    /// A sequence of ops that repeats until the end. Ops are compared including their tensors.
     RepeatedOps,
-    /// One op that repeats up to the end; its first run is left out.
+    /// A single op that repeats until the end. Its first run is left out.
     RepeatedOp,
 }
 
 impl SteadyRule {
-    /// Returns a text about the rule, used as the name of the steady part.
+    /// Returns a text about the rule. It is used as the name of the steady part.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::TraceReplay => "the last replay of a trace",
@@ -31,7 +31,7 @@ pub(crate) enum Step<'a> {
     Op(OpStep<'a>),
     /// Signpost with this name.
     Signpost(&'a str),
-    /// Something else, such as an op on the host.
+    /// Any other step, such as an op on the host.
     Other,
 }
 
@@ -40,8 +40,8 @@ pub(crate) enum Step<'a> {
 pub(crate) struct OpStep<'a> {
     pub(crate) device: Option<u64>,
     pub(crate) name: &'a str,
-    /// Text that distinguishes ops of the same name: their tensors, or the program of an op without
-    /// a name.
+    /// Text that distinguishes ops with the same name: their tensors. For an op without a name, it
+    /// is the program.
     pub(crate) form: &'a str,
     /// Trace and replay of the op.
     pub(crate) replay: Option<(u64, u64)>,
@@ -56,7 +56,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Start of the last iteration and the rule that found it.
+/// Start of the last iteration, and the rule that found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LastIteration {
     pub(crate) rule: SteadyRule,
@@ -74,7 +74,7 @@ pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
 
 /// Returns the indices of the first steps of all iterations like the last one, in time order.
 ///
-/// Single ops that repeat are no iterations.
+/// Repetitions of a single op are not iterations.
 pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<usize> {
     match last.rule {
         SteadyRule::TraceReplay => {
@@ -95,8 +95,8 @@ pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<u
     }
 }
 
-/// Returns the first steps of the equal passes of a sequence of ops up to the end, in time order.
-/// The last pass starts at `first`.
+/// Returns the first steps of all equal passes through a sequence of ops up to the end, in time
+/// order. The last pass starts at `first`.
 fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
     let ops: Vec<(usize, &OpStep<'_>)> =
         steps.iter().enumerate().filter_map(|(index, step)| Some((index, step.op()?))).collect();
@@ -114,7 +114,8 @@ fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
     starts
 }
 
-/// Finds the first step of the last of several replays, if no other ops follow that replay.
+/// Returns the first step of the last replay, if there are several replays and no other ops follow
+/// the last one.
 fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     let replay = |step: &Step<'_>| step.op().and_then(|op| op.replay);
     let last = steps.iter().rev().find_map(Step::op)?.replay?;
@@ -123,8 +124,8 @@ fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     others.then_some(first)
 }
 
-/// Finds the last signpost with the name of the first signpost. The ops after it must equal those
-/// after the signpost of that name before it.
+/// Finds the last signpost with the same name as the first signpost. The ops after it must equal
+/// the ops after the previous signpost with that name.
 fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
     let is_signpost = |step: &&Step<'_>| matches!(step, Step::Signpost(_));
     let mark = steps.iter().find(is_signpost)?;
@@ -140,10 +141,10 @@ fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
     steps.iter().filter_map(Step::op).map(|op| op.name).collect()
 }
 
-/// Finds the last pass of the op sequence whose repetition covers most steps up to the end.
+/// Finds the last pass of the op sequence whose repetitions cover most steps up to the end.
 ///
-/// If a single op repeats, all its runs except the first are taken. There must be at least two of
-/// them, since a single run has no gaps.
+/// If a single op repeats, the result contains all its runs except the first. These must be at
+/// least two runs, because a single run has no gaps.
 fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
     let ops: Vec<(usize, &OpStep<'_>)> = steps
         .iter()
@@ -166,7 +167,7 @@ fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
 /// Returns the period of the repetition that starts at the first item and covers most items; `None`
 /// if no prefix repeats.
 ///
-/// Of several such periods, the shortest is returned.
+/// If several periods cover equally many items, the shortest is returned.
 fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {
     let matches = prefix_matches(items);
     let periods = matches.iter().enumerate().skip(1);
@@ -177,11 +178,10 @@ fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {
     best.map(|(period, _)| period)
 }
 
-/// Returns, for each index, the number of items from there that match the beginning (the Z
-/// function).
+/// Returns for each index how many items from there on match the beginning (the Z function).
 fn prefix_matches<T: PartialEq>(items: &[T]) -> Vec<usize> {
     let mut matches = vec![0_usize; items.len()];
-    // Of the matches so far, the one with the largest end.
+    // The match with the largest end so far.
     let (mut start, mut end) = (0_usize, 0_usize);
     for at in 1..items.len() {
         let known = matches.get(at.saturating_sub(start)).copied().unwrap_or(0);
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_longest_repeated_end_wins_over_a_loop_within_it() {
-        // Read from the end, these are two passes of `dcbba`, with the inner loop `bb`.
+        // Read backwards, these are two passes of `dcbba`, with the inner loop `bb`.
         assert_eq!(repeated_prefix(b"dcbbadcbba"), Some(5));
         assert_eq!(repeated_prefix(b"dcbbadcbbaxyz"), Some(5), "warm-up differs");
         assert_eq!(repeated_prefix(b"aaaa"), Some(1));

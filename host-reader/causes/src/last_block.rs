@@ -1,5 +1,5 @@
-//! The last block of a core's work. Its way through the engines shows how long the math works on
-//! one block.
+//! Last block of a core's work. The times at which it leaves the engines show how long the math
+//! takes for one block.
 
 use crate::{
     op::CoreRun,
@@ -9,26 +9,26 @@ use analysis::RunSync;
 use std::collections::BTreeMap;
 use wire::{Risc, wait::SignalKind};
 
-/// Minimum number of blocks for which the share of one block represents all of them.
+/// Minimum number of blocks for which the last block is representative of all blocks.
 const FEWEST_BLOCKS: u64 = 8;
-/// Minimum number of pops from which the time between blocks is computed.
+/// Minimum number of pops for computing the time between blocks.
 const FEWEST_POPS: u64 = 4;
 
 /// Times of the last block on its way through the engines of one core.
 ///
-/// The RISC of each engine ends its kernel together with its engine. Math that has waited for the
-/// block ends one block's work after the unpacker. Math that sets the pace still has the block
-/// before it, and ends almost two blocks' work after the unpacker.
+/// The RISC of each engine ends its kernel when its engine ends. If the math has waited for the
+/// last block, it ends one block's work after the unpacker. If the math sets the pace, it still has
+/// the previous block to process, and ends almost two blocks' work after the unpacker.
 ///
 /// If the packer is held up, both halves of the math's destination are full. The packer then ends
-/// two steps after the start of the math's last work. So the math's own work for a block is at most
+/// two steps after the math has started its last block. So the math's work for one block is at most
 /// `to_math`, and at most two steps minus `to_packer`.
 pub(crate) struct LastBlock {
     blocks: f64,
     /// Cycles from the core's first start to its last end.
     window: f64,
     /// Length of a step at the end of the kernel, relative to a step in the known part. It is below
-    /// 1 after lost records, because writing to a full ring takes no time.
+    /// 1 after lost records, because a record for a full ring takes no time to write.
     late_part: f64,
     /// Cycles from the unpacker's end to the math's end.
     pub(crate) to_math: f64,
@@ -56,7 +56,7 @@ impl LastBlock {
         })
     }
 
-    /// Returns the cycles from one block to the next. Filling and emptying the pipeline count as
+    /// Returns the cycles from one block to the next. Filling and draining the pipeline count as
     /// one and a half blocks.
     pub(crate) fn step(&self) -> f64 {
         self.window / (self.blocks + 1.5) * self.late_part
@@ -66,15 +66,15 @@ impl LastBlock {
         (cycles_of_block * self.blocks / self.window * 100.0).clamp(0.0, 100.0)
     }
 
-    /// Returns the share of the core's time in which the math is in use, in percent.
+    /// Returns the share of the core's time in which the math works, in percent.
     pub(crate) fn math_percent(&self) -> f64 {
         let held_up = 2.0 * self.step() - self.to_packer;
         let work = self.to_math.min(held_up);
         if work >= self.step() { 100.0 } else { self.window_percent(work.max(0.0)) }
     }
 
-    /// Returns the share of the core's time between the filling of the pipeline by the first block
-    /// and its emptying by the last block.
+    /// Returns the share of the core's time between the filling and the draining of the pipeline,
+    /// in percent. The first block fills the pipeline, and the last block drains it.
     pub(crate) fn steady_percent(&self) -> f64 {
         self.window_percent(self.window / (self.blocks + 1.5))
     }
@@ -86,7 +86,7 @@ pub(crate) fn window_of(core: &[CoreRun<'_>]) -> Option<(u64, u64)> {
     start.zip(core.iter().filter_map(|run| run.kernel_end).max())
 }
 
-/// Scales a sum over the known part of a RISC's kernel to the whole kernel.
+/// Scales a sum over the known part of a RISC's kernel up to the whole kernel.
 pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let Some(((start, _), end)) = run.evidence.kernel.zip(run.kernel_end) else { return 0 };
     let (whole, known) = (end.saturating_sub(start), kernel_cycles(run.evidence));
@@ -94,11 +94,11 @@ pub(crate) fn whole_kernel_cycles(run: &CoreRun<'_>, cycles: u64) -> u64 {
     scaled.and_then(|scaled| u64::try_from(scaled).ok()).unwrap_or(cycles)
 }
 
-/// Estimates the number of blocks that a core's unpacker took in its whole kernel.
+/// Estimates the number of blocks that a core's unpacker processed in its whole kernel.
 ///
-/// With recorded signals, the count follows from the rate of pops in the known part. Otherwise it
-/// is the number of waits for the buffer with most waits. Since not every wait for a buffer blocks,
-/// a barrier with about as many waits is also considered.
+/// With recorded signals, the number follows from the rate of pops in the known part. Otherwise it
+/// is the number of waits for the buffer with most waits. Not every wait for a buffer blocks, so a
+/// barrier with about as many waits is also considered.
 fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {
@@ -118,7 +118,7 @@ fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     (blocks >= FEWEST_BLOCKS).then(|| as_share(whole_kernel_cycles(unpacker, blocks)))
 }
 
-/// Returns the mean cycles between two pops of the buffer with most pops.
+/// Returns the mean number of cycles between two pops of the buffer with most pops.
 fn pop_cycles(sync: &RunSync) -> Option<f64> {
     let mut pops: BTreeMap<u64, (u64, u64, u64)> = BTreeMap::new();
     for at in sync.signals.iter().filter(|at| at.kind == SignalKind::CbPop) {

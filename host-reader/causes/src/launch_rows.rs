@@ -1,5 +1,5 @@
 //! Rows about ops, each joined to the launch that it describes. The rows come from the ops CSV in
-//! the recording's folder, or from a report on the ops that the host described.
+//! the recording's folder, or from a report about the ops that the host described.
 
 use crate::{
     explanation::Explanation,
@@ -18,28 +18,29 @@ use std::{
     path::Path,
 };
 
-/// Question that stays open if no rows describe the launches.
+/// Question that stays unanswered if no rows describe the launches.
 const WHAT_OPS_ARE: &str = "what the ops are, and how far from the limits of their shapes";
 
-/// Rows about ops and the launches that they describe.
+/// Rows about ops, and the launches that they describe.
 #[derive(Debug, Default)]
 pub(crate) struct LaunchRows {
-    /// Rows in the order of the report, host ops included.
+    /// Rows in the order of the report, including host ops.
     rows: Vec<OpReport>,
-    /// Launch of each row, as an index into all launches; `None` if the row describes no launch.
+    /// For each row, the index of its launch among all launches; `None` if the row describes no
+    /// launch.
     launch_of_row: Vec<Option<usize>>,
     row_of_launch: BTreeMap<usize, usize>,
-    /// True if the rows come from a file.
+    /// True if the rows were read from a file.
     pub(crate) is_of_file: bool,
     /// Sentence about the file that describes the launches.
     pub(crate) described_by: Option<String>,
-    /// Question that stays open because of the ops CSV.
+    /// Question that the ops CSV leaves unanswered.
     pub(crate) untold: Option<Untold>,
 }
 
 impl LaunchRows {
-    /// Returns the rows of the ops that the host described, or else the rows of the ops CSV in the
-    /// folder.
+    /// Returns the rows of the ops that the host described. Without such ops, returns the rows of
+    /// the ops CSV in the recording's folder.
     pub(crate) fn from_recording(recording: &Recording, launches: &[Launch]) -> Self {
         if are_described(&recording.ops) {
             let report = OpsReport::from_recording(recording, &OpsOptions::default());
@@ -60,7 +61,7 @@ impl LaunchRows {
         Self { rows, launch_of_row, row_of_launch, ..Self::default() }
     }
 
-    /// Reads the rows of an ops CSV; returns no rows if the CSV belongs to another run.
+    /// Reads the rows of an ops CSV. Returns no rows if the CSV belongs to another run.
     fn from_file(path: &Path, launches: &[Launch]) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let rows = match open(path, &name) {
@@ -95,19 +96,19 @@ impl LaunchRows {
         Self { untold, described_by: Some(described_by), ..joined }
     }
 
-    /// Returns no rows, with the reason.
+    /// Returns no rows, with the reason why there are none.
     fn without_file(reason: String) -> Self {
         let record_with = "an ops CSV that is made of the device log beside it";
         let untold = Some(Untold { question: WHAT_OPS_ARE, reason, record_with });
         Self { untold, ..Self::default() }
     }
 
-    /// Returns the row about a launch.
+    /// Returns the row that describes a launch.
     pub(crate) fn row(&self, launch: usize) -> Option<&OpReport> {
         self.rows.get(*self.row_of_launch.get(&launch)?)
     }
 
-    /// Returns the rows of some launches and of the host ops between them.
+    /// Returns the rows of the selected launches and of the host ops between them.
     pub(crate) fn reports(&self, is_own: impl Fn(usize) -> bool) -> Vec<OpReport> {
         let own: Vec<bool> =
             self.launch_of_row.iter().map(|launch| launch.is_some_and(&is_own)).collect();
@@ -119,7 +120,7 @@ impl LaunchRows {
         kept.map(|(_, (row, _))| row.clone()).collect()
     }
 
-    /// Returns the location of a row's launch.
+    /// Returns the location of the launch that a row describes.
     pub(crate) fn place(&self, row: &OpReport) -> Place {
         let (chip_id, run_host_id) = program(row).unzip();
         Place {
@@ -132,7 +133,7 @@ impl LaunchRows {
     }
 }
 
-/// Returns true if the host described an op with its tensors.
+/// Returns true if the host described any op with its tensors.
 pub(crate) fn are_described(ops: &[OpMetadata]) -> bool {
     ops.iter().any(|op| op.value("input_tensors").is_some())
 }
@@ -151,10 +152,9 @@ fn open(path: &Path, name: &str) -> Result<Vec<OpReport>, String> {
 /// Index of the launches that no row describes yet.
 #[derive(Default)]
 struct Join {
-    /// Launches by chip and by the cycle at which their firmware begins. No two runs of a chip
-    /// share it.
+    /// Launches by chip and firmware start cycle. No two runs of a chip have the same start cycle.
     starts: BTreeMap<(u32, u64), usize>,
-    /// Launches with unknown firmware start, by program, in time order.
+    /// Launches with an unknown firmware start, by program, in time order.
     others: BTreeMap<(u32, u32), VecDeque<usize>>,
 }
 
@@ -180,7 +180,7 @@ impl Join {
         }
     }
 
-    /// Returns the launch of each row, as an index.
+    /// Returns the index of each row's launch.
     fn join_rows(mut self, rows: &[OpReport]) -> Vec<Option<usize>> {
         rows.iter().map(|row| self.take(row)).collect()
     }

@@ -10,7 +10,7 @@
 //! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
 //! | from which figure on does a rule fire, by which source? | [`Threshold`] |
 //!
-//! Everything can be serialised; the names of fields contain their units. Nothing is printed here.
+//! All results can be serialised, and field names contain their units. This crate prints nothing.
 //! `docs/explain.md` describes the rules and the known sources of error of each rule.
 
 #![forbid(unsafe_code)]

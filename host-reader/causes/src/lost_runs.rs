@@ -7,18 +7,18 @@ use reader::{
 use std::{collections::HashMap, ops::Range};
 use wire::RunHostId;
 
-/// Losses by lane. Each loss is stored by what is known of the launches that it affects.
+/// Losses by lane, grouped by what is known about the affected launches.
 #[derive(Debug, Default)]
 pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 
 /// Losses of one lane.
 #[derive(Debug, Default)]
 struct LaneLosses {
-    /// Programs of which any run may have lost records.
+    /// Programs. Each of their runs may have lost records.
     programs: Vec<RunHostId>,
-    /// Ranges of launches of which any run may have lost records.
+    /// Ranges of launches. Each of their runs may have lost records.
     spans: Vec<ProgramSpan>,
-    /// Times at which runs were lost or cut.
+    /// Time windows in which runs were lost or truncated.
     windows: Vec<LossWindow>,
     /// True if any run of the lane may have lost records.
     is_anywhere: bool,
@@ -27,9 +27,9 @@ struct LaneLosses {
 impl LostRuns {
     /// Collects the losses of a ledger.
     ///
-    /// Losses without a known launch affect the loss windows of their lane. Losses that consist of
-    /// whole zones alone are left out: a launch that is lost entirely takes no records of other
-    /// launches.
+    /// A loss without a known launch affects the loss windows of its lane. Losses that consist only
+    /// of whole zones are left out, because a launch that is lost completely takes no records of
+    /// other launches with it.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
         for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {
@@ -48,8 +48,8 @@ impl LostRuns {
         Self(lanes)
     }
 
-    /// Returns for each run of a lane whether it may have lost records; empty if the lane has no
-    /// losses.
+    /// Returns a flag for each run of a lane: true if the run may have lost records. Empty if the
+    /// lane has no losses.
     pub(crate) fn lane_flags(&self, lane: &Lane) -> Vec<bool> {
         let Some(losses) = self.0.get(&lane.id) else { return Vec::new() };
         let spans: Vec<Range<usize>> =
@@ -68,10 +68,10 @@ const fn may_hold_waits(totals: &LossTotals) -> bool {
     totals.data > 0 || totals.unknown_markers > 0 || totals.is_lower_bound
 }
 
-/// Returns the runs from the first launch of a span to its last.
+/// Returns the runs from the first to the last launch of a span.
 ///
-/// A program that is missing in the lane may have been launched before or after all runs of the
-/// lane.
+/// If the lane has no run of the first or last program, that program may have been launched before
+/// or after all runs of the lane.
 fn runs_of_span(lane: &Lane, span: ProgramSpan) -> Range<usize> {
     let first = lane.runs.iter().position(|run| run.program == span.first);
     let last = lane.runs.iter().rposition(|run| run.program == span.last);
@@ -79,7 +79,7 @@ fn runs_of_span(lane: &Lane, span: ProgramSpan) -> Range<usize> {
     first.unwrap_or(0)..end
 }
 
-/// Returns true if part of a run is inside a window.
+/// Returns true if a run overlaps a window.
 fn touches(window: &LossWindow, lane: &Lane, run: usize) -> bool {
     let times = lane.times.get(lane.run_records(run)).unwrap_or(&[]);
     let bounds = times.iter().min().zip(times.iter().max());
@@ -98,8 +98,8 @@ mod tests {
 
     const LANE: LaneId = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
 
-    /// Returns a lane with runs of programs 1 to 6, of 100 cycles each, from cycle 1000, 2000 and
-    /// so on. Program 3 is launched again at the end.
+    /// Returns a lane with runs of programs 1 to 6. Each takes 100 cycles; they start at cycles
+    /// 1000, 2000 and so on. Program 3 is launched again at the end.
     fn lane() -> Lane {
         let mut lane = Lane::new(LANE);
         for (number, program) in (1_u32..).zip([1, 2, 3, 4, 5, 6, 3]) {
@@ -168,7 +168,7 @@ mod tests {
     fn a_loss_of_launches_is_of_those_in_its_windows() {
         let of = |after: Option<u64>, before: Option<u64>| {
             lossy(|losses| {
-                // The span names launches that are missing in the lane.
+                // The first and last launch of the span have no runs in the lane.
                 losses.add_in_windows(key(LossCause::DramFull, None), among(22, 60));
                 losses.note_window(LANE, LossWindow { after, before, may_cut_launches: false });
             })

@@ -1,4 +1,4 @@
-//! Use of the math, measured by its last block or bounded by waits.
+//! Use of the math, measured by its last block, or bounded by waits.
 
 use crate::{
     last_block::LastBlock,
@@ -21,25 +21,24 @@ pub(crate) struct MathUse {
 /// Medians over the last blocks of an op's cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LastBlocks {
-    /// Share of the time between the filling of the pipeline by the first block and its emptying by
-    /// the last block.
+    /// Share of the time between the filling and the draining of the pipeline.
     pub(crate) steady_percent: f64,
     /// Stage that the others wait for at the end: the writer if the packer is held up, the reader
-    /// if the math has waited for its last block, else the math.
+    /// if the math has waited for its last block, otherwise the math.
     pub(crate) slowest: Stage,
-    /// Share of a step that the math waited for its last block; below 0 if the unpacker waited for
-    /// the math.
+    /// Time that the math waited for its last block, in percent of a step. Negative if the unpacker
+    /// waited for the math.
     pub(crate) starved_percent: f64,
-    /// Share of a step that the packer was held up at the end; below 0 if the packer waited for the
-    /// math.
+    /// Time that the packer was held up at the end, in percent of a step. Negative if the packer
+    /// waited for the math.
     pub(crate) held_up_percent: f64,
 }
 
 /// Returns the range of the math's use, measured by the last blocks if possible.
 ///
-/// Otherwise the lower bound is the time in which neither unpacker nor packer waits, or the use
-/// that the engine's counter shows. If no other stage sets the pace, the math is in use all the
-/// time.
+/// Otherwise the lower bound is the time in which neither the unpacker nor the packer waits, or the
+/// use shown by the engine's counter if that is higher. If no other stage sets the pace, the math
+/// works all the time.
 pub(crate) fn math_use(
     view: &OpView<'_>,
     is_only_pacer: bool,
@@ -81,12 +80,12 @@ pub(crate) fn math_use(
         other_cores_percent: 0.0,
         in_turn_percent: 0.0,
     };
-    // Math that waits for nothing is in use, even if its last block was not measured.
+    // Math that waits for nothing works all the time, even if its last block was not measured.
     let is_known = measured.is_some() || least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
     Some(MathUse { used, is_known, last_blocks })
 }
 
-/// Returns the share of a RISC's kernel time in waits of one kind.
+/// Returns the share of a RISC's kernel time in waits of one kind, in percent.
 pub(crate) fn kind_percent(view: &OpView<'_>, risc: Risc, kind: WaitKind) -> Option<f64> {
     let (mut kernel, mut blocked) = (0_u64, 0_u64);
     for run in view.runs.iter().filter(|run| run.lane.risc == risc) {

@@ -9,7 +9,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// Returns the smallest and the largest value of the middle half.
+/// Returns the lower and upper limit of the middle half of the values.
 pub(crate) fn middle_half(mut values: Vec<f64>) -> Option<[f64; 2]> {
     values.sort_by(f64::total_cmp);
     let quarter = values.len().checked_sub(1)? / 4;

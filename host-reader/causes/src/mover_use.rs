@@ -1,4 +1,4 @@
-//! Use of the stages that move data, without the time spent on writing records.
+//! Use of the stages that move data, without the time spent writing records.
 
 use crate::{
     last_block::{whole_kernel_cycles, window_of},
@@ -12,7 +12,7 @@ use crate::{
 use analysis::RunSync;
 use wire::{Risc, wait::WaitKind};
 
-/// Use of a stage that moves data, and the share of it spent on writing records of single waits.
+/// Use of a stage that moves data, and the share of time spent writing records of single waits.
 #[derive(Clone, Copy)]
 pub(crate) struct MoverUse {
     pub(crate) used: StageUse,
@@ -27,8 +27,8 @@ pub(crate) fn mover_use(
 ) -> Option<MoverUse> {
     let CoreSums { window, kernel, peers, undecided, barriers, other_cores, in_turn, records } =
         sums_over_cores(view, signals, risc);
-    // The share is of the core's whole time: a reader that is done early was not in use until the
-    // end.
+    // The share relates to the core's whole time, because a reader that has finished early does not
+    // work until the end.
     let used = kernel.saturating_sub(peers);
     let used = StageUse {
         stage,
@@ -42,8 +42,8 @@ pub(crate) fn mover_use(
     (kernel > 0).then(|| MoverUse { used, records_percent: percent(records.min(kernel), window) })
 }
 
-/// Returns the share of the time that the pacing mover spent on records; 0 if no mover sets the
-/// pace.
+/// Returns the share of time that the mover that sets the pace spent writing records; 0 if no mover
+/// sets the pace.
 pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
     let pacing = movers.into_iter().flatten();
     let pacing = pacing.filter(|of| of.used.at_most_percent >= 100.0 - TURNS.value);
@@ -52,7 +52,7 @@ pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
 
 /// Returns the use of the stages without the cost of records of single waits.
 ///
-/// All stages have waited for the records of the stage in use most, so the op was longer by their
+/// All stages have waited while the busiest stage wrote its records, so the op took longer by that
 /// time.
 pub(crate) fn without_records(
     movers: [Option<MoverUse>; 2],
@@ -82,22 +82,24 @@ pub(crate) fn without_records(
     [reader, math, writer].into_iter().flatten().collect()
 }
 
-/// Cycles of one RISC over all cores.
+/// Cycles of one RISC type, summed over all cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CoreSums {
-    /// Cycles from the first start of any kernel of the core to the last end.
+    /// Cycles from the first kernel start to the last kernel end of the core.
     window: u64,
     /// Cycles of the RISC's kernels.
     kernel: u64,
     /// Cycles blocked by other RISCs of the core.
     peers: u64,
-    /// Cycles blocked by RISCs of this core or of another core, which cannot be decided.
+    /// Cycles blocked by other RISCs, if it cannot be decided whether these belong to the same
+    /// core.
     undecided: u64,
     /// Cycles at barriers.
     barriers: u64,
     /// Cycles blocked by RISCs of other cores.
     other_cores: u64,
-    /// Cycles blocked by other RISCs of the core, without the first wait, which fills the pipeline.
+    /// Cycles blocked by other RISCs of the core, without the first wait. In the first wait, the
+    /// pipeline fills.
     in_turn: u64,
     /// Cycles spent on records of single waits and signals.
     records: u64,
@@ -129,10 +131,10 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
     sums
 }
 
-/// Returns the cycles that a run spent on records of single waits and signals, by the measured cost
-/// of its RISC's probes; 0 if unmeasured.
+/// Returns the cycles that a run spent writing records of single waits and signals. The measured
+/// cost of the RISC's probes is used; the result is 0 if that cost was not measured.
 ///
-/// [`has_unmeasured_records`] reports unmeasured costs.
+/// [`has_unmeasured_records`] reports costs that were not measured.
 fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
     let measured = view.costs.cost(run.lane.chip_id, run.lane.risc);
     let (Some(sync), Some(cost)) = (run.evidence.sync(), measured) else { return 0 };
@@ -141,7 +143,7 @@ fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
     waits.saturating_add(of(sync.signals.len(), cost.data_cycles))
 }
 
-/// Returns true if single waits were recorded, but the cost of a record is unknown.
+/// Returns true if single waits were recorded but the cost of a record is unknown.
 pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
     view.runs.iter().any(|run| {
         let has_waits = run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty());
@@ -149,8 +151,8 @@ pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
     })
 }
 
-/// Returns a run's blocked cycles without those of the first wait for a buffer, taken as the mean
-/// wait.
+/// Returns a run's blocked cycles without the first wait for a buffer. The length of the first wait
+/// is assumed to be the mean.
 fn behind_the_first(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let sums = run.evidence.sync().map(RunSync::sums).unwrap_or_default();
     let is_buffer = |kind| kind == WaitKind::CB_WAIT || kind == WaitKind::CB_RESERVE;

@@ -1,4 +1,4 @@
-//! What an explanation without findings says: where it looked, what was measured, and what to
+//! Statement of an explanation without findings: what was searched, what was measured, and what to
 //! record next.
 
 use crate::{
@@ -17,31 +17,31 @@ use std::collections::BTreeMap;
 /// Statement of an explanation without findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct NoCause {
-    /// Sentence with what is missing, or with the rules that did not fire.
+    /// Sentence about what is missing, or about the rules that did not fire.
     pub sentence: String,
-    /// Facts that the recording does show.
+    /// Facts that the recording shows.
     pub measured: Vec<String>,
     /// Location of the longest op; empty if nothing ran.
     #[serde(rename = "where")]
     pub location: String,
-    /// What to record in order to know more.
+    /// What to record in order to learn more.
     pub record_next: String,
 }
 
 /// How to record the lengths of ops with TT-Metal.
 ///
-/// # Compatibility
-/// TT-Metal's "Device Program Profiler" names the variable. `python -m tracy` sets it, with `-r` for
+/// The report of TT-Metal's "Device Program Profiler" names the variable. `python -m tracy` sets
+/// the variable, and `-r` writes the report. tt-mlir's `ttrt perf --host-only` leaves the chip out.
 /// the report. tt-mlir's `ttrt perf --host-only` leaves the chip out.
 const RECORD_LENGTHS: &str = "the chip's times, too: `python -m tracy -r -p -v model.py`, `kprof record \
     -r -- python model.py`, or TT_METAL_DEVICE_PROFILER=1 before another program; with tt-mlir `ttrt \
     perf` without --host-only";
 
-/// What to record if the host's durations include compilation.
+/// Advice if the host's durations include compilation.
 const RUN_TWICE: &str = "run the model at least twice in one process: only the first run compiles";
 
 impl NoCause {
-    /// Returns the statement about an ops CSV.
+    /// Returns the statement for an ops CSV.
     pub(crate) fn from_csv(explanation: &Explanation, report: &PerfReport) -> Self {
         let rows: Vec<&OpReport> =
             report.rows.iter().filter(|row| row.kind == RowKind::Device).collect();
@@ -71,7 +71,7 @@ impl NoCause {
         }
     }
 
-    /// Returns the statement about launches.
+    /// Returns the statement for launches.
     pub(crate) fn from_launches(explanation: &Explanation, uses: &NocUses) -> Self {
         if explanation.devices.is_empty() {
             return Self::without_ops("Nothing was recorded, so there is nothing to explain");
@@ -114,7 +114,7 @@ impl NoCause {
         }
     }
 
-    /// Returns the statement about a recording with lengths, in which no rule fired.
+    /// Returns the statement for a recording with known lengths in which no rule fired.
     fn from_figures(explanation: &Explanation, uses: &NocUses) -> Self {
         let sentence = format!(
             "No cause stands out: {} did not reach their thresholds",
@@ -155,7 +155,7 @@ fn whole_ns(device: &DeviceTime) -> Option<f64> {
     device.time.total_ns.map(|ns| ns as f64)
 }
 
-/// Describes the column without the lengths of ops.
+/// Returns a text about the column in which the lengths of ops are missing.
 fn length_column(report: &PerfReport, count: usize) -> String {
     let rows = match count {
         1 => "the only row of an op".to_owned(),
@@ -168,7 +168,7 @@ fn length_column(report: &PerfReport, count: usize) -> String {
     }
 }
 
-/// Describes whether the firmware's cycles are there without the kernels' durations.
+/// Returns a fact about the firmware cycles in rows without kernel durations.
 fn firmware_fact(rows: &[&OpReport]) -> Option<String> {
     let known = rows.iter().filter(|row| row.firmware_start_cycle.is_some()).count();
     Some(if known == 0 {
@@ -193,7 +193,7 @@ fn longest_on_host<'a>(rows: &[&'a OpReport]) -> Option<&'a OpReport> {
 /// Maximum number of op codes in the fact about the host.
 const NAMED_OPS: usize = 3;
 
-/// Describes the host's time by op code.
+/// Returns a fact about the host's time by op code.
 fn host_fact(rows: &[&OpReport]) -> Option<String> {
     let count = rows.iter().filter(|row| row.host_duration_ns.is_some()).count();
     let whole: f64 = rows.iter().map(|row| host_ns(row)).sum();
@@ -214,7 +214,7 @@ fn host_fact(rows: &[&OpReport]) -> Option<String> {
     })
 }
 
-/// Describes the part of the host's time that is compilation.
+/// Returns a fact about the part of the host's time that is compilation.
 fn compile_fact(rows: &[&OpReport]) -> Option<String> {
     let compiled =
         rows.iter().filter_map(|row| Some((row.compile_duration_ns?, row.host_duration_ns?)));
@@ -229,7 +229,7 @@ fn place_of(row: &OpReport) -> Place {
     Place { op: Some(row.raw_op_code.to_string()), row: Some(row.id), ..Place::default() }
 }
 
-/// Lists the rules that the recording has evidence for.
+/// Lists the rules for which the recording contains evidence.
 fn looked_at(explanation: &Explanation, uses: &NocUses) -> String {
     let mut rules = vec!["the host", "launches", "short ops"];
     if explanation.ops.iter().any(|op| op.balance.is_some()) {
@@ -253,7 +253,7 @@ fn looked_at(explanation: &Explanation, uses: &NocUses) -> String {
     }
 }
 
-/// Describes where the time of a chip went.
+/// Returns a fact about a chip's time by class.
 fn classes(device: &DeviceTime) -> Option<String> {
     let mut shares: Vec<_> = device.time.shares.iter().filter(|of| of.percent > 0.0).collect();
     shares.sort_by(|one, other| other.percent.total_cmp(&one.percent));
@@ -272,7 +272,7 @@ fn longest(explanation: &Explanation) -> Option<&OpCauses> {
     explanation.ops.iter().max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))
 }
 
-/// Describes the launch with the longest kernels.
+/// Returns a fact about the launch with the longest kernels.
 fn longest_launch(explanation: &Explanation) -> Option<String> {
     let op = longest(explanation)?;
     let name = label_of(op);
@@ -286,7 +286,7 @@ fn longest_launch(explanation: &Explanation) -> Option<String> {
     })
 }
 
-/// Describes the use of the busiest link.
+/// Returns a fact about the use of the busiest link.
 fn noc_fact(uses: &NocUses) -> Option<String> {
     let busiest = uses.values().max_by(|one, other| one.percent.total_cmp(&other.percent))?;
     let least = if busiest.is_lower_bound { "at least " } else { "" };
@@ -296,7 +296,7 @@ fn noc_fact(uses: &NocUses) -> Option<String> {
     ))
 }
 
-/// Describes the largest group of ops and its distance from the limit of its shapes.
+/// Returns a fact about the largest group of ops and its distance from the limit of its shapes.
 fn group_fact(explanation: &Explanation) -> Option<String> {
     let group = explanation.groups.first()?;
     let limit = group.limit_ns.map_or_else(
@@ -306,7 +306,7 @@ fn group_fact(explanation: &Explanation) -> Option<String> {
     Some(format!("{} takes {:.1} % of the kernels' time: {limit}", group.op, group.percent))
 }
 
-/// Maximum number of recordings that one statement asks for.
+/// Maximum number of recording modes that one statement suggests.
 const NAMED_RECORDINGS: usize = 2;
 
 /// Returns what to record in order to answer the open questions.

@@ -1,4 +1,4 @@
-//! Use of the NoC's links by programs with recorded NoC events.
+//! Use of the NoC's links by programs whose NoC events were recorded.
 
 use crate::{barriers::BarrierUse, finding::share, threshold::NOC};
 use analysis::{
@@ -16,31 +16,32 @@ use std::{
 };
 use wire::RunHostId;
 
-/// Use of the busiest link by one program, during its kernels.
+/// Use of the busiest link by one program during its kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NocUse {
     pub(crate) link: Link,
-    /// Percentage of the link's peak.
+    /// Use in percent of the link's peak.
     pub(crate) percent: f64,
-    /// True if more bytes may have passed than are known. Reasons are multicasts, transfers to
-    /// unknown tiles, sizes above the largest that an event can hold, and lost records.
+    /// True if more bytes may have passed than are known. The reasons are multicasts, transfers to
+    /// unknown tiles, sizes above the maximum that an event can hold, and lost records.
     pub(crate) is_lower_bound: bool,
-    /// Barriers of the core that spends most time at them; `None` if none is known.
+    /// Barriers of the core that spends most time at barriers; `None` if no barrier is known.
     pub(crate) barriers: Option<BarrierUse>,
 }
 
 impl NocUse {
-    /// Returns true if the known bytes already use the link's peak.
+    /// Returns true if the known bytes already reach the link's peak.
     pub(crate) fn is_at_peak(&self) -> bool {
         self.percent >= NOC.value
     }
 }
 
-/// Use of the NoC by chip and program. Programs without NoC events or with unknown length are
-/// absent.
+/// Use of the NoC by chip and program. Programs without NoC events or with an unknown length are
+/// missing.
 pub(crate) type NocUses = BTreeMap<(u32, u32), NocUse>;
 
-/// Returns the NoC use of all programs of a recording, and sentences about NoC traces next to it.
+/// Returns the NoC use of all programs of a recording, and sentences about NoC traces next to the
+/// recording.
 pub(crate) fn noc_uses(
     recording: &Recording,
     launches: &[Launch],
@@ -100,7 +101,8 @@ fn uses_of_files(
     let is_partial = readout.losses.has_failures() || counts.left_out_count() > 0;
     uses.retain(|program, of| {
         let [traced, launched] = [&kernels, &launch_counts].map(|of| of.get(program).copied());
-        // The length of the traced launches is unknown if the log lacks some of them.
+        // If some traced launches are missing in the log, the length of the traced launches is
+        // unknown.
         let is_known = traced.unwrap_or(0) <= launched.unwrap_or(0);
         of.is_lower_bound |= is_partial || traced < launched;
         is_known
@@ -129,7 +131,7 @@ struct Chip {
 /// Returns the bytes that a link carries per cycle: one flit.
 ///
 /// # Compatibility
-/// Flits have 256 bits on Wormhole and 512 on Blackhole, by Tenstorrent's ISA documentation.
+/// Tenstorrent's ISA documentation: flits have 256 bits on Wormhole and 512 bits on Blackhole.
 fn link_bytes(arch: &str) -> Option<f64> {
     match arch {
         arch if arch.starts_with("wormhole") => Some(32.0),
@@ -148,7 +150,7 @@ fn kernel_cycles(launches: &[Launch]) -> BTreeMap<(u32, u32), u64> {
     cycles.into_iter().filter_map(|(program, cycles)| Some((program, cycles?))).collect()
 }
 
-/// The uses of programs, whose traces come one behind the other.
+/// Returns the NoC uses of programs. All traces of a program must follow each other.
 fn uses_of(
     traces: impl IntoIterator<Item = ProgramTrace>,
     chips: &BTreeMap<u32, Chip>,
@@ -169,7 +171,7 @@ fn uses_of(
             (Some(noc_use), Entry::Vacant(unknown)) => {
                 unknown.insert(noc_use);
             }
-            // Another file has further events of this program.
+            // Further events of this program come from another file.
             (Some(noc_use), Entry::Occupied(mut known)) => {
                 let known = known.get_mut();
                 let more = if noc_use.percent > known.percent { noc_use } else { *known };
@@ -181,7 +183,7 @@ fn uses_of(
     uses
 }
 
-/// The use of a chip's links by one program, whose kernels took so many cycles.
+/// Returns the use of a chip's links by one program whose kernels took `cycles`.
 fn noc_use(traces: &[ProgramTrace], chip: &Chip, cycles: u64) -> Option<NocUse> {
     let traffic = Traffic::from_traces(traces, |_| Some(chip.grid));
     let busiest = traffic.links.iter().max_by_key(|load| load.byte_count)?;
@@ -206,8 +208,8 @@ mod tests {
     use super::*;
     use analysis::noc_events::read_json;
 
-    /// Builds a trace of writes on NoC 0 from tile (1,1) to tiles of its row, as pairs of x and
-    /// bytes.
+    /// Builds a trace of writes over NoC 0 from tile (1,1) to tiles in the same row. Each write is
+    /// a pair of x coordinate and bytes.
     fn trace(program: u32, writes: &[(u16, u64)]) -> ProgramTrace {
         let events: Vec<String> = writes
             .iter()
@@ -237,12 +239,12 @@ mod tests {
 
     #[test]
     fn the_busiest_link_carries_what_all_routes_over_it_do() {
-        // From (1,1) east: 4,096 bytes to (2,1) and 2,048 to (3,1) share the first link.
+        // Eastward from (1,1): 4,096 bytes to (2,1) and 2,048 to (3,1) share the first link.
         let found = uses(vec![trace(1024, &[(2, 4096), (3, 2048)])], &[(1024, 256)]);
         let of = found[&(0, 1024)];
         assert_eq!((of.percent, of.is_lower_bound, of.is_at_peak()), (75.0, false, true));
         assert_eq!((of.link.tile.x, of.link.tile.y), (1, 1));
-        // Launches of one program are merged: each has half of the bytes.
+        // The launches of one program are merged. Each launch has half of the bytes.
         let found =
             uses(vec![trace(1024, &[(2, 4096)]), trace(1024, &[(2, 4096)])], &[(1024, 512)]);
         assert_eq!(found[&(0, 1024)].percent, 50.0);
@@ -254,7 +256,7 @@ mod tests {
         assert_eq!(uses(vec![trace(1024, &[(2, 4096)])], &[]), NocUses::new(), "no length");
         assert_eq!(uses(vec![trace(1024, &[(2, 4096)])], &[(1024, 0)]), NocUses::new());
         assert_eq!(uses(vec![trace(1024, &[])], &[(1024, 256)]), NocUses::new(), "no transfer");
-        // A transfer with the largest size that an event can hold may have been larger.
+        // A transfer with the maximum size that an event can hold may have been larger.
         assert!(uses(vec![trace(1024, &[(2, 8160)])], &[(1024, 256)])[&(0, 1024)].is_lower_bound);
     }
 }

@@ -1,4 +1,4 @@
-//! One launch with all evidence about its causes.
+//! One launch with all evidence for its causes.
 
 use crate::{
     balance::{Balance, balance_of},
@@ -26,23 +26,23 @@ use wire::Risc;
 pub(crate) struct CoreRun<'a> {
     pub(crate) lane: LaneId,
     pub(crate) evidence: &'a RunEvidence,
-    /// End of its kernel, even if the evidence ends earlier.
+    /// End of the run's kernel, even if the evidence ends earlier.
     pub(crate) kernel_end: Option<u64>,
 }
 
-/// One launch with the evidence that its analysis needs.
+/// One launch with the evidence needed for its analysis.
 pub(crate) struct OpView<'a> {
     pub(crate) launch: &'a Launch,
     pub(crate) name: Option<&'a str>,
     pub(crate) aiclk_mhz: u32,
     pub(crate) costs: &'a ProbeCosts,
-    /// Tiles by the coordinates that kernels use; `None` if unknown.
+    /// Mapping of kernel coordinates to tiles; `None` if unknown.
     pub(crate) tiles: Option<&'a TileMap>,
-    /// Bounds of the clock errors of tiles, in cycles; `None` if all tiles share a clock.
+    /// Bounds of the tiles' clock errors in cycles; `None` if all tiles share a clock.
     pub(crate) clock_bounds: Option<&'a BTreeMap<(u32, Noc0Coord), u64>>,
-    /// Mean use of the matrix engine in percent, from its counter.
+    /// Mean use of the matrix engine in percent, from its hardware counter.
     pub(crate) fpu_percent: Option<f64>,
-    /// Span of the kernels of all cores, or the part of it that the evidence covers.
+    /// Span of the kernels of all cores, or the part of that span with evidence.
     pub(crate) kernel: Option<Span>,
     /// Runs by core and RISC.
     pub(crate) runs: Vec<CoreRun<'a>>,
@@ -76,10 +76,10 @@ impl<'a> OpView<'a> {
         }
     }
 
-    /// Returns the part of the op in which each wait of each RISC is known, with its evidence;
+    /// Returns the part of the op in which all waits of all RISCs are known, with its evidence;
     /// `None` if that is the whole op.
     ///
-    /// Records of waits are lost from the cycle at which a vector is full.
+    /// Once a RISC's record buffer is full, its records of waits are lost.
     fn known_part(&self) -> Option<(Span, Vec<RunEvidence>)> {
         if !self.has_waits() {
             return None;
@@ -91,7 +91,7 @@ impl<'a> OpView<'a> {
         Some((span, self.within(&span)))
     }
 
-    /// Returns the whole kernel with the sums of its waits. If sums are incomplete, returns the
+    /// Returns the whole kernel with the sums of its waits. If the sums are incomplete, returns the
     /// last part with known single waits.
     fn known_of_windows(&self, parts: &[Span]) -> Option<(Span, Vec<RunEvidence>)> {
         let kernel = self.kernel?;
@@ -111,15 +111,15 @@ impl<'a> OpView<'a> {
 
     /// Returns the second half of a part.
     ///
-    /// In the first half, buffers fill and stages run as fast as they can, whichever stage sets the
-    /// pace later.
+    /// In the first half, buffers fill and every stage runs as fast as it can, whichever stage sets
+    /// the pace later.
     fn second_half(&self, span: &Span) -> Option<(Span, Vec<RunEvidence>)> {
         let middle = span.start_cycle.saturating_add(span.duration_cycles / 2);
         let half = Span::new(middle, span.end_cycle, self.aiclk_mhz)?;
         Some((half, self.within(&half)))
     }
 
-    /// Returns a view of this op with the evidence of a part of it.
+    /// Returns a view of this op that is restricted to the evidence of a part.
     pub(crate) fn part_view<'b>(
         &'b self,
         (kernel, evidence): &'b (Span, Vec<RunEvidence>),
@@ -133,7 +133,7 @@ impl<'a> OpView<'a> {
         OpView { kernel: Some(*kernel), runs: runs.map(run).collect(), ..*self }
     }
 
-    /// Returns the runs of each core.
+    /// Returns the runs grouped by core.
     pub(crate) fn cores(&self) -> impl Iterator<Item = &[CoreRun<'a>]> {
         self.runs.chunk_by(|one, other| one.lane.core == other.lane.core)
     }
@@ -150,13 +150,13 @@ impl<'a> OpView<'a> {
         self.runs.iter().any(|run| run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty()))
     }
 
-    /// Decodes a NoC address into its tiles and its L1 address. All tiles of a rectangle are
-    /// workers.
+    /// Decodes a NoC address into its tiles and its L1 address. All tiles of a rectangle are worker
+    /// tiles.
     ///
     /// # Compatibility
     /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of tt-metal's `noc_parameters.h`: 36 bits of address,
-    /// then x and y of 6 bits each. A multicast has x and y of the rectangle's end, then those of
-    /// its start. On NoC 1 the end is the lower corner.
+    /// then x and y of 6 bits each. A multicast address has x and y of the rectangle's end,
+    /// followed by x and y of its start. On NoC 1, the end is the lower corner.
     pub(crate) fn remote(&self, noc: u8, address: u64) -> Option<(Vec<Noc0Coord>, u64)> {
         let tiles = self.tiles?;
         let (noc, local) = (noc_of(noc), address & 0xF_FFFF_FFFF);
@@ -181,12 +181,12 @@ impl<'a> OpView<'a> {
         Some((cores, local))
     }
 
-    /// Returns the minimum cycles of a request from one tile to another.
+    /// Returns the minimum cycles that a request takes from one tile to another.
     pub(crate) fn way_cycles(&self, noc: u8, from: Noc0Coord, to: Noc0Coord) -> u64 {
         self.tiles.map_or(0, |tiles| tiles.way_cycles(noc_of(noc), from, to))
     }
 
-    /// Returns the bound of a tile's clock error in cycles; `None` if it has no bound.
+    /// Returns the bound of a tile's clock error in cycles; `None` if the error is not bounded.
     pub(crate) fn clock_bound(&self, core: Noc0Coord) -> Option<u64> {
         match self.clock_bounds {
             None => Some(0),
@@ -203,66 +203,67 @@ fn noc_of(number: u8) -> Noc {
     if number == 0 { Noc::Noc0 } else { Noc::Noc1 }
 }
 
-/// Causes of one launch: its time by class, the core that set its length, and the stage that set
-/// its pace.
+/// Causes of one launch: its time by class, the core that determined its length, and the stage that
+/// set its pace.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct OpCauses {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Program, encoded with its chip.
+    /// Id of the program, which includes its chip.
     pub run_host_id: u32,
-    /// Launch number of this program and replay, counted from 1.
+    /// Number of the launch among the launches of this program and replay, from 1.
     pub launch: u64,
-    /// Op name from the host.
+    /// Op name reported by the host.
     pub name: Option<String>,
-    /// Span from the first kernel start to the last kernel end; `None` if it is doubtful.
+    /// Span from the first kernel start to the last kernel end; `None` if the span is doubtful.
     pub kernel: Option<Span>,
-    /// First firmware or kernel start, and last end, in cycles.
+    /// First start and last end of firmware or kernels, in cycles.
     pub window: (u64, u64),
     /// Idle time before the launch, in nanoseconds.
     pub gap_ns: Option<u64>,
-    /// Time by class, firmware included.
+    /// Time by class, including firmware.
     pub time: TimeSplit,
-    /// Balance of the cores; `None` for a single core, or if the cores' times are not comparable.
+    /// Balance of the cores; `None` for a single core, or if the times of the cores are not
+    /// comparable.
     pub balance: Option<Balance>,
-    /// Share of the kernels' time in which each wait is known, counted from the start of the
-    /// kernels; `None` if it is all of the time.
+    /// Share of the kernel time in which all waits are known, counted from the start of the
+    /// kernels; `None` if that is all of the time.
     ///
-    /// The figures of waits, pace and path cover that part.
+    /// The figures for waits, pace and critical path cover that part.
     pub known_percent: Option<f64>,
-    /// Share of the kernels' time inside windows in which single waits and signals were recorded;
-    /// `None` if they were recorded in all of that time or never.
+    /// Share of the kernel time inside the windows in which single waits and signals were recorded;
+    /// `None` if they were recorded all the time or never.
     ///
-    /// The critical path covers these windows. Other figures come from sums.
+    /// The critical path covers these windows. Other figures are computed from sums.
     pub windows_percent: Option<f64>,
     /// Blocked time of each RISC; empty if no wait was recorded.
     pub waits: Vec<RiscWait>,
     /// Blocked time at semaphores by signaling RISC, longest first.
     pub semaphores: Vec<SemaphoreWait>,
-    /// Use of reader, math and writer; `None` if no wait was recorded, or if runs of RISCs are
+    /// Use of reader, math and writer; `None` if no wait was recorded, or if runs of RISCs were
     /// lost.
     pub pace: Option<Pace>,
-    /// Critical path; `None` if no single waits were recorded, or if runs of RISCs are lost.
+    /// Critical path; `None` if no single waits were recorded, or if runs of RISCs were lost.
     pub critical_path: Option<CriticalPath>,
     /// Number of setup zones and their share of the op, on the RISC with the largest share.
     pub setup: Option<SetupShare>,
     #[serde(skip)]
     pub(crate) times: ClassTimes,
-    /// Number of records of hardware counters, over all RISCs.
+    /// Number of hardware counter records, over all RISCs.
     #[serde(skip)]
     pub(crate) counter_count: u64,
-    /// Time in which firmware writes these records around the kernels; 0 without a clock.
+    /// Time that the firmware spends writing these records around the kernels; 0 without a clock.
     #[serde(skip)]
     pub(crate) counters_ns: f64,
-    /// True if the launch is of a replayed trace.
+    /// True if the launch belongs to a replayed trace.
     #[serde(skip)]
     pub(crate) is_replayed: bool,
-    /// True if each core recorded one envelope for all its RISCs, as trace-only mode does.
+    /// True if each core recorded a single envelope zone for all its RISCs, as in trace-only mode.
     #[serde(skip)]
     pub(crate) is_envelope: bool,
 }
 
-/// Share of an op in which a RISC reconfigures or initialises hardware.
+/// Share of an op's time in which a RISC reconfigures or initialises hardware.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SetupShare {
     /// RISC with the largest share.
@@ -270,14 +271,14 @@ pub struct SetupShare {
     pub risc: wire::Risc,
     /// Core of that RISC.
     pub core: (u16, u16),
-    /// Index of one of the zones.
+    /// Index of any of the zones.
     #[serde(skip)]
     pub(crate) zone: Option<reader::lane::ZoneIndex>,
     /// Number of setup zones on that RISC.
     pub count: u32,
     /// Cycles of these zones.
     pub cycles: u64,
-    /// Share of these zones in the op's kernel time, in percent.
+    /// Cycles of these zones in percent of the op's kernel time.
     pub percent: f64,
 }
 
@@ -299,7 +300,7 @@ impl OpCauses {
         let is_lossy = view.runs.iter().any(|run| run.evidence.known_until().is_some());
         let half = part.as_ref().filter(|_| is_lossy).and_then(|(span, _)| view.second_half(span));
         let half = half.as_ref().map(|half| view.part_view(half));
-        // If runs of RISCs are missing, a RISC that waited for them looks like one that worked.
+        // If a RISC's run is missing, a RISC that waited for it looks like a RISC that worked.
         let has_all_runs = op.duration_doubt != Some(Doubt::LostRecords);
         let pace = has_all_runs.then(|| pace_of(half.as_ref().unwrap_or(known), &signals));
         let pace = pace.flatten();
@@ -321,7 +322,7 @@ impl OpCauses {
             let cycles = parts.iter().map(|span| span.duration_cycles);
             share(cycles.fold(0, u64::saturating_add))
         });
-        // A short op can lie within one window.
+        // A short op can be completely inside one window.
         let windows_percent = windows_percent.filter(|&percent| percent < 100.0);
         let path = match &windows {
             None => critical_path(known, &signals, is_math_pacer),
@@ -360,7 +361,7 @@ fn counter_count(view: &OpView<'_>) -> u64 {
     counts.fold(0, |sum, of| sum.saturating_add(of.count.into()))
 }
 
-/// Returns the first start and the last end of an op, as far as they are known.
+/// Returns the known first start and last end of an op.
 fn window_of(launch: &Launch) -> (u64, u64) {
     let op: &Op = &launch.op;
     let spans = [op.firmware, op.trace_firmware, op.kernel, op.trace_kernel];

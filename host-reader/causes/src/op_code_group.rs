@@ -1,5 +1,5 @@
-//! Groups of ops with one op code: their time, the limit of their shapes, and reasons for the
-//! difference.
+//! Groups of ops with the same op code: their time, the limit of their shapes, and the reasons for
+//! the difference between the two.
 
 use crate::{
     finding::share,
@@ -27,7 +27,7 @@ pub enum GroupBound {
 }
 
 impl GroupBound {
-    /// Returns the name in tables.
+    /// Returns the name used in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -40,41 +40,41 @@ impl GroupBound {
     }
 }
 
-/// Device ops with one op code. Percentages of peaks are means weighted by the time of the ops.
+/// Device ops with the same op code. Percentages of peaks are means, weighted by the ops' times.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct OpCodeGroup {
     /// Op code.
     pub op: String,
     /// Number of ops with a device time.
     pub op_count: usize,
-    /// Kernel time of the ops, over all chips.
+    /// Kernel time of the ops, summed over all chips.
     pub duration_ns: f64,
-    /// Kernel time of the ops in percent of all kernels.
+    /// Kernel time of the ops in percent of all kernel time.
     pub percent: f64,
     /// True if the ops only rearrange or convert tensors.
     pub is_layout: bool,
-    /// Sum of the minimum times of the ops by their shapes; `None` if any op has no such time.
+    /// Sum of the minimum times that the ops' shapes require; `None` if this is unknown for any op.
     pub limit_ns: Option<f64>,
-    /// Percentage of the peak FLOPs of the cores in use; `None` if any op has no model of its
-    /// FLOPs.
+    /// Percentage of the peak FLOPs of the cores in use; `None` if there is no FLOPs model for any
+    /// of the ops.
     pub flops_percent: Option<f64>,
-    /// Percentage of the peak DRAM bandwidth; `None` if no op has modelled bytes in DRAM.
+    /// Percentage of the peak DRAM bandwidth; `None` if no op has modelled DRAM bytes.
     pub dram_percent: Option<f64>,
-    /// Percentage of the peak of the NoC's busiest link; `None` unless each op has NoC events.
+    /// Use of the busiest NoC link in percent of its peak; `None` unless each op has NoC events.
     pub noc_percent: Option<f64>,
     /// True if `noc_percent` is a lower bound because some bytes are unknown.
     pub is_noc_lower_bound: bool,
     /// Limit that the ops reach; `None` without a model.
     pub bound: Option<GroupBound>,
-    /// Time that would be saved if ops on few cores used all cores, at the same speed per core.
+    /// Time saved if the ops that run on few cores used all cores, at the same speed per core.
     pub idle_cores_ns: f64,
-    /// Rows of the longest ops, longest first.
+    /// Rows of the longest ops, sorted by descending length.
     pub rows: Vec<u64>,
-    /// Number of cores of the longest op.
+    /// Number of cores that the longest op uses.
     pub core_count: Option<u64>,
     /// Number of cores available to the longest op.
     pub available_core_count: Option<u64>,
-    /// Reasons, found in the rows, why the ops are far from their limit.
+    /// Reasons in the rows for the distance from the limit.
     pub reasons: Vec<Reason>,
 }
 
@@ -84,7 +84,7 @@ const NAMED_ROWS: usize = 3;
 /// One op of a group, with its time in nanoseconds.
 pub(crate) type TimedRow<'a> = (&'a OpReport, f64);
 
-/// Groups device ops by op code, those with most time first.
+/// Groups device ops by op code, sorted by descending time.
 pub(crate) fn op_code_groups(rows: &[OpReport]) -> Vec<OpCodeGroup> {
     let mut groups: BTreeMap<&str, Vec<TimedRow<'_>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
@@ -120,7 +120,7 @@ impl OpCodeGroup {
             noc_percent: None,
             is_noc_lower_bound: false,
             bound: None,
-            // An empty sum of floats is -0.0.
+            // The sum of no floats is -0.0.
             idle_cores_ns: idle.fold(0.0, |sum, ns| sum + ns),
             rows: rows.iter().take(NAMED_ROWS).map(|(row, _)| row.id).collect(),
             core_count: longest.and_then(|row| row.core_count),
@@ -131,7 +131,7 @@ impl OpCodeGroup {
         group
     }
 
-    /// Adds the NoC use of each op, given with the op's time.
+    /// Adds the NoC use of the group's ops. Each use is paired with the op's time.
     pub(crate) fn add_noc(&mut self, uses: &[(Option<NocUse>, f64)]) {
         let known = |(of, ns): &(Option<NocUse>, f64)| Some((((*of)?).percent * ns, *ns));
         let Some(known) = uses.iter().map(known).collect::<Option<Vec<_>>>() else { return };
@@ -160,8 +160,8 @@ impl OpCodeGroup {
         })
     }
 
-    /// Returns the cores of the longest op and the available cores, if it uses a small part of
-    /// them.
+    /// Returns the number of cores of the longest op and of available cores; `None` unless the op
+    /// uses only a small part of them.
     pub(crate) fn few_cores(&self) -> Option<(u64, u64)> {
         let cores = self.core_count.zip(self.available_core_count)?;
         is_few(cores).then_some(cores)
@@ -177,7 +177,7 @@ impl OpCodeGroup {
     }
 }
 
-/// Returns the minimum time of an op by its shape, capped at the measured time.
+/// Returns the minimum time that an op's shape requires, capped at the measured time.
 pub(crate) fn limit_ns((row, ns): TimedRow<'_>) -> Option<f64> {
     Some((row.limit?.us()? * 1000.0).min(ns))
 }
@@ -196,12 +196,13 @@ pub(crate) fn dram_percent(rows: &[TimedRow<'_>], whole_ns: f64) -> Option<f64> 
 /// Returns true if an op only rearranges or converts a tensor.
 ///
 /// # Compatibility
-/// The category of tt-perf-report 1.4.1, without `Ternary`, which computes.
+/// The category of tt-perf-report 1.4.1, except `Ternary`, which is computation.
 pub(crate) fn rearranges(row: &OpReport) -> bool {
     row.category == Some(OpCategory::TensorManipulation) && !row.raw_op_code.starts_with("Ternary")
 }
 
-/// Returns the cores of an op and the available cores, if the op uses a small part of them.
+/// Returns the number of cores of an op and of available cores; `None` unless the op uses only a
+/// small part.
 #[expect(clippy::cast_precision_loss, reason = "counts of cores")]
 pub(crate) fn few_cores(row: &OpReport) -> Option<(f64, f64)> {
     let (cores, available) = row.core_count.zip(row.available_core_count)?;

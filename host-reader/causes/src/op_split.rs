@@ -1,4 +1,4 @@
-//! Split of an op's window by class of time.
+//! Split of an op's time span into classes of time.
 
 use crate::{
     op::{CoreRun, OpView},
@@ -8,10 +8,10 @@ use crate::{
 use analysis::Span;
 use wire::Risc;
 
-/// Assigns each cycle of an op's window to one class.
+/// Assigns each cycle of an op's time span to one class.
 ///
-/// For an op with waits, the time of each core is split, and the result is the mean over the cores.
-/// For other ops, the split follows from the kernels of all cores.
+/// For an op with recorded waits, the time of each core is split, and the result is the mean over
+/// the cores. For other ops, the split follows from the kernels of all cores.
 pub(crate) fn op_times(
     view: &OpView<'_>,
     window: (u64, u64),
@@ -23,7 +23,7 @@ pub(crate) fn op_times(
         times.add(TimeClass::Unknown, length(window));
         return times;
     };
-    // After the known part of its waits, no class of the op's time is known.
+    // After the known part of the waits, the class of the op's time is unknown.
     let known = view.kernel.filter(|_| view.has_waits()).unwrap_or(kernel);
     let outside = length(window) - length((kernel.start_cycle, kernel.end_cycle));
     let counters = length((0, counter_cycles(view, kernel))).min(outside);
@@ -52,8 +52,8 @@ fn length((start, end): (u64, u64)) -> f64 {
     end.saturating_sub(start) as f64
 }
 
-/// Counts time with open TRISC kernels on any core as compute, other time with open kernels as
-/// movement.
+/// Splits the time by open kernels: if a TRISC kernel is open on any core, the time is compute; if
+/// only other kernels are open, it is data movement.
 fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
     let riscs = view.launch.op.risc_kernels;
     let compute = union(&[riscs.trisc0, riscs.trisc1, riscs.trisc2]);
@@ -67,13 +67,13 @@ fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
     let whole = length((kernel.start_cycle, kernel.end_cycle));
     let is_both = compute > 0.0 && movement > 0.0 && whole > 0.0;
     times.overlap = is_both.then(|| {
-        // Kernels of both kinds were open; whether both worked is unknown.
+        // Kernels of both kinds were open. It is unknown whether both worked.
         Overlap { at_least_percent: 0.0, at_most_percent: both / whole * 100.0 }
     });
     times
 }
 
-/// Converts spans to disjoint intervals, sorted.
+/// Merges spans into sorted, disjoint intervals.
 fn union(spans: &[Option<Span>]) -> Vec<(u64, u64)> {
     let spans = spans.iter().flatten().map(|span| (span.start_cycle, span.end_cycle));
     crate::timeline::merged(spans.collect())
@@ -110,9 +110,9 @@ fn core_mean(view: &OpView<'_>, kernel: Span, math_percent: Option<f64>) -> Clas
 /// Splits the op's kernel time on one core by class.
 ///
 /// An unpacking TRISC works while it is not blocked, so compute is a lower bound unless the use of
-/// the math is known. Movement is the time in which a data-movement RISC is not blocked by other
-/// RISCs. These sums do not show how much of both happens at once, so time that may belong to
-/// either class is unknown.
+/// the math is known. Data movement is the time in which a data-movement RISC is not blocked by
+/// other RISCs. The sums do not show how much compute and data movement overlap, so time that may
+/// belong to either class is unknown.
 fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> Option<ClassTimes> {
     let bounds = core.iter().filter_map(|run| run.evidence.kernel);
     let start = bounds.clone().map(|(start, _)| start).min()?;
@@ -120,7 +120,7 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
     let whole = length((start, end));
     let mut times = ClassTimes::default();
     times.add(TimeClass::Dispatch, length((kernel.start_cycle, start)));
-    // The core is done and waits for the slowest core.
+    // The core has finished and waits for the slowest core.
     times.add(TimeClass::Wait, length((end, kernel.end_cycle)));
     let busy = |risc: Risc| {
         let run = core.iter().find(|run| run.lane.risc == risc && run.evidence.kernel.is_some())?;
@@ -148,15 +148,15 @@ fn core_times(core: &[CoreRun<'_>], kernel: Span, math_percent: Option<f64>) -> 
     Some(times)
 }
 
-/// Returns the cycles in which firmware records hardware counters, before or after the kernel.
+/// Returns the cycles in which the firmware records hardware counters before or after the kernel.
 pub(crate) fn counter_cycles(view: &OpView<'_>, kernel: Span) -> u64 {
     let bounds = (kernel.start_cycle, kernel.end_cycle);
     let counters = view.runs.iter().filter_map(|run| run.evidence.counters());
     counters.map(|of| of.cycles_outside(bounds)).max().unwrap_or(0)
 }
 
-/// Returns the cycles of probes in the op: the measured cost of its busiest lane, and profiler
-/// zones.
+/// Returns the cycles of probes in the op: the measured cost on its busiest lane, and the
+/// profiler's own zones.
 fn profiler_cycles(view: &OpView<'_>) -> f64 {
     let of_run = |run: &CoreRun<'_>| {
         let cost = view

@@ -16,15 +16,15 @@ use crate::{
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sentence about rows without repetition.
+/// Sentence about rows in which nothing repeats.
 const NOTHING_REPEATS: &str = "No second iteration was found: times include any compilation, and \
     gains of kernels are shares of the kernels' time.";
 
-/// Sentence about a window that covers all rows.
+/// Sentence about an explanation that covers all rows.
 const ALL_ROWS: &str = "All rows, as asked for: warm-up and compilation are part of the time.";
 
 impl Explanation {
-    /// Explains ops CSVs. The report must not merge devices.
+    /// Explains ops CSVs. The report must not have merged devices.
     ///
     /// ```
     /// use causes::{Cause, Explanation};
@@ -44,7 +44,7 @@ impl Explanation {
         Self::from_perf_window(report, Window::Steady)
     }
 
-    /// Explains a window of the rows.
+    /// Explains a part of the rows.
     #[must_use]
     pub fn from_perf_window(report: &PerfReport, window: Window) -> Self {
         let steps = steps_of_rows(&report.rows);
@@ -67,7 +67,7 @@ impl Explanation {
             schema_version: SCHEMA_VERSION,
             untold: untold(report),
             steady,
-            // Without times, there is nothing to say about them.
+            // Without any times, the sentence is left out.
             window: (!devices.iter().all(has_no_length)).then_some(sentence),
             time_sums: time_sums(&devices),
             devices,
@@ -78,20 +78,20 @@ impl Explanation {
         explanation
     }
 
-    /// Adds the findings about rows of an ops CSV, and ranks all findings.
+    /// Adds the findings from the rows of an ops CSV, and ranks all findings.
     fn add_row_findings(&mut self, rows: &[OpReport]) {
         let facts = gap_facts(rows);
         self.groups = op_code_groups(rows);
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
-        // Next to hours of compilation, any gain in kernels is nothing. So gains are shares of the
-        // last iteration if there is one, else of the kernels.
+        // Compared with hours of compilation, any gain in kernels is negligible. So gains are
+        // shares of the last iteration if there is one, otherwise of the kernel time.
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
             None => (chips_mean(kernels_ns, facts.chip_count), GainOf::Kernels),
         };
         let mut kernels = self.group_findings(rows, facts.chip_count);
         kernels.extend(rules::small_ops(&facts).map(|of| at_rows(of, &small_rows(rows))));
-        // The other chips wait for the extra time of the slow chip.
+        // The other chips wait while the slow chip takes extra time.
         kernels.extend(rules::slow_chips(rows));
         kernels.extend(rules::collective_skew(rows));
         for finding in &mut kernels {
@@ -107,7 +107,7 @@ impl Explanation {
         self.rank();
     }
 
-    /// Returns findings about ops by op code and by limit. Gains are those of one chip.
+    /// Returns findings about ops by op code and by limit. Gains are per chip.
     fn group_findings(&self, rows: &[OpReport], chip_count: usize) -> Vec<Finding> {
         let mut findings = rules::op_groups(&self.groups);
         findings.extend(rules::conversions(&self.groups, rows));
@@ -124,11 +124,11 @@ impl Explanation {
     }
 }
 
-/// Classes of time that each have a sentence if their share is large.
+/// Classes of time that get their own sentence if their share is large.
 const WAITING_CLASSES: [TimeClass; 3] =
     [TimeClass::HostLate, TimeClass::Dispatch, TimeClass::Collective];
 
-/// Returns the ops below the limit of short ops, the longest first.
+/// Returns the ops that are shorter than the limit for short ops, sorted by descending length.
 fn small_rows(rows: &[OpReport]) -> Vec<&OpReport> {
     let us = |row: &OpReport| row.device_time_us.unwrap_or(f64::INFINITY);
     let is_small = |row: &&OpReport| row.kind == RowKind::Device && us(row) < SMALL_OP.value;
@@ -137,15 +137,15 @@ fn small_rows(rows: &[OpReport]) -> Vec<&OpReport> {
     small
 }
 
-/// Places a finding at the first of these rows, and names up to three of them.
+/// Sets the location of a finding to the first of these rows, and lists up to three of the rows.
 pub(crate) fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
     finding.rows = rows.iter().take(3).map(|row| row.id).collect();
     finding.place.row = finding.rows.first().copied();
     finding
 }
 
-/// Removes the gap before each chip's first op from the rows of an iteration, as it precedes the
-/// iteration.
+/// Removes the gap before each chip's first op from the rows of an iteration, because it precedes
+/// the iteration.
 fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     let mut rows = rows.to_vec();
     let mut begun = BTreeSet::new();
@@ -157,7 +157,8 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     rows
 }
 
-/// Returns the number of iterations, and the times of the last ones without the gaps before them.
+/// Returns the number of iterations, and the times of the last iterations without the gaps before
+/// them.
 fn iteration_times(rows: &[OpReport], starts: &[usize]) -> (usize, Vec<f64>) {
     let ends = starts.iter().skip(1).copied().chain([rows.len()]);
     let ranges: Vec<_> = starts.iter().zip(ends).map(|(start, end)| *start..end).collect();
@@ -169,7 +170,7 @@ fn iteration_times(rows: &[OpReport], starts: &[usize]) -> (usize, Vec<f64>) {
     (ranges.len(), named.map(time).collect())
 }
 
-/// Divides a sum over chips that run in parallel by their number.
+/// Divides a sum over chips that run in parallel by the number of chips.
 #[expect(clippy::cast_precision_loss, reason = "a few chips")]
 fn chips_mean(ns: f64, chip_count: usize) -> f64 {
     ns / chip_count.max(1) as f64
@@ -180,7 +181,7 @@ fn total_ns(device: &DeviceTime) -> f64 {
     device.time.total_ns.unwrap_or(0) as f64
 }
 
-/// Returns the chip with the longest wait in a class, with its gaps.
+/// Returns the chip with the longest time in a class of waiting, with its gaps.
 fn waiting(
     rows: &[OpReport],
     devices: &[DeviceTime],
@@ -223,7 +224,7 @@ fn waiting(
     })
 }
 
-/// Returns the rows before and after the longest gap of a chip, as texts.
+/// Returns texts about the rows before and after the longest gap of a chip.
 fn between_rows<'a>(rows: impl Iterator<Item = &'a OpReport> + Clone) -> Option<[String; 2]> {
     let gap = |row: &OpReport| row.op_to_op_gap_us.unwrap_or(0.0);
     let pairs = rows.clone().zip(rows.skip(1));
@@ -231,7 +232,8 @@ fn between_rows<'a>(rows: impl Iterator<Item = &'a OpReport> + Clone) -> Option<
     Some([before, after].map(|row| format!("row {} ({})", row.id, row.raw_op_code)))
 }
 
-/// Compares the ops of a report with the limits of their chip. Ops of unknown length are left out.
+/// Compares the ops of a report with the limits of their chip. Ops with an unknown length are left
+/// out.
 pub(crate) fn model_facts(
     rows: &[OpReport],
     place: impl Fn(&OpReport) -> Place,
@@ -271,13 +273,13 @@ fn gap_facts(rows: &[OpReport]) -> GapFacts {
             RowKind::Signpost => {}
         }
     }
-    // Rows without a number may be of any of the chips.
+    // Rows without a device number may belong to any of the chips.
     facts.chip_count = walls.keys().flatten().count().max(1);
     facts.wall_ns = walls.into_values().fold(0.0, f64::max);
     facts
 }
 
-/// Returns the time of each device: kernels by category, gaps as dispatch and late host.
+/// Returns the time of each device: kernels by category, and gaps as dispatch and late host.
 fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
     let mut by_device: BTreeMap<Option<u32>, (ClassTimes, u64, f64)> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
@@ -309,7 +311,7 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
             chip_id,
             window: (0, total),
             op_count,
-            // At 1000 MHz, a cycle is a nanosecond.
+            // At 1000 MHz, one cycle is one nanosecond.
             time: TimeSplit::new(&times, total, 1000),
             busy_ns: None,
             kernel_sum_ns: Some(whole(kernels)),

@@ -1,14 +1,14 @@
-//! Pace of an op: the use of reader, math and writer, and the stage that sets the pace.
+//! Pace of an op: the use of reader, math and writer, and the stage that sets the pace (the pacer).
 //!
 //! A RISC that moves data is idle while it waits for others. The unpacking TRISC runs ahead of the
-//! math, so its wait is only an upper bound of the time in which the math starves: a reader exactly
-//! as fast as the math makes the unpacker wait 69 % of the time, and the math never starves. The
-//! last block shows how long the math takes for one block: from the end of the unpacker to the end
-//! of the math.
+//! math, so its waits are only an upper bound of the time in which the math starves: with a reader
+//! exactly as fast as the math, the unpacker waits 69 % of the time, but the math never starves.
+//! The last block shows how long the math takes for one block: from the end of the unpacker to the
+//! end of the math.
 //!
 //! A RISC that waits for another core's semaphore passes on data from that core, so its stage does
-//! not wait for a stage of its own core. From sums alone, the signaling RISC of a semaphore is
-//! unknown; the use then has a lower and an upper bound.
+//! not wait for a stage of its own core. If only sums were recorded, the RISC that signals a
+//! semaphore is unknown. The use then has a lower and an upper bound.
 
 use crate::{
     math_use::{LastBlocks, kind_percent, math_use},
@@ -28,25 +28,25 @@ pub struct Pace {
     pub stages: Vec<StageUse>,
     /// Stage with the highest use.
     pub pacer: Stage,
-    /// Minimum lead of the pacer's use over the next stage, in percentage points; below 0 if
+    /// Minimum lead of the pacer's use over the next stage, in percentage points. Negative if
     /// another stage may have a higher use.
     pub margin_at_least: f64,
     /// Maximum lead of the pacer's use over the next stage, in percentage points.
     pub margin_at_most: f64,
-    /// Upper bound of the gain at the pacer, in percent of the op's time.
+    /// Upper bound of the gain from speeding up the pacer, in percent of the op's time.
     pub gain_at_most_percent: f64,
     /// Percentage of the unpacker's time in which it waits for tiles; `None` without an unpacker.
     pub unpack_wait_percent: Option<f64>,
-    /// Percentage of the packer's time in which it waits for room; `None` without a packer.
+    /// Percentage of the packer's time in which it waits for space; `None` without a packer.
     pub pack_wait_percent: Option<f64>,
-    /// True if the use of the math was measured by its last block or a counter, not from waits
-    /// alone.
+    /// True if the use of the math was measured by its last block or a counter, instead of derived
+    /// from waits alone.
     pub is_math_known: bool,
-    /// True if single waits were recorded but the cost of a record is unknown: it then counts as
-    /// use.
+    /// True if single waits were recorded but the cost of a record is unknown. The time for writing
+    /// records then counts as use.
     pub has_unmeasured_records: bool,
-    /// Slowest engine, if the engines set the pace together; `None` if another stage does, or if
-    /// the recording cannot distinguish the engines.
+    /// Slowest engine, if the math sets the pace; `None` if another stage does, or if the recording
+    /// cannot distinguish the engines.
     pub engine: Option<Engine>,
     /// Last blocks of the cores; `None` if they were not measured.
     #[serde(skip)]
@@ -60,8 +60,8 @@ impl Pace {
         self.stages.iter().find(|of| of.stage == stage)
     }
 
-    /// Returns true if the pacer is certain: no other stage may have the same use, or, from waits
-    /// alone, its lead is at least the margin that never failed.
+    /// Returns true if the pacer is certain: no other stage may have the same use. If only waits
+    /// are known, its lead must also reach the margin that never failed.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         let is_ahead = self.margin_at_least >= KNOWN_MARGIN.value;
@@ -73,7 +73,7 @@ impl Pace {
                 && self.is_fed_or_starved())
     }
 
-    /// Returns true if the pacer is undecided because of semaphores with unknown signaling RISCs.
+    /// Returns true if the pacer is undecided because the RISCs that signal semaphores are unknown.
     #[must_use]
     pub fn is_open_by_semaphores(&self) -> bool {
         let range = |of: &StageUse| of.at_most_percent - of.at_least_percent;
@@ -81,20 +81,20 @@ impl Pace {
         movers.map(range).fold(0.0, f64::max) >= KNOWN_MARGIN.value
     }
 
-    /// Returns true if no stage is known to be in use long enough to set the pace.
+    /// Returns true if no stage is known to work long enough to set the pace.
     #[must_use]
     pub fn is_in_turn(&self) -> bool {
         self.stages.iter().all(|of| of.at_least_percent < PACING.value)
     }
 
-    /// Returns true if no stage leads, and no stage waits for another one at each block.
+    /// Returns true if no stage leads and no stage waits for another one at each block.
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         self.is_level() && self.turns_percent() < TURNS.value
     }
 
-    /// Returns true if two stages take turns, and overlapping them gains more than speeding up one
-    /// stage.
+    /// Returns true if two stages take turns, and overlapping them gains more than speeding up a
+    /// single stage.
     #[must_use]
     pub fn takes_turns(&self) -> bool {
         let is_open = self.is_open_by_semaphores();
@@ -103,21 +103,22 @@ impl Pace {
         !is_open && turns >= TURNS.value && is_most
     }
 
-    /// Returns the share of the time in which each stage waits for another one, without start and
-    /// end; 0 if unknown.
+    /// Returns the share of the time in which each stage waits for another one, except while the
+    /// pipeline fills and drains; 0 if unknown.
     #[must_use]
     pub fn turns_percent(&self) -> f64 {
         let used = self.stage(self.pacer).map_or(100.0, |of| of.at_most_percent);
         self.last_blocks.map_or(0.0, |last| (last.steady_percent - used).max(0.0))
     }
 
-    /// Returns true if the last blocks wait for the pacer, and the pacer may lead.
+    /// Returns true if the other stages wait for the pacer at the last blocks, and the pacer may
+    /// lead.
     fn is_slowest_at_the_end(&self) -> bool {
         let is_slowest = self.last_blocks.is_some_and(|last| last.slowest == self.pacer);
         is_slowest && !self.is_open_by_semaphores() && self.margin_at_most >= KNOWN_MARGIN.value
     }
 
-    /// Returns the stage that takes turns with the math, if two stages take turns.
+    /// Returns the stage that takes turns with the math, if any two stages take turns.
     pub(crate) fn in_turn_with(&self) -> Stage {
         match self.last_blocks {
             Some(LastBlocks { slowest: Stage::Writer, .. }) => Stage::Writer,
@@ -174,16 +175,17 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
 
 /// Returns the slowest of a core's engines.
 ///
-/// At the end of an op, math that waits for the unpacker ends one block's own work after it, which
-/// is shorter than a step. A packer that lags behind the math needs longer than a step. Math that
-/// the counter shows in use all the time is the slowest engine itself.
+/// If the math waits for the unpacker at the end of an op, it ends after the unpacker by its own
+/// work for one block, which is shorter than a step. A packer that lags behind the math needs
+/// longer than a step. If the counter shows that the math works all the time, the math itself is
+/// the slowest engine.
 fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<Engine> {
     if view.fpu_percent.is_some_and(|percent| percent >= PACING.value) {
         return Some(Engine::Math);
     }
     let LastBlocks { starved_percent, held_up_percent, .. } = last_blocks?;
     let margin = KNOWN_MARGIN.value;
-    // An engine whose RISC waits for a mover is held up by the mover and does not set the pace.
+    // An engine whose RISC waits for a mover is held up by that mover, so it does not set the pace.
     let is_busy = |risc, kind| {
         kind_percent(view, risc, kind).is_none_or(|percent| percent <= 100.0 - PACING.value)
     };
@@ -200,8 +202,8 @@ fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<
 }
 
 impl Pace {
-    /// Returns the upper bound of the gain at the slowest engine alone, in percent of the time. The
-    /// math is the next engine, and the last block shows its work.
+    /// Returns the upper bound of the gain from speeding up only the slowest engine, in percent of
+    /// the time. The next engine is the math, whose work the last block shows.
     #[must_use]
     pub fn gain_at_engine_percent(&self) -> f64 {
         let lead = self.last_blocks.and_then(|last| match self.engine? {
@@ -213,7 +215,7 @@ impl Pace {
     }
 }
 
-/// Returns the stage with the highest use, and its minimum and maximum lead over the next stage.
+/// Returns the stage with the highest use, with its minimum and maximum lead over the next stage.
 fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
     if stages.len() < 2 {
         return None;
@@ -227,10 +229,11 @@ fn ahead(stages: &[StageUse]) -> Option<(Stage, f64, f64)> {
 }
 
 /// Returns the share of the time that could be gained at the pacer: its lead over the next stage,
-/// at most its use.
+/// but at most its use.
 ///
-/// If the pacer and its neighbour take turns, as over a buffer of one block, the neighbour's part
-/// of each turn is added. With a fast pacer, that part overlaps the following work.
+/// If the pacer and its neighbour take turns, for example because their buffer holds only one
+/// block, the neighbour's part of each turn is added. With a fast pacer, that part overlaps the
+/// following work.
 fn gain_at_most(stages: &[StageUse], pacer: Stage, margin: f64, steady_percent: f64) -> f64 {
     let of_pacer = stages.iter().find(|of| of.stage == pacer);
     of_pacer.map_or(margin, |of| {

@@ -1,5 +1,5 @@
-//! Critical path of an op, walked backwards from its last end: from each wait to the RISC that
-//! ended it.
+//! Critical path of an op. It is walked backwards from the op's last end: from each wait to the
+//! RISC that ended the wait.
 //!
 //! # Cost
 //! O(E log E) for E waits and signals.
@@ -26,7 +26,7 @@ pub enum StepKind {
     Barrier,
     /// Time from a signal to the end of the wait for it.
     Handoff,
-    /// A RISC was blocked, and the RISC that ended the wait cannot be decided.
+    /// A RISC was blocked, but the RISC that ended the wait cannot be determined.
     Unknown,
 }
 
@@ -44,11 +44,11 @@ pub struct PathStep {
     pub start_cycle: u64,
     /// End, in cycles of the chip's reference clock.
     pub end_cycle: u64,
-    /// Kind and key of the wait, if the step is a wait or ends one.
+    /// Kind and key of the wait, if the step is a wait or ends a wait.
     pub wait: Option<(&'static str, u32)>,
 }
 
-/// Sum of the steps with one RISC and one kind.
+/// Sum of the steps of one RISC and one kind.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct PathShare {
     /// Column and row of the core on the NoC-0 grid.
@@ -58,31 +58,32 @@ pub struct PathShare {
     pub risc: Risc,
     /// Kind of work or wait.
     pub kind: StepKind,
-    /// Cycles on the path.
+    /// Cycles of these steps on the path.
     pub cycles: u64,
-    /// Share of the path in percent: the upper bound of what can be saved there.
+    /// Share of the path in percent, which is the upper bound of the possible saving.
     pub percent: f64,
 }
 
 /// Critical path of one op.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CriticalPath {
-    /// Cycles of the path: from the first kernel start to the last kernel end, or the cycles of the
+    /// Cycles of the path: from the first kernel start to the last kernel end, or inside the
     /// windows in which single waits were recorded.
     pub cycles: u64,
-    /// Shares by core, RISC and kind, largest first.
+    /// Shares by core, RISC and kind, sorted by descending size.
     pub shares: Vec<PathShare>,
-    /// Number of waits on the path that were joined to the RISC that ended them.
+    /// Number of waits on the path whose ending RISC was determined.
     pub joined_count: u64,
-    /// Number of waits on the path whose ending RISC cannot be decided.
+    /// Number of waits on the path whose ending RISC cannot be determined.
     pub unknown_count: u64,
-    /// Steps in time order. Consecutive steps touch, except between windows.
+    /// Steps in time order. Consecutive steps are adjacent, except between windows.
     #[serde(skip)]
     pub steps: Vec<PathStep>,
 }
 
 impl CriticalPath {
-    /// Returns the share of the path on one RISC, over all cores, in percent: work and barriers.
+    /// Returns the work and barriers of one RISC type on the path, over all cores, in percent of
+    /// the path.
     #[must_use]
     pub fn risc_percent(&self, risc: Risc) -> f64 {
         let works = |share: &&PathShare| {
@@ -91,7 +92,7 @@ impl CriticalPath {
         self.shares.iter().filter(works).map(|share| share.percent).sum()
     }
 
-    /// Cuts the path at a cycle.
+    /// Truncates the path at a cycle.
     fn until(mut self, end: u64) -> Self {
         self.steps.retain(|step| step.start_cycle < end);
         if let Some(last) = self.steps.last_mut() {
@@ -102,7 +103,7 @@ impl CriticalPath {
         self
     }
 
-    /// Returns the undecided share of the path, in percent.
+    /// Returns the share of the path whose RISC cannot be determined, in percent.
     #[must_use]
     pub fn unknown_percent(&self) -> f64 {
         let unknown = self.shares.iter().filter(|share| share.kind == StepKind::Unknown);
@@ -110,10 +111,11 @@ impl CriticalPath {
     }
 }
 
-/// Finds the critical path of an op; `None` if no single waits were recorded or the op's end is
+/// Finds the critical path of an op; `None` if no single waits were recorded, or if the op's end is
 /// unknown.
 ///
-/// Math that sets the pace is never starved. Only the first wait of its unpacker, which runs ahead,
+/// Math that sets the pace never starves. Its unpacker runs ahead, so only the unpacker's first
+/// wait delays the op. Its packer's waits never do.
 /// holds anything up; waits of its packer never do.
 pub(crate) fn critical_path(
     view: &OpView<'_>,
@@ -123,14 +125,14 @@ pub(crate) fn critical_path(
     if view.has_timed_waits() { walked(view, signals, is_math_pacer) } else { None }
 }
 
-/// Fraction (1/n) at the end of a window that a path walks but that is not counted.
+/// Part (1/n) at the end of a window that the path walks but does not count.
 ///
-/// The RISC that matters at the window's end is unknown. Some blocks earlier, the paths from
-/// all RISCs are the same.
+/// It is unknown which RISC matters at the window's end. Some blocks earlier, the paths from all
+/// RISCs are the same.
 const SETTLING_PART: u64 = 4;
 
-/// Finds the critical path of an op whose single waits are known in some parts only: the paths of
-/// the parts, concatenated. In a part without a wait, all RISCs work.
+/// Finds the critical path of an op whose single waits are known only in some parts. The result is
+/// the concatenation of the parts' paths. In a part without waits, all RISCs work.
 pub(crate) fn critical_path_of_parts(
     view: &OpView<'_>,
     parts: &[Span],
@@ -171,7 +173,7 @@ fn walked(view: &OpView<'_>, signals: &Signals<'_>, is_math_pacer: bool) -> Opti
             Some((run.lane, Track { start, end, waits, used }))
         })
         .collect();
-    // A RISC that is blocked at the end of the known part did not set that end.
+    // If a RISC is blocked at the end of the known part, it did not determine that end.
     let is_blocked = |track: &Track<'_>| track.waits.last().is_some_and(|wait| wait.is_open);
     let (&last, _) = tracks.iter().max_by_key(|(_, track)| (track.end, !is_blocked(track)))?;
     let mut walk = Walk { tracks, signals, steps: Vec::new(), joined: 0, unknown: 0, block: None };
@@ -205,7 +207,8 @@ fn shares_of(steps: &[PathStep], whole: u64) -> Vec<PathShare> {
     shares
 }
 
-/// One RISC's kernel and its waits, sorted by end. Waits from index `used` on have been walked.
+/// Kernel and waits of one RISC. Waits are sorted by end; those from index `used` on have been
+/// walked.
 struct Track<'a> {
     start: u64,
     end: u64,
@@ -214,7 +217,7 @@ struct Track<'a> {
 }
 
 impl Track<'_> {
-    /// Returns the latest unused wait that ended by `by`, with its index.
+    /// Returns the latest unused wait that ended at or before `by`, with its index.
     fn latest(&self, by: u64, is_ahead: impl Fn(&Wait) -> bool) -> Option<(usize, Wait)> {
         let left = self.waits.get(..self.used)?;
         let ended = left.get(..left.partition_point(|wait| wait.end <= by))?;
@@ -267,9 +270,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes the latest wait that ended by `by`, with the lane that waited.
+    /// Takes the latest wait that ended at or before `by`, with the lane that waited.
     ///
-    /// Unpacker, math and packer of a core pass blocks on in hardware, without a record. So the
+    /// The unpacker, math and packer of a core pass blocks on in hardware, without a record. So the
     /// three count as one lane, and the packer's work leads back to the unpacker's wait.
     fn take_wait(&mut self, lane: LaneId, by: u64) -> Option<(LaneId, Wait)> {
         const TRISCS: [Risc; 3] = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
@@ -282,13 +285,14 @@ impl Walk<'_> {
             Some((lane, at, wait))
         });
         let (waiter, at, wait) = latest.max_by_key(|(lane, _, wait)| (wait.end, *lane))?;
-        // Each wait is taken once, so the walk ends.
+        // Each wait is taken only once, so the walk terminates.
         self.tracks.get_mut(&waiter)?.used = at;
         Some((waiter, wait))
     }
 
-    /// Returns true if a packer waited for the room of a later block than the path follows. A
-    /// packer polls as soon as its queue has a free slot, long before the math needs the room.
+    /// Returns true if a packer waited for space for a later block than the one that the path
+    /// follows. A packer polls as soon as its queue has a free slot, long before the math needs the
+    /// space.
     fn is_ahead(&self, lane: LaneId, wait: &Wait) -> bool {
         let Some((key, block)) = self.block.filter(|_| wait.kind == WaitKind::CB_RESERVE) else {
             return false;
@@ -298,8 +302,8 @@ impl Walk<'_> {
         wait.key == key && pushes.partition_point(|given| given.sent < wait.end) > block
     }
 
-    /// Returns the block that a wait for tiles was for: the number of tiles that the waiter took
-    /// before.
+    /// Returns the block that a wait for tiles was waiting for. Its number is the number of tiles
+    /// that the lane had taken before.
     fn block_of(&self, lane: LaneId, wait: &Wait) -> Option<(u32, usize)> {
         let own = (lane.core, Object::Room(wait.key.into()));
         let pops = self.signals.times(own, lane);

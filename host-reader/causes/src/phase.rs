@@ -1,4 +1,4 @@
-//! Phases: signpost pairs and host zones as a tree, with the ops inside them.
+//! Phases: signpost pairs and host zones as a tree, with the ops inside each phase.
 
 use crate::{
     op::OpCauses,
@@ -20,22 +20,22 @@ pub enum PhaseOrigin {
     HostZone,
 }
 
-/// Phase of a program: all intervals with one name within one parent.
+/// Phase of a program: all intervals with the same name and the same parent.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Phase {
-    /// Names from the outermost phase to this one.
+    /// Names of the phases from the outermost one to this one.
     pub path: Vec<String>,
     /// Origin of the phase.
     pub origin: PhaseOrigin,
     /// Number of intervals.
     pub count: u64,
-    /// Length of the intervals on the host, in nanoseconds.
+    /// Total length of the intervals on the host in nanoseconds.
     pub host_ns: u64,
-    /// Launches that began in the phase, on all chips.
+    /// Number of launches that began in the phase, on all chips.
     pub op_count: u64,
-    /// Time on each chip, from the first launch of an interval to the end of its last launch.
+    /// Time on each chip, from an interval's first launch to the end of its last launch.
     pub devices: Vec<PhaseTime>,
-    /// Kernel lengths summed over ops and chips, in nanoseconds. This is not a length of time.
+    /// Kernel lengths in nanoseconds, summed over ops and chips. The sum is not an elapsed time.
     pub kernel_sum_over_devices_ns: u64,
 }
 
@@ -48,12 +48,11 @@ pub struct PhaseTime {
     pub time: TimeSplit,
 }
 
-/// Maximum depth of host zones that become phases, and maximum number of phases. More would be a
-/// trace.
+/// Maximum depth of host zones that become phases. Deeper zones belong into a trace.
 const MAX_ZONE_DEPTH: u16 = 3;
 const MAX_PHASES: usize = 256;
 
-/// Suffixes of names that open a phase, each with the suffixes that close it.
+/// Name suffixes that open a phase, each with the suffixes that close it.
 const PAIRS: [(&str, [&str; 4]); 2] =
     [("start", ["end", "stop", "finish", "done"]), ("begin", ["end", "stop", "finish", "done"])];
 
@@ -61,13 +60,15 @@ const PAIRS: [(&str, [&str; 4]); 2] =
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stretch {
     start_ns: u64,
-    /// Reversed, so that an outer interval sorts before an inner one with the same start.
+    /// End of the interval, reversed so that an outer interval sorts before an inner interval with
+    /// the same start.
     end_ns: std::cmp::Reverse<u64>,
     name: String,
     origin: PhaseOrigin,
 }
 
-/// Finds the phases of a recording, parents first; empty without the host's clock.
+/// Finds the phases of a recording, with parents before their children; empty without the host's
+/// clock.
 pub(crate) fn phases_of(recording: &Recording, ops: &[(&OpCauses, &Launch)]) -> Vec<Phase> {
     if recording.host.is_empty() {
         return Vec::new();
@@ -139,7 +140,8 @@ fn stretches_of(host: &HostRecording, origin_ns: u64) -> Vec<Stretch> {
     stretches
 }
 
-/// Returns the name of the phase that a signpost opens or closes, and true if it opens the phase.
+/// Returns the name of the phase that a signpost opens or closes, and true if the signpost opens
+/// it.
 fn half_of(name: &str) -> Option<(String, bool)> {
     let lower = name.to_ascii_lowercase();
     let stem = |end: &str| {
@@ -152,7 +154,7 @@ fn half_of(name: &str) -> Option<(String, bool)> {
     opens.map(|name| (name, true)).or_else(|| closes().map(|name| (name, false)))
 }
 
-/// Launches of one chip, sorted by start on the trace's clock.
+/// Launches of one chip, sorted by their start on the trace's clock.
 struct Chip<'a> {
     chip_id: u32,
     aiclk_mhz: u32,
@@ -185,7 +187,7 @@ struct Sum {
     host: Vec<(u64, u64)>,
     op_count: u64,
     kernel_ns: u64,
-    /// Times by class and total cycles of each chip.
+    /// Times by class, and total cycles, of each chip.
     times: BTreeMap<u32, (ClassTimes, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Reasons why ops are far from the limit of their shape, found in their rows.
+//! Reasons in the rows of ops for their distance from the limit of their shapes.
 
 use crate::{
     finding::share,
@@ -14,13 +14,13 @@ pub struct Reason {
     pub fact: String,
     /// Suggested change.
     pub advice: String,
-    /// True if the reason is a math fidelity higher than the element types need.
+    /// True if the reason is a higher math fidelity than the element types need.
     #[serde(skip)]
     pub(crate) is_fidelity: bool,
     /// True if the reason is that ops run on few cores.
     #[serde(skip)]
     pub(crate) is_few_cores: bool,
-    /// Time that the group would save at the speed of a better row; `None` for other reasons.
+    /// Time that the group would save at the speed of a better row; `None` for all other reasons.
     #[serde(skip)]
     pub(crate) gain_ns: Option<f64>,
 }
@@ -31,7 +31,7 @@ impl Reason {
     }
 }
 
-/// Finds the reasons for ops of one op code. The rows must be sorted by time.
+/// Finds the reasons for the ops of one op code. The rows must be sorted by descending time.
 pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
     let found = [
         on_few_cores(rows),
@@ -45,7 +45,7 @@ pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
     found.into_iter().flatten().collect()
 }
 
-/// Counts the ops with a property, if they take a large part of the time.
+/// Counts the ops with a property; `None` if these ops do not take a large part of the time.
 fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String> {
     let own = || rows.iter().filter(|(row, _)| of(row));
     let time = |rows: &mut dyn Iterator<Item = &TimedRow<'_>>| rows.map(|(_, ns)| ns).sum::<f64>();
@@ -64,7 +64,7 @@ fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
         1 => format!("it runs on {cores} of {available} cores"),
         _ => format!("few cores{count}, the longest on {cores} of {available}"),
     };
-    // ttnn.matmul has arguments for its cores.
+    // ttnn.matmul has parameters for the number of its cores.
     let advice = if longest.raw_op_code.starts_with("Matmul") {
         "use more cores (core_grid, or a program_config with a larger compute_with_storage_grid_size)"
     } else {
@@ -91,7 +91,7 @@ fn memory(row: &OpReport) -> Option<&str> {
 
 fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let whole_ns = rows.iter().map(|(_, ns)| ns).sum();
-    // Below that use, reading from DRAM hardly sets the time.
+    // Below this use, DRAM reads hardly affect the time.
     dram_percent(rows, whole_ns).filter(|percent| *percent >= DRAM_REASON.value)?;
     let count =
         holds(rows, |row| memory(row).is_some_and(|memory| memory.contains("DRAM_INTERLEAVED")))?;
@@ -101,15 +101,16 @@ fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason::new(fact, advice))
 }
 
-/// Returns true if the op has a program configuration with blocks of the inner dimension.
+/// Returns true if the op's program configuration contains blocks of the inner dimension.
 fn takes_blocks(row: &OpReport) -> bool {
     row.raw_op_code.starts_with("Matmul") && !row.is_dram_sharded
 }
 
-/// Names the blocks of an op that has them in its own configuration.
+/// Returns the reason about the block sizes of ops that have them in their own configuration.
 ///
 /// # Compatibility
-/// TT-Metal's `MinimalMatmulConfig`; without one, the op uses blocks of 8 x 8 x 8 tiles.
+/// TT-Metal's `MinimalMatmulConfig`. Without this configuration, the op uses blocks of 8 x 8 x 8
+/// tiles.
 fn with_block_config(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let (longest, _) = rows.first()?;
     longest.raw_op_code.starts_with("MinimalMatmul").then(|| {
@@ -135,8 +136,8 @@ fn with_single_tiles(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason::new(format!("output subblocks of one tile{count}"), "use larger output subblocks"))
 }
 
-/// Finds an op of the group that is much nearer to its limit than the longest op, and lists the
-/// differences between the two.
+/// Finds an op of the group that is much closer to its limit than the longest op, and lists the
+/// differences between the two ops.
 fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     let speed = |row: &TimedRow<'_>| Some(share(limit_ns(*row)?, row.1));
     let longest = rows.first()?;
@@ -162,18 +163,18 @@ fn better_row(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason { gain_ns, ..Reason::new(fact, &advice) })
 }
 
-/// Returns the time that ops would save if each ran at least at this percentage of the speed that its
+/// Returns the time saved if each op ran at no less than this percentage of the speed that its
 /// shape allows.
 fn gain_at_speed(rows: &[TimedRow<'_>], speed_percent: f64) -> f64 {
     let saved = rows.iter().filter_map(|row| {
         let ns = limit_ns(*row)? * 100.0 / speed_percent;
         Some((row.1 - ns).max(0.0))
     });
-    // An empty sum of floats is -0.0.
+    // The sum of no floats is -0.0.
     saved.fold(0.0, |sum, ns| sum + ns)
 }
 
-/// Lists the facts in which one row differs from another, each as texts of both rows.
+/// Lists the facts that differ between two rows, each as a pair of texts.
 fn differing_facts(one: &OpReport, other: &OpReport) -> Vec<[String; 2]> {
     let known = |text: String, of: &str| match text.as_str() {
         "" => format!("unknown {of}"),

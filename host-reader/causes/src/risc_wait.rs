@@ -1,4 +1,4 @@
-//! Blocked time of each RISC, by the object that it waited for.
+//! Blocked time of each RISC, by the object that the RISC waited for.
 
 use crate::{
     evidence::RunEvidence,
@@ -24,7 +24,7 @@ pub struct WaitSum {
     pub waits: u64,
 }
 
-/// Blocked time of one RISC in one op, over all its cores.
+/// Blocked time of one RISC type in one op, over all cores.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct RiscWait {
     /// RISC.
@@ -34,26 +34,27 @@ pub struct RiscWait {
     pub core_count: u64,
     /// Cycles of the RISC's kernels, summed over the cores.
     pub kernel_cycles_sum: u64,
-    /// Percentage of the kernel cycles blocked by other RISCs: at buffers and semaphores.
+    /// Percentage of the kernel cycles in which other RISCs blocked it, at buffers and semaphores.
     pub blocked_percent: f64,
-    /// Percentage of the kernel cycles that waited for the NoC.
+    /// Percentage of the kernel cycles in which it waited for the NoC.
     pub barrier_percent: f64,
-    /// Sums by object, longest first.
+    /// Sums by object, sorted by descending cycles.
     pub sums: Vec<WaitSum>,
 }
 
-/// Estimates the blocks that a core worked on: the largest number of waits for one object.
+/// Estimates the number of blocks that a core processed: the largest number of waits for one
+/// object.
 pub(crate) fn step_count(core: &[CoreRun<'_>]) -> u64 {
     let syncs = core.iter().filter_map(|run| run.evidence.sync());
     syncs.flat_map(RunSync::sums).map(|(_, blocked)| blocked.waits).max().unwrap_or(0)
 }
 
-/// Returns true if the wait is for the NoC and not for another RISC.
+/// Returns true if the wait is for the NoC instead of another RISC.
 pub(crate) fn is_barrier(kind: WaitKind) -> bool {
     kind.object() == Some(WaitObject::Noc)
 }
 
-/// Returns the cycles of one run that are blocked by other RISCs, and those blocked by the NoC.
+/// Returns the cycles in which a run was blocked by other RISCs, and by the NoC.
 pub(crate) fn blocked_cycles(run: &RunEvidence) -> (u64, u64) {
     let Some(sync) = run.sync() else { return (0, 0) };
     sync.sums().into_iter().fold((0_u64, 0_u64), |(peers, noc), ((kind, _), blocked)| {
@@ -65,7 +66,7 @@ pub(crate) fn blocked_cycles(run: &RunEvidence) -> (u64, u64) {
     })
 }
 
-/// Returns the length of a run's kernel.
+/// Returns the length of a run's kernel in cycles.
 pub(crate) fn kernel_cycles(run: &RunEvidence) -> u64 {
     run.kernel.map_or(0, |(start, end)| end.saturating_sub(start))
 }
@@ -112,7 +113,7 @@ fn risc_wait<'a>(risc: Risc, runs: impl Iterator<Item = &'a CoreRun<'a>>) -> Opt
     })
 }
 
-/// Returns a part in percent of a whole, at most 100; 0 if the whole is 0.
+/// Returns `part` in percent of `whole`, at most 100; 0 if the whole is 0.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 pub(crate) fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 100.0).min(100.0) }

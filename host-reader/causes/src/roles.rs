@@ -6,7 +6,7 @@ use wire::{
     wait::{SignalKind, WaitKind},
 };
 
-/// RISCs that read and write, as their waits and signals show.
+/// RISCs that read and write, derived from their waits and signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roles {
     pub(crate) reader: Option<Risc>,
@@ -28,7 +28,8 @@ impl Roles {
             found.next().filter(|_| found.next().is_none())
         };
         let (reader, writer) = (only(Side::is_reader), only(Side::is_writer));
-        // A RISC that never waits leaves no record; its role follows from that of the other RISC.
+        // A RISC that never waits leaves no record. Its role then follows from the role of the
+        // other RISC.
         let silent = only(Side::is_silent).filter(|_| movers.len() == 2);
         Self {
             reader: reader.or_else(|| silent.filter(|_| writer.is_some())),
@@ -37,7 +38,7 @@ impl Roles {
     }
 }
 
-/// Side of the math on which a RISC works.
+/// Side of the math's pipeline on which a RISC works: before or after the math.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Side {
     fills: bool,

@@ -1,4 +1,4 @@
-//! Blocked time at semaphores, by the RISC that was waited for.
+//! Blocked time at semaphores, by the RISC that signals them.
 
 use crate::{
     op::{CoreRun, OpView},
@@ -19,12 +19,12 @@ pub struct SignalingRisc {
     pub risc: Risc,
 }
 
-/// Waits of an op at one semaphore for one signaling RISC.
+/// Waits in an op for one semaphore and one signaling RISC.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SemaphoreWait {
     /// L1 address of the semaphore in the waiting cores.
     pub key: u32,
-    /// RISC that was waited for; `None` if it cannot be decided or was not recorded.
+    /// RISC whose signal the cores waited for; `None` if it cannot be decided or was not recorded.
     pub by: Option<SignalingRisc>,
     /// Number of cores that waited.
     pub core_count: u64,
@@ -32,22 +32,22 @@ pub struct SemaphoreWait {
     pub waits: u64,
     /// Blocked cycles, summed over the cores.
     pub cycles: u64,
-    /// Percentage of the waiting kernels' time that these cycles take.
+    /// Blocked cycles in percent of the waiting kernels' time.
     pub kernel_percent: f64,
 }
 
-/// Cycles of one run at semaphores, by the signaling RISC.
+/// Cycles that one run waited at semaphores, by the signaling RISC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SemaphoreCycles {
-    /// Cycles that wait for another RISC of the same core.
+    /// Cycles of waits for another RISC of the same core.
     pub(crate) own_core: u64,
-    /// Cycles that wait for a RISC of another core.
+    /// Cycles of waits for a RISC of another core.
     pub(crate) other_core: u64,
-    /// Cycles whose signaling RISC cannot be decided.
+    /// Cycles of waits whose signaling RISC cannot be decided.
     pub(crate) unknown: u64,
 }
 
-/// Returns the cycles of one run at semaphores.
+/// Returns the cycles that one run waited at semaphores.
 pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> SemaphoreCycles {
     let mut cycles = SemaphoreCycles::default();
     for (_, by, (of_object, _)) in run_waits(run, signals) {
@@ -62,7 +62,7 @@ pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> Sema
 }
 
 /// Returns the cycles and the number of a run's waits at semaphores, by key and by the lane that
-/// ended them.
+/// ended the wait.
 fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneId>, (u64, u64))> {
     let Some(sync) = run.evidence.sync() else { return Vec::new() };
     let mut found: BTreeMap<(u32, Option<LaneId>), (u64, u64)> = BTreeMap::new();
@@ -75,7 +75,7 @@ fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneI
             *sum = (sum.0.saturating_add(cycles), sum.1.saturating_add(1));
         }
     }
-    // Sums include waits that were not recorded individually.
+    // The sums include waits that were not recorded individually.
     for ((kind, key), blocked) in sync.sums() {
         if kind != WaitKind::SEM_WAIT {
             continue;
@@ -90,7 +90,7 @@ fn run_waits(run: &CoreRun<'_>, signals: &Signals<'_>) -> Vec<(u32, Option<LaneI
     found.into_iter().map(|((key, by), sum)| (key, by, sum)).collect()
 }
 
-/// Returns the waits of an op at semaphores, longest first.
+/// Returns the waits of an op at semaphores, sorted by descending cycles.
 pub(crate) fn semaphore_waits(view: &OpView<'_>, signals: &Signals<'_>) -> Vec<SemaphoreWait> {
     #[derive(Default)]
     struct Sum {

@@ -1,11 +1,11 @@
-//! Signals of an op by object, and the signals that ended waits.
+//! Signals of an op by object, and the search for the signal that ended a wait.
 //!
-//! A signal to another core travels over a NoC. It takes at least the hops between the tiles, and
-//! longer if there is other traffic. A wait for a semaphore ends within one poll of the arrival. So
-//! the candidates are the signals that, without other traffic, arrived within
-//! [`SIGNAL_DELAY`](crate::threshold::SIGNAL_DELAY) before the wait's end. The bound is widened by
-//! the possible difference between the clocks of the two tiles. If all candidates are from one
-//! RISC, that RISC was waited for. If they are from several RISCs, or if there is none, the RISC
+//! A signal to another core travels over a NoC. Its minimum travel time is given by the hops
+//! between the tiles; other traffic makes it longer. A wait for a semaphore ends within one poll
+//! after the arrival. So the candidates are the signals that, without other traffic, arrived within
+//! [`SIGNAL_DELAY`](crate::threshold::SIGNAL_DELAY) before the wait's end. This bound is widened by
+//! the possible difference between the clocks of the two tiles. If all candidates come from one
+//! RISC, that RISC ended the wait. If there are none, or they come from several RISCs, the RISC
 //! cannot be decided.
 
 use crate::{op::OpView, roles::Roles, threshold::SIGNAL_DELAY};
@@ -17,7 +17,7 @@ use wire::{
     wait::{Signal, SignalKind, WaitKind},
 };
 
-/// Object of a signal: the tiles or room of a core's buffer, or a semaphore.
+/// Object of a signal: the tiles or the free space in a core's buffer, or a semaphore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Object {
     Tiles(u64),
@@ -34,19 +34,19 @@ pub(crate) struct Given {
     arrives: u64,
 }
 
-/// Maximum cycles by which a record is later than its event: the record of a signal, or the last
-/// poll and the record of a wait.
+/// Maximum delay in cycles between an event and its record: a signal and its record, or the last
+/// poll and the record of its wait.
 const RECORD_CYCLES: u64 = 64;
 
 /// Signals by object, with their lanes and times.
 pub(crate) struct Signals<'a> {
-    /// Lanes that signal an object, with the signals in time order.
+    /// For each object, the lanes that signal it, with their signals in time order.
     of_objects: HashMap<(Noc0Coord, Object), BTreeMap<LaneId, Vec<Given>>>,
-    /// Lanes that must signal an object, as their own waits show.
+    /// For each object, the lanes that must signal it according to their own waits.
     by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
-    /// Objects that may also have been signalled without a record.
+    /// Objects for which a signal may have no record.
     doubted: HashSet<(Noc0Coord, Object)>,
-    /// True if the object of any signal is unknown: the signal may be for any semaphore.
+    /// True if the object of any signal is unknown. Such a signal may be for any semaphore.
     has_unknown_object: bool,
     roles: Roles,
     view: &'a OpView<'a>,
@@ -70,7 +70,8 @@ impl<'a> Signals<'a> {
             let totals = sync.totals.iter().map(|total| (total.kind, total.key));
             let waits = sync.waits.iter().map(|wait| (wait.kind, wait.key));
             for (kind, key) in totals.chain(waits) {
-                // A RISC that waits for tiles makes room; a RISC that waits for room fills it.
+                // A RISC that waits for tiles frees space; a RISC that waits for space provides
+                // tiles.
                 let object = match kind {
                     WaitKind::CB_WAIT => Object::Room(key.into()),
                     WaitKind::CB_RESERVE => Object::Tiles(key.into()),
@@ -108,7 +109,8 @@ impl<'a> Signals<'a> {
         };
         for &core in cores {
             let target = (core, Object::Semaphore(*address));
-            // A multicast reaches its sender only on request, and the request is not recorded.
+            // A multicast reaches its sender only if the kernel requests that, which is not
+            // recorded.
             if *is_multicast && core == lane.core {
                 self.doubted.insert(target);
             }
@@ -121,13 +123,14 @@ impl<'a> Signals<'a> {
         self.of_objects.entry(target).or_default().entry(lane).or_default().push(given);
     }
 
-    /// Returns the signals of an object by one lane, in time order.
+    /// Returns one lane's signals for an object, in time order.
     pub(crate) fn times(&self, target: (Noc0Coord, Object), lane: LaneId) -> &[Given] {
         let lanes = self.of_objects.get(&target);
         lanes.and_then(|lanes| lanes.get(&lane)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the lane that ended a wait, and the time; `None` if it cannot be decided.
+    /// Returns the lane that ended a wait, and the time of its signal; `None` if it cannot be
+    /// decided.
     pub(crate) fn releaser(&self, lane: LaneId, wait: &Wait) -> Option<(LaneId, u64)> {
         let key = u64::from(wait.key);
         match wait.kind {
@@ -177,8 +180,8 @@ impl<'a> Signals<'a> {
                 .is_none_or(|waits| waits.iter().all(|other| other == by));
             return agrees.then(|| release(*by, given, wait)).flatten().map(|at| (*by, at));
         }
-        // Without signals, the map from buffers to RISCs gives the lane, and the wait's end is the
-        // time.
+        // Without signals, the lane is the only one that must signal the object, or otherwise the
+        // RISC at the other end of the buffer. The time is the end of the wait.
         let by = match self.by_waits.get(&(lane.core, object)) {
             Some(lanes) => *only(lanes.iter())?,
             None => LaneId { risc: self.opposite(lane.risc, wait.kind)?, ..lane },
@@ -186,7 +189,7 @@ impl<'a> Signals<'a> {
         (by != lane).then_some((by, wait.end))
     }
 
-    /// Returns the RISC on the other side of a buffer if that RISC left no record about the buffer.
+    /// Returns the RISC at the other end of a buffer, if that RISC has no record about the buffer.
     fn opposite(&self, risc: Risc, kind: WaitKind) -> Option<Risc> {
         match (risc, kind) {
             (Risc::Trisc0, WaitKind::CB_WAIT) => self.roles.reader,
@@ -198,7 +201,7 @@ impl<'a> Signals<'a> {
     }
 }
 
-/// Returns the semaphores that any RISC waited for, by core and address.
+/// Returns the semaphores that any RISC has waited for, by core and address.
 fn awaited_semaphores(view: &OpView<'_>) -> HashSet<(Noc0Coord, u64)> {
     let runs = view.runs.iter().filter_map(|run| Some((run.lane.core, run.evidence.sync()?)));
     let waits = runs.flat_map(|(core, sync)| sync.waits.iter().map(move |wait| (core, wait)));
@@ -206,7 +209,7 @@ fn awaited_semaphores(view: &OpView<'_>) -> HashSet<(Noc0Coord, u64)> {
     semaphores.map(|(core, wait)| (core, wait.key.into())).collect()
 }
 
-/// Semaphore at a NoC address: its L1 address, and those of its cores on which a RISC waits for it.
+/// Semaphore at a NoC address: its L1 address, and the target cores with a RISC that waits for it.
 struct TargetList {
     address: u64,
     is_multicast: bool,
@@ -221,7 +224,7 @@ struct Targets<'a> {
 }
 
 impl Targets<'_> {
-    /// Returns the semaphores at a NoC address; `None` if the address's tiles are unknown.
+    /// Returns the semaphores at a NoC address; `None` if the tiles of the address are unknown.
     fn find(&mut self, noc: u8, address: u64) -> Option<&TargetList> {
         let Self { view, awaited, known } = self;
         let list = known.entry((noc, address)).or_insert_with(|| {
@@ -236,8 +239,8 @@ impl Targets<'_> {
 
 /// Returns the time at which a lane ended a wait.
 ///
-/// A TRISC's signal is recorded when the RISC passes it to the engine. The engine gives the signal
-/// later, so the wait's end is the time.
+/// A TRISC's signal is recorded when the RISC passes it to the engine. The engine sends the signal
+/// later, so the time is the wait's end.
 fn release(by: LaneId, given: &[Given], wait: &Wait) -> Option<u64> {
     match by.risc {
         Risc::Trisc0 | Risc::Trisc1 | Risc::Trisc2 => {
@@ -247,7 +250,8 @@ fn release(by: LaneId, given: &[Given], wait: &Wait) -> Option<u64> {
     }
 }
 
-/// Returns the latest signal within a wait. A wait that blocked was ended within its time.
+/// Returns the latest signal during a wait. A wait that blocked was ended by a signal during the
+/// wait.
 fn latest(given: &[Given], wait: &Wait) -> Option<u64> {
     let at = given.partition_point(|given| given.sent <= wait.end).checked_sub(1)?;
     given.get(at).map(|given| given.sent).filter(|&sent| sent >= wait.start)
@@ -263,7 +267,7 @@ fn latest_arrival(given: &[Given], wait: &Wait, apart: u64) -> Option<u64> {
     found.map(|given| given.sent)
 }
 
-/// Returns the item if there is exactly one.
+/// Returns the only item; `None` if there are none or several.
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let first = items.next()?;
     items.next().is_none().then_some(first)

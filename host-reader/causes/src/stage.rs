@@ -6,16 +6,16 @@ use wire::Risc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The RISC that fills buffers for the math.
+    /// RISC that fills buffers for the math.
     Reader,
     /// Unpacker, matrix engine and packer.
     Math,
-    /// The RISC that empties buffers after the math.
+    /// RISC that empties buffers after the math.
     Writer,
 }
 
 impl Stage {
-    /// Returns the name in sentences.
+    /// Returns the name used in sentences.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -26,24 +26,24 @@ impl Stage {
     }
 }
 
-/// Use of one stage: the share of time in which it does not wait for another stage.
+/// Use of one stage: the share of the time in which it does not wait for another stage.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct StageUse {
     /// Stage.
     pub stage: Stage,
-    /// RISC of the stage. For the math, the RISC that does the arithmetic.
+    /// RISC of the stage. For the math, it is the RISC that controls the arithmetic.
     #[serde(serialize_with = "reader::probe_cost::risc_label")]
     pub risc: Risc,
     /// Lower bound of the use.
     pub at_least_percent: f64,
     /// Upper bound of the use.
     pub at_most_percent: f64,
-    /// Share of its kernel time at barriers of the NoC.
+    /// Share of the stage's kernel time at NoC barriers.
     pub barrier_percent: f64,
-    /// Share of its kernel time at semaphores that other cores signal.
+    /// Share of the stage's kernel time at semaphores that other cores signal.
     pub other_cores_percent: f64,
-    /// Share of time in which the stage waits for another one, without its first wait: the work of
-    /// its neighbours that does not overlap its own.
+    /// Share of the time in which the stage waits for another stage, without its first wait. In
+    /// this time, the work of its neighbours does not overlap its own.
     #[serde(skip)]
     pub(crate) in_turn_percent: f64,
 }
@@ -52,10 +52,10 @@ pub struct StageUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
-    /// Moves tiles from L1 to the source registers.
+    /// Engine that moves tiles from L1 to the source registers.
     Unpacker,
-    /// Computes.
+    /// Engine that computes.
     Math,
-    /// Moves results from the destination to L1.
+    /// Engine that moves results from the destination register to L1.
     Packer,
 }

@@ -13,7 +13,7 @@ use reports::perf::{OpReport, RowKind};
 /// Part of a recording that an explanation covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Window {
-    /// The last iteration if ops repeat, else the whole recording.
+    /// The last iteration if ops repeat, otherwise the whole recording.
     #[default]
     Steady,
     /// The whole recording.
@@ -29,13 +29,14 @@ pub struct SteadyPart {
     pub first_row: Option<u64>,
     /// Last row of the ops CSV.
     pub last_row: Option<u64>,
-    /// First launch of the chip with most time, counted from 1 in time order; `None` for rows.
+    /// First launch of the part on the chip with most time, counted from 1 in time order; `None`
+    /// for rows.
     pub first_launch: Option<u64>,
-    /// Last launch of that chip.
+    /// Last launch of the part on that chip.
     pub last_launch: Option<u64>,
     /// Number of device ops in the part.
     pub op_count: u64,
-    /// Time of kernels and gaps on the chip with most time, in nanoseconds.
+    /// Time of kernels and gaps on the chip with most time in nanoseconds.
     pub total_ns: f64,
 }
 
@@ -57,7 +58,7 @@ fn step_of_row(row: &OpReport) -> Step<'_> {
     }
 }
 
-/// Total time of the chip with most time, and the percentage of it that waits for the host.
+/// Total time of the chip with most time, and the part that waits for the host, in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HostWait {
     /// Chip; `None` if there is only one.
@@ -67,7 +68,7 @@ pub(crate) struct HostWait {
 }
 
 impl HostWait {
-    /// Returns the wait of the chip with most time.
+    /// Returns the figures of the chip with most time.
     #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
     pub(crate) fn from_devices(devices: &[DeviceTime]) -> Self {
         let longest = devices.iter().max_by_key(|device| device.time.total_ns);
@@ -79,29 +80,30 @@ impl HostWait {
     }
 }
 
-/// Difference between the steady part and the whole recording.
+/// Comparison of the steady part with the whole recording.
 pub(crate) struct Apart {
     pub(crate) rule: SteadyRule,
     /// Text about the part, such as "rows 3 to 9".
     pub(crate) part: String,
     pub(crate) all: HostWait,
     pub(crate) own: HostWait,
-    /// Gaps up to the part's first op.
+    /// Gaps before the part's first op.
     pub(crate) gaps_before_ns: Vec<f64>,
     /// Sum of all gaps.
     pub(crate) gaps_ns: f64,
-    /// Number of iterations; 0 if they are not known.
+    /// Number of iterations; 0 if unknown.
     pub(crate) iteration_count: usize,
     /// Times of the last iterations, in time order.
     pub(crate) iterations_ns: Vec<f64>,
 }
 
-/// Maximum number of iterations whose times are named.
+/// Maximum number of iterations whose times a sentence lists.
 pub(crate) const NAMED_ITERATIONS: usize = 5;
 
-/// Returns the sentence about the times of iterations; empty if there is only one.
+/// Returns the sentence about the times of iterations; empty for a single iteration.
 ///
-/// The first iteration compiles, so two iterations do not show whether the last one is steady.
+/// The first iteration includes compilation, so two iterations do not show whether the last one is
+/// steady.
 fn times_of_iterations(count: usize, last_ns: &[f64]) -> String {
     let Some((last, others)) = last_ns.split_last().filter(|(_, others)| !others.is_empty()) else {
         return String::new();
@@ -156,8 +158,9 @@ impl Apart {
 }
 
 impl SteadyPart {
-    /// Returns the part of `rows` from the iteration's first row on, and the sentence that compares
-    /// it with the whole recording. `all` and `own` are the waits of all rows and of the part.
+    /// Returns the part of `rows` that starts at the iteration's first row, and the sentence that
+    /// compares it with the whole recording. `all` and `own` are the host waits of all rows and of
+    /// the part.
     pub(crate) fn from_rows(
         rows: &[OpReport],
         iteration: LastIteration,
@@ -167,7 +170,7 @@ impl SteadyPart {
         let LastIteration { rule, first } = iteration;
         let part = rows.get(first..)?;
         let is_device = |row: &&OpReport| row.kind == RowKind::Device;
-        // The gap before the first op of the iteration is not part of it.
+        // The gap before the iteration's first op is not part of the iteration.
         let begin = first.saturating_add(part.iter().position(|row| is_device(&row))?);
         let first_row = part.iter().find(is_device)?.id;
         let last_row = part.iter().rfind(is_device)?.id;
@@ -206,7 +209,7 @@ mod tests {
         let told = times_of_iterations;
         assert_eq!(told(0, &[]), "");
         assert_eq!(told(1, &[5e6]), "");
-        // The first one compiles.
+        // The first iteration compiles.
         assert_eq!(told(2, &[9e9, 5e6]), " The 2 iterations take 9.00 s and 5.0 ms.");
         assert_eq!(
             told(3, &[9e9, 5.9e6, 5e6]),

@@ -19,16 +19,16 @@ use wire::RunHostId;
 /// A launch with its causes.
 pub(crate) type Explained<'a> = (&'a OpCauses, &'a Launch);
 
-/// Last iteration on each chip, as index ranges into all launches, which are sorted by chip and
-/// time.
+/// Last iteration on each chip, as index ranges into all launches. The launches are sorted by chip
+/// and time.
 pub(crate) struct SteadyLaunches {
     rule: SteadyRule,
-    /// Launches of each chip, and the launches of its last iteration.
+    /// For each chip, the range of all its launches and the range of its last iteration.
     chips: BTreeMap<u32, [Range<usize>; 2]>,
 }
 
 impl SteadyLaunches {
-    /// Finds the last iteration of a recording; `None` if nothing repeats on at least one chip.
+    /// Finds the last iteration of a recording; `None` if there is a chip on which nothing repeats.
     pub(crate) fn new(
         recording: &Recording,
         launches: &[Explained<'_>],
@@ -42,7 +42,7 @@ impl SteadyLaunches {
             let chip_id = own.first()?.0.chip_id;
             let (steps, indices) = steps_of(own, forms.forms.get(begin..end)?, &signposts, chip_id);
             let LastIteration { rule: of_chip, first } = last_iteration(&steps)?;
-            // First launch from the iteration's first step on.
+            // First launch at or after the iteration's first step.
             let first = indices.get(first..)?.iter().flatten().next()?;
             chips.insert(chip_id, [begin..end, begin.saturating_add(*first)..end]);
             rule.get_or_insert(of_chip);
@@ -56,7 +56,7 @@ impl SteadyLaunches {
         self.chips.get(&chip_id).is_some_and(|[_, own]| own.contains(&index))
     }
 
-    /// Returns the part with the sentence that compares it with the whole recording. `all` and
+    /// Returns the part, with the sentence that compares it with the whole recording. `all` and
     /// `own` are the times of the chips in the recording and in the part.
     #[expect(clippy::cast_precision_loss, reason = "shares are shown")]
     pub(crate) fn part(
@@ -101,9 +101,9 @@ impl SteadyLaunches {
     }
 }
 
-/// Forms that distinguish launches: names with tensors, or programs.
+/// Texts that distinguish launches: names with tensors, or programs.
 struct Forms<'a> {
-    /// Name and form of each launch.
+    /// Name and distinguishing text of each launch.
     forms: Vec<(&'a str, String)>,
 }
 
@@ -161,8 +161,8 @@ impl<'a> Signposts<'a> {
     }
 }
 
-/// Returns the launches of one chip and the signposts between them as steps, each with its launch
-/// index.
+/// Returns the launches of one chip and the signposts between them as steps, with the launch index
+/// of each step.
 fn steps_of<'a>(
     own: &[Explained<'_>],
     forms: &'a [(&'a str, String)],

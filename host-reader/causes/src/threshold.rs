@@ -1,6 +1,6 @@
-//! Thresholds of the rules: figures with their unit and their source.
+//! Thresholds of the rules, with their units and sources.
 
-/// Figure from which on, or up to which, a rule fires.
+/// Figure at or above which, or at or below which, a rule fires.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Threshold {
     /// Name, as in `docs/explain.md`.
@@ -9,7 +9,7 @@ pub struct Threshold {
     pub value: f64,
     /// Unit of the figure.
     pub unit: &'static str,
-    /// Publication or measurement that the figure comes from; `proposal` if it has none yet.
+    /// Publication or measurement that the figure comes from; `proposal` if there is none yet.
     pub source: &'static str,
 }
 

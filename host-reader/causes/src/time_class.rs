@@ -1,14 +1,14 @@
-//! Classes of time: each nanosecond of a chip belongs to exactly one.
+//! Classes of time: each nanosecond of a chip belongs to exactly one class.
 
-/// Use of a period of a chip's time.
+/// Activity of a chip during a period of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeClass {
     /// Compute kernels ran. Blocked time is excluded if it was recorded.
     Compute,
-    /// Kernels that move data ran, and no compute kernels.
+    /// Kernels that move data ran, but no compute kernels.
     DataMovement,
-    /// An op ran that communicates with other chips.
+    /// An op that communicates with other chips ran.
     Collective,
     /// Kernels were blocked, or finished cores waited for the slowest core.
     Wait,
@@ -18,12 +18,12 @@ pub enum TimeClass {
     HostLate,
     /// Probes of the profiler ran, if their cost is known.
     Profiler,
-    /// The recording does not show the use.
+    /// The recording does not show the activity.
     Unknown,
 }
 
 impl TimeClass {
-    /// All classes, in the order of tables.
+    /// All classes, in the order used in tables.
     pub const ALL: [Self; 8] = [
         Self::Compute,
         Self::DataMovement,
@@ -35,7 +35,7 @@ impl TimeClass {
         Self::Unknown,
     ];
 
-    /// Returns the name in tables.
+    /// Returns the name used in tables.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -55,12 +55,12 @@ impl TimeClass {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitEvidence {
-    /// No waits: blocked time is in the classes of the blocked kernels.
+    /// No waits were recorded. Blocked time is counted in the classes of the blocked kernels.
     #[default]
     None,
-    /// Waits of some ops.
+    /// The waits of some ops were recorded.
     Some,
-    /// Waits of all ops.
+    /// The waits of all ops were recorded.
     All,
 }
 
@@ -69,15 +69,15 @@ pub enum WaitEvidence {
 pub struct ClassShare {
     /// Class.
     pub class: TimeClass,
-    /// Cycles. Fractions come from averages over cores.
+    /// Cycles. Fractions result from averaging over cores.
     pub cycles: f64,
     /// Nanoseconds; `None` if the clock's frequency is unknown.
     pub ns: Option<f64>,
-    /// Percentage of the whole with one decimal; all percentages add up to 100.0.
+    /// Percentage of the whole with one decimal. All percentages add up to 100.0.
     pub percent: f64,
 }
 
-/// Time in which compute and data movement overlapped, as a share of the kernels' time.
+/// Time in which compute and data movement overlapped, in percent of the kernel time.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Overlap {
     /// Lower bound of the share.
@@ -86,7 +86,7 @@ pub struct Overlap {
     pub at_most_percent: f64,
 }
 
-/// Split of a period of time by class.
+/// Split of a period of time into classes.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TimeSplit {
     /// Cycles of the period.
@@ -97,8 +97,8 @@ pub struct TimeSplit {
     pub waits: WaitEvidence,
     /// Shares of the classes, in the order of [`TimeClass::ALL`].
     pub shares: Vec<ClassShare>,
-    /// Overlap of compute and data movement; `None` if only kernels of one kind ran, or if nothing
-    /// is known about it.
+    /// Overlap of compute and data movement; `None` if only kernels of one kind ran, or if the
+    /// overlap is unknown.
     pub overlap: Option<Overlap>,
 }
 
@@ -124,7 +124,8 @@ impl TimeSplit {
         }
     }
 
-    /// Converts cycles of this period's clock; `None` if the clock's frequency is unknown.
+    /// Converts cycles of this period's clock to nanoseconds; `None` if the clock's frequency is
+    /// unknown.
     pub(crate) fn ns_of(&self, cycles: u64) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
         let [cycles, total, ns] = [cycles, self.total_cycles, self.total_ns?].map(|of| of as f64);
@@ -171,7 +172,8 @@ impl ClassTimes {
         self.cycles.iter().sum()
     }
 
-    /// Moves cycles into a class, taken from the other classes in proportion to their size.
+    /// Moves cycles into a class. They are taken from the other classes in proportion to their
+    /// size.
     pub(crate) fn set_apart(&mut self, class: TimeClass, cycles: f64) {
         let total = self.total();
         let cycles = cycles.min(total);
@@ -181,8 +183,8 @@ impl ClassTimes {
         }
     }
 
-    /// Returns the cycles of a period of known length. Missing cycles become unknown; an excess
-    /// from rounding is removed from all classes in proportion.
+    /// Returns the cycles of a period with a known length. Missing cycles become unknown; an excess
+    /// from rounding is removed from all classes in proportion to their size.
     fn filled_to(&self, total_cycles: u64) -> [f64; 8] {
         #[expect(clippy::cast_precision_loss, reason = "a share of it is shown")]
         let wanted = total_cycles as f64;
@@ -197,8 +199,10 @@ impl ClassTimes {
     }
 }
 
-/// Returns shares in tenths of a percent that add up to exactly 1000. Each share is rounded down,
-/// and the largest remainders get the rest. If the total is 0, everything is unknown.
+/// Returns shares in tenths of a percent that add up to exactly 1000.
+///
+/// Each share is rounded down, and the shares with the largest remainders are then incremented. If
+/// the total is 0, everything is unknown.
 fn tenths_of(cycles: &[f64; 8]) -> [u32; 8] {
     let total: f64 = cycles.iter().sum();
     if total <= 0.0 {

@@ -1,14 +1,15 @@
-//! One line about a chip's time: the whole as the sum of kernels, the host and the rest.
+//! One line about a chip's time as the sum of kernels, waiting for the host, and the rest.
 
 use crate::{
     no_cause::has_no_length, rules::duration, threshold::TRACED_GAP, time_class::TimeClass,
     timeline::DeviceTime,
 };
 
-/// Maximum number of chips that each have a line. Of more chips, the one with most time has one.
+/// Maximum number of chips that get a line each. With more chips, only the chip with most time gets
+/// a line.
 const NAMED_CHIPS: usize = 4;
 
-/// Parts of the whole, with the classes of each.
+/// Parts of the sum, each with its classes of time.
 const PARTS: [(&str, &[TimeClass]); 5] = [
     (
         KERNELS,
@@ -24,7 +25,7 @@ const KERNELS: &str = "of kernels";
 const LAUNCHES: &str = "of launches";
 const UNKNOWN: &str = "unknown";
 
-/// Describes the time of each chip as a sum; empty without lengths of ops.
+/// Returns a line for each chip's time as a sum; empty if no lengths of ops are known.
 pub(crate) fn time_sums(devices: &[DeviceTime]) -> Vec<String> {
     let longest = devices.iter().max_by_key(|device| device.time.total_ns);
     match devices.len() {
@@ -49,7 +50,7 @@ fn sum_of(device: &DeviceTime) -> Option<String> {
     #[expect(clippy::cast_precision_loss, reason = "a duration is shown")]
     let whole = device.time.total_ns? as f64;
     let time = |class| device.time.class_ns(class).unwrap_or(0.0);
-    // In an ops CSV, time of an unknown class is that of kernels whose op is of no known kind.
+    // In an ops CSV, time of unknown class belongs to kernels of ops of an unknown kind.
     let of_kernels = if device.busy_ns.is_none() { time(TimeClass::Unknown) } else { 0.0 };
     let parts = PARTS.iter().filter_map(|(name, classes)| {
         let ns: f64 = classes.iter().map(|class| time(*class)).sum();

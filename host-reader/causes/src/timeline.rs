@@ -1,5 +1,5 @@
-//! A chip's time from its first record to its last: the union of its ops, and the gaps between
-//! them.
+//! A chip's time from its first record to its last record: the union of its ops, and the gaps
+//! between ops.
 
 use crate::{
     op::OpCauses,
@@ -11,21 +11,21 @@ use analysis::Launch;
 /// Time of one chip by class.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct DeviceTime {
-    /// Number of the chip; `None` for the rows of an ops CSV that do not give it.
+    /// Number of the chip; `None` for rows of an ops CSV without a device number.
     pub chip_id: Option<u32>,
-    /// Cycles of its first and last record.
+    /// Cycles of the chip's first and last record.
     pub window: (u64, u64),
     /// Number of launches in the window.
     pub op_count: u64,
-    /// Time by class. Ops that overlap, as on sub-devices, count once.
+    /// Time by class. Ops that overlap, for example on sub-devices, count once.
     pub time: TimeSplit,
     /// Time in which at least one kernel ran, in nanoseconds; `None` if no kernel's length is known.
     pub busy_ns: Option<u64>,
-    /// Sum of the lengths of all kernels, in nanoseconds; larger than `busy_ns` if ops overlap.
+    /// Sum of all kernel lengths in nanoseconds. It is larger than `busy_ns` if ops overlap.
     pub kernel_sum_ns: Option<u64>,
 }
 
-/// Merges intervals into disjoint ones, sorted.
+/// Merges intervals into sorted, disjoint intervals.
 pub(crate) fn merged(mut intervals: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     intervals.sort_unstable();
     let mut merged: Vec<(u64, u64)> = Vec::new();
@@ -38,7 +38,7 @@ pub(crate) fn merged(mut intervals: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     merged
 }
 
-/// One launch in a chip's time.
+/// One launch on a chip's timeline.
 struct Slot<'a> {
     start: u64,
     end: u64,
@@ -114,7 +114,7 @@ fn slot<'a>(op: &'a OpCauses, launch: &'a Launch) -> Slot<'a> {
     }
 }
 
-/// Returns the leading launches that overlap each other.
+/// Returns the longest prefix of launches that overlap each other.
 fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
     let mut end = 0;
     let mut count = 0_usize;
@@ -129,7 +129,7 @@ fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
 }
 
 /// Adds the time between two launches: the cost of a launch as dispatch, the rest as late host.
-/// Within one replay of a trace, all of it is dispatch, since the host sends nothing.
+/// Within one replay of a trace, all of this time is dispatch, because the host sends nothing.
 fn add_gap(
     times: &mut ClassTimes,
     gap: (u64, u64),
@@ -166,7 +166,7 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
         group.iter().map(clipped).flat_map(|(start, end)| [start, end]).collect();
     cuts.sort_unstable();
     cuts.dedup();
-    // Slots are ordered by start: those from `first` on may be active.
+    // Slots are sorted by start. Only slots from `first` on can still be active.
     let mut first = 0;
     for cut in cuts.windows(2) {
         let &[from, to] = cut else { continue };
@@ -190,7 +190,7 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
     }
 }
 
-/// Combines the waits and overlap of launches, weighted by length.
+/// Combines the waits and the overlap of launches, weighted by the launches' lengths.
 fn add_evidence(times: &mut ClassTimes, slots: &[Slot<'_>]) {
     let with = slots.iter().filter(|slot| slot.times.waits == WaitEvidence::All).count();
     times.waits = match with {

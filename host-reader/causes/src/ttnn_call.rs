@@ -1,11 +1,12 @@
-//! Calls of ttnn that launch ops which rearrange or convert tensors.
+//! ttnn calls that launch ops for rearranging or converting tensors.
 
-/// Op codes without the ending `DeviceOperation`, each with the call that launches the op.
+/// Op codes without the suffix `DeviceOperation`, each with the ttnn call that launches the op.
 ///
 /// # Compatibility
 /// TT-Metal's `ttnn/cpp/ttnn/operations`: `core/to_layout/to_layout_op.cpp` chooses among the four
-/// tilize and untilize ops, `sliding_window/op_slicing` runs `padded_slice` and `slice_write` around
-/// each slice of a convolution, and `core/to_memory_config` chooses among the ops for shards.
+/// tilize and untilize ops, `sliding_window/op_slicing` runs `padded_slice` and `slice_write`
+/// around each slice of a convolution, and `core/to_memory_config` chooses among the ops for
+/// shards.
 const CALLS: [(&str, &str); 20] = [
     ("Tilize", "ttnn.to_layout(x, ttnn.TILE_LAYOUT)"),
     ("TilizeWithValPadding", "ttnn.to_layout(x, ttnn.TILE_LAYOUT) of a shape that needs padding"),
@@ -29,7 +30,7 @@ const CALLS: [(&str, &str); 20] = [
     ("Reshard", "ttnn.to_memory_config from one sharding to another"),
 ];
 
-/// Returns the call of ttnn that launches an op; `None` if it is not one of the known ops.
+/// Returns the ttnn call that launches an op; `None` if the op is not in the list.
 pub(crate) fn ttnn_call(op_code: &str) -> Option<&'static str> {
     let name = op_code.strip_suffix("DeviceOperation").unwrap_or(op_code);
     CALLS.into_iter().find(|(of, _)| *of == name).map(|(_, call)| call)

@@ -1,24 +1,24 @@
-//! Windows of time in which single waits and signals of an op were recorded.
+//! Time windows in which single waits and signals of an op were recorded.
 //!
 //! Each tile opens its windows by its own clock. Single waits are known in the parts of the op in
-//! which the windows of all its tiles are open, unless records are lost there.
+//! which the windows of all its tiles are open, unless records were lost there.
 
 use crate::op::{CoreRun, OpView};
 use analysis::{Span, WindowsAt};
 use std::collections::BTreeSet;
 
-/// Maximum number of an op's windows that are used; later ones are ignored.
+/// Maximum number of an op's windows that are used. Later windows are ignored.
 const WINDOWS_MAX: usize = 512;
 
-/// Cycles after the opening of a window in which a signal may have no record. The RISC checks the
-/// window slightly before or after the time of the record.
+/// Cycles after a window opens in which a signal may have no record. The RISC checks the window
+/// slightly before or after the time of the record.
 const EDGE_CYCLES: u64 = 32;
 
-/// Times at which single waits of an op are known.
+/// Times at which an op's single waits are known.
 pub(crate) enum Windows {
     /// All the time, or never.
     Always,
-    /// In these parts, in time order; empty if the windows of a tile are unknown.
+    /// In these parts, in time order; empty if the windows of any tile are unknown.
     Parts(Vec<Span>),
 }
 
@@ -46,14 +46,14 @@ impl Windows {
 /// Windows of one tile.
 #[derive(Clone, Copy)]
 enum TileWindows {
-    /// All waits and signals of the tile were recorded, or it has none.
+    /// All waits and signals of the tile were recorded, or the tile has none.
     Always,
     At(WindowsAt),
 }
 
 impl TileWindows {
-    /// Returns the windows of a core's runs; `None` if the core has waits or signals without a
-    /// record of its windows.
+    /// Returns the windows of a core's runs; `None` if the core has waits or signals but no record
+    /// of its windows.
     fn from_core(core: &[CoreRun<'_>]) -> Option<Self> {
         let syncs = || core.iter().filter_map(|run| run.evidence.sync());
         if let Some(windows) = syncs().find_map(|sync| sync.windows) {
@@ -66,14 +66,15 @@ impl TileWindows {
 }
 
 /// Returns the parts of an op in which the windows of all its tiles are open; `None` if there are
-/// none.
+/// no such parts.
 fn common_parts(view: &OpView<'_>, tiles: &[WindowsAt]) -> Option<Vec<Span>> {
     let kernel = view.kernel?;
     let windows: BTreeSet<(u32, u32)> =
         tiles.iter().map(|at| (at.windows.length(), at.windows.period())).collect();
     let &(length, period) = windows.first().filter(|_| windows.len() == 1)?;
     let (length, period) = (u64::from(length), u64::from(period));
-    // Delay of each tile's opening after that of the first tile. Earlier openings wrap around.
+    // For each tile, the delay of its opening after the first tile's opening. Earlier openings wrap
+    // around.
     let reference = tiles.first()?.opens.checked_rem(period)?;
     let (mut latest, mut earliest) = (0_u64, 0_u64);
     for at in tiles {
@@ -89,8 +90,8 @@ fn common_parts(view: &OpView<'_>, tiles: &[WindowsAt]) -> Option<Vec<Span>> {
     let closes = length.checked_sub(earliest).filter(|closes| opens < *closes)?;
     let known = view.runs.iter().filter_map(|run| run.evidence.known_until()).min();
     let end = known.map_or(kernel.end_cycle, |until| until.min(kernel.end_cycle));
-    // A window that opened before the kernels may reach into them, or begin before cycle 0. So all
-    // times are shifted by one period here.
+    // A window that opened before the kernels may extend into them, or may begin before cycle 0. So
+    // all times are shifted by one period.
     let (begin, end) = (kernel.start_cycle.checked_add(period)?, end.checked_add(period)?);
     let first = begin.saturating_sub(reference).checked_div(period)?;
     let parts = (first..).map_while(|number| {

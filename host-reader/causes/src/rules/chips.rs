@@ -12,7 +12,7 @@ use wire::RunHostId;
 /// Finds a chip that repeatedly takes longer than the others.
 ///
 /// Launches of one program on several chips are matched by their launch numbers. Only lengths are
-/// compared, so the clocks of the chips need not agree.
+/// compared, so the chips need no common clock.
 pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
     let rounds = rounds(group);
     let slow: Vec<Slow<'_>> = rounds.iter().filter_map(|round| slowest(round)).collect();
@@ -68,15 +68,15 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
     })
 }
 
-/// Slowest chip of one launch.
+/// Slowest chip in one launch.
 struct Slow<'a> {
     op: &'a OpCauses,
-    /// Length on that chip divided by the mean of the others.
+    /// Length on that chip, divided by the mean over the other chips.
     ratio: f64,
     chip_count: usize,
 }
 
-/// Groups the launches of one program that have the same number on each chip.
+/// Groups the launches of one program that have the same number on all chips.
 fn rounds<'a>(group: &OpGroup<'a>) -> Vec<Vec<&'a OpCauses>> {
     let mut rounds: BTreeMap<(u32, u64), Vec<&OpCauses>> = BTreeMap::new();
     for op in group.ops.iter().filter(|op| kernel_ns(op) > 0.0) {
@@ -84,7 +84,8 @@ fn rounds<'a>(group: &OpGroup<'a>) -> Vec<Vec<&'a OpCauses>> {
     }
     let rounds = rounds.into_values().filter(|round| {
         let chips: std::collections::BTreeSet<_> = round.iter().map(|op| op.chip_id).collect();
-        // Several ops of one chip with the same number, as in replays, cannot be matched.
+        // If a chip has several ops with the same number, for example in replays, they cannot be
+        // matched.
         chips.len() == round.len() && chips.len() > 1
     });
     rounds.collect()
@@ -100,8 +101,8 @@ fn slowest<'a>(round: &[&'a OpCauses]) -> Option<Slow<'a>> {
     (mean > 0.0).then(|| Slow { op, ratio: kernel_ns(op) / mean, chip_count: round.len() })
 }
 
-/// Returns the core that ended last on the slow chip, and text about it and the stage that sets the
-/// pace.
+/// Returns the core that ended last on the slow chip, and a text about that core and the stage that
+/// sets the pace.
 fn evidence(op: &OpCauses) -> (Option<(u16, u16)>, String) {
     let core = op.balance.as_ref().map(|balance| balance.last.core);
     let at = core.map_or_else(String::new, |(x, y)| format!("; core ({x},{y}) ends last there"));

@@ -1,4 +1,4 @@
-//! Rules about cores that set the length of an op.
+//! Rules about cores that determine the length of an op.
 
 use super::{Gain, OpGroup, Reached};
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
     ))
 }
 
-/// Finds a core with more steps than the others and a proportionally longer time.
+/// Finds a core that has more steps than the others and takes proportionally longer.
 pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     let (op, balance) = group.longest(|op| op.balance.as_ref().filter(|of| is_uneven(of)))?;
     let steps = balance.steps?;
@@ -76,7 +76,8 @@ pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     Some(finding(reached, sentence, (place, gain, group), advice))
 }
 
-/// Returns true if the last core has more steps than the mean and takes longer by the same ratio.
+/// Returns true if the last core has more steps than the mean and takes longer by about the same
+/// ratio.
 fn is_uneven(balance: &Balance) -> bool {
     let Some(steps) = balance.steps.filter(|steps| f64::from(steps.of_last) >= WORK_STEPS.value)
     else {
@@ -87,7 +88,7 @@ fn is_uneven(balance: &Balance) -> bool {
         && (balance.ratio / more - 1.0).abs() * 100.0 <= WORK_FIT.value
 }
 
-/// Returns the time by which the last core is longer than the mean.
+/// Returns the time by which the last core exceeds the mean.
 fn excess_ns(op: &OpCauses, balance: &Balance) -> f64 {
     super::kernel_ns(op) * (1.0 - 1.0 / balance.ratio.max(1.0))
 }

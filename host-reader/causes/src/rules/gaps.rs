@@ -1,4 +1,4 @@
-//! Rules about the time between ops, short ops, and ops on the host.
+//! Rules about the time between ops, about short ops, and about ops on the host.
 
 use super::{Gain, Reached, duration, late_host::Compilation};
 use crate::{
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub(crate) struct GapFacts {
     /// Lengths of all ops, in nanoseconds.
     pub(crate) durations_ns: Vec<f64>,
-    /// Time from the first record to the last, in nanoseconds.
+    /// Time from the first record to the last record in nanoseconds.
     pub(crate) wall_ns: f64,
     /// Number of chips that the ops ran on.
     pub(crate) chip_count: usize,
@@ -50,44 +50,44 @@ fn reaches(count: usize, threshold: Threshold) -> bool {
 pub(crate) struct Waiting {
     pub(crate) class: TimeClass,
     pub(crate) percent: f64,
-    /// Exact time in the class; `percent` is rounded.
+    /// Exact time in the class. `percent` is rounded.
     pub(crate) class_ns: f64,
     pub(crate) total_ns: f64,
-    /// Gaps of the chip, each with the op after the gap. For other classes than late host and
-    /// dispatch, the ops themselves.
+    /// Gaps of the chip, each with the op after the gap. For classes other than late host and
+    /// dispatch, the parts are the ops themselves.
     pub(crate) parts: Vec<(f64, Place)>,
-    /// Ops before and after the longest gap; `None` if they are not known.
+    /// Ops before and after the longest gap; `None` if unknown.
     pub(crate) between: Option<[String; 2]>,
-    /// Compilation in the gaps; `None` if it was not recorded.
+    /// Compilation in the gaps; `None` if not recorded.
     pub(crate) compilation: Option<Compilation>,
-    /// True if all ops are of replayed traces.
+    /// True if all ops belong to replayed traces.
     pub(crate) is_replayed: bool,
-    /// Firmware around the kernels, and records of counters in it.
+    /// Firmware around the kernels, including counter records.
     pub(crate) firmware: Firmware,
-    /// Launch with the most time in the class; `None` for the longest of `parts`.
+    /// Launch with the most time in the class; `None` to use the longest of `parts`.
     pub(crate) place: Option<Place>,
     /// Chip; `None` if there is only one.
     pub(crate) chip_id: Option<u32>,
     pub(crate) iterations: Iterations,
 }
 
-/// Firmware of a chip's launches, and what the profiler recorded in it.
+/// Firmware time of a chip's launches, and the profiler's records in that time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Firmware {
-    /// Time before and after the kernels, counter records included, in nanoseconds.
+    /// Time before and after the kernels, including counter records, in nanoseconds.
     pub(crate) around_ns: [f64; 2],
     /// Number of counter records.
     pub(crate) counter_count: u64,
 }
 
-/// Kind of part that the time covers.
+/// Part of the recording that the time covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Iterations {
     /// The last of several iterations.
     Last,
-    /// A recording in which nothing repeats.
+    /// The whole recording, because nothing repeats.
     None,
-    /// A whole recording, without a search for iterations.
+    /// The whole recording, without searching for iterations.
     All,
 }
 
@@ -96,7 +96,7 @@ impl Waiting {
         self.parts.iter().max_by(|one, other| one.0.total_cmp(&other.0))
     }
 
-    /// Returns the location: the longest part, or the launch with the most firmware.
+    /// Returns the location: the longest part, or the launch with the most firmware time.
     fn place(&self) -> Place {
         let gap = || {
             let is_launch = |gap: f64| gap <= LAUNCH_GAP.value * 1000.0;
@@ -110,7 +110,7 @@ impl Waiting {
         Place { chip_id: self.chip_id.or(place.chip_id), ..place }
     }
 
-    /// Returns the rows of the longest parts, the row of `place` first.
+    /// Returns the rows of the longest parts. The row of `place` comes first.
     fn rows(&self, place: &Place) -> Vec<u64> {
         let mut parts: Vec<_> = self.parts.iter().collect();
         parts.sort_by(|(one, _), (other, _)| other.total_cmp(one));
@@ -150,7 +150,7 @@ impl Waiting {
         facts
     }
 
-    /// Returns the cause with its sentence and advice.
+    /// Returns the cause with its sentence and its advice.
     fn told(&self) -> (Cause, String, String) {
         let (percent, total) = (self.percent, duration(self.total_ns));
         match self.class {
@@ -197,7 +197,8 @@ impl Waiting {
         }
     }
 
-    /// Describes what launches take: gaps before them, and firmware around their kernels.
+    /// Returns a text about the cost of launches: gaps before them, and firmware around their
+    /// kernels.
     fn launches(&self) -> String {
         let gaps: Vec<f64> = self.parts.iter().map(|(gap, _)| *gap).collect();
         let gaps = match (gaps.len(), median(gaps)) {
@@ -216,7 +217,7 @@ impl Waiting {
     }
 }
 
-/// Reports a class of waiting that takes a large part of the time.
+/// Reports a class of waiting, if it takes a large part of the time.
 pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     if of.percent < WAITING.value {
         return None;
@@ -232,13 +233,13 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
     let reached = Reached::new(cause, WAITING, of.percent);
     let mut finding = Finding { why, rows, ..reached.finding(sentence, place, gain, &advice) };
     if of.class == TimeClass::Profiler {
-        // The program gains nothing from a recording that costs less.
+        // A cheaper recording would not make the program itself faster.
         (finding.gain_at_most_ns, finding.gain_at_most_percent) = (None, None);
     }
     Some(finding)
 }
 
-/// Reports many very short ops that take a large part of the time.
+/// Reports very short ops, if there are many and they take a large part of the time.
 pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
     let all = &facts.durations_ns;
     let small: Vec<f64> = all.iter().copied().filter(|ns| *ns < SMALL_OP.value * 1000.0).collect();
@@ -262,7 +263,7 @@ pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
     })
 }
 
-/// Maximum number of names of ops on the host in one fact.
+/// Maximum number of host ops that one fact names.
 const NAMED_HOST_OPS: usize = 3;
 
 /// Lists the most frequent ops on the host.
@@ -367,7 +368,7 @@ pub(super) mod tests {
 
     #[test]
     fn launches_name_their_firmware_and_the_longest_gap_of_a_launch() {
-        // 7 us are more than a launch takes: that gap is in part a late host's.
+        // 7 us is longer than a launch takes, so part of that gap counts as late host.
         let mut launches = wait(TimeClass::Dispatch, 30.0, &[2e3, 7e3, 5e3], Iterations::All);
         let finding = waiting(&launches).unwrap();
         assert_eq!((finding.place.row, &*finding.rows), (Some(4), &[4, 3, 2][..]));

@@ -1,4 +1,4 @@
-//! Rules about groups of ops with one op code, and about ops that only rearrange tensors.
+//! Rules about groups of ops with the same op code, and about ops that only rearrange tensors.
 
 use super::{Gain, Reached, duration};
 use crate::{
@@ -24,8 +24,8 @@ impl OpCodeGroup {
         format!("{} {ops}, {}", self.op_count, duration(self.duration_ns))
     }
 
-    /// Returns the gain: up to the speed of a better row if that is the only advice, else up to the
-    /// limit of the shapes.
+    /// Returns the gain: up to the speed of a better row if that is the only advice, otherwise up
+    /// to the limit of the shapes.
     fn gain_ns(&self, limit_ns: f64) -> f64 {
         let to_limit = self.duration_ns - limit_ns;
         match self.reasons.as_slice() {
@@ -49,7 +49,8 @@ impl OpCodeGroup {
     }
 }
 
-/// Lowers the first letter of a text, unless the text begins with a name such as `HiFi2`.
+/// Converts the first letter of a text to lower case, unless the text begins with a name such as
+/// `HiFi2`.
 fn lower_first(text: &str) -> String {
     let mut letters = text.chars();
     let is_name =
@@ -60,8 +61,8 @@ fn lower_first(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Reports groups that take a large part of the kernels' time and are far from their limit, run on
-/// few cores, or have no model of their limit.
+/// Reports groups that take a large part of the kernel time and either are far from their limit,
+/// run on few cores, or have no model of their limit.
 pub(crate) fn op_groups(groups: &[OpCodeGroup]) -> Vec<Finding> {
     let others = groups.iter().filter(|group| !group.is_layout);
     let large = others.filter(|group| group.percent >= GROUP_TIME.value);
@@ -100,7 +101,7 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
     Some(finding)
 }
 
-/// Describes a group's use of the peaks, and its distance from its limit.
+/// Returns a text about a group's use of the peaks and its distance from its limit.
 fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
     let flops = group
         .flops_percent
@@ -133,7 +134,7 @@ fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
 /// Maximum number of layout changes that one sentence names.
 const LAYOUT_NAMES: usize = 3;
 
-/// Reports layout changes that together take a large part of the kernels' time.
+/// Reports layout changes, if they take a large part of the kernel time together.
 fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     let kernels_ns: f64 = groups.iter().map(|group| group.duration_ns).sum();
     let changes: Vec<_> = groups.iter().filter(|group| group.is_layout).collect();
@@ -169,10 +170,11 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     Some(finding)
 }
 
-/// Returns what to try against layout changes, given with the longest group first.
+/// Returns advice against layout changes. `changes` must be sorted by descending time.
 ///
 /// # Compatibility
-/// ttnn's `Op2dSliceConfig` has `num_slices` and the type `L1_FULL`, which slices nothing.
+/// ttnn's `Op2dSliceConfig` has the field `num_slices` and the type `L1_FULL`, which does not
+/// slice.
 fn layout_advice(changes: &[&OpCodeGroup]) -> String {
     let is = |group: &OpCodeGroup, names: &[&str]| names.iter().any(|of| group.op.starts_with(of));
     let is_slice = |group: &OpCodeGroup| is(group, &["PaddedSlice", "SliceWrite"]);
@@ -185,7 +187,7 @@ fn layout_advice(changes: &[&OpCodeGroup]) -> String {
     let weights = "convert weights once, before the first iteration";
     let slices = "let ttnn.conv2d cut its input into fewer slices (slice_config with a smaller \
                   num_slices), or into none if it fits into L1 (L1_FULL)";
-    // The convolution makes these changes itself, so they are not those of weights.
+    // The convolution itself makes these changes, so weights do not cause them.
     if changes.iter().take(LAYOUT_NAMES).any(|group| is_slice(group)) {
         format!("{slices}; {layouts}")
     } else {
@@ -193,13 +195,13 @@ fn layout_advice(changes: &[&OpCodeGroup]) -> String {
     }
 }
 
-/// Returns a fact with the call of ttnn behind an op; `None` if it is not known.
+/// Returns a fact with the ttnn call that launches an op; `None` if the call is unknown.
 fn call_of(op: &str) -> Option<String> {
     ttnn_call(op).map(|call| format!("{op} comes from {call}"))
 }
 
-/// Reports layout changes, and conversions that the next op undoes. The latter state how much of
-/// their time is in the former.
+/// Reports layout changes, and conversions that the next op undoes. The finding about conversions
+/// states how much of its time the layout changes include.
 pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Finding> {
     let kernels_ns = groups.iter().map(|group| group.duration_ns).sum();
     let layout = layout(groups);
@@ -221,7 +223,7 @@ pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Find
     layout.into_iter().chain(undone).collect()
 }
 
-/// Returns the part of the round trips' time that layout changes include, in percent.
+/// Returns the part of the conversions' time that layout changes include, in percent.
 fn shared_with_layout(trips: &[Trip<'_>], is_layout: impl Fn(&OpReport) -> bool) -> f64 {
     let ops = || trips.iter().flat_map(|trip| trip.ops);
     let shared: f64 = ops().filter(|row| is_layout(row)).map(row_ns).sum();
@@ -273,7 +275,7 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
     Some(finding)
 }
 
-/// An op and the next op of its chip, which undoes the first.
+/// An op, and the next op on its chip, which undoes it.
 struct Trip<'a> {
     ops: [&'a OpReport; 2],
     ns: f64,
@@ -282,7 +284,8 @@ struct Trip<'a> {
 
 fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
     let mut trips = Vec::new();
-    // The last op of each chip that may be undone, and true if the host has run an op since.
+    // The last op of each chip that may be undone, with a flag that is true if a host op has run
+    // since.
     let mut last: BTreeMap<Option<u64>, (&OpReport, bool)> = BTreeMap::new();
     for row in rows {
         match row.kind {
@@ -304,10 +307,10 @@ fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
     trips
 }
 
-/// Returns true if both ops only move or convert a tensor, and the second op's output is like the
+/// Returns true if both ops only move or convert a tensor, and the second op's output matches the
 /// first op's input.
 ///
-/// Tilize and untilize change the layout, which the text of a tensor does not contain.
+/// Tilize and untilize change the layout, which is not contained in the text of a tensor.
 fn undoes(first: &OpReport, second: &OpReport) -> bool {
     let moves = |row: &OpReport| rearranges(row) || row.category == Some(OpCategory::DataMovement);
     let tensors = |row: &OpReport| -> Option<[String; 2]> {
@@ -483,7 +486,7 @@ mod tests {
         assert_eq!((layout.gain_at_most_ns, undone.gain_at_most_ns), (Some(4e3), Some(4e3)));
         assert!(undone.is_in_layout, "{undone:?}");
         assert_eq!(layout.why[0], "Tilize comes from ttnn.to_layout(x, ttnn.TILE_LAYOUT)");
-        // Moving to other memory is no layout change.
+        // Moving a tensor to another memory is not a layout change.
         let [_, undone] = &told("ShardedToInterleaved", "DRAM_INTERLEAVED", "L1_BLOCK_SHARDED")[..]
         else {
             panic!()

@@ -1,4 +1,4 @@
-//! What is said of a chip that waits for the host: its gaps, the ops around them, and what to try.
+//! Text about a chip that waits for the host: its gaps, the ops around them, and advice.
 
 use super::{Iterations, Waiting, duration};
 use crate::{
@@ -10,16 +10,16 @@ use crate::{
 /// Gaps in which the host compiled kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Compilation {
-    /// Number of gaps that compilation fills for the most part.
+    /// Number of gaps that consist mostly of compilation.
     pub(crate) gap_count: usize,
-    /// Compilation of the ops after these gaps in nanoseconds, for each at most the gap: the host may
-    /// compile while the chip still runs the op before.
+    /// Compilation of the ops after these gaps in nanoseconds. For each op, it is limited to the
+    /// gap, because the host may compile while the chip still runs the previous op.
     pub(crate) compile_ns: f64,
 }
 
 impl Compilation {
-    /// Adds up gaps, each with the time that the host compiled the kernels of the op after it;
-    /// `None` if this time is unknown for each of them.
+    /// Sums gaps. Each gap is paired with the time in which the host compiled the next op's
+    /// kernels. Returns `None` if this time is unknown for all gaps.
     pub(crate) fn in_gaps(gaps: impl Iterator<Item = (f64, Option<f64>)>) -> Option<Self> {
         let mut found: Option<Self> = None;
         for (gap_ns, compile_ns) in gaps {
@@ -34,11 +34,11 @@ impl Compilation {
     }
 }
 
-/// What to do if gaps of a running model are long.
+/// Advice if a running model has long gaps.
 const LOOK_AT_HOST: &str = "look at what the host does in the longest gaps: its own code, compilation, \
     or upload and readback of tensors (ttnn.from_torch, ttnn.to_torch)";
 
-/// What to do if gaps are those of single launches.
+/// Advice if gaps only come from single launches.
 const CAPTURE: &str = "capture the ops in a trace and replay it (ttnn.begin_trace_capture, \
     ttnn.execute_trace)";
 
@@ -51,7 +51,7 @@ impl Waiting {
         self.gaps_ns().filter(|gap| *gap > LONG_GAP.value * 1e6).collect()
     }
 
-    /// Returns the share of the gaps' time that is in long gaps, in percent.
+    /// Returns the part of the gaps' time that is in long gaps, in percent.
     fn long_percent(&self) -> f64 {
         share(self.long_gaps_ns().iter().sum(), self.gaps_ns().sum())
     }
@@ -84,7 +84,7 @@ impl Waiting {
         )
     }
 
-    /// Returns the fact about compilation; `None` if it was not recorded.
+    /// Returns the fact about compilation; `None` if compilation was not recorded.
     pub(super) fn compilation_fact(&self) -> Option<String> {
         let Compilation { gap_count, compile_ns } = self.compilation?;
         Some(match gap_count {
@@ -99,7 +99,7 @@ impl Waiting {
         })
     }
 
-    /// Returns what to try.
+    /// Returns the advice.
     pub(super) fn advice_on_host(&self) -> String {
         let long_percent = self.long_percent();
         let is_long = long_percent >= REASON_TIME.value;

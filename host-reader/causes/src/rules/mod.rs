@@ -39,7 +39,7 @@ pub(crate) struct Reached {
     figure: f64,
 }
 
-/// Upper bound of a gain in nanoseconds, and the time that it is measured against.
+/// Upper bound of a gain in nanoseconds, and the time to which the gain is compared.
 pub(crate) struct Gain {
     pub(crate) at_most_ns: f64,
     pub(crate) whole_ns: f64,
@@ -79,7 +79,7 @@ impl Reached {
     }
 }
 
-/// Launches of one op: those with one name, or those of one program without a name.
+/// Launches of one op: launches with the same name, or without a name and with the same program.
 pub(crate) struct OpGroup<'a> {
     pub(crate) label: String,
     pub(crate) ops: Vec<&'a OpCauses>,
@@ -103,7 +103,7 @@ impl<'a> OpGroup<'a> {
         self.ops.iter().map(|op| kernel_ns(op)).sum()
     }
 
-    /// Returns the launch with the longest kernel among those for which the function returns a
+    /// Returns the launch with the longest kernel for which the function returns a value, with that
     /// value.
     pub(crate) fn longest<T>(
         &self,
@@ -120,13 +120,13 @@ pub(crate) fn kernel_ns(op: &OpCauses) -> f64 {
     op.kernel.and_then(|kernel| kernel.duration_ns).unwrap_or(0) as f64
 }
 
-/// Returns the name of a launch, or else its program.
+/// Returns the name of a launch; without a name, its program.
 pub(crate) fn label_of(op: &OpCauses) -> String {
     let program = || format!("program {}", RunHostId(op.run_host_id).base());
     op.name.clone().unwrap_or_else(program)
 }
 
-/// Groups launches by name, or by program if they have no name.
+/// Groups launches by name. Launches without a name are grouped by program.
 fn groups<'a>(ops: &[&'a OpCauses]) -> Vec<OpGroup<'a>> {
     let mut groups: BTreeMap<String, Vec<&'a OpCauses>> = BTreeMap::new();
     for &op in ops {
@@ -135,20 +135,20 @@ fn groups<'a>(ops: &[&'a OpCauses]) -> Vec<OpGroup<'a>> {
     groups.into_iter().map(|(label, ops)| OpGroup { label, ops }).collect()
 }
 
-/// Facts of the launches of a recording.
+/// Facts about the launches of a recording.
 #[derive(Clone, Copy)]
 pub(crate) struct OpFacts<'a> {
     pub(crate) devices: &'a [DeviceTime],
     /// Launches that the explanation covers.
     pub(crate) ops: &'a [&'a OpCauses],
-    /// All launches, which are needed to find repeated delays of a core or chip.
+    /// All launches. They are needed to find cores or chips that are repeatedly late.
     pub(crate) all: &'a [&'a OpCauses],
     pub(crate) sync: &'a SyncCounts,
     pub(crate) iterations: Iterations,
     pub(crate) noc: &'a NocUses,
 }
 
-/// Returns the findings about launches, and the questions that stay open.
+/// Returns the findings about launches, and the unanswered questions.
 pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
     let mut findings: Vec<Finding> = Vec::new();
     let wall_ns = wall_ns(of.devices);
@@ -169,7 +169,7 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     findings.retain(|finding| !follows_from_noc(finding, &of_noc));
     findings.extend(of_noc);
     findings.extend(barriers(&groups, of.noc));
-    // A stage, core or chip that others wait for already explains the blocked time.
+    // The blocked time is already explained by a stage, core or chip that others wait for.
     let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
     let classes = [
         TimeClass::HostLate,
@@ -184,8 +184,8 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     (findings, untold)
 }
 
-/// Finds cores and chips that are late over all launches of a group. Gains are scaled to the
-/// launches that the explanation covers.
+/// Finds cores and chips that are late in all launches of a group. Gains are scaled to the launches
+/// that the explanation covers.
 fn late_ones(all: &[&OpCauses], groups: &[OpGroup<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for of_all in self::groups(all) {
@@ -243,7 +243,7 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     })
 }
 
-/// Returns the launches before and after the longest gap of a chip, as texts.
+/// Returns texts about the launches before and after the longest gap of a chip.
 fn between_launches<'a>(ops: impl Iterator<Item = &'a OpCauses> + Clone) -> Option<[String; 2]> {
     let pairs = ops.clone().zip(ops.skip(1)).filter(|(_, op)| op.gap_ns.is_some());
     let (before, after) = pairs.max_by_key(|(_, op)| op.gap_ns)?;
@@ -261,12 +261,13 @@ pub(crate) fn launch_place(op: &OpCauses) -> Place {
     }
 }
 
-/// Returns the time of a launch in a class; `None` if there is none, or if the clock is unknown.
+/// Returns the time of a launch in a class; `None` if it has no such time, or if the clock is
+/// unknown.
 fn class_ns(op: &OpCauses, class: TimeClass) -> Option<f64> {
     op.time.class_ns(class).filter(|ns| *ns > 0.0)
 }
 
-/// Returns the firmware of launches, and what the profiler recorded in it.
+/// Returns the firmware time of launches, with the profiler's records in that time.
 fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
     let mut firmware = Firmware::default();
     let [before, after] = &mut firmware.around_ns;
@@ -276,14 +277,13 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
         let ns = |cycles| op.time.ns_of(cycles).unwrap_or(0.0);
         *before += ns(kernel.start_cycle.saturating_sub(op.window.0));
         *after += ns(op.window.1.saturating_sub(kernel.end_cycle));
-        // Records of counters are no part of a launch, and follow the kernel.
+        // Counter records follow the kernel, but are not part of the launch.
         *after -= op.counters_ns.min(*after);
     }
     firmware
 }
 
-/// Returns the launch with the most time in a class of waiting that has no gaps, or whose time is
-/// not in gaps alone.
+/// Returns the launch with the most time in a class, for classes whose time is not only in gaps.
 fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass) -> Option<Place> {
     #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
     let gap = |op: &OpCauses| match class {
@@ -296,14 +296,14 @@ fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass)
     most.map(|(_, op)| launch_place(op))
 }
 
-/// Returns the longest time of a chip, from its first record to its last.
+/// Returns the longest time of any chip from its first record to its last record.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn wall_ns(devices: &[DeviceTime]) -> f64 {
     let lengths = devices.iter().filter_map(|device| device.time.total_ns);
     lengths.max().unwrap_or(0) as f64
 }
 
-/// Returns the longest launch below the limit of short ops.
+/// Returns the longest of the launches that are shorter than the limit for short ops.
 fn longest_small<'a>(ops: &[&'a OpCauses]) -> Option<&'a OpCauses> {
     let is_small = |op: &&OpCauses| kernel_ns(op) < SMALL_OP.value * 1000.0;
     let small = ops.iter().copied().filter(is_small);
@@ -392,7 +392,7 @@ fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {
     untold
 }
 
-/// Returns why kernel records cover little of a chip's time, and what to record instead.
+/// Returns why kernel records cover only a small part of a chip's time, and what to record instead.
 fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     if ops.iter().any(|op| op.is_envelope) {
         return (
@@ -406,7 +406,7 @@ fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     )
 }
 
-/// Reports the time from which on waits are lost, if any are.
+/// Reports the time from which on waits are lost; `None` if no waits are lost.
 fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     let partial = || {
         let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());
@@ -426,7 +426,8 @@ fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     })
 }
 
-/// Reports that records of single waits take an unknown time, if they do.
+/// Reports that writing records of single waits takes an unknown time; `None` if that time is
+/// known.
 fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
     let group = groups.iter().find(|group| pipeline::has_unmeasured_records(group))?;
     Some(Untold {
@@ -440,7 +441,7 @@ fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
     })
 }
 
-/// Reports that single waits are known only inside windows, if that is so.
+/// Reports that single waits are only known inside windows; `None` if they are known everywhere.
 fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
     let least = ops.iter().filter_map(|op| op.windows_percent).min_by(f64::total_cmp)?;
     Some(Untold {
@@ -450,7 +451,7 @@ fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
     })
 }
 
-/// Formats a percentage without decimals, or with two digits if it is small.
+/// Formats a percentage without decimals. A small percentage gets two significant digits.
 pub(crate) fn rounded(percent: f64) -> String {
     if percent >= 9.95 || percent <= 0.0 {
         format!("{percent:.0}")
@@ -459,7 +460,7 @@ pub(crate) fn rounded(percent: f64) -> String {
     }
 }
 
-/// Returns the label of a group as the first word of a sentence. Names of ops stay as they are.
+/// Returns the label of a group for the beginning of a sentence. Names of ops are not changed.
 pub(crate) fn capital(label: &str) -> String {
     match label.strip_prefix("program ") {
         Some(program) => format!("Program {program}"),

@@ -1,4 +1,4 @@
-//! Rules about ops with modelled bytes and operations, such as those of ops CSVs.
+//! Rules about ops with modelled bytes and operations, for example from ops CSVs.
 
 use super::{Gain, OpGroup, Reached, capital, duration, kernel_ns, rounded};
 use crate::{
@@ -20,7 +20,7 @@ pub(crate) struct ModelFacts {
     pub(crate) flops_percent: Option<f64>,
 }
 
-/// Reports ops at a limit of the chip that take a large part of the device time.
+/// Reports ops at a limit of the chip, if they take a large part of the device time.
 pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
     let device_ns: f64 = ops.iter().map(|op| op.duration_ns).sum();
     let dram = at_limit(ops, device_ns, DRAM, |op| op.dram_percent);
@@ -36,8 +36,8 @@ pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
     dram.into_iter().chain(flops).collect()
 }
 
-/// Returns true if the pacing stage of an op is limited by the DRAM: one of the op's launches is at
-/// the DRAM's peak.
+/// Returns true if DRAM limits the stage that sets the pace of an op: one of the op's launches is
+/// at the DRAM's peak.
 pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
     let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
     let is_same_op = |place: &Place| match (&finding.place.op, &place.op) {
@@ -48,13 +48,13 @@ pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
     moves_data && ops.iter().any(|op| is_at_peak(op) && is_same_op(&op.place))
 }
 
-/// Reports ops that use a NoC link at its peak and take a large part of the kernels' time.
+/// Reports ops that use a NoC link at its peak, if they take a large part of the kernel time.
 pub(crate) fn noc(groups: &[OpGroup<'_>], uses: &NocUses) -> Vec<Finding> {
     let kernels_ns: f64 = groups.iter().map(OpGroup::kernel_ns).sum();
     groups.iter().filter_map(|group| noc_of(group, uses, kernels_ns)).collect()
 }
 
-/// Returns the finding about a group's launches whose programs use a link at its peak.
+/// Returns the finding about the launches of a group whose programs use a link at its peak.
 fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Finding> {
     let use_of = |op: &&OpCauses| {
         let noc_use = uses.get(&(op.chip_id, op.run_host_id))?;
@@ -64,7 +64,8 @@ fn noc_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<Findin
     noc_bound(group.place(), &group.label, &bound, kernels_ns)
 }
 
-/// Returns the finding about launches that use a link at its peak, given with their times.
+/// Returns the finding about launches that use a link at its peak. Each use is paired with its
+/// time.
 fn noc_bound(
     place: Place,
     label: &str,
@@ -78,7 +79,7 @@ fn noc_bound(
     if of_time < MODEL_TIME.value {
         return None;
     }
-    // Launches of one program share their mean use.
+    // All launches of a program have the program's mean use.
     let free_ns = bound.iter().map(|(of, ns)| ns * (1.0 - of.percent.min(100.0) / 100.0)).sum();
     let used = share(ns - free_ns, ns);
     let least = if bound.iter().any(|(of, _)| of.is_lower_bound) { "at least " } else { "" };
@@ -126,14 +127,14 @@ fn barriers_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<F
     barrier_bound(place, &group.label, &times, kernels_ns)
 }
 
-/// Returns true if no compute kernel ran in the op, and the op has no records of waits, which would
-/// show more.
+/// Returns true if the op ran no compute kernel and has no records of waits. Such records would
+/// give more detail.
 fn only_moves_data(op: &OpCauses) -> bool {
     op.time.waits == WaitEvidence::None && op.time.percent(TimeClass::Compute) <= 0.0
 }
 
-/// Returns the finding about launches at barriers: their barriers, the use of their busiest link in
-/// percent, and their times.
+/// Returns the finding about launches that are at barriers. Each launch has its barriers, the use
+/// of its busiest link in percent, and its time.
 fn barrier_bound(
     place: Place,
     label: &str,
@@ -148,7 +149,7 @@ fn barrier_bound(
     if waited < BARRIERS.value || share(ns, kernels_ns) < MODEL_TIME.value {
         return None;
     }
-    // The busiest link needs its time in any case.
+    // The busiest link needs this time in any case.
     let free_ns: f64 =
         launches.iter().map(|(_, link, ns)| ns * (1.0 - link.min(100.0) / 100.0)).sum();
     let sentence = format!(
@@ -170,7 +171,7 @@ fn barrier_bound(
     Some(Reached::new(Cause::Latency, BARRIERS, waited).finding(sentence, place, gain, &advice))
 }
 
-/// Returns true if the pacing stage of an op is limited by a link of the NoC.
+/// Returns true if a NoC link limits the stage that sets the pace of an op.
 pub(crate) fn follows_from_noc(finding: &Finding, of_noc: &[Finding]) -> bool {
     let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
     let op = |of: &Finding| (of.place.op.clone(), of.place.run_host_id);
@@ -182,7 +183,7 @@ struct AtLimit<'a> {
     count: usize,
     ns: f64,
     longest: &'a ModelFacts,
-    /// Use of the limit, weighted by the time of the ops.
+    /// Use of the limit in percent, weighted by the ops' times.
     percent: f64,
 }
 
@@ -214,7 +215,7 @@ impl AtLimit<'_> {
         advice: &str,
         device_ns: f64,
     ) -> Finding {
-        // Ops at a limit can gain at most the rest up to the peak.
+        // Ops at a limit can at most gain the remainder up to the peak.
         let gain_ns = self.ns * (1.0 - self.percent.min(100.0) / 100.0);
         let (ops, uses, takes) = match self.count {
             1 => ("op", "uses", "takes"),
@@ -272,7 +273,7 @@ mod tests {
         let noc_use = |percent| NocUse { link, percent, is_lower_bound: false, barriers: None };
         let place = || Place { op: Some("Matmul".into()), ..Place::default() };
         let told = |uses: &[(NocUse, f64)]| noc_bound(place(), "Matmul", uses, 1000.0);
-        // 90 % of 200 ns and 70 % of 100 ns are used: 50 ns are free.
+        // Used are 90 % of 200 ns and 70 % of 100 ns, so 50 ns are free.
         let finding = told(&[(noc_use(90.0), 200.0), (noc_use(70.0), 100.0)]).unwrap();
         assert_eq!(
             finding.sentence,
@@ -314,7 +315,7 @@ mod tests {
              average and 16 barriers; the busiest link carries only 20 % of its peak"
         );
         assert_eq!((finding.cause, finding.gain_at_most_ns), (Cause::Latency, Some(2_800.0)));
-        // A link at 60 % leaves 40 % of the time.
+        // A link used at 60 % leaves 40 % of the time.
         let finding = told(&[(at(90.0), 60.0, 4_000.0)]).unwrap();
         assert!((finding.gain_at_most_ns.unwrap() - 1_600.0).abs() < 1e-9);
         assert_eq!(told(&[(at(49.9), 20.0, 4_000.0)]), None, "too little at barriers");
@@ -336,7 +337,7 @@ mod tests {
         assert!(!follows_from_dram(&finding(Cause::Compute, "Matmul"), &ops));
         let below = [op(600.0, Some(79.9), None)];
         assert!(!follows_from_dram(&finding(Cause::Reader, "Matmul"), &below));
-        // Ops without names are equal if their programs are.
+        // Ops without names are the same op if their programs are the same.
         let program = |id| Place { run_host_id: Some(id), ..Place::default() };
         let unnamed = [ModelFacts { place: program(2048), ..op_at_peak() }];
         let of_program = |id| Finding { place: program(id), ..finding(Cause::Reader, "") };

@@ -1,4 +1,4 @@
-//! Rules about reader, math and writer of an op.
+//! Rules about the reader, math and writer of an op.
 
 use super::OpGroup;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 use wire::Risc;
 
-/// Reports the pace of an op; `None` if no wait was recorded or the pace cannot be decided.
+/// Reports the pace of an op; `None` if no wait was recorded, or if the pace cannot be decided.
 pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
     let (op, pace) = paced(group)?;
     if pace.is_balanced() {
@@ -33,29 +33,30 @@ pub(crate) fn pipeline(group: &OpGroup<'_>) -> Option<Finding> {
     }
 }
 
-/// Returns the longest launch with a pace, preferring launches of which each wait is known.
+/// Returns the longest launch with a known pace. Launches whose waits are all known take
+/// precedence.
 fn paced<'a>(group: &OpGroup<'a>) -> Option<(&'a OpCauses, &'a Pace)> {
     let whole = group.longest(|op| op.pace.as_ref().filter(|_| op.known_percent.is_none()));
     whole.or_else(|| group.longest(|op| op.pace.as_ref()))
 }
 
-/// Returns true if there are waits, but they do not decide which stage sets the pace.
+/// Returns true if there are waits, but the stage that sets the pace cannot be decided from them.
 pub(crate) fn is_undecided(group: &OpGroup<'_>) -> bool {
     paced(group)
         .is_some_and(|(_, pace)| !pace.is_balanced() && !pace.takes_turns() && !pace.is_certain())
 }
 
-/// Returns true if the use of the stages includes the unmeasured cost of recording.
+/// Returns true if the use of the stages includes an unmeasured time for writing records.
 pub(crate) fn has_unmeasured_records(group: &OpGroup<'_>) -> bool {
     paced(group).is_some_and(|(_, pace)| pace.has_unmeasured_records)
 }
 
-/// Returns true if the pace is undecided because of semaphores with unknown signaling RISCs.
+/// Returns true if the pace is undecided because the RISCs that signal semaphores are unknown.
 pub(crate) fn is_open_by_semaphores(group: &OpGroup<'_>) -> bool {
     is_undecided(group) && paced(group).is_some_and(|(_, pace)| pace.is_open_by_semaphores())
 }
 
-/// Returns true if the pace is undecided because no stage is known to be in use long enough.
+/// Returns true if the pace is undecided because no stage is known to work long enough.
 pub(crate) fn is_in_turn(group: &OpGroup<'_>) -> bool {
     is_undecided(group) && paced(group).is_some_and(|(_, pace)| pace.is_in_turn())
 }
@@ -69,7 +70,8 @@ fn reader(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     finding(Cause::Reader, group, (op, pace), sentence, advice)
 }
 
-/// Reports a pacing stage that waits for semaphores from other cores, which then set the pace.
+/// Reports that the stage with the highest use waits for semaphores from other cores. These cores
+/// then set the pace.
 fn semaphore(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding> {
     let waited = pace.stage(pace.pacer)?.other_cores_percent;
     if waited < SEMAPHORES.value {
@@ -102,7 +104,7 @@ fn semaphore(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding>
     Some(finding)
 }
 
-/// Reports a reader that spends its time at barriers.
+/// Reports a reader that spends its time at NoC barriers.
 fn latency(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Option<Finding> {
     let barriers = pace.stage(Stage::Reader)?.barrier_percent;
     (barriers >= BARRIERS.value).then(|| {
@@ -201,7 +203,7 @@ fn balanced(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
     );
     let advice = "speed up all stages together, or give the op more cores";
     let mut finding = finding(Cause::Balanced, group, (op, pace), sentence, advice);
-    // A change of one stage alone gains nothing.
+    // Changing only one stage gains nothing.
     (finding.gain_at_most_ns, finding.gain_at_most_percent) = (Some(0.0), Some(0.0));
     finding.place.risc = None;
     finding
@@ -216,13 +218,13 @@ fn finding(
 ) -> Finding {
     let threshold: Threshold = if pace.is_math_known { KNOWN_MARGIN } else { MARGIN };
     let gain_percent = match cause {
-        // With deeper buffers, the stage with the highest use sets the pace.
+        // With deeper buffers, the stage with the highest use would set the pace.
         Cause::Turns => pace.turns_percent(),
         Cause::Unpack | Cause::Pack => pace.gain_at_engine_percent(),
         _ => pace.gain_at_most_percent,
     };
     let gain_percent = gain_percent.clamp(0.0, 100.0);
-    // The gain in launches without records of waits is unknown; they are left out.
+    // Launches without records of waits are left out, because their gain is unknown.
     let paced = group.ops.iter().filter(|op| op.pace.is_some());
     let paced_ns = paced.map(|op| super::kernel_ns(op)).sum::<f64>();
     let gain_ns = paced_ns * gain_percent / 100.0;

@@ -1,4 +1,4 @@
-//! Rule about reconfiguration and initialisation inside of kernels.
+//! Rule about reconfiguration and initialisation inside kernels.
 
 use super::{OpGroup, kernel_ns};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use reader::names::ZoneTable;
 
-/// Reports setup zones that take a large part of each launch.
+/// Reports setup zones, if they take a large part of each launch.
 pub(crate) fn setup(group: &OpGroup<'_>, zones: &ZoneTable) -> Option<Finding> {
     let (_, setup) = group.longest(|op| op.setup.as_ref())?;
     if setup.percent < SETUP.value {

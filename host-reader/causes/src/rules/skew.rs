@@ -1,4 +1,4 @@
-//! Rules about chips that run the same ops in parallel, from rows of an ops CSV.
+//! Rules about chips that run the same ops in parallel, based on rows of an ops CSV.
 
 use super::{Gain, Reached, duration};
 use crate::{
@@ -14,7 +14,7 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// Returns the row that took longest, with its length divided by the mean of the others.
+    /// Returns the row that took longest, with its length divided by the mean of the other rows.
     fn slowest(&self) -> Option<(&'a OpReport, f64)> {
         let us = |row: &OpReport| row.device_time_us.unwrap_or(0.0);
         let most = self.rows.iter().max_by(|one, other| us(one).total_cmp(&us(other)))?;
@@ -25,8 +25,8 @@ impl<'a> Round<'a> {
     }
 }
 
-/// Matches the ops of all chips by their position in the order of each chip. Returns no rounds if
-/// the chips run different ops or a row has no device number.
+/// Matches the ops of all chips by their position in each chip's sequence. Returns no rounds if the
+/// chips run different ops, or if a row has no device number.
 fn rounds(rows: &[OpReport]) -> Vec<Round<'_>> {
     let mut chips: BTreeMap<u64, Vec<&OpReport>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
@@ -53,8 +53,8 @@ fn rounds(rows: &[OpReport]) -> Vec<Round<'_>> {
 
 /// Finds chips that repeatedly take longer than the others for ops with one op code.
 ///
-/// Collectives are left out. They end together, so a chip that takes longer in a collective has
-/// arrived early.
+/// Collectives are left out. All chips leave a collective together, so a chip that takes longer in
+/// it has arrived early.
 pub(crate) fn slow_chips(rows: &[OpReport]) -> Vec<Finding> {
     let mut by_op: BTreeMap<&str, Vec<(&OpReport, f64)>> = BTreeMap::new();
     let rounds = rounds(rows);
@@ -110,8 +110,8 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
 
 /// Reports chips that wait in collectives for the chip that arrives last.
 ///
-/// Chips leave a collective together, so the shortest row of a round is that of the last chip. The
-/// extra time of the others is waiting.
+/// All chips leave a collective together, so the shortest row of a round belongs to the chip that
+/// arrived last. The extra time of the other chips is waiting.
 pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let rounds = rounds(rows);
     let arrivals: Vec<Arrivals<'_>> = rounds.iter().filter_map(Arrivals::from_round).collect();
@@ -164,7 +164,7 @@ struct Arrivals<'a> {
     first: &'a OpReport,
     /// Row of the chip that arrived last: the shortest row.
     last: &'a OpReport,
-    /// Time for which chips waited for the last chip.
+    /// Time that chips waited for the last chip.
     wait_ns: f64,
     whole_ns: f64,
 }
@@ -191,7 +191,8 @@ mod tests {
     use super::*;
     use reports::perf::{PerfReport, read_ops_csv};
 
-    /// Builds rows of ops that run in parallel on chips, from each op's time in ns on each chip.
+    /// Builds rows of ops that run in parallel on several chips, from the times of each op in ns on
+    /// each chip.
     fn rows(ops: &[(&str, &[u32])]) -> Vec<OpReport> {
         let mut text =
             "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns]\n"
@@ -215,7 +216,7 @@ mod tests {
         let gather: (&str, &[u32]) = ("AllGatherAsync", &[50_001, 20_000, 49_999]);
         let matmul: (&str, &[u32]) = ("Matmul", &[10_000, 40_000, 10_000]);
         let finding = collective_skew(&rows(&[matmul, gather, matmul, gather])).unwrap();
-        // In each op, two of three chips wait 30 us: on average 20 us of 40 us per chip.
+        // In each op, two of three chips wait 30 us. The mean over the chips is 20 us of 40 us.
         assert_eq!(
             finding.sentence,
             "Chips wait 50 % of the time of collectives (2 ops, 80 us per chip) for the one that comes \
@@ -227,7 +228,7 @@ mod tests {
         let finding = collective_skew(&rows(&[gather, turns])).unwrap();
         assert!(finding.sentence.ends_with("now one chip, now another"), "{}", finding.sentence);
         assert_eq!(finding.place.chip_id, None);
-        // 10 us of 60 us on two of three chips are 12.5 % of 53 us.
+        // 10 us of 60 us on two of three chips: 12.5 % of the mean of 53 us.
         assert_eq!(collective_skew(&rows(&[("AllGatherAsync", &[60_000, 50_000, 50_000])])), None);
         assert_eq!(collective_skew(&rows(&[matmul, matmul])), None, "no collectives");
         assert_eq!(collective_skew(&rows(&[("AllGatherAsync", &[50_000])])), None, "one chip");
