@@ -1,4 +1,4 @@
-//! Reports of recordings.
+//! Reports about recordings.
 //!
 //! | question | module |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Records of a CSV text and their positions. The reader can go back to an unclosed quote.
+//! Records of a CSV text, with their positions. The reader can go back to an unclosed quote.
 
 /// Position of a record in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,25 +10,25 @@ pub(crate) struct Extent {
     start: usize,
 }
 
-/// Line of a text that is one record without quotes.
+/// Line of a text that forms one record without quotes.
 pub(crate) struct PlainLine {
     /// Line number, from 1.
     pub(crate) line: u64,
-    /// Bytes of the line, without the line end.
+    /// Bytes of the line, without its line end.
     pub(crate) bytes: std::ops::Range<usize>,
 }
 
 /// Lines of a text up to the first line with a quote. Blank lines are not records.
 pub(crate) struct PlainLines {
     pub(crate) lines: Vec<PlainLine>,
-    /// Index of the byte after the lines.
+    /// Index of the first byte after the lines.
     pub(crate) end: usize,
     /// Number of the line that begins at `end`.
     pub(crate) next_line: u64,
 }
 
 impl PlainLines {
-    /// Finds the lines from byte `start` on, where line `first_line` begins.
+    /// Finds the lines from byte `start` on. That byte begins the line `first_line`.
     pub(crate) fn from_text(text: &[u8], start: usize, first_line: u64) -> Self {
         let (mut end, mut next_line) = (start, first_line);
         let mut lines = Vec::new();
@@ -56,7 +56,7 @@ impl PlainLines {
 pub(crate) struct CsvRecords<'text> {
     text: &'text [u8],
     reader: csv::Reader<&'text [u8]>,
-    /// Byte index at which the reader began.
+    /// Index of the byte at which the reader started.
     base: usize,
     /// Number of lines before that byte.
     base_line: u64,
@@ -76,7 +76,7 @@ impl<'text> CsvRecords<'text> {
         let position = record.position().cloned().unwrap_or_else(csv::Position::new);
         let start = self.offset(&position);
         let text = self.text.get(start..).unwrap_or(b"");
-        // The reader's position is before the line ends that it skips.
+        // The reader's position is before the line ends that it will skip.
         let skipped = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
         let skipped_lines = skipped.clone().filter(|&&byte| byte == b'\n').count() as u64;
         let start = start.saturating_add(skipped.count());
@@ -87,25 +87,25 @@ impl<'text> CsvRecords<'text> {
         Some(Extent { line, line_count, start })
     }
 
-    /// Reads the records from a byte on, with `line_count` lines before that byte.
+    /// Reads the records from a byte on. `line_count` is the number of lines before that byte.
     pub(crate) fn from_line(text: &'text [u8], byte: usize, line_count: u64) -> Self {
         let mut records = Self::new(text);
         records.resume_at(byte, line_count);
         records
     }
 
-    /// Returns the index of the byte after the last record, and its line number.
+    /// Returns the index of the first byte after the last record, and the number of that line.
     pub(crate) fn end(&self) -> (usize, u64) {
         let position = self.reader.position();
         let (end, line) = (self.offset(position), self.base_line.saturating_add(position.line()));
-        // The reader stops before the `\n` of a `\r\n` and has not counted it yet.
+        // The reader stops before the `\n` of a `\r\n`, and has not counted that line yet.
         match self.text.get(end) {
             Some(&b'\n') => (end.saturating_add(1), line.saturating_add(1)),
             _ => (end, line),
         }
     }
 
-    /// Takes the lines up to the first line with a quote.
+    /// Takes the lines up to the first line that contains a quote.
     pub(crate) fn plain_lines(&mut self) -> Vec<PlainLine> {
         let (start, line) = self.end();
         let PlainLines { lines, end, next_line } = PlainLines::from_text(self.text, start, line);
@@ -115,7 +115,7 @@ impl<'text> CsvRecords<'text> {
         lines
     }
 
-    /// Returns the byte index in the text for a position of the reader.
+    /// Converts a position of the reader to a byte index in the text.
     fn offset(&self, position: &csv::Position) -> usize {
         self.base.saturating_add(usize::try_from(position.byte()).unwrap_or(usize::MAX))
     }
@@ -127,7 +127,7 @@ impl<'text> CsvRecords<'text> {
         self.resume_at(extent.start.saturating_add(length), extent.line);
     }
 
-    /// Continues at a byte that has `line_count` lines before it.
+    /// Continues at a byte. `line_count` is the number of lines before that byte.
     fn resume_at(&mut self, byte: usize, line_count: u64) {
         (self.base, self.base_line) = (byte.min(self.text.len()), line_count);
         self.reader = reader_of(self.text.get(self.base..).unwrap_or(b""));

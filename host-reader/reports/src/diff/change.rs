@@ -1,4 +1,4 @@
-//! Changes between two recordings and their statistical certainty.
+//! Changes between two recordings, with their statistical certainty.
 
 use super::{
     matching::pairs_of,
@@ -8,7 +8,7 @@ use super::{
 use crate::perf::Spread;
 use std::collections::{BTreeMap, HashSet};
 
-/// Options of a comparison of two recordings.
+/// Options for comparing two recordings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiffOptions {
     /// Confidence level of the intervals, between 0 and 1.
@@ -27,22 +27,22 @@ impl Default for DiffOptions {
 pub enum Certainty {
     /// Larger than the variation between repetitions.
     Significant,
-    /// Untested, because A or B has a single repetition.
+    /// Not tested, because A or B has only one repetition.
     SingleRepetition,
     /// Within the variation between repetitions.
     NotSignificant,
 }
 
-/// Durations of one op or zone that both recordings have.
+/// Durations of one op or zone that exists in both recordings.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Change {
     /// Op or zone.
     pub kind: MeasuredKind,
-    /// Device on which the item ran; for zones, also the RISC.
+    /// Device that ran the item; for zones, also the RISC.
     pub place: String,
     /// Name of the op or zone.
     pub name: String,
-    /// Source as in A: shapes of an op, file and line of a zone.
+    /// Source in A: the shapes of an op, or the file and line of a zone.
     pub source: String,
     /// Durations in A, in ns.
     pub a_ns: Spread,
@@ -52,32 +52,32 @@ pub struct Change {
     pub a_geometric_mean_ns: f64,
     /// Geometric mean of B, in ns.
     pub b_geometric_mean_ns: f64,
-    /// Geometric mean of B divided by that of A. A ratio above 1 means slower.
+    /// Geometric mean of B divided by the geometric mean of A. Above 1, B is slower.
     pub ratio: f64,
     /// Lower and upper bound of the ratio's confidence interval.
     pub interval: Option<(f64, f64)>,
-    /// Probability of such a ratio if nothing changed, adjusted for the number of tests.
+    /// Probability of such a ratio if nothing has changed, adjusted for the number of tests.
     pub adjusted_p_value: Option<f64>,
     /// Certainty of the change.
     pub certainty: Certainty,
 }
 
 impl Change {
-    /// Returns by how many percent B is slower; negative if B is faster.
+    /// Returns by how many percent B is slower than A; negative if B is faster.
     #[must_use]
     pub fn percent(&self) -> f64 {
         (self.ratio - 1.0) * 100.0
     }
 
-    /// Returns true if B is slower than A by more than `percent` percent and the change exceeds the
-    /// variation between repetitions.
+    /// Returns true if B is slower than A by more than `percent` percent, and the change is larger
+    /// than the variation between repetitions.
     #[must_use]
     pub fn is_slower_by(&self, percent: f64) -> bool {
         self.certainty != Certainty::NotSignificant && self.percent() > percent
     }
 
-    /// Returns true if the change should be reported: it is significant, or it differs and the
-    /// number of repetitions allows no test.
+    /// Returns true if the change should be reported: it is significant, or there is a difference
+    /// but too few repetitions for a test.
     #[must_use]
     pub fn is_noteworthy(&self) -> bool {
         match self.certainty {
@@ -88,12 +88,13 @@ impl Change {
     }
 }
 
-/// Items that only one recording has.
+/// Items that exist in only one recording.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Side {
     /// Number of ops and zones in this recording.
     pub item_count: usize,
-    /// Ops and zones missing in the other recording, as kind, device and RISC, name, source.
+    /// Ops and zones that the other recording lacks, each as kind, device and RISC, name, and
+    /// source.
     pub only_here: Vec<(MeasuredKind, String, String, String)>,
     /// Number of items left out, by reason.
     pub skipped: BTreeMap<String, u64>,
@@ -102,12 +103,12 @@ pub struct Side {
 /// Comparison of two recordings.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Diff {
-    /// Changes of ops and zones in both recordings: significant changes first, then those with
-    /// single repetitions. Within each kind, large changes are first.
+    /// Changes of ops and zones in both recordings: first the significant ones, then those with a
+    /// single repetition. Within each group, larger changes come first.
     pub changes: Vec<Change>,
-    /// Items of recording A.
+    /// Items that exist only in recording A.
     pub a: Side,
-    /// Items of recording B.
+    /// Items that exist only in recording B.
     pub b: Side,
 }
 
@@ -191,7 +192,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Adjusts the p-values for their number and sets the certainty of each change.
+/// Adjusts the p-values for the number of tests, and sets the certainty of each change.
 fn judge(changes: &mut [Change], confidence: f64) {
     let p_values: Vec<f64> = changes.iter().filter_map(|change| change.adjusted_p_value).collect();
     let tested = changes.iter_mut().filter(|change| change.adjusted_p_value.is_some());

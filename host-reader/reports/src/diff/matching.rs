@@ -1,15 +1,16 @@
 //! Matching of the ops and zones of two recordings.
 //!
-//! Kind, place and name must be equal. Items with the same source are paired first, in order. Of
-//! the remaining items, those whose source may have moved are paired: zones of the same file on
-//! other lines, and items without a source on one side. An op with other shapes is a different op.
+//! Kind, place and name must be equal. First, items with the same source are paired in order. Then
+//! the remaining items are paired if their source may have moved: zones on other lines of the same
+//! file, and items without a source in one recording. An op with different shapes is a different
+//! op.
 
 #![expect(clippy::indexing_slicing, reason = "indices are those of the items themselves")]
 
 use super::measured::{Measured, MeasuredKind};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Returns pairs of indices, sorted by the first.
+/// Returns pairs of indices, sorted by the first index.
 pub(super) fn pairs_of(first: &[Measured], second: &[Measured]) -> Vec<(usize, usize)> {
     let mut left: Vec<usize> = (0..first.len()).collect();
     let mut right: Vec<usize> = (0..second.len()).collect();
@@ -36,7 +37,7 @@ fn exact_source(item: &Measured) -> String {
     item.source.clone()
 }
 
-/// Returns the file of a zone without folder and line, or the whole source of an op.
+/// Returns the file of a zone without its folder and line; for an op, the whole source.
 fn moved_source(item: &Measured) -> String {
     match item.kind {
         MeasuredKind::Op => item.source.clone(),
@@ -47,7 +48,7 @@ fn moved_source(item: &Measured) -> String {
     }
 }
 
-/// Pairs the n-th item with a key with the n-th item of the other recording with that key.
+/// Pairs items with the same key in the two recordings: the n-th with the n-th.
 fn pair_by(
     first: &[Measured],
     left: &[usize],
@@ -68,7 +69,7 @@ fn pair_by(
         .collect()
 }
 
-/// Pairs items that have no source on one side, in order.
+/// Pairs items that have no source in one of the recordings, in order.
 fn pair_unknown(
     first: &[Measured],
     left: &[usize],

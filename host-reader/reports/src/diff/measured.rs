@@ -1,19 +1,19 @@
-//! Measured durations of each op and zone in one recording, one per repetition.
+//! Durations of each op and zone in one recording, with one duration per repetition.
 
 use std::collections::BTreeMap;
 
-/// Kind of the item that a duration belongs to.
+/// Kind of item that a duration belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MeasuredKind {
-    /// Op: the time of its kernels from the first start to the last end.
+    /// Op. Its duration is the time from the first kernel start to the last kernel end.
     Op,
-    /// Zone: its mean over the cores and passes of a launch.
+    /// Zone. Its duration is the mean over the cores and passes of a launch.
     Zone,
 }
 
 impl MeasuredKind {
-    /// Returns the name in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -23,22 +23,22 @@ impl MeasuredKind {
     }
 }
 
-/// One op or zone and its durations.
+/// One op or zone, with its durations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Op or zone.
     pub kind: MeasuredKind,
-    /// Device on which the item ran; for zones, also the RISC.
+    /// Device that ran the item; for zones, also the RISC.
     pub place: String,
     /// Name of the op or zone.
     pub name: String,
-    /// Shapes of an op, file and line of a zone; empty if unknown.
+    /// Shapes of an op, or file and line of a zone; empty if unknown.
     pub source: String,
     /// Durations in ns, one for each repetition.
     pub durations_ns: Vec<f64>,
 }
 
-/// All measurements of one recording, in the order in which they were added.
+/// All measurements of one recording, in the order of adding.
 ///
 /// Items of the same kind, place, name and source are distinguished by their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,7 +48,8 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Adds an op or zone. Durations that are not positive numbers are left out and counted.
+    /// Adds an op or zone. Durations that are not positive numbers are left out, and their number
+    /// is stored.
     pub fn add(&mut self, mut item: Measured) {
         let count = item.durations_ns.len();
         item.durations_ns.retain(|duration| duration.is_finite() && *duration > 0.0);
@@ -59,12 +60,12 @@ impl Measurements {
         }
     }
 
-    /// Keeps the items for which the function returns true.
+    /// Keeps only items for which the function returns true.
     pub fn retain(&mut self, is_wanted: impl FnMut(&Measured) -> bool) {
         self.items.retain(is_wanted);
     }
 
-    /// Counts items that could not be measured.
+    /// Adds to the number of items that could not be measured.
     pub fn skip(&mut self, reason: &str, count: u64) {
         if count > 0 {
             let skipped = self.skipped.entry(reason.to_owned()).or_default();
@@ -75,8 +76,8 @@ impl Measurements {
     /// Combines several recordings of the same programs. Each recording becomes one repetition: the
     /// geometric mean over its own repetitions.
     ///
-    /// Repetitions within a recording share its conditions. So only several recordings show how
-    /// much the next one will differ. A single recording is returned unchanged.
+    /// All repetitions within a recording share its conditions. So only several recordings show how
+    /// much further recordings will differ. A single recording is returned unchanged.
     ///
     /// ```
     /// use reports::diff::{Measured, MeasuredKind, Measurements};

@@ -8,12 +8,13 @@
 //! | how sure is it? | [`welch`], [`adjusted_p_values`] |
 //!
 //! # Method
-//! The ratio B / A is that of geometric means. Its interval is Welch's t interval of the difference
-//! of mean logarithms, converted back by the exponential. The reasons: durations are positive and
-//! skewed, variances differ between builds, and the interval scales with the ratio if one side is
-//! scaled. Repetitions, not cores, are the sample, because the cores of one launch wait for one
-//! another. Many ops are tested at once, so p-values are adjusted to limit the share of false
-//! discoveries (Benjamini and Hochberg). If one side has a single repetition, there is a ratio but
+//! The ratio B / A is computed from geometric means. Its interval is Welch's t interval for the
+//! difference of the mean logarithms, converted back by the exponential function. Logarithms are
+//! used because durations are positive and skewed, variances differ between builds, and the
+//! interval then scales with the ratio if one side is scaled. The samples are repetitions instead
+//! of cores, because the cores of one launch wait for one another. Many ops are tested at once, so
+//! p-values are adjusted to limit the share of false discoveries (Benjamini and Hochberg). If one
+//! side has only one repetition, there is a ratio but no interval.
 //! no interval.
 
 mod change;

@@ -1,4 +1,4 @@
-//! Durations of ops, from the rows of an ops CSV or the launches of a readout.
+//! Durations of ops, from the rows of an ops CSV or from the launches of a readout.
 
 use super::measured::{Measured, MeasuredKind, Measurements};
 use crate::perf::{OpReport, PerfReport, Repetitions, shortest_period};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use wire::RunHostId;
 
 impl Measurements {
-    /// Reads the ops of an ops CSV. Repetitions are the iterations of the model. With `pools`, or
-    /// if rows do not repeat, they are all ops with one name and source.
+    /// Reads the ops of an ops CSV. The repetitions of an op are the iterations of the model. With
+    /// `pools`, or if the rows do not repeat, they are all ops with the same name and source.
     #[must_use]
     pub fn from_report(report: &PerfReport, pools: bool) -> Self {
         let mut measurements = Self::default();
@@ -42,9 +42,9 @@ impl Measurements {
         measurements
     }
 
-    /// Adds the ops of a readout. `ops` names the programs that the host described.
+    /// Adds the ops of a readout. `ops` names the programs that the host has described.
     ///
-    /// If a sequence of ops repeats, the repetitions of an op are the passes of that sequence.
+    /// If a sequence of ops repeats, the repetitions of an op are the passes through that sequence.
     /// Otherwise they are the launches of one program.
     pub fn add_ops(&mut self, readout: &Readout, ops: &[OpMetadata]) {
         let named: BTreeMap<(u32, RunHostId), &OpMetadata> =
@@ -107,14 +107,14 @@ impl Measurements {
     }
 }
 
-/// A launch with the data of its program.
+/// Launch, with the data of its program.
 struct Launched {
     op: Op,
     name: String,
     source: String,
 }
 
-/// Returns the clock of a chip; 1000 MHz if it is unknown, so that cycles are compared.
+/// Returns the clock of a chip. If it is unknown, returns 1000 MHz, so cycles are compared.
 pub(super) fn clock_mhz(readout: &Readout, chip_id: u32) -> f64 {
     let chips = readout.devices.iter().map(|device| &device.chip);
     let clock = chips.filter(|chip| chip.chip_id == chip_id).map(|chip| chip.aiclk_mhz).next();
@@ -137,7 +137,8 @@ const OF_ONE_RUN: [&str; 6] = [
 /// Keys whose values are lists of tensors.
 const TENSORS: [&str; 3] = ["input_tensors", "optional_input_tensors", "output_tensors"];
 
-/// Returns an op's name and its source: all other keys, with tensors abbreviated.
+/// Returns an op's name and its source. The source consists of all other keys, with abbreviated
+/// tensors.
 fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
     let name = op.value(OpMetadata::NAME);
     let name = name.map_or_else(|| format!("program {}", id.base()), str::to_owned);
@@ -153,7 +154,7 @@ fn words(op: &OpMetadata, id: RunHostId) -> (String, String) {
     (name, source.join(" "))
 }
 
-/// Abbreviates a tensor to the text that ops CSVs are compared by: sides, element type and memory.
+/// Abbreviates a tensor to the text by which ops CSVs are compared: sides, element type and memory.
 fn tensor_text(tensor: &Value) -> String {
     let sides: Vec<_> = ["W", "Z", "Y", "X"]
         .iter()

@@ -1,4 +1,4 @@
-//! Welch's t test and interval, and the adjustment of p-values for many tests.
+//! Welch's t test and interval, and the adjustment of p-values for multiple tests.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -8,21 +8,21 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Difference of two means, with its interval and p-value.
+/// Difference of two means, with its confidence interval and p-value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Welch {
     /// Mean of the second sample minus mean of the first.
     pub difference: f64,
     /// Lower and upper bound of the confidence interval.
     pub interval: (f64, f64),
-    /// Probability of this or a larger difference if the means were equal.
+    /// Probability of a difference at least this large if the means were equal.
     pub p_value: f64,
 }
 
 /// Compares the means of two samples whose variances may differ.
 ///
 /// Returns `None` if a sample has fewer than two values, or `confidence` is not between 0 and 1.
-/// For samples without any spread, the interval has zero width.
+/// If the values of each sample are all equal, the interval has zero width.
 ///
 /// ```
 /// use reports::diff::welch;
@@ -58,7 +58,7 @@ pub fn welch(first: &[f64], second: &[f64], confidence: f64) -> Option<Welch> {
     Some(Welch { difference, interval: (difference - reach, difference + reach), p_value })
 }
 
-/// Returns the mean and the square of its standard error, which is 0 if all values are equal.
+/// Returns the mean and the squared standard error. The error is 0 if all values are equal.
 fn mean_and_squared_error(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     if values.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq()) {
@@ -69,8 +69,8 @@ fn mean_and_squared_error(values: &[f64]) -> (f64, f64) {
     (mean, squares / (count - 1.0) / count)
 }
 
-/// Adjusts p-values for their number. Of the results below a level, the expected share of false
-/// ones is at most that level.
+/// Adjusts p-values for the number of tests. Among the results below a level, the expected share of
+/// false results is at most that level.
 ///
 /// The method is that of Benjamini and Hochberg, 1995.
 ///

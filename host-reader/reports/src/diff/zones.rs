@@ -12,15 +12,15 @@ use reader::{
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
-/// One launch: the program, its replay, and the launch number within these.
+/// One launch: the program, its replay, and the number of the launch among the launches of both.
 type Launch = (u32, Option<TraceReplay>, u64);
 
-/// Sum of durations in cycles, and their number.
+/// Sum of durations in cycles, and the number of durations.
 type Sum = (f64, f64);
 
 impl Measurements {
-    /// Adds the zones of a readout. A repetition is a launch, with the mean over its cores and
-    /// passes. Zones without an end are left out and counted.
+    /// Adds the zones of a readout. Each launch is a repetition, whose duration is the mean over
+    /// its cores and passes. Zones without an end are left out, and their number is stored.
     pub fn add_zones(&mut self, readout: &Readout, timeline: &Timeline) {
         for (device, zones) in readout.devices.iter().zip(&timeline.devices) {
             self.add_device(readout, device, zones);
@@ -77,7 +77,7 @@ fn launches_of(lane: &Lane) -> Vec<Launch> {
         .collect()
 }
 
-/// Returns the launch of a run. Records before the first run belong to no program.
+/// Returns the launch of a run. Records before the first run do not belong to a program.
 fn launch_of(launches: &[Launch], run: u32) -> Launch {
     let index = usize::try_from(run).ok().filter(|_| run != NO_RUN);
     index.and_then(|run| launches.get(run)).copied().unwrap_or((0, None, 0))

@@ -1,4 +1,4 @@
-//! Advice on optimisation: ops that fell back to the host, gaps between ops, and each matmul.
+//! Advice on optimisation: ops that ran on the host instead, gaps between ops, and each matmul.
 
 use super::{
     fidelity::FidelityVerdict,
@@ -6,23 +6,23 @@ use super::{
     spread::sum_of,
 };
 
-/// Gap above which a trace is worthwhile.
+/// Gap in us above which capturing a trace is worthwhile.
 pub(super) const HIGH_GAP_US: f64 = 6.5;
 
-/// Assumed gap between two ops of a trace.
+/// Assumed gap in us between two ops of a trace.
 const TRACED_GAP_US: f64 = 6.0;
 
 /// FLOPs % below which a DRAM-bound matmul has time for a higher fidelity.
 const IDLE_FLOPS_PERCENT: f64 = 40.0;
 
-/// Advice about all rows together. Advice about single matmuls is stored in their rows.
+/// Advice that concerns several rows. Advice about a single matmul is stored in its row.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Advice {
     /// Ids of ops that ran on the host.
     pub host_op_ids: Vec<u64>,
     /// Ids of ops with a long gap before them.
     pub high_gap_ids: Vec<u64>,
-    /// Time in these gaps that traces could save.
+    /// Part of these gaps that traces could save, in us.
     pub gap_saving_us: f64,
     /// Time that traces could save, in percent of all time.
     pub gap_saving_percent: Option<f64>,
@@ -108,7 +108,7 @@ fn slow_advice(row: &OpReport) -> Vec<String> {
     items
 }
 
-/// Returns advice that follows from the block sizes.
+/// Returns advice based on the block sizes.
 fn block_advice(row: &OpReport) -> Vec<String> {
     let blocks = row.blocks;
     let subblock = blocks.output_subblock_height_tiles.zip(blocks.output_subblock_width_tiles);

@@ -1,20 +1,20 @@
 //! Peak performance of each architecture: cores, DRAM bandwidth and FLOPs.
 //!
-//! The figures are read from `architectures.csv` next to this file. Users may add rows.
+//! The figures come from `architectures.csv` next to this file. Users may add rows.
 
 use super::cell;
 use std::sync::LazyLock;
 
-/// Table included in the library.
+/// Table that is part of the library.
 static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
-    // A test reads every row of the file, so an error in it is noticed.
+    // A test reads every row of the file, so it detects any error there.
     ArchTable::parse(include_str!("architectures.csv")).unwrap_or_default()
 });
 
 /// Number of columns: name, aliases, three figures and four speeds.
 const COLUMN_COUNT: usize = 9;
 
-/// Precision of a matrix engine: the number of passes over the bits of the mantissas.
+/// Precision of the matrix engine, given by the number of passes over the bits of the mantissas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub enum MathFidelity {
     /// One pass.
@@ -48,7 +48,7 @@ pub struct ArchLimits {
     pub name: String,
     /// Other names in lower case.
     pub aliases: Vec<String>,
-    /// Number of worker cores, used if a file does not give it.
+    /// Number of worker cores, used if a file does not contain the number.
     pub worker_cores: u64,
     /// Number of cores that run a matmul with DRAM-sharded weights.
     pub dram_sharded_cores: u64,
@@ -133,11 +133,11 @@ impl ArchTable {
         BUILT_IN.clone()
     }
 
-    /// Reads a table with the columns of `architectures.csv` and a header line. Speeds may be
+    /// Reads a table with a header line and the columns of `architectures.csv`. Speeds may be
     /// written as products and quotients, such as `74/72`.
     ///
     /// # Errors
-    /// Returns an error with line and column if a cell is missing or is not a number above 0.
+    /// Returns an error with line and column if a cell is missing or is not a positive number.
     ///
     /// ```
     /// use reports::perf::ArchTable;
@@ -160,7 +160,8 @@ impl ArchTable {
         Ok(Self { rows })
     }
 
-    /// Inserts the rows of another table at the front, so that they take precedence.
+    /// Inserts the rows of another table at the front. They take precedence over rows with the same
+    /// name.
     #[must_use]
     pub fn overridden_by(self, other: Self) -> Self {
         Self { rows: other.rows.into_iter().chain(self.rows).collect() }
@@ -204,7 +205,7 @@ fn parse_row(record: &csv::StringRecord) -> Result<ArchLimits, ArchTableError> {
     })
 }
 
-/// A row of the table, with its line in the file.
+/// Row of the table, with its line in the file.
 struct ArchRow<'a> {
     record: &'a csv::StringRecord,
     line: u64,
@@ -230,7 +231,7 @@ impl ArchRow<'_> {
     }
 }
 
-/// Evaluates `a*b/c` from left to right; `None` if the result is not a number above 0.
+/// Evaluates `a*b/c` from left to right; `None` if the result is not a positive number.
 fn chain(text: &str) -> Option<f64> {
     let mut value = 1.0;
     let mut rest = text;

@@ -1,6 +1,6 @@
 //! Categories of ops: compute, data movement, communication between chips, tensor manipulation.
 //!
-//! The category of each op is read from `op_categories.csv` next to this file.
+//! The category of each op comes from `op_categories.csv` next to this file.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -9,7 +9,7 @@ static BUILT_IN: LazyLock<HashMap<&'static str, OpCategory>> = LazyLock::new(|| 
     lines.filter_map(parse_line).collect()
 });
 
-/// Text that marks a host op.
+/// Text in the op code of a host op.
 const HOST_MARK: &str = "(torch)";
 
 /// Suffix that newer producers append to the names of ops.
@@ -29,14 +29,14 @@ pub enum OpCategory {
     /// Data movement between memories.
     #[serde(rename = "DM")]
     DataMovement,
-    /// Op that the host runs.
+    /// Op that runs on the host.
     Host,
-    /// Not in the table.
+    /// Op that is not in the table.
     Other,
 }
 
 impl OpCategory {
-    /// All categories, in the order of charts.
+    /// All categories, in the order used in charts.
     pub const ALL: [Self; 6] = [
         Self::Compute,
         Self::Ccl,
@@ -46,7 +46,7 @@ impl OpCategory {
         Self::Other,
     ];
 
-    /// Returns the name in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl OpCategory {
         }
     }
 
-    /// Returns the category of an op code. Only the first word of the text counts.
+    /// Returns the category of an op code. Only the first word of the op code is used.
     ///
     /// # Compatibility
     /// tt-perf-report 1.4.1: the same ops in the same categories.

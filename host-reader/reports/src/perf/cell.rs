@@ -1,14 +1,14 @@
-//! Conversion of the cells of an ops CSV to numbers and texts. Invalid cells have no value.
+//! Conversion of cells of an ops CSV to numbers and texts. Invalid cells have no value.
 
 use std::borrow::Cow;
 
-/// Largest plausible number of cores of a chip.
+/// Maximum plausible number of cores of a chip.
 const MAX_CORES: u64 = 1 << 20;
 
-/// Longest plausible side of a tensor.
+/// Maximum plausible side of a tensor.
 const MAX_DIMENSION: u64 = 1 << 32;
 
-/// Returns true if a cell stands for a missing value, as data frames write it.
+/// Returns true if a cell stands for a missing value, in the notation of data frames.
 pub(super) fn is_blank(cell: &str) -> bool {
     matches!(
         cell.trim(),
@@ -31,13 +31,13 @@ pub(super) fn number(cell: &str) -> Option<f64> {
     cell.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Parses a whole number from 0, also if it is written as `64.0`.
+/// Parses a whole number from 0. Texts such as `64.0` are accepted.
 pub(super) fn whole(cell: &str) -> Option<u64> {
     if let Ok(whole) = cell.trim().parse() {
         return Some(whole);
     }
     let number = number(cell)?;
-    // Above 2^53, an f64 does not hold every whole number, and no valid cell is that large.
+    // Above 2^53, an f64 cannot represent every whole number. No valid cell is that large.
     let is_exact = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
     #[expect(
         clippy::cast_possible_truncation,
@@ -52,15 +52,15 @@ pub(super) fn core_count(cell: &str) -> Option<u64> {
     whole(cell).filter(|count| (1..=MAX_CORES).contains(count))
 }
 
-/// Parses one side of a tensor: a bare number, or the physical part of `physical[logical]`.
+/// Parses one side of a tensor: a plain number, or the physical part of `physical[logical]`.
 pub(super) fn dimension(cell: &str) -> Option<u64> {
     let physical = cell.split('[').next()?;
     whole(physical).filter(|side| (1..=MAX_DIMENSION).contains(side))
 }
 
-/// Removes control characters other than the tab, which could control a terminal.
+/// Removes control characters except the tab, because they could control a terminal.
 pub(super) fn clean(cell: &str) -> Cow<'_, str> {
-    // Control characters beyond ASCII start with byte 0xC2. A loop without an early exit is
+    // Control characters outside ASCII start with the byte 0xC2. A loop without an early exit is
     // vectorised.
     let has_odd = cell.bytes().fold(false, |found, byte| {
         found | ((byte.is_ascii_control() && byte != b'\t') || byte == 0xC2)
@@ -71,7 +71,7 @@ pub(super) fn clean(cell: &str) -> Cow<'_, str> {
     cell.chars().filter(|&c| c == '\t' || !c.is_control()).collect()
 }
 
-/// Parses a sub-device: a whole number, or any other value as a short text.
+/// Parses a sub-device. A whole number is normalised; any other value is kept as a short text.
 pub(super) fn sub_device(cell: &str) -> Option<String> {
     const LONGEST: usize = 32;
     if is_blank(cell) {

@@ -8,15 +8,16 @@ use super::{
 use crate::problem::{Position, quoted};
 use std::collections::BTreeSet;
 
-/// Clock in GHz above which the chip is a Blackhole: Blackhole runs at 1.35, Wormhole at 1.0.
+/// Clock in GHz above which the chip is a Blackhole. Blackhole runs at 1.35 GHz, Wormhole at 1.0
+/// GHz.
 const BLACKHOLE_CLOCK_GHZ: f64 = 1.2;
 
-/// Assumptions of a report about the chip.
+/// Assumptions of a report about its chip.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ChipFacts {
-    /// Limits of the architecture; `None` if it is unknown. Ops then have no percentages.
+    /// Limits of the architecture; `None` if it is unknown. Then ops have no percentages.
     pub arch: Option<ArchLimits>,
-    /// Number of cores available to an op if its row does not give one.
+    /// Number of cores available to an op if the op's row does not contain the number.
     pub worker_core_count: Option<u64>,
 }
 
@@ -30,10 +31,11 @@ pub struct UnknownArch {
     pub known: String,
 }
 
-/// Determines the architecture from the options, else from the files, else from their clock.
+/// Determines the architecture from the options, otherwise from the files, otherwise from their
+/// clock.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1 treats every file without an architecture as Wormhole; `is_upstream_exact`
+/// tt-perf-report 1.4.1 treats every file without an architecture as Wormhole. `is_upstream_exact`
 /// does the same.
 pub(super) fn chip_facts(
     files: &mut [OpsCsv],
@@ -67,7 +69,7 @@ fn find(name: &str, table: &ArchTable) -> Result<ArchLimits, UnknownArch> {
         .ok_or_else(|| UnknownArch { name: name.to_owned(), known: table.names().join(", ") })
 }
 
-/// Returns the first architecture name in the files. Notes later names that differ.
+/// Returns the first architecture name in the files. Adds a note for each later name that differs.
 fn name_of_files(files: &[OpsCsv], notes: &mut Vec<String>) -> Option<String> {
     let rows = files
         .iter()
@@ -98,7 +100,7 @@ fn note_unknown(files: &mut [OpsCsv], name: &str, table: &ArchTable) {
     }
 }
 
-/// Guesses the architecture from the clock; Wormhole if there is no clock.
+/// Guesses the architecture from the clock. Without a clock, it is Wormhole.
 fn guess(
     files: &[OpsCsv],
     table: &ArchTable,

@@ -1,18 +1,19 @@
-//! Merging of several files and devices: unique device numbers, and one row for each op that ran on
-//! all devices.
+//! Merging of several files and devices. Device numbers become unique, and an op that ran on all
+//! devices becomes one row.
 
 #![expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
 
 use super::{ops_csv::OpsCsv, row::OpRow};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Number of devices above which rows are not merged. No mesh has as many.
+/// Number of devices above which rows are not merged. No mesh has that many devices.
 const MAX_DEVICES: usize = 4096;
 
-/// Collective ops, in which devices wait for one another.
+/// Collective ops. Devices wait for one another in them.
 const COLLECTIVES: [&str; 3] = ["AllGather", "ReduceScatter", "AllReduce"];
 
-/// Joins the rows of files, one for each host. Devices and rows get numbers unique over all files.
+/// Joins the rows of several files, one for each host. Devices and rows get numbers that are unique
+/// over all files.
 pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<OpRow> {
     let counts: Vec<u64> = files.iter().map(device_count).collect();
     if counts.windows(2).any(|pair| pair[0] != pair[1]) {
@@ -31,7 +32,7 @@ pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<O
             row.device = row.device.map(|device| device.saturating_add(first_device));
             row.id = id;
         }
-        // The first file's vector of rows is reused.
+        // The vector of the first file's rows is reused.
         if rows.is_empty() {
             rows = own
         } else {
@@ -47,10 +48,10 @@ fn device_count(file: &OpsCsv) -> u64 {
     devices.max().map_or(0, |device| device.saturating_add(1))
 }
 
-/// Merges the rows of all devices, so that an op that ran on each of them is one row.
+/// Merges the rows of all devices. An op that ran on each device becomes one row.
 ///
-/// The row has the time of the slowest device. For collectives, which end together, it has the
-/// mean.
+/// The row has the time of the slowest device. All devices leave a collective together, so the row
+/// of a collective has the mean time.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1: the same rows.
@@ -89,7 +90,8 @@ pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<Op
     merged.into_values().collect()
 }
 
-/// Takes the next op from the queues of all devices that have this op at the front.
+/// Removes the next op from the queues of all devices with this op at the front. Returns the op's
+/// rows.
 fn next_block(rows: &[OpRow], queues: &mut BTreeMap<u64, VecDeque<usize>>) -> Option<Vec<usize>> {
     let head = queues.values().find_map(VecDeque::front).copied()?;
     let op_code = &rows.get(head)?.op_code;

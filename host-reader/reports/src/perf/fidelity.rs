@@ -1,4 +1,4 @@
-//! Checks whether a matmul's math fidelity fits its element types.
+//! Check whether a matmul's math fidelity fits its element types.
 
 use super::{arch::MathFidelity, row::OpRow};
 
@@ -8,24 +8,24 @@ use super::{arch::MathFidelity, row::OpRow};
 pub enum FidelityVerdict {
     /// The fidelity uses all bits of the inputs.
     Sufficient,
-    /// The fidelity multiplies bits that the result does not keep.
+    /// The fidelity multiplies more bits than the result keeps.
     TooHigh,
     /// The fidelity drops bits of the inputs.
     TooLow,
-    /// The element types are integers, which have no fidelity.
+    /// The element types are integers, to which fidelity does not apply.
     NotApplicable,
-    /// There is no rule for these types.
+    /// There is no rule for these element types.
     Unknown,
 }
 
-/// A verdict with a suggested change.
+/// Verdict with a suggested change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct FidelityAdvice {
     /// Verdict.
     pub verdict: FidelityVerdict,
-    /// Suggested change, or a restriction of the verdict.
+    /// Suggested change, or a limitation of the verdict.
     pub note: Option<&'static str>,
-    /// True if a lower fidelity multiplies all bits that the element types keep.
+    /// True if a lower fidelity would also multiply all bits that the element types keep.
     #[serde(skip)]
     pub is_excess: bool,
 }
@@ -39,8 +39,9 @@ impl FidelityAdvice {
 /// Judges the fidelity of an op with two inputs.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same verdicts. It calls HiFi4 and HiFi3 too high for FLOAT32, since its
-/// rule for input 0 names BFLOAT16 only. `is_excess` and the note follow the chip instead.
+/// tt-perf-report 1.4.1: the same verdicts. It considers HiFi4 and HiFi3 too high for FLOAT32,
+/// because its rule for input 0 only contains BFLOAT16. `is_excess` and the note follow the chip
+/// instead.
 #[must_use]
 pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
     let advice = judge(row, &row.math_fidelity);
@@ -65,15 +66,16 @@ fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
     judge_bits(fidelity, [first, second, output])
 }
 
-/// Returns the lowest fidelity that multiplies all bits that the element types keep, if the op's is
-/// higher.
+/// Returns the lowest fidelity that multiplies all bits that the element types keep; `None` unless
+/// the op's fidelity is higher.
 ///
 /// # Compatibility
 /// Fidelity phases in the ISA documentation (`SrcASrcB.md`), with input 0 in SrcB and input 1 in
-/// SrcA. LoFi multiplies 5 bits of input 1 and 7 bits of input 0, leading ones included. HiFi2 adds
-/// the rest of input 1, and HiFi4 the rest of input 0. BFLOAT8_B has 7 bits and BFLOAT4_B 3.
-/// BFLOAT16 has 8 bits, so only HiFi4 multiplies all bits of input 0. FLOAT32 is cut to TF32 with 11
-/// bits, so HiFi2 leaves 4 bits of input 0 out. Fewer bits suffice for an output with 3 bits.
+/// SrcA. LoFi multiplies 5 bits of input 1 and 7 bits of input 0, including the leading ones. HiFi2
+/// adds the remaining bits of input 1, and HiFi4 those of input 0. BFLOAT8_B has 7 bits and
+/// BFLOAT4_B has 3. BFLOAT16 has 8 bits, so only HiFi4 multiplies all bits of input 0. FLOAT32 is
+/// truncated to TF32 with 11 bits, so HiFi2 leaves out 4 bits of input 0. An output with 3 bits
+/// needs fewer bits.
 pub(super) fn sufficient_fidelity(row: &OpRow) -> Option<MathFidelity> {
     let [first, second] = &row.inputs;
     let types = [first, second, &row.output].map(|tensor| tensor.datatype.as_deref());

@@ -1,4 +1,4 @@
-//! Table cells in columns: width, alignment and separators.
+//! Layout of table cells in columns: width, alignment and separators.
 
 use super::paint::Colour;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(super) struct Column {
     pub(super) is_left: bool,
 }
 
-/// Rows of cells and their layout.
+/// Rows of cells, with their layout.
 pub(super) struct Grid {
     columns: Vec<Column>,
     widths: Vec<usize>,
@@ -75,8 +75,8 @@ impl Grid {
     }
 
     fn padded(&self, cell: &Cell, width: usize, column: Column) -> String {
-        // The padding is not a format width, which panics above 65,535: a name may be of any
-        // length.
+        // A name may have any length, but a format width above 65,535 panics. So the padding is
+        // written as text.
         let blanks = " ".repeat(width.saturating_sub(cell.text.chars().count()));
         let text = match cell.colour {
             Some(colour) if self.is_coloured && !cell.text.is_empty() => colour.paint(&cell.text),

@@ -1,7 +1,7 @@
-//! Repeated iterations: each op over all passes of a model, with the variation of its times.
+//! Repeated iterations: the times of each op over all passes of a model, with their variation.
 //!
-//! Passes are found by trace replays or signposts if there are any, else by a repeating sequence of
-//! ops. Only passes that ran the same ops are compared.
+//! Passes are found by trace replays or signposts if there are any, otherwise by a sequence of ops
+//! that repeats. Only passes with the same ops are compared.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -15,7 +15,7 @@ use super::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Rule by which repetitions of an op were found.
+/// Rule by which repetitions of ops were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RepetitionRule {
@@ -23,7 +23,7 @@ pub enum RepetitionRule {
     TraceReplays,
     /// A sequence of ops that repeats.
     RepeatedSequence,
-    /// No repeating sequence; ops with one name and source count as repetitions.
+    /// No sequence repeats. Ops with the same name and source count as repetitions.
     #[default]
     SameProgram,
 }
@@ -33,17 +33,17 @@ pub enum RepetitionRule {
 pub struct OpStatistics {
     /// Id of the op's first row.
     pub first_id: u64,
-    /// Position within an iteration, from 0; `None` if rows do not repeat.
+    /// Position in an iteration, from 0; `None` if the rows do not repeat.
     pub position: Option<usize>,
     /// Original op code.
     pub op_code: String,
-    /// Shapes, element types and memories of its tensors.
+    /// Shapes, element types and memories of the op's tensors.
     pub source: String,
     /// Device number.
     pub device: Option<u64>,
     /// Device times in us.
     pub device_time_us: Spread,
-    /// Gaps before the op in us.
+    /// Gaps before the op, in us.
     pub op_to_op_gap_us: Spread,
     /// Number of repetitions without a device time.
     pub skipped_count: u64,
@@ -54,13 +54,13 @@ pub struct OpStatistics {
 pub struct Iterations {
     /// Rule by which repetitions were found.
     pub rule: RepetitionRule,
-    /// Number of complete iterations; 1 if rows do not repeat.
+    /// Number of complete iterations; 1 if the rows do not repeat.
     pub iteration_count: usize,
     /// Number of ops in one iteration.
     pub ops_per_iteration: usize,
-    /// Number of device ops left out because their iteration is incomplete or differs.
+    /// Number of device ops left out because their iteration is incomplete or has other ops.
     pub left_out_count: usize,
-    /// Statistics of each op, in the order of first rows.
+    /// Statistics of each op, in the order of the ops' first rows.
     pub ops: Vec<OpStatistics>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Repetitions {
     pub(crate) ops: Vec<Vec<usize>>,
 }
 
-/// Key that distinguishes ops: device, name and source.
+/// Key that identifies an op: device, name and source.
 type Program<'a> = (Option<u64>, &'a str, &'a str);
 
 impl Iterations {
@@ -125,7 +125,7 @@ impl Repetitions {
         repeated.unwrap_or_else(|| pooled(&ops, &programs))
     }
 
-    /// Treats all device ops with one name and source as repetitions.
+    /// Treats all device ops with the same name and source as repetitions.
     pub(crate) fn by_program(rows: &[OpReport]) -> Self {
         let (ops, programs) = device_ops(rows);
         pooled(&ops, &programs)
@@ -149,7 +149,7 @@ fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
     Repetitions { rule, iteration_count: 1, left_out_count: 0, ops }
 }
 
-/// Finds the replays of a trace that ran the same ops as the longest replay.
+/// Finds the trace replays with the same ops as the longest replay.
 fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     let mut replays: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, &at) in ops.iter().enumerate() {
@@ -176,7 +176,8 @@ fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Optio
     })
 }
 
-/// Finds the shortest sequence whose repetition gives all ops. The last repetition may be cut.
+/// Finds the shortest sequence whose repetitions cover all ops. The last repetition may be
+/// incomplete.
 fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     let period = shortest_period(programs);
     let count = ops.len().checked_div(period)?;
@@ -193,7 +194,8 @@ fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     })
 }
 
-/// Returns the smallest p with `items[i] == items[i + p]` throughout, from the borders of prefixes.
+/// Returns the smallest p with `items[i] == items[i + p]` for all i, computed from the borders of
+/// prefixes.
 pub(crate) fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
     let mut borders = vec![0; items.len()];
     for end in 1..items.len() {
@@ -221,7 +223,8 @@ mod tests {
         shortest_period(text.as_bytes())
     }
 
-    /// Reads a model of two ops that ran three times completely, then once without its second op.
+    /// Reads the rows of a model with two ops. It ran three times completely, then once without its
+    /// second op.
     fn read_rows(sessions: [&str; 7]) -> Iterations {
         let mut text =
             "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns],OP TO OP LATENCY [ns],\
@@ -237,7 +240,7 @@ mod tests {
         report.iterations
     }
 
-    /// Expected means, deviations and medians from Python's `statistics`.
+    /// The expected means, deviations and medians were computed with Python's `statistics`.
     #[test]
     fn each_op_is_summed_up_over_the_whole_iterations() {
         let iterations = read_rows([""; 7]);
@@ -251,7 +254,7 @@ mod tests {
         assert!(
             (softmax.device_time_us.std_percent().unwrap() - 34.641_016_151_377_54).abs() < 1e-9
         );
-        // The first row of a report has no gap.
+        // The first row of a report has no gap before it.
         assert_eq!((matmul.op_to_op_gap_us.count, softmax.op_to_op_gap_us.mean), (2, 0.3));
     }
 

@@ -1,7 +1,7 @@
 //! Reports on ops CSVs: the cost of each op, its limit, and possible optimisations.
 //!
-//! This is the function of `tt-perf-report`. Rows come from `ops_perf_results*.csv`, which
-//! TT-Metal's scripts and this library write.
+//! This module provides the functions of `tt-perf-report`. Rows come from `ops_perf_results*.csv`,
+//! which TT-Metal's scripts and this library write.
 //!
 //! | question | open |
 //! |---|---|
@@ -12,18 +12,18 @@
 //! | how much did an op vary? | [`Iterations`] |
 //! | how is it shown? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`], [`write_stacked_picture`] |
 //!
-//! Files are opened elsewhere: everything here reads from and writes to streams.
+//! This module opens no files: it only reads from and writes to streams.
 //!
 //! # Compatibility
-//! tt-perf-report 1.4.1: the same figures, except where they are wrong.
-//! [`PerfOptions::is_upstream_exact`] also reproduces the known bugs:
+//! tt-perf-report 1.4.1: the same figures, except for its bugs. [`PerfOptions::is_upstream_exact`]
+//! also reproduces the known bugs:
 //!
 //! - elements of block floats are counted without their exponents;
 //! - files that do not name their architecture are treated as Wormhole's;
 //! - a closing signpost leaves an empty report;
 //! - if devices are separate, the summary lacks ops without a device.
 //!
-//! Rows with the same host start keep the order of the file; in tt-perf-report their order is
+//! Rows with the same host start keep the order of the file. In tt-perf-report their order is
 //! arbitrary.
 
 mod advice;

@@ -1,4 +1,4 @@
-//! Number formats of reports.
+//! Number formats used in reports.
 
 /// Formats a number with thousands separators and a fixed number of decimals.
 pub(super) fn grouped(value: f64, decimals: usize) -> String {
@@ -17,10 +17,10 @@ pub(super) fn grouped(value: f64, decimals: usize) -> String {
     text
 }
 
-/// Formats the shortest text that parses to the same number, as Python does.
+/// Formats a number as the shortest text that parses to the same number, like Python.
 ///
 /// # Compatibility
-/// `repr(float)`: below 1e-4 and from 1e16 on, an exponent of at least two digits.
+/// `repr(float)`: below 1e-4 and from 1e16 on, with an exponent of at least two digits.
 pub(super) fn shortest(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) && value.is_finite() {

@@ -1,4 +1,4 @@
-//! One row of a report: an op with the figures that follow from the row itself.
+//! One row of a report: an op, with the figures that follow from the row itself.
 
 use super::{
     category::{OpCategory, is_host_op},
@@ -11,10 +11,10 @@ use super::{
     shared_text::{SharedText, TextPool},
 };
 
-/// Percentage of a limit from which on an op is bound by it.
+/// Percentage of a limit at or above which an op is bound by that limit.
 const BOUND_PERCENT: f64 = 65.0;
 
-/// Gap in ns above which a gap is implausible if it is negative or the duration is missing.
+/// Length in ns above which a gap is implausible if it is negative or a duration is missing.
 const DOUBTED_GAP_NS: f64 = 1e6;
 
 /// Kind of a row.
@@ -25,7 +25,7 @@ pub enum RowKind {
     Device,
     /// An op on the host.
     Host,
-    /// A signpost that the program set.
+    /// A signpost set by the program.
     Signpost,
 }
 
@@ -39,14 +39,14 @@ pub enum Bound {
     Dram,
     /// FLOPs.
     Flop,
-    /// Neither.
+    /// Neither of the two limits.
     Slow,
-    /// It ran on the host.
+    /// The op ran on the host.
     Host,
 }
 
 impl Bound {
-    /// Returns the name in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Bound {
     }
 }
 
-/// Block sizes that a matmul was configured with.
+/// Block sizes with which a matmul was configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ProgramBlocks {
     /// Width of blocks of the inner dimension, in tiles.
@@ -81,21 +81,21 @@ pub struct OpReport {
     pub line: u64,
     /// Kind of the row.
     pub kind: RowKind,
-    /// Percentage of the time of all rows, gaps included.
+    /// Percentage of the time of all rows, including gaps.
     pub total_percent: Option<f64>,
     /// Resource that limits the op's speed.
     pub bound: Option<Bound>,
-    /// Op code with the text that the model appends.
+    /// Op code, followed by the model's text.
     pub op_code: SharedText,
     /// Original op code.
     pub raw_op_code: SharedText,
-    /// Shapes, element types and memories of its tensors.
+    /// Shapes, element types and memories of the op's tensors.
     pub source: SharedText,
     /// Device number.
     pub device: Option<u64>,
     /// Sub-device.
     pub sub_device: Option<SharedText>,
-    /// Duration of its kernels.
+    /// Duration of the op's kernels.
     pub device_time_us: Option<f64>,
     /// Time since the end of the previous op.
     pub op_to_op_gap_us: Option<f64>,
@@ -103,7 +103,7 @@ pub struct OpReport {
     pub core_count: Option<u64>,
     /// Number of cores available to the op.
     pub available_core_count: Option<u64>,
-    /// Modelled bytes from and to DRAM.
+    /// Modelled number of bytes read from and written to DRAM.
     pub dram_bytes: Option<f64>,
     /// DRAM bandwidth in 10^9 bytes per second.
     pub dram_gb_per_s: Option<f64>,
@@ -113,7 +113,7 @@ pub struct OpReport {
     pub tflops: Option<f64>,
     /// Percentage of the peak FLOPs of the cores used.
     pub flops_percent: Option<f64>,
-    /// Minimum time by its shape; `None` if unknown.
+    /// Minimum time for the op's shape; `None` if unknown.
     pub limit: Option<ShapeLimit>,
     /// Fidelity and element types as text.
     pub math_fidelity: SharedText,
@@ -125,15 +125,15 @@ pub struct OpReport {
     pub is_dram_sharded: bool,
     /// Memory of the first input.
     pub input_0_memory: Option<SharedText>,
-    /// Block sizes that a matmul was configured with.
+    /// Block sizes with which a matmul was configured.
     pub blocks: ProgramBlocks,
     /// Original call number.
     pub global_call_count: String,
     /// Category of the op; signposts have none.
     pub category: Option<OpCategory>,
-    /// Limits that the op is compared with.
+    /// Limits to which the op is compared.
     pub bound_analysis: BoundAnalysis,
-    /// Verdict on the math fidelity; `None` if the op has no model of its limits.
+    /// Verdict on the math fidelity; `None` if there is no model of the op's limits.
     pub fidelity: Option<FidelityAdvice>,
     /// Optimisation advice for a matmul; `None` for other ops.
     pub advice: Option<Vec<String>>,
@@ -141,13 +141,13 @@ pub struct OpReport {
     pub is_duration_invalid: bool,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
-    /// First cycle of its firmware on the chip's clock, which is also in a device log.
+    /// First cycle of the op's firmware on the chip's clock. A device log contains the same cycle.
     #[serde(skip)]
     pub firmware_start_cycle: Option<u64>,
-    /// Time that the host took for the op.
+    /// Time that the host spent on the op.
     #[serde(skip)]
     pub host_duration_ns: Option<f64>,
-    /// Part of the host's time in which it compiled the op's program.
+    /// Part of the host's time that was spent compiling the op's program.
     #[serde(skip)]
     pub compile_duration_ns: Option<f64>,
     /// True for a sparse matmul with an unknown number of active experts.
@@ -171,13 +171,13 @@ impl OpReport {
     }
 }
 
-/// Data of the previous row that decides whether a gap is plausible.
+/// Data of the previous row, needed to decide whether a gap is plausible.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Previous {
     pub(super) is_duration_invalid: bool,
 }
 
-/// Analyses one row on its own.
+/// Analyses a single row.
 pub(super) fn analyse(
     row: OpRow,
     previous: Option<Previous>,
@@ -254,7 +254,7 @@ fn kind_of(row: &OpRow) -> RowKind {
     }
 }
 
-/// Returns true if a duration is missing, negative, or comes with an implausible gap.
+/// Returns true if a duration is missing or negative, or if the row has an implausible gap.
 pub(super) fn is_duration_invalid(row: &OpRow) -> bool {
     let Some(duration) = row.kernel_duration_ns.filter(|&ns| ns >= 0.0) else { return true };
     let Some(gap) = row.op_to_op_latency_ns else { return false };
@@ -298,7 +298,7 @@ fn fidelity_text(row: &OpRow, analysis: BoundAnalysis) -> String {
     }
 }
 
-/// Formats the datatypes of inputs and output, as in `BF16 x BFP8 => BF16`.
+/// Formats the datatypes of the inputs and the output, such as `BF16 x BFP8 => BF16`.
 fn datatypes_text(row: &OpRow, separator: &str) -> String {
     let inputs = row.inputs.iter().filter_map(|tensor| tensor.datatype.as_deref());
     let inputs = inputs.map(short_datatype).collect::<Vec<_>>().join(separator);
@@ -350,7 +350,8 @@ mod tests {
         assert!(is_duration_invalid(&row(Some(-1.0), 0.0)));
         assert!(is_duration_invalid(&row(Some(5.0), -1_000_001.0)));
         assert!(!is_duration_invalid(&row(Some(5.0), -1_000_000.0)));
-        // Ops of sub-devices overlap: a long op may begin before the previous one ended.
+        // Ops on different sub-devices overlap, so a long op may begin before the previous one has
+        // ended.
         assert!(!is_duration_invalid(&row(Some(4_000_000.0), -2_000_000.0)));
     }
 

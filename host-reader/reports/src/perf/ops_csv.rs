@@ -1,6 +1,6 @@
-//! Reader of an ops CSV, `ops_perf_results*.csv`, that returns rows and problems.
+//! Reader for an ops CSV, `ops_perf_results*.csv`. It returns rows and problems.
 //!
-//! An invalid line affects no other line. The meaning of rows is decided elsewhere.
+//! An invalid line does not affect other lines. Other modules interpret the rows.
 
 use super::{
     row::{OpRow, RowColumns, RowReader},
@@ -18,8 +18,8 @@ use std::{
     io::{self, Read},
 };
 
-/// Maximum number of unclosed quotes. After it, the rest of a file is read without going back,
-/// since each unclosed quote makes the reader go back.
+/// Maximum number of unclosed quotes. Each unclosed quote makes the reader go back. After this
+/// number, the rest of a file is read without going back.
 const MAX_OPEN_QUOTES: usize = 64;
 
 /// Reason why a file cannot be read as an ops CSV.
@@ -30,7 +30,7 @@ pub enum OpsCsvError {
     Io {
         /// Name of the file.
         file: String,
-        /// Error of the stream.
+        /// Error of the input stream.
         source: std::io::Error,
     },
     /// The file is empty.
@@ -39,7 +39,7 @@ pub enum OpsCsvError {
         /// Name of the file.
         file: String,
     },
-    /// The first line has no column of ops.
+    /// The first line lacks the column with the ops.
     #[error(
         "{file}: line 1: expected titles with a column `OP CODE`, found {column_count} other \
          {noun}; an ops CSV is called ops_perf_results*.csv",
@@ -48,13 +48,13 @@ pub enum OpsCsvError {
     Titles {
         /// Name of the file.
         file: String,
-        /// Number of headers in the line. Their text is not shown: it may be a secret from an
-        /// unrelated file.
+        /// Number of headers in the line. Their text is not shown, because it may be a secret from
+        /// an unrelated file.
         column_count: usize,
     },
 }
 
-/// Column by which programs of the streaming profiler are sorted.
+/// Column by which the programs of the streaming profiler are sorted.
 const START: &str = "DEVICE KERNEL START CYCLE";
 
 /// Rows of one file.
@@ -64,24 +64,24 @@ pub struct OpsCsv {
     pub file: String,
     /// Format version of the file.
     pub format: OpsCsvFormat,
-    /// True if the file has a column for the durations of kernels.
+    /// True if the file has a column for kernel durations.
     pub has_kernel_durations: bool,
     /// Rows in the order of the file.
     pub rows: Vec<OpRow>,
-    /// Number of lines that could not be used at all.
+    /// Number of lines of which nothing could be used.
     pub skipped_line_count: u64,
-    /// Problems in reading the file.
+    /// Problems found while reading the file.
     pub problems: ProblemLog,
 }
 
-/// Reads an ops CSV of any format version. Messages use `file` as its name.
+/// Reads an ops CSV of any format version. Messages use `file` as the file's name.
 ///
-/// A row with too few cells is kept without its last cell, which may be cut as well. A row with too
-/// many cells is left out, since its cells cannot be assigned to columns. Memory: the rows, and the
-/// rest of the file from the first line with a quote on.
+/// A row with too few cells is kept without its last cell, which may be truncated too. A row with
+/// too many cells is left out, because its cells cannot be assigned to columns. Memory: the rows,
+/// and the rest of the file from the first line with a quote on.
 ///
 /// # Errors
-/// Returns an error if the stream cannot be read or does not begin as an ops CSV.
+/// Returns an error if the stream cannot be read, or if its beginning is not that of an ops CSV.
 ///
 /// ```
 /// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nMatmul,tt_dnn_device,0,1500\n";
@@ -126,7 +126,7 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     let text = part.text();
     let records = CsvRecords::from_line(text.as_bytes(), start, line.saturating_sub(1));
     rows.read(&text, records, &mut pools, &mut read);
-    // The streaming format is sorted by program and has no host times.
+    // The streaming format is sorted by program and contains no host times.
     if titles.format() == OpsCsvFormat::Streaming {
         read.rows.sort_by_key(|row| read.starts.get(&row.line).copied());
     }
@@ -141,11 +141,11 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     })
 }
 
-/// Bytes of a file that are read at a time. A part that fits into the processor's caches is read
-/// faster.
+/// Number of bytes of a file that are read at a time. Parts that fit into the processor's caches
+/// are read faster.
 const BYTES_AT_ONCE: u64 = 2 << 20;
 
-/// Byte order mark that spreadsheets write before the header.
+/// Byte order mark that spreadsheets write at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Part of a file in memory.
@@ -157,8 +157,8 @@ struct FilePart<R> {
 }
 
 impl<R: Read> FilePart<R> {
-    /// Reads the first part, or the whole file if its first lines have quotes, are blank or are not
-    /// UTF-8.
+    /// Reads the first part. If the first lines have quotes, are blank or are not UTF-8, reads the
+    /// whole file.
     fn first(input: R) -> io::Result<Self> {
         let mut part = Self { input, bytes: Vec::new(), is_last: false };
         part.read_more(BYTES_AT_ONCE)?;
@@ -182,7 +182,7 @@ impl<R: Read> FilePart<R> {
         Ok(())
     }
 
-    /// Removes the first bytes.
+    /// Removes bytes from the start of the part.
     fn take(&mut self, count: usize) {
         self.bytes.drain(..count.min(self.bytes.len()));
     }
@@ -196,16 +196,16 @@ impl<R: Read> FilePart<R> {
     /// Returns the text of the last part, or of the lines that are completely in memory.
     fn text(&self) -> Cow<'_, str> {
         let bytes = if self.is_last { &self.bytes } else { self.whole_lines() };
-        // Nearly all files are valid UTF-8, and the check is several times faster than the lossy
+        // Nearly all files are valid UTF-8, and checking is several times faster than a lossy
         // conversion.
         std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
     }
 }
 
-/// Maximum number of lines whose parsed rows are in memory in parts at a time.
+/// Maximum number of lines whose rows are kept in parts at the same time.
 const LINES_AT_ONCE: usize = 16_384;
 
-/// Number of parts of lines that are read in parallel, each with its own pool of shared texts.
+/// Number of parts of lines that are read in parallel. Each has its own pool of shared texts.
 const PARTS: usize = 16;
 
 /// Reader of all rows of a file.
@@ -219,7 +219,7 @@ struct RowsOf<'a> {
 #[derive(Default)]
 struct RowsRead {
     rows: Vec<OpRow>,
-    /// Start cycles by line, for files that are sorted by them.
+    /// Start cycles by line, for files that must be sorted by start.
     starts: HashMap<u64, u64>,
     skipped_line_count: u64,
     problems: ProblemLog,
@@ -235,7 +235,7 @@ impl RowsRead {
 }
 
 impl RowsOf<'_> {
-    /// Reads lines without quotes in parallel, and all other lines record by record.
+    /// Reads lines without quotes in parallel, and all other lines one record after the other.
     fn read(
         &self,
         text: &str,
@@ -262,7 +262,7 @@ impl RowsOf<'_> {
         }
     }
 
-    /// Reads lines that are each one record without quotes.
+    /// Reads lines without quotes. Each of them is one record.
     fn read_plain(
         &self,
         text: &str,
@@ -271,7 +271,7 @@ impl RowsOf<'_> {
         read: &mut RowsRead,
     ) {
         read.rows.reserve(lines.len());
-        // In chunks, so that the memory of parts is reused.
+        // The lines are read in chunks in order to reuse the memory of the parts.
         for lines in lines.chunks(LINES_AT_ONCE) {
             let parts = lines.par_chunks(lines.len().div_ceil(PARTS).max(1));
             let parts = parts.zip(pools.par_iter_mut());
@@ -286,7 +286,7 @@ impl RowsOf<'_> {
         let mut cells = Vec::with_capacity(self.titles.count());
         for line in lines {
             cells.clear();
-            // Bounds of lines and commas are also bounds of characters.
+            // The bounds of lines and commas are always bounds of characters.
             let text = text.get(line.bytes.clone()).unwrap_or("");
             let mut start = 0;
             for end in memchr::memchr_iter(b',', text.as_bytes()) {
@@ -341,7 +341,7 @@ fn cells_text(count: usize) -> String {
     }
 }
 
-/// One record and its position in the file.
+/// One record, with its position in the file.
 #[derive(Default)]
 struct Record {
     cells: csv::StringRecord,
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(csv.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
     }
 
-    /// A program that ran twice, with another one in between. Cycles and names are from a real
+    /// A program that ran twice, with another program in between. Cycles and names are from a real
     /// file.
     #[test]
     fn programs_of_the_streaming_profiler_are_in_the_order_of_their_starts() {
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn lines_read_at_once_are_those_read_one_by_one() {
-        // A line with quotes around a cell is read separately.
+        // A line that has quotes around a cell is read separately.
         let alone = mixed_rows(&|_| true);
         assert_eq!((alone.len(), alone[2999].line, &*alone[2999].op_code), (3000, 3001, "Op2999"));
         assert_eq!(mixed_rows(&|_| false), alone);
@@ -439,7 +439,7 @@ mod tests {
         row(&format!("{quote}Op{number}{quote}"))
     }
 
-    /// A file of several parts with part bounds inside lines.
+    /// A file of several parts. The bounds of the parts are inside lines.
     #[test]
     fn a_file_of_many_parts_is_read_as_one() {
         const LINES: usize = 80_000;
@@ -461,8 +461,8 @@ mod tests {
         };
         let plain: Vec<_> = (0..LINES).map(|number| (number as u64 + 2, name(number))).collect();
         assert_eq!(read(&written(&|_| None)), (plain.clone(), 0));
-        // Lines from a quote on, and a whole file that begins with a quote, are read record by
-        // record.
+        // Lines from a quote on, and a whole file that begins with a quote, are read one record
+        // after the other.
         for at in [0, 50_000] {
             assert_eq!(
                 read(&written(

@@ -1,4 +1,4 @@
-//! The summary as a picture: one stacked bar of device time, or one for each device.
+//! Summary as a picture: one stacked bar of device time, or one bar for each device.
 
 use super::{report::PerfReport, stacked::StackedOps};
 use plotters::{coord::Shift, prelude::*};
@@ -10,36 +10,37 @@ use std::{
 /// Colour scheme of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Palette {
-    /// One colour for each category of ops, with shades for the ops.
+    /// One colour for each category of ops, with different shades for its ops.
     #[default]
     Category,
-    /// The base colours in turn, one for each kind of op.
+    /// The base colours in rotation, one for each kind of op.
     Classic,
 }
 
-/// Minimum share of a bar's part with a label, in percent. Labels of smaller parts would overlap.
+/// Minimum share, in percent, of a part of a bar that gets a label. Labels of smaller parts would
+/// overlap.
 const LABEL_PERCENT: f64 = 2.0;
 /// Height of a picture in pixels.
 const HEIGHT: u32 = 700;
 /// Width of a bar with its labels in pixels.
 const BAR_WIDTH: u32 = 420;
-/// Maximum number of bars at full width. With more bars, all are narrower.
+/// Maximum number of bars with full width. If there are more, all bars are narrower.
 const WIDE_BARS_MAX: u32 = 64;
-/// Left and right edge of a bar, in units of the bar width.
+/// Left and right edge of a bar, in units of the bar's width.
 const BAR: (f64, f64) = (0.02, 0.32);
 const LABEL: f64 = 0.34;
-/// Upper end of the axis in percent: 100 % and space for the headers of bars.
+/// Upper end of the axis in percent: 100 % and space for the titles of the bars.
 const TOP_PERCENT: f64 = 106.0;
 const TITLE_PERCENT: f64 = 104.0;
 
-/// Writes the summary as an SVG with a bar of all device time, or one bar per device if devices are
-/// separate. Ops with at least 2 % of a bar have a label.
+/// Writes the summary as an SVG, with one bar of all device time, or one bar per device if devices
+/// are separate. An op with at least 2 % of a bar has a label.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1 writes a PNG of the same parts and labels.
+/// tt-perf-report 1.4.1 writes a PNG with the same parts and labels.
 ///
 /// # Errors
-/// Returns the errors of the stream.
+/// Returns the errors of the output stream.
 pub fn write_stacked_picture(
     report: &PerfReport,
     palette: Palette,
@@ -107,7 +108,7 @@ struct Colours<'a> {
 }
 
 const BASE_COUNT: usize = 8;
-/// Base colours that can be distinguished without seeing red and green.
+/// Base colours that are distinguishable with red-green colour blindness.
 const BASES: [RGBColor; BASE_COUNT] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -118,7 +119,7 @@ const BASES: [RGBColor; BASE_COUNT] = [
     RGBColor(150, 150, 60),
     RGBColor(110, 110, 110),
 ];
-/// Number of shades of one colour before they repeat.
+/// Number of shades of a colour. After them, shades repeat.
 const SHADES: usize = 5;
 
 impl<'a> Colours<'a> {
@@ -157,7 +158,7 @@ fn base(number: usize) -> RGBColor {
     BASES.get(number % BASE_COUNT).copied().unwrap_or(BLACK)
 }
 
-/// Returns the colour with more white for later shades.
+/// Returns a colour with more white for later shades.
 fn lighter(RGBColor(red, green, blue): RGBColor, shade: usize) -> RGBColor {
     let white = (shade % SHADES) as f64 / (SHADES as f64 + 3.0);
     #[expect(
@@ -188,7 +189,8 @@ mod tests {
         String::from_utf8(svg).unwrap()
     }
 
-    /// Returns the heights of filled rectangles except the background, from the SVG's attributes.
+    /// Returns the heights of all filled rectangles except the background, from the SVG's
+    /// attributes.
     fn heights(svg: &str) -> Vec<f64> {
         let filled = svg.lines().filter(|line| {
             line.starts_with("<rect")

@@ -1,4 +1,4 @@
-//! Report on ops CSVs: rows, sums, summary and advice from the rows of files.
+//! Report about ops CSVs: the rows of files, with sums, a summary and advice.
 
 use super::{
     advice::{Advice, matmul_advice},
@@ -29,13 +29,13 @@ use wire::RunHostId;
 /// Options of a report.
 #[derive(Clone, Debug)]
 pub struct PerfOptions {
-    /// Signposts that limit the report.
+    /// Signposts between which rows are reported.
     pub window: WindowOptions,
-    /// Ids of the rows in the report; sums cover these rows only.
+    /// Ids of the rows in the report. Sums cover only these rows.
     pub id_range: Option<RangeInclusive<u64>>,
-    /// Devices and ops of the rows in the report. The filter's other keys do not apply to rows.
+    /// Devices and ops whose rows are in the report. Other keys of the filter do not apply to rows.
     pub filter: TraceFilter,
-    /// Name of the architecture, which overrides the files.
+    /// Name of the architecture. It takes precedence over the files.
     pub arch: Option<String>,
     /// Known architectures.
     pub arch_table: ArchTable,
@@ -47,9 +47,9 @@ pub struct PerfOptions {
     pub merges_devices: bool,
     /// Grouping of ops in the summary.
     pub stack_by: StackBy,
-    /// Number of active experts in each group of inputs of a sparse matmul.
+    /// Number of active experts for each group of inputs of a sparse matmul.
     pub active_experts: Option<u64>,
-    /// True to reproduce known bugs of tt-perf-report 1.4.1, for comparison.
+    /// True to reproduce the known bugs of tt-perf-report 1.4.1 for comparisons.
     pub is_upstream_exact: bool,
 }
 
@@ -80,15 +80,16 @@ pub struct Totals {
     pub host_op_count: u64,
     /// Number of signposts among the rows.
     pub signpost_count: u64,
-    /// Sum of device times, as if no ops overlapped.
+    /// Sum of device times. Overlap of ops is ignored.
     pub device_time_us: f64,
     /// Sum of gaps.
     pub op_to_op_gap_us: f64,
-    /// Modelled DRAM traffic over all device time, in 10^9 bytes per second.
+    /// Modelled DRAM traffic divided by the sum of device times, in 10^9 bytes per second.
     pub dram_gb_per_s: Option<f64>,
-    /// DRAM % over all device time.
+    /// DRAM bandwidth used, averaged over the sum of device times, in percent.
     pub dram_percent: Option<f64>,
-    /// Number of device ops with a missing or impossible duration, which no sum includes.
+    /// Number of device ops with a missing or impossible duration. They are not included in any
+    /// sum.
     pub invalid_duration_count: u64,
 }
 
@@ -97,22 +98,22 @@ pub struct Totals {
 pub struct PerfReport {
     /// Names of the files.
     pub files: Vec<String>,
-    /// Newest format version among the files.
+    /// Newest format version of any file.
     pub format: OpsCsvFormat,
     /// Assumptions about the chip.
     pub chip: ChipFacts,
-    /// Decisions and warnings, in the order in which they were made.
+    /// Decisions and warnings, in chronological order.
     pub notes: Vec<String>,
-    /// Problems in reading the files.
+    /// Problems found while reading the files.
     pub problems: Vec<Problem>,
-    /// Number of lines that could not be used at all.
+    /// Number of lines of which nothing could be used.
     pub skipped_line_count: u64,
     /// True if each device is reported separately.
     pub is_by_device: bool,
-    /// True if any file has a column for the durations of kernels.
+    /// True if any file has a column for kernel durations.
     #[serde(skip)]
     pub has_kernel_durations: bool,
-    /// True if any row of the files has no global call count.
+    /// True if any row lacks a global call count.
     pub is_call_count_missing: bool,
     /// Rows of the report.
     pub rows: Vec<OpReport>,
@@ -127,7 +128,7 @@ pub struct PerfReport {
 }
 
 impl PerfReport {
-    /// Analyses the rows of files, with one file for each host.
+    /// Analyses the rows of files. Each file belongs to a different host.
     ///
     /// ```
     /// use reports::perf::{read_ops_csv, PerfOptions, PerfReport};
@@ -168,7 +169,7 @@ impl PerfReport {
         let skipped_line_count = files.iter().map(|file| file.skipped_line_count).sum();
         files.into_iter().for_each(|file| problems.append(file.problems));
         note_unmodelled(&rows, &files_read, &mut problems);
-        // The first row of a range has no row before it, and so no gap.
+        // The first row of a range has no previous row, so it has no gap.
         rows.retain(|row| options.id_range.as_ref().is_none_or(|range| range.contains(&row.id)));
         let mut rows = analyse_rows(rows, &chip, options);
         rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
@@ -176,7 +177,7 @@ impl PerfReport {
         note_rows(&rows, &mut notes);
         let is_by_device = !options.merges_devices;
         let mut stacked = stack(&rows, options.stack_by, is_by_device);
-        // tt-perf-report groups by device there, and a missing device is in no group.
+        // In this case, tt-perf-report groups by device, and drops rows without a device.
         stacked.retain(|ops| !(is_exact && is_by_device && ops.device.is_none()));
         Ok(Self {
             files: files_read,
@@ -196,14 +197,14 @@ impl PerfReport {
         })
     }
 
-    /// Returns true if a row names its sub-device.
+    /// Returns true if any row names its sub-device.
     #[must_use]
     pub fn has_sub_devices(&self) -> bool {
         self.rows.iter().any(|row| row.sub_device.is_some())
     }
 
-    /// Returns true if a row names its sub-device or the rows differ in their number of available
-    /// cores.
+    /// Returns true if any row names its sub-device, or if the number of available cores differs
+    /// between rows.
     #[must_use]
     pub fn has_available_cores(&self) -> bool {
         let counts = self.rows.iter().filter(|row| row.kind == RowKind::Device);
@@ -220,7 +221,7 @@ fn compare_starts(one: &OpRow, other: &OpRow) -> std::cmp::Ordering {
     }
 }
 
-/// Minimum number of rows that one thread analyses before other threads take over.
+/// Minimum number of rows that a thread analyses before work is split further.
 const ROWS_AT_ONCE: usize = 256;
 
 fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Vec<OpReport> {
@@ -230,8 +231,8 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
         is_upstream_exact: options.is_upstream_exact,
         duration_ns: None,
     };
-    // The first op of each device has no op before it. tt-perf-report takes the op of another
-    // device.
+    // The first op of each device has no previous op. tt-perf-report uses an op of another device
+    // instead.
     let is_by_device = !options.merges_devices && !options.is_upstream_exact;
     let mut previous = BTreeMap::new();
     let before = rows.iter().map(|row| {
@@ -254,7 +255,7 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
     analysed.collect()
 }
 
-/// Removes rows of other devices and ops. Signposts stay.
+/// Removes the rows of other devices and ops. Signposts are kept.
 fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<String>) {
     if filter.is_empty() {
         return;
@@ -270,7 +271,7 @@ fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<St
     notes.push(format!("Rows filtered out: {}", count.saturating_sub(rows.len())));
 }
 
-/// Notes matrix products with an unknown fidelity, which have no FLOPs %.
+/// Adds a problem for matrix products with an unknown fidelity, which have no FLOPs %.
 fn note_unmodelled(rows: &[OpRow], files: &[String], problems: &mut ProblemLog) {
     for row in rows.iter().filter(|row| {
         ["Matmul", "OptimizedConvNew", "Conv2d"].iter().any(|name| row.op_code.contains(name))
@@ -389,7 +390,7 @@ mod tests {
         assert_eq!(gaps(&by_device), [None, None, Some(2.0), Some(3.0)]);
         let exact = PerfOptions { is_upstream_exact: true, ..by_device };
         assert_eq!(gaps(&exact), [None, Some(0.0), Some(2.0), Some(3.0)]);
-        // Merged rows have the gaps of the slowest device.
+        // Merged rows have the gap of the slowest device.
         assert_eq!(gaps(&PerfOptions::default()), [None, Some(3.0)]);
     }
 }

@@ -1,4 +1,4 @@
-//! Texts that many rows share, such as names of ops, stored once in memory.
+//! Texts that many rows share, such as names of ops. Each text is stored only once in memory.
 
 use std::{fmt, ops::Deref, sync::Arc};
 
@@ -42,7 +42,7 @@ impl From<String> for SharedText {
 
 impl PartialEq for SharedText {
     fn eq(&self, other: &Self) -> bool {
-        // Rows of one op mostly share the same allocation.
+        // Rows with the same op mostly share one allocation.
         Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
@@ -77,13 +77,13 @@ impl serde::Serialize for SharedText {
     }
 }
 
-/// Number of cached texts. With more distinct texts, some are stored more than once.
+/// Number of cached texts. If there are more distinct texts, some are stored several times.
 const SLOTS: usize = 1024;
 
-/// Cache of recent texts, so that repeated ones are shared. Its memory is bounded.
+/// Cache of recent texts, which shares repeated texts. Its memory is bounded.
 #[derive(Debug)]
 pub(super) struct TextPool {
-    /// Latest text of each slot.
+    /// Latest text in each slot.
     slots: Vec<Option<SharedText>>,
 }
 
@@ -94,7 +94,7 @@ impl Default for TextPool {
 }
 
 impl TextPool {
-    /// Returns a shared text, reusing an equal one if it is cached.
+    /// Returns a shared text. An equal text in the cache is reused.
     pub(super) fn shared(&mut self, text: &str) -> SharedText {
         let Some(slot) = self.slots.get_mut(slot_of(text)) else { return text.into() };
         match slot {
@@ -104,7 +104,8 @@ impl TextPool {
     }
 }
 
-/// Returns the slot of a text from its length and a few bytes. The whole text is compared later.
+/// Returns the slot of a text, computed from its length and a few bytes. The whole text is compared
+/// later.
 fn slot_of(text: &str) -> usize {
     const SAMPLES: usize = 16;
     let bytes = text.as_bytes();
@@ -138,7 +139,7 @@ mod tests {
         for text in texts.iter().chain(&texts) {
             assert_eq!(pool.shared(text).as_str(), text);
         }
-        // Texts that differ only in bytes that the slot does not depend on.
+        // Two texts that differ only in bytes that do not affect the slot.
         let [one, other] =
             ["a", "b"].map(|letter| format!("{}{letter}{}", "x".repeat(50), "x".repeat(49)));
         assert_eq!(

@@ -17,7 +17,7 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// Sums values. The empty sum is 0 and not -0 as from [`Iterator::sum`], which would be printed.
+/// Sums values. The sum of no values is 0; [`Iterator::sum`] returns -0, which would be printed.
 pub(super) fn sum_of(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }

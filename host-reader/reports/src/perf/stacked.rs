@@ -1,4 +1,4 @@
-//! The summary: ops grouped by kind.
+//! Summary of a report: ops grouped by kind.
 
 use super::op::{OpReport, RowKind};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub enum StackBy {
     /// Name of the op.
     Op,
-    /// Name of the op and memory of its first input.
+    /// Name of the op, and memory of the op's first input.
     #[default]
     Memory,
     /// Category of the op.
@@ -22,7 +22,8 @@ pub struct StackedOps {
     pub op_code: String,
     /// Device number, if devices are separate.
     pub device: Option<u64>,
-    /// Percentage of the device time without gaps; if devices are separate, of that device's time.
+    /// Percentage of the device time without gaps. If devices are separate, it relates to the
+    /// device's time.
     pub total_percent: f64,
     /// Sum of device times.
     pub device_time_us: f64,
@@ -36,20 +37,20 @@ pub struct StackedOps {
     pub max_flops_percent: Option<f64>,
     /// Mean FLOPs %.
     pub mean_flops_percent: Option<f64>,
-    /// Standard deviation of FLOPs % over the sample; `None` for a single op.
+    /// Standard deviation of FLOPs % of the sample; `None` for a single op.
     pub std_flops_percent: Option<f64>,
-    /// Mean FLOPs %, weighted by device time, over all devices.
+    /// Mean FLOPs % over all devices, weighted by device time.
     pub weighted_mean_flops_percent: Option<f64>,
 }
 
-/// Groups ops by kind, those with most device time first.
+/// Groups ops by kind, sorted by descending device time.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1: the same rows and figures.
 pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<StackedOps> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
-    // The text of a key is built once for all rows with the same parts.
+    // The text of a key is built only once for all rows with equal parts.
     let mut known: HashMap<(KeyParts<'_>, Option<u64>), usize> = HashMap::new();
     for row in rows.iter().filter(|row| row.kind != RowKind::Signpost) {
         let (parts, device) = (KeyParts::new(row, by), row.device.filter(|_| by_device));
@@ -79,11 +80,11 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
     stacked
 }
 
-/// Parts of a row that form the key of its group.
+/// Parts of a row that form the key of the row's group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct KeyParts<'a> {
     name: &'a str,
-    /// Memory of the first input, if groups are separated by it.
+    /// Memory of the first input, if it separates groups.
     memory: &'a str,
 }
 

@@ -1,15 +1,15 @@
-//! Header of an ops CSV: index of each column, and format version.
+//! Header of an ops CSV: the index of each column, and the format version.
 
 use crate::problem::{Position, ProblemLog};
 use std::collections::HashMap;
 
-/// Suffix of shape columns since 2025-09.
+/// Suffix of the shape columns since 2025-09.
 const PADDED: &str = "_PAD[LOGICAL]";
 
-/// Header of the column with the lengths of ops on a chip.
+/// Header of the column with the kernel durations of ops.
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 
-/// Required columns of a complete report, with the effect of each missing column.
+/// Columns that a complete report needs, with the effect of missing each column.
 const WANTED: [(&str, &str); 9] = [
     ("OP TYPE", "signposts and device ops cannot be told from other rows"),
     ("DEVICE ID", "devices are blank, and not merged"),
@@ -22,7 +22,7 @@ const WANTED: [(&str, &str); 9] = [
     ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
 ];
 
-/// Required columns of the streaming profiler's programs, which have no host columns.
+/// Columns needed from the streaming profiler, whose files have no host columns.
 const WANTED_OF_STREAMING: &[(&str, &str)] = &[
     ("OP CODE", "ops have the names of their programs"),
     (KERNEL_DURATION, "device times are blank"),
@@ -41,13 +41,13 @@ pub enum OpsCsvFormat {
     /// Shapes as `physical[logical]`.
     #[serde(rename = "v2")]
     V2,
-    /// With architecture and worker cores.
+    /// With columns for the architecture and the worker cores.
     #[serde(rename = "v2.1")]
     V2_1,
 }
 
 impl OpsCsvFormat {
-    /// Returns the name in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl OpsCsvFormat {
     }
 }
 
-/// Column with one header.
+/// Column with a given header.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) title: String,
@@ -76,7 +76,7 @@ pub(super) struct Titles {
 }
 
 impl Titles {
-    /// Reads a header. Of two columns with the same name, the first is used.
+    /// Reads a header. If several columns have the same name, the first one is used.
     pub(super) fn new(record: &csv::StringRecord) -> Self {
         let mut index = HashMap::new();
         for (at, title) in record.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Titles {
         self.count
     }
 
-    /// Returns true if the header is that of a table of ops.
+    /// Returns true if the header belongs to a table of ops.
     pub(super) fn are_of_ops(&self) -> bool {
         self.index.contains_key("OP CODE") || self.format == OpsCsvFormat::Streaming
     }
@@ -103,7 +103,7 @@ impl Titles {
         self.format
     }
 
-    /// Returns the column with a header, looked up once for all rows.
+    /// Returns the column with a header. It only needs to be looked up once for all rows.
     pub(super) fn column(&self, title: &str) -> Column {
         Column { title: title.to_owned(), at: self.index(title) }
     }
@@ -116,7 +116,7 @@ impl Titles {
         }
     }
 
-    /// Notes missing columns.
+    /// Adds a problem for each missing column.
     pub(super) fn check(&self, file: &str, line: u64, problems: &mut ProblemLog) {
         let is_streaming = self.format == OpsCsvFormat::Streaming;
         let wanted = if is_streaming { WANTED_OF_STREAMING } else { &WANTED };
@@ -129,7 +129,7 @@ impl Titles {
     }
 }
 
-/// Columns whose combination only the streaming profiler's table has.
+/// Columns that together occur only in the streaming profiler's table.
 ///
 /// # Compatibility
 /// `streaming_profiler_ops_csv.cpp` of TT-Metal 0.81.

@@ -5,25 +5,26 @@ use super::row::OpRow;
 /// Signposts that limit the rows of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WindowOptions {
-    /// Start of the window: after the first signpost with this name.
+    /// Name of the signpost that starts the window. The window begins after the first signpost with
+    /// it.
     pub start_signpost: Option<String>,
-    /// End of the window: before the first signpost with this name, or the second if the start has
-    /// the same name.
+    /// Name of the signpost that ends the window. The window ends before the first signpost with
+    /// it, or before the second one if the start has the same name.
     pub end_signpost: Option<String>,
-    /// True to use all rows, whatever the signposts are.
+    /// True to use all rows and ignore signposts.
     pub ignores_signposts: bool,
-    /// True to keep the signposts within the window as rows.
+    /// True to keep the signposts inside the window as rows.
     pub keeps_signposts: bool,
 }
 
-/// Cuts the window out of `rows`, which are in time order, and notes how.
+/// Reduces `rows`, which are in time order, to the window, and adds a note about it.
 ///
 /// Without a start and an end, the window begins after the first signpost with the same name as the
-/// last signpost: producers set one after warming up. If no op would be left, the signposts enclose
-/// the ops instead, and all rows are used.
+/// last signpost, because producers set a signpost after warming up. If no op follows
+/// that signpost, the signposts enclose the ops instead, and all rows are used.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same windows; with `is_upstream_exact`, empty ones as well.
+/// tt-perf-report 1.4.1: the same windows. With `is_upstream_exact`, empty windows as well.
 pub(super) fn cut_window(
     rows: Vec<OpRow>,
     options: &WindowOptions,
@@ -63,7 +64,7 @@ fn note_missing(options: &WindowOptions, notes: &mut Vec<String>) {
     }
 }
 
-/// Returns the row indices of the named signposts that exist.
+/// Returns the row indices of the named signposts, as far as they exist.
 fn named_bounds(
     rows: &[OpRow],
     options: &WindowOptions,
@@ -77,7 +78,7 @@ fn named_bounds(
     (start_at, end_at)
 }
 
-/// Returns the row index of the signpost that is number `ordinal` of its name.
+/// Returns the row index of the n-th signpost with a name, with n given by `ordinal`.
 fn find_signpost(
     rows: &[OpRow],
     name: &str,
@@ -102,7 +103,7 @@ fn find_signpost(
     at
 }
 
-/// Returns the bounds of the rows after the first signpost with the name of the last one.
+/// Returns the bounds of the rows after the first signpost with the same name as the last one.
 fn default_bounds(
     rows: &[OpRow],
     last: &str,
@@ -138,7 +139,7 @@ fn describe(rows: &[OpRow], start: Option<usize>, end: Option<usize>) -> String 
 mod tests {
     use super::*;
 
-    /// Builds rows from letters: capital letters are signposts, others ops.
+    /// Builds rows from letters: capital letters are signposts, all others are ops.
     fn rows(text: &str) -> Vec<OpRow> {
         text.chars()
             .map(|c| OpRow {

@@ -1,4 +1,4 @@
-//! Worker cores available to an op: those of the chip, or of the sub-device that the op ran on.
+//! Worker cores available to an op: the cores of the chip, or of the sub-device that ran the op.
 
 use analysis::Op;
 use host_events::OpMetadata;
@@ -9,8 +9,8 @@ use std::collections::HashMap;
 /// Worker cores of the programs' sub-devices, by chip and program, as reported by the host.
 ///
 /// # Compatibility
-/// `AVAILABLE WORKER CORE COUNT` of tt-metal: the compute grid of the chip, or of the program's
-/// sub-device.
+/// `AVAILABLE WORKER CORE COUNT` of tt-metal: the cores in the compute grid of the chip, or of the
+/// program's sub-device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AvailableCores(HashMap<(u32, u32), u64>);
 
@@ -23,8 +23,8 @@ impl AvailableCores {
         Self(ops.iter().filter_map(count).collect())
     }
 
-    /// Returns the cores available to an op; `None` if unknown, as for a sub-device that only the
-    /// records name.
+    /// Returns the number of cores available to an op; `None` if unknown, for example if only
+    /// records name the sub-device.
     pub(super) fn op_cores(&self, op: &Op, chip: Option<&ChipSummary>) -> Option<u64> {
         match op.sub_device_id {
             Some(_) => self.0.get(&(op.chip_id, op.run_host_id)).copied(),

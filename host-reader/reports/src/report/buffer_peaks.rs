@@ -1,4 +1,4 @@
-//! Peak memory use of buffers: in each pool, and while the host worked on each op.
+//! Peak memory use of buffers: in each pool, and during the host's work on each op.
 
 use super::{host::HostOp, recorded::host_log_of};
 use crate::problem::ProblemLog;
@@ -6,7 +6,7 @@ use host_events::{BufferPool, BufferUsage};
 use recording::{Recording, TraceFilter};
 use wire::RunHostId;
 
-/// Peaks of a recording's buffers; empty if the host reported none.
+/// Peaks of a recording's buffers; empty if the host reported no buffers.
 ///
 /// ```
 /// use host_events::{HostRecorder, HostRecorderOptions, HostSource};
@@ -24,7 +24,7 @@ use wire::RunHostId;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferPeaks {
-    /// Pools by chip and kind of memory.
+    /// Pools, sorted by chip and kind of memory.
     pub pools: Vec<PoolPeak>,
     /// Ops in the order in which the host enqueued them. Ops without a host time are left out.
     pub ops: Vec<OpPeaks>,
@@ -37,24 +37,24 @@ pub struct PoolPeak {
     pub pool: BufferPool,
     /// Maximum number of allocated bytes.
     pub peak_bytes: u64,
-    /// First time of the maximum, on the host's clock.
+    /// Time at which the maximum was first reached, on the host's clock.
     pub peak_host_ns: u64,
-    /// Allocated bytes at the end.
+    /// Number of allocated bytes at the end.
     pub last_bytes: u64,
-    /// Number of reports of the allocated bytes: one per allocation and one per deallocation.
+    /// Number of reports of the allocated bytes. Each allocation and each deallocation is reported.
     pub change_count: u64,
 }
 
-/// Peaks while the host worked on one op.
+/// Peaks during the host's work on one op.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpPeaks {
     /// Number of the chip.
     pub device_id: u64,
-    /// Op, encoded with its chip.
+    /// Id of the op, which includes its chip.
     pub run_host_id: u64,
-    /// Name of the op, if the host gave one.
+    /// Name of the op, if the host reported one.
     pub name: Option<String>,
-    /// Maximum bytes by pool. Pools without any buffer so far are left out.
+    /// Maximum bytes of each pool. Pools that have had no buffers so far are left out.
     pub peaks: Vec<(BufferPool, u64)>,
 }
 
@@ -66,7 +66,7 @@ impl BufferPeaks {
         if usage.is_empty() {
             return Self::default();
         }
-        // The problems of this log belong to the ops report.
+        // The ops report already lists the problems of this log.
         let host = host_log_of(recording, &mut ProblemLog::default());
         let mut timed: Vec<_> = host.ops.iter().filter(|op| op.time.is_some()).collect();
         timed.sort_by_key(|op| op.time.map(|time| time.start_ns));
@@ -85,7 +85,7 @@ impl BufferPeaks {
         }
     }
 
-    /// Removes chips and ops that a filter excludes.
+    /// Removes the chips and ops that a filter excludes.
     pub fn retain(&mut self, filter: &TraceFilter) {
         let number = |number| u32::try_from(number).unwrap_or(u32::MAX);
         self.pools.retain(|row| filter.selects_device(number(row.pool.device_id)));
@@ -98,7 +98,7 @@ impl BufferPeaks {
 }
 
 fn pool_peak((pool, points): (BufferPool, &[(u64, u64)])) -> Option<PoolPeak> {
-    // The first of equal peaks counts.
+    // If several peaks are equal, the first one is used.
     let (peak_host_ns, peak_bytes) = points
         .iter()
         .copied()
@@ -108,7 +108,7 @@ fn pool_peak((pool, points): (BufferPool, &[(u64, u64)])) -> Option<PoolPeak> {
     Some(PoolPeak { pool, peak_bytes, peak_host_ns, last_bytes, change_count })
 }
 
-/// Returns the maximum bytes of each pool of the op's chip while the host worked on the op.
+/// Returns the maximum bytes of each pool on the op's chip during the host's work on the op.
 pub(super) fn op_peaks(
     op: &HostOp,
     usage: &BufferUsage,

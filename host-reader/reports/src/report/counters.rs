@@ -1,8 +1,8 @@
-//! Hardware counters of ops as columns.
+//! Columns for the hardware counters of ops.
 //!
 //! # Compatibility
-//! Rows with timer id 9090 of `profile_log_device.csv`, in the format of TT-Metal's release 0.81.1
-//! and as its `tt_llk_perf` and `perf_counter_analysis.py` display them.
+//! Rows with timer id 9090 of `profile_log_device.csv`. They have the format of TT-Metal's release
+//! 0.81.1, and are shown like in its `tt_llk_perf` and `perf_counter_analysis.py`.
 
 use super::{device_op::Cells, value::float_text};
 pub(super) use analysis::counters::{CounterArch, CounterScale, OpCounters, is_l1_client_title};
@@ -13,8 +13,8 @@ use wire::{Risc, ZoneId};
 /// Timer id of counter rows.
 pub(super) const COUNTER_ID: u16 = ZoneId::PERF_COUNTER.0;
 
-/// Adds a row's counter under the name in its metadata; returns `false` if the metadata has no
-/// name.
+/// Adds a row's counter under the name in the row's metadata. Returns `false` if the metadata
+/// contains no name.
 pub(super) fn add_row(
     counters: &mut OpCounters,
     core: Noc0Coord,
@@ -27,7 +27,7 @@ pub(super) fn add_row(
     is_counter
 }
 
-/// Adds the cells of all metrics whose counters any core has.
+/// Adds the cells of all metrics whose counters any core has read.
 pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for summary in counters.summaries(scale.arch == Some(CounterArch::Blackhole)) {
         for (statistic, number) in MetricSummary::STATISTICS.into_iter().zip(summary.values()) {
@@ -36,7 +36,7 @@ pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: 
     }
 }
 
-/// Adds the means over the whole grid, including cores that did not run the op.
+/// Adds the means over the whole grid. Cores that did not run the op count as 0.
 pub(super) fn add_grid_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for mean in counters.grid_means(scale) {
         cells.insert(mean.title.into(), float_text(mean.percent));

@@ -1,6 +1,6 @@
-//! Lines of a report, with cells formatted and quoted as in TT-Metal's scripts.
+//! Lines of a report. Cells are formatted and quoted like in TT-Metal's scripts.
 
-/// Appends a line. Commas in cells become `;`, since many readers split at every comma.
+/// Appends a line. Commas in cells become `;`, because many readers split at every comma.
 pub(super) fn push_line<T: AsRef<str>>(
     out: &mut String,
     cells: impl IntoIterator<Item = T>,

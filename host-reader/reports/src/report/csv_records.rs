@@ -13,7 +13,7 @@ impl<'input> CsvRecords<'input> {
         Self { file, records: records::CsvRecords::new(bytes) }
     }
 
-    /// Reads the next record and returns its line number. An unclosed quote is added as a problem.
+    /// Reads the next record and returns its line number. An unclosed quote is logged as a problem.
     pub(super) fn next(
         &mut self,
         record: &mut csv::ByteRecord,

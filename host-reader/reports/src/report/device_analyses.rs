@@ -10,7 +10,8 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-/// Names of analyses with columns in an ops report, by TT-Metal's rule for column headers.
+/// Names of analyses that have columns in an ops report. TT-Metal derives the column headers from
+/// these names.
 const WITH_COLUMNS: [&str; 15] = [
     "device_kernel_first_to_last_start",
     "device_kernel_duration_per_core",
@@ -34,8 +35,8 @@ const KERNEL: &str = "device_kernel_duration";
 const DATA_MOVEMENT: &str = "device_kernel_duration_dm_start";
 const COUNTERS: &str = "perf_counter_data";
 
-/// Names of analyses without columns in an ops report, and of counters, whose columns have other
-/// headers.
+/// Names of analyses without columns in an ops report, and of counters, whose columns have
+/// different headers.
 const WITHOUT_COLUMNS: [&str; 8] = [
     "trace_fw_duration",
     "trace_kernel_duration",
@@ -47,7 +48,7 @@ const WITHOUT_COLUMNS: [&str; 8] = [
     "all_events",
 ];
 
-/// Device analyses that an ops report shows; all by default.
+/// Device analyses shown in an ops report. By default, all are shown.
 ///
 /// ```
 /// use reports::report::DeviceAnalyses;
@@ -73,7 +74,7 @@ impl DeviceAnalyses {
     /// Selects the analyses with these names, or all if there are no names.
     ///
     /// # Errors
-    /// Returns an error for a name that TT-Metal's script does not have.
+    /// Returns an error for a name that TT-Metal's script does not define.
     pub fn from_names<'name>(
         names: impl IntoIterator<Item = &'name str>,
     ) -> Result<Self, UnknownAnalysis> {

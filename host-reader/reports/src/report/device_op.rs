@@ -1,36 +1,36 @@
-//! Device records of one launch, as cells of a report.
+//! Device records of one launch as cells of a report.
 
 use analysis::Doubt;
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// Cells of a row by column header. A missing key is an empty cell.
+/// Cells of a row by column header. A missing key stands for an empty cell.
 pub(super) type Cells = BTreeMap<Cow<'static, str>, String>;
 
-/// Span between which latencies are measured.
+/// Span of kernels. Latencies are measured from one span to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LatencySpan {
     pub(super) start_cycle: u64,
     pub(super) end_cycle: u64,
 }
 
-/// Conversion of cycles between two ops to nanoseconds, as TT-Metal's scripts do it.
+/// Conversion of cycles between two ops to nanoseconds in the variants of TT-Metal's scripts.
 ///
-/// The variants differ in the last digit of a float, and so in the rounding of halves.
+/// The variants differ in the last digit of the float, and therefore in the rounding of halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Rate {
-    /// Unknown rate; latencies are then 0.
+    /// The rate is unknown, so latencies are 0.
     #[default]
     Unknown,
-    /// Divide by this rate.
+    /// The cycles are divided by this rate.
     CyclesPerNs(f64),
-    /// Multiply by this rate.
+    /// The cycles are multiplied by this rate.
     NsPerCycle(f64),
-    /// Multiply by 1000, then divide by this rate.
+    /// The cycles are multiplied by 1000, then divided by this rate.
     Megahertz(f64),
 }
 
 impl Rate {
-    /// Returns the latency between two cycles.
+    /// Returns the latency between two cycles in nanoseconds.
     pub(super) fn latency_ns(self, from_cycle: u64, to_cycle: u64) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
         let magnitude = from_cycle.abs_diff(to_cycle) as f64;
@@ -48,7 +48,7 @@ impl Rate {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DeviceOp {
     pub(super) device_id: u64,
-    /// Encoded id of the op.
+    /// Id of the op, which includes its chip.
     pub(super) run_host_id: u64,
     pub(super) trace_id: Option<u64>,
     /// Replay number of the trace, from 1.
@@ -57,13 +57,14 @@ pub(super) struct DeviceOp {
     pub(super) begin_cycle: u64,
     /// Reason why durations of the launch are unknown.
     pub(super) doubt: Option<Doubt>,
-    /// Cells that depend on the device only.
+    /// Cells that only depend on the device.
     pub(super) cells: Cells,
     /// Span of the kernels of all RISCs.
     pub(super) kernel: Option<LatencySpan>,
-    /// Span from the first kernel that moves data to the end of the last kernel of any kind.
+    /// Span from the start of the first data-movement kernel to the end of the last kernel of any
+    /// kind.
     pub(super) data_movement: Option<LatencySpan>,
-    /// Rate for latencies that are computed in the order of the report.
+    /// Rate for latencies. Latencies are computed in the order of the report.
     pub(super) rate: Rate,
     /// Kernel spans of each kind of Quasar processor, with their nanoseconds.
     pub(super) quasar_kernels: [Option<(LatencySpan, u64)>; 2],
@@ -75,7 +76,7 @@ impl DeviceOp {
         self.cells.insert(column.into(), text.into());
     }
 
-    /// Adds a number, unless it is `None`.
+    /// Adds a number; `None` adds nothing.
     pub(super) fn set_number(&mut self, column: &'static str, number: Option<u64>) {
         if let Some(number) = number {
             self.set(column, number.to_string());

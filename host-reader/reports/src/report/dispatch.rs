@@ -1,9 +1,9 @@
-//! Work of the dispatch cores for each op: commands and the wait before the go signal.
+//! Work of the dispatch cores for each op: dispatch commands, and the wait before the go signal.
 //!
 //! # Compatibility
 //! `process_device_log.py` and `process_ops_logs.py` of TT-Metal 0.81.1. Cores with a zone of a
-//! dispatcher or prefetcher are analysed separately. Metadata of BRISC and NCRISC give the current
-//! op and command. The n-th op of BRISC is the n-th op of NCRISC.
+//! dispatcher or prefetcher are analysed separately. The metadata of BRISC and NCRISC rows contain
+//! the current op and command. The n-th op of BRISC is also the n-th op of NCRISC.
 
 #![expect(
     clippy::indexing_slicing,
@@ -21,20 +21,20 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::{PacketKind, Risc};
 
-/// Columns of [`DispatchOp`]'s durations.
+/// Columns for the durations in [`DispatchOp`].
 pub(super) const COLUMNS: [&str; 2] =
     ["DISPATCH TOTAL CQ CMD OP TIME [ns]", "DISPATCH GO SEND WAIT TIME [ns]"];
 
-/// Substring of the names of a dispatcher's commands.
+/// Substring in the names of a dispatcher's commands.
 const COMMAND: &str = "CQ_DISPATCH_";
 const SEND_GO: &str = "CQ_DISPATCH_CMD_SEND_GO_SIGNAL";
 /// Command that finishes an op.
 const NOTIFY: &str = "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL";
 
-/// The RISCs that dispatch. The first one begins an op, the second one waits.
+/// RISCs that dispatch. The first one begins an op, and the second one waits.
 pub(super) const RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
-/// Returns true if a zone makes its core a dispatch core.
+/// Returns true if a zone shows that its core is a dispatch core.
 pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
     risc != Risc::Erisc && ZoneRole::from_name(zone).is_dispatch()
 }
@@ -76,17 +76,18 @@ type Span = (u64, u64);
 /// Work of a dispatch core for one op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DispatchOp {
-    /// Id of the op, in the form that the dispatcher records.
+    /// Id of the op, as recorded by the dispatcher.
     pub(super) id: u64,
     pub(super) begin: u64,
     /// Spans for the columns in [`COLUMNS`].
     pub(super) spans: [Option<Span>; 2],
 }
 
-/// Work of the dispatch cores for the ops of one chip, by id.
+/// Work of the dispatch cores for one chip's ops, by id.
 pub(super) type DispatchOps = BTreeMap<u64, DispatchOp>;
 
-/// Adds the ops of a core to those of its chip. Of two ops with one id, the later one is kept.
+/// Adds the ops of a core to the ops of its chip. If two ops have the same id, the later one is
+/// kept.
 pub(super) fn record_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
     for op in of_core {
         let known = ops.entry(op.id).or_insert(op);
@@ -99,7 +100,7 @@ pub(super) fn record_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
 /// Row indices of one op.
 type Rows = Vec<usize>;
 
-/// State of a RISC during the pass over its rows.
+/// State of a RISC while its rows are processed.
 #[derive(Default)]
 struct Progress {
     /// Rows since the last zone end.
@@ -117,7 +118,7 @@ impl Progress {
         let row = &rows[at];
         if let Some(id) = row.workers_id {
             self.is_finished = false;
-            // Of an op that occurs again, only the first occurrence counts.
+            // If an op occurs again, only its first occurrence counts.
             self.id = if self.ops.contains_key(&id) { 0 } else { id };
         }
         if let Some(command) = &row.command {
@@ -183,7 +184,7 @@ fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
     }
 }
 
-/// Returns the id of each chip with the rows of its dispatch cores, core by core, sorted by time.
+/// Returns each chip's id and the rows of its dispatch cores, core by core and sorted by time.
 pub(super) fn rows_of_readout(readout: &Readout) -> Vec<(u64, Vec<Vec<DispatchRow>>)> {
     let zones = &readout.zones;
     if !zones.places().any(|(_, zone)| ZoneRole::from_name(&zone.name).is_dispatch()) {
@@ -202,7 +203,7 @@ pub(super) fn rows_of_readout(readout: &Readout) -> Vec<(u64, Vec<Vec<DispatchRo
     readout.devices.iter().map(of_device).collect()
 }
 
-/// Returns the lanes of cores with a dispatcher's zone.
+/// Returns the lanes of cores that have a dispatcher's zone.
 fn dispatch_cores<'readout>(
     device: &'readout DeviceReadout,
     zones: &ZoneTable,
@@ -279,7 +280,7 @@ mod tests {
             rows.extend(command(time + 1, b, "CQ_DISPATCH_CMD_WRITE_PACKED"));
             rows.extend(command(time + 20, b, "CQ_DISPATCH_CMD_WAIT"));
             rows.extend(command(time + 40, b, NOTIFY));
-            // The wait has the id of the previous op until the signal is sent.
+            // Until the signal is sent, the wait has the id of the previous op.
             rows.extend(command(time + 60, n, SEND_GO));
         }
         rows.sort_by_key(|row| row.time);

@@ -1,9 +1,9 @@
-//! Joins the work of dispatch cores to launches.
+//! Joining of the dispatch cores' work to launches.
 //!
 //! # Compatibility
 //! `cq_dispatch.cpp` of 0.81.1 records the low 16 bits of a program's id. Until the end of 2025,
-//! TT-Metal's dispatcher recorded the encoded id. `process_ops_logs.py` still compares with the
-//! encoded id.
+//! TT-Metal's dispatcher recorded the full encoded id. `process_ops_logs.py` still compares ids
+//! with the full encoded id.
 
 #![expect(clippy::indexing_slicing, reason = "indices are positions of the launches themselves")]
 
@@ -17,11 +17,11 @@ use reader::readout::Readout;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::RunHostId;
 
-/// File and list for problems.
+/// Name of the file, and list to which problems are added.
 type Told<'log> = (&'log str, &'log mut ProblemLog);
 
-/// Adds durations to the first launch of each op on its chip if both have the same id, as
-/// TT-Metal's scripts do.
+/// Adds durations to the first launch of each op with the same id on the same chip, like TT-Metal's
+/// scripts.
 pub(super) fn attach_equal(
     ops: &mut DeviceOps,
     dispatch: &BTreeMap<u64, DispatchOps>,
@@ -41,8 +41,8 @@ pub(super) fn attach_equal(
     }
 }
 
-/// Adds the durations of a readout's dispatch cores to the first launch of each op on its chip, for
-/// either form of ids.
+/// Adds the durations of a readout's dispatch cores to the first launch of each op on its chip.
+/// Both forms of ids are supported.
 pub(super) fn attach_of_readout(
     ops: &mut DeviceOps,
     readout: &Readout,
@@ -56,7 +56,7 @@ pub(super) fn attach_of_readout(
     }
 }
 
-/// Adds the durations of a chip's dispatch cores; returns the number of ops without a launch.
+/// Adds the durations from a chip's dispatch cores. Returns the number of ops without a launch.
 fn attach_to_chip(
     launches: &mut [&mut DeviceOp],
     mut cores: Vec<Vec<DispatchRow>>,
@@ -77,7 +77,7 @@ fn launches_of(ops: &mut DeviceOps, chip_id: u64) -> Vec<&mut DeviceOp> {
     launches
 }
 
-/// Sets the durations of ops at their launches; returns the number of ops without a launch. A later
+/// Sets the durations of ops at their launches. Returns the number of ops without a launch. A later
 /// op replaces the durations of an earlier one.
 fn set_durations(
     launches: &mut [&mut DeviceOp],
@@ -91,7 +91,7 @@ fn set_durations(
         let launch = position_of(&op).map(|position| by_launch.entry(position).or_insert(op));
         match launch {
             Some(known) if known.id == op.id => *known = op,
-            // A launch belongs to one op only.
+            // A launch belongs to only one op.
             _ => unknown_count = unknown_count.saturating_add(1),
         }
     }
@@ -122,14 +122,14 @@ const ID_BITS: u32 = 16;
 const ID_COUNT: u64 = 1 << ID_BITS;
 const ID_MASK: u64 = ID_COUNT - 1;
 
-/// Programs of a chip's launches, by the ids that a dispatcher records.
+/// Programs launched on a chip, by the ids that a dispatcher records.
 #[derive(Debug)]
 struct Programs {
-    /// True if dispatchers record encoded ids.
+    /// True if dispatchers record full encoded ids.
     are_encoded: bool,
-    /// Positions of first launches by encoded id.
+    /// Positions of first launches, by full encoded id.
     of_encoded: HashMap<u64, usize>,
-    /// Positions of first launches by the low bits of the id, in order.
+    /// Positions of first launches, by the low bits of the id, in order.
     of_low: HashMap<u64, Vec<usize>>,
     /// Start cycle of each launch.
     begins: Vec<u64>,
@@ -152,14 +152,14 @@ impl Programs {
         let ids: BTreeSet<u64> =
             cores.iter().flatten().filter_map(|row| row.workers_id).filter(|&id| id > 0).collect();
         let count = |is_known: &dyn Fn(&u64) -> bool| ids.iter().filter(|id| is_known(id)).count();
-        // A short id can equal another program's encoded id, but not all short ids can.
+        // A short id may equal another program's full id, but that cannot be so for all short ids.
         let are_encoded =
             count(&|id| of_encoded.contains_key(id)) > count(&|id| of_low.contains_key(id));
         Self { are_encoded, of_encoded, of_low, begins }
     }
 
-    /// Returns the position of an op's launch. Of several programs with the same low bits, it is
-    /// the next to begin, unless too many other programs began before it.
+    /// Returns the position of an op's launch. If several programs have the same low bits, it is
+    /// the one that begins next, unless too many other programs began before it.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
             return self.of_encoded.get(&op.id).copied();
@@ -175,10 +175,10 @@ impl Programs {
     }
 }
 
-/// Restores full ids from the low bits that a dispatcher recorded. Each id becomes the one nearest
-/// to the id before it.
+/// Restores full ids from the low bits that a dispatcher recorded. Each id becomes the number
+/// nearest to the previous id.
 ///
-/// Id 0 is not a program. So a program whose low bits are 0 stays unknown.
+/// Id 0 is not a program, so a program whose low bits are 0 stays unknown.
 fn unwrap_ids(rows: &mut [DispatchRow]) {
     let mut last = None;
     for id in rows.iter_mut().filter_map(|row| row.workers_id.as_mut()) {
@@ -207,8 +207,8 @@ mod tests {
     /// Returns the durations of launches by program, and the number of ops without a launch.
     ///
     /// `launched` contains programs with their start times. `dispatched` contains the ids that a
-    /// dispatcher records, with the time of the first command. The n-th op, from 0, takes 100 + n
-    /// cycles.
+    /// dispatcher records, each with the time of the first command. The n-th op, counted from 0,
+    /// takes 100 + n cycles.
     fn attached(launched: &[(u32, u64)], dispatched: &[(u64, u64)]) -> (Vec<(u32, String)>, u64) {
         let launch = |&(program, begin_cycle): &(u32, u64)| {
             let run_host_id = RunHostId::encode(program, CHIP).0.into();
@@ -235,7 +235,7 @@ mod tests {
         (known.collect(), unknown_count)
     }
 
-    /// Returns programs in sequence, each dispatched 500 cycles before its start.
+    /// Returns programs in sequence. Each is dispatched 500 cycles before its start.
     fn in_turn(programs: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
         programs.zip((1_000..).step_by(1_000)).collect()
     }
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_programs_id_is_no_other_programs_encoded_one() {
-        // 1025 is program 1 of chip 1, encoded.
+        // 1025 is the encoded id of program 1 on chip 1.
         let launched = in_turn(1..=1_100);
         assert_eq!(attached(&launched, &cut(&launched)), (durations(1..=1_100), 0));
         let encoded = launched
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn replays_and_gaps_do_not_count_as_a_turn() {
-        // The first two programs again as a trace, then 30,000 programs with lost records.
+        // First the same two programs as a trace, then 30,000 programs with lost records.
         let ids = [65_530, 65_531, 65_540, 65_541, 65_530, 65_531, 65_542, 95_540];
         let launched = in_turn(ids.into_iter());
         let known: Vec<_> = launched.iter().copied().filter(|&(id, _)| id != 65_541).collect();
@@ -302,7 +302,8 @@ mod tests {
         let (known, unknown_count) = attached(&[(7, 1_000), (40_000, 2_000)], &dispatched);
         assert_eq!(known, [(7, "100".to_owned()), (40_000, "101".to_owned())]);
         assert_eq!(unknown_count, 1);
-        // With so many programs in between, the launch belongs to the next wrap of the ids.
+        // With this many programs in between, the ids have wrapped around once more before the
+        // launch.
         let mut launched = in_turn(300..=131_600);
         let (_, begin) = launched.remove(66_000 - 300);
         let (known, unknown_count) = attached(&launched, &[(66_000 & 0xFFFF, begin - 500)]);

@@ -13,13 +13,13 @@ use super::{
 use crate::problem::ProblemLog;
 use host_events::BufferUsage;
 
-/// Log of problems in descriptions.
+/// Log for problems in the descriptions of ops.
 pub(super) struct Descriptions<'report> {
     pub(super) file: &'report str,
     pub(super) problems: &'report mut ProblemLog,
 }
 
-/// Returns the cells of an op, except its times and the device's data.
+/// Returns the cells of an op, except the host times and the device's data.
 pub(super) fn op_cells(op: &HostOp, descriptions: &mut Descriptions<'_>) -> Cells {
     let mut cells = Cells::new();
     for (key, value) in op.description.fields() {
@@ -45,7 +45,7 @@ pub(super) fn op_cells(op: &HostOp, descriptions: &mut Descriptions<'_>) -> Cell
     cells
 }
 
-/// Adds the host times of the op and of the functions that it called.
+/// Adds the host times of the op and of the functions called by it.
 pub(super) fn add_times(cells: &mut Cells, op: &HostOp) {
     if let Some(time) = op.time {
         let end = time.start_ns.saturating_add(time.duration_ns);
@@ -97,7 +97,7 @@ fn add_model(cells: &mut Cells, op: &HostOp) {
     }
 }
 
-/// Adds the peak bytes of buffers on the op's chip while the host worked on the op.
+/// Adds the peak bytes of the buffers on the op's chip during the host's work on the op.
 pub(super) fn add_buffer_peaks(cells: &mut Cells, op: &HostOp, buffers: &BufferUsage) {
     for (pool, bytes) in op_peaks(op, buffers) {
         let title = format!("DEVICE {}{BUFFER_PEAK_SUFFIX}", pool.kind);
@@ -105,14 +105,14 @@ pub(super) fn add_buffer_peaks(cells: &mut Cells, op: &HostOp, buffers: &BufferU
     }
 }
 
-/// Adds the modelled compute time in percent of the kernel's time.
+/// Adds the modelled compute time in percent of the kernel duration.
 pub(super) fn add_utilisation(cells: &mut Cells, op: &HostOp) {
     let model = op.description.get("performance_model");
     let compute_ns = model.and_then(|model| model.get("compute_ns")).and_then(Value::float);
     let kernel_ns = cells.get(KERNEL_DURATION).and_then(|text| text.parse::<f64>().ok());
     let (Some(compute_ns), Some(kernel_ns)) = (compute_ns, kernel_ns) else { return };
     let percent = if kernel_ns == 0.0 { 0.0 } else { 100.0 * compute_ns / kernel_ns };
-    // Rounding through text is correct to the last digit, as in Python.
+    // Rounding via text is correct to the last digit, like in Python.
     let rounded = format!("{percent:.3}").parse().unwrap_or(percent);
     cells.insert("PM FPU UTIL (%)".into(), float_text(rounded));
 }
@@ -170,8 +170,8 @@ fn memory_text(storage: &Value) -> Option<String> {
 
 /// Returns the cells of a signpost: header, message and time.
 ///
-/// TT-Metal's script takes the text after the last `: ` of the whole signpost, so a `: ` in the
-/// message destroys the header. It shows only the message's first line.
+/// TT-Metal's script uses the text after the last `: ` of the whole signpost, so a `: ` in the
+/// message destroys the header. The script shows only the first line of the message.
 pub(super) fn signpost_cells(signpost: &Signpost, is_exact: bool) -> Cells {
     let text = signpost.text.as_str();
     let shown = if is_exact {

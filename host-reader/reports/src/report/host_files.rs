@@ -1,9 +1,9 @@
-//! Writer of a capture's host records of ops as the two files that TT-Metal's scripts read.
+//! Writer for the two files with host records of ops that TT-Metal's scripts read.
 //!
 //! # Compatibility
-//! `tracy_ops_data.csv` and `tracy_ops_times.csv`, as `process_ops_logs.py` of release 0.81.1 reads
-//! them. An op's message ends with its description as JSON. The text of its zone is `id:` and the
-//! op's id.
+//! `tracy_ops_data.csv` and `tracy_ops_times.csv`, in the format that `process_ops_logs.py` of
+//! release 0.81.1 reads. The message of an op ends with the op's description as JSON. The text of
+//! an op's zone is `id:` followed by the op's id.
 
 use super::{
     host::{HostLog, HostOp},
@@ -14,7 +14,7 @@ use crate::problem::ProblemLog;
 use recording::Recording;
 use std::io::{self, Write};
 
-/// Ops, traces and signposts of a recording's host, ready to write.
+/// Ops, traces and signposts of a recording's host, ready to be written.
 ///
 /// ```
 /// use recording::Recording;
@@ -29,7 +29,7 @@ use std::io::{self, Write};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostFiles(HostLog);
 
-/// One line of the messages with its time.
+/// One line of the messages file, with its time.
 struct Message {
     time_ns: u64,
     text: String,
@@ -39,18 +39,18 @@ impl HostFiles {
     /// Collects the host's records.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
-        // Zones of unknown ops are problems of the report itself.
+        // The report itself lists zones of unknown ops as problems.
         Self(host_log_of(recording, &mut ProblemLog::default()))
     }
 
-    /// Returns true if the host recorded no op.
+    /// Returns true if the host recorded no ops.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.ops.is_empty()
     }
 
     /// Writes `tracy_ops_data.csv`: one message for each op, trace, replay and signpost, in time
-    /// order. An op without a time follows the op before it.
+    /// order. An op without a time follows the previous op.
     ///
     /// # Errors
     /// Returns an error if writing fails.
@@ -73,7 +73,8 @@ impl HostFiles {
         Ok(())
     }
 
-    /// Returns the messages of ops, with those of a trace between its begin and its end.
+    /// Returns the messages of ops. The messages of a trace's ops are between its begin and its
+    /// end.
     fn op_messages(&self) -> Vec<Message> {
         let mut messages = Vec::new();
         let mut time_ns = 0;
@@ -99,8 +100,8 @@ impl HostFiles {
         messages
     }
 
-    /// Writes `tracy_ops_times.csv`: a zone for each op with a known host time, and the functions
-    /// that the op called.
+    /// Writes `tracy_ops_times.csv`: one zone for each op with a known host time, and zones for the
+    /// functions called by the op.
     ///
     /// # Errors
     /// Returns an error if writing fails.
@@ -124,7 +125,7 @@ impl HostFiles {
     }
 }
 
-/// Formats the message of an op with its description.
+/// Formats the message of an op, including its description.
 fn op_message(op: &HostOp) -> String {
     let name = op.name().unwrap_or_default();
     let hash = op.description.get("op_hash").and_then(Value::number).unwrap_or(op.id);
@@ -132,11 +133,12 @@ fn op_message(op: &HostOp) -> String {
     let mut fields = vec![("global_call_count".to_owned(), Value::Unsigned(op.id))];
     let described = op.description.fields().iter();
     fields.extend(described.filter(|(key, _)| key != "op_hash").cloned());
-    // If a description has a hash, the scripts let later ops share it.
+    // If a description contains a hash, the scripts reuse the description for later ops with that
+    // hash.
     fields.push(("op_hash".to_owned(), Value::Unsigned(hash)));
     let json = serde_json::to_string(&Value::Object(fields)).unwrap_or_default();
     let name = serde_json::to_string(&name).unwrap_or_default();
-    // In JSON, a backtick can be written as an escape sequence.
+    // In JSON, a backtick can be replaced by an escape sequence.
     format!("{OP_ZONE}: {name}, {hash}, {chip_id}, false, {} ->\n{}\n", op.id, escaped(&json))
 }
 
@@ -171,7 +173,8 @@ mod tests {
         }
     }
 
-    /// Tests the writer with the reader of these files, which was tested with TT-Metal's own files.
+    /// Tests the writer with the reader of these files. The reader was tested with files of
+    /// TT-Metal.
     #[test]
     fn messages_are_read_back_with_traces_replays_and_backticks() {
         let log = HostLog {

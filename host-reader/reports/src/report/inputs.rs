@@ -1,6 +1,6 @@
-//! Collects the inputs of a report from TT-Metal's files or from a readout.
+//! Inputs of a report, collected from TT-Metal's files or from a readout.
 //!
-//! A missing or unreadable input becomes a problem. Inputs are joined and displayed elsewhere.
+//! A missing or unreadable input is logged as a problem. Other modules join and display the inputs.
 
 use super::{
     available_cores::AvailableCores,
@@ -27,14 +27,14 @@ use std::{collections::HashMap, path::Path};
 
 /// Names of TT-Metal's files in `.logs`.
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
-/// Name of the file with the host's events in `.logs`, which `kprof record` adds.
+/// Name of the file in `.logs` with the host's events. `kprof record` adds this file.
 const HOST_CAPTURE: &str = "tracy_profile_log_host.kprof";
 
 fn name(logs: &Path, file: &str) -> String {
     logs.join(file).display().to_string()
 }
 
-/// Returns the file name in problems of the host's messages.
+/// Returns the file name used in problems about the host's messages.
 pub(super) fn messages_name(logs: &Path) -> String {
     name(logs, OP_MESSAGES)
 }
@@ -64,7 +64,7 @@ pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) 
     log
 }
 
-/// Reads the memory use of buffers on the chips, if `kprof record` recorded it.
+/// Reads the memory use of buffers on the chips. Only `kprof record` records it.
 fn read_buffers(logs: &Path, problems: &mut ProblemLog) -> BufferUsage {
     let path = logs.join(HOST_CAPTURE);
     if !path.exists() {
@@ -84,7 +84,7 @@ fn read_buffers(logs: &Path, problems: &mut ProblemLog) -> BufferUsage {
     }
 }
 
-/// Device data of a mesh's ops.
+/// Device data about the ops of a mesh.
 #[derive(Default)]
 pub(super) struct DeviceSide {
     pub(super) file: String,
@@ -94,14 +94,14 @@ pub(super) struct DeviceSide {
     pub(super) counters: ExactCounters,
     pub(super) marks: Vec<(u64, Vec<CoreMarks>)>,
     pub(super) aiclk_mhz: u32,
-    /// True if the chips are Quasars, which have additional columns.
+    /// True if the chips are Quasars, which need additional columns.
     pub(super) is_quasar: bool,
     pub(super) device_perf_csv: Option<String>,
-    /// Launches that the filter left out.
+    /// Launches that the filter has excluded.
     pub(super) hidden: HiddenLaunches,
     /// Records missing in the device data.
     pub(super) losses: LossLedger,
-    /// Sentence about the source of NoC figures; `None` if there are none.
+    /// Sentence about the source of the NoC figures; `None` without such figures.
     pub(super) noc_events: Option<String>,
     /// True if durations come from a device perf report.
     pub(super) is_perf_report: bool,
@@ -110,14 +110,14 @@ pub(super) struct DeviceSide {
 }
 
 impl DeviceSide {
-    /// Returns the device side of an unreadable file, whose losses are unknown.
+    /// Returns the device data for an unreadable file. Its losses are unknown.
     fn unread(file: String) -> Self {
         Self { file, losses: losses_of_tt_metal(), ..Self::default() }
     }
 }
 
-/// Reads the device's records. NoC events come from the noc_trace files if there are any, else from
-/// the device log.
+/// Reads the device's records. NoC events come from the noc_trace files, or otherwise from the
+/// device log.
 pub(super) fn read_device(
     logs: &Path,
     options: &OpsOptions,
@@ -180,7 +180,7 @@ fn read_device_data(
     let bytes = bytes.unwrap_or_default();
     let file = report.display().to_string();
     let ops = read_report(&bytes, &file, problems);
-    // Only the log has sub-devices.
+    // Only the device log contains sub-devices.
     let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
     let in_log = in_log.unwrap_or_default();
     let DeviceSide { sub_devices, is_quasar, .. } = in_log;
@@ -199,7 +199,7 @@ fn read_device_data(
     }
 }
 
-/// Returns the losses of TT-Metal's files, which contain no losses.
+/// Returns the losses for TT-Metal's files, which do not record losses.
 fn losses_of_tt_metal() -> LossLedger {
     let mut losses = LossLedger::default();
     losses.note_uncounted(UncountedSource::TtMetalLog);
@@ -219,7 +219,7 @@ pub(super) fn device_of_log_exactly(
         return DeviceSide::unread(file);
     };
     let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, is_quasar, dispatch } = exact;
-    // TT-Metal's reports without a host do not show dispatch times.
+    // TT-Metal's reports without a host do not contain dispatch times.
     if !is_device_only {
         let told = (&*file, problems);
         attach_equal(&mut ops, &dispatch, f64::from(aiclk_mhz), told);
@@ -252,7 +252,8 @@ pub(super) fn device_of_log(
             if !options.filter.is_empty() {
                 recording.ops = host.op_metadata();
             }
-            // Computed before the filter removes cores: the figures are of whole launches.
+            // The NoC figures are computed before the filter removes cores, because they apply to
+            // whole launches.
             let noc = options.analyzes_noc.then(|| {
                 let noc = NocInput::from_readout(&recording.readout, &file, problems);
                 noc.with_board_of(log.parent())
@@ -286,7 +287,7 @@ fn without_file<'sentence>(sentence: &'sentence str, file: &str) -> &'sentence s
     rest.map_or(sentence, str::trim_start)
 }
 
-/// Converts a readout, without the marks that only reports without a host need.
+/// Converts a readout. Marks are left out, because only reports without a host need them.
 pub(super) fn device_of_readout(
     readout: &Readout,
     names: &[OpMetadata],
@@ -332,7 +333,7 @@ pub(super) fn device_of_readout(
     }
 }
 
-/// Adds the unreadable lines of a log to the report's problems.
+/// Adds a problem for the unreadable lines of a log.
 pub(super) fn add_anomalies(readout: &Readout, file: &str, problems: &mut ProblemLog) {
     let is_line = |kind| {
         matches!(

@@ -1,7 +1,7 @@
-//! Joins launches on the device to ops of the host.
+//! Joining of launches on the device to ops of the host.
 //!
-//! Ops are joined by encoded id. An op without a partner is shown without it and reported as a
-//! problem. TT-Metal's script fails in this case.
+//! Ops are joined by their encoded ids. An op without a counterpart is shown alone and reported as
+//! a problem. TT-Metal's script fails in this case.
 
 use super::{
     device_op::{DeviceOp, DeviceOps},
@@ -11,16 +11,16 @@ use crate::problem::ProblemLog;
 use recording::capture::sync::MeshClock;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One future row of the report.
+/// One row of the report before it is filled with cells.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JoinedOp {
-    /// Index of the host's op.
+    /// Index of the op on the host.
     pub(super) host: Option<usize>,
     pub(super) device: Option<DeviceOp>,
     pub(super) trace_id: Option<u64>,
     /// Replay number of the trace, from 1.
     pub(super) session_id: Option<u64>,
-    /// Time that the row is sorted by, on the host's clock.
+    /// Time on the host's clock by which the row is sorted.
     pub(super) time_ns: u64,
 }
 
@@ -36,22 +36,22 @@ impl JoinedOp {
     }
 }
 
-/// Joins a device's launches to the host's ops.
+/// Joins the launches of a device to the ops of the host.
 pub(super) struct Joiner<'report> {
     pub(super) host: &'report HostLog,
     pub(super) host_file: &'report str,
     pub(super) device_file: &'report str,
-    /// True if replays are already numbered, as in a device perf report. A launch is then joined
-    /// only to the host op with the same id and trace.
+    /// True if replays are already numbered, as in a device perf report. Then a launch is only
+    /// joined to the host op with the same id and trace.
     pub(super) has_sessions: bool,
-    /// Converts starts of launches to the host's clock.
+    /// Conversion of launch starts to the host's clock.
     pub(super) clock: Option<&'report MeshClock>,
     pub(super) problems: &'report mut ProblemLog,
 }
 
 impl Joiner<'_> {
-    /// Returns all rows: the host's ops in their order, then replays by chip, op and replay, then
-    /// launches without a host op.
+    /// Returns all rows: the host's ops in their order, then replays sorted by chip, op and replay,
+    /// then launches without a host op.
     pub(super) fn join(&mut self, mut device_ops: DeviceOps) -> Vec<JoinedOp> {
         let of_host = |(position, op)| JoinedOp::from_host(position, op);
         let mut rows: Vec<_> = self.host.ops.iter().enumerate().map(of_host).collect();
@@ -73,7 +73,7 @@ impl Joiner<'_> {
         rows
     }
 
-    /// Returns the chips of the host's ops, in order of appearance.
+    /// Returns the chips of the host's ops, in the order of first appearance.
     fn devices(&self) -> Vec<u64> {
         let mut seen = BTreeSet::new();
         let ids = self.host.ops.iter().filter_map(|op| op.device_id);
@@ -184,8 +184,8 @@ impl Joiner<'_> {
         self.problems.add_to_file(self.device_file, detail);
     }
 
-    /// Notes ops that should have run on the device but have no records there. Ops of a trace that
-    /// was captured but never replayed did not run.
+    /// Reports ops that should have run on the device but have no records there. The ops of a trace
+    /// that was captured but never replayed did not run.
     fn note_missing(
         &mut self,
         device_id: u64,
@@ -213,7 +213,7 @@ fn counted(count: usize) -> String {
     if count == 1 { "1 op".to_owned() } else { format!("{count} ops") }
 }
 
-/// Lists the first ids of a set.
+/// Lists the first ids in a set.
 fn listed(ids: &BTreeSet<u64>) -> String {
     const SHOWN: usize = 8;
     let mut texts: Vec<_> = ids.iter().take(SHOWN).map(u64::to_string).collect();
@@ -223,7 +223,7 @@ fn listed(ids: &BTreeSet<u64>) -> String {
     texts.join(", ")
 }
 
-/// Sorts launches by time; rows of a device perf report keep their order.
+/// Sorts launches by time. The rows of a device perf report keep their order.
 fn in_time_order(mut ops: Vec<DeviceOp>, is_ordered: bool) -> Vec<DeviceOp> {
     if !is_ordered {
         ops.sort_by_key(|op| op.begin_cycle);
@@ -231,7 +231,7 @@ fn in_time_order(mut ops: Vec<DeviceOp>, is_ordered: bool) -> Vec<DeviceOp> {
     ops
 }
 
-/// Numbers the replays of traces. An op that occurs again begins the next replay.
+/// Counter of trace replays. If an op occurs again, the next replay begins.
 #[derive(Default)]
 struct ReplayCounter {
     traces: BTreeMap<u64, (u64, BTreeSet<u64>)>,

@@ -1,4 +1,4 @@
-//! Latencies between rows, computed in the order of the report as in TT-Metal's scripts.
+//! Latencies between rows, computed in the order of the report like in TT-Metal's scripts.
 
 use super::{
     device_op::{Cells, DeviceOp, LatencySpan, Rate},
@@ -8,7 +8,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// End of each chip's previous row.
+/// End of the previous row of each chip.
 #[derive(Default)]
 pub(super) struct RowLatencies {
     kernel_ends: BTreeMap<u64, u64>,
@@ -17,7 +17,7 @@ pub(super) struct RowLatencies {
 }
 
 impl RowLatencies {
-    /// Adds both latencies of the next row, unless the device's data already contains them.
+    /// Adds both latencies of the next row, unless the device data already contains them.
     pub(super) fn record(&mut self, cells: &mut Cells, device: &DeviceOp) {
         for (column, span, ends) in [
             (LATENCY, device.kernel, &mut self.kernel_ends),

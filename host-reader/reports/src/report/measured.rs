@@ -1,4 +1,4 @@
-//! Launches of a readout as rows of a report, with figures that this project measures itself.
+//! Launches of a readout as rows of a report. The figures are computed by this project.
 
 use super::{
     available_cores::AvailableCores,
@@ -42,7 +42,7 @@ pub(super) fn measured_ops(
     ops
 }
 
-/// Returns a launch, without the figures of a Quasar's processors.
+/// Returns the row of a launch, without the figures for Quasar's processors.
 pub(super) fn measured_op(
     launch: &Launch,
     figures: &LaunchFigures,
@@ -54,10 +54,10 @@ pub(super) fn measured_op(
     op
 }
 
-/// Adds the figures of the kinds of Quasar processors.
+/// Adds the figures for each kind of Quasar processor.
 ///
-/// The time between two ops begins at the last end of all earlier ops. It is absent if kernels of a
-/// kind overlapped.
+/// The time between two ops starts at the last end of all earlier ops. It is missing if kernels of
+/// the same kind overlapped.
 fn add_quasar(
     device: &mut DeviceOp,
     (Launch { op, .. }, figures): (&Launch, &LaunchFigures),
@@ -108,7 +108,8 @@ fn device_op(launch: &Launch, figures: &LaunchFigures, chip: Option<&ChipSummary
         device.set(EMPTY_BECAUSE, reasons.join("; "));
     }
     for ((column, _, _), (cycles, cores)) in SUMS.into_iter().zip(figures.sums) {
-        // TT-Metal's script sums over the cores and calls it an average; this is the average.
+        // TT-Metal's script labels the sum over the cores as an average. This is the actual
+        // average.
         let cores = u128::from(cores);
         let mean = cycles.saturating_add(cores / 2).checked_div(cores);
         let mean = mean.and_then(|mean| u64::try_from(mean).ok());
@@ -174,7 +175,7 @@ pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
             marks.sort_by_key(|mark| mark.time);
             let of_core = |(lane, _): &(LaneId, _)| (lane.chip_id, lane.core) == (chip_id, core);
             let holes = readout.losses.windows().filter(of_core).map(|(_, window)| *window);
-            // Launches hidden by a filter also separate ops.
+            // A launch that a filter hides also separates two ops.
             let is_hidden_here =
                 |launch: &&HiddenLaunch| launch.chip_id == chip_id && launch.cores.contains(&core);
             let hidden = readout.hidden.iter().filter(is_hidden_here).map(|launch| LossWindow {

@@ -1,4 +1,4 @@
-//! Reports that users of tt-metal know: the device perf report and the ops report.
+//! Reports known to tt-metal users: the device perf report and the ops report.
 //!
 //! | question | open |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | which durations does the device perf report hold? | [`ProgramAnalyses`] |
 //! | what was missing or wrong in the inputs? | [`ProblemLog`] |
 //!
-//! The ops report joins the host's ops with the device's records. Figures come from [`analysis`].
-//! Records are not paired or measured here, and no file is written.
+//! The ops report joins the host's ops with the device's records. The figures come from
+//! [`analysis`]. This module does not pair or measure records, and writes no files.
 //!
 #![doc = include_str!("mistakes.md")]
 

@@ -2,7 +2,7 @@
 //!
 //! # Compatibility
 //! The values that TT-Metal's `process_ops_logs.py` takes from tt-npe with `--analyze-noc-traces`:
-//! headers, digits, and the texts of controllers and Ethernet cores.
+//! the same headers, number of digits, and texts for controllers and Ethernet cores.
 
 use super::{
     device_op::{DeviceOp, DeviceOps},
@@ -26,14 +26,14 @@ type Key = (u64, u64, Option<(u64, u64)>);
 #[derive(Default)]
 pub(super) struct NocInput {
     traces: BTreeMap<Key, Vec<ProgramTrace>>,
-    /// Text that names the board, which determines the number of DRAM controllers.
+    /// Text that names the board. The board determines the number of DRAM controllers.
     topology: Vec<u8>,
-    /// Number of noc_trace files with events; 0 if the events come from the device log.
+    /// Number of noc_trace files that contain events; 0 if the events come from the device log.
     file_count: usize,
 }
 
 impl NocInput {
-    /// Reads the noc_trace files of a folder of logs.
+    /// Reads the noc_trace files in a folder of logs.
     pub(super) fn from_folder(logs: &Path, problems: &mut ProblemLog) -> Self {
         let mut input = Self { topology: topology_of(logs), ..Self::default() };
         for path in noc_trace_files(logs) {
@@ -57,7 +57,7 @@ impl NocInput {
         input
     }
 
-    /// Takes the events of a readout.
+    /// Uses the events of a readout.
     pub(super) fn from_readout(readout: &Readout, file: &str, problems: &mut ProblemLog) -> Self {
         let traces = NocTraces::from_readout(readout, |_, _| None, &TraceOptions::default());
         for sentence in traces.notes.sentences() {
@@ -71,7 +71,7 @@ impl NocInput {
         input
     }
 
-    /// Reads the board from its file next to the logs.
+    /// Reads the board's name from a file next to the logs.
     pub(super) fn with_board_of(self, logs: Option<&Path>) -> Self {
         Self { topology: logs.map(topology_of).unwrap_or_default(), ..self }
     }
@@ -89,7 +89,7 @@ impl NocInput {
     }
 
     /// Adds the cells of all ops, and the reason for empty cells. TT-Metal's own report has no
-    /// column for the reason, so exact reports have none.
+    /// column for the reason, so exact reports leave it out.
     ///
     /// Returns a sentence about the source of the figures; `None` without NoC events.
     pub(super) fn add_cells(&self, ops: &mut DeviceOps, is_exact: bool) -> Option<String> {
@@ -118,7 +118,8 @@ impl NocInput {
         Some(self.sentence(filled_count, launch_counts.into_values().sum()))
     }
 
-    /// Describes the source of the figures, and how many launches have them.
+    /// Returns a sentence about the source of the figures and the number of launches that have
+    /// them.
     fn sentence(&self, filled_count: usize, launch_count: usize) -> String {
         let source = match self.file_count {
             0 => "the recorded NoC events".to_owned(),
@@ -151,7 +152,7 @@ fn key_of(op: &DeviceOp) -> Key {
     (op.device_id, op.run_host_id, op.trace_id.zip(op.session_id))
 }
 
-/// Reads the file next to the traces that names the board; empty without such a file.
+/// Reads the file next to the traces that names the board. Returns an empty text without that file.
 fn topology_of(logs: &Path) -> Vec<u8> {
     std::fs::read(logs.join(NocTraces::TOPOLOGY_FILE)).unwrap_or_default()
 }
@@ -187,8 +188,8 @@ fn add_figures(op: &mut DeviceOp, figures: &NocFigures, is_exact: bool) {
     }
 }
 
-/// Formats a percentage with Python's digits. Rounding through text is correct to the last digit,
-/// as in Python.
+/// Formats a percentage with the digits that Python would print. Rounding via text is correct to
+/// the last digit, like in Python.
 fn rounded(percent: f64, digits: usize) -> String {
     float_text(format!("{percent:.digits$}").parse().unwrap_or(percent))
 }
@@ -249,7 +250,7 @@ mod tests {
     fn cells_have_upstreams_digits() {
         let input = input(&["noc_trace_dev0_ID1024.json"]);
         for (column, expected) in [
-            // 10 % of one of the six controllers.
+            // 10 % on one of the six controllers.
             ("DRAM BW UTIL (%)", "1.7"),
             ("DRAM BW UTIL PER CTRL (%)", "c0:10.0%"),
             ("ETH BW UTIL (%)", "(0,6,9):10.0%"),

@@ -1,4 +1,4 @@
-//! The ops report: its inputs and its texts.
+//! Ops report: its inputs and its texts.
 
 use super::{
     device_analyses::DeviceAnalyses,
@@ -27,11 +27,11 @@ use recording::{HiddenLaunches, Recording, TraceFilter, capture::sync::MeshClock
 use std::{borrow::Cow, path::Path};
 use wire::RunHostId;
 
-/// Source of the durations of ops.
+/// Source for the durations of ops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceData {
-    /// The device log if it exists, since it has most data. For exact reports, the device perf
-    /// report if it exists, as in TT-Metal's script.
+    /// The device log if it exists, because it has most data. Exact reports use the device perf
+    /// report if it exists, like TT-Metal's script.
     #[default]
     Best,
     /// `profile_log_device.csv`.
@@ -43,20 +43,21 @@ pub enum DeviceData {
 /// Options of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpsOptions {
-    /// True to reproduce TT-Metal's known bugs, for comparison with its reports.
+    /// True to reproduce TT-Metal's known bugs for comparisons with its reports.
     pub is_exact: bool,
-    /// Source of durations if a folder of logs has both.
+    /// Source of durations if a folder of logs contains both.
     pub device_data: DeviceData,
     /// True to leave out the host's records.
     pub is_device_only: bool,
-    /// Durations in the device perf report.
+    /// Durations shown in the device perf report.
     pub analyses: ProgramAnalyses,
-    /// Analyses of a device log or a readout to show. A device perf report is shown completely.
+    /// Analyses of a device log or a readout that are shown. A device perf report is always shown
+    /// completely.
     pub device_analyses: DeviceAnalyses,
-    /// True to fill the columns about the NoCs from NoC events.
+    /// True to compute the columns about the NoCs from NoC events.
     pub analyzes_noc: bool,
-    /// Launches to report on. Exact reports, and those from a device perf report, cover all
-    /// launches.
+    /// Launches to be reported. Exact reports, and reports from a device perf report, always cover
+    /// all launches.
     pub filter: TraceFilter,
 }
 
@@ -90,33 +91,33 @@ pub struct OpsOptions {
 pub struct OpsReport {
     /// Contents of `ops_perf_results.csv`.
     pub ops_csv: String,
-    /// Number of rows in it.
+    /// Number of rows in `ops_csv`.
     pub row_count: u64,
-    /// True if a file or recording of the device was read.
+    /// True if device data was read from a file or recording.
     pub has_device_data: bool,
     /// Number of launches that the device recorded.
     pub device_op_count: u64,
-    /// Number of ops that the host announced.
+    /// Number of ops that the host reported.
     pub host_op_count: u64,
-    /// Launches that the filter left out.
+    /// Launches that the filter has excluded.
     pub hidden: HiddenLaunches,
     /// Records missing in the device data.
     pub losses: LossLedger,
-    /// Sentence about the source of NoC figures; `None` if there are none.
+    /// Sentence about the source of the NoC figures; `None` without such figures.
     pub noc_events: Option<String>,
-    /// Contents of `per_core_op_to_op_times.csv`, which belongs to reports without a host.
+    /// Contents of `per_core_op_to_op_times.csv`. Only reports without a host have this file.
     pub per_core_csv: Option<String>,
     /// Contents of `cpp_device_perf_report.csv`, if it was computed.
     pub device_perf_csv: Option<String>,
-    /// Missing inputs and errors in them.
+    /// Missing inputs, and errors in inputs.
     pub problems: ProblemLog,
 }
 
 impl OpsReport {
-    /// Reports on a folder of logs, `.logs` of TT-Metal's artifacts.
+    /// Reports on a folder of logs, such as `.logs` in TT-Metal's artifacts.
     ///
-    /// Missing or unreadable inputs are listed as problems, and the rest is reported. Without host
-    /// ops, the report covers the device only.
+    /// Missing or unreadable inputs are listed as problems, and the rest is reported. If there are
+    /// no host ops, the report covers only the device.
     #[must_use]
     pub fn from_folder(logs: &Path, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
@@ -132,7 +133,7 @@ impl OpsReport {
         Builder { options, host: &host, has_host, host_file, clock: None, problems }.build(device)
     }
 
-    /// Reports on one device log, without a host.
+    /// Reports on a single device log, without a host.
     #[must_use]
     pub fn from_device_log(log: &Path, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
@@ -154,7 +155,7 @@ impl OpsReport {
         .build(device)
     }
 
-    /// Reports on a recording: its chips, and its host if that described ops.
+    /// Reports on a recording: its chips, and its host if the host described ops.
     #[must_use]
     pub fn from_recording(recording: &Recording, options: &OpsOptions) -> Self {
         let mut problems = ProblemLog::default();
@@ -177,10 +178,10 @@ impl OpsReport {
     }
 }
 
-/// Name of a recording's ops in problems.
+/// Name used in problems for the ops of a recording.
 pub(super) const OPS_OF_RECORDING: &str = "the capture's ops";
 
-/// Returns the recording without the launches that the filter excludes, and those launches.
+/// Returns the recording without the launches that the filter excludes, and the excluded launches.
 fn filtered<'recording>(
     recording: &'recording Recording,
     filter: &TraceFilter,
@@ -211,7 +212,7 @@ fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOp
 pub(super) struct Builder<'report> {
     pub(super) options: &'report OpsOptions,
     pub(super) host: &'report HostLog,
-    /// True if the host has ops, including those that a filter left out.
+    /// True if the host has ops. Ops that a filter has excluded count too.
     pub(super) has_host: bool,
     pub(super) host_file: &'report str,
     pub(super) clock: Option<&'report MeshClock>,
@@ -254,7 +255,7 @@ impl Builder<'_> {
     }
 
     fn per_core(&self, device: &DeviceSide, line_end: &str) -> String {
-        // TT-Metal's script takes cycles as nanoseconds.
+        // TT-Metal's script interprets cycles as nanoseconds.
         let aiclk_mhz = if self.options.is_exact { 1000 } else { device.aiclk_mhz };
         let ns_of = |cycles: u64| {
             let ns = cycles_to_ns(cycles, aiclk_mhz).map(i128::from);
@@ -276,7 +277,7 @@ impl Builder<'_> {
                 continue;
             }
             let mut cells = with_call_count(op.clone());
-            // TT-Metal's script only finds the sub-devices of ops outside traces.
+            // TT-Metal's script finds the sub-device only for ops outside traces.
             if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
                 cells.insert("SUB DEVICE ID".into(), id.clone());
             }
@@ -288,7 +289,7 @@ impl Builder<'_> {
         rows
     }
 
-    /// Returns the rows of a report that joins host and device.
+    /// Returns the rows of a report in which host and device are joined.
     fn joined_rows(&mut self, mut device: DeviceSide) -> Vec<Cells> {
         let device_ops = std::mem::take(&mut device.ops);
         let mut joined = Joiner {
@@ -410,7 +411,7 @@ fn add_replay(cells: &mut Cells, trace_id: Option<u64>, session_id: Option<u64>)
     }
 }
 
-/// A future row.
+/// Row of the report before it is sorted.
 enum Entry<'report> {
     Op(&'report JoinedOp),
     Signpost(&'report Signpost),
@@ -424,8 +425,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Returns the sort key: time on the host, then time on the device for the ops of one replay,
-    /// which share a host time.
+    /// Returns the sort key: time on the host, then time on the device. The ops of one replay share
+    /// a host time.
     fn order(&self) -> (u64, bool, u64, u64) {
         let device = match self {
             Self::Op(op) => op.device.as_ref(),

@@ -1,15 +1,16 @@
 //! Time between kernels on each core.
 //!
 //! # Compatibility
-//! `per_core_op_to_op_times.csv`: a row for each pair of consecutive ops on any core, a column for
-//! each core. In TT-Metal's file, the order of the core columns changes from run to run; here they
-//! are sorted.
+//! `per_core_op_to_op_times.csv`: one row for each pair of consecutive ops on any core, and one
+//! column for each core. In TT-Metal's file, the order of the core columns changes from run to run.
+//! Here the columns are sorted.
 
 use super::csv_line::push_line;
 use reader::{ledger::LossWindow, mesh::Noc0Coord};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Overhead of its own probes that TT-Metal's script subtracts from each time, in nanoseconds.
+/// Assumed overhead of TT-Metal's probes, which its script subtracts from each time, in
+/// nanoseconds.
 pub(super) const PROBE_OVERHEAD_NS: u16 = 1500;
 
 /// Kind of a mark.
@@ -23,7 +24,7 @@ enum MarkKind {
     End,
 }
 
-/// A point in time on a core.
+/// Point in time on a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) time: u64,
@@ -61,18 +62,18 @@ impl CoreMarks {
     }
 }
 
-/// One gap between two ops on a core.
+/// Gap between two ops on a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Gap {
     start_cycle: u64,
     ops: (u64, u64),
-    /// Length of the gap; `None` if a launch may be missing in between.
+    /// Length of the gap; `None` if a launch may be missing inside it.
     cycles: Option<u64>,
     core: Noc0Coord,
 }
 
-/// Returns the gaps from the last kernel end before a start to that start, between different
-/// launches.
+/// Returns the gaps between different launches. Each gap is from the last kernel end before a
+/// kernel start to that start.
 fn gaps_of(core: &CoreMarks) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let mut launch = None;
@@ -98,7 +99,7 @@ fn gaps_of(core: &CoreMarks) -> Vec<Gap> {
     gaps
 }
 
-/// Formats the whole file; `ns_of` converts cycles to nanoseconds.
+/// Formats the whole file. `ns_of` converts cycles to nanoseconds.
 pub(super) fn per_core_csv(
     chips: &[(u64, Vec<CoreMarks>)],
     ns_of: impl Fn(u64) -> String,
@@ -122,8 +123,8 @@ pub(super) fn per_core_csv(
 
 type GapRow = ((u64, u64), BTreeMap<Noc0Coord, Option<u64>>);
 
-/// Puts the gaps of one pair of ops on all cores into one row, if all cores saw the pairs in the
-/// same order.
+/// Combines the gaps between the same two ops on all cores into one row, if the pairs have the same
+/// order on all cores.
 fn rows_of(cores: &[CoreMarks]) -> Vec<GapRow> {
     let mut of_cores: Vec<VecDeque<Gap>> = cores.iter().map(|core| gaps_of(core).into()).collect();
     let mut all: Vec<Gap> = of_cores.iter().flatten().copied().collect();

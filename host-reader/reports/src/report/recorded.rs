@@ -1,4 +1,4 @@
-//! Host records of a capture, converted to the form in which TT-Metal's host announces ops.
+//! Host records of a capture, converted to the form in which TT-Metal's host reports ops.
 
 use super::{
     host::{HostLog, HostOp, HostTime, Signpost},
@@ -11,7 +11,7 @@ use recording::{Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES, trace
 use std::{collections::BTreeMap, sync::Arc};
 use wire::RunHostId;
 
-/// Keys of structures that have separate columns, as JSON.
+/// Keys of structures that have separate columns as JSON.
 const STRUCTURES: [&str; 8] = [
     "attributes",
     "input_tensors",
@@ -25,9 +25,9 @@ const STRUCTURES: [&str; 8] = [
 
 /// Returns the host log of a recording.
 ///
-/// Fields with a column fill it; other fields become attributes. Signposts become rows. A zone with
-/// the text `id:` and an op's encoded id gives the host time of that op. Zones inside it give the
-/// times of its parts.
+/// A field with a column fills that column; other fields become attributes. Signposts become rows.
+/// A zone whose text is `id:` followed by an op's encoded id contains the host time of that op.
+/// Zones inside it contain the times of the op's parts.
 pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> HostLog {
     let ops = recorded.ops.iter().map(host_op).collect();
     let buffers = BufferUsage::from_host(&recorded.host);
@@ -62,7 +62,7 @@ pub(super) fn host_log_of(recorded: &Recording, problems: &mut ProblemLog) -> Ho
     log
 }
 
-/// Adds the times of replays, and to each op the trace in which it was captured.
+/// Adds the times of replays, and adds to each op the trace in which it was captured.
 fn add_traces(log: &mut HostLog, positions: &BTreeMap<u64, usize>, recorded: &Recording) {
     for (time_ns, message) in trace_messages(&recorded.host) {
         let chip_and_trace = (message.chip_id, message.trace_id);
@@ -106,7 +106,7 @@ struct RecordedTimes<'run> {
 }
 
 impl<'run> RecordedTimes<'run> {
-    /// Adds a finished zone. The zones inside it were added before.
+    /// Adds a finished zone. The zones inside it must have been added before.
     fn record(
         &mut self,
         nesting: &mut Nesting<'run>,
@@ -256,7 +256,7 @@ mod tests {
         let host = Recording { ops: vec![op], host: recordings.into(), ..Recording::default() };
         let mut problems = ProblemLog::default();
         let log = host_log_of(&host, &mut problems);
-        // The clock advances by 10 at each start and end.
+        // The clock advances by 10 at each start and each end.
         let time = HostTime { start_ns: 220, duration_ns: 90 };
         assert_eq!(log.ops[0].time, Some(time));
         let calls: Vec<_> = log.ops[0].child_calls_ns.iter().collect();

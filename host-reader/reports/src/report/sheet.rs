@@ -1,8 +1,8 @@
-//! Columns of an ops report and the text of its file.
+//! Columns of an ops report, and the text of its file.
 //!
 //! # Compatibility
-//! `ops_perf_results.csv` of TT-Metal's release 0.81.1: fixed columns, tensors, fixed columns with
-//! kernel sizes among them, hardware counters, host functions.
+//! `ops_perf_results.csv` of TT-Metal's release 0.81.1: fixed columns, tensors, further fixed
+//! columns that include kernel sizes, hardware counters, host functions.
 
 use super::{
     counters::{OpCounters, is_l1_client_title},
@@ -19,15 +19,15 @@ use std::{
 pub(super) const LATENCY: &str = "OP TO OP LATENCY [ns]";
 pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START [ns]";
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
-/// Reason why figures of a row are empty. TT-Metal's report has no such column or reason.
+/// Column for the reason why figures of a row are empty. TT-Metal's report has no such column.
 pub(super) const EMPTY_BECAUSE: &str = "EMPTY FIGURES BECAUSE";
-/// Bytes missing in the figures about the NoCs. TT-Metal's report has no such column.
+/// Column for the bytes that the NoC figures lack. TT-Metal's report has no such column.
 pub(super) const NOC_FIGURES_LACK: &str = "NOC FIGURES LACK";
 pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
-/// Time for which RISCs waited for the host to read, summed over all RISCs. TT-Metal's report has
-/// no such column.
+/// Column for the time that RISCs waited for the host to read, summed over all RISCs. TT-Metal's
+/// report has no such column.
 pub(super) const PROFILER_STALL: &str = "PROFILER STALL TOTAL [ns]";
-/// Suffix after the kind of memory. TT-Metal's report has no such columns.
+/// Suffix of column headers, after the kind of memory. TT-Metal's report has no such columns.
 pub(super) const BUFFER_PEAK_SUFFIX: &str = " BUFFER PEAK [B]";
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
 
@@ -109,7 +109,7 @@ pub(super) const TENSOR_COLUMNS: [&str; 7] = [
     "MEMORY",
 ];
 
-/// Returns the fixed column that a field of an op's description fills, if any.
+/// Returns the fixed column for a field of an op's description, if there is one.
 pub(super) fn fixed_column(key: &str) -> Option<&'static str> {
     let title = key.replace('_', " ").to_uppercase();
     FRONT.into_iter().chain(MIDDLE).chain(BACK).find(|&column| column == title)
@@ -134,7 +134,8 @@ pub(super) fn is_counter_title(title: &str) -> bool {
     is_l1_client_title(title) || OF_COUNTERS.contains(title)
 }
 
-/// Returns a Quasar's columns in place of a column before the tensors; empty if a Quasar has none.
+/// Returns the columns that a Quasar has instead of a column before the tensors; empty if it has
+/// none.
 fn quasar_columns(title: &'static str) -> Vec<&'static str> {
     match title {
         "DEVICE BRISC KERNEL DURATION [ns]" => {
@@ -152,18 +153,18 @@ fn quasar_columns(title: &'static str) -> Vec<&'static str> {
     }
 }
 
-/// Columns of a file.
+/// Selection of the columns in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// All fixed columns, and other columns that any row fills.
+    /// All fixed columns, and any other columns that at least one row fills.
     All,
-    /// Only columns that any row fills.
+    /// Only columns that at least one row fills.
     Filled,
 }
 
-/// Formats the whole file. A Quasar's file has additional columns.
+/// Formats the whole file. The file of a Quasar has additional columns.
 ///
-/// `rows` is called twice, for the titles and for the cells, so that rows need not be kept.
+/// `rows` is called twice, once for the titles and once for the cells, so rows need not be stored.
 pub(super) fn sheet_csv<R: Borrow<Cells>, I: Iterator<Item = R>>(
     rows: impl Fn() -> I,
     columns: Columns,
@@ -223,7 +224,7 @@ fn titles_of<R: Borrow<Cells>>(
     titles
 }
 
-/// Returns the columns for the maximum number of tensors in a row.
+/// Returns the columns for the maximum number of tensors in any row.
 fn tensor_titles(filled: &BTreeSet<&str>, which: &str) -> Vec<String> {
     let has =
         |count: usize| filled.contains(tensor_title(which, count, TENSOR_COLUMNS[0]).as_str());
@@ -237,7 +238,7 @@ pub(super) fn tensor_title(which: &str, number: usize, column: &str) -> String {
     format!("{which}_{number}_{column}")
 }
 
-/// Returns the sort key of kernel sizes: class of processor, then its number.
+/// Returns the sort key for kernel sizes: class of processor, then its number.
 fn kernel_size_order(title: &str) -> (usize, u64, String) {
     const CLASSES: [&str; 4] = ["TENSIX DM", "TENSIX COMPUTE", "ACTIVE ETH DM", "IDLE ETH DM"];
     let processor = title.strip_suffix(KERNEL_SIZE_SUFFIX).unwrap_or(title);

@@ -1,9 +1,10 @@
-//! Values in the text of an op's attributes.
+//! Values in the attributes text of an op.
 
 use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
 
-/// Searchers for texts that are looked up in each row, built once because attributes are long.
+/// Searchers for texts that are looked up in each row. They are built only once, because attributes
+/// are long.
 static PROGRAM_CONFIG: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("program_config"));
 static DRAM_SHARDED: LazyLock<Finder<'_>> =
     LazyLock::new(|| Finder::new("MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig"));
@@ -43,7 +44,7 @@ pub(in crate::perf) fn first_number(attributes: &str, name: &str) -> Option<u64>
     }
 }
 
-/// Returns the text in the parentheses after `name=`, including nested parentheses.
+/// Returns the text in the parentheses after `name=`. The text may contain nested parentheses.
 pub(super) fn parenthesised<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     let key = format!("{name}=(");
     let after = text_after(attributes, &key)?;
@@ -72,8 +73,8 @@ pub(in crate::perf) fn has_program_config(attributes: &str) -> bool {
     PROGRAM_CONFIG.find(attributes.as_bytes()).is_some()
 }
 
-/// Returns true if the attributes mention the configuration that runs next to the DRAM banks that
-/// hold its weights.
+/// Returns true if the attributes mention the configuration in which cores run next to the DRAM
+/// banks that hold the weights.
 pub(super) fn is_dram_sharded(attributes: &str) -> bool {
     DRAM_SHARDED.find(attributes.as_bytes()).is_some()
 }

@@ -1,4 +1,4 @@
-//! Model of convolutions as the matrix products that implement them.
+//! Model of a convolution as the matrix product that implements it.
 
 use super::{
     BoundAnalysis, ModelContext, Modelled, Work,
@@ -8,7 +8,7 @@ use crate::perf::row::OpRow;
 
 /// # Compatibility
 /// tt-perf-report 1.4.1: M is the output's Y, N the weights' X, and K the input's X times the
-/// window. DRAM is not modelled, since the halo op has already read the input.
+/// window. DRAM is not modelled, because the halo op has already read the input.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let analysis = BoundAnalysis::FlopsOnly;
     let Some([m, k, n]) = shape(row) else { return Modelled::unknown_shape(analysis) };
@@ -33,11 +33,11 @@ fn batches(row: &OpRow) -> [u64; 2] {
     [(w_a, w_b), (z_a, z_b)].map(|(a, b)| a.unwrap_or(1).max(b.unwrap_or(1)))
 }
 
-/// Formats the block heights and the options for double and split readers.
+/// Formats the block heights, and the options for double and split readers.
 fn configuration(row: &OpRow, is_upstream_exact: bool) -> String {
     let attributes = &row.attributes;
     let per_core = first_number(attributes, "per_core_out_matrix_height_ntile").or_else(|| {
-        // Attribute name of producers of 2024.
+        // Attribute name used in 2024.
         let older = first_number(attributes, "per_core_out_matrix_height_ntiles");
         older.filter(|_| !is_upstream_exact)
     });

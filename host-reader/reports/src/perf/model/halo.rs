@@ -1,4 +1,4 @@
-//! Text about a halo op: the window that it gathers data for.
+//! Text about a halo op: the window for which the op gathers data.
 
 use super::attribute::{pair, parenthesised};
 use crate::perf::row::OpRow;
@@ -6,7 +6,7 @@ use crate::perf::row::OpRow;
 /// Formats ` w=window s=stride p=padding d=dilation | layout`, with `x` for unknown values.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1 does not know the attribute `pad_hw` of 2024.
+/// tt-perf-report 1.4.1 does not use the attribute `pad_hw` of 2024.
 pub(super) fn suffix(row: &OpRow, is_upstream_exact: bool) -> String {
     let padding = padding(&row.attributes).unwrap_or_else(|| {
         if is_upstream_exact { "x".to_owned() } else { pair_text(row, "pad_hw") }
@@ -22,7 +22,7 @@ fn pair_text(row: &OpRow, name: &str) -> String {
     pair.map_or_else(|| "x".to_owned(), |(h, w)| format!("({h},{w})"))
 }
 
-/// Formats the padding: above and below, left and right.
+/// Formats the padding: above, below, left and right.
 fn padding(attributes: &str) -> Option<String> {
     let text = parenthesised(attributes, "padding")?;
     let parts = text.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());

@@ -1,19 +1,19 @@
-//! Minimum time of an op by its shape: its FLOPs and bytes at the peaks of its chip.
+//! Minimum time of an op with its shape: the time for its FLOPs and bytes at the chip's peaks.
 
 use super::{MathFidelity, ModelContext, Modelled, dram_bytes};
 use crate::perf::{fidelity::sufficient_fidelity, row::OpRow};
 
-/// Minimum time of an op by its shape, with all cores of its chip.
+/// Minimum time of an op with its shape on all cores of its chip.
 ///
-/// The limit is the longer of the two times. It is a lower bound: it does not include bytes that
-/// are read twice, or the operations of ops without a model.
+/// The limit is the longer of the two times. It is a lower bound, because bytes that are read twice
+/// and operations of ops without a model are not included.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ShapeLimit {
-    /// Time of its FLOPs at the peak of all available cores, with the lowest math fidelity that its
-    /// element types need; `None` if they are not modelled.
+    /// Time for the op's FLOPs at the peak of all available cores, with the lowest math fidelity
+    /// that its element types need; `None` if FLOPs are not modelled.
     pub flops_us: Option<f64>,
-    /// Time of its bytes from and to DRAM at the chip's bandwidth; `None` if no tensor is in DRAM
-    /// or they are not modelled.
+    /// Time for the op's DRAM reads and writes at the chip's bandwidth; `None` if no tensor is in
+    /// DRAM or the bytes are not modelled.
     pub dram_us: Option<f64>,
 }
 
@@ -48,11 +48,11 @@ impl ShapeLimit {
     }
 }
 
-/// Returns the minimum bytes that an op without a model moves.
+/// Returns the minimum number of bytes that an op without a model moves.
 ///
-/// The op reads its first input and writes its output; tensors outside DRAM do not count. The
-/// element count of both is that of the smaller tensor, because slices read a part of their input,
-/// and updates write a part of their output.
+/// The op reads its first input and writes its output; tensors outside DRAM do not count. Both
+/// tensors are assumed to have the element count of the smaller one, because slices read only a
+/// part of their input, and updates write only a part of their output.
 fn moved_bytes(row: &OpRow, modelled: &Modelled, context: &ModelContext<'_>) -> Option<f64> {
     if modelled.analysis != super::BoundAnalysis::None {
         return None;
@@ -89,13 +89,13 @@ mod tests {
 
     #[test]
     fn a_matmul_on_one_core_is_held_against_all_cores_and_the_fidelity_of_its_types() {
-        // 1024^3 x 2 operations of BFP8 on one core at HiFi4. HiFi2 is enough: 148 TFLOPs on 72
-        // cores.
+        // 1024^3 x 2 operations with BFP8 on one core at HiFi4. HiFi2 would be enough: 148 TFLOPs
+        // on 72 cores.
         let row = "Matmul,tt_dnn_device,0,wormhole_b0,HiFi4,1,64,1000,1,1,1024,1024,BFLOAT8_B,L1,\
                    1,1,1024,1024,BFLOAT8_B,DRAM,1,1,1024,1024,BFLOAT16,L1";
         let (flops, dram) = limits(row).unwrap();
         near(flops, 2.0 * 1024.0_f64.powi(3) / (148e12 / 72.0 * 64.0) * 1e6);
-        // 1,024 tiles of 1,088 bytes at 288 GB/s.
+        // 1,024 tiles of 1,088 bytes each, at 288 GB/s.
         near(dram, 1024.0 * 1088.0 / 288e9 * 1e6);
     }
 

@@ -1,4 +1,4 @@
-//! Dense matrix products.
+//! Model of dense matrix products.
 
 use super::{BoundAnalysis, ModelContext, Modelled, Work, attribute::is_dram_sharded, dram_bytes};
 use crate::perf::row::OpRow;
@@ -13,7 +13,7 @@ pub(super) struct MatmulShape {
 }
 
 impl MatmulShape {
-    /// Returns `None` if one of the twelve sides is unknown.
+    /// Returns the shape of a row; `None` if any of the twelve sides is unknown.
     pub(super) fn from_row(row: &OpRow) -> Option<Self> {
         let [first, second] = &row.inputs;
         let [w0, z0, m, k] = known(first.sides)?;
@@ -34,7 +34,7 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
 }
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: two operations for each of M x K x N x batches; the bytes of each tensor
+/// tt-perf-report 1.4.1: two operations for each of M x K x N x batches. The bytes of each tensor
 /// in DRAM count once.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let mut modelled = Modelled::default();

@@ -1,4 +1,4 @@
-//! Lower bounds for some kinds of ops: operations and bytes from their shapes.
+//! Models of some kinds of ops: operations and bytes, derived from the ops' shapes.
 
 mod attribute;
 mod conv;
@@ -15,7 +15,7 @@ use super::{
     row::{OpRow, Tensor},
 };
 
-/// Limits that an op is compared with.
+/// Limits to which an op is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BoundAnalysis {
@@ -23,13 +23,13 @@ pub enum BoundAnalysis {
     Full,
     /// FLOPs only.
     FlopsOnly,
-    /// None: there is no model of the op.
+    /// No limit, because there is no model of the op.
     #[default]
     None,
 }
 
 impl BoundAnalysis {
-    /// Returns the name in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -40,15 +40,15 @@ impl BoundAnalysis {
     }
 }
 
-/// Inputs of a model in addition to the row.
+/// Inputs of a model other than the row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelContext<'a> {
     pub(super) arch: Option<&'a ArchLimits>,
-    /// Number of active experts in each group of inputs of a sparse matmul.
+    /// Number of active experts for each group of inputs of a sparse matmul.
     pub(super) active_experts: Option<u64>,
     /// True to reproduce known bugs of tt-perf-report.
     pub(super) is_upstream_exact: bool,
-    /// Duration of the row in nanoseconds; `None` if it is missing or invalid.
+    /// Duration of the row's op in nanoseconds; `None` if it is missing or invalid.
     pub(super) duration_ns: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Modelled {
     /// Text appended to the op code.
     pub(super) suffix: String,
     pub(super) analysis: BoundAnalysis,
-    /// Floating-point operations; `None` if not modelled or without a duration.
+    /// Floating-point operations; `None` if they are not modelled or the op has no duration.
     pub(super) flops: Option<f64>,
     /// Speed in 10^12 operations per second.
     pub(super) tflops: Option<f64>,
@@ -67,7 +67,7 @@ pub(super) struct Modelled {
     /// Bandwidth in 10^9 bytes per second.
     pub(super) dram_gb_per_s: Option<f64>,
     pub(super) dram_percent: Option<f64>,
-    /// Number of cores, if it differs from that of the row.
+    /// Number of cores, if it differs from the number in the row.
     pub(super) cores: Option<u64>,
     pub(super) is_dram_sharded: bool,
     /// True for a sparse matmul with an unknown number of active experts.
@@ -125,7 +125,7 @@ impl Modelled {
 
 /// Returns the bytes of one element.
 ///
-/// Tiles of block floats hold an exponent of 8 bits for every 16 elements.
+/// Tiles of block floats contain one 8-bit exponent for every 16 elements.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1 counts BFLOAT8_B as one byte and BFLOAT4_B as half a byte.

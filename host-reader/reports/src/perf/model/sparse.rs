@@ -1,4 +1,4 @@
-//! Model of sparse matrix products, in which only some batches are active.
+//! Model of sparse matrix products. Only some of their batches are active.
 
 use super::{
     BoundAnalysis, ModelContext, Modelled, Work,
@@ -8,15 +8,15 @@ use super::{
 };
 use crate::perf::{cell, row::OpRow};
 
-/// Number of batches, and number of input groups that choose among them.
+/// Number of batches, and number of input groups that select among them.
 struct Batches {
     groups: u64,
     dense: u64,
 }
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: the attribute `nnz` is the number of active batches. Without it, the
-/// number is `--active-experts` times the groups of inputs.
+/// tt-perf-report 1.4.1: the attribute `nnz` is the number of active batches. Without this
+/// attribute, the number is `--active-experts` times the number of input groups.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let Some(shape) = MatmulShape::from_row(row) else {
         return Modelled::unknown_shape(BoundAnalysis::Full);
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn only_active_batches_count() {
         let modelled = modelled("{'nnz': 5}", None);
-        // 32 * 64 * 96 products in each of 5 batches within a microsecond.
+        // 32 * 64 * 96 products in each of 5 batches in one microsecond.
         let tflops = 32.0 * 64.0 * 96.0 * 5.0 * 2.0 / 1e-6 / 1e12;
         assert!((modelled.tflops.unwrap() / tflops - 1.0).abs() < 1e-12);
         let bytes = f64::from((32 * 64 + 64 * 96 + 32 * 96) * 5 * 2);

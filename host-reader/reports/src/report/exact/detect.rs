@@ -1,10 +1,11 @@
-//! Detection of ops in the rows of a chip as in TT-Metal's scripts, known bugs included.
+//! Detection of ops in the rows of a chip, like in TT-Metal's scripts and including their known
+//! bugs.
 //!
 //! # Compatibility
-//! `process_device_log.py`: rows are processed program by program. An op is closed once every core
-//! of the program has an end of its master firmware zone. The following rows belong to the next op.
-//! An op that is not closed absorbs the next program's rows. The last op is dropped if it is not
-//! closed.
+//! `process_device_log.py`: rows are processed program by program. An op is closed when every core
+//! of the program has an end of its master firmware zone. The rows after that belong to the next
+//! op. An op that is not closed absorbs the rows of the next program. The last op is dropped if it
+//! is not closed.
 
 use super::series::{CoreSeries, DeviceLog, Row};
 use crate::problem::ProblemLog;
@@ -65,7 +66,7 @@ fn by_program(rows: Vec<Row>) -> Vec<(u32, Vec<Row>)> {
     programs
 }
 
-/// Zones whose start and end are the start and end of an op on a core.
+/// Zones whose start and end mark the start and end of an op on a core.
 struct Masters(Vec<(Risc, u32)>);
 
 impl Masters {
@@ -85,7 +86,7 @@ impl Masters {
     }
 }
 
-/// State of a core within the current op.
+/// State of a core in the current op.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Unseen,
@@ -95,12 +96,13 @@ enum Progress {
 
 struct Detector {
     masters: Masters,
-    /// Ops; the last one is open.
+    /// Ops. The last one is still open.
     ops: Vec<OpRows>,
 }
 
 impl Detector {
-    /// Processes the rows of a program; the error is a zone start that TT-Metal's script rejects.
+    /// Processes the rows of a program. The error is a zone start that TT-Metal's script would
+    /// reject.
     fn add_program(&mut self, rows: &[Row]) -> Result<(), Row> {
         let is_data = |row: &&Row| row.kind == PacketKind::TimestampedData;
         let boundary_rows = || rows.iter().filter(|row| !is_data(row));
@@ -119,7 +121,7 @@ impl Detector {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Adds a row; returns `false` if TT-Metal's script would reject it.
+    /// Adds a row. Returns `false` if TT-Metal's script would reject the row.
     fn add_row(&mut self, row: Row, cores: &mut BTreeMap<Noc0Coord, Progress>) -> bool {
         let progress = cores.get(&row.core).copied().unwrap_or(Progress::Unseen);
         let is_start = self.masters.is_boundary(&row, PacketKind::ZoneStart);

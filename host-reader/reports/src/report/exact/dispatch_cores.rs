@@ -1,4 +1,4 @@
-//! Dispatch cores of a device log, analysed as in TT-Metal's scripts.
+//! Dispatch cores of a device log, analysed like in TT-Metal's scripts.
 
 use super::series::{CoreSeries, DeviceLog};
 use crate::report::dispatch::{
@@ -13,7 +13,8 @@ use wire::{PacketKind, Risc};
 type CoreRows = Vec<(Risc, Vec<DispatchRow>)>;
 
 /// Returns the work of the dispatch cores of each chip. Rows that begin or end a command are
-/// renamed after it, since TT-Metal's scripts pass them to all other analyses in this form.
+/// renamed after the command, because TT-Metal's scripts pass them to all other analyses with this
+/// name.
 pub(super) fn dispatch_of(
     log: &mut DeviceLog,
     text: &[u8],
@@ -35,7 +36,7 @@ pub(super) fn dispatch_of(
             None => riscs.push((risc, vec![row])),
         }
     };
-    // The log has been read before, and its errors were reported then.
+    // The log has already been read, and its errors were reported then.
     let _ = walk_device_log(text, file, visit, |_| ());
     let mut of_cores: Vec<_> = of_cores.into_iter().collect();
     of_cores.sort_by_key(|(key, _)| *key);
@@ -49,7 +50,7 @@ pub(super) fn dispatch_of(
 }
 
 fn dispatch_cores(log: &DeviceLog) -> HashMap<(u64, Noc0Coord), CoreRows> {
-    // True for each zone name that makes a core a dispatch core, on any RISC except ERISC.
+    // True for each zone name that identifies a dispatch core, on any RISC except ERISC.
     let is_named: Vec<_> =
         log.names.iter().map(|name| is_of_dispatch_core(Risc::Brisc, name)).collect();
     if !is_named.contains(&true) {
@@ -65,7 +66,7 @@ fn dispatch_cores(log: &DeviceLog) -> HashMap<(u64, Noc0Coord), CoreRows> {
     log.chips.iter().flat_map(of_chip).collect()
 }
 
-/// Renames the rows of a core; `rows` has the same order.
+/// Renames the rows of a core. `rows` must be in the same order.
 fn rename(log: &mut DeviceLog, (chip_id, core): (u64, Noc0Coord), rows: &[DispatchRow]) {
     let names: Vec<_> = rows.iter().map(|row| log.number_of(&row.name)).collect();
     let cores = log.chips.get_mut(&chip_id).into_iter().flatten();

@@ -1,8 +1,8 @@
-//! Figures of one op, computed from its rows as in TT-Metal's scripts.
+//! Figures of one op, computed from the op's rows like in TT-Metal's scripts.
 //!
 //! # Compatibility
-//! `device_post_proc_config.py`, `default_setup`: durations from the first row with one of several
-//! zone names, of any type, to the last such row after it.
+//! `device_post_proc_config.py`, `default_setup`: each duration begins at the first row with one of
+//! several zone names, of any type, and ends at the last such row after it.
 
 use super::{
     detect::OpRows,
@@ -28,7 +28,7 @@ const FIRMWARE: [&str; 6] =
     ["BRISC-FW", "NCRISC-FW", "TRISC-FW", "ERISC-FW", "TENSIX_RISC_AGG-FW", "DM-FW"];
 const DATA_MOVEMENT: [&str; 3] = ["BRISC-KERNEL", "NCRISC-KERNEL", "ERISC-KERNEL"];
 
-/// Column, and the RISC and zone that it shows.
+/// Column, with the RISC and zone shown in it.
 const OF_RISCS: [(&str, Risc, &str); 6] = [
     ("DEVICE BRISC KERNEL DURATION [ns]", Risc::Brisc, "BRISC-KERNEL"),
     ("DEVICE NCRISC KERNEL DURATION [ns]", Risc::Ncrisc, "NCRISC-KERNEL"),
@@ -38,7 +38,7 @@ const OF_RISCS: [(&str, Risc, &str); 6] = [
     ("DEVICE ERISC KERNEL DURATION [ns]", Risc::Erisc, "ERISC-KERNEL"),
 ];
 
-/// Column, and the RISC and sum zone that it adds up.
+/// Column, with the RISC and sum zone that are added up in it.
 pub(in crate::report) const SUMS: [(&str, Risc, &str); 2] = [
     ("DEVICE COMPUTE CB WAIT FRONT [ns]", Risc::Trisc0, "CB-COMPUTE-WAIT-FRONT"),
     ("DEVICE COMPUTE CB RESERVE BACK [ns]", Risc::Trisc2, "CB-COMPUTE-RESERVE-BACK"),
@@ -58,7 +58,8 @@ pub(super) struct Durations {
 }
 
 impl Durations {
-    /// Looks up the zone names. Reports without a host convert floats to nanoseconds differently.
+    /// Looks up the zone names. Reports without a host use a different conversion of floats to
+    /// nanoseconds.
     pub(super) fn new(log: &DeviceLog, is_device_only: bool) -> Self {
         let numbers = |names: &[&str]| names.iter().filter_map(|n| log.name_number(n)).collect();
         let of_risc = |&(column, risc, name): &(&'static str, Risc, &str)| {
@@ -76,7 +77,7 @@ impl Durations {
         }
     }
 
-    /// Returns all cells of an op; `None` if it has no rows.
+    /// Returns all cells of an op; `None` if the op has no rows.
     pub(super) fn op(&self, device_id: u64, rows: &OpRows) -> Option<DeviceOp> {
         let (first, last) = (rows.first()?, rows.last()?);
         let mut op = DeviceOp {
@@ -123,7 +124,7 @@ impl Durations {
         self.record(op, "DEVICE KERNEL FIRST TO LAST START [ns]", rows, is_start, is_start);
     }
 
-    /// Adds the duration between two kinds of rows if both exist.
+    /// Adds the duration between two kinds of rows, if both exist.
     fn record(
         &self,
         op: &mut DeviceOp,
@@ -139,7 +140,7 @@ impl Durations {
     }
 
     /// Returns the conversion rate. Except in reports without a host, TT-Metal's script derives the
-    /// clock from a duration in cycles and in nanoseconds.
+    /// clock from a duration that is given in both cycles and nanoseconds.
     fn rate(&self, span: LatencySpan) -> Rate {
         if self.is_device_only {
             return Rate::Megahertz(self.aiclk_mhz);
@@ -189,7 +190,7 @@ impl Durations {
     }
 }
 
-/// Returns the times of the first start row and of the last end row after it.
+/// Returns the time of the first start row, and of the last end row after it.
 fn first_to_last(
     rows: &[Row],
     is_start: impl Fn(&Row) -> bool,
@@ -197,7 +198,7 @@ fn first_to_last(
 ) -> Option<(u64, u64)> {
     let start = rows.iter().position(is_start)?;
     let end = rows.iter().rposition(is_end).filter(|&end| end > start)?;
-    // Counter rows come after all others, whatever their time.
+    // Counter rows come after all other rows, whatever their time.
     let (start, end) = (rows.get(start)?.time, rows.get(end)?.time);
     (start <= end).then_some((start, end))
 }

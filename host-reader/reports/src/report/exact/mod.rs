@@ -1,7 +1,8 @@
-//! Device logs as interpreted by TT-Metal's Python scripts, for comparison with them.
+//! Interpretation of device logs like in TT-Metal's Python scripts, for comparison with these
+//! scripts.
 //!
-//! The results here reproduce TT-Metal's report and are not the correct figures. The default report
-//! comes from [`analysis`].
+//! The results reproduce TT-Metal's report, but are not the correct figures. The default report
+//! uses [`analysis`].
 //!
 //! # Compatibility
 //! `process_device_log.py` and `process_ops_logs.py` of release 0.81.1.
@@ -40,7 +41,7 @@ pub(super) struct ExactLog {
     pub(super) dispatch: BTreeMap<u64, DispatchOps>,
 }
 
-/// Reads a log as TT-Metal's scripts do; `None` if it is not a device log.
+/// Reads a log like TT-Metal's scripts; `None` if it is not a device log.
 pub(super) fn read_exactly(
     text: &[u8],
     file: &str,
@@ -73,7 +74,7 @@ fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
     chips.map(|(&id, cores)| (id, cores.iter().map(of_core).collect())).collect()
 }
 
-/// Kinds of marks at the start and end of zones with one name.
+/// Kinds of marks at the start and end of zones with the same name.
 #[derive(Clone, Copy)]
 struct NameMarks {
     is_firmware: bool,
@@ -104,5 +105,5 @@ fn mark_of(row: &series::Row, names: &[NameMarks]) -> Option<Mark> {
     }
 }
 
-/// RISCs with kernels that count as the first of a launch.
+/// RISCs whose kernels may count as the first kernel of a launch.
 pub(super) const FIRST_RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];

@@ -42,7 +42,7 @@ pub(super) struct CoreSeries {
     pub(super) rows: Vec<Row>,
 }
 
-/// Sub-device of each op, by chip, op, trace and replay.
+/// Sub-device of each op, by chip, op, and trace replay.
 pub(in crate::report) type SubDevices = BTreeMap<(u64, u64, Option<TraceReplay>), String>;
 
 /// Hardware counters, by chip, op and replay.
@@ -56,7 +56,7 @@ impl ExactCounters {
     fn record(&mut self, line: &LogLine<'_>) {
         let is_data =
             matches!(line.kind, PacketKind::TimestampedData | PacketKind::TimestampedEvent);
-        // Counters of a Quasar are among the records of its TRISCs.
+        // The counters of a Quasar are in the records of its TRISCs.
         let risc = line.lane.risc;
         let is_reader = risc == Risc::Brisc || (risc.is_quasar() && !risc.moves_data());
         if line.marker_id == COUNTER_ID && is_data && is_reader {
@@ -67,8 +67,8 @@ impl ExactCounters {
         }
     }
 
-    /// Adds the counters of a launch. Reports without a host have no means over the grid, and only
-    /// they have Quasar's L1 clients.
+    /// Adds the counters of a launch. Reports without a host have no means over the grid, but only
+    /// they show Quasar's L1 clients.
     pub(in crate::report) fn add_cells(
         &self,
         cells: &mut Cells,
@@ -84,20 +84,21 @@ impl ExactCounters {
         add_metric_cells(counters, cells, scale);
         if has_grid {
             add_grid_cells(counters, cells, scale);
-            // TT-Metal's script copies a fixed list of columns, without these.
+            // TT-Metal's script copies a fixed list of columns, which does not contain these
+            // columns.
             cells.retain(|title, _| !is_l1_client_title(title));
         }
     }
 }
 
-/// A log as interpreted by TT-Metal's scripts.
+/// A log, interpreted like in TT-Metal's scripts.
 #[derive(Default)]
 pub(super) struct DeviceLog {
     pub(super) aiclk_mhz: u32,
     pub(super) is_quasar: bool,
     /// Names of zones, by index.
     pub(super) names: Vec<String>,
-    /// Cores of each chip, in the order in which they appear.
+    /// Cores of each chip, in the order of their first row.
     pub(super) chips: BTreeMap<u64, Vec<CoreSeries>>,
     pub(super) sub_devices: SubDevices,
     pub(super) counters: ExactCounters,
@@ -126,7 +127,7 @@ impl DeviceLog {
         Some(gathered.finish(&chip))
     }
 
-    /// Returns the index of a name, and adds the name to the log if necessary.
+    /// Returns the index of a name. A new name is added to the log.
     pub(super) fn number_of(&mut self, name: &str) -> u32 {
         self.name_number(name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
@@ -134,7 +135,7 @@ impl DeviceLog {
         })
     }
 
-    /// Returns the index of a name if the log has it.
+    /// Returns the index of a name; `None` if the log does not contain the name.
     pub(super) fn name_number(&self, name: &str) -> Option<u32> {
         let position = self.names.iter().position(|known| known == name);
         position.and_then(|position| u32::try_from(position).ok())

@@ -1,4 +1,4 @@
-//! Host records of ops: Tracy messages and zone times, as exported to CSV.
+//! The host's records of ops: Tracy messages and zone times, exported as CSV.
 //!
 //! | question | open |
 //! |---|---|
@@ -15,7 +15,7 @@ pub(super) use recording::host_ops::{
 };
 pub(super) use times::read_times;
 
-/// Reads a whole input file. A missing file is a problem only if it is `needed`.
+/// Reads a whole input file. A missing file is only a problem if it is `needed`.
 pub(super) fn read_input(path: &Path, needed: &str, problems: &mut ProblemLog) -> Option<Vec<u8>> {
     match std::fs::read(path) {
         Ok(bytes) => Some(bytes),

@@ -1,8 +1,8 @@
 //! Host times of each op, from the host's Tracy zones.
 //!
 //! # Compatibility
-//! [`OP_TIMES`](super::OP_TIMES): the text of an op's zone is `id:<op id>`. Zones inside it name
-//! that zone in `special_parent_text`.
+//! [`OP_TIMES`](super::OP_TIMES): the text of an op's zone is `id:<op id>`. Zones inside it contain
+//! the name of that zone in `special_parent_text`.
 
 use super::{HostLog, HostTime};
 use crate::{problem::ProblemLog, report::csv_records::CsvRecords};
@@ -13,7 +13,7 @@ const START: &str = "ns_since_start";
 const DURATION: &str = "exec_time_ns";
 const PARENT: &str = "special_parent_text";
 
-/// Adds the times of the ops in `log`.
+/// Adds the host times of the ops in `log`.
 pub(in crate::report) fn read_times(
     bytes: &[u8],
     file: &str,

@@ -1,14 +1,14 @@
-//! Definition of the durations in a device perf report.
+//! Definitions of the durations in a device perf report.
 
 use crate::report::value::Value;
 use wire::{PacketKind, Risc};
 
-/// Markers that begin or end an analysis. An empty list matches all markers.
+/// Filter for the markers that begin or end an analysis. An empty list matches all markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MarkerFilter {
     riscs: Vec<String>,
     kinds: Vec<String>,
-    /// Substrings, one of which the zone's name must contain.
+    /// Substrings. The zone's name must contain at least one of them.
     keywords: Vec<String>,
 }
 
@@ -23,20 +23,22 @@ impl MarkerFilter {
     }
 }
 
-/// Duration from the first marker of one kind to the last marker of another within a program.
+/// Duration in a program, from the first marker that matches one filter to the last marker that
+/// matches another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Analysis {
     /// Header of the duration's column.
     pub(super) title: String,
-    /// Headers of the columns with the first and the last cycle, if these are shown.
+    /// Headers of the columns for the first and the last cycle, if these columns are shown.
     pub(super) cycle_titles: Option<[String; 2]>,
     pub(super) start: MarkerFilter,
     pub(super) end: MarkerFilter,
 }
 
-/// Durations in a device perf report, in the order of its columns.
+/// Durations in a device perf report, in the order of their columns.
 ///
-/// The default is TT-Metal's list. Other lists are read from the JSON that TT-Metal's host reads.
+/// The default is TT-Metal's list. Other lists are read from the JSON format that TT-Metal's host
+/// reads.
 ///
 /// ```
 /// use reports::report::ProgramAnalyses;
@@ -78,10 +80,10 @@ pub enum AnalysesError {
 const FIRST_TO_LAST: &str = "PROGRAM_FIRST_TO_LAST_MARKER";
 
 impl ProgramAnalyses {
-    /// Reads the JSON that TT-Metal's host reads.
+    /// Reads the JSON format that TT-Metal's host reads.
     ///
     /// # Errors
-    /// Returns an error if it is not a list of analyses with a type and dimension that TT-Metal
+    /// Returns an error if the text is not a list of analyses whose types and dimensions TT-Metal
     /// supports.
     pub fn from_json(text: &str) -> Result<Self, AnalysesError> {
         let value: Value = serde_json::from_str(text)?;
@@ -92,7 +94,7 @@ impl ProgramAnalyses {
         analyses.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns the headers of all columns, including cycles.
+    /// Returns the headers of all columns, including the columns for cycles.
     pub fn titles(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flat_map(|analysis| {
             let cycles = analysis.cycle_titles.iter().flatten();
@@ -193,7 +195,7 @@ impl Default for ProgramAnalyses {
     }
 }
 
-/// Columns about one kind of Quasar processor, and their zones.
+/// Columns for one kind of Quasar processor, and the processor's zones.
 pub(in crate::report) struct QuasarKind {
     pub(in crate::report) kernel_duration: &'static str,
     /// Headers of the first and last cycle of the kernels.
@@ -205,11 +207,11 @@ pub(in crate::report) struct QuasarKind {
     firmware_zones: &'static [&'static str],
 }
 
-/// Data movement and compute.
+/// Columns for data movement and compute.
 ///
 /// # Compatibility
 /// `cpp_device_analyses.json` and `process_ops_logs.py` of release 0.81.1. The firmware zone of DM
-/// 0 is `DM0-FW`, which none of their keywords matches.
+/// 0 is `DM0-FW`, which matches none of their keywords.
 pub(in crate::report) const QUASAR_KINDS: [QuasarKind; 2] = [
     QuasarKind {
         kernel_duration: "DEVICE QUASAR_DM KERNEL DURATION [ns]",

@@ -36,7 +36,7 @@ impl Bounds {
         other.last_end.into_iter().for_each(|time| self.add_end(time));
     }
 
-    /// Returns start and end, if the end is after the start.
+    /// Returns the start and the end; `None` unless the end is after the start.
     pub(in crate::report) fn span(self) -> Option<(u64, u64)> {
         let (start, end) = (self.first_start?, self.last_end?);
         (start <= end).then_some((start, end))
@@ -48,11 +48,11 @@ impl Bounds {
 pub(in crate::report) struct LaunchFigures {
     /// Bounds of each analysis.
     pub(in crate::report) bounds: Vec<Bounds>,
-    /// Cycles of each sum zone that has a column, and the number of cores that recorded it.
+    /// For each sum zone with a column: its cycles, and the number of cores that recorded it.
     pub(in crate::report) sums: [(u128, u64); 2],
     /// Hardware counters of all cores.
     pub(in crate::report) counters: OpCounters,
-    /// Number of hardware counter values without a name in the log.
+    /// Number of hardware counter values for which the log contains no name.
     pub(in crate::report) unnamed_counter_count: u64,
 }
 
@@ -74,7 +74,7 @@ impl LaunchFigures {
 /// Returns the figures of each launch, in the order of `launches`.
 ///
 /// # Cost
-/// Each record is read once, and only the result is kept.
+/// Each record is read once, and only the result is stored.
 pub(in crate::report) fn figures_of(
     readout: &Readout,
     launches: &[Launch],
@@ -100,7 +100,7 @@ pub(in crate::report) fn figures_of(
     launches.par_iter().map_init(meanings, of_launch).collect()
 }
 
-/// Analyses that a kind of record starts and ends, and the sum that it adds to.
+/// Analyses that a kind of record starts and ends, and the sum to which the record adds.
 #[derive(Clone, Debug, Default)]
 struct Meaning {
     starts: Vec<usize>,
@@ -130,7 +130,7 @@ impl Meaning {
     }
 }
 
-/// Meanings of the records of a log. Each kind is looked up once.
+/// Meanings of the records in a log. Each kind of record is looked up only once.
 struct Meanings<'report> {
     zones: &'report ZoneTable,
     analyses: &'report ProgramAnalyses,
@@ -196,7 +196,7 @@ impl<'readout> LaneRuns<'readout> {
         self.add_metadata(records, meanings.zones, figures);
     }
 
-    /// Adds the counters that are named in a run's metadata.
+    /// Adds the counters whose names are in the metadata of a run.
     fn add_metadata(
         &self,
         records: std::ops::Range<usize>,
@@ -242,8 +242,8 @@ impl LaunchFigures {
         }
     }
 
-    /// Adds a counter whose values contain its name. Other counters are counted until their
-    /// metadata is read.
+    /// Adds a counter whose values identify it. Other counters are counted until their metadata is
+    /// read.
     fn add_counter(&mut self, lane: LaneId, values: &[u64]) {
         match Sample::decode(values, None) {
             Ok(sample) => self.counters.add(lane.core, lane.risc, sample),

@@ -1,7 +1,7 @@
-//! The device perf report: a row of durations for each launch of each program.
+//! Device perf report: one row of durations for each launch of each program.
 //!
 //! # Compatibility
-//! `cpp_device_perf_report.csv`, which TT-Metal's host writes next to the device log.
+//! `cpp_device_perf_report.csv`. TT-Metal's host writes this file next to the device log.
 
 mod analyses;
 mod figures;

@@ -1,4 +1,4 @@
-//! Figures of programs between two reads, for a host that queries them at run time.
+//! Figures of programs between two reads, for hosts that query them at run time.
 
 use super::{
     analyses::ProgramAnalyses,
@@ -7,10 +7,10 @@ use super::{
 use reader::readout::Readout;
 use std::collections::BTreeMap;
 
-/// One execution of a program: its id, and the trace replay if a replay ran it.
+/// One execution of a program: its id, and the trace replay if the execution was part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct ProgramExecution {
-    /// Run host id, encoded with its chip.
+    /// Run host id, which includes the chip.
     pub runtime_id: u32,
     /// Replayed trace, if any.
     pub trace_id: Option<u64>,
@@ -25,7 +25,7 @@ pub struct AnalysisResult {
     pub start_cycle: u64,
     /// Cycle of the last marker.
     pub end_cycle: u64,
-    /// Nanoseconds between the two; `None` if the chip's frequency is unknown.
+    /// Nanoseconds between the two cycles; `None` if the chip's frequency is unknown.
     pub duration_ns: Option<u64>,
 }
 
@@ -35,16 +35,16 @@ pub struct ProgramPerfData {
     /// Execution of the program.
     #[serde(flatten)]
     pub execution: ProgramExecution,
-    /// Results by the header of the analysis, such as `DEVICE KERNEL DURATION [ns]`. Analyses with
-    /// missing markers have no entry.
+    /// Results by the header of their analysis, such as `DEVICE KERNEL DURATION [ns]`. An analysis
+    /// with missing markers has no entry.
     pub results: BTreeMap<String, AnalysisResult>,
     /// Number of cores with a firmware zone of the program.
     pub core_count: u64,
-    /// Number of worker cores available to it, if known.
+    /// Number of worker cores available to the program, if known.
     pub available_core_count: Option<u64>,
 }
 
-/// Figures of programs by chip: those of the latest read, and those of all reads.
+/// Figures of programs by chip: for the latest read, and for all reads.
 ///
 /// ```
 /// use recording::device_log::read_device_log;
@@ -62,8 +62,8 @@ pub struct ProgramPerfData {
 /// ```
 ///
 /// # Compatibility
-/// `GetLatestProgramsPerfData` and `GetAllProgramsPerfData` of TT-Metal's `profiler.hpp`. Here,
-/// several launches of one program outside replays are separate entries.
+/// `GetLatestProgramsPerfData` and `GetAllProgramsPerfData` of TT-Metal's `profiler.hpp`. In this
+/// library, several launches of one program outside replays are separate entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramsPerfData {
     analyses: ProgramAnalyses,
@@ -72,13 +72,13 @@ pub struct ProgramsPerfData {
 }
 
 impl ProgramsPerfData {
-    /// Creates an empty collection with custom analyses instead of TT-Metal's.
+    /// Creates an empty collection that uses custom analyses instead of TT-Metal's.
     #[must_use]
     pub fn new(analyses: ProgramAnalyses) -> Self {
         Self { analyses, ..Self::default() }
     }
 
-    /// Adds the results of one read, which becomes the latest.
+    /// Adds the results of one read, which becomes the latest read.
     pub fn add_read(&mut self, readout: &Readout) {
         let report = DevicePerfReport::new(readout, self.analyses.clone(), false);
         self.latest = BTreeMap::new();
@@ -130,12 +130,12 @@ fn program_of(report: &DevicePerfReport, row: &DevicePerfRow) -> ProgramPerfData
     ProgramPerfData { execution, results: results.collect(), core_count, available_core_count }
 }
 
-/// Range and number of the buckets of a histogram.
+/// Range of a histogram, and number of its buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistogramOptions {
-    /// Lower end of the range; the minimum of the durations by default.
+    /// Lower end of the range. By default, it is the minimum of the durations.
     pub min_ns: Option<u64>,
-    /// Upper end of the range; the maximum of the durations by default.
+    /// Upper end of the range. By default, it is the maximum of the durations.
     pub max_ns: Option<u64>,
     /// Number of buckets, limited to [`HistogramOptions::MOST_BUCKETS`].
     pub buckets: usize,
@@ -152,7 +152,7 @@ impl Default for HistogramOptions {
     }
 }
 
-/// Summary of the kernel durations above 0.
+/// Summary of all kernel durations above 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KernelDurationSummary {
     /// Number of durations.
@@ -170,7 +170,7 @@ pub struct KernelDurationSummary {
 /// Histogram with buckets of equal width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DurationHistogram {
-    /// Edges of the buckets; one more than the number of buckets.
+    /// Edges of the buckets, one more than there are buckets.
     pub edges_ns: Vec<u64>,
     /// Number of durations in each bucket. A bucket includes its lower edge and excludes its upper
     /// edge; the last bucket includes both.
@@ -207,15 +207,15 @@ impl KernelDurationSummary {
     }
 }
 
-/// Header of the analysis with the durations of kernels.
+/// Header of the analysis for kernel durations.
 const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
-/// Bucket widths are multiples of this.
+/// Unit of bucket widths: each width is a multiple of it.
 const QUANTUM_NS: u64 = 100;
 
 impl DurationHistogram {
     /// # Compatibility
-    /// TT-Metal's summary: the width is a multiple of 100 ns, and the first edge a multiple of the
-    /// width.
+    /// TT-Metal's summary: the width is a multiple of 100 ns, and the first edge is a multiple of
+    /// the width.
     fn from_durations(durations: &[u64], (min, max): (u64, u64), buckets: usize) -> Self {
         let buckets = buckets.clamp(1, HistogramOptions::MOST_BUCKETS);
         let exact = max.saturating_sub(min).div_ceil(buckets as u64);

@@ -1,4 +1,4 @@
-//! Reader of a device perf report that TT-Metal's host wrote.
+//! Reader for a device perf report written by TT-Metal's host.
 
 use super::analyses::QUASAR_KINDS;
 use crate::problem::ProblemLog;
@@ -14,11 +14,11 @@ const OP: &str = "GLOBAL CALL COUNT";
 const TRACE: &str = "METAL TRACE ID";
 const SESSION: &str = "METAL TRACE REPLAY SESSION ID";
 
-/// Columns that identify a row and are added separately.
+/// Columns that identify a row. They are added separately.
 const KEYS: [&str; 4] = [DEVICE, OP, TRACE, SESSION];
 
-/// Reads all rows by chip, in the order of the file. A row with the same ids as an earlier row
-/// replaces it.
+/// Reads all rows by chip, in the order of the file. A row replaces an earlier row with the same
+/// ids.
 pub(in crate::report) fn read_report(
     bytes: &[u8],
     file: &str,
@@ -56,7 +56,8 @@ struct RowReader<'input> {
     file: &'input str,
     titles: Vec<String>,
     problems: &'input mut ProblemLog,
-    /// Nanoseconds per cycle of each chip, from its first row with both cycles and nanoseconds.
+    /// Nanoseconds per cycle of each chip, from the chip's first row with both cycles and
+    /// nanoseconds.
     rates: BTreeMap<u64, f64>,
 }
 
@@ -96,7 +97,7 @@ impl RowReader<'_> {
     }
 
     fn record(&mut self, op: &mut DeviceOp, title: &str, text: &str, line: u64) {
-        // Latencies are copied as printed.
+        // Latencies are copied as they are printed.
         let is_number = is_number_column(title);
         match is_number.then(|| whole_number(text)) {
             None => op.set(title.to_owned(), text),
@@ -140,7 +141,7 @@ fn is_number_column(title: &str) -> bool {
     is_count || is_duration || title == "AVAILABLE WORKER CORE COUNT"
 }
 
-/// Parses a whole number, also if it was printed as a float.
+/// Parses a whole number, even if it is printed as a float.
 fn whole_number(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| {
         let number: f64 = text.parse().ok()?;

@@ -19,7 +19,7 @@ const FIXED_TITLES: [&str; 8] = [
     "CORE COUNT",
     "AVAILABLE WORKER CORE COUNT",
 ];
-/// Analyses between which latencies are measured.
+/// Analyses for which latencies are measured.
 const LATENCY_ANALYSES: [&str; 2] =
     ["DEVICE KERNEL DURATION [ns]", "DEVICE KERNEL DURATION DM START [ns]"];
 const LATENCY_TITLES: [&str; 2] = ["OP TO OP LATENCY [ns]", "OP TO OP LATENCY BR/NRISC START [ns]"];
@@ -29,7 +29,7 @@ const LATENCY_TITLES: [&str; 2] = ["OP TO OP LATENCY [ns]", "OP TO OP LATENCY BR
 pub struct DevicePerfRow {
     /// Number of the chip.
     pub device_id: u32,
-    /// Program, encoded with its chip.
+    /// Id of the program, which includes its chip.
     pub run_host_id: u32,
     /// Replayed trace, if any.
     pub trace_id: Option<u64>,
@@ -37,8 +37,8 @@ pub struct DevicePerfRow {
     pub trace_replay: Option<u64>,
     /// First and last cycle of each analysis.
     pub spans: Vec<Option<(u64, u64)>>,
-    /// Nanoseconds from the previous op to this op's kernels, and to its first kernel that moves
-    /// data.
+    /// Latencies in nanoseconds from the previous op: to this op's kernels, and to its first
+    /// data-movement kernel.
     pub latencies_ns: [Option<i64>; 2],
     cores: CoreCounts,
 }
@@ -79,8 +79,9 @@ pub struct DevicePerfReport {
 impl DevicePerfReport {
     /// Computes the rows of a readout.
     ///
-    /// With `is_exact`, launches of one program outside trace replays share a row, from the first
-    /// start of any launch to the last end of any, as in TT-Metal's report.
+    /// With `is_exact`, all launches of one program outside trace replays share a row. As in
+    /// TT-Metal's report, it covers the time from the first start to the last end of these
+    /// launches.
     #[must_use]
     pub fn new(readout: &Readout, analyses: ProgramAnalyses, is_exact: bool) -> Self {
         let launches = launches_of(readout);
@@ -143,7 +144,7 @@ impl DevicePerfReport {
         cycles_to_ns(end.saturating_sub(start), self.aiclk_mhz(row.device_id))
     }
 
-    /// Formats the whole file; `name_of` returns the name of a chip's program.
+    /// Formats the whole file. `name_of` returns the name of a chip's program.
     #[must_use]
     pub fn to_csv(&self, name_of: impl Fn(u32, u32) -> String) -> String {
         let mut out = String::new();
@@ -159,7 +160,7 @@ impl DevicePerfReport {
         self.chips.iter().find(|chip| chip.chip_id == device_id)
     }
 
-    /// Returns the headers of the durations only, in the order of [`DevicePerfRow::spans`].
+    /// Returns the headers of only the durations, in the order of [`DevicePerfRow::spans`].
     pub(super) fn analysis_titles(&self) -> impl Iterator<Item = &str> {
         self.analyses.0.iter().map(|analysis| analysis.title.as_str())
     }
@@ -192,8 +193,8 @@ impl DevicePerfReport {
         cells
     }
 
-    /// Adds latencies from one analysis, as TT-Metal computes them: 0 for a chip's first row, and
-    /// none if ops overlap. They are scaled by the row's own rounded nanoseconds per cycle.
+    /// Adds latencies from one analysis like TT-Metal: 0 for a chip's first row, and none if ops
+    /// overlap. The latencies are scaled by the row's own rounded nanoseconds per cycle.
     #[expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
     fn add_latencies(&mut self, which: usize, position: usize) {
         let span = |row: &DevicePerfRow| row.spans.get(position).copied().flatten();
