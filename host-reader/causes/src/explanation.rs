@@ -99,7 +99,7 @@ impl Explanation {
         Self::from_evidence(recording, evidence, window)
     }
 
-    /// Explains a log. If that suffices, only one lane per thread is unpacked at a time. The
+    /// Explains a log. Only one lane per thread is unpacked at a time, if that suffices. The
     /// returned recording contains its lanes only if the explanation needed all of them.
     ///
     /// # Errors

@@ -91,8 +91,7 @@ struct CoreSums {
     kernel: u64,
     /// Cycles blocked by other RISCs of the core.
     peers: u64,
-    /// Cycles blocked by other RISCs, if it cannot be decided whether these belong to the same
-    /// core.
+    /// Cycles blocked by other RISCs, if it is undecided whether the RISCs belong to the same core.
     undecided: u64,
     /// Cycles at barriers.
     barriers: u64,

@@ -93,8 +93,8 @@ impl Pace {
         self.is_level() && self.turns_percent() < TURNS.value
     }
 
-    /// Returns true if two stages take turns, and overlapping them gains more than speeding up a
-    /// single stage.
+    /// Returns true if two stages take turns and overlapping them would gain more than a faster
+    /// stage.
     #[must_use]
     pub fn takes_turns(&self) -> bool {
         let is_open = self.is_open_by_semaphores();

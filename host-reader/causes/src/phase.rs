@@ -48,7 +48,7 @@ pub struct PhaseTime {
     pub time: TimeSplit,
 }
 
-/// Maximum depth of host zones that become phases. Deeper zones belong into a trace.
+/// Maximum depth of host zones that become phases. Deeper zones belong in a trace.
 const MAX_ZONE_DEPTH: u16 = 3;
 const MAX_PHASES: usize = 256;
 

@@ -90,7 +90,7 @@ impl CounterGroup {
         groups
     }
 
-    /// Returns a largest possible set of groups for one run, with the first bank of L1.
+    /// Returns the largest set of groups that one run can count, with the first bank of L1.
     #[must_use]
     pub const fn one_run() -> [Self; GROUPS_PER_PASS] {
         [Self::Fpu, Self::Pack, Self::Unpack, Self::L1(0), Self::Instruction]

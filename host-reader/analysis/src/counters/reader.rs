@@ -94,7 +94,7 @@ impl CounterReader {
         self.find(name).map(|counter| counter.count)
     }
 
-    /// Returns the sum of the counters in a list that were read.
+    /// Returns the sum of those listed counters that were read.
     pub(crate) fn total(&self, names: &[&str]) -> f64 {
         // `sum` of an empty iterator is -0.
         names.iter().filter_map(|name| self.count(name)).fold(0.0, |sum, count| sum + count)

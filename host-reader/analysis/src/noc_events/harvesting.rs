@@ -34,7 +34,7 @@ pub enum HarvestingError {
         /// Rows or columns of worker tiles.
         possible: &'static [u16],
     },
-    /// The mask has bits that stand for no line.
+    /// The mask has bits that do not correspond to a line.
     #[error("expected a mask of {possible} harvested lines, found {mask:#x}")]
     Mask {
         /// Mask.
@@ -73,7 +73,7 @@ pub fn lines_without(arch: &str, harvested: &[u16]) -> Result<BTreeMap<u16, u16>
 /// Like [`lines_without`], with the harvested lines given as the mask of a cluster descriptor.
 ///
 /// # Errors
-/// Returns an error if the architecture is unknown or a bit stands for no line.
+/// Returns an error if the architecture is unknown or a bit does not correspond to a line.
 pub fn lines_without_mask(arch: &str, mask: u32) -> Result<BTreeMap<u16, u16>, HarvestingError> {
     let possible = lines_of(arch)?;
     if mask >> possible.len() != 0 {

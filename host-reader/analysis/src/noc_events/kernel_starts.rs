@@ -17,7 +17,7 @@ type Start = (Option<TraceReplay>, u64);
 /// Start of the first kernel of each program, by lane.
 ///
 /// TT-Metal shifts and scales the times of its NoC traces to the clock of one chip, and older
-/// releases count them from the first time. The times of a log are those of the tile's own clock.
+/// releases count from the first event. The times of a log are those of the tile's own clock.
 #[derive(Clone, Debug, Default)]
 pub struct KernelStarts {
     starts: BTreeMap<(LaneId, RunHostId), Vec<Start>>,

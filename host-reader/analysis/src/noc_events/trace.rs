@@ -198,8 +198,10 @@ impl NocTraces {
     /// Name of the file next to the traces that contains the coordinates of each chip in a cluster.
     pub const CLUSTER_FILE: &'static str = "cluster_coordinates.json";
     /// Name of the file next to the traces that contains the connections between the chips of a
-    /// mesh. TT-Metal's runtime knows these connections, but its profiler does not record them.
-    /// Other tools read the file.
+    /// mesh.
+    ///
+    /// TT-Metal's runtime knows these connections, but its profiler does not record them. Other
+    /// tools read the file.
     pub const TOPOLOGY_FILE: &'static str = "topology.json";
     /// Content of `CLUSTER_FILE` if the chips' coordinates are unknown. No recording contains them.
     ///
@@ -252,7 +254,7 @@ impl Event {
     }
 }
 
-/// Returns true if a trace contains the ends of this zone.
+/// Returns true if traces include zones with this name on this RISC.
 pub(super) fn is_traced(name: &str, risc: Risc) -> bool {
     const LEFT_OUT: [&str; 3] =
         ["SYNC-ZONE-SENDER", "SYNC-ZONE-RECEIVER", "PROFILER-NOC-QUICK-SEND"];

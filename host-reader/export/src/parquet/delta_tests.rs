@@ -256,7 +256,7 @@ fn files_that_no_log_knows_are_added_by_a_compaction() {
 
 #[test]
 fn a_compaction_that_was_killed_is_finished_by_the_next_one() {
-    // Killed before the commit, and after the commit.
+    // The compaction was killed before its commit, and after it.
     for is_committed in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();

@@ -138,7 +138,7 @@ pub struct HiddenCounts {
     pub points: u64,
     /// Ops.
     pub ops: u64,
-    /// Lost records, as far as known.
+    /// Lost records that are known.
     pub lost_records: u64,
 }
 

@@ -81,7 +81,7 @@ pub struct OpsCsv {
 /// and the rest of the file from the first line with a quote on.
 ///
 /// # Errors
-/// Returns an error if the stream cannot be read, or if its beginning is not that of an ops CSV.
+/// Returns an error if the stream cannot be read, or if it does not begin like an ops CSV.
 ///
 /// ```
 /// let text = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nMatmul,tt_dnn_device,0,1500\n";

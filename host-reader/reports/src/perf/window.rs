@@ -64,7 +64,7 @@ fn note_missing(options: &WindowOptions, notes: &mut Vec<String>) {
     }
 }
 
-/// Returns the row indices of the named signposts, as far as they exist.
+/// Returns the row indices of the start and end signposts; `None` if a signpost does not exist.
 fn named_bounds(
     rows: &[OpRow],
     options: &WindowOptions,

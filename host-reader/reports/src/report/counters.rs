@@ -2,7 +2,7 @@
 //!
 //! # Compatibility
 //! Rows with timer id 9090 of `profile_log_device.csv`. They have the format of TT-Metal's release
-//! 0.81.1, and are shown like in its `tt_llk_perf` and `perf_counter_analysis.py`.
+//! 0.81.1, and are shown as in its `tt_llk_perf` and `perf_counter_analysis.py`.
 
 use super::{device_op::Cells, value::float_text};
 pub(super) use analysis::counters::{CounterArch, CounterScale, OpCounters, is_l1_client_title};

@@ -1,4 +1,4 @@
-//! Lines of a report. Cells are formatted and quoted like in TT-Metal's scripts.
+//! Lines of a report. Cells are formatted and quoted as in TT-Metal's scripts.
 
 /// Appends a line. Commas in cells become `;`, because many readers split at every comma.
 pub(super) fn push_line<T: AsRef<str>>(

@@ -284,7 +284,8 @@ mod tests {
 
     #[test]
     fn replays_and_gaps_do_not_count_as_a_turn() {
-        // First the same two programs as a trace, then 30,000 programs with lost records.
+        // The first two programs run again as a trace. Later, the records of 30,000 programs are
+        // lost.
         let ids = [65_530, 65_531, 65_540, 65_541, 65_530, 65_531, 65_542, 95_540];
         let launched = in_turn(ids.into_iter());
         let known: Vec<_> = launched.iter().copied().filter(|&(id, _)| id != 65_541).collect();

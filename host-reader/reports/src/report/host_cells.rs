@@ -112,7 +112,7 @@ pub(super) fn add_utilisation(cells: &mut Cells, op: &HostOp) {
     let kernel_ns = cells.get(KERNEL_DURATION).and_then(|text| text.parse::<f64>().ok());
     let (Some(compute_ns), Some(kernel_ns)) = (compute_ns, kernel_ns) else { return };
     let percent = if kernel_ns == 0.0 { 0.0 } else { 100.0 * compute_ns / kernel_ns };
-    // Rounding via text is correct to the last digit, like in Python.
+    // Rounding via text is correct to the last digit, as in Python.
     let rounded = format!("{percent:.3}").parse().unwrap_or(percent);
     cells.insert("PM FPU UTIL (%)".into(), float_text(rounded));
 }

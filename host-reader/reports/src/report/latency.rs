@@ -1,4 +1,4 @@
-//! Latencies between rows, computed in the order of the report like in TT-Metal's scripts.
+//! Latencies between rows, computed in the order of the report as in TT-Metal's scripts.
 
 use super::{
     device_op::{Cells, DeviceOp, LatencySpan, Rate},

@@ -189,7 +189,7 @@ fn add_figures(op: &mut DeviceOp, figures: &NocFigures, is_exact: bool) {
 }
 
 /// Formats a percentage with the digits that Python would print. Rounding via text is correct to
-/// the last digit, like in Python.
+/// the last digit, as in Python.
 fn rounded(percent: f64, digits: usize) -> String {
     float_text(format!("{percent:.digits$}").parse().unwrap_or(percent))
 }
@@ -250,7 +250,7 @@ mod tests {
     fn cells_have_upstreams_digits() {
         let input = input(&["noc_trace_dev0_ID1024.json"]);
         for (column, expected) in [
-            // 10 % on one of the six controllers.
+            // One of the six controllers is used at 10 %.
             ("DRAM BW UTIL (%)", "1.7"),
             ("DRAM BW UTIL PER CTRL (%)", "c0:10.0%"),
             ("ETH BW UTIL (%)", "(0,6,9):10.0%"),

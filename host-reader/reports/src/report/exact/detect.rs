@@ -1,4 +1,4 @@
-//! Detection of ops in the rows of a chip, like in TT-Metal's scripts and including their known
+//! Detection of ops in the rows of a chip, as in TT-Metal's scripts and including their known
 //! bugs.
 //!
 //! # Compatibility

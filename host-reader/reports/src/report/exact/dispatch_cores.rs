@@ -1,4 +1,4 @@
-//! Dispatch cores of a device log, analysed like in TT-Metal's scripts.
+//! Dispatch cores of a device log, analysed as in TT-Metal's scripts.
 
 use super::series::{CoreSeries, DeviceLog};
 use crate::report::dispatch::{

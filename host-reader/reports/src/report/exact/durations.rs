@@ -1,4 +1,4 @@
-//! Figures of one op, computed from the op's rows like in TT-Metal's scripts.
+//! Figures of one op, computed from the op's rows as in TT-Metal's scripts.
 //!
 //! # Compatibility
 //! `device_post_proc_config.py`, `default_setup`: each duration begins at the first row with one of

@@ -1,4 +1,4 @@
-//! Interpretation of device logs like in TT-Metal's Python scripts, for comparison with these
+//! Interpretation of device logs as in TT-Metal's Python scripts, for comparison with these
 //! scripts.
 //!
 //! The results reproduce TT-Metal's report, but are not the correct figures. The default report

@@ -91,7 +91,7 @@ impl ExactCounters {
     }
 }
 
-/// A log, interpreted like in TT-Metal's scripts.
+/// A log, interpreted as in TT-Metal's scripts.
 #[derive(Default)]
 pub(super) struct DeviceLog {
     pub(super) aiclk_mhz: u32,
