@@ -9,6 +9,7 @@ use wire::{PacketKind, Risc};
 
 /// First start, last start and last end of zones of one kind.
 ///
+/// # Compatibility
 /// TT-Metal's analyses use the first marker that matches the start, and the last marker that
 /// matches the end. Because markers are not paired, a lost marker in between changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

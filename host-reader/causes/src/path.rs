@@ -116,7 +116,6 @@ impl CriticalPath {
 ///
 /// Math that sets the pace never starves. Its unpacker runs ahead, so only the unpacker's first
 /// wait delays the op. Its packer's waits never do.
-/// holds anything up; waits of its packer never do.
 pub(crate) fn critical_path(
     view: &OpView<'_>,
     signals: &Signals<'_>,

@@ -1,4 +1,4 @@
-//! Reports about recordings.
+//! Reports on recordings.
 //!
 //! | question | module |
 //! |---|---|

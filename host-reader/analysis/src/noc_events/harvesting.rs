@@ -1,4 +1,5 @@
-//! Mapping of translated line numbers to lines of worker tiles, from the known harvested lines.
+//! Mapping of translated line numbers to lines (rows or columns) of worker tiles, from the known
+//! harvested lines.
 //!
 //! # Compatibility
 //! tt-umd, `coordinate_manager.cpp`: the remaining lines are numbered in ascending order, followed

@@ -50,7 +50,6 @@ pub struct TraceObject {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noc_status_counter: Option<u16>,
     /// Payload in bytes, rounded up to 32.
-    /// Payload in bytes, rounded up to 32.
     ///
     /// A payload with the maximum that an event can hold may be larger. The maximum is 8,160 or,
     /// since TT-Metal 0.81.1, 131,040.

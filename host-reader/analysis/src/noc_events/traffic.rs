@@ -32,7 +32,8 @@ pub struct Activity {
     pub event_count: u64,
     /// Bytes of their payloads, each rounded up to 32.
     pub byte_count: u64,
-    /// Number of payloads with the maximum size that an event can hold. They may be larger.
+    /// Number of payloads recorded with the maximum size that an event can hold. They may be
+    /// larger.
     pub saturated_count: u64,
     /// Total cycles between the start and end of each wait; 0 for other events.
     pub wait_cycles: u64,

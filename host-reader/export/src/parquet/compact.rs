@@ -1,9 +1,9 @@
 //! Compaction: merges many small files of a dataset into few large files.
 //!
-//! Each host of a fleet writes its own files, whose size depends on its recording. Engines open
-//! every file that a query may need, so a partition of a thousand small files takes longer to read
-//! than one file with the same rows. Compacted files replace the small files. A compacted file gets
-//! its final name when it is complete; then its source files are removed. If a compaction is
+//! Each host of a fleet writes its own files, which are as small as the host's recording. Engines
+//! open every file that a query may need, so a partition of a thousand small files takes longer to
+//! read than one file with the same rows. Compacted files replace the small files. A compacted file
+//! gets its final name when it is complete; then its source files are removed. If a compaction is
 //! interrupted in between, the next compaction reads the names of the source files from the
 //! compacted file and removes the remaining source files.
 

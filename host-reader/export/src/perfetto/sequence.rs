@@ -61,7 +61,7 @@ impl Sequence {
         append(&self.packet, &mut self.bytes);
     }
 
-    /// Appends the begin or end of a zone. `fill` receives an empty event and sets its fields.
+    /// Appends the start or end of a zone. `fill` receives an empty event and sets its fields.
     pub(super) fn zone(&mut self, time_ns: u64, kind: i32, fill: impl FnOnce(&mut ZoneEvent)) {
         self.zone.timestamp = Some(time_ns);
         let event = self.zone.track_event.get_or_insert_default();

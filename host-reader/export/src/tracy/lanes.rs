@@ -1,5 +1,6 @@
 //! Display of cores and RISCs in Tracy: contexts, lane numbers, names and colours.
 //!
+//! # Compatibility
 //! Tenstorrent's fork of Tracy: `public/tracy/TracyTTDevice.hpp` (colours) and
 //! `public/common/TracyTTDeviceData.hpp` (the low three bits of a lane's number are the RISC; the
 //! viewer knows seven RISCs). tt-metal's `tt_metal/impl/profiler/profiler.cpp`: names of contexts.

@@ -15,7 +15,6 @@
 //! of cores, because the cores of one launch wait for one another. Many ops are tested at once, so
 //! p-values are adjusted to limit the share of false discoveries (Benjamini and Hochberg). If one
 //! side has only one repetition, there is a ratio but no interval.
-//! no interval.
 
 mod change;
 mod matching;

@@ -1,4 +1,4 @@
-//! Report about ops CSVs: the rows of files, with sums, a summary and advice.
+//! Report on ops CSVs: the rows of files, with sums, a summary and advice.
 
 use super::{
     advice::{Advice, matmul_advice},

@@ -73,7 +73,7 @@ impl HostFiles {
         Ok(())
     }
 
-    /// Returns the messages of ops. The messages of a trace's ops are between its begin and its
+    /// Returns the messages of ops. The messages of a trace's ops are between the trace's start and
     /// end.
     fn op_messages(&self) -> Vec<Message> {
         let mut messages = Vec::new();

@@ -139,7 +139,8 @@ fn one_transfer_uses_three_links_as_long_as_it_lasts() {
     let workload = Workload::from_trace(&trace, &wormhole());
     let Outcome { end_cycle, .. } = simulate(&workload, &wormhole(), true).unwrap();
     assert_eq!(end_cycle, Some(171));
-    // 480 links with 30 bytes per cycle each, in the seven steps until cycle 192 and the next step.
+    // 480 links with 30 bytes per cycle each, in seven steps: those until cycle 192, and the next
+    // one.
     let asked = 3.0 * 28.1 * (26.0 / 32.0 + 3.0);
     let figures = NocFigures::from_trace(&trace, &wormhole());
     assert_near(figures.link_percent, 100.0 * asked / 30.0 / 480.0 / 7.0);

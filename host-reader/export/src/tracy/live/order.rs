@@ -9,7 +9,7 @@ use std::{
     collections::{BinaryHeap, binary_heap::PeekMut},
 };
 
-/// Iterator over the begins and ends of zones in all lanes of a context, in time order.
+/// Iterator over the starts and ends of zones in all lanes of a context, in time order.
 pub(super) struct InOrder<'a, I> {
     lanes: &'a [SceneLane<'a>],
     edges: Vec<I>,
@@ -38,7 +38,7 @@ impl NextEdge {
     }
 }
 
-/// Begin or end of a zone.
+/// Start or end of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) time_ns: u64,
