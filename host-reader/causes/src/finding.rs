@@ -147,7 +147,7 @@ pub struct Place {
     pub chip_id: Option<u32>,
     /// Name of the op, as reported by the host.
     pub op: Option<String>,
-    /// Id of the program, which includes its chip.
+    /// Id of the program. It includes the chip.
     pub run_host_id: Option<u32>,
     /// Number of the launch among the launches of that program, from 1.
     pub launch: Option<u64>,

@@ -241,8 +241,8 @@ impl ParquetDataset {
     /// Adds a recording whose lanes are packed. `recording` contains its trace.
     ///
     /// # Errors
-    /// See [`ParquetDataset::add`]. Another error is a failure to read records from the temporary
-    /// file.
+    /// See [`ParquetDataset::add`]. Also returns an error if records cannot be read from the
+    /// temporary file.
     ///
     /// # Cost
     /// Each thread unpacks one lane at a time.

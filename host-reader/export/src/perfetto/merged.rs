@@ -111,7 +111,7 @@ impl MergedTrace {
     /// Like [`MergedTrace::add`], but unpacks and writes the recording lane by lane.
     ///
     /// # Errors
-    /// See [`MergedTrace::add`]. Another error is a failure to read records from the temporary
+    /// See [`MergedTrace::add`]. Also returns an error if records cannot be read from the temporary
     /// file.
     pub fn add_packed(
         &mut self,

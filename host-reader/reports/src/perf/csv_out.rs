@@ -40,28 +40,27 @@ const OP_TITLES: [&str; 26] = [
     "Bound Analysis",
 ];
 
-/// Optional columns of the CSV of ops, and its compatibility mode.
+/// Optional columns and compatibility of the CSV of ops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CsvOptions {
-    /// True to add a column with advice.
+    /// True to add a column of advice.
     pub has_advice: bool,
-    /// True to add a column with the original op codes.
+    /// True to add a column of the original op codes.
     pub has_raw_op_codes: bool,
-    /// True to write missing values like tt-perf-report 1.4.1.
+    /// True to write missing values as tt-perf-report 1.4.1 does.
     pub is_upstream_exact: bool,
 }
 
 /// Writes one row for each row of the report.
 ///
-/// If a spreadsheet would interpret a cell as a formula, the cell begins with an apostrophe.
+/// Cells that a spreadsheet would interpret as a formula begin with an apostrophe.
 ///
 /// # Compatibility
-/// `tt-perf-report --csv`, version 1.4.1: the same columns, and lines that end with CR LF. With
-/// `is_upstream_exact`, missing types are `nan`, and all call numbers are fractional if any is
-/// missing.
+/// `tt-perf-report --csv`, version 1.4.1: the same columns, and lines that end in CR LF. With
+/// `is_upstream_exact`, missing types are `nan`, and call numbers are fractional if any is missing.
 ///
 /// # Errors
-/// Returns the errors of the output stream.
+/// Returns the errors of the stream.
 pub fn write_ops_csv(
     report: &PerfReport,
     options: CsvOptions,
@@ -152,10 +151,10 @@ fn without_formula(cell: String) -> String {
 /// Writes one row for each kind of op.
 ///
 /// # Compatibility
-/// `tt-perf-report --summary-file`, version 1.4.1: the same columns, with two decimals.
+/// `tt-perf-report --summary-file`, version 1.4.1: the same columns, two decimals.
 ///
 /// # Errors
-/// Returns the errors of the output stream.
+/// Returns the errors of the stream.
 pub fn write_stacked_csv(
     report: &PerfReport,
     stack_by: StackBy,
@@ -240,7 +239,7 @@ pub(super) fn stacked_cells(
     cells
 }
 
-/// Returns the name of a row's op, with a mark if the row is a signpost.
+/// Returns the name of a row's op, marked if the row is a signpost.
 pub(super) fn shown_op_code(row: &OpReport) -> String {
     match row.kind {
         RowKind::Signpost => format!("\u{1faa7} {}", row.raw_op_code),

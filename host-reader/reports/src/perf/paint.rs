@@ -1,4 +1,4 @@
-//! Colours of the cells in a report.
+//! Colours of a report's cells.
 
 use super::{
     OpReport,
@@ -28,7 +28,7 @@ impl Colour {
     }
 }
 
-/// Columns whose colour depends on more than the cell's text.
+/// Columns whose colour depends on more than the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paintable {
     OpCode,
@@ -59,7 +59,7 @@ pub(super) fn colour_of(row: &OpReport, cell: Paintable, min_percentage: f64) ->
     }
 }
 
-/// Returns true if a row's share of the time is so small that the whole row is shown in grey.
+/// Returns true if a row's share of the time is so small that the whole row is grey.
 pub(super) fn is_minor(row: &OpReport, min_percentage: f64) -> bool {
     row.kind != RowKind::Host && row.total_percent.is_some_and(|percent| percent < min_percentage)
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::problem::{Position, ProblemLog, quoted};
 use std::fmt::Write;
 
-/// Value of the op type for ops that ran on a chip.
+/// Type of ops that ran on a chip.
 const DEVICE_OP: &str = "tt_dnn_device";
 
 /// Sides, element type and memory of a tensor.
@@ -41,19 +41,19 @@ impl Tensor {
 pub struct OpRow {
     /// Index of the file, from 0.
     pub file: usize,
-    /// Line in the file, from 1. A row may span several lines.
+    /// Line in that file, from 1. A row may span several lines.
     pub line: u64,
     /// Row number in a spreadsheet of all files, used in reports.
     pub id: u64,
     /// Name of the op, or of the signpost.
     pub op_code: SharedText,
-    /// Type of the op, such as `tt_dnn_device`, `signpost` or `python_fallback`.
+    /// Type of the op: `tt_dnn_device`, `signpost`, `python_fallback` or another one.
     pub op_type: SharedText,
     /// Original call number.
     pub global_call_count: String,
     /// Device number.
     pub device: Option<u64>,
-    /// Attributes of the op as text.
+    /// The op's attributes as text.
     pub attributes: SharedText,
     /// Math fidelity as text.
     pub math_fidelity: SharedText,
@@ -67,11 +67,11 @@ pub struct OpRow {
     pub sub_device: Option<SharedText>,
     /// Host start of the op, in ns on the host's clock.
     pub host_start_ns: Option<f64>,
-    /// Time that the host spent on the op.
+    /// Time that the host took for the op.
     pub host_duration_ns: Option<f64>,
-    /// Part of the host's time that was spent compiling the op's program.
+    /// Part of the host's time in which it compiled the op's program.
     pub compile_duration_ns: Option<f64>,
-    /// Duration of the op's kernels.
+    /// Duration of its kernels.
     pub kernel_duration_ns: Option<f64>,
     /// Time since the end of the previous op.
     pub op_to_op_latency_ns: Option<f64>,
@@ -81,9 +81,9 @@ pub struct OpRow {
     pub output: Tensor,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
-    /// First cycle of the op's firmware on the chip's clock.
+    /// First cycle of its firmware on the chip's clock.
     pub firmware_start_cycle: Option<u64>,
-    /// Device clock in GHz, if the row contains durations in both cycles and ns.
+    /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,
 }
 
@@ -94,7 +94,7 @@ impl OpRow {
         self.op_type == "signpost"
     }
 
-    /// Returns true if the row is an op on a device with a known number.
+    /// Returns true if the row is an op of a known device.
     #[must_use]
     pub fn is_device_op(&self) -> bool {
         self.op_type == DEVICE_OP && self.device.is_some()
@@ -111,7 +111,7 @@ impl OpRow {
     }
 }
 
-/// Appends an abbreviated tensor to a text, without the tensor's device number.
+/// Appends an abbreviated tensor, without its device number, to a text.
 fn add_tensor(tensor: &Tensor, text: &mut String) {
     let Some(datatype) = &tensor.datatype else { return };
     let memory = tensor.memory.as_deref().unwrap_or("");
@@ -147,7 +147,7 @@ impl TensorColumns {
     }
 }
 
-/// Columns needed for a row. They are looked up once for all rows.
+/// Columns of the cells that make up a row, looked up once for all rows.
 pub(super) struct RowColumns {
     format: OpsCsvFormat,
     op_code: Column,
@@ -202,7 +202,7 @@ impl RowColumns {
     }
 }
 
-/// Reads the cells of one row, and logs invalid values as problems.
+/// Reads the cells of one row and notes invalid values.
 pub(super) struct RowReader<'a> {
     pub(super) columns: &'a RowColumns,
     pub(super) cells: &'a [&'a str],

@@ -1,4 +1,4 @@
-//! Report as readable text: notes, ops, advice, summary, iterations, problems.
+//! Readable report: notes, ops, advice, summary, iterations, problems.
 
 use super::{
     csv_out::{StackedCell, shown_op_code, stacked_cells, stacked_titles},
@@ -17,7 +17,7 @@ use std::io::Write;
 pub struct TableOptions {
     /// True to colour the output.
     pub is_coloured: bool,
-    /// Percentage of the time below which a row is shown in grey.
+    /// Percentage of the time below which a row is grey.
     pub min_percentage: f64,
     /// True to include optimisation advice.
     pub has_advice: bool,
@@ -33,7 +33,7 @@ pub struct TableOptions {
 /// tt-perf-report 1.4.1: the tables of ops and of the summary have the same cells.
 ///
 /// # Errors
-/// Returns the errors of the output stream.
+/// Returns the errors of the stream.
 pub fn write_table(
     report: &PerfReport,
     options: TableOptions,
@@ -77,7 +77,7 @@ fn write_problems(report: &PerfReport, out: &mut impl Write) -> std::io::Result<
     writeln!(out, "Lines left out: {}", report.skipped_line_count)
 }
 
-/// Prepared table of the ops.
+/// Prepared table of ops.
 struct OpTable<'a> {
     report: &'a PerfReport,
     grid: Grid,
@@ -169,7 +169,7 @@ impl<'a> OpTable<'a> {
     }
 }
 
-/// Columns that are left out if they contain no information.
+/// Columns that are left out if they say nothing.
 #[derive(Clone, Copy)]
 struct OptionalColumns {
     has_sub_device: bool,
@@ -278,7 +278,7 @@ fn write_summary(
         .collect();
     let mut stacked: Vec<_> = report.stacked.iter().collect();
     if report.is_by_device {
-        // Rows are already sorted by time, and the stable sort keeps that order within each device.
+        // Rows are sorted by time; the stable sort keeps that order within each device.
         stacked.sort_by_key(|row| row.device);
     }
     let rows: Vec<Vec<Cell>> = stacked
