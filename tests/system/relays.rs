@@ -331,6 +331,19 @@ fn check(case: &Case, outcome: &Outcome) {
     assert_honest(readout, timeline, truth);
     let damaged = readout.losses.by_cause(LossCause::Damaged);
     assert_eq!(damaged.record_count(), 0, "{case:?}: {:?}", readout.losses);
+    assert_in_order(case, readout);
+}
+
+/// Asserts that the records of each launch are in the order of their times: a launch's records come
+/// in several frames, and a zone that ends in a later one may have begun before.
+fn assert_in_order(case: &Case, readout: &Readout) {
+    for lane in readout.lanes() {
+        for run in 0..lane.runs.len() {
+            let mut times = lane.times[lane.run_records(run)].windows(2);
+            let id = lane.id;
+            assert!(times.all(|pair| pair[0] <= pair[1]), "{case:?}: {id}, run {run}");
+        }
+    }
 }
 
 /// Returns how many records are neither kept nor in the ledger under their kind, and the most that the

@@ -119,7 +119,8 @@ impl Rings {
             self.decode(session, reading, read_at);
         }
         let ids = lanes_of(core_id.0, &core.core).map(|(_, id)| id);
-        let lanes = ids.filter_map(|id| Some(self.lanes.get_mut(&id)?.lane.take_ready()));
+        let is_last = session.options.last_read;
+        let lanes = ids.filter_map(|id| Some(self.lanes.get_mut(&id)?.take_lane(is_last)));
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
     }
 
@@ -207,8 +208,7 @@ impl Rings {
         if let Some(batches) = &mut self.batches {
             add_losses(batches, ring, losses_before);
         }
-        let may_close = ring.was_at_rest || session.options.last_read || self.batches.is_some();
-        if may_close {
+        if ring.was_at_rest || self.batches.is_some() {
             ring.lane.close();
         }
     }
@@ -230,6 +230,16 @@ impl Ring {
             was_at_rest: false,
             ..Self::first(id)
         }
+    }
+
+    /// Takes the finished launches; at the last read, also the one in progress.
+    ///
+    /// It is not taken before, since a read may find its records in several frames.
+    fn take_lane(&mut self, is_last_read: bool) -> Lane {
+        if is_last_read {
+            self.lane.close();
+        }
+        self.lane.take_ready()
     }
 
     /// Returns the state of a ring that nobody has read.
