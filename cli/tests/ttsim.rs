@@ -95,6 +95,26 @@ mod with_ttsim {
     }
 
     #[test]
+    fn kernels_that_stream_lose_nothing_whoever_drains_their_rings() {
+        let workload = ["--workload", "full-buffer", "--ops", "1", "--stream=block=1048576"];
+        for (drain, relays) in [(["--read-every", "50us"], 0), (["--relays", "2"], 2)] {
+            for (arch, document) in runs(&[&workload[..], &drain].concat()) {
+                let cores = document["worker_cores"].as_u64().unwrap() - relays;
+                let zones = document["zones"].as_array().unwrap().iter();
+                let stalls = zones.filter(|zone| zone["name"] == "PROFILER-DRAM-STALL");
+                let stalls: u64 = stalls.map(|zone| zone["count"].as_u64().unwrap()).sum();
+                // 150 zones in each lane, more than a vector holds, those of firmware and kernel, and
+                // waits for whoever drains.
+                let kept = document["kept"]["zones"].as_u64().unwrap() - stalls;
+                assert_eq!(kept, 5 * cores * 152, "{arch} {drain:?}");
+                let lost = document["lost"].as_object().unwrap();
+                let lost: u64 = lost.values().filter_map(serde_json::Value::as_u64).sum();
+                assert_eq!((lost, &document["anomalies"]), (0, &0.into()), "{arch} {drain:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_pipeline_records_its_waits() {
         let shape = "barrier=0,compute=4000,tiles=16";
         let options = ["--workload", "pipeline", "--pipeline", shape, "--waits", "events"];

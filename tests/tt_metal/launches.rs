@@ -205,31 +205,43 @@ fn launches_under_tt_metals_firmware_leave_the_same_records_as_under_ours() {
     }
 }
 
-/// Firmware and kernels of tt-metal that stream leave the records that they leave where they push; of RISCs
-/// whose firmware has no room for a lane, those of the kernel.
+/// Firmware and kernels of tt-metal that stream leave the records that they leave where they push, on
+/// Tenstorrent's simulator, too; of RISCs whose firmware has no room for a lane, those of the kernel.
 #[test]
 fn streams_under_tt_metals_firmware_hold_the_same_records() {
     let Some(package) = ready_package() else { return };
     for Bench { chip, ours, .. } in benches(package) {
         let firmware = firmware::set_in(package, *chip, (Header::Ours, Mode::Stream));
         let program = program_of_tt_metal(package, *chip, Mode::Stream);
-        let config = MeshConfig::new(11).with_firmware(&firmware);
-        let mut machine = Simulator::Ours.start(*chip, config, ChipConfig::new(arch(*chip)));
-        let (mut reader, mut readout) = (Reader::new(ReadOptions::default()), Readout::default());
-        for launch in launches(&program) {
-            machine.launch([launch]);
-            readout.append(reader.read(machine.mesh()).unwrap());
+        for simulator in Simulator::all(*chip) {
+            let config = MeshConfig::new(11).with_firmware(&firmware);
+            let machine = simulator.start(*chip, config, ChipConfig::new(arch(*chip)));
+            check_stream(*chip, &streamed(machine, &program), ours);
         }
-        assert!(readout.anomalies.is_empty(), "{chip}: {:?}", readout.anomalies);
-        assert_eq!(readout.losses.entries().count(), 0, "{chip}");
-        let (streamed, pushed) = (told(&readout), told(&ours.readout));
-        assert_eq!(streamed.len(), 5 * LAUNCHES as usize, "{chip}: a run per RISC and launch");
-        for ((risc, launch), there) in &pushed {
-            let here = &streamed[&(*risc, *launch)];
-            let fixed = if *risc == Risc::Brisc { 2 } else { 1 };
-            let here = &here[fixed..here.len() - fixed];
-            assert_eq!(here, inner(there), "{chip} {risc} {launch}");
-        }
+    }
+}
+
+/// Returns what is read after each launch of a program.
+fn streamed(mut machine: Machine, program: &Program) -> Readout {
+    let (mut reader, mut readout) = (Reader::new(ReadOptions::default()), Readout::default());
+    for launch in launches(program) {
+        machine.launch([launch]);
+        readout.append(reader.read(machine.mesh()).unwrap());
+    }
+    readout
+}
+
+/// Asserts that streamed launches have the records of launches that push.
+fn check_stream(chip: Chip, readout: &Readout, ours: &Outcome) {
+    assert!(readout.anomalies.is_empty(), "{chip}: {:?}", readout.anomalies);
+    assert_eq!(readout.losses.entries().count(), 0, "{chip}");
+    let (streamed, pushed) = (told(readout), told(&ours.readout));
+    assert_eq!(streamed.len(), 5 * LAUNCHES as usize, "{chip}: a run per RISC and launch");
+    for ((risc, launch), there) in &pushed {
+        let here = &streamed[&(*risc, *launch)];
+        let fixed = if *risc == Risc::Brisc { 2 } else { 1 };
+        let here = &here[fixed..here.len() - fixed];
+        assert_eq!(here, inner(there), "{chip} {risc} {launch}");
     }
 }
 

@@ -8,7 +8,7 @@ use sim::{
         core_code::CoreCode,
         mailbox::{self, signal},
     },
-    program::{KernelContext, Launch},
+    program::{CoreUse, KernelContext, Launch},
     tt_metal::{HostWrite, boot::CoreFacts, firmware::FirmwareSet},
 };
 use std::sync::Arc;
@@ -38,12 +38,13 @@ pub(crate) enum Code {
 type Write = (u32, Vec<u32>);
 
 impl Code {
-    pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
+    pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
+        let l1_bytes = chip.arch.facts().l1_bytes(place.kind);
         match &chip.modes.firmware {
-            None => Self::Own {
-                code: CoreCode::new(chip, place),
-                l1_bytes: chip.arch.facts().l1_bytes(place.kind),
-            },
+            _ if core_use == CoreUse::Relay => {
+                Self::Own { code: CoreCode::relaying(chip, place), l1_bytes }
+            }
+            None => Self::Own { code: CoreCode::new(chip, place), l1_bytes },
             Some(set) => {
                 let facts = CoreFacts::new(chip, place);
                 Self::TtMetal { set: Arc::clone(set), facts, place }
@@ -63,7 +64,7 @@ impl Code {
         matches!(self, Self::Own { code, .. } if code.is_empty())
     }
 
-    /// Returns true if a launch ends with a push of markers.
+    /// Returns true if a launch leaves records.
     pub(crate) fn has_profiler(&self) -> bool {
         match self {
             Self::Own { .. } => true,

@@ -22,9 +22,11 @@
 
 pub mod child;
 mod code;
+mod ending;
 mod library;
 pub mod mesh;
 mod protocol;
+mod relays;
 pub mod runner;
 pub mod simulator;
 mod windows;

@@ -46,6 +46,11 @@ impl TtsimDevice {
         self.access_clocks = if clocks == 0 { 1 } else { clocks };
     }
 
+    /// Returns the clocks of a span of time.
+    pub(crate) fn clocks(&self, duration_ns: u64) -> u64 {
+        duration_ns.saturating_mul(self.description.aiclk_mhz.into()) / 1000
+    }
+
     fn core(&self, coord: Noc0Coord) -> Option<&CoreDescription> {
         self.description.cores.iter().find(|core| core.noc0 == coord)
     }
@@ -115,7 +120,7 @@ impl Device for TtsimDevice {
     }
 
     fn wait_ns(&mut self, duration_ns: u64) {
-        let clocks = duration_ns.saturating_mul(self.description.aiclk_mhz.into()) / 1000;
+        let clocks = self.clocks(duration_ns);
         // A refusal in the meantime is reported by the next access.
         let _ = self.simulator.advance(u32::try_from(clocks).unwrap_or(u32::MAX));
     }

@@ -14,35 +14,49 @@ use sim::{
     chip::ChipFacts,
     config::{ChipConfig, MeshConfig},
     mesh::SimulatedMesh,
-    program::{Emission, KernelContext, Launch},
+    program::{CoreUse, Emission, KernelContext, Launch},
     truth::{LaunchTruth, RiscKey, Truth},
     workload::Plan,
 };
-use std::{collections::BTreeSet, path::Path, process::Command, sync::Arc};
-use wire::{CoreKind, Risc, control::ControlLayout};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    path::Path,
+    process::Command,
+    sync::Arc,
+};
+use wire::{CoreKind, Risc};
 
 /// A chip of ttsim that runs the simulator's programs.
 ///
 /// Its Tensix cores are booted when a launch first needs them. Ethernet cores stay in reset, since
-/// ttsim provides their base firmware itself; launches skip them.
+/// ttsim provides their base firmware itself; launches skip them. Relays begin before the first
+/// launch.
 #[derive(Debug)]
 pub struct TtsimMesh {
-    device: TtsimDevice,
+    pub(crate) device: TtsimDevice,
     facts: ChipFacts,
-    cores: Vec<Core>,
+    pub(crate) cores: Vec<Core>,
+    /// The launch of the relays, until it has begun.
+    pub(crate) relay_launch: Option<Launch>,
+    /// Launches that have not begun.
+    queue: VecDeque<Launch>,
     launch_count: u64,
     /// Cores that have not ended the launch yet, in order.
     under_way: BTreeSet<usize>,
+    /// Cores that may still be writing or pushing records of a launch that they have ended, with
+    /// the clock at which this was seen.
+    pub(crate) closing: BTreeMap<usize, u64>,
     launched_at_clock: u64,
     truth: Truth,
 }
 
 /// A Tensix core.
 #[derive(Debug)]
-struct Core {
-    code: Code,
-    tile: Tile,
-    control_address: u64,
+pub(crate) struct Core {
+    pub(crate) code: Code,
+    pub(crate) tile: Tile,
+    pub(crate) control_address: u64,
+    core_use: CoreUse,
     has_booted: bool,
 }
 
@@ -75,14 +89,24 @@ impl TtsimMesh {
             let (found, expected) = (simulator.arch(), facts.arch);
             return Err(TtsimError::OtherChip { library: library.to_owned(), found, expected });
         }
+        let relay_launch = chip.relay_launch().cloned();
+        let core_use = |place: &CorePlace| match &relay_launch {
+            Some(relays) if relays.cores.includes(place) => CoreUse::Relay,
+            _ => CoreUse::Programs,
+        };
         let tensix = chip.plan().cores().iter().filter(|place| place.kind == CoreKind::Tensix);
-        let cores = tensix.map(|&place| Core::new(&facts, place, &description)).collect();
+        let cores = tensix
+            .map(|place| Core::new((core_use(place), &facts), *place, &description))
+            .collect();
         Ok(Self {
             device: TtsimDevice::new(simulator, description),
             facts,
             cores,
+            relay_launch,
+            queue: VecDeque::new(),
             launch_count: 0,
             under_way: BTreeSet::new(),
+            closing: BTreeMap::new(),
             launched_at_clock: 0,
             truth: Truth::default(),
         })
@@ -114,32 +138,77 @@ impl TtsimMesh {
     /// something.
     pub fn begin(&mut self, launch: &Launch) -> Result<(), TtsimError> {
         self.finish_launch()?;
-        let places = self.cores.iter().enumerate();
-        let chosen = places.filter(|(_, core)| launch.cores.includes(&core.code.place()));
-        let chosen: Vec<usize> = chosen.map(|(index, _)| index).collect();
-        self.boot(&chosen)?;
+        self.begin_relays()?;
         let launch_index = self.launch_count;
         self.launch_count += 1;
+        let chosen = self.give(launch, launch_index)?;
         for &index in &chosen {
             let core = &self.cores[index];
             let context = self.context(core, launch, launch_index);
-            let writes = core.code.launch_writes(launch, &context)?;
-            for (address, words) in writes.iter().filter(|(_, words)| !words.is_empty()) {
-                self.device.simulator.write_words(core.tile, u64::from(*address), words)?;
-            }
             add_truth(&mut self.truth, core.code.place(), launch, context);
-        }
-        for &index in &chosen {
-            let core = &self.cores[index];
-            let (address, value) = core.code.go();
-            self.device.simulator.write(core.tile, address, &[value])?;
         }
         self.under_way = chosen.into_iter().collect();
         self.launched_at_clock = self.device.simulator.clock();
         Ok(())
     }
 
-    /// Returns true if every core has ended the launch; its push may still be in progress.
+    /// Appends a launch to the queue, which [`TtsimMesh::run_for`] then carries out.
+    pub fn enqueue(&mut self, launch: Launch) {
+        self.queue.push_back(launch);
+    }
+
+    /// Carries out enqueued launches for a span of time; returns false once all of them, including
+    /// their records, have ended.
+    ///
+    /// # Errors
+    /// As [`TtsimMesh::begin`].
+    pub fn run_for(&mut self, duration_ns: u64) -> Result<bool, TtsimError> {
+        let until = self.device.simulator.clock().saturating_add(self.device.clocks(duration_ns));
+        loop {
+            if self.is_done()? {
+                match self.queue.pop_front() {
+                    Some(launch) => self.begin(&launch)?,
+                    None if self.has_closed()? => return Ok(false),
+                    None => {}
+                }
+            }
+            let rest = until.saturating_sub(self.device.simulator.clock());
+            if rest == 0 {
+                return Ok(true);
+            }
+            let clocks = u32::try_from(rest).unwrap_or(u32::MAX);
+            self.device.simulator.advance(clocks.min(POLL_CLOCKS))?;
+        }
+    }
+
+    /// Writes a launch to its cores and gives GO; returns the cores.
+    pub(crate) fn give(
+        &mut self,
+        launch: &Launch,
+        launch_index: u64,
+    ) -> Result<Vec<usize>, TtsimError> {
+        let places = self.cores.iter().enumerate();
+        let chosen = places.filter(|(_, core)| core.takes_part_in(launch));
+        let chosen: Vec<usize> = chosen.map(|(index, _)| index).collect();
+        self.boot(&chosen)?;
+        for &index in &chosen {
+            let core = &self.cores[index];
+            let writes =
+                core.code.launch_writes(launch, &self.context(core, launch, launch_index))?;
+            for (address, words) in writes.iter().filter(|(_, words)| !words.is_empty()) {
+                self.device.simulator.write_words(core.tile, u64::from(*address), words)?;
+            }
+        }
+        for &index in &chosen {
+            let core = &self.cores[index];
+            let (address, value) = core.code.go();
+            self.device.simulator.write(core.tile, address, &[value])?;
+        }
+        Ok(chosen)
+    }
+
+    /// Returns true if every core has ended the launch; its last records may still be written or
+    /// pushed.
     ///
     /// # Errors
     /// If a core exceeds the time limit of the mesh, or ttsim refuses something.
@@ -159,6 +228,7 @@ impl TtsimMesh {
                 };
             }
             self.under_way.remove(&index);
+            self.closing.insert(index, self.device.simulator.clock());
         }
         Ok(true)
     }
@@ -172,17 +242,14 @@ impl TtsimMesh {
         self.settle()
     }
 
-    /// Waits until every launch is over and its push has landed.
+    /// Waits until every launch is over and has no more records to write or push.
     ///
     /// # Errors
     /// As [`TtsimMesh::is_done`].
     pub fn settle(&mut self) -> Result<(), TtsimError> {
         self.finish_launch()?;
-        for index in 0..self.cores.len() {
-            let core = &self.cores[index];
-            if core.has_booted && core.code.has_profiler() {
-                self.wait_for_push(index)?;
-            }
+        while !self.has_closed()? {
+            self.device.simulator.advance(POLL_CLOCKS)?;
         }
         Ok(())
     }
@@ -192,24 +259,6 @@ impl TtsimMesh {
             self.device.simulator.advance(POLL_CLOCKS)?;
         }
         Ok(())
-    }
-
-    fn wait_for_push(&mut self, index: usize) -> Result<(), TtsimError> {
-        let core = &self.cores[index];
-        let done = core.control_address + 4 * ControlLayout::WORDS64.profiler_done as u64;
-        let begun_at = self.device.simulator.clock();
-        loop {
-            let mut word = [0];
-            self.device.simulator.read_words(core.tile, done, &mut word)?;
-            if word[0] == 1 {
-                return Ok(());
-            }
-            let clocks = self.device.simulator.clock() - begun_at;
-            if clocks > PUSH_CLOCKS_MAX {
-                return Err(core.stuck("has not pushed its markers", clocks));
-            }
-            self.device.simulator.advance(POLL_CLOCKS)?;
-        }
     }
 
     /// Advances the chip by a number of clocks.
@@ -261,8 +310,11 @@ impl TtsimMesh {
         simulator.advance(BOOT_CLOCKS)?;
         // Cores are ready when they show the same state as after a launch.
         self.launched_at_clock = self.device.simulator.clock();
-        self.under_way = new.into_iter().collect();
-        self.finish_launch()
+        self.under_way = new.iter().copied().collect();
+        self.finish_launch()?;
+        // A boot leaves no records.
+        new.iter().for_each(|index| _ = self.closing.remove(index));
+        Ok(())
     }
 
     fn context(&self, core: &Core, launch: &Launch, launch_index: u64) -> KernelContext {
@@ -292,18 +344,27 @@ impl Mesh for TtsimMesh {
 }
 
 impl Core {
-    fn new(facts: &ChipFacts, place: CorePlace, chip: &DeviceDescription) -> Self {
+    fn new(
+        (core_use, facts): (CoreUse, &ChipFacts),
+        place: CorePlace,
+        chip: &DeviceDescription,
+    ) -> Self {
         let noc0 = Noc0Coord { x: place.coord.x, y: place.coord.y };
         let described = chip.cores.iter().find(|core| core.noc0 == noc0);
         Self {
-            code: Code::new(facts, place),
+            code: Code::new(core_use, facts, place),
             tile: tile(noc0),
             control_address: described.map_or(0, |core| core.control_address),
+            core_use,
             has_booted: false,
         }
     }
 
-    fn stuck(&self, what: &'static str, clocks: u64) -> TtsimError {
+    fn takes_part_in(&self, launch: &Launch) -> bool {
+        launch.core_use == self.core_use && launch.cores.includes(&self.code.place())
+    }
+
+    pub(crate) fn stuck(&self, what: &'static str, clocks: u64) -> TtsimError {
         TtsimError::Stuck { core: self.code.place().coord.to_string(), what, clocks }
     }
 }
@@ -362,8 +423,6 @@ const SOFT_RESET: u64 = 0xFFB1_21B0;
 const RESET_ALL: u32 = 0x0004_7800;
 const RESET_ALL_BUT_BRISC: u32 = 0x0004_7000;
 /// Clocks between two polls of a core.
-const POLL_CLOCKS: u32 = 500;
+pub(crate) const POLL_CLOCKS: u32 = 500;
 /// Clocks of a core's boot before the first poll.
 const BOOT_CLOCKS: u32 = 1000;
-/// Maximum clocks of a push.
-const PUSH_CLOCKS_MAX: u64 = 1_000_000;

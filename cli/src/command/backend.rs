@@ -19,9 +19,9 @@ pub(super) trait Chips: Mesh {
     /// Submits the launches of a phase, which [`Chips::run_for`] then runs.
     fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure>;
 
-    /// Runs for a span of time. Returns false once all launches have begun; in the debug dump, once
-    /// they have ended.
-    fn run_for(&mut self, duration_ns: u64) -> bool;
+    /// Runs for a span of time. Returns false once all launches have begun; once they have ended, in
+    /// the debug dump, in streaming and on ttsim.
+    fn run_for(&mut self, duration_ns: u64) -> Result<bool, Failure>;
 
     /// Ends the dispatch kernels, if there are any.
     fn close_command_queues(&mut self) {}
@@ -73,12 +73,12 @@ impl Chips for SimulatedMesh {
         Ok(())
     }
 
-    fn run_for(&mut self, duration_ns: u64) -> bool {
+    fn run_for(&mut self, duration_ns: u64) -> Result<bool, Failure> {
         let has_more = self.has_launches_to_run();
         if has_more {
             self.wait_ns(duration_ns);
         }
-        has_more
+        Ok(has_more)
     }
 
     fn close_command_queues(&mut self) {
@@ -139,14 +139,13 @@ mod on_ttsim {
             self.settle().map_err(sentence)
         }
 
-        fn begin_phase(&mut self, _: &Phase) -> Result<(), Failure> {
-            Err(Failure::Sentence(
-                "--read-every needs times, and ttsim has none; choose --backend sim".to_owned(),
-            ))
+        fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure> {
+            phase.launches.iter().for_each(|launch| self.enqueue(launch.clone()));
+            Ok(())
         }
 
-        fn run_for(&mut self, _: u64) -> bool {
-            false
+        fn run_for(&mut self, duration_ns: u64) -> Result<bool, Failure> {
+            Self::run_for(self, duration_ns).map_err(sentence)
         }
 
         fn zone_texts(&self) -> Vec<String> {

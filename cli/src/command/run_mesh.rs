@@ -90,28 +90,25 @@ pub(super) fn with_kernels(
     }
     kernels::check_object_code()?;
     if args.noc_debug_dump {
-        check_host(args, work, "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)")?;
+        check_waits(work, "the debug dump (--noc-debug-dump, TT_METAL_NOC_DEBUG_DUMP)")?;
         return Ok(config.with_debug_dump());
     }
     if args.stream.is_some() {
-        check_host(args, work, "streaming (--stream)")?;
+        check_waits(work, "streaming (--stream)")?;
         return Ok(config.with_streaming().with_relays(args.relays.unwrap_or(0)));
     }
     Ok(config)
 }
 
-/// Refuses a mode in which the host reads while kernels run, if the backend has no such host or the
-/// workload's kernels have no code for the mode.
-fn check_host(args: &WorkloadArgs, work: &Work, mode: &str) -> Result<(), Failure> {
-    let hindrance = if args.backend == Backend::Ttsim {
-        "needs a host that reads while kernels run, which ttsim has not; choose --backend sim"
-    } else if work.name() == PIPELINE {
-        "has no code that records waits, as kernels of --workload pipeline do; choose another \
-         workload"
-    } else {
+/// Refuses a mode for which no kernels are built that record waits, if the work needs them.
+fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
+    if work.name() != PIPELINE {
         return Ok(());
-    };
-    Err(Failure::Sentence(format!("{mode} {hindrance}")))
+    }
+    Err(Failure::Sentence(format!(
+        "{mode} has no code that records waits, as kernels of --workload pipeline do; choose another \
+         workload"
+    )))
 }
 
 /// Returns true if kernels wait for others and these waits must be recorded.

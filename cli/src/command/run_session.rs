@@ -116,7 +116,7 @@ fn read_meanwhile(
     pause_ns: u64,
 ) -> Result<u64, Failure> {
     let mut read_count = 0;
-    while host.zone(mesh, &RUN_PROGRAMS, |mesh| mesh.run_for(pause_ns)) {
+    while host.zone(mesh, &RUN_PROGRAMS, |mesh| mesh.run_for(pause_ns))? {
         let names = zone_names(mesh)?;
         host.zone(mesh, &READ_DEVICE_PROFILER, |mesh| recording.read(mesh, names, false))?;
         read_count += 1;

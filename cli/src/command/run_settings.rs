@@ -3,7 +3,7 @@
 //! docs/variables.md lists the effect of each variable.
 
 use crate::{
-    args::{Backend, CounterChoice, DispatchCoreKind, WorkloadArgs},
+    args::{CounterChoice, DispatchCoreKind, WorkloadArgs},
     failure::{Failure, note},
 };
 use host_reader::environment::{Environment, Problem, Settings};
@@ -130,8 +130,7 @@ const DUMP: &str = "TT_METAL_NOC_DEBUG_DUMP";
 const SUM: &str = "TT_METAL_PROFILER_SUM";
 const TRACE: &str = "TT_METAL_TRACE_PROFILER";
 
-const EXCLUSIONS: [Exclusion; 14] = [
-    ("--backend ttsim", |args| args.backend == Backend::Ttsim, DUMP, non_dropping),
+const EXCLUSIONS: [Exclusion; 13] = [
     ("kernels of your own", |args| args.own.has_files(), DUMP, non_dropping),
     ("--enable-sum-profiling", |args| args.enable_sum_profiling, DUMP, non_dropping),
     ("--enable-accumulate-profiling", |args| args.enable_accumulate_profiling, DUMP, non_dropping),

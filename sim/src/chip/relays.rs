@@ -118,6 +118,14 @@ impl Kernel for RelayKernel {
 }
 
 impl Chip {
+    /// Returns the launch of the chip's relays; `None` without relays.
+    ///
+    /// A host that drives another simulator gives it to the cores that it names, and only to those.
+    #[must_use]
+    pub fn relay_launch(&self) -> Option<&Launch> {
+        self.relays.first().map(|relays| &relays.launch)
+    }
+
     /// Reserves the last worker cores for relays and, with more than one term, for their
     /// successors.
     ///

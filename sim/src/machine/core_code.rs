@@ -64,8 +64,9 @@ impl CoreCode {
         Self::from_images(Selection { mode: Mode::Dispatch, ..selection }, part, chip, place)
     }
 
-    /// Returns the code for a core that runs a relay.
-    pub(crate) fn relaying(chip: &ChipFacts, place: CorePlace) -> Self {
+    /// Returns the code for a core that runs a relay; empty if the build has no object code.
+    #[must_use]
+    pub fn relaying(chip: &ChipFacts, place: CorePlace) -> Self {
         let selection = Selection::new(chip.arch, false);
         let part = KernelKind::Riscv.image_part();
         Self::from_images(Selection { mode: Mode::Relay, ..selection }, part, chip, place)

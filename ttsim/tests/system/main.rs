@@ -9,8 +9,11 @@
 #[path = "../../../tests/system/accounting.rs"]
 #[allow(dead_code, reason = "the tests of the whole system need more of it")]
 mod accounting;
+mod cells;
 mod refusals;
+mod relays;
 mod scripts;
+mod streams;
 mod support;
 mod tt_metal;
 mod waits;

@@ -42,7 +42,7 @@ fn riscs() -> impl Iterator<Item = Risc> {
 }
 
 /// Returns six cores, spread over the chip.
-fn cores() -> Vec<TileCoord> {
+pub(crate) fn cores() -> Vec<TileCoord> {
     [(1, 2), (2, 3), (3, 9), (4, 5), (6, 11), (7, 8)].map(|(x, y)| TileCoord { x, y }).to_vec()
 }
 
