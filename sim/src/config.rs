@@ -436,8 +436,8 @@ impl MeshConfig {
         self
     }
 
-    /// Adds the streamed cells of every RISC to the truth, with their contents when the RISC
-    /// counted them.
+    /// Keeps the streamed cells of every RISC, as they were when the RISC counted them, for
+    /// [`SimulatedMesh::take_cells`](crate::mesh::SimulatedMesh::take_cells).
     #[must_use]
     pub const fn with_cell_truth(mut self) -> Self {
         self.modes.has_cell_truth = true;

@@ -12,7 +12,7 @@ use crate::{
     mesh_access::ChipDevice,
     program::Launch,
     random::Stream,
-    truth::Truth,
+    truth::{StreamedCells, Truth},
 };
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -207,6 +207,17 @@ impl SimulatedMesh {
     /// Returns the failures of object code so far, in order of chip, launch and core.
     pub fn execution_failures(&self) -> impl Iterator<Item = &ExecutionFailure> {
         self.chips().flat_map(Chip::execution_failures)
+    }
+
+    /// Takes the cells that RISCs have streamed since the last call, if the configuration enables them
+    /// ([`MeshConfig::with_cell_truth`]). Cells of launches in progress are included, so that a long run
+    /// can be followed without keeping all of its cells.
+    pub fn take_cells(&mut self) -> StreamedCells {
+        let mut taken = StreamedCells::new();
+        for device in &mut self.devices {
+            device.chip_mut().take_cells(&mut taken);
+        }
+        taken
     }
 
     /// Returns the ground truth so far.

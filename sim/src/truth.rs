@@ -170,7 +170,10 @@ pub struct CounterTruth {
     pub issued: IssuedInstructions,
 }
 
-/// Everything that has happened on a mesh so far.
+/// Cells that RISCs have streamed, in their order.
+pub type StreamedCells = BTreeMap<RiscKey, Vec<[u32; 2]>>;
+
+/// Everything that happened on a mesh so far, but for [streamed cells](StreamedCells).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Launches of every RISC that took part in at least one, in order.
@@ -180,11 +183,6 @@ pub struct Truth {
     ///
     /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
     pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
-    /// Cells that each RISC has streamed, from the first one on, if the configuration enables them
-    /// ([`MeshConfig::with_cell_truth`]).
-    ///
-    /// [`MeshConfig::with_cell_truth`]: crate::config::MeshConfig::with_cell_truth
-    pub cells: BTreeMap<RiscKey, Vec<[u32; 2]>>,
     /// Waits of kernels that blocked, in order, if kernels record waits.
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
     /// Intervals in which banks counted, in order, by chip and core.

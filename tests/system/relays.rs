@@ -1,23 +1,21 @@
 //! Relays on whole chips: spare cores gather streamed records while kernels run, and the host reads
 //! their frames from DRAM. Whatever ends, records that were emitted are read or counted.
 //!
-//! `KPROF_RELAYS_COUNT` sets the number of random runs, and `KPROF_RELAY_ZONES` the zones of each of 320
-//! lanes. `.ci/full` makes many.
+//! `KPROF_RELAYS_COUNT` sets the number of random runs; `.ci/full` makes many.
 
 use crate::{
     accounting::{assert_honest, emitted, kept, lane_account, lost, sum, total},
+    streamed::{Found, LaneRecords, Streamed},
     support::{Outcome, has_object_code, outcome},
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
     anomaly::AnomalyKind,
     init_device_profiler,
-    lane::LaneId,
     ledger::{LossCause, LossLedger},
-    mesh::{Mesh, Noc0Coord},
+    mesh::Mesh,
     read::Reader,
     readout::Readout,
-    stream::Batch,
 };
 use sim::{
     arch::Arch,
@@ -26,16 +24,12 @@ use sim::{
         RelayDeath, Rule,
         rules::{KillRelay, PushRule},
     },
-    kernel::ObjectKernel,
     mesh::SimulatedMesh,
-    program::{CoreSelection, Emission, Kernel, Launch, Program},
+    program::Emission,
     random::Stream,
     workload::{Workload, WorkloadOptions},
 };
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 use wire::stream::Policy;
 
 /// Configuration of one run.
@@ -149,22 +143,18 @@ impl Case {
     /// what was lost.
     fn run_live(self, rule: Option<&Arc<dyn Rule>>) -> (Found, Found, LossLedger) {
         let (mut found, mut losses) = (Found::new(), LossLedger::default());
-        let mesh = self.read(rule, |reader, mesh| {
+        let mut mesh = self.read(rule, |reader, mesh| {
             read_into(&mut found, &mut losses, reader, mesh);
         });
-        (found, self.streamed(&mesh), losses)
+        (found, self.streamed(&mut mesh), losses)
     }
 
     /// Returns the records that each lane has streamed.
-    fn streamed(self, mesh: &SimulatedMesh) -> Found {
+    fn streamed(self, mesh: &mut SimulatedMesh) -> Found {
         assert_eq!(mesh.execution_failures().count(), 0, "{self:?}");
-        let truth = mesh.truth();
-        let lanes = truth.cells.iter().map(|(key, cells)| {
-            let core = Noc0Coord { x: key.core.x, y: key.core.y };
-            (LaneId { chip_id: key.chip_id, core, risc: key.risc }, LaneRecords::from_cells(cells))
-        });
-        let lanes = lanes.filter(|(_, records)| *records != LaneRecords::default());
-        lanes.collect()
+        let mut streamed = Streamed::default();
+        streamed.add(mesh.take_cells());
+        streamed.into_records()
     }
 }
 
@@ -178,135 +168,6 @@ fn read_into(
     losses.append_read(&read.readout.losses);
     for batch in read.batches.iter().filter(|batch| batch.record_count() > 0) {
         found.entry(batch.lane).or_default().add(batch);
-    }
-}
-
-type Found = BTreeMap<LaneId, LaneRecords>;
-
-/// The program of records whose launch a reader has not seen.
-const UNKNOWN: u32 = u32::MAX;
-
-/// The records of a lane in their order, each with its program.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct LaneRecords {
-    /// Id, low word of the end, cycles.
-    zones: Vec<(u32, [u32; 3])>,
-    /// Id, low word of the time, values of 64 bits.
-    data: Vec<(u32, [u32; 2], Vec<u64>)>,
-    /// Number, low word of the time.
-    events: Vec<(u32, [u32; 2])>,
-    /// Id, cycles.
-    totals: Vec<(u32, [u32; 2])>,
-}
-
-fn low(word: u64) -> u32 {
-    (word & 0xFFFF_FFFF) as u32
-}
-
-impl LaneRecords {
-    fn add(&mut self, batch: &Batch) {
-        let program = batch.program.map_or(UNKNOWN, |program| program.base());
-        let Batch { zones, data, events, totals, .. } = batch;
-        let rows = zones.ids.iter().zip(&zones.starts).zip(&zones.ends);
-        self.zones.extend(
-            rows.map(|((id, start), &end)| (program, [id.0.into(), low(end), low(end - start)])),
-        );
-        let rows = data.ids.iter().zip(&data.times).zip(&data.values);
-        self.data.extend(rows.map(|((id, &time), &(first, second))| {
-            (program, [id.0.into(), low(time)], [first].into_iter().chain(second).collect())
-        }));
-        let rows = events.ids.iter().zip(&events.times);
-        self.events.extend(rows.map(|(id, &time)| (program, [id.0.into(), low(time)])));
-        let rows = totals.ids.iter().zip(&totals.cycles);
-        self.totals.extend(rows.map(|(id, &cycles)| (program, [id.0.into(), cycles])));
-    }
-
-    /// Decodes cells by the table in `docs/streaming.md`.
-    fn from_cells(cells: &[[u32; 2]]) -> Self {
-        let (mut records, mut program, mut at) = (Self::default(), 0, 0);
-        while at < cells.len() {
-            let [head, value] = cells[at];
-            let wide = |cell: usize| {
-                let [low, high] = cells[at + cell];
-                u64::from(high) << 32 | u64::from(low)
-            };
-            let (code, field) = (head >> 16, head & 0xFFFF);
-            at += match code {
-                0xFFF0 => {
-                    records.zones.push((program, [field, value, cells[at + 1][0]]));
-                    2
-                }
-                0xFFF1 => {
-                    records.data.push((program, [field, value], vec![wide(1)]));
-                    2
-                }
-                0xFFF2 => {
-                    records.data.push((program, [field, value], vec![wide(1), wide(2)]));
-                    3
-                }
-                0xFFF3 => {
-                    records.events.push((program, [field, value]));
-                    1
-                }
-                0xFFF4 => {
-                    records.totals.push((program, [field, value]));
-                    1
-                }
-                0xFFF5 => {
-                    program = cells[at + 1][0];
-                    2
-                }
-                0xFFF6 | 0xFFF7 => 1,
-                0xFFFF => 8 - at % 8,
-                id if id < 0xFFF0 => {
-                    records.zones.push((program, [id, value, field]));
-                    1
-                }
-                code => panic!("no cell has the code {code:#x}"),
-            };
-        }
-        records
-    }
-
-    fn len(&self) -> usize {
-        self.zones.len() + self.data.len() + self.events.len() + self.totals.len()
-    }
-
-    /// Returns true if the records are the last ones of others. Only the first may be of an unknown
-    /// program.
-    fn are_last_of(&self, all: &Self) -> bool {
-        fn are_last<T, R: PartialEq>(
-            some: &[T],
-            all: &[T],
-            split: impl Fn(&T) -> (u32, R),
-        ) -> bool {
-            let Some(first) = all.len().checked_sub(some.len()) else { return false };
-            let known = some.iter().skip_while(|record| split(record).0 == UNKNOWN);
-            let is_known = known.clone().all(|record| split(record).0 != UNKNOWN);
-            is_known
-                && some.iter().zip(&all[first..]).all(|(found, record)| {
-                    let [(program, found), (other, record)] = [split(found), split(record)];
-                    found == record && (program == other || program == UNKNOWN)
-                })
-        }
-        are_last(&self.zones, &all.zones, |(program, rest)| (*program, *rest))
-            && are_last(&self.data, &all.data, |(program, rest, values)| {
-                (*program, (*rest, values.clone()))
-            })
-            && are_last(&self.events, &all.events, |(program, rest)| (*program, *rest))
-            && are_last(&self.totals, &all.totals, |(program, rest)| (*program, *rest))
-    }
-
-    /// Returns true if the records are some of others, in the same order.
-    fn is_part_of(&self, all: &Self) -> bool {
-        fn is_part<T: PartialEq>(some: &[T], all: &[T]) -> bool {
-            let mut all = all.iter();
-            some.iter().all(|record| all.any(|other| other == record))
-        }
-        is_part(&self.zones, &all.zones)
-            && is_part(&self.data, &all.data)
-            && is_part(&self.events, &all.events)
-            && is_part(&self.totals, &all.totals)
     }
 }
 
@@ -477,7 +338,7 @@ fn a_reader_that_meets_a_successor_says_what_may_be_lost_before_it() {
         let (mut before, mut found, mut losses) =
             (Found::new(), Found::new(), LossLedger::default());
         let (mut earlier_losses, mut begun) = (LossLedger::default(), None);
-        let mesh = case.read(None, |reader, mesh| {
+        let mut mesh = case.read(None, |reader, mesh| {
             let begun_ns = *begun.get_or_insert(mesh.now_ps() / 1000 - 20_000);
             let has_successor = mesh.now_ps() / 1000 >= begun_ns + 200_000;
             if has_successor && found.is_empty() && !reader.options_mut().last_read {
@@ -490,7 +351,7 @@ fn a_reader_that_meets_a_successor_says_what_may_be_lost_before_it() {
             let lost = if has_successor { &mut losses } else { &mut earlier_losses };
             read_into(now, lost, reader, mesh);
         });
-        let truth = case.streamed(&mesh);
+        let truth = case.streamed(&mut mesh);
         assert!(earlier_losses.is_empty(), "{earlier_losses:?}");
         let mut not_found = 0;
         for (lane, all) in &truth {
@@ -599,83 +460,6 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
     }
 }
 
-/// Runs zones on all RISCs of cores, and returns the outcome with the cycles of each zone and the cycles
-/// from one zone to the next.
-fn run_zones(relays: u32, cores: usize, zones: u32, reads: u32) -> (Outcome, Vec<u64>, u64) {
-    // A chip with 64 cores has no spare one.
-    let config = MeshConfig::new(9)
-        .with_chip(ChipConfig::new(Arch::WormholeB0).with_worker_core_count(72))
-        .with_streaming()
-        .with_relays(relays)
-        .with_relay_ring_bytes(1 << 29)
-        .with_cycle_budget(u64::MAX / 2);
-    let mut mesh = SimulatedMesh::new(&config).unwrap();
-    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-    let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("reads").unwrap());
-    let program = Arc::new(Program::new("zones").with_kernel_on_all(&kernel));
-    let workers: Vec<_> = mesh.chip(0).unwrap().workers().map(|place| place.coord).collect();
-    let chosen = CoreSelection::At(workers.into_iter().take(cores).collect());
-    let launch = Launch::new(&program, 1).with_args(&[zones, reads, 0]).on(chosen);
-    mesh.enqueue_everywhere(&launch);
-    mesh.run_to_completion();
-    let mut reader = Reader::new(ReadOptions { last_read: true, ..ReadOptions::default() });
-    let readout = reader.read(&mut mesh).unwrap();
-    let outcome = outcome(readout, &mesh);
-    let mut durations = Vec::new();
-    let mut period = 0;
-    for lane in outcome.timeline.lanes() {
-        let zones = lane.zones.iter();
-        let zones: Vec<_> = zones
-            .filter(|zone| outcome.readout.zones.name(zone.zone) == "READS")
-            .map(|zone| (zone.start_cycle, zone.end_cycle))
-            .collect();
-        durations.extend(zones.iter().map(|(start, end)| end - start));
-        if let [(first, _), .., (last, _)] = zones[..] {
-            period = (last - first) / (zones.len() as u64 - 1);
-        }
-    }
-    durations.sort_unstable();
-    (outcome, durations, period)
-}
-
-#[test]
-fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
-    if !has_object_code() {
-        return;
-    }
-    let zones = std::env::var("KPROF_RELAY_ZONES").map_or(1_500, |count| count.parse().unwrap());
-    let (outcome, durations, period) = run_zones(2, 64, zones, ZONE_READS);
-    eprintln!("a zone every {period} cycles, {} zones", durations.len());
-    assert!(outcome.failures.is_empty());
-    assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
-    assert!((90..=110).contains(&period), "{period}");
-    assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
-    assert!(outcome.readout.losses.is_empty(), "{:?}", outcome.readout.losses);
-    assert_eq!(durations.len(), 64 * 5 * zones as usize);
-}
-
-#[test]
-fn draining_hardly_changes_how_long_zones_take() {
-    if !has_object_code() {
-        return;
-    }
-    // Rings have room for so many zones, so that a kernel without relays loses none either.
-    let [alone, drained] = [0, 2].map(|relays| run_zones(relays, 16, 240, ZONE_READS).1);
-    let median = |durations: &[u64]| durations[durations.len() / 2];
-    let mean = |durations: &[u64]| durations.iter().sum::<u64>() as f64 / durations.len() as f64;
-    eprintln!(
-        "median {} and {} cycles, mean {:.3} and {:.3}",
-        median(&alone),
-        median(&drained),
-        mean(&alone),
-        mean(&drained)
-    );
-    assert_eq!(alone.len(), drained.len());
-    // Half a percent is what the phases of five RISCs on two ports make of it in either direction.
-    assert!(median(&drained) <= median(&alone) + 1, "jitter of the median");
-    assert!(mean(&drained) < 1.0021 * mean(&alone));
-}
-
 #[test]
 fn relays_need_room_and_streams() {
     let error = |config: &MeshConfig| SimulatedMesh::new(config).unwrap_err().to_string();
@@ -697,6 +481,3 @@ fn relays_need_room_and_streams() {
     let error = error(&config.with_relay_ring_bytes(1 << 31));
     assert!(error.ends_with("choose fewer relays or smaller rings"), "{error}");
 }
-
-/// Reads of L1 in a zone, so that the next zone begins 110 cycles later at most.
-const ZONE_READS: u32 = 2;

@@ -19,7 +19,7 @@ use crate::{
     machine::{Devices, ExecutionFailure, Go, LaunchReport, Machine, Progress, Stage, TURN_CYCLES},
     program::{CoreUse, KernelContext, Launch},
     tile::Tile,
-    truth::{CounterTruth, LaunchTruth, NocRequest, RiscKey, Truth, WaitTruth},
+    truth::{CounterTruth, LaunchTruth, NocRequest, RiscKey, StreamedCells, Truth, WaitTruth},
 };
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
@@ -318,13 +318,11 @@ impl Core {
         report: LaunchReport,
         failures: Vec<ExecutionFailure>,
     ) -> Outcome {
-        let Stage { tile, landings, faults, noc_requests, cells, watched, .. } = *stage;
+        let Stage { tile, landings, faults, noc_requests, mut cells, watched, .. } = *stage;
         for (risc_index, request) in noc_requests {
             self.noc_requests[risc_index].push(request);
         }
-        for (all, new) in self.cells.iter_mut().zip(cells) {
-            all.extend(new);
-        }
+        append_cells(&mut self.cells, &mut cells);
         for (all, watched) in self.waits.iter_mut().zip(watched) {
             all.extend(watched.waits);
         }
@@ -369,6 +367,19 @@ impl Core {
         (stage, go)
     }
 
+    /// Takes the cells that the RISCs have streamed since the last call, also of a launch that goes on.
+    pub(crate) fn take_cells(&mut self, chip_id: u32, taken: &mut StreamedCells) {
+        if let Some(running) = &mut self.running {
+            append_cells(&mut self.cells, &mut running.stage.cells);
+        }
+        let CorePlace { coord: core, kind, .. } = self.tile().place;
+        for (index, cells) in self.cells.iter_mut().enumerate() {
+            if let (false, Some(risc)) = (cells.is_empty(), kind.risc(index)) {
+                taken.insert(RiscKey { chip_id, core, risc }, std::mem::take(cells));
+            }
+        }
+    }
+
     pub(crate) fn add_truth(&self, chip_id: u32, truth: &mut Truth) {
         let core = self.tile().place.coord;
         for (risc, launches) in self.launches.iter().filter(|(_, launches)| !launches.is_empty()) {
@@ -377,11 +388,6 @@ impl Core {
         for (index, requests) in self.noc_requests.iter().enumerate() {
             if let (false, Some(risc)) = (requests.is_empty(), self.tile().place.kind.risc(index)) {
                 truth.noc_requests.insert(RiscKey { chip_id, core, risc }, requests.clone());
-            }
-        }
-        for (index, cells) in self.cells.iter().enumerate() {
-            if let (false, Some(risc)) = (cells.is_empty(), self.tile().place.kind.risc(index)) {
-                truth.cells.insert(RiscKey { chip_id, core, risc }, cells.clone());
             }
         }
         for (index, waits) in self.waits.iter().enumerate() {
@@ -395,6 +401,16 @@ impl Core {
         if self.idle_launch_count > 0 {
             truth.idle_launches.insert((chip_id, core), self.idle_launch_count);
         }
+    }
+}
+
+/// Moves cells behind earlier ones.
+fn append_cells(
+    all: &mut [Vec<[u32; 2]>; RISCS_PER_CORE],
+    new: &mut [Vec<[u32; 2]>; RISCS_PER_CORE],
+) {
+    for (all, new) in all.iter_mut().zip(new) {
+        all.append(new);
     }
 }
 

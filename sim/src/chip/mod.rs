@@ -26,7 +26,7 @@ use crate::{
     program::{CoreUse, Launch},
     random::Stream,
     tile::Tile,
-    truth::Truth,
+    truth::{StreamedCells, Truth},
 };
 use core::{Core, Job, Outcome};
 use dispatch::Dispatch;
@@ -363,6 +363,12 @@ impl Chip {
             core.add_truth(self.facts.chip_id, truth);
         }
         truth.faults.extend(self.faults.iter().cloned());
+    }
+
+    /// Takes the cells that RISCs have streamed since the last call.
+    pub(crate) fn take_cells(&mut self, taken: &mut StreamedCells) {
+        let chip_id = self.facts.chip_id;
+        self.cores.iter_mut().for_each(|core| core.take_cells(chip_id, taken));
     }
 
     fn log(&mut self, rule: &str, core: Option<TileCoord>, chip_cycle: u64, effect: FaultEffect) {
