@@ -218,7 +218,7 @@ fn frames_of_relays_have_the_same_cells_and_hold_together() {
                 let name = format!("{what}, core {}, RISC {}", lane.0, lane.1);
                 assert_same_cells(&name, &cells[lane], expected);
             }
-            for (key, cells) in &ours.truth().cells {
+            for (key, cells) in &ours.take_cells() {
                 let core = Noc0Coord { x: key.core.x, y: key.core.y };
                 assert_eq!(&expected.cells[&(core, key.risc.index())], cells, "{what}");
             }
