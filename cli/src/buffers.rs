@@ -1,24 +1,23 @@
 //! Tables of buffers: peak use of the chips' memories, in total and by op.
 
 use crate::{
-    layout::{table, write_table},
+    layout::{table, write_columns, write_table},
     numbers::{counted, grouped},
     tables::program_label,
     terminal::{LONGEST_NAME, Style, printable, styled},
 };
-use host_reader::report::BufferPeaks;
+use host_reader::{
+    report::{BufferPeaks, PoolPeak},
+    tables::Objects,
+};
 use serde::Serialize;
 use std::{collections::BTreeSet, io::Write};
 
-/// Peaks of one kind of a chip's memory.
+/// Peak use of buffers, as part of a JSON document.
 #[derive(Serialize)]
-struct PoolRow {
-    chip_id: u64,
-    memory: &'static str,
-    peak_bytes: u64,
-    peak_host_ns: u64,
-    last_bytes: u64,
-    changes: u64,
+pub(crate) struct BufferDocument<'a> {
+    memories: Objects<&'a PoolPeak>,
+    ops: Vec<OpRow<'a>>,
 }
 
 /// Peak use while the host worked on an op.
@@ -31,23 +30,19 @@ struct OpRow<'a> {
     peak_bytes: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Peak use of buffers, as part of a JSON document.
-#[derive(Serialize)]
-pub(crate) struct BufferDocument<'a> {
-    memories: Vec<PoolRow>,
-    ops: Vec<OpRow<'a>>,
-}
-
 /// Converts peaks into JSON; `None` if no buffers were reported.
 pub(crate) fn document(peaks: &BufferPeaks) -> Option<BufferDocument<'_>> {
-    let memories = peaks.pools.iter().map(|row| PoolRow {
-        chip_id: row.pool.device_id,
-        memory: row.pool.kind,
-        peak_bytes: row.peak_bytes,
-        peak_host_ns: row.peak_host_ns,
-        last_bytes: row.last_bytes,
-        changes: row.change_count,
-    });
+    let memories = Objects::new(
+        &peaks.pools,
+        [
+            ("chip_id", |row| row.pool.device_id.into()),
+            ("memory", |row| row.pool.kind.into()),
+            ("peak_bytes", |row| row.peak_bytes.into()),
+            ("peak_host_ns", |row| row.peak_host_ns.into()),
+            ("last_bytes", |row| row.last_bytes.into()),
+            ("changes", |row| row.change_count.into()),
+        ],
+    );
     let ops = peaks.ops.iter().map(|op| OpRow {
         chip_id: op.device_id,
         run_host_id: op.run_host_id,
@@ -58,8 +53,7 @@ pub(crate) fn document(peaks: &BufferPeaks) -> Option<BufferDocument<'_>> {
             .map(|&(pool, bytes)| (pool.kind.to_owned(), bytes.into()))
             .collect(),
     });
-    let document = BufferDocument { memories: memories.collect(), ops: ops.collect() };
-    (!document.memories.is_empty()).then_some(document)
+    (!peaks.pools.is_empty()).then(|| BufferDocument { memories, ops: ops.collect() })
 }
 
 /// Writes the peak use of each memory, and by op in the host's order.
@@ -68,17 +62,13 @@ pub(crate) fn write(peaks: &BufferPeaks, rows: usize, out: &mut impl Write) -> s
         return Ok(());
     }
     writeln!(out, "\n{}\n", styled("Buffers, bytes", Style::Bold))?;
-    let mut memories = table(&["chip", "memory", "peak", "in the end", "changes"]);
-    for row in peaks.pools.iter().take(rows) {
-        memories.add_row([
-            row.pool.device_id.to_string(),
-            row.pool.kind.to_owned(),
-            grouped(row.peak_bytes),
-            grouped(row.last_bytes),
-            grouped(row.change_count),
-        ]);
-    }
-    write_table(&mut memories, peaks.pools.len(), rows, out)?;
+    write_columns!(&peaks.pools, rows, out, |row| {
+        "chip" => row.pool.device_id,
+        "memory" => row.pool.kind,
+        "peak" => grouped(row.peak_bytes),
+        "in the end" => grouped(row.last_bytes),
+        "changes" => grouped(row.change_count),
+    })?;
     if peaks.ops.is_empty() {
         let changes: u64 = peaks.pools.iter().map(|row| row.change_count).sum();
         let changes = counted(changes, "change of buffers", "changes of buffers");

@@ -1,7 +1,7 @@
 //! Tables of hardware counters: metrics over cores with their limits, and the counters.
 
 use crate::{
-    layout::{table, write_table},
+    layout::write_columns,
     numbers::{counted, grouped},
     op_names::OpNames,
     tables::program_label,
@@ -11,6 +11,7 @@ use host_reader::{
     analysis::{Launch, Op},
     counters::{CounterTotal, Limit, MetricSummary, counters_of},
     readout::Readout,
+    tables::Objects,
 };
 use serde::Serialize;
 use std::{
@@ -95,19 +96,22 @@ impl CounterFindings {
         }
         let limits = Limits::new(all.iter().map(|(_, summary)| *summary));
         writeln!(out, "\n{}\n", styled("Metrics of hardware counters, over cores", Style::Bold))?;
-        let mut metrics = table(&[
-            "chip", "program", "op", "launch", "metric", "unit", "cores", "min", "median", "max",
-            "mean", "blind to",
-        ]);
-        for (op, summary) in all.iter().take(rows) {
-            let mut cells = op_cells(&op.op, names).to_vec();
-            let (metric, unit) = (summary.metric.label(), summary.metric.unit());
-            cells.extend([metric.to_owned(), unit.to_owned(), summary.core_count.to_string()]);
-            cells.extend(summary.values().map(|value| format!("{value:.3}")));
-            cells.push(limits.letters(summary));
-            metrics.add_row(cells);
-        }
-        write_table(&mut metrics, all.len(), rows, out)?;
+        write_columns!(&all, rows, out, |(op, summary)| {
+            let [chip, program, name, launch] = op_cells(&op.op, names);
+            let [min, median, max, mean] = summary.values().map(|value| format!("{value:.3}"));
+            "chip" => chip,
+            "program" => program,
+            "op" => name,
+            "launch" => launch,
+            "metric" => summary.metric.label(),
+            "unit" => summary.metric.unit(),
+            "cores" => summary.core_count,
+            "min" => min,
+            "median" => median,
+            "max" => max,
+            "mean" => mean,
+            "blind to" => limits.letters(summary),
+        })?;
         limits.write(out)
     }
 
@@ -118,37 +122,23 @@ impl CounterFindings {
             return Ok(());
         }
         writeln!(out, "\n{}\n", styled("Hardware counters, events on a core", Style::Bold))?;
-        let mut counters = table(&[
-            "chip",
-            "program",
-            "launch",
-            "counter",
-            "group",
-            "read",
-            "min",
-            "max",
-            "of cycles",
-        ]);
-        for (op, total) in all.iter().take(rows) {
+        write_columns!(&all, rows, out, |(op, total)| {
             let extremes = total.counts.as_ref().map(|counts| [counts.min, counts.max]);
             let [min, max] = extremes.map_or_else(
                 || [(); 2].map(|()| NOT_OBSERVABLE.to_owned()),
                 |all| all.map(grouped),
             );
             let [chip, program, _, launch] = op_cells(&op.op, &OpNames::default());
-            counters.add_row([
-                chip,
-                program,
-                launch,
-                total.name.to_string(),
-                total.group.map_or("-", |group| group.label()).to_owned(),
-                grouped(total.sample_count),
-                min,
-                max,
-                cycles_text(total.cycles),
-            ]);
-        }
-        write_table(&mut counters, all.len(), rows, out)
+            "chip" => chip,
+            "program" => program,
+            "launch" => launch,
+            "counter" => total.name,
+            "group" => total.group.map_or("-", |group| group.label()),
+            "read" => grouped(total.sample_count),
+            "min" => min,
+            "max" => max,
+            "of cycles" => cycles_text(total.cycles),
+        })
     }
 
     /// Returns metrics, limits and counters for JSON.
@@ -209,34 +199,9 @@ pub(crate) struct OpRow<'a> {
     trace_id: Option<u64>,
     trace_replay: Option<u64>,
     launch: u64,
-    metrics: Vec<MetricRow>,
-    counters: Vec<CounterRow<'a>>,
+    metrics: Objects<&'a MetricSummary>,
+    counters: Objects<&'a CounterTotal>,
     problems: BTreeMap<&'a str, u64>,
-}
-
-#[derive(Serialize)]
-struct MetricRow {
-    metric: &'static str,
-    unit: &'static str,
-    cores: usize,
-    min: f64,
-    median: f64,
-    max: f64,
-    mean: f64,
-    cannot_see: Vec<&'static str>,
-}
-
-/// Counts of a counter; `None` if it was not observed.
-#[derive(Serialize)]
-struct CounterRow<'a> {
-    counter: &'a str,
-    group: Option<&'static str>,
-    samples: u64,
-    min: Option<u64>,
-    max: Option<u64>,
-    total: Option<u64>,
-    min_cycles: Option<u64>,
-    max_cycles: Option<u64>,
 }
 
 impl<'a> OpRow<'a> {
@@ -248,35 +213,43 @@ impl<'a> OpRow<'a> {
             trace_id: counters.op.trace_id,
             trace_replay: counters.op.trace_replay,
             launch: counters.op.launch,
-            metrics: counters
-                .metrics
-                .iter()
-                .map(|summary| MetricRow {
-                    metric: summary.metric.label(),
-                    unit: summary.metric.unit(),
-                    cores: summary.core_count,
-                    min: summary.min,
-                    median: summary.median,
-                    max: summary.max,
-                    mean: summary.mean,
-                    cannot_see: summary.metric.limits().into_iter().map(Limit::label).collect(),
-                })
-                .collect(),
-            counters: counters
-                .totals
-                .iter()
-                .map(|total| CounterRow {
-                    counter: &total.name,
-                    group: total.group.map(|group| group.label()),
-                    samples: total.sample_count,
-                    min: total.counts.map(|counts| counts.min),
-                    max: total.counts.map(|counts| counts.max),
-                    total: total.counts.map(|counts| counts.total),
-                    min_cycles: total.cycles.map(|(min, _)| min),
-                    max_cycles: total.cycles.map(|(_, max)| max),
-                })
-                .collect(),
+            metrics: metrics(&counters.metrics),
+            counters: totals(&counters.totals),
             problems: problems.map(|(problem, count)| (problem.as_str(), *count)).collect(),
         }
     }
+}
+
+fn metrics(summaries: &[MetricSummary]) -> Objects<&MetricSummary> {
+    Objects::new(
+        summaries,
+        [
+            ("metric", |summary| summary.metric.label().into()),
+            ("unit", |summary| summary.metric.unit().into()),
+            ("cores", |summary| summary.core_count.into()),
+            ("min", |summary| summary.min.into()),
+            ("median", |summary| summary.median.into()),
+            ("max", |summary| summary.max.into()),
+            ("mean", |summary| summary.mean.into()),
+            ("cannot_see", |summary| {
+                summary.metric.limits().into_iter().map(Limit::label).collect()
+            }),
+        ],
+    )
+}
+
+fn totals(totals: &[CounterTotal]) -> Objects<&CounterTotal> {
+    Objects::new(
+        totals,
+        [
+            ("counter", |total| (*total.name).into()),
+            ("group", |total| total.group.map(|group| group.label()).into()),
+            ("samples", |total| total.sample_count.into()),
+            ("min", |total| total.counts.map(|counts| counts.min).into()),
+            ("max", |total| total.counts.map(|counts| counts.max).into()),
+            ("total", |total| total.counts.map(|counts| counts.total).into()),
+            ("min_cycles", |total| total.cycles.map(|(min, _)| min).into()),
+            ("max_cycles", |total| total.cycles.map(|(_, max)| max).into()),
+        ],
+    )
 }

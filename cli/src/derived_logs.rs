@@ -3,7 +3,7 @@
 //! They have the same name as a measurement, `profile_log_device.csv`. Next to each log is a note
 //! with its length and checksum: only a log that matches its note may be replaced.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail, failure};
 use std::{
     fs::{self, File},
     io::{self, Read},
@@ -23,17 +23,17 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
     }
-    let fingerprint = fingerprint(path).map_err(|error| Failure::from_file(path, &error))?;
+    let fingerprint = fingerprint(path).or_fail_at(path)?;
     let mut notes =
         [NOTE_ENDING, EARLIER_NOTE_ENDING].map(|ending| note_path(path, ending)).into_iter();
     if notes.any(|note| fs::read_to_string(note).is_ok_and(|note| note.trim_end() == fingerprint)) {
         return Ok(());
     }
-    Err(Failure::Sentence(format!(
+    Err(failure!(
         "{} exists and is not of a simulation or capture, so it is not replaced; choose another \
          folder with -o",
         path.display()
-    )))
+    ))
 }
 
 /// Writes the note of a new file.
@@ -43,7 +43,7 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
 pub(crate) fn note(path: &Path) -> Result<(), Failure> {
     let note = note_path(path, NOTE_ENDING);
     let written = fingerprint(path).and_then(|text| fs::write(&note, format!("{text}\n")));
-    written.map_err(|error| Failure::from_file(&note, &error))
+    written.or_fail_at(&note)
 }
 
 fn note_path(path: &Path, ending: &str) -> PathBuf {

@@ -12,6 +12,31 @@ macro_rules! note {
 }
 pub(crate) use note;
 
+/// Makes a failure from a sentence, with the arguments of `format!`.
+macro_rules! failure {
+    ($($argument:tt)*) => { $crate::failure::Failure::Sentence(format!($($argument)*)) };
+}
+pub(crate) use failure;
+
+/// Results whose error ends the command.
+pub(crate) trait OrFail<T> {
+    /// Turns an error into the sentence of it and its sources.
+    fn or_fail(self) -> Result<T, Failure>;
+
+    /// Turns an error into a sentence that names the file.
+    fn or_fail_at(self, path: &Path) -> Result<T, Failure>;
+}
+
+impl<T, E: std::error::Error> OrFail<T> for Result<T, E> {
+    fn or_fail(self) -> Result<T, Failure> {
+        self.map_err(|error| Failure::from_error(&error))
+    }
+
+    fn or_fail_at(self, path: &Path) -> Result<T, Failure> {
+        self.map_err(|error| Failure::from_file(path, &error))
+    }
+}
+
 /// Creates a folder and its parents.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {

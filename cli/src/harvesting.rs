@@ -1,6 +1,6 @@
 //! `--harvesting`: harvested rows or columns of worker tiles.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, failure};
 use host_reader::{noc_events::lines_without, readout::Readout};
 use std::str::FromStr;
 
@@ -48,9 +48,9 @@ impl Harvesting {
             .filter_map(|one| one.chip_id)
             .find(|chip| !readout.devices.iter().any(|one| one.chip.chip_id == *chip))
         {
-            return Err(Failure::Sentence(format!(
+            return Err(failure!(
                 "--harvesting: expected a chip of the recording, found chip {chip}"
-            )));
+            ));
         }
         for device in &mut readout.devices {
             let own = all.iter().rfind(|one| one.chip_id == Some(device.chip.chip_id));
@@ -58,9 +58,8 @@ impl Harvesting {
                 continue;
             };
             let lines = lines_without(&device.chip.arch, &one.lines);
-            device.chip.known_lines = lines.map_err(|error| {
-                Failure::Sentence(format!("--harvesting: chip {}: {error}", device.chip.chip_id))
-            })?;
+            device.chip.known_lines = lines
+                .map_err(|error| failure!("--harvesting: chip {}: {error}", device.chip.chip_id))?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Input of commands: a device log, a capture, or the folder with TT-Metal's logs.
 
 use crate::{
-    failure::{Failure, note},
+    failure::{Failure, OrFail, failure, note},
     numbers::counted,
     progress::Busy,
     wrong_file::instead_of_recording,
@@ -24,10 +24,9 @@ pub(crate) struct Input {
 pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let opened = if path == Path::new("-") {
-        let opened = open_log(std::io::stdin().lock(), "standard input", memory);
-        opened.map_err(|error| Failure::from_error(&error))
+        open_log(std::io::stdin().lock(), "standard input", memory).or_fail()
     } else {
-        open_within(path, memory).map_err(|error| Failure::from_file(path, &error))
+        open_within(path, memory).or_fail_at(path)
     };
     let opened = opened.map_err(|failure| instead_of_recording(path, failure))?;
     if let Opened::Capture(Loaded { problem_count: count @ 1.., .. }) = opened {
@@ -40,7 +39,7 @@ pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Ope
 
 /// Unpacks a log.
 pub(crate) fn unpacked(opened: Opened) -> Result<Loaded, Failure> {
-    opened.into_loaded().map_err(|error| Failure::from_error(&error))
+    opened.into_loaded().or_fail()
 }
 
 /// Returns the trace of a run, limited by all filters together.
@@ -68,10 +67,10 @@ pub(crate) fn filter_for(run: &Recording, filters: &[TraceFilter]) -> Result<Tra
     let filter = joined(filters);
     match filter.unknown_signposts(run.signpost_names()).first() {
         None => Ok(filter),
-        Some(name) => Err(Failure::Sentence(format!(
+        Some(name) => Err(failure!(
             "expected a signpost `{name}` that the host recorded, found none; captures keep \
              signposts, device logs do not"
-        ))),
+        )),
     }
 }
 
@@ -104,7 +103,7 @@ impl Input {
         let run = self.runs.into_iter().nth(chosen.wrapping_sub(1));
         run.ok_or_else(|| {
             let runs = counted(count as u64, "run", "runs");
-            Failure::Sentence(format!("{} holds {runs}, found --run {chosen}", path.display()))
+            failure!("{} holds {runs}, found --run {chosen}", path.display())
         })
     }
 }

@@ -6,17 +6,18 @@ use crate::{
     counter_tables::{CounterFindings, OpRow},
     numbers::{counted, grouped},
     op_names::OpNames,
-    watermark::FullestLane,
+    watermark::fullest_lane,
 };
 use host_reader::{
     analysis::{DataStatistics, KindCount, Report, SubtractedProbeCost},
     export::HiddenLaunches,
     host::HostRecording,
     ledger::{LossCause, LossLedger, UncountedSource},
+    read::LaneWatermark,
     readout::Readout,
     tables::{
-        LossRow, Losses, Ops, Rows, SumStatisticsTable, WaitStatisticsTable, ZoneStatisticsTable,
-        op_rows,
+        LossRow, Losses, Object, Ops, Rows, SumStatisticsTable, WaitStatisticsTable,
+        ZoneStatisticsTable, op_rows,
     },
 };
 use serde::Serialize;
@@ -44,7 +45,7 @@ pub(crate) struct Document<'a> {
     pending_runs: u64,
     discarded_launches: u64,
     words_read: u64,
-    fullest_lane: Option<FullestLane>,
+    fullest_lane: Option<Object<LaneWatermark>>,
     ops: Rows<'a, Ops>,
     zones: Rows<'a, ZoneStatisticsTable>,
     sums: Rows<'a, SumStatisticsTable>,
@@ -209,7 +210,7 @@ impl<'a> Document<'a> {
             pending_runs: summary.pending_run_count,
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
-            fullest_lane: FullestLane::new(&readout.watermarks),
+            fullest_lane: fullest_lane(&readout.watermarks),
             ops: Rows(op_rows(&report.ops, |op| names.op_name(op))),
             zones: Rows(report.zones.iter().collect()),
             sums: Rows(report.sums.iter().collect()),

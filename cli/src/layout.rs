@@ -44,6 +44,31 @@ pub(crate) fn table(titles: &[&str]) -> Table {
     table
 }
 
+/// Writes a table of items: for each column its title and its cell.
+///
+/// The cells may use values that `let` binds before the first column.
+macro_rules! write_columns {
+    ($items:expr, $rows:expr, $out:expr, |$item:pat_param| {
+        $(let $name:pat_param = $value:expr;)*
+        $($title:literal => $cell:expr,)*
+    }) => {{
+        let mut table = $crate::layout::table(&[$($title),*]);
+        let items = IntoIterator::into_iter($items);
+        let item_count = items.len();
+        for $item in items.take($rows) {
+            $(let $name = $value;)*
+            table.add_row([$($cell.to_string()),*]);
+        }
+        $crate::layout::write_table(&mut table, item_count, $rows, $out)
+    }};
+}
+pub(crate) use write_columns;
+
+/// Returns how many rows `--rows` allows: 0 means all.
+pub(crate) const fn row_limit(rows: usize) -> usize {
+    if rows == 0 { usize::MAX } else { rows }
+}
+
 /// Titles of the columns that are removed first if a table is too wide.
 const DISPENSABLE: [&str; 17] = [
     "ERISC",

@@ -17,6 +17,7 @@ use host_reader::{
     readout::Readout,
     report::BufferPeaks,
 };
+use serde::Serialize;
 use std::{
     io::{BufWriter, Write},
     process::ExitCode,
@@ -108,8 +109,7 @@ impl Findings {
                 self.filtered.as_ref(),
             )
             .with_buffers(buffers::document(&self.buffers));
-            serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            write_json(&document, &mut out)?;
         } else {
             writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
             self.tables().write(show, &mut out)?;
@@ -147,3 +147,9 @@ const LONGEST_TITLE: usize = 200;
 
 const NOT_CALIBRATED: &str = "cannot subtract the cost of probes: nobody has measured it in this \
                               run; `kprof capture` does so";
+
+/// Writes a JSON object on a line.
+pub(crate) fn write_json(document: &impl Serialize, out: &mut impl Write) -> std::io::Result<()> {
+    serde_json::to_writer(&mut *out, document)?;
+    writeln!(out)
+}

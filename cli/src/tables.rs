@@ -3,7 +3,7 @@
 use crate::{
     args::{OpOrder, ShowArgs},
     counter_tables::CounterFindings,
-    layout::{table, write_table},
+    layout::{table, write_columns, write_table},
     losses::write_losses,
     numbers::{bounded, counted, grouped, optional},
     op_names::OpNames,
@@ -12,8 +12,7 @@ use crate::{
 };
 use host_reader::{
     analysis::{
-        DataKind, DataStatistics, Doubt, Op, OwnZone, Report, SubtractedProbeCost, SumStatistics,
-        WaitStatistics, ZoneStatistics, own_time,
+        DataKind, DataStatistics, Doubt, Op, OwnZone, Report, SubtractedProbeCost, own_time,
     },
     anomaly::Anomaly,
     ledger::LossLedger,
@@ -41,12 +40,17 @@ impl Tables<'_> {
     pub(crate) fn write(&self, show: ShowArgs, out: &mut impl Write) -> std::io::Result<()> {
         let rows = show.row_limit();
         self.write_ops(show.sort, rows, out)?;
-        write_zones(&self.report.zones, rows, out)?;
+        write_section::<ZoneStatisticsTable>("Zones, times in ns", &self.report.zones, rows, out)?;
         if let Some(subtracted) = &self.report.probe_cost {
             write_probe_cost(subtracted, rows, out)?;
         }
-        write_sums(&self.report.sums, rows, out)?;
-        write_waits(&self.report.waits, rows, out)?;
+        write_section::<SumStatisticsTable>(
+            "Sum zones, ns per launch",
+            &self.report.sums,
+            rows,
+            out,
+        )?;
+        write_section::<WaitStatisticsTable>("Waits, times in ns", &self.report.waits, rows, out)?;
         write_data(&self.report.data, rows, out)?;
         self.counters.write(self.names, rows, out)?;
         self.write_records(out)?;
@@ -155,20 +159,19 @@ pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> Stri
     }
 }
 
-fn write_zones(zones: &[ZoneStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-    if zones.is_empty() {
+/// Writes a title and a table, unless the table is empty.
+fn write_section<'a, T: Table>(
+    title: &str,
+    all: impl IntoIterator<Item = T::Row<'a>>,
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let all: Vec<_> = all.into_iter().collect();
+    if all.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}\n", styled("Zones, times in ns", Style::Bold))?;
-    write_rows::<ZoneStatisticsTable>(&zones.iter().collect::<Vec<_>>(), rows, out)
-}
-
-fn write_sums(sums: &[SumStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-    if sums.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{}\n", styled("Sum zones, ns per launch", Style::Bold))?;
-    write_rows::<SumStatisticsTable>(&sums.iter().collect::<Vec<_>>(), rows, out)
+    writeln!(out, "\n{}\n", styled(title, Style::Bold))?;
+    write_rows::<T>(&all, rows, out)
 }
 
 /// Writes a table of the schema, with the columns that have a title.
@@ -216,33 +219,19 @@ fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String
     }
 }
 
-/// Writes waits by kind and object.
-fn write_waits(waits: &[WaitStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-    if waits.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{}\n", styled("Waits, times in ns", Style::Bold))?;
-    write_rows::<WaitStatisticsTable>(&waits.iter().collect::<Vec<_>>(), rows, out)
-}
-
 /// Writes values by id. Hardware counters and NoC events get one row each.
 fn write_data(data: &[DataStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if data.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}\n", styled("Data", Style::Bold))?;
-    let mut table = table(&["chip", "RISC", "what", "count", "cores"]);
-    for row in data.iter().take(rows) {
-        let cells = [
-            row.chip_id.to_string(),
-            row.risc.label().to_owned(),
-            data_label(row),
-            grouped(row.count),
-            grouped(row.core_count),
-        ];
-        table.add_row(cells);
-    }
-    write_table(&mut table, data.len(), rows, out)?;
+    write_columns!(data, rows, out, |row| {
+        "chip" => row.chip_id,
+        "RISC" => row.risc,
+        "what" => data_label(row),
+        "count" => grouped(row.count),
+        "cores" => grouped(row.core_count),
+    })?;
     if data.iter().any(|row| row.kind == DataKind::NocEvent) {
         writeln!(out, "Bytes by op, core, NoC and kind, and over each link: kprof noc")?;
     }
@@ -266,28 +255,15 @@ fn write_probe_cost(
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     writeln!(out, "\nSubtracted from these zones: the cost of probes, in cycles\n")?;
-    let mut table = table(&[
-        "chip",
-        "RISC",
-        "the zone itself",
-        "each zone inside",
-        "data",
-        "16-byte data",
-        "event",
-    ]);
-    for ProbeCostRow { chip_id, risc, cost } in subtracted.costs.iter().take(rows) {
-        let mut cells = vec![chip_id.to_string(), risc.label().to_owned()];
-        let cycles = [
-            cost.empty_zone_cycles,
-            cost.nested_zone_cycles,
-            cost.data_cycles,
-            cost.wide_data_cycles,
-            cost.event_cycles,
-        ];
-        cells.extend(cycles.map(grouped));
-        table.add_row(cells);
-    }
-    write_table(&mut table, subtracted.costs.len(), rows, out)?;
+    write_columns!(&subtracted.costs, rows, out, |ProbeCostRow { chip_id, risc, cost }| {
+        "chip" => chip_id,
+        "RISC" => risc,
+        "the zone itself" => grouped(cost.empty_zone_cycles),
+        "each zone inside" => grouped(cost.nested_zone_cycles),
+        "data" => grouped(cost.data_cycles),
+        "16-byte data" => grouped(cost.wide_data_cycles),
+        "event" => grouped(cost.event_cycles),
+    })?;
     let (shorter, others) =
         (subtracted.shorter_than_cost_count, subtracted.uncalibrated_zone_count);
     if shorter > 0 {

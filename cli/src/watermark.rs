@@ -1,41 +1,28 @@
 //! Maximum fill level of lanes, as text and JSON.
 
 use crate::numbers::{counted, grouped};
-use host_reader::read::{LaneWatermark, Watermarks};
-use serde::Serialize;
+use host_reader::{
+    read::{LaneWatermark, Watermarks},
+    tables::Object,
+};
 use std::io::Write;
 
-/// The lane with the highest fill level at a read.
-#[derive(Serialize)]
-pub(crate) struct FullestLane {
-    chip_id: u32,
-    core_x: u16,
-    core_y: u16,
-    risc: &'static str,
-    used_words: u32,
-    lane_words: u32,
-    words_per_launch: u32,
-    launches_left: Option<u32>,
-    lost_launches: u32,
-}
-
-impl FullestLane {
-    /// Returns the fullest lane of a readout; `None` for logs, which do not record it.
-    pub(crate) fn new(watermarks: &Watermarks) -> Option<Self> {
-        let mark = watermarks.fullest()?;
-        let lane = mark.lane;
-        Some(Self {
-            chip_id: lane.chip_id,
-            core_x: lane.core.x,
-            core_y: lane.core.y,
-            risc: lane.risc.label(),
-            used_words: mark.used_words,
-            lane_words: mark.lane_words,
-            words_per_launch: mark.words_per_launch,
-            launches_left: mark.launches_left(),
-            lost_launches: mark.lost_launches,
-        })
-    }
+/// Returns the lane with the highest fill level at a read; `None` for logs, which do not record it.
+pub(crate) fn fullest_lane(watermarks: &Watermarks) -> Option<Object<LaneWatermark>> {
+    Some(Object::new(
+        *watermarks.fullest()?,
+        [
+            ("chip_id", |mark| mark.lane.chip_id.into()),
+            ("core_x", |mark| mark.lane.core.x.into()),
+            ("core_y", |mark| mark.lane.core.y.into()),
+            ("risc", |mark| mark.lane.risc.label().into()),
+            ("used_words", |mark| mark.used_words.into()),
+            ("lane_words", |mark| mark.lane_words.into()),
+            ("words_per_launch", |mark| mark.words_per_launch.into()),
+            ("launches_left", |mark| mark.launches_left().into()),
+            ("lost_launches", |mark| mark.lost_launches.into()),
+        ],
+    ))
 }
 
 /// Writes a line if a lane was more than half full.

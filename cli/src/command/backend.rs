@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Backend, WorkloadArgs},
-    failure::Failure,
+    failure::{Failure, OrFail, failure},
 };
 use host_reader::mesh::Mesh;
 use sim::{
@@ -43,19 +43,18 @@ pub(super) fn start(
     plan: &Plan,
 ) -> Result<Box<dyn Chips>, Failure> {
     match args.backend {
-        Backend::Sim if args.ttsim_library.is_some() => Err(Failure::Sentence(
-            "--ttsim-library is for Tenstorrent's simulator; add --backend ttsim".to_owned(),
-        )),
+        Backend::Sim if args.ttsim_library.is_some() => {
+            Err(failure!("--ttsim-library is for Tenstorrent's simulator; add --backend ttsim"))
+        }
         Backend::Sim => {
-            let mesh = SimulatedMesh::new(config).map_err(|error| Failure::from_error(&error))?;
+            let mesh = SimulatedMesh::new(config).or_fail()?;
             let mut mesh = Box::new(mesh);
             plan.rules.iter().for_each(|rule| mesh.add_shared_rule(rule));
             Ok(mesh)
         }
-        Backend::Ttsim if config.dispatch_cores.is_some() => Err(Failure::Sentence(
+        Backend::Ttsim if config.dispatch_cores.is_some() => Err(failure!(
             "--profile-dispatch-cores needs kernels that dispatch, which run only on this project's \
              simulator; choose --backend sim"
-                .to_owned(),
         )),
         Backend::Ttsim => on_ttsim::start(args, config, plan),
     }
@@ -100,7 +99,7 @@ impl Chips for SimulatedMesh {
 
 #[cfg(feature = "ttsim")]
 mod on_ttsim {
-    use super::{Chips, Failure, MeshConfig, Phase, Plan, WorkloadArgs};
+    use super::{Chips, Failure, MeshConfig, Phase, Plan, WorkloadArgs, failure};
     use std::process::Command;
     use ttsim::{TtsimError, TtsimMesh};
 
@@ -111,16 +110,14 @@ mod on_ttsim {
         plan: &Plan,
     ) -> Result<Box<dyn Chips>, Failure> {
         let Some(library) = &args.ttsim_library else {
-            return Err(Failure::Sentence(
+            return Err(failure!(
                 "--backend ttsim needs the library of Tenstorrent's simulator; name its file \
                  with --ttsim-library"
-                    .to_owned(),
             ));
         };
         TtsimMesh::check(plan).map_err(sentence)?;
-        let program = std::env::current_exe().map_err(|error| {
-            Failure::Sentence(format!("cannot find this program to start it anew: {error}"))
-        })?;
+        let program = std::env::current_exe()
+            .map_err(|error| failure!("cannot find this program to start it anew: {error}"))?;
         let mut child = Command::new(program);
         child.arg(crate::args::TTSIM_CHILD);
         let mesh = TtsimMesh::start(config, child, library).map_err(sentence)?;
@@ -169,17 +166,16 @@ mod on_ttsim {
 
 #[cfg(not(feature = "ttsim"))]
 mod on_ttsim {
-    use super::{Chips, Failure, MeshConfig, Plan, WorkloadArgs};
+    use super::{Chips, Failure, MeshConfig, Plan, WorkloadArgs, failure};
 
     pub(super) fn start(
         _: &WorkloadArgs,
         _: &MeshConfig,
         _: &Plan,
     ) -> Result<Box<dyn Chips>, Failure> {
-        Err(Failure::Sentence(
+        Err(failure!(
             "this kprof was built without ttsim; build it with `cargo build -p kprof --features \
              ttsim`"
-                .to_owned(),
         ))
     }
 }

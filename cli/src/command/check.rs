@@ -4,6 +4,7 @@ use crate::{
     args::CheckArgs,
     failure::Failure,
     numbers::{counted, grouped},
+    output::write_json,
     recording::open,
 };
 use host_reader::capture::{Capture, CaptureCheck, Content, Problem, ProblemKind, SectionKind};
@@ -21,8 +22,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
         let document = Document::new(&check, skipped);
-        serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        write_json(&document, &mut out)?;
     } else {
         write_lines(&check, &skipped, &mut out)?;
     }

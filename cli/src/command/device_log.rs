@@ -3,7 +3,7 @@
 use super::written::{cancel_on_signals, print_json, refusal, write_doubts};
 use crate::{
     args::ExportArgs,
-    failure::{Failure, refuse_input_as_output},
+    failure::{Failure, failure, refuse_input_as_output},
     input::{Input, retain},
     numbers::counted,
 };
@@ -43,10 +43,10 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(DEVICE_LOG));
     refuse_input_as_output([&args.file, &args.file.join(DEVICE_LOG)], &path)?;
     if args.output.is_none() && path.exists() {
-        return Err(Failure::Sentence(format!(
+        return Err(failure!(
             "{DEVICE_LOG} exists here, and may be of a chip, so it is not replaced; name the \
              output with -o"
-        )));
+        ));
     }
     let destination = Destination::from(path.as_path());
     let mut report = LogWriteReport::default();

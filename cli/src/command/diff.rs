@@ -1,10 +1,11 @@
 //! `kprof diff`: which ops and zones became slower or faster from one recording to another.
 
 use crate::{
-    failure::{Failure, note},
+    failure::{Failure, OrFail, failure, note},
     input::{Input, joined, retain},
-    layout::{lines_of, table},
+    layout::{lines_of, row_limit, table},
     numbers::{counted, grouped},
+    output::write_json,
     terminal::{LONGEST_NAME, printable},
     wrong_file::is_ops_csv,
 };
@@ -135,8 +136,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
             in_a: &diff.a,
             in_b: &diff.b,
         };
-        serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        write_json(&document, &mut out)?;
     } else {
         show(args, &diff, failed_count, &mut out)?;
     }
@@ -170,16 +170,14 @@ impl Recording {
         }
         if !filters.is_empty() {
             let path = path.display();
-            return Err(Failure::Sentence(format!(
+            return Err(failure!(
                 "--filter is of device logs and captures; {path} is an ops CSV, of which \
                  `kprof perf` takes parts"
-            )));
+            ));
         }
-        let file = File::open(path).map_err(|error| Failure::from_file(path, &error))?;
-        let csv = read_ops_csv(file, &path.display().to_string());
-        let csv = csv.map_err(|error| Failure::from_error(&error))?;
-        let report = PerfReport::new(vec![csv], &PerfOptions::default());
-        let report = report.map_err(|error| Failure::from_file(path, &error))?;
+        let file = File::open(path).or_fail_at(path)?;
+        let csv = read_ops_csv(file, &path.display().to_string()).or_fail()?;
+        let report = PerfReport::new(vec![csv], &PerfOptions::default()).or_fail_at(path)?;
         for problem in &report.problems {
             note!("kprof: {problem}");
         }
@@ -263,7 +261,7 @@ fn show(
 }
 
 fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> std::io::Result<()> {
-    let rows = if args.rows == 0 { usize::MAX } else { args.rows };
+    let rows = row_limit(args.rows);
     let mut changes = table(&[
         "kind", "where", "name", "source", "A ns", "B ns", "n A", "n B", "B/A", "interval", "p",
         "verdict",
@@ -336,7 +334,7 @@ fn shortened(source: &str) -> String {
 }
 
 fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std::io::Result<()> {
-    let rows = if rows == 0 { usize::MAX } else { rows };
+    let rows = row_limit(rows);
     let only = side.only_here.len();
     writeln!(
         out,

@@ -2,12 +2,13 @@
 
 use super::perf;
 use crate::{
-    failure::Failure,
+    failure::{Failure, OrFail},
     folders::measurements,
     input::{describe, joined, open_packed, retain, unpacked},
-    layout::{table, write_table},
+    layout::{row_limit, table, write_columns, write_table},
     memory::MemoryArgs,
     numbers::{counted, grouped, optional},
+    output::write_json,
     progress::Busy,
     terminal::{LONGEST_NAME, Style, printable, styled},
     wrong_file::is_ops_csv,
@@ -121,7 +122,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             let busy = Busy::new("looking for causes");
             let explained = Explanation::from_log_window(*log, args.window.into());
             drop(busy);
-            let (run, explanation) = explained.map_err(|error| Failure::from_error(&error))?;
+            let (run, explanation) = explained.or_fail()?;
             show_run(args, 1, &run.readout, &explanation)?;
             has_failures = run.readout.losses.has_failures();
         }
@@ -152,8 +153,7 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
 pub(super) fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let options = PerfOptions { filter: perf::filter(filters)?, ..Explanation::report_options() };
-    let report = PerfReport::new(vec![perf::open(path)?], &options);
-    report.map_err(|error| Failure::from_error(&error))
+    PerfReport::new(vec![perf::open(path)?], &options).or_fail()
 }
 
 fn show_run(
@@ -176,14 +176,13 @@ fn show(
     if args.json {
         let input = args.input.display().to_string();
         let document = Document { input, run: number, title, explanation };
-        serde_json::to_writer(&mut out, &document).map_err(io::Error::from)?;
-        writeln!(out)?;
+        write_json(&document, &mut out)?;
     } else {
         if number > 1 {
             writeln!(out)?;
         }
         writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
-        let rows = if args.rows == 0 { usize::MAX } else { args.rows };
+        let rows = row_limit(args.rows);
         write_explanation(explanation, rows, &mut out)?;
     }
     out.flush()?;
@@ -346,39 +345,33 @@ fn write_phases(phases: &[Phase], rows: usize, out: &mut impl Write) -> io::Resu
         return Ok(());
     }
     writeln!(out, "\nPhases; kernels are summed over ops and chips\n")?;
-    let titles =
-        ["name", "count", "host ns", "ops", "kernels, summed ns", "chip", "busy %", "host late %"];
-    let mut shown = table(&titles);
-    for phase in phases.iter().take(rows) {
-        let depth = phase.path.len().saturating_sub(1);
+    write_columns!(phases, rows, out, |phase| {
         let name = phase.path.last().map_or("", String::as_str);
-        let name = format!("{}{}", "  ".repeat(depth), printable(name, LONGEST_NAME));
+        let indent = "  ".repeat(phase.path.len().saturating_sub(1));
         let first = phase.devices.first();
-        let busy = |time: &TimeSplit| {
-            let classes = [
-                TimeClass::Compute,
-                TimeClass::DataMovement,
-                TimeClass::Collective,
-                TimeClass::Wait,
-            ];
-            format!("{:.1}", classes.map(|class| time.percent(class)).iter().sum::<f64>())
-        };
-        shown.add_row([
-            name,
-            grouped(phase.count),
-            grouped(phase.host_ns),
-            grouped(phase.op_count),
-            grouped(phase.kernel_sum_over_devices_ns),
-            first.map_or_else(|| "-".to_owned(), |of| of.chip_id.to_string()),
-            first.map_or_else(|| "-".to_owned(), |of| busy(&of.time)),
+        let percent = |classes: &[TimeClass]| {
             first.map_or_else(
                 || "-".to_owned(),
-                |of| format!("{:.1}", of.time.percent(TimeClass::HostLate)),
-            ),
-        ]);
-    }
-    write_table(&mut shown, phases.len(), rows, out)
+                |first| {
+                    let percents = classes.iter().map(|&class| first.time.percent(class));
+                    format!("{:.1}", percents.sum::<f64>())
+                },
+            )
+        };
+        "name" => format!("{indent}{}", printable(name, LONGEST_NAME)),
+        "count" => grouped(phase.count),
+        "host ns" => grouped(phase.host_ns),
+        "ops" => grouped(phase.op_count),
+        "kernels, summed ns" => grouped(phase.kernel_sum_over_devices_ns),
+        "chip" => first.map_or_else(|| "-".to_owned(), |first| first.chip_id.to_string()),
+        "busy %" => percent(&BUSY),
+        "host late %" => percent(&[TimeClass::HostLate]),
+    })
 }
+
+/// Classes in which a chip works or waits for itself.
+const BUSY: [TimeClass; 4] =
+    [TimeClass::Compute, TimeClass::DataMovement, TimeClass::Collective, TimeClass::Wait];
 
 /// Writes the number of wait records, and of those that could not be used.
 fn write_sync(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {

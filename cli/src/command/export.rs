@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     args::{ExportArgs, ExportTarget},
-    failure::{Failure, refuse_input_as_output},
+    failure::{Failure, failure, refuse_input_as_output},
     input::{self, Input},
     numbers::{counted, grouped},
     progress::{Busy, Progress},
@@ -221,9 +221,9 @@ fn target(args: &ExportArgs) -> Result<Target, Failure> {
     let format = format.ok_or_else(|| unknown_format(&destination))?;
     let is_terminal = destination == Destination::Stdout && std::io::stdout().is_terminal();
     if is_terminal && matches!(format, ExportFormat::Perfetto | ExportFormat::Tracy) {
-        return Err(Failure::Sentence(format!(
+        return Err(failure!(
             "a {format} trace is binary; expected a file or a pipe, found a terminal"
-        )));
+        ));
     }
     Ok(Target::File(format, destination))
 }
@@ -231,10 +231,10 @@ fn target(args: &ExportArgs) -> Result<Target, Failure> {
 fn unknown_format(destination: &Destination) -> Failure {
     let endings: Vec<_> =
         ExportFormat::ALL.iter().flat_map(|format| format.endings().first()).copied().collect();
-    Failure::Sentence(format!(
+    failure!(
         "expected --format, {DEVICE_LOG}, or a name that ends in {}; found {destination}",
         endings.join(", ")
-    ))
+    )
 }
 
 /// Returns Tracy's options. The title is the file's name, the time is the file's last change.

@@ -5,14 +5,17 @@ use crate::{
     failure::Failure,
     layout::table,
     numbers::{counted, grouped},
+    output::write_json,
     recording::open,
 };
 use host_reader::{
-    capture::{CaptureInfo, ReadEnd},
+    capture::{CaptureInfo, KindTotals, ReadEnd, SectionKind},
     mesh::DeviceDescription,
+    tables::Objects,
 };
 use serde::Serialize;
 use std::{
+    collections::BTreeSet,
     io::{BufWriter, Write},
     process::ExitCode,
 };
@@ -20,13 +23,12 @@ use std::{
 /// Reads a capture and prints its summary.
 pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
     let capture = open(&args.file)?;
-    let summary = Summary::new(&capture.info(), capture.problems().len());
+    let (info, problem_count) = (capture.info(), capture.problems().len());
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
-        serde_json::to_writer(&mut out, &summary).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        write_json(&Summary::new(&info, problem_count), &mut out)?;
     } else {
-        summary.write(&mut out)?;
+        write(&info, problem_count as u64, &mut out)?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -34,19 +36,19 @@ pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
 
 /// The document that `--json` prints.
 #[derive(Serialize)]
-struct Summary {
+struct Summary<'a> {
     /// `None` if the file header is damaged; the next two fields likewise.
     version: Option<String>,
     id: Option<String>,
     created_unix_ns: Option<u64>,
     file_bytes: u64,
-    sections: Vec<Kind>,
-    chips: Vec<Chip>,
+    sections: Objects<(&'a SectionKind, &'a KindTotals)>,
+    chips: Objects<(&'a DeviceDescription, u64)>,
     core_count: usize,
     lane_count: usize,
     marker_words: u64,
-    reads: Vec<Read>,
-    open_reads: Vec<u32>,
+    reads: Objects<&'a ReadEnd>,
+    open_reads: &'a BTreeSet<u32>,
     /// `None` if the version of the capture has no end marks.
     is_finished: Option<bool>,
     time_span_ns: Option<u64>,
@@ -57,52 +59,45 @@ struct Summary {
     problem_count: usize,
 }
 
-#[derive(Serialize)]
-struct Kind {
-    kind: String,
-    section_count: u64,
-    payload_bytes: u64,
-}
-
-#[derive(Serialize)]
-struct Chip {
-    chip_id: u32,
-    arch: String,
-    aiclk_mhz: u32,
-    core_count: usize,
-    marker_words: u64,
-}
-
-#[derive(Serialize)]
-struct Read {
-    read_number: u32,
-    is_last: bool,
-    host_time_ns: u64,
-    unix_time_ns: u64,
-    words_read: u64,
-}
-
-impl Summary {
-    fn new(info: &CaptureInfo, problem_count: usize) -> Self {
-        let kinds = info.kinds.iter();
+impl<'a> Summary<'a> {
+    fn new(info: &'a CaptureInfo, problem_count: usize) -> Self {
         Self {
             version: info.version.map(|version| version.to_string()),
             id: info.identity.map(|identity| format!("{:032x}", identity.id)),
             created_unix_ns: info.identity.map(|identity| identity.created_unix_ns),
             file_bytes: info.file_bytes,
-            sections: kinds
-                .map(|(kind, totals)| Kind {
-                    kind: kind.to_string(),
-                    section_count: totals.section_count,
-                    payload_bytes: totals.payload_bytes,
-                })
-                .collect(),
-            chips: info.chips.values().map(|chip| Chip::new(chip, info)).collect(),
+            sections: Objects::new(
+                &info.kinds,
+                [
+                    ("kind", |(kind, _)| kind.to_string().into()),
+                    ("section_count", |(_, totals)| totals.section_count.into()),
+                    ("payload_bytes", |(_, totals)| totals.payload_bytes.into()),
+                ],
+            ),
+            chips: Objects::new(
+                chips(info),
+                [
+                    ("chip_id", |(chip, _)| chip.chip_id.into()),
+                    ("arch", |(chip, _)| chip.arch.as_str().into()),
+                    ("aiclk_mhz", |(chip, _)| chip.aiclk_mhz.into()),
+                    ("core_count", |(chip, _)| chip.cores.len().into()),
+                    ("marker_words", |(_, words)| (*words).into()),
+                ],
+            ),
             core_count: info.core_count(),
             lane_count: info.lane_words.len(),
             marker_words: info.marker_words(),
-            reads: info.reads.iter().map(Read::from_end).collect(),
-            open_reads: info.open_reads.iter().copied().collect(),
+            reads: Objects::new(
+                &info.reads,
+                [
+                    ("read_number", |read| read.read_number.into()),
+                    ("is_last", |read| read.is_last.into()),
+                    ("host_time_ns", |read| read.host_time_ns.into()),
+                    ("unix_time_ns", |read| read.unix_time_ns.into()),
+                    ("words_read", |read| read.words_read.into()),
+                ],
+            ),
+            open_reads: &info.open_reads,
             is_finished: info.is_finished,
             time_span_ns: info.time_span_ns(),
             zone_count: info.zone_count,
@@ -112,96 +107,79 @@ impl Summary {
             problem_count,
         }
     }
-
-    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let version = self.version.as_deref().unwrap_or("unknown, the file header is damaged");
-        writeln!(out, "Capture, {} bytes, version {version}\n", grouped(self.file_bytes))?;
-        let mut kinds = table(&["sections", "count", "bytes"]);
-        for kind in &self.sections {
-            let (count, bytes) = (grouped(kind.section_count), grouped(kind.payload_bytes));
-            kinds.add_row([kind.kind.clone(), count, bytes]);
-        }
-        let mut chips = table(&["chip", "architecture", "MHz", "cores", "marker words"]);
-        for chip in &self.chips {
-            chips.add_row(chip.cells());
-        }
-        for table in [kinds, chips] {
-            for line in table.lines() {
-                writeln!(out, "{}", line.trim_end())?;
-            }
-            writeln!(out)?;
-        }
-        self.write_totals(out)
-    }
-
-    fn write_totals(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let words = self.reads.iter().map(|read| read.words_read).sum();
-        let reads = counted(self.reads.len() as u64, "read", "reads");
-        let span = self.time_span_ns.map_or_else(String::new, |span| {
-            format!(", {} ns from the first to the last", grouped(span))
-        });
-        writeln!(out, "Reads: {reads} of {} words{span}", grouped(words))?;
-        if !self.open_reads.is_empty() {
-            let count = counted(self.open_reads.len() as u64, "read", "reads");
-            writeln!(out, "Cut off: {count} without an end")?;
-        }
-        match self.is_finished {
-            Some(true) => {}
-            Some(false) => writeln!(out, "Never finished: more may have been recorded")?,
-            None => writeln!(out, "Finished: unknown, its version has no end mark")?,
-        }
-        let (lanes, cores) = (self.lane_count as u64, self.core_count as u64);
-        let lanes = counted(lanes, "RISC", "RISCs");
-        writeln!(out, "Markers: {} words of {lanes}", grouped(self.marker_words))?;
-        writeln!(out, "Cores: {}", grouped(cores))?;
-        let zones = counted(self.zone_count, "zone", "zones");
-        writeln!(out, "Names: {zones}, {}", counted(self.op_count, "op", "ops"))?;
-        if self.host_event_count > 0 || self.host_dropped_count > 0 {
-            let events = counted(self.host_event_count, "event", "events");
-            let dropped = grouped(self.host_dropped_count);
-            writeln!(out, "Host: {events}, {dropped} dropped")?;
-        }
-        match self.problem_count as u64 {
-            0 => Ok(()),
-            count => {
-                let problems = counted(count, "problem", "problems");
-                writeln!(out, "Damage: {problems}, see `kprof check`")
-            }
-        }
-    }
 }
 
-impl Chip {
-    fn new(chip: &DeviceDescription, info: &CaptureInfo) -> Self {
+/// Returns each chip with the number of words read from its lanes.
+fn chips(info: &CaptureInfo) -> impl ExactSizeIterator<Item = (&DeviceDescription, u64)> {
+    info.chips.values().map(|chip| {
         let lanes = info.lane_words.iter().filter(|(lane, _)| lane.chip_id == chip.chip_id);
-        Self {
-            chip_id: chip.chip_id,
-            arch: chip.arch.clone(),
-            aiclk_mhz: chip.aiclk_mhz,
-            core_count: chip.cores.len(),
-            marker_words: lanes.map(|(_, words)| words).sum(),
-        }
-    }
-
-    fn cells(&self) -> [String; 5] {
-        [
-            self.chip_id.to_string(),
-            self.arch.clone(),
-            self.aiclk_mhz.to_string(),
-            self.core_count.to_string(),
-            grouped(self.marker_words),
-        ]
-    }
+        (chip, lanes.map(|(_, words)| words).sum())
+    })
 }
 
-impl Read {
-    const fn from_end(read: &ReadEnd) -> Self {
-        Self {
-            read_number: read.read_number,
-            is_last: read.is_last,
-            host_time_ns: read.host_time_ns,
-            unix_time_ns: read.unix_time_ns,
-            words_read: read.words_read,
+fn write(info: &CaptureInfo, problem_count: u64, out: &mut impl Write) -> std::io::Result<()> {
+    let version = info.version.map(|version| version.to_string());
+    let version = version.as_deref().unwrap_or("unknown, the file header is damaged");
+    writeln!(out, "Capture, {} bytes, version {version}\n", grouped(info.file_bytes))?;
+    let mut kinds = table(&["sections", "count", "bytes"]);
+    for (kind, totals) in &info.kinds {
+        let (count, bytes) = (grouped(totals.section_count), grouped(totals.payload_bytes));
+        kinds.add_row([kind.to_string(), count, bytes]);
+    }
+    let mut shown = table(&["chip", "architecture", "MHz", "cores", "marker words"]);
+    for (chip, words) in chips(info) {
+        shown.add_row([
+            chip.chip_id.to_string(),
+            chip.arch.clone(),
+            chip.aiclk_mhz.to_string(),
+            chip.cores.len().to_string(),
+            grouped(words),
+        ]);
+    }
+    for table in [kinds, shown] {
+        for line in table.lines() {
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        writeln!(out)?;
+    }
+    write_totals(info, problem_count, out)
+}
+
+fn write_totals(
+    info: &CaptureInfo,
+    problem_count: u64,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let words = info.reads.iter().map(|read| read.words_read).sum();
+    let reads = counted(info.reads.len() as u64, "read", "reads");
+    let span = info.time_span_ns().map_or_else(String::new, |span| {
+        format!(", {} ns from the first to the last", grouped(span))
+    });
+    writeln!(out, "Reads: {reads} of {} words{span}", grouped(words))?;
+    if !info.open_reads.is_empty() {
+        let count = counted(info.open_reads.len() as u64, "read", "reads");
+        writeln!(out, "Cut off: {count} without an end")?;
+    }
+    match info.is_finished {
+        Some(true) => {}
+        Some(false) => writeln!(out, "Never finished: more may have been recorded")?,
+        None => writeln!(out, "Finished: unknown, its version has no end mark")?,
+    }
+    let lanes = counted(info.lane_words.len() as u64, "RISC", "RISCs");
+    writeln!(out, "Markers: {} words of {lanes}", grouped(info.marker_words()))?;
+    writeln!(out, "Cores: {}", grouped(info.core_count() as u64))?;
+    let zones = counted(info.zone_count, "zone", "zones");
+    writeln!(out, "Names: {zones}, {}", counted(info.op_count, "op", "ops"))?;
+    if info.host_event_count > 0 || info.host_dropped_count > 0 {
+        let events = counted(info.host_event_count, "event", "events");
+        let dropped = grouped(info.host_dropped_count);
+        writeln!(out, "Host: {events}, {dropped} dropped")?;
+    }
+    match problem_count {
+        0 => Ok(()),
+        count => {
+            let problems = counted(count, "problem", "problems");
+            writeln!(out, "Damage: {problems}, see `kprof check`")
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The object code of a run's kernels, the number of threads they run on, and their failures.
 
 use crate::{
-    failure::{Failure, note},
+    failure::{Failure, failure, note},
     numbers::counted,
 };
 use sim::machine::{TARGET, has_object_code};
@@ -13,19 +13,18 @@ pub(super) fn check_object_code() -> Result<(), Failure> {
 }
 
 fn no_object_code() -> Failure {
-    Failure::Sentence(format!(
+    failure!(
         "cannot run kernels: this kprof was built without the riscv32im target; `rustup target add \
          {TARGET}` and build it again"
-    ))
+    )
 }
 
 /// Sets the number of threads; one per processor if none was given.
 pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
     let Some(count) = count else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get());
-    pool.build_global().map_err(|error| {
-        Failure::Sentence(format!("cannot start {count} threads: {error}; choose fewer"))
-    })
+    pool.build_global()
+        .map_err(|error| failure!("cannot start {count} threads: {error}; choose fewer"))
 }
 
 /// Prints at most `rows` failed kernels; returns true if there were any.

@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Cli, ManArgs},
-    failure::{Failure, make_folder},
+    failure::{Failure, OrFail, make_folder},
 };
 use clap::CommandFactory;
 use std::process::ExitCode;
@@ -11,7 +11,6 @@ use std::process::ExitCode;
 pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     let folder = &args.folder;
     make_folder(folder)?;
-    clap_mangen::generate_to(Cli::command(), folder)
-        .map_err(|error| Failure::from_file(folder, &error))?;
+    clap_mangen::generate_to(Cli::command(), folder).or_fail_at(folder)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -63,9 +63,8 @@ pub(crate) fn run(args: &McpArgs) -> Result<ExitCode, Failure> {
 
 #[cfg(not(feature = "mcp"))]
 fn missing(_: Option<&PathBuf>, _: &std::path::Path) -> Failure {
-    Failure::Sentence(
+    crate::failure::failure!(
         "this kprof was built without the Model Context Protocol; build it with `cargo build -p \
          kprof --features mcp`"
-            .to_owned(),
     )
 }

@@ -3,12 +3,13 @@
 use super::noc_use::{ProgramUse, write_use};
 use crate::{
     args::NocArgs,
-    failure::{Failure, note},
+    failure::{Failure, OrFail, failure, note},
     harvesting::Harvesting,
     input::{Input, joined, open_packed, retain, unpacked},
-    layout::{table, write_table},
-    numbers::{counted, grouped},
+    layout::{row_limit, write_columns},
+    numbers::{bounded, counted, grouped},
     op_names::OpNames,
+    output::write_json,
     progress::Busy,
     tables::program_label,
     terminal::printable,
@@ -24,6 +25,7 @@ use host_reader::{
     packed_bytes::PackedMemory,
     readout::Readout,
     recording::{DEVICE_LOG, Opened, Recording, logs_folder, noc_of_log},
+    tables::Objects,
 };
 use serde::Serialize;
 use std::{
@@ -62,10 +64,9 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
         let mut document = Document::new(&traffic, held, &notes);
         document.utilization = programs;
         document.source = events.source_sentence.as_deref();
-        serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        write_json(&document, &mut out)?;
     } else {
-        let rows = if args.rows == 0 { usize::MAX } else { args.rows };
+        let rows = row_limit(args.rows);
         write_tables(&traffic, rows, &mut out)?;
         if let Some(programs) = &programs {
             write_use(programs, rows, &mut out)?;
@@ -157,17 +158,15 @@ impl Events {
             return Self::from_recording(file, run, filters, harvesting, memory);
         }
         if !harvesting.is_empty() {
-            return Err(Failure::Sentence(
+            return Err(failure!(
                 "--harvesting is of a device log or a capture, found noc_trace files, which hold \
                  tiles; leave it out"
-                    .to_owned(),
             ));
         }
         if !filters.is_empty() {
-            return Err(Failure::Sentence(
+            return Err(failure!(
                 "--filter takes parts of a device log or a capture, found noc_trace files; leave \
                  it out"
-                    .to_owned(),
             ));
         }
         Self::from_files(&files)
@@ -190,7 +189,7 @@ impl Events {
                     && matches!(run, None | Some(1))
                     && log.noc_trace_files().unrepeated().is_empty() =>
             {
-                noc_of_log(*log).map_err(|error| Failure::from_error(&error))?
+                noc_of_log(*log).or_fail()?
             }
             opened => {
                 let input = Input { runs: unpacked(opened)?.recordings };
@@ -300,7 +299,7 @@ impl Events {
                 write_noc_folder(folder, traces, input)
             }
         };
-        let file_count = written.map_err(|error| Failure::from_error(&error))?;
+        let file_count = written.or_fail()?;
         Ok((file_count, object_count))
     }
 
@@ -446,26 +445,19 @@ fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std
         sum.wait_cycles = sum.wait_cycles.saturating_add(one.wait_cycles);
     }
     writeln!(out, "NoC events; bytes are rounded up to 32 for each transfer\n")?;
-    let titles =
-        ["chip", "program", "op", "RISC", "NoC", "kind", "cores", "events", "bytes", "wait cycles"];
-    let mut events = table(&titles);
-    for (cores, sum) in sums.values().take(rows) {
-        let bytes = grouped(sum.byte_count);
-        let is_wait = sum.kind.end_of_wait().is_some();
-        events.add_row([
-            sum.chip_id.to_string(),
-            program_label(sum.program.0, None),
-            sum.op_name.as_ref().to_owned(),
-            sum.risc.as_ref().to_owned(),
-            sum.noc.name().to_owned(),
-            sum.kind.name().to_owned(),
-            grouped(*cores),
-            grouped(sum.event_count),
-            if sum.is_lower_bound() { format!(">= {bytes}") } else { bytes },
-            if is_wait { grouped(sum.wait_cycles) } else { String::new() },
-        ]);
-    }
-    write_table(&mut events, sums.len(), rows, out)
+    write_columns!(sums.values(), rows, out, |(cores, sum)| {
+        let waited = sum.kind.end_of_wait().map(|_| grouped(sum.wait_cycles));
+        "chip" => sum.chip_id,
+        "program" => program_label(sum.program.0, None),
+        "op" => sum.op_name,
+        "RISC" => sum.risc,
+        "NoC" => sum.noc.name(),
+        "kind" => sum.kind.name(),
+        "cores" => grouped(*cores),
+        "events" => grouped(sum.event_count),
+        "bytes" => bounded(sum.byte_count, sum.is_lower_bound()),
+        "wait cycles" => waited.unwrap_or_default(),
+    })
 }
 
 /// Writes pairs of tiles, the busiest first.
@@ -473,18 +465,14 @@ fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     let mut pairs: Vec<&Pair> = traffic.pairs.iter().collect();
     pairs.sort_by_key(|pair| Reverse(pair.byte_count));
     writeln!(out, "\nWho moved bytes to whom, on NoC-0 coordinates\n")?;
-    let mut tiles = table(&["chip", "NoC", "from", "to", "transfers", "bytes"]);
-    for pair in pairs.iter().take(rows) {
-        tiles.add_row([
-            pair.chip_id.to_string(),
-            pair.noc.name().to_owned(),
-            pair.from.to_string(),
-            pair.to.to_string(),
-            grouped(pair.transfer_count),
-            grouped(pair.byte_count),
-        ]);
-    }
-    write_table(&mut tiles, pairs.len(), rows, out)
+    write_columns!(&pairs, rows, out, |pair| {
+        "chip" => pair.chip_id,
+        "NoC" => pair.noc.name(),
+        "from" => pair.from,
+        "to" => pair.to,
+        "transfers" => grouped(pair.transfer_count),
+        "bytes" => grouped(pair.byte_count),
+    })
 }
 
 /// Writes transfers with unknown tiles, the busiest first.
@@ -499,23 +487,18 @@ fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::
         "\nTransfers with an unknown tile, in the kernels' coordinates: the chip's harvested lines \
          are unknown\n"
     )?;
-    let mut table = table(&["chip", "NoC", "core", "moved", "target", "transfers", "bytes"]);
-    for pair in pairs.iter().take(rows) {
-        let UnplacedPair { target, .. } = pair;
-        table.add_row([
-            pair.chip_id.to_string(),
-            pair.noc.name().to_owned(),
-            pair.core.to_string(),
-            direction_of(pair).to_owned(),
-            format!("({},{})", target.x, target.y),
-            grouped(pair.transfer_count),
-            grouped(pair.byte_count),
-        ]);
-    }
-    write_table(&mut table, pairs.len(), rows, out)
+    write_columns!(&pairs, rows, out, |pair| {
+        "chip" => pair.chip_id,
+        "NoC" => pair.noc.name(),
+        "core" => pair.core,
+        "moved" => direction(pair),
+        "target" => format!("({},{})", pair.target.x, pair.target.y),
+        "transfers" => grouped(pair.transfer_count),
+        "bytes" => grouped(pair.byte_count),
+    })
 }
 
-const fn direction_of(pair: &UnplacedPair) -> &'static str {
+const fn direction(pair: &UnplacedPair) -> &'static str {
     if pair.is_read { "from" } else { "to" }
 }
 
@@ -530,17 +513,13 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     let mut loads: Vec<&LinkLoad> = traffic.links.iter().collect();
     loads.sort_by_key(|load| Reverse(load.byte_count));
     writeln!(out, "\nLinks between neighbouring tiles\n")?;
-    let mut links = table(&["chip", "NoC", "from", "direction", "bytes"]);
-    for load in loads.iter().take(rows) {
-        links.add_row([
-            load.link.chip_id.to_string(),
-            load.link.noc.name().to_owned(),
-            load.link.tile.to_string(),
-            load.link.direction.name().to_owned(),
-            grouped(load.byte_count),
-        ]);
-    }
-    write_table(&mut links, loads.len(), rows, out)
+    write_columns!(&loads, rows, out, |load| {
+        "chip" => load.link.chip_id,
+        "NoC" => load.link.noc.name(),
+        "from" => load.link.tile,
+        "direction" => load.link.direction.name(),
+        "bytes" => grouped(load.byte_count),
+    })
 }
 
 /// Writes the memory that kernels held, over all cores, by program, RISC and kind.
@@ -555,22 +534,16 @@ fn write_locks(held: &[HeldMemory], rows: usize, out: &mut impl Write) -> std::i
         return Ok(());
     }
     writeln!(out, "\nMemory that kernels held\n")?;
-    let titles = ["chip", "program", "RISC", "kind", "times", "cycles", "longest", "without end"];
-    let mut locks = table(&titles);
-    for ((chip_id, program, risc, kind), sum) in sums.iter().take(rows) {
-        let cycles = |cycles: Option<u64>| cycles.map_or_else(String::new, grouped);
-        locks.add_row([
-            chip_id.to_string(),
-            program_label(*program, None),
-            (*risc).to_owned(),
-            kind.name().to_owned(),
-            grouped(sum.count),
-            cycles(sum.cycles),
-            cycles(sum.longest),
-            grouped(sum.open_count),
-        ]);
-    }
-    write_table(&mut locks, sums.len(), rows, out)
+    write_columns!(&sums, rows, out, |((chip_id, program, risc, kind), sum)| {
+        "chip" => chip_id,
+        "program" => program_label(*program, None),
+        "RISC" => risc,
+        "kind" => kind.name(),
+        "times" => grouped(sum.count),
+        "cycles" => sum.cycles.map(grouped).unwrap_or_default(),
+        "longest" => sum.longest.map(grouped).unwrap_or_default(),
+        "without end" => grouped(sum.open_count),
+    })
 }
 
 /// Sum over locks of one kind; cycles only of locks with a known end.
@@ -597,15 +570,15 @@ impl LockSum {
 
 #[derive(Serialize)]
 struct Document<'a> {
-    events: Vec<EventRow<'a>>,
-    pairs: Vec<PairRow>,
-    links: Vec<LinkRow>,
-    unplaced_pairs: Vec<UnplacedRow>,
+    events: Objects<&'a Activity>,
+    pairs: Objects<&'a Pair>,
+    links: Objects<&'a LinkLoad>,
+    unplaced_pairs: Objects<&'a UnplacedPair>,
     /// Present with `--utilization`.
     #[serde(skip_serializing_if = "Option::is_none")]
     utilization: Option<Vec<ProgramUse>>,
     /// `None` if the input has no such data.
-    held_memory: Option<Vec<HeldRow>>,
+    held_memory: Option<Objects<&'a HeldMemory>>,
     multicast_count: u64,
     unplaced_count: u64,
     open_wait_count: u64,
@@ -617,149 +590,15 @@ struct Document<'a> {
     notes: &'a [String],
 }
 
-#[derive(Serialize)]
-struct EventRow<'a> {
-    chip: u32,
-    run_host_id: u32,
-    op_name: &'a str,
-    core_x: u16,
-    core_y: u16,
-    risc: &'a str,
-    noc: &'static str,
-    kind: &'static str,
-    events: u64,
-    bytes: u64,
-    is_lower_bound: bool,
-    /// `None` for an event that is not a wait.
-    wait_cycles: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct PairRow {
-    chip: u32,
-    noc: &'static str,
-    from_x: u16,
-    from_y: u16,
-    to_x: u16,
-    to_y: u16,
-    transfers: u64,
-    bytes: u64,
-}
-
-/// Transfers of a core with an unknown tile, in the coordinates of its kernel.
-#[derive(Serialize)]
-struct UnplacedRow {
-    chip: u32,
-    noc: &'static str,
-    core_x: u16,
-    core_y: u16,
-    direction: &'static str,
-    raw_x: i8,
-    raw_y: i8,
-    transfers: u64,
-    bytes: u64,
-}
-
-impl UnplacedRow {
-    const fn new(pair: &UnplacedPair) -> Self {
-        Self {
-            chip: pair.chip_id,
-            noc: pair.noc.name(),
-            core_x: pair.core.x,
-            core_y: pair.core.y,
-            direction: direction_of(pair),
-            raw_x: pair.target.x,
-            raw_y: pair.target.y,
-            transfers: pair.transfer_count,
-            bytes: pair.byte_count,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct LinkRow {
-    chip: u32,
-    noc: &'static str,
-    x: u16,
-    y: u16,
-    direction: &'static str,
-    bytes: u64,
-}
-
-/// Memory that a kernel held. Addresses and sizes of 16,777,215 mean this value or more.
-#[derive(Serialize)]
-struct HeldRow {
-    chip: u32,
-    run_host_id: u32,
-    core_x: u16,
-    core_y: u16,
-    risc: &'static str,
-    kind: &'static str,
-    address: u32,
-    bytes: u32,
-    begin: u64,
-    end: Option<u64>,
-}
-
-impl HeldRow {
-    fn new(held: &HeldMemory) -> Self {
-        let HeldMemory { lane, program, kind, address, byte_count, begin, end } = *held;
-        Self {
-            chip: lane.chip_id,
-            run_host_id: program.0,
-            core_x: lane.core.x,
-            core_y: lane.core.y,
-            risc: lane.risc.label(),
-            kind: kind.name(),
-            address,
-            bytes: byte_count,
-            begin,
-            end,
-        }
-    }
-}
-
 impl<'a> Document<'a> {
-    fn new(traffic: &'a Traffic, held: Option<&[HeldMemory]>, notes: &'a [String]) -> Self {
-        let event = |one: &'a Activity| EventRow {
-            chip: one.chip_id,
-            run_host_id: one.program.0,
-            op_name: &one.op_name,
-            core_x: one.core.x,
-            core_y: one.core.y,
-            risc: &one.risc,
-            noc: one.noc.name(),
-            kind: one.kind.name(),
-            events: one.event_count,
-            bytes: one.byte_count,
-            is_lower_bound: one.is_lower_bound(),
-            wait_cycles: one.kind.end_of_wait().map(|_| one.wait_cycles),
-        };
-        let pair = |pair: &Pair| PairRow {
-            chip: pair.chip_id,
-            noc: pair.noc.name(),
-            from_x: pair.from.x,
-            from_y: pair.from.y,
-            to_x: pair.to.x,
-            to_y: pair.to.y,
-            transfers: pair.transfer_count,
-            bytes: pair.byte_count,
-        };
-        let link = |load: &LinkLoad| LinkRow {
-            chip: load.link.chip_id,
-            noc: load.link.noc.name(),
-            x: load.link.tile.x,
-            y: load.link.tile.y,
-            direction: load.link.direction.name(),
-            bytes: load.byte_count,
-        };
+    fn new(traffic: &'a Traffic, held: Option<&'a [HeldMemory]>, notes: &'a [String]) -> Self {
         Self {
-            events: traffic.activities.iter().map(event).collect(),
-            pairs: traffic.pairs.iter().map(pair).collect(),
-            links: traffic.links.iter().map(link).collect(),
-            unplaced_pairs: traffic.unplaced_pairs.iter().map(UnplacedRow::new).collect(),
+            events: events(&traffic.activities),
+            pairs: pairs(&traffic.pairs),
+            links: links(&traffic.links),
+            unplaced_pairs: unplaced_pairs(&traffic.unplaced_pairs),
             utilization: None,
-            held_memory: held.map(|held| held.iter().map(HeldRow::new).collect()),
+            held_memory: held.map(held_memory),
             multicast_count: traffic.multicast_count,
             unplaced_count: traffic.unplaced_count,
             open_wait_count: traffic.open_wait_count,
@@ -769,4 +608,92 @@ impl<'a> Document<'a> {
             notes,
         }
     }
+}
+
+fn events(activities: &[Activity]) -> Objects<&Activity> {
+    Objects::new(
+        activities,
+        [
+            ("chip", |one| one.chip_id.into()),
+            ("run_host_id", |one| one.program.0.into()),
+            ("op_name", |one| (*one.op_name).into()),
+            ("core_x", |one| one.core.x.into()),
+            ("core_y", |one| one.core.y.into()),
+            ("risc", |one| (*one.risc).into()),
+            ("noc", |one| one.noc.name().into()),
+            ("kind", |one| one.kind.name().into()),
+            ("events", |one| one.event_count.into()),
+            ("bytes", |one| one.byte_count.into()),
+            ("is_lower_bound", |one| one.is_lower_bound().into()),
+            // Null for an event that is not a wait.
+            ("wait_cycles", |one| one.kind.end_of_wait().map(|_| one.wait_cycles).into()),
+        ],
+    )
+}
+
+fn pairs(pairs: &[Pair]) -> Objects<&Pair> {
+    Objects::new(
+        pairs,
+        [
+            ("chip", |pair| pair.chip_id.into()),
+            ("noc", |pair| pair.noc.name().into()),
+            ("from_x", |pair| pair.from.x.into()),
+            ("from_y", |pair| pair.from.y.into()),
+            ("to_x", |pair| pair.to.x.into()),
+            ("to_y", |pair| pair.to.y.into()),
+            ("transfers", |pair| pair.transfer_count.into()),
+            ("bytes", |pair| pair.byte_count.into()),
+        ],
+    )
+}
+
+/// Returns transfers of cores with an unknown tile, in the coordinates of their kernels.
+fn unplaced_pairs(pairs: &[UnplacedPair]) -> Objects<&UnplacedPair> {
+    Objects::new(
+        pairs,
+        [
+            ("chip", |pair| pair.chip_id.into()),
+            ("noc", |pair| pair.noc.name().into()),
+            ("core_x", |pair| pair.core.x.into()),
+            ("core_y", |pair| pair.core.y.into()),
+            ("direction", |pair| direction(pair).into()),
+            ("raw_x", |pair| pair.target.x.into()),
+            ("raw_y", |pair| pair.target.y.into()),
+            ("transfers", |pair| pair.transfer_count.into()),
+            ("bytes", |pair| pair.byte_count.into()),
+        ],
+    )
+}
+
+fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
+    Objects::new(
+        loads,
+        [
+            ("chip", |load| load.link.chip_id.into()),
+            ("noc", |load| load.link.noc.name().into()),
+            ("x", |load| load.link.tile.x.into()),
+            ("y", |load| load.link.tile.y.into()),
+            ("direction", |load| load.link.direction.name().into()),
+            ("bytes", |load| load.byte_count.into()),
+        ],
+    )
+}
+
+/// Returns memory that kernels held. Addresses and sizes of 16,777,215 mean this value or more.
+fn held_memory(held: &[HeldMemory]) -> Objects<&HeldMemory> {
+    Objects::new(
+        held,
+        [
+            ("chip", |held| held.lane.chip_id.into()),
+            ("run_host_id", |held| held.program.0.into()),
+            ("core_x", |held| held.lane.core.x.into()),
+            ("core_y", |held| held.lane.core.y.into()),
+            ("risc", |held| held.lane.risc.label().into()),
+            ("kind", |held| held.kind.name().into()),
+            ("address", |held| held.address.into()),
+            ("bytes", |held| held.byte_count.into()),
+            ("begin", |held| held.begin.into()),
+            ("end", |held| held.end.into()),
+        ],
+    )
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     args::ExportArgs,
-    failure::{Failure, note, refuse_input_as_output},
+    failure::{Failure, OrFail, failure, note, refuse_input_as_output},
     numbers::counted,
 };
 use host_reader::{
@@ -35,11 +35,11 @@ pub(super) fn is_trace_file(path: &Path) -> bool {
 pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     if Destination::from(path.as_path()) == Destination::Stdout {
-        return Err(Failure::Sentence(format!(
+        return Err(failure!(
             "{} are a folder of files; expected a folder, or the name of one such as \
              noc_trace_dev0_ID5.json, found standard output",
             Output::NocTraces
-        )));
+        ));
     }
     refuse_input_as_output([&args.file], &path)?;
     let memory = PackedMemory::unlimited();
@@ -53,7 +53,7 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     }
     let (files, objects) = if is_trace_file(&path) {
         let trace = trace_named(&path, &events)?;
-        write_noc_file(&path, &trace).map_err(|error| Failure::from_error(&error))?;
+        write_noc_file(&path, &trace).or_fail()?;
         (1, trace.objects.len() as u64)
     } else {
         events.write_folder(&path, Some(&args.file))?
@@ -86,8 +86,8 @@ fn trace_named(path: &Path, events: &Events) -> Result<ProgramTrace, Failure> {
         if names.len() > LISTED_NAMES {
             listed += &format!(" and {} more", names.len() - LISTED_NAMES);
         }
-        Failure::Sentence(format!(
+        failure!(
             "no program has a trace called {name}; choose from {listed}, or name a folder for all"
-        ))
+        )
     })
 }

@@ -1,9 +1,6 @@
 //! `kprof noc --utilization`: utilization of links, DRAM and Ethernet by program.
 
-use crate::{
-    layout::{table, write_table},
-    tables::program_label,
-};
+use crate::{layout::write_columns, tables::program_label};
 use host_reader::noc_events::{NocChip, NocFigures, ProgramTrace};
 use serde::Serialize;
 use std::{collections::BTreeMap, io::Write};
@@ -86,39 +83,22 @@ pub(super) fn write_use(
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     writeln!(out, "\nUse of links, DRAM and Ethernet in a model, in percent\n")?;
-    let titles = [
-        "chip",
-        "program",
-        "op",
-        "NoC",
-        "multicast",
-        "DRAM",
-        "busiest DRAM",
-        "busiest Ethernet",
-        "congestion",
-        "empty because",
-        "without",
-    ];
-    let mut figures = table(&titles);
     let percent = |percent: Option<f64>| {
         percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.1}"))
     };
-    for one in programs.iter().take(rows) {
+    write_columns!(programs, rows, out, |one| {
         let controllers = one.dram_controller_percent.iter().flat_map(BTreeMap::values).copied();
         let ethernet = one.ethernet_percent.iter().flatten().map(|core| core.percent);
-        figures.add_row([
-            one.chip.to_string(),
-            program_label(one.run_host_id, None),
-            one.op_name.clone(),
-            percent(one.noc_percent),
-            percent(one.multicast_noc_percent),
-            percent(one.dram_percent),
-            percent(controllers.reduce(f64::max)),
-            percent(ethernet.reduce(f64::max)),
-            percent(one.congestion_percent),
-            one.gaps.join(", "),
-            one.missing_bytes.clone().unwrap_or_default(),
-        ]);
-    }
-    write_table(&mut figures, programs.len(), rows, out)
+        "chip" => one.chip,
+        "program" => program_label(one.run_host_id, None),
+        "op" => one.op_name,
+        "NoC" => percent(one.noc_percent),
+        "multicast" => percent(one.multicast_noc_percent),
+        "DRAM" => percent(one.dram_percent),
+        "busiest DRAM" => percent(controllers.reduce(f64::max)),
+        "busiest Ethernet" => percent(ethernet.reduce(f64::max)),
+        "congestion" => percent(one.congestion_percent),
+        "empty because" => one.gaps.join(", "),
+        "without" => one.missing_bytes.as_deref().unwrap_or_default(),
+    })
 }

@@ -4,11 +4,12 @@ use super::written::cancel_on_signals;
 use crate::{
     args::OpsArgs,
     derived_logs::{self, check_replaceable},
-    failure::{Failure, make_folder, note, same_file},
+    failure::{Failure, OrFail, failure, make_folder, note, same_file},
     input::{Input, filter_for, joined},
     json::Lost,
     losses::lost_line,
     numbers::counted,
+    output::write_json,
     progress::Busy,
 };
 use host_reader::{
@@ -97,7 +98,7 @@ fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
         true => "expected a device log or ops of a host in the folder",
         false => "expected a device log, a capture or a folder of logs at",
     };
-    Failure::Sentence(format!("{expected} {}, found none{found}", path.display()))
+    failure!("{expected} {}, found none{found}", path.display())
 }
 
 /// Refuses to replace logs that were not made by a simulation or from a capture.
@@ -118,10 +119,9 @@ fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
     let analyses = match &args.analyses {
         None => ProgramAnalyses::default(),
         Some(path) => {
-            let text = std::fs::read_to_string(path);
-            let text = text.map_err(|error| Failure::from_file(path, &error))?;
+            let text = std::fs::read_to_string(path).or_fail_at(path)?;
             let analyses = ProgramAnalyses::from_json(&text);
-            analyses.map_err(|error| Failure::from_file(path, &error))?
+            analyses.or_fail_at(path)?
         }
     };
     let device_data = match (args.force_legacy_device_logs, args.force_perf_report) {
@@ -159,11 +159,11 @@ impl Source {
             [] => {}
             [capture] => return Ok(Self::Capture(capture.clone())),
             [first, ..] => {
-                return Err(Failure::Sentence(format!(
+                return Err(failure!(
                     "expected captures of one process in {}, found several; name one, such as {}",
                     path.display(),
                     first.display()
-                )));
+                ));
             }
         }
         if path.is_file() {
@@ -178,11 +178,11 @@ impl Source {
             let artifacts = if is_logs { parent(path) } else { path.to_owned() };
             return Ok(Self::Logs { folder: path.to_owned(), artifacts });
         }
-        Err(Failure::Sentence(format!(
+        Err(failure!(
             "expected a folder of logs, a device log or a capture at {}, found nothing; \
              `kprof ops --help` has more",
             path.display()
-        )))
+        ))
     }
 
     /// # Errors
@@ -195,11 +195,11 @@ impl Source {
         if is_there {
             return Ok(());
         }
-        Err(Failure::Sentence(format!(
+        Err(failure!(
             "expected {PERF_REPORT} in a folder of logs for --force-perf-report, found none in \
              {}; leave the option out to take durations from {DEVICE_LOG}",
             shown.display()
-        )))
+        ))
     }
 
     /// Returns the artifacts folder that contains the source.
@@ -299,8 +299,7 @@ impl Files {
         path: &Path,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        write_atomically(&Destination::File(path.to_owned()), &self.cancel, write)
-            .map_err(|error| Failure::from_error(&error))?;
+        write_atomically(&Destination::File(path.to_owned()), &self.cancel, write).or_fail()?;
         self.written.push(path.to_owned());
         Ok(())
     }
@@ -312,8 +311,7 @@ impl Files {
         if same_file(original, &copy) {
             return Ok(());
         }
-        let mut file =
-            File::open(original).map_err(|error| Failure::from_file(original, &error))?;
+        let mut file = File::open(original).or_fail_at(original)?;
         self.write_by(&copy, |out| io::copy(&mut file, out).map(|_| ()))
     }
 }
@@ -350,8 +348,7 @@ fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, 
         filtered_out: &report.hidden,
     };
     if args.json {
-        serde_json::to_writer(&mut out, &told).map_err(io::Error::from)?;
-        writeln!(out)?;
+        write_json(&told, &mut out)?;
     } else {
         let rows = counted(told.rows, "row", "rows");
         let host = counted(told.host_ops, "host op", "host ops");

@@ -1,6 +1,9 @@
 //! Kernels and firmware of the user's own, from ELF files.
 
-use crate::{args::WorkloadArgs, failure::Failure};
+use crate::{
+    args::WorkloadArgs,
+    failure::{Failure, OrFail, failure},
+};
 use sim::{
     arch::Arch,
     kernel::file::KernelFile,
@@ -55,15 +58,14 @@ impl OwnKernels {
 /// Reads the given firmware; `None` if no firmware was given.
 pub(super) fn read_firmware(args: &WorkloadArgs) -> Result<Option<Arc<FirmwareSet>>, Failure> {
     let Some(folder) = &args.own.firmware else { return Ok(None) };
-    let set = FirmwareSet::open(folder).map_err(|error| Failure::from_error(&error))?;
+    let set = FirmwareSet::open(folder).or_fail()?;
     Ok(Some(Arc::new(set)))
 }
 
 fn read_kernel(path: &Path) -> Result<KernelFile, Failure> {
-    let file = fs::read(path).map_err(|error| {
-        Failure::Sentence(format!("cannot read the kernel {}: {error}", path.display()))
-    })?;
-    KernelFile::new(path.display().to_string(), file).map_err(|error| Failure::from_error(&error))
+    let file = fs::read(path)
+        .map_err(|error| failure!("cannot read the kernel {}: {error}", path.display()))?;
+    KernelFile::new(path.display().to_string(), file).or_fail()
 }
 
 fn stem(path: &Path) -> String {

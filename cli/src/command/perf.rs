@@ -1,8 +1,9 @@
 //! `kprof perf`: figures of each op in an ops CSV, and advice.
 
 use crate::{
-    failure::{Failure, note, refuse_input_as_output},
+    failure::{Failure, OrFail, failure, note, refuse_input_as_output},
     input::joined,
+    output::write_json,
     progress::Busy,
     terminal::has_no_color,
     wrong_file::instead_of_ops_csv,
@@ -201,11 +202,10 @@ pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
     let files = args.csv_files.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
     let report = PerfReport::new(files, &options(args)?);
     drop(busy);
-    let report = report.map_err(|error| Failure::from_error(&error))?;
+    let report = report.or_fail()?;
     if args.look.json {
         let mut out = BufWriter::new(std::io::stdout().lock());
-        serde_json::to_writer(&mut out, &report).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        write_json(&report, &mut out)?;
         out.flush()?;
     } else if let Some(path) = &args.files.csv {
         refuse_input_as_output(&args.csv_files, path)?;
@@ -234,11 +234,10 @@ fn read(path: &Path) -> Result<OpsCsv, Failure> {
     let csv = if name == "-" {
         read_ops_csv(std::io::stdin().lock(), "standard input")
     } else {
-        let file = File::open(path)
-            .map_err(|error| Failure::Sentence(format!("cannot open {name}: {error}")))?;
+        let file = File::open(path).map_err(|error| failure!("cannot open {name}: {error}"))?;
         read_ops_csv(file, &name)
     };
-    csv.map_err(|error| Failure::from_error(&error))
+    csv.or_fail()
 }
 
 fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
@@ -268,17 +267,17 @@ pub(crate) fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
     let filter = joined(filters);
     match filter.keys_besides(&["device", "op"]).first() {
         None => Ok(filter),
-        Some(key) => Err(Failure::Sentence(format!(
+        Some(key) => Err(failure!(
             "expected --filter with device or op as the key, found {key}; windows are chosen by \
              --start-signpost, --end-signpost and --id-range"
-        ))),
+        )),
     }
 }
 
 fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
     let Some(path) = path else { return Ok(ArchTable::built_in()) };
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::from_file(path, &error))?;
-    let own = ArchTable::parse(&text).map_err(|error| Failure::from_file(path, &error))?;
+    let text = std::fs::read_to_string(path).or_fail_at(path)?;
+    let own = ArchTable::parse(&text).or_fail_at(path)?;
     Ok(ArchTable::built_in().overridden_by(own))
 }
 
@@ -357,8 +356,7 @@ fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let written = write_atomically(&Destination::from(path), &CancelFlag::default(), write);
-    written.map_err(|error| Failure::from_error(&error))
+    write_atomically(&Destination::from(path), &CancelFlag::default(), write).or_fail()
 }
 
 fn parse_id_range(text: &str) -> Result<RangeInclusive<u64>, String> {

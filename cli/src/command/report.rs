@@ -3,7 +3,7 @@
 use crate::{
     args::ReportArgs,
     clocks::chip_clocks,
-    failure::Failure,
+    failure::{Failure, OrFail},
     input::{describe, joined, open_packed, retain, unpacked},
     json::{HostCounts, Source},
     numbers::grouped,
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let opened = match open_packed(&args.file, &args.memory.packed())? {
         Opened::Log(log) if is_whole(args) && !has_counters(&log.log) => {
             let busy = Busy::new("computing figures");
-            let figures = report_of_log(*log).map_err(|error| Failure::from_error(&error));
+            let figures = report_of_log(*log).or_fail();
             drop(busy);
             let (Recording { readout, ops, .. }, report) = figures?;
             let findings = Findings::from_report(readout, report).with_names(OpNames::new(&ops));

@@ -3,7 +3,8 @@
 use super::dataset::write_views;
 use crate::{
     args::SchemaArgs,
-    failure::Failure,
+    failure::{Failure, failure},
+    output::write_json,
     terminal::{Style, styled},
 };
 use comfy_table::{Table, presets};
@@ -18,17 +19,14 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
         let names = names.join(", ");
         tables.retain(|table| table.name == name);
         if tables.is_empty() {
-            return Err(Failure::Sentence(format!(
-                "expected a table, one of {names}, found `{name}`"
-            )));
+            return Err(failure!("expected a table, one of {names}, found `{name}`"));
         }
     }
     let mut out = std::io::stdout().lock();
     if let Some(engine) = args.views {
         write_views(&tables, &args.dataset, engine, &mut out)?;
     } else if args.json {
-        serde_json::to_writer(&mut out, &tables).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        write_json(&tables, &mut out)?;
     } else {
         tables.iter().try_for_each(|table| write(table, &mut out))?;
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     args::SdkArgs,
-    failure::{Failure, make_folder},
+    failure::{Failure, failure, make_folder},
 };
 use sim::{
     arch::Arch,
@@ -21,9 +21,8 @@ pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
             let script = link_script(selection, index).ok_or_else(no_firmware)?;
             let name = images::processor(CoreKind::Tensix, index);
             let path = folder.join(format!("{name}.ld"));
-            fs::write(&path, script).map_err(|error| {
-                Failure::Sentence(format!("cannot write {}: {error}", path.display()))
-            })?;
+            fs::write(&path, script)
+                .map_err(|error| failure!("cannot write {}: {error}", path.display()))?;
         }
         println!("{}", folder.display());
     }
@@ -31,8 +30,8 @@ pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
 }
 
 fn no_firmware() -> Failure {
-    Failure::Sentence(format!(
+    failure!(
         "this kprof was built without firmware for the RISCs; `rustup target add {TARGET}` and \
          build it again"
-    ))
+    )
 }

@@ -1,6 +1,10 @@
 //! Common code of commands that write files: signals, and output about the files.
 
-use crate::{failure::Failure, numbers::grouped};
+use crate::{
+    failure::{Failure, OrFail},
+    numbers::grouped,
+    output::write_json,
+};
 use host_reader::export::{CancelFlag, Destination, WriteError};
 use serde::Serialize;
 use std::{collections::BTreeMap, io::Write};
@@ -21,17 +25,13 @@ pub(in crate::command) fn refusal(error: &WriteError) -> Failure {
 pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     let cancel = CancelFlag::default();
     let handler_flag = cancel.clone();
-    ctrlc::set_handler(move || handler_flag.cancel())
-        .map_err(|error| Failure::from_error(&error))?;
+    ctrlc::set_handler(move || handler_flag.cancel()).or_fail()?;
     Ok(cancel)
 }
 
 /// Prints one JSON object on a line.
 pub(in crate::command) fn print_json(written: &impl Serialize) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer(&mut out, written).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
+    Ok(write_json(written, &mut std::io::stdout().lock())?)
 }
 
 /// Writes one line for each doubt about the written data.

@@ -19,6 +19,7 @@ mod column;
 mod dataset;
 mod losses;
 mod metadata;
+mod objects;
 mod ops;
 mod rows;
 mod schema;
@@ -33,6 +34,7 @@ pub use dataset::{
     WaitSums, Waits, ZoneRow, Zones,
 };
 pub use losses::{LossGroups, LossRow, Losses};
+pub use objects::{Arrays, Field, Object, Objects};
 pub use ops::{OpPlace, OpRow, Ops, op_rows};
 pub use rows::{Columns, Rows};
 pub use schema::{ColumnKind, ColumnSchema, Scope, TableSchema, schemas};

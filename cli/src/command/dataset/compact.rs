@@ -4,7 +4,7 @@ use super::location::{delta_logs, location};
 use crate::{
     args::CompactArgs,
     command::written::{cancel_on_signals, print_json},
-    failure::Failure,
+    failure::{Failure, OrFail},
     numbers::{counted, grouped},
     progress::Busy,
 };
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
     let logs = delta_logs(args.delta_log);
     let counts = compact(&location(&args.dataset)?, logs, &cancel_on_signals()?);
     drop(busy);
-    let counts = counts.map_err(|error| Failure::from_error(&error))?;
+    let counts = counts.or_fail()?;
     if args.json {
         print_json(&counts)?;
         return Ok(ExitCode::SUCCESS);

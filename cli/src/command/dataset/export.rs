@@ -8,7 +8,7 @@ use super::{
 use crate::{
     args::ExportArgs,
     command::written::{print_json, write_doubts},
-    failure::Failure,
+    failure::{Failure, OrFail},
     input::joined,
     numbers::counted,
     progress::Busy,
@@ -108,8 +108,7 @@ impl Dataset {
             has_one_recording: true,
         };
         let files = ParquetDataset::new(&self.location, labels, cancel);
-        let files = files.map(|files| files.with_delta_logs(self.logs));
-        files.map_err(|error| Failure::from_error(&error))
+        files.map(|files| files.with_delta_logs(self.logs)).or_fail()
     }
 
     /// Writes the recording, and prints counts of what was written.
@@ -131,8 +130,7 @@ impl Dataset {
         let report = ops_report(&self.file, run, self.filter.clone());
         let ops_csv = Some(&*report.ops_csv);
         let added = files.add(&AddedRecording { key, machine, trace, ops_csv });
-        let counts = added.and_then(|()| files.finish());
-        let counts = counts.map_err(|error| Failure::from_error(&error))?;
+        let counts = added.and_then(|()| files.finish()).or_fail()?;
         drop(busy);
         Written {
             output: self.location.to_string(),

@@ -1,23 +1,23 @@
 //! Where datasets are: folders and object stores.
 
-use crate::failure::{Failure, make_folder};
+use crate::failure::{Failure, OrFail, failure, make_folder};
 use host_reader::export::{DatasetLocation, DeltaLogs, LocationError};
 use std::path::{Path, PathBuf};
 
 /// Returns the location that an argument names.
 pub(super) fn location(path: &Path) -> Result<DatasetLocation, Failure> {
     DatasetLocation::parse(path).map_err(|error| match error {
-        LocationError::NoObjectStores { url } => Failure::Sentence(format!(
+        LocationError::NoObjectStores { url } => failure!(
             "cannot open {url}: this kprof was built without object stores; build it with `cargo \
              build -p kprof --features object-store`"
-        )),
+        ),
         error => Failure::from_error(&error),
     })
 }
 
 /// Returns the location of a name below another one.
 pub(super) fn below(location: &DatasetLocation, name: &str) -> Result<DatasetLocation, Failure> {
-    location.join(name).map_err(|error| Failure::from_error(&error))
+    location.join(name).or_fail()
 }
 
 /// Returns which tables get a log, from the option `--delta-log`.
@@ -51,7 +51,7 @@ impl ScratchFolder {
                 Ok(Self { folder: temporary.path().to_owned(), _temporary: Some(temporary) })
             }
             #[cfg(not(feature = "object-store"))]
-            _ => Err(Failure::Sentence(format!("expected a folder, found {output}"))),
+            _ => Err(failure!("expected a folder, found {output}")),
         }
     }
 

@@ -26,7 +26,7 @@ pub(super) use without_parquet::{Dataset, compact, merge};
 mod without_parquet {
     use crate::{
         args::{CompactArgs, ExportArgs, MergeArgs},
-        failure::Failure,
+        failure::{Failure, failure},
     };
     use host_reader::{
         export::{CancelFlag, Trace},
@@ -62,10 +62,9 @@ mod without_parquet {
     }
 
     fn missing() -> Failure {
-        Failure::Sentence(
+        failure!(
             "this kprof was built without Parquet; build it with `cargo build -p kprof --features \
              parquet`"
-                .to_owned(),
         )
     }
 }

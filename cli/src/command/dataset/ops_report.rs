@@ -1,6 +1,6 @@
 //! The ops report of a recording that is written to a dataset.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail};
 use host_reader::{
     export::TraceFilter,
     log::PackedLog,
@@ -31,6 +31,6 @@ pub(super) fn packed_ops_report(
     let Ok(log) = PackedLog::open_within(logs.join(DEVICE_LOG), &memory) else {
         return Ok(OpsReport::from_folder(&logs, &OpsOptions::default()));
     };
-    let log = PackedRecording::new(log.into()).map_err(|error| Failure::from_error(&error))?;
+    let log = PackedRecording::new(log.into()).or_fail()?;
     Ok(OpsReport::from_packed_folder(&log, &logs))
 }

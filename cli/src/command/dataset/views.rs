@@ -73,8 +73,8 @@ fn columns(
 /// Returns true if a table of a dataset has a file.
 #[cfg(feature = "parquet")]
 fn has_files(dataset: &Path, table: &str) -> Result<bool, Failure> {
-    let location = super::location::location(dataset)?;
-    location.has_files(table).map_err(|error| Failure::from_error(&error))
+    use crate::failure::OrFail;
+    super::location::location(dataset)?.has_files(table).or_fail()
 }
 
 #[cfg(not(feature = "parquet"))]

@@ -1,7 +1,7 @@
 //! Tools and their arguments, as clients see them.
 
 use super::table::SortOrder;
-use crate::failure::Failure;
+use crate::failure::{Failure, failure};
 use rmcp::{
     handler::server::tool::schema_for_input,
     model::{JsonObject, Tool, ToolAnnotations},
@@ -335,10 +335,10 @@ impl Call {
         let entry = TOOLS.iter().find(|entry| entry.name == tool)?;
         let call = (entry.parse)(Value::Object(arguments));
         Some(call.map_err(|error| {
-            Failure::Sentence(format!(
+            failure!(
                 "expected arguments as the input schema of {tool} tells, found: {error}; tools/list \
                  shows the schema"
-            ))
+            )
         }))
     }
 

@@ -3,38 +3,14 @@
 use super::{
     arguments::DiffPart,
     loaded::{Content, Loaded},
-    table::{Column, Table, cells},
+    table::{Table, table},
 };
 use crate::{
     command::diff::{has_no_iterations, parse_confidence},
-    failure::Failure,
+    failure::{Failure, failure},
 };
 use host_reader::diff::{Change, Diff, DiffOptions, Measurements, Side};
 use std::borrow::Cow;
-
-const CHANGES: [Column; 16] = [
-    Column::new("kind"),
-    Column::new("place"),
-    Column::new("name"),
-    Column::new("source"),
-    Column::new("certainty"),
-    Column::new("ratio"),
-    Column::or_null("ratio_low", "too few repetitions"),
-    Column::or_null("ratio_high", "too few repetitions"),
-    Column::or_null("p_value", "too few repetitions"),
-    Column::new("a_mean_ns"),
-    Column::new("b_mean_ns"),
-    Column::new("a_count"),
-    Column::new("b_count"),
-    Column::new("a_median_ns"),
-    Column::new("b_median_ns"),
-    Column::new("slower_percent"),
-];
-
-const ONLY: [Column; 4] =
-    [Column::new("kind"), Column::new("place"), Column::new("name"), Column::new("source")];
-
-const SKIPPED: [Column; 3] = [Column::new("side"), Column::new("reason"), Column::new("count")];
 
 /// Compares two recordings, each with all of its runs.
 ///
@@ -44,9 +20,8 @@ pub(super) fn compare(a: &Loaded, b: &Loaded, confidence: Option<f64>) -> Result
     const CONFIDENCE: f64 = 95.0;
     let percent = match confidence {
         None => CONFIDENCE,
-        Some(percent) => parse_confidence(&percent.to_string()).map_err(|error| {
-            Failure::Sentence(format!("{error}; leave confidence out for {CONFIDENCE}"))
-        })?,
+        Some(percent) => parse_confidence(&percent.to_string())
+            .map_err(|error| failure!("{error}; leave confidence out for {CONFIDENCE}"))?,
     };
     let pools = [a, b].iter().any(
         |side| matches!(&side.content, Content::OpsCsv(figures) if has_no_iterations(&figures.report)),
@@ -74,31 +49,32 @@ pub(super) fn table(diff: &Diff, part: DiffPart) -> Table<'_> {
 
 fn changes(diff: &Diff, is_wanted: impl Fn(&Change) -> bool) -> Table<'_> {
     let rows: Vec<_> = diff.changes.iter().filter(|change| is_wanted(change)).collect();
-    Table::new(&CHANGES, rows, |change| {
-        cells![
-            change.kind,
-            change.place,
-            change.name,
-            change.source,
-            change.certainty,
-            change.ratio,
-            change.interval.map(|(low, _)| low),
-            change.interval.map(|(_, high)| high),
-            change.adjusted_p_value,
-            change.a_geometric_mean_ns,
-            change.b_geometric_mean_ns,
-            change.a_ns.count,
-            change.b_ns.count,
-            change.a_ns.median,
-            change.b_ns.median,
-            change.percent(),
-        ]
+    table!(rows, |change| {
+        "kind" => change.kind,
+        "place" => change.place,
+        "name" => change.name,
+        "source" => change.source,
+        "certainty" => change.certainty,
+        "ratio" => change.ratio,
+        "ratio_low" or "too few repetitions" => change.interval.map(|(low, _)| low),
+        "ratio_high" or "too few repetitions" => change.interval.map(|(_, high)| high),
+        "p_value" or "too few repetitions" => change.adjusted_p_value,
+        "a_mean_ns" => change.a_geometric_mean_ns,
+        "b_mean_ns" => change.b_geometric_mean_ns,
+        "a_count" => change.a_ns.count,
+        "b_count" => change.b_ns.count,
+        "a_median_ns" => change.a_ns.median,
+        "b_median_ns" => change.b_ns.median,
+        "slower_percent" => change.percent(),
     })
 }
 
 fn only(side: &Side) -> Table<'_> {
-    Table::new(&ONLY, &side.only_here, |(kind, place, name, source)| {
-        cells![kind, place, name, source]
+    table!(&side.only_here, |(kind, place, name, source)| {
+        "kind" => kind,
+        "place" => place,
+        "name" => name,
+        "source" => source,
     })
 }
 
@@ -110,5 +86,9 @@ fn skipped(diff: &Diff) -> Table<'_> {
             side.skipped.iter().map(move |(reason, count)| (name, reason, *count))
         })
         .collect();
-    Table::new(&SKIPPED, rows, |(side, reason, count)| cells![side, reason, count])
+    table!(rows, |(side, reason, count)| {
+        "side" => side,
+        "reason" => reason,
+        "count" => count,
+    })
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     command::{diff::measurements_of, explain, perf},
-    failure::Failure,
+    failure::{Failure, OrFail, failure},
     input::{describe, open_packed, unpacked},
     losses::lost_line,
     numbers::counted,
@@ -111,21 +111,21 @@ impl Loaded {
         let parts = self.parts();
         let count = parts.len();
         if number.is_none() && count > 1 {
-            return Err(Failure::Sentence(format!(
+            return Err(failure!(
                 "expected the number of a run, since {} holds {count}, found none; give run from 1 \
                  to {count}",
                 self.path
-            )));
+            ));
         }
         let chosen = number.unwrap_or(1);
         let part = chosen.checked_sub(1).and_then(|index| parts.get(index));
         part.map(|part| (chosen, *part)).ok_or_else(|| {
             let runs = counted(count as u64, "run", "runs");
-            Failure::Sentence(format!(
+            failure!(
                 "expected a run of {}, which holds {runs}, found {chosen}; give run from 1 to \
                  {count}",
                 self.path
-            ))
+            )
         })
     }
 }
@@ -138,18 +138,18 @@ fn require_file(path: &Path) -> Result<(), Failure> {
     if is_readable && path != Path::new("-") {
         return Ok(());
     }
-    Err(Failure::Sentence(format!(
+    Err(failure!(
         "expected the path of a file or folder, found `{}`, which is neither; give the device log, \
          capture, folder or ops CSV itself",
         path.display()
-    )))
+    ))
 }
 
 impl OpsFigures {
     fn open(csv: &Path) -> Result<Self, Failure> {
         let explanation = Explanation::from_perf_report(&explain::report_csv(csv, &[])?);
-        let report = PerfReport::new(vec![perf::open(csv)?], &PerfOptions::default());
-        let report = report.map_err(|error| Failure::from_file(csv, &error))?;
+        let report =
+            PerfReport::new(vec![perf::open(csv)?], &PerfOptions::default()).or_fail_at(csv)?;
         let ops = counted(report.totals.device_op_count, "op", "ops");
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self { title: format!("{name}, {ops}"), report, explanation })

@@ -3,7 +3,7 @@
 use super::{
     arguments::LossesPart,
     loaded::{Part, RunFigures},
-    table::{Column, Table, cells},
+    table::{Table, table},
 };
 use host_reader::{
     analysis::{loss_groups, loss_remedies},
@@ -11,9 +11,6 @@ use host_reader::{
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-const ANOMALIES: [Column; 3] =
-    [Column::new("kind"), Column::new("count"), Column::new("is_repaired")];
 
 /// Returns the table of a run; empty for an ops CSV, which has no loss ledger.
 pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
@@ -45,7 +42,9 @@ fn anomalies(run: &RunFigures) -> Table<'_> {
     let summary = &run.report.summary;
     let odd = summary.anomalies.iter().map(|kind| (kind, false));
     let repaired = summary.repairs.iter().map(|kind| (kind, true));
-    Table::new(&ANOMALIES, odd.chain(repaired), |(kind, is_repaired)| {
-        cells![kind.kind, kind.count, is_repaired]
+    table!(odd.chain(repaired), |(kind, is_repaired)| {
+        "kind" => kind.kind,
+        "count" => kind.count,
+        "is_repaired" => is_repaired,
     })
 }

@@ -3,9 +3,9 @@
 use super::{
     arguments::OpsArguments,
     loaded::{OpsFigures, Part, RunFigures},
-    table::{Column, Table, cells},
+    table::{Table, table},
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail, failure};
 use host_reader::{
     export::TraceFilter,
     perf::RowKind,
@@ -14,22 +14,6 @@ use host_reader::{
 use wire::RunHostId;
 
 const NOT_IN_FILE: &str = "the file does not tell";
-
-const ROWS: [Column; 13] = [
-    Column::new("row"),
-    Column::new("kind"),
-    Column::new("name"),
-    Column::or_null("device", NOT_IN_FILE),
-    Column::or_null("device_time_us", "missing or impossible in the file"),
-    Column::or_null("op_to_op_gap_us", NOT_IN_FILE),
-    Column::or_null("core_count", NOT_IN_FILE),
-    Column::or_null("total_percent", "no duration"),
-    Column::or_null("bound", "no model of this op"),
-    Column::or_null("dram_percent", "no model of this op"),
-    Column::or_null("flops_percent", "no model of this op"),
-    Column::new("math_fidelity"),
-    Column::new("call"),
-];
 
 /// Maximum number of bytes in a filter, since errors quote it.
 const LONGEST_FILTER: usize = 400;
@@ -51,18 +35,18 @@ pub(super) fn table<'a>(part: Part<'a>, asked: &OpsArguments) -> Result<Table<'a
 pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter, Failure> {
     let Some(text) = text else { return Ok(TraceFilter::default()) };
     if text.len() > LONGEST_FILTER {
-        return Err(Failure::Sentence(format!(
+        return Err(failure!(
             "expected a filter of at most {LONGEST_FILTER} bytes, found {}; give fewer terms",
             text.len()
-        )));
+        ));
     }
-    let filter: TraceFilter = text.parse().map_err(|error| Failure::from_error(&error))?;
+    let filter: TraceFilter = text.parse().or_fail()?;
     match filter.keys_besides(keys).first() {
         None => Ok(filter),
-        Some(key) => Err(Failure::Sentence(format!(
+        Some(key) => Err(failure!(
             "expected a filter with terms of {}, found {key}; give one of those keys",
             keys.join(", ")
-        ))),
+        )),
     }
 }
 
@@ -89,21 +73,19 @@ fn rows<'a>(figures: &'a OpsFigures, filter: &TraceFilter) -> Table<'a> {
                 && filter.selects_op(program, Some(&row.raw_op_code))
         })
         .collect();
-    Table::new(&ROWS, rows, |row| {
-        cells![
-            row.id,
-            row.kind,
-            row.raw_op_code,
-            row.device,
-            row.device_time_us,
-            row.op_to_op_gap_us,
-            row.core_count,
-            row.total_percent,
-            row.bound,
-            row.dram_percent,
-            row.flops_percent,
-            row.math_fidelity,
-            row.global_call_count,
-        ]
+    table!(rows, |row| {
+        "row" => row.id,
+        "kind" => row.kind,
+        "name" => row.raw_op_code,
+        "device" or NOT_IN_FILE => row.device,
+        "device_time_us" or "missing or impossible in the file" => row.device_time_us,
+        "op_to_op_gap_us" or NOT_IN_FILE => row.op_to_op_gap_us,
+        "core_count" or NOT_IN_FILE => row.core_count,
+        "total_percent" or "no duration" => row.total_percent,
+        "bound" or "no model of this op" => row.bound,
+        "dram_percent" or "no model of this op" => row.dram_percent,
+        "flops_percent" or "no model of this op" => row.flops_percent,
+        "math_fidelity" => row.math_fidelity,
+        "call" => row.global_call_count,
     })
 }

@@ -1,6 +1,6 @@
 //! The only folder that an agent may read.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, failure};
 use std::path::{Path, PathBuf};
 
 /// Folder of the files that tools may open.
@@ -17,11 +17,11 @@ impl Root {
     /// If the folder cannot be opened.
     pub(super) fn confine(folder: &Path, input: Option<&Path>) -> Result<Self, Failure> {
         let root = folder.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
-            Failure::Sentence(format!(
+            failure!(
                 "expected the folder of an agent's recordings at {}, found none; give an existing \
                  folder as --root",
                 folder.display()
-            ))
+            )
         })?;
         let input = input.and_then(|path| path.canonicalize().ok());
         // A log is read together with the files in its folder.
@@ -44,12 +44,12 @@ impl Root {
     pub(super) fn resolve(&self, path: &Path) -> Result<PathBuf, Failure> {
         let resolved = self.0.join(path).canonicalize().ok();
         resolved.filter(|resolved| resolved.starts_with(&self.0)).ok_or_else(|| {
-            Failure::Sentence(format!(
+            failure!(
                 "expected a device log, a capture, a folder or an ops CSV inside {} at {}, found \
                  nothing there; give a path inside, or another --root to kprof mcp",
                 self.0.display(),
                 path.display()
-            ))
+            )
         })
     }
 }

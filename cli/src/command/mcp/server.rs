@@ -6,7 +6,10 @@ use super::{
     session::Session,
     table::SCHEMA_VERSION,
 };
-use crate::{failure::Failure, terminal::printable};
+use crate::{
+    failure::{Failure, OrFail, failure},
+    terminal::printable,
+};
 use rmcp::{
     RoleServer, ServerHandler, ServiceExt,
     model::{
@@ -40,8 +43,7 @@ pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<ExitCode, Failure
     }
     let tools = tools().map_err(Failure::Sentence)?;
     let server = Server { session: Arc::new(session), tools };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::from_error(&error))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().or_fail()?;
     let served = runtime.block_on(serve(server));
     // A read of standard input in progress cannot be cancelled.
     runtime.shutdown_background();
@@ -50,14 +52,14 @@ pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<ExitCode, Failure
 
 async fn serve(server: Server) -> Result<(), Failure> {
     let running = server.serve(stdio()).await.map_err(|error| no_client(&error))?;
-    running.waiting().await.map(drop).map_err(|error| Failure::from_error(&error))
+    running.waiting().await.map(drop).or_fail()
 }
 
 fn no_client(error: &ServerInitializeError) -> Failure {
-    Failure::Sentence(format!(
+    failure!(
         "expected a client of the Model Context Protocol on standard input, found none ({error}); \
          an agent's client starts kprof mcp itself, see docs/mcp.md"
-    ))
+    )
 }
 
 struct Server {

@@ -6,10 +6,10 @@ use super::{
     loaded::{Loaded, Lost, Part},
     losses, ops, path,
     root::Root,
-    table::{Column, Table, cells, shortened},
+    table::{Table, shortened, table},
     zones,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, failure};
 use host_reader::diff::Diff;
 use serde_json::{Map, Value, json};
 use std::{
@@ -42,19 +42,6 @@ struct State {
     /// The last comparison, kept for its further pages.
     diff: Option<(DiffArguments, Arc<Diff>)>,
 }
-
-const RECORDINGS: [Column; 10] = [
-    Column::new("recording"),
-    Column::new("path"),
-    Column::new("run"),
-    Column::new("title"),
-    Column::new("kind"),
-    Column::new("ops"),
-    Column::or_null("zones", "an ops CSV has no zones"),
-    Column::new("problems"),
-    Column::or_null("lost_records", "nobody counted them: see lost"),
-    Column::new("lost"),
-];
 
 impl Session {
     /// Creates the state of a client that may read a folder and has no recordings.
@@ -124,7 +111,7 @@ impl Session {
             Call::CriticalPath(arguments) => path::table(part, arguments)?,
             Call::Losses(arguments) => losses::table(part, arguments.part),
             Call::Load(_) | Call::Recordings(_) | Call::Diff(_) | Call::More(_) => {
-                return Err(Failure::Sentence("expected a question about a recording".to_owned()));
+                return Err(failure!("expected a question about a recording"));
             }
         };
         Ok(self.finish(&call, &head, &table, from))
@@ -223,7 +210,7 @@ impl State {
             true => "a loaded recording".to_owned(),
             false => format!("one of the loaded recordings {}", names.join(", ")),
         };
-        Failure::Sentence(format!("expected {expected}, found {found}; load a path first"))
+        failure!("expected {expected}, found {found}; load a path first")
     }
 
     fn listed(&self, of: &RecordingsArguments) -> Result<Vec<(String, Arc<Loaded>)>, Failure> {
@@ -238,11 +225,11 @@ impl State {
         let number = handle.strip_prefix('h').and_then(|digits| digits.parse::<u64>().ok());
         let found = self.handles.iter().find(|(of, ..)| Some(*of) == number);
         found.map(|(_, call, from)| (call.clone(), *from)).ok_or_else(|| {
-            Failure::Sentence(format!(
+            failure!(
                 "expected a handle from the field more of one of the last {MAX_HANDLES} answers, \
                  found `{}`; call the tool again",
                 short(handle)
-            ))
+            )
         })
     }
 }
@@ -271,32 +258,35 @@ fn short(text: &str) -> String {
     shortened(text, HEAD_TEXT_BYTES).unwrap_or_else(|| text.to_owned())
 }
 
+/// Returns what a part holds: its kind, its ops, and its zones unless it cannot have any.
+fn contents(part: Part<'_>) -> (&'static str, usize, Option<u64>) {
+    match part {
+        Part::OpsCsv(figures) => ("ops CSV", figures.report.rows.len(), None),
+        Part::Run(figures) => {
+            let kept = figures.report.summary.kept;
+            let zones = kept.zones.saturating_add(kept.open_zones);
+            ("records", figures.report.ops.len(), Some(zones))
+        }
+    }
+}
+
 fn recordings_table(listed: &[(String, Arc<Loaded>)]) -> Table<'_> {
     let runs = listed.iter().flat_map(|(name, loaded)| {
         (1_usize..).zip(loaded.parts()).map(move |(run, part)| (name, loaded, run, part))
     });
-    Table::new(&RECORDINGS, runs, |(name, loaded, run, part)| {
-        let (kind, ops, zones) = match part {
-            Part::OpsCsv(figures) => ("ops CSV", figures.report.rows.len(), None),
-            Part::Run(figures) => {
-                let kept = figures.report.summary.kept;
-                let zones = kept.zones.saturating_add(kept.open_zones);
-                ("records", figures.report.ops.len(), Some(zones))
-            }
-        };
+    table!(runs, |(name, loaded, run, part)| {
+        let (kind, ops, zones) = contents(*part);
         let lost = part.lost();
-        cells![
-            name,
-            short(&loaded.path),
-            run,
-            short(part.title()),
-            kind,
-            ops,
-            zones,
-            loaded.problem_count,
-            lost.records,
-            lost.text,
-        ]
+        "recording" => name,
+        "path" => short(&loaded.path),
+        "run" => run,
+        "title" => short(part.title()),
+        "kind" => kind,
+        "ops" => ops,
+        "zones" or "an ops CSV has no zones" => zones,
+        "problems" => loaded.problem_count,
+        "lost_records" or "nobody counted them: see lost" => lost.records,
+        "lost" => lost.text,
     })
     .with_note("limit", format!("the last {MAX_RECORDINGS} recordings are kept"))
 }

@@ -1,6 +1,6 @@
 //! Tables, and answers of bounded size with a part of a table.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, failure};
 use host_reader::tables;
 use rmcp::schemars;
 use serde::{Deserialize, Serialize};
@@ -26,39 +26,28 @@ pub(super) struct Column {
     pub(super) if_null: &'static str,
 }
 
-impl Column {
-    /// Returns a column that is never null.
-    pub(super) const fn new(name: &'static str) -> Self {
-        Self { name, if_null: "" }
-    }
-
-    /// Returns a column in which null has this meaning.
-    pub(super) const fn or_null(name: &'static str, if_null: &'static str) -> Self {
-        Self { name, if_null }
-    }
+/// Makes a table of items: for each column its name, what null means in it, and its cell.
+///
+/// The cells may use values that `let` binds before the first column.
+macro_rules! table {
+    ($items:expr, |$item:pat_param| {
+        $(let $name:pat_param = $value:expr;)*
+        $($column:literal $(or $if_null:expr)? => $cell:expr,)*
+    }) => {
+        $crate::command::mcp::table::Table::new(
+            vec![$($crate::command::mcp::table::Column {
+                name: $column,
+                if_null: [$($if_null,)? ""][0],
+            }),*],
+            $items,
+            |$item| {
+                $(let $name = $value;)*
+                vec![$(serde_json::json!($cell)),*]
+            },
+        )
+    };
 }
-
-/// Concatenates lists of columns; the compiler checks their total number.
-pub(super) const fn joined<const COUNT: usize>(lists: &[&[Column]]) -> [Column; COUNT] {
-    let mut all = [Column::new(""); COUNT];
-    let (mut count, mut list) = (0, 0);
-    while list < lists.len() {
-        let mut at = 0;
-        while at < lists[list].len() {
-            all[count] = lists[list][at];
-            (count, at) = (count + 1, at + 1);
-        }
-        list += 1;
-    }
-    assert!(count == COUNT);
-    all
-}
-
-/// Makes the cells of a row from serialisable values.
-macro_rules! cells {
-    ($($cell:expr),* $(,)?) => { vec![$(serde_json::json!($cell)),*] };
-}
-pub(super) use cells;
+pub(super) use table;
 
 /// Direction of a sort; rows without a value come last in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
@@ -108,13 +97,13 @@ struct Answer<'a> {
 impl<'a> Table<'a> {
     /// Creates a table with a row for each item.
     pub(super) fn new<T: 'a>(
-        columns: &[Column],
+        columns: Vec<Column>,
         items: impl IntoIterator<Item = T>,
         row: impl Fn(&T) -> Vec<Value> + 'a,
     ) -> Self {
         let items: Vec<T> = items.into_iter().collect();
         Self {
-            columns: columns.to_vec(),
+            columns,
             order: (0..items.len()).collect(),
             row: Box::new(move |at| items.get(at).map(&row).unwrap_or_default()),
             notes: Map::new(),
@@ -127,7 +116,7 @@ impl<'a> Table<'a> {
             name: column.schema.name,
             if_null: column.schema.null_means.unwrap_or_default(),
         });
-        Self::new(&columns.collect::<Vec<_>>(), rows, |row| {
+        Self::new(columns.collect(), rows, |row| {
             T::summary_columns().map(|column| serde_json::json!(column.value(row))).collect()
         })
     }
@@ -146,10 +135,10 @@ impl<'a> Table<'a> {
         let Some(by) = by else { return Ok(self) };
         let Some(column) = self.columns.iter().position(|column| column.name == by) else {
             let names: Vec<_> = self.columns.iter().map(|column| column.name).collect();
-            return Err(Failure::Sentence(format!(
+            return Err(failure!(
                 "expected a column to sort by, one of {}, found `{by}`",
                 names.join(", ")
-            )));
+            ));
         };
         let mut keyed: Vec<(Value, usize)> =
             self.order.iter().map(|&at| ((self.row)(at).swap_remove(column), at)).collect();
@@ -281,16 +270,14 @@ fn compare(one: &Value, other: &Value, order: SortOrder) -> Ordering {
 mod tests {
     use super::*;
 
-    const COLUMNS: [Column; 3] = [
-        Column::new("number"),
-        Column::new("text"),
-        Column::or_null("figure", "nobody measured it"),
-    ];
-
     type Item = (u64, String, Option<u64>);
 
     fn table(items: Vec<Item>) -> Table<'static> {
-        Table::new(&COLUMNS, items, |(number, text, figure)| cells![number, text, figure])
+        table!(items, |(number, text, figure)| {
+            "number" => number,
+            "text" => text,
+            "figure" or "nobody measured it" => figure,
+        })
     }
 
     fn parsed(page: &Page) -> Value {

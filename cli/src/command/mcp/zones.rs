@@ -4,7 +4,7 @@ use super::{
     arguments::{ZoneKind, ZonesArguments},
     loaded::{Part, RunFigures},
     ops::filter_of,
-    table::{Column, Table, cells},
+    table::{Table, table},
 };
 use crate::failure::Failure;
 use host_reader::{
@@ -15,15 +15,6 @@ use host_reader::{
     tables::{SumStatisticsTable, WaitStatisticsTable, ZoneStatisticsTable},
 };
 use wire::Risc;
-
-const PROFILER_TIME: [Column; 6] = [
-    Column::new("chip_id"),
-    Column::or_null("risc", "all RISCs together"),
-    Column::new("kind"),
-    Column::new("count"),
-    Column::new("total_cycles"),
-    Column::new("max_cycles"),
-];
 
 /// Returns the table of a run; empty, with a reason, for an ops CSV.
 ///
@@ -98,16 +89,14 @@ fn profiler_time<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
         })
         .filter(|(_, zone)| selects(filter, zone.chip_id, zone.risc, &zone.name))
         .collect();
-    Table::new(&PROFILER_TIME, rows, |(kind, zone)| {
+    table!(rows, |(kind, zone)| {
         let cycles = &zone.cycles;
         let risc = zone.risc.map(Risc::label);
-        cells![
-            zone.chip_id,
-            risc,
-            kind.label(),
-            cycles.count,
-            cycles.total_cycles,
-            cycles.max_cycles
-        ]
+        "chip_id" => zone.chip_id,
+        "risc" or "all RISCs together" => risc,
+        "kind" => kind.label(),
+        "count" => cycles.count,
+        "total_cycles" => cycles.total_cycles,
+        "max_cycles" => cycles.max_cycles,
     })
 }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     args::MergeArgs,
     command::written::cancel_on_signals,
-    failure::{Failure, note},
+    failure::{Failure, OrFail, failure, note},
     input::{open_packed, unpacked},
     numbers::counted,
     progress::Busy,
@@ -121,8 +121,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         file: "merged".to_owned(),
         has_one_recording: false,
     };
-    let dataset = ParquetDataset::new(&below(&output, DATASET)?, labels, &cancel);
-    let dataset = dataset.map_err(|error| Failure::from_error(&error))?;
+    let dataset = ParquetDataset::new(&below(&output, DATASET)?, labels, &cancel).or_fail()?;
     let dataset = dataset.with_delta_logs(delta_logs(args.delta_log));
     let mut merge = Merge {
         output: &output,
@@ -144,7 +143,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         added.as_ref().map(|_| ()).map_err(|_| io::Error::other("merging failed"))
     });
     let left_out = added?;
-    written.map_err(|error| Failure::from_error(&error))?;
+    written.or_fail()?;
     merge.finish(hosts.len() - left_out)?;
     Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -198,7 +197,7 @@ impl Merge<'_> {
             }
         }
         if left_out == hosts.len() {
-            return Err(Failure::Sentence("none of the hosts could be read".to_owned()));
+            return Err(failure!("none of the hosts could be read"));
         }
         Ok(left_out)
     }
@@ -283,7 +282,7 @@ impl Merge<'_> {
             None => self.dataset.add(&added),
             Some(packed) => self.dataset.add_packed(&added, packed),
         };
-        added.map_err(|error| Failure::from_error(&error))?;
+        added.or_fail()?;
         self.skew.add(&host.name, HostLaunch::from_trace(trace), relation.time());
         let traced = match packed {
             None => self.trace.add(&host.name, trace, relation.time(), out),
@@ -328,12 +327,12 @@ impl Merge<'_> {
         };
         let written =
             write_atomically(&destination("ops_perf_results.csv")?, &cancel, |out| ops.write(out));
-        let row_count = written.map_err(|error| Failure::from_error(&error))?;
+        let row_count = written.or_fail()?;
         write_atomically(&destination("rank_skew.csv")?, &cancel, |out| skew.write_csv(out))
-            .map_err(|error| Failure::from_error(&error))?;
+            .or_fail()?;
         write_atomically(&destination("hosts.csv")?, &cancel, |out| clocks.write_csv(out))
-            .map_err(|error| Failure::from_error(&error))?;
-        let counts = dataset.finish().map_err(|error| Failure::from_error(&error))?;
+            .or_fail()?;
+        let counts = dataset.finish().or_fail()?;
         let mut out = io::stdout().lock();
         skew.print(SKEWS_SHOWN, &mut out)?;
         let (ops, hosts) =
@@ -368,9 +367,8 @@ impl OpenedDataset {
         host: &str,
     ) -> Result<Vec<RecordingSummary>, Failure> {
         if self.location.as_ref() != Some(location) {
-            let mut recordings =
-                read_recordings(location).map_err(|error| Failure::from_error(&error))?;
-            read_ops(location, &mut recordings).map_err(|error| Failure::from_error(&error))?;
+            let mut recordings = read_recordings(location).or_fail()?;
+            read_ops(location, &mut recordings).or_fail()?;
             *self = Self { location: Some(location.clone()), recordings };
         }
         Ok(self.recordings.extract_if(.., |found| found.host == host).collect())
@@ -395,7 +393,7 @@ fn print_problems(host: &str, report: &OpsReport) {
 
 /// Returns the hosts of a dataset.
 fn hosts_of_dataset(location: &DatasetLocation) -> Result<Vec<Host>, Failure> {
-    let recordings = read_recordings(location).map_err(|error| Failure::from_error(&error))?;
+    let recordings = read_recordings(location).or_fail()?;
     let mut clocks: BTreeMap<String, Vec<HostClock>> = BTreeMap::new();
     for found in recordings {
         let clock = clock_of_summary(&found);
@@ -421,7 +419,7 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
         }
         let found = location(path)?;
         let is_folder = matches!(found, DatasetLocation::Folder(_));
-        if !is_folder || is_dataset(&found).map_err(|error| Failure::from_error(&error))? {
+        if !is_folder || is_dataset(&found).or_fail()? {
             // A URL can only be that of a dataset.
             hosts.extend(hosts_of_dataset(&found)?);
             continue;
@@ -437,11 +435,11 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     let mut names = BTreeSet::new();
     for host in &hosts {
         if host.name.is_empty() || !names.insert(&host.name) {
-            return Err(Failure::Sentence(format!(
+            return Err(failure!(
                 "expected a name of its own for each host, found `{}` twice or empty; name hosts \
                  as NAME=PATH",
                 host.name
-            )));
+            ));
         }
     }
     Ok(hosts)

@@ -1,7 +1,7 @@
 //! Offsets between the clocks of hosts, from a file.
 
 use crate::command::dataset::machine_clock::{HostOffset, KnownClock};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail, failure};
 use host_reader::export::CommonTime;
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::Path};
@@ -28,21 +28,21 @@ impl HostOffsets {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mut reader = csv::ReaderBuilder::new();
         let reader = reader.comment(Some(b'#')).trim(csv::Trim::All);
-        let mut lines = reader.from_path(path).map_err(|error| Failure::from_file(path, &error))?;
+        let mut lines = reader.from_path(path).or_fail_at(path)?;
         let mut offsets = BTreeMap::new();
         for line in lines.deserialize() {
             let Line { host, offset_ns, error_ns } = line.map_err(|error| {
-                Failure::Sentence(format!(
+                failure!(
                     "{}: expected the columns host,offset_ns,error_ns with whole numbers: {error}",
                     path.display()
-                ))
+                )
             })?;
             let offset = HostOffset { offset_ns, error_ns };
             if offsets.insert(host.clone(), offset).is_some() {
-                return Err(Failure::Sentence(format!(
+                return Err(failure!(
                     "{}: expected one offset for each host, found `{host}` twice",
                     path.display()
-                )));
+                ));
             }
         }
         Ok(Self(offsets))

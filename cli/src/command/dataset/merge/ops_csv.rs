@@ -1,6 +1,6 @@
 //! The ops of all hosts in one CSV.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -37,7 +37,7 @@ impl MergedOps {
     /// Adds the report of a host. Reports with more tensors have more columns.
     pub(super) fn add(&mut self, host: &str, clock: [String; 2], csv: &str) -> Result<(), Failure> {
         let mut reader = reader(csv.as_bytes());
-        let header = reader.headers().map_err(|error| Failure::from_error(&error))?;
+        let header = reader.headers().or_fail()?;
         for column in header {
             if !self.places.contains_key(column) {
                 self.places.insert(column.to_owned(), self.columns.len());
@@ -46,7 +46,7 @@ impl MergedOps {
         }
         let path = self.folder.join(format!(".ops-{}.part", self.parts.len()));
         self.parts.push(Part { host: host.to_owned(), clock, path: path.clone() });
-        fs::write(&path, csv).map_err(|error| Failure::from_file(&path, &error))
+        fs::write(&path, csv).or_fail_at(&path)
     }
 
     /// Writes all rows, the host and its clock in the first columns; returns their number.
