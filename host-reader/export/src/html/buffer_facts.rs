@@ -1,28 +1,16 @@
 //! Buffers for the page: peak use of each memory of a chip, overall and per op.
 
-use crate::Trace;
-use reports::report::{BufferPeaks, OpPeaks};
+use crate::{Trace, TraceHost};
+use reports::report::{BufferPeaks, OpPeaks, PoolPeak};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use tables::Arrays;
 
 /// Peaks by memory and by op, column by column.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 pub(super) struct BufferFacts<'a> {
-    memories: MemoryColumns,
+    memories: Arrays<(&'a PoolPeak, &'a TraceHost<'a>)>,
     ops: OpColumns<'a>,
-}
-
-#[derive(Default, Serialize)]
-struct MemoryColumns {
-    chip_id: Vec<u64>,
-    kind: Vec<&'static str>,
-    peak: Vec<u64>,
-    /// Nanoseconds since the trace's origin; `None` if the peak is earlier than the origin.
-    peak_ns: Vec<Option<u64>>,
-    last: Vec<u64>,
-    changes: Vec<u64>,
-    /// Index of the memory's plot among the plots of the host.
-    plot: Vec<Option<usize>>,
 }
 
 /// Peaks while the host enqueued an op.
@@ -40,29 +28,39 @@ struct OpColumns<'a> {
 }
 
 impl<'a> BufferFacts<'a> {
-    pub(super) fn new(trace: &'a Trace<'_>) -> Self {
+    pub(super) fn new(trace: &'a Trace<'a>) -> Self {
         let BufferPeaks { pools, ops } = &trace.buffers;
-        let mut facts = Self::default();
-        for row in pools {
-            let label = row.pool.to_string();
-            let memories = &mut facts.memories;
-            memories.chip_id.push(row.pool.device_id);
-            memories.kind.push(row.pool.kind);
-            memories.peak.push(row.peak_bytes);
-            memories.peak_ns.push(row.peak_host_ns.checked_sub(trace.host.origin_ns));
-            memories.last.push(row.last_bytes);
-            memories.changes.push(row.change_count);
-            memories.plot.push(trace.host.plots.iter().position(|plot| plot.name == label));
-        }
         let numbers = numbers_of_ops(trace);
         let kinds: BTreeSet<_> =
             ops.iter().flat_map(|op| &op.peaks).map(|(pool, _)| pool.kind).collect();
-        facts.ops.kinds = kinds.into_iter().collect();
-        for op in ops {
-            facts.ops.add(op, &numbers);
-        }
-        facts
+        let mut columns = OpColumns { kinds: kinds.into_iter().collect(), ..OpColumns::default() };
+        ops.iter().for_each(|op| columns.add(op, &numbers));
+        Self { memories: memory_columns(trace, pools), ops: columns }
     }
+}
+
+/// Returns peaks by memory, column by column.
+fn memory_columns<'a>(
+    trace: &'a Trace<'a>,
+    pools: &'a [PoolPeak],
+) -> Arrays<(&'a PoolPeak, &'a TraceHost<'a>)> {
+    Arrays::new(
+        pools.iter().map(|row| (row, &trace.host)),
+        [
+            ("chip_id", |(row, _)| row.pool.device_id.into()),
+            ("kind", |(row, _)| row.pool.kind.into()),
+            ("peak", |(row, _)| row.peak_bytes.into()),
+            // Nanoseconds since the trace's origin; null if the peak is earlier than the origin.
+            ("peak_ns", |(row, host)| row.peak_host_ns.checked_sub(host.origin_ns).into()),
+            ("last", |(row, _)| row.last_bytes.into()),
+            ("changes", |(row, _)| row.change_count.into()),
+            // Index of the memory's plot among the plots of the host.
+            ("plot", |(row, host)| {
+                let label = row.pool.to_string();
+                host.plots.iter().position(|plot| plot.name == label).into()
+            }),
+        ],
+    )
 }
 
 impl<'a> OpColumns<'a> {

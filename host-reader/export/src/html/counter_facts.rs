@@ -1,100 +1,88 @@
 //! Hardware counters for the page: metrics over cores, the limits of the metrics, and the counters.
 
 use crate::{Trace, hardware_counters::counters_of_ops};
-use analysis::counters::{CounterTotal, LaunchCounters, Limit, MetricSummary};
+use analysis::counters::{CounterTotal, Limit, MetricSummary};
 use serde::Serialize;
+use serde_json::json;
+use tables::Arrays;
 
 /// Metrics and counters of all ops, column by column.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 pub(super) struct CounterFacts {
     /// Labels of all limits: what metrics cannot see.
-    limits: Vec<&'static str>,
-    metrics: MetricColumns,
-    counters: CounterColumns,
+    limits: [&'static str; Limit::ALL.len()],
+    metrics: Arrays<(usize, MetricSummary)>,
+    counters: Arrays<(usize, CounterTotal)>,
     /// Reasons why counters could not be read, and the number of occurrences.
     problems: Vec<(String, u64)>,
 }
 
-#[derive(Default, Serialize)]
-struct MetricColumns {
-    /// Index of the op among the ops of all chips.
-    op: Vec<usize>,
-    label: Vec<&'static str>,
-    unit: Vec<&'static str>,
-    cores: Vec<usize>,
-    /// Min, median, max, mean.
-    values: Vec<[f64; 4]>,
-    /// Indices into the labels of limits.
-    limits: Vec<Vec<usize>>,
-}
-
-#[derive(Default, Serialize)]
-struct CounterColumns {
-    op: Vec<usize>,
-    name: Vec<String>,
-    group: Vec<Option<&'static str>>,
-    samples: Vec<u64>,
-    /// Minimum, maximum and total; `None` if nothing was counted.
-    counts: Vec<Option<[u64; 3]>>,
-    /// Minimum and maximum number of cycles, if known.
-    cycles: Vec<Option<(u64, u64)>>,
-}
-
 impl CounterFacts {
     pub(super) fn new(trace: &Trace<'_>) -> Self {
-        let mut facts = Self { limits: Limit::ALL.map(Limit::label).to_vec(), ..Self::default() };
+        let (mut summaries, mut totals) = (Vec::new(), Vec::new());
+        let mut problems: Vec<(String, u64)> = Vec::new();
         let mut first_op = 0;
         for device in &trace.devices {
             let is_blackhole = device.chip.arch.contains("blackhole");
             for launch in counters_of_ops(device, &trace.names) {
-                facts.add(first_op + launch.launch, &launch, is_blackhole);
+                let op = first_op + launch.launch;
+                let found = launch.counters.summaries(is_blackhole);
+                summaries.extend(found.map(|summary| (op, summary)));
+                totals.extend(launch.totals().into_iter().map(|total| (op, total)));
+                for (problem, count) in &launch.problems {
+                    let text = problem.to_string();
+                    match problems.iter_mut().find(|(known, _)| *known == text) {
+                        Some((_, sum)) => *sum += count,
+                        None => problems.push((text, *count)),
+                    }
+                }
             }
             first_op += device.ops.len();
         }
-        facts
-    }
-
-    fn add(&mut self, op: usize, launch: &LaunchCounters, is_blackhole: bool) {
-        for summary in launch.counters.summaries(is_blackhole) {
-            self.metrics.add(op, &summary);
-        }
-        for total in launch.totals() {
-            self.counters.add(op, total);
-        }
-        for (problem, count) in &launch.problems {
-            let text = problem.to_string();
-            match self.problems.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, sum)) => *sum += count,
-                None => self.problems.push((text, *count)),
-            }
+        Self {
+            limits: Limit::ALL.map(Limit::label),
+            metrics: metrics(summaries),
+            counters: counters(totals),
+            problems,
         }
     }
 }
 
-impl MetricColumns {
-    fn add(&mut self, op: usize, summary: &MetricSummary) {
-        let limits = summary.metric.limits();
-        self.op.push(op);
-        self.label.push(summary.metric.label());
-        self.unit.push(summary.metric.unit());
-        self.cores.push(summary.core_count);
-        self.values.push(summary.values());
-        self.limits.push(
-            limits
-                .iter()
-                .filter_map(|limit| Limit::ALL.iter().position(|other| other == limit))
-                .collect(),
-        );
-    }
+/// Returns metrics of ops, which are given by their indices among the ops of all chips.
+fn metrics(summaries: Vec<(usize, MetricSummary)>) -> Arrays<(usize, MetricSummary)> {
+    Arrays::new(
+        summaries,
+        [
+            ("op", |(op, _)| (*op).into()),
+            ("label", |(_, summary)| summary.metric.label().into()),
+            ("unit", |(_, summary)| summary.metric.unit().into()),
+            ("cores", |(_, summary)| summary.core_count.into()),
+            // Min, median, max, mean.
+            ("values", |(_, summary)| summary.values().to_vec().into()),
+            // Indices into the labels of limits.
+            ("limits", |(_, summary)| {
+                let limits = summary.metric.limits().into_iter();
+                let index = |limit| Limit::ALL.iter().position(|other| *other == limit);
+                limits.filter_map(index).collect()
+            }),
+        ],
+    )
 }
 
-impl CounterColumns {
-    fn add(&mut self, op: usize, total: CounterTotal) {
-        self.op.push(op);
-        self.name.push(total.name.into_owned());
-        self.group.push(total.group.map(|group| group.label()));
-        self.samples.push(total.sample_count);
-        self.counts.push(total.counts.map(|counts| [counts.min, counts.max, counts.total]));
-        self.cycles.push(total.cycles);
-    }
+fn counters(totals: Vec<(usize, CounterTotal)>) -> Arrays<(usize, CounterTotal)> {
+    Arrays::new(
+        totals,
+        [
+            ("op", |(op, _)| (*op).into()),
+            ("name", |(_, total)| (*total.name).into()),
+            ("group", |(_, total)| total.group.map(|group| group.label()).into()),
+            ("samples", |(_, total)| total.sample_count.into()),
+            // Minimum, maximum and total; null if nothing was counted.
+            ("counts", |(_, total)| {
+                json!(total.counts.map(|counts| [counts.min, counts.max, counts.total]))
+            }),
+            // Minimum and maximum number of cycles, if known.
+            ("cycles", |(_, total)| json!(total.cycles)),
+        ],
+    )
 }

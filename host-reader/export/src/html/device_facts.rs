@@ -4,10 +4,11 @@ use super::{
     clock_knots::{Knot, knots},
     facts::risc_number,
 };
-use crate::{Trace, TraceDevice};
+use crate::{Trace, TraceDevice, TraceLane};
 use reader::clock::CorridorFit;
 use recording::capture::sync::ChipFit;
 use serde::Serialize;
+use tables::Arrays;
 
 /// One chip.
 #[derive(Serialize)]
@@ -24,20 +25,7 @@ pub(super) struct DeviceFacts<'a> {
     discarded_launch_count: u64,
     /// The x and y coordinates of each core.
     cores: Vec<(u16, u16)>,
-    lanes: LaneFacts,
-}
-
-/// The lanes of a chip, column by column, core by core.
-#[derive(Default, Serialize)]
-struct LaneFacts {
-    /// Index of the core.
-    core: Vec<usize>,
-    /// Number of the RISC.
-    risc: Vec<usize>,
-    zones: Vec<usize>,
-    points: Vec<usize>,
-    /// Maximum nesting depth of zones.
-    levels: Vec<u16>,
+    lanes: Arrays<(usize, &'a TraceLane<'a>)>,
 }
 
 /// How a chip's clock was measured, and the bound of its error.
@@ -67,7 +55,7 @@ struct FitFacts {
 }
 
 impl<'a> DeviceFacts<'a> {
-    pub(super) fn new(device: &TraceDevice<'a>, trace: &Trace<'a>) -> Self {
+    pub(super) fn new(device: &'a TraceDevice<'a>, trace: &Trace<'a>) -> Self {
         let clock = &device.clock;
         let chip_id = device.chip.chip_id;
         let fit = trace.mesh_clock.and_then(|mesh| mesh.chips().find(|chip| chip.0 == chip_id));
@@ -87,27 +75,27 @@ impl<'a> DeviceFacts<'a> {
             pending_run_count: device.pending_run_count,
             discarded_launch_count: device.discarded_launch_count,
             cores: device.cores().filter_map(|lanes| lanes.first()).map(place).collect(),
-            lanes: LaneFacts::new(device),
+            lanes: lane_columns(device),
         }
     }
 }
 
-fn place(lane: &crate::TraceLane<'_>) -> (u16, u16) {
+fn place(lane: &TraceLane<'_>) -> (u16, u16) {
     (lane.id.core.x, lane.id.core.y)
 }
 
-impl LaneFacts {
-    fn new(device: &TraceDevice<'_>) -> Self {
-        let mut facts = Self { core: device.core_of_lane(), ..Self::default() };
-        for lane in &device.lanes {
-            facts.risc.push(risc_number(lane.id.risc));
-            facts.zones.push(lane.zones.len());
-            facts.points.push(lane.points.len());
-            let deepest = lane.zones.depths().iter().max();
-            facts.levels.push(deepest.map_or(0, |deepest| deepest.saturating_add(1)));
-        }
-        facts
-    }
+/// Returns the lanes, column by column, each with the index of its core.
+fn lane_columns<'a>(device: &'a TraceDevice<'a>) -> Arrays<(usize, &'a TraceLane<'a>)> {
+    Arrays::new(
+        device.core_of_lane().into_iter().zip(&device.lanes),
+        [
+            ("core", |(core, _)| (*core).into()),
+            ("risc", |(_, lane)| risc_number(lane.id.risc).into()),
+            ("zones", |(_, lane)| lane.zones.len().into()),
+            ("points", |(_, lane)| lane.points.len().into()),
+            ("levels", |(_, lane)| lane.zones.level_count().into()),
+        ],
+    )
 }
 
 impl FitFacts {

@@ -12,12 +12,13 @@ use super::{
     noc_facts::NocFacts,
     op_facts::OpFacts,
     page::write_facts,
-    zone_facts::{NameFacts, PointFacts, ZoneFacts},
+    zone_facts::{NameFacts, PointCount, PointKey, Row, point_columns, zone_columns},
 };
 use crate::{Trace, TraceComparison, host_names::HostNames};
 use causes::OpCodeGroup;
 use serde::Serialize;
 use std::io::{self, Write};
+use tables::Arrays;
 use wire::Risc;
 
 /// The page's initial data; potentially long tables are stored column by column.
@@ -39,8 +40,8 @@ struct Facts<'a> {
     clock_problems: Vec<String>,
     ops: OpFacts<'a>,
     cores: CoreSums,
-    zones: ZoneFacts,
-    points: PointFacts,
+    zones: Arrays<(usize, Row)>,
+    points: Arrays<(PointKey, PointCount)>,
     counters: CounterFacts,
     noc: NocFacts,
     buffers: BufferFacts<'a>,
@@ -75,8 +76,8 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         clock_problems: clock_problems(trace),
         ops: OpFacts::new(trace),
         cores: CoreSums::new(trace),
-        zones: ZoneFacts::new(trace),
-        points: PointFacts::new(trace),
+        zones: zone_columns(trace),
+        points: point_columns(trace),
         counters: CounterFacts::new(trace),
         noc: NocFacts::new(trace),
         buffers: BufferFacts::new(trace),

@@ -3,6 +3,7 @@
 use crate::{Trace, TraceHostThread, host_names::HostNames, words::thread_label};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tables::Arrays;
 
 /// The host.
 #[derive(Serialize)]
@@ -11,19 +12,9 @@ pub(super) struct HostFacts<'a> {
     origin_ns: String,
     is_on_clock_of_chips: bool,
     zone_count: usize,
-    threads: ThreadFacts,
+    threads: Arrays<&'a TraceHostThread<'a>>,
     plots: Vec<PlotFacts<'a>>,
-    zones: HostZoneFacts,
-}
-
-/// The threads, column by column.
-#[derive(Default, Serialize)]
-struct ThreadFacts {
-    label: Vec<String>,
-    zones: Vec<usize>,
-    points: Vec<usize>,
-    /// Maximum nesting depth of zones.
-    levels: Vec<u16>,
+    zones: Arrays<(u32, [u64; 3])>,
 }
 
 /// A plot, without its points.
@@ -36,25 +27,15 @@ struct PlotFacts<'a> {
     most: Option<f64>,
 }
 
-/// Zones by name, column by column, in the order of the names' numbers.
-#[derive(Default, Serialize)]
-struct HostZoneFacts {
-    name: Vec<u32>,
-    count: Vec<u64>,
-    total_ns: Vec<u64>,
-    /// Time in the zone itself, outside nested zones.
-    self_ns: Vec<u64>,
-}
-
 impl<'a> HostFacts<'a> {
     /// Returns the page data of the host, if it recorded anything.
-    pub(super) fn new(trace: &Trace<'a>, names: &HostNames<'_>) -> Option<Self> {
+    pub(super) fn new(trace: &'a Trace<'a>, names: &HostNames<'_>) -> Option<Self> {
         let host = &trace.host;
         (!host.is_empty()).then(|| Self {
             origin_ns: host.origin_ns.to_string(),
             is_on_clock_of_chips: host.is_on_clock_of_chips,
             zone_count: host.zone_count(),
-            threads: ThreadFacts::new(&host.threads),
+            threads: thread_columns(&host.threads),
             plots: host
                 .plots
                 .iter()
@@ -69,45 +50,45 @@ impl<'a> HostFacts<'a> {
                     }
                 })
                 .collect(),
-            zones: HostZoneFacts::new(&host.threads, names),
+            zones: zone_columns(&host.threads, names),
         })
     }
 }
 
-impl ThreadFacts {
-    fn new(threads: &[TraceHostThread<'_>]) -> Self {
-        let mut facts = Self::default();
-        for thread in threads {
-            facts.label.push(thread_label(thread));
-            facts.zones.push(thread.zones.len());
-            facts.points.push(thread.marks.len());
-            let deepest = thread.zones.depths().iter().max();
-            facts.levels.push(deepest.map_or(0, |deepest| deepest.saturating_add(1)));
-        }
-        facts
-    }
+/// Returns the threads, column by column.
+fn thread_columns<'a>(threads: &'a [TraceHostThread<'a>]) -> Arrays<&'a TraceHostThread<'a>> {
+    Arrays::new(
+        threads,
+        [
+            ("label", |thread| thread_label(thread).into()),
+            ("zones", |thread| thread.zones.len().into()),
+            ("points", |thread| thread.marks.len().into()),
+            ("levels", |thread| thread.zones.level_count().into()),
+        ],
+    )
 }
 
-impl HostZoneFacts {
-    fn new(threads: &[TraceHostThread<'_>], names: &HostNames<'_>) -> Self {
-        let mut sums: BTreeMap<u32, [u64; 3]> = BTreeMap::new();
-        for thread in threads {
-            let own = thread.zones.self_cycles();
-            for ((index, zone), self_ns) in thread.zones.iter().enumerate().zip(own) {
-                let Some((_, source)) = thread.zone_event(index) else { continue };
-                let entry = sums.entry(names.number(source).0).or_default();
-                // On the host, one cycle is one nanosecond.
-                let figures = [1, zone.duration_cycles, self_ns];
-                entry.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
-            }
+/// Returns zones by name, column by column, in the order of the names' numbers.
+fn zone_columns(threads: &[TraceHostThread<'_>], names: &HostNames<'_>) -> Arrays<(u32, [u64; 3])> {
+    let mut sums: BTreeMap<u32, [u64; 3]> = BTreeMap::new();
+    for thread in threads {
+        let own = thread.zones.self_cycles();
+        for ((index, zone), self_ns) in thread.zones.iter().enumerate().zip(own) {
+            let Some((_, source)) = thread.zone_event(index) else { continue };
+            let entry = sums.entry(names.number(source).0).or_default();
+            // On the host, one cycle is one nanosecond.
+            let figures = [1, zone.duration_cycles, self_ns];
+            entry.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
         }
-        let mut facts = Self::default();
-        for (name, [count, total_ns, self_ns]) in sums {
-            facts.name.push(name);
-            facts.count.push(count);
-            facts.total_ns.push(total_ns);
-            facts.self_ns.push(self_ns);
-        }
-        facts
     }
+    Arrays::new(
+        sums,
+        [
+            ("name", |(name, _)| (*name).into()),
+            ("count", |(_, [count, ..])| (*count).into()),
+            ("total_ns", |(_, [_, total_ns, _])| (*total_ns).into()),
+            // Time in the zone itself, outside nested zones.
+            ("self_ns", |(_, [.., self_ns])| (*self_ns).into()),
+        ],
+    )
 }

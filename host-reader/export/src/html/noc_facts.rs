@@ -4,7 +4,9 @@ use crate::Trace;
 use analysis::noc_events::{Activity, LinkLoad, Noc, Pair};
 use reader::mesh::Noc0Coord;
 use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeMap;
+use tables::Objects;
 use wire::RunHostId;
 
 /// Traffic of all chips.
@@ -12,8 +14,8 @@ use wire::RunHostId;
 pub(super) struct NocFacts {
     activities: Vec<ActivityRow>,
     cores: Vec<CoreRow>,
-    pairs: Vec<PairRow>,
-    links: Vec<LinkRow>,
+    pairs: Objects<Pair>,
+    links: Objects<LinkLoad>,
     /// Id of the chip, number of columns and number of rows.
     grids: Vec<(u32, u16, u16)>,
     multicast_count: u64,
@@ -55,25 +57,6 @@ struct CoreRow {
     wait_cycles: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct PairRow {
-    chip_id: u32,
-    noc: &'static str,
-    from: (u16, u16),
-    to: (u16, u16),
-    transfers: u64,
-    bytes: u64,
-}
-
-#[derive(Serialize)]
-struct LinkRow {
-    chip_id: u32,
-    noc: &'static str,
-    tile: (u16, u16),
-    direction: &'static str,
-    bytes: u64,
-}
-
 const fn place(tile: Noc0Coord) -> (u16, u16) {
     (tile.x, tile.y)
 }
@@ -88,8 +71,8 @@ impl NocFacts {
         Self {
             activities: activities(&traffic.activities),
             cores: cores(&traffic.activities),
-            pairs: traffic.pairs.iter().map(PairRow::new).collect(),
-            links: traffic.links.iter().map(LinkRow::new).collect(),
+            pairs: pairs(traffic.pairs),
+            links: links(traffic.links),
             grids: chips
                 .filter_map(|chip_id| trace.noc.grid(chip_id).map(|(x, y)| (chip_id, x, y)))
                 .collect(),
@@ -167,27 +150,31 @@ impl ActivityRow {
     }
 }
 
-impl PairRow {
-    const fn new(pair: &Pair) -> Self {
-        Self {
-            chip_id: pair.chip_id,
-            noc: pair.noc.name(),
-            from: place(pair.from),
-            to: place(pair.to),
-            transfers: pair.transfer_count,
-            bytes: pair.byte_count,
-        }
-    }
+/// Returns traffic by sender and receiver.
+fn pairs(pairs: Vec<Pair>) -> Objects<Pair> {
+    Objects::new(
+        pairs,
+        [
+            ("chip_id", |pair| pair.chip_id.into()),
+            ("noc", |pair| pair.noc.name().into()),
+            ("from", |pair| json!(place(pair.from))),
+            ("to", |pair| json!(place(pair.to))),
+            ("transfers", |pair| pair.transfer_count.into()),
+            ("bytes", |pair| pair.byte_count.into()),
+        ],
+    )
 }
 
-impl LinkRow {
-    const fn new(load: &LinkLoad) -> Self {
-        Self {
-            chip_id: load.link.chip_id,
-            noc: load.link.noc.name(),
-            tile: place(load.link.tile),
-            direction: load.link.direction.name(),
-            bytes: load.byte_count,
-        }
-    }
+/// Returns traffic by link.
+fn links(loads: Vec<LinkLoad>) -> Objects<LinkLoad> {
+    Objects::new(
+        loads,
+        [
+            ("chip_id", |load| load.link.chip_id.into()),
+            ("noc", |load| load.link.noc.name().into()),
+            ("tile", |load| json!(place(load.link.tile))),
+            ("direction", |load| load.link.direction.name().into()),
+            ("bytes", |load| load.byte_count.into()),
+        ],
+    )
 }

@@ -5,7 +5,7 @@ use crate::{Trace, TraceDevice, TraceNames, TraceOp, op_causes::names_of_ops};
 use analysis::Doubt;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tables::{Columns, OpRow, Ops};
+use tables::{Arrays, Columns, OpRow, Ops};
 use wire::Risc;
 
 /// The ops of all chips, by chip and start.
@@ -16,7 +16,7 @@ pub(super) struct OpFacts<'a> {
     #[serde(flatten)]
     columns: Columns<'a, Ops>,
     #[serde(flatten)]
-    drawn: DrawnOps,
+    drawn: Arrays<DrawnOp<'a>>,
     /// Kernel cycles of each processor of a Quasar that has no column of its own, by the RISC's
     /// number; empty for other chips.
     processor_kernel_cycles: Vec<Vec<Option<u64>>>,
@@ -25,32 +25,19 @@ pub(super) struct OpFacts<'a> {
     lost_launches_doubt: &'static str,
 }
 
-/// Positions of the drawn ops.
-#[derive(Default, Serialize)]
-struct DrawnOps {
-    /// Index of the chip.
-    device: Vec<usize>,
-    row: Vec<u32>,
-    /// Cycles since the chip's first cycle.
-    start_cycles: Vec<u64>,
-    /// Cycles from the op's start to its last record, even if the duration is in doubt.
-    drawn_cycles: Vec<u64>,
-    start_ns: Vec<u64>,
-    end_ns: Vec<u64>,
-}
+/// An op with its chip and the chip's index.
+type DrawnOp<'a> = (usize, &'a TraceDevice<'a>, &'a TraceOp<'a>);
 
 /// Number of RISCs with a column of their own for their kernels.
 const RISCS_WITH_COLUMN: usize = 6;
 
 impl<'a> OpFacts<'a> {
-    pub(super) fn new(trace: &'a Trace<'_>) -> Self {
+    pub(super) fn new(trace: &'a Trace<'a>) -> Self {
         let devices = trace.devices.iter().enumerate();
         let ops: Vec<_> = devices
             .flat_map(|(index, device)| device.ops.iter().map(move |op| (index, device, op)))
             .collect();
         let mut names = trace.devices.iter().flat_map(|device| names_of_ops(trace, device));
-        let mut drawn = DrawnOps::default();
-        ops.iter().for_each(|&(index, device, op)| drawn.add(index, device, op));
         let rows =
             ops.iter().map(|(_, _, op)| OpRow::new(&op.figures, names.next().flatten())).collect();
         Self {
@@ -61,7 +48,7 @@ impl<'a> OpFacts<'a> {
                     schema.unit() != Some("ns") && !schema.name.ends_with("_start_cycle")
                 },
             },
-            drawn,
+            drawn: drawn_ops(&ops),
             processor_kernel_cycles: ops
                 .iter()
                 .map(|(_, device, op)| processor_kernels(&trace.names, device, op))
@@ -72,15 +59,24 @@ impl<'a> OpFacts<'a> {
     }
 }
 
-impl DrawnOps {
-    fn add(&mut self, index: usize, device: &TraceDevice<'_>, op: &TraceOp<'_>) {
-        self.device.push(index);
-        self.row.push(op.row);
-        self.start_cycles.push(op.start_cycle.saturating_sub(device.clock.first_cycle()));
-        self.drawn_cycles.push(op.end_cycle.saturating_sub(op.start_cycle));
-        self.start_ns.push(op.start_ns);
-        self.end_ns.push(op.end_ns);
-    }
+/// Returns the positions of drawn ops, column by column.
+fn drawn_ops<'a>(ops: &[DrawnOp<'a>]) -> Arrays<DrawnOp<'a>> {
+    Arrays::new(
+        ops.iter().copied(),
+        [
+            // Index of the chip.
+            ("device", |(index, ..)| (*index).into()),
+            ("row", |(.., op)| op.row.into()),
+            // Cycles since the chip's first cycle.
+            ("start_cycles", |(_, device, op)| {
+                op.start_cycle.saturating_sub(device.clock.first_cycle()).into()
+            }),
+            // Cycles from the op's start to its last record, even if the duration is in doubt.
+            ("drawn_cycles", |(.., op)| op.end_cycle.saturating_sub(op.start_cycle).into()),
+            ("start_ns", |(.., op)| op.start_ns.into()),
+            ("end_ns", |(.., op)| op.end_ns.into()),
+        ],
+    )
 }
 
 fn processor_kernels(

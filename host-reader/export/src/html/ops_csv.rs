@@ -8,6 +8,7 @@ use causes::{Explanation, OpCodeGroup};
 use reports::perf::{Bound, OpReport, PerfReport, RowKind};
 use serde::Serialize;
 use std::io::{self, Write};
+use tables::Arrays;
 
 /// Questions that an ops CSV cannot answer, and the recording that answers each.
 const ABSENT: [(&str, &str); 5] = [
@@ -30,7 +31,7 @@ struct OpsPageFacts<'a> {
     title: &'a str,
     arch: Option<&'a str>,
     worker_cores: Option<u64>,
-    ops: OpColumns<'a>,
+    ops: Arrays<&'a OpReport>,
     causes: CauseFacts<'a>,
     /// Ops by op code in the steady part.
     groups: &'a [OpCodeGroup],
@@ -46,63 +47,37 @@ struct OpsPageFacts<'a> {
     dram_gb_per_s: Option<f64>,
 }
 
-/// Rows of ops, column by column; unknown values are null.
-#[derive(Serialize)]
-struct OpColumns<'a> {
-    id: Vec<u64>,
-    name: Vec<&'a str>,
-    call: Vec<&'a str>,
-    device: Vec<Option<u64>>,
-    is_host: Vec<bool>,
-    time_ns: Vec<Option<f64>>,
-    gap_ns: Vec<Option<f64>>,
-    total_percent: Vec<Option<f64>>,
-    core_count: Vec<Option<u64>>,
-    bound: Vec<Option<&'static str>>,
-    dram_percent: Vec<Option<f64>>,
-    dram_gb_per_s: Vec<Option<f64>>,
-    flops_percent: Vec<Option<f64>>,
-    /// Minimum time for the op's shape.
-    limit_ns: Vec<Option<f64>>,
-    /// True if FLOPs determine the minimum time, false if DRAM bytes do.
-    is_flops_limit: Vec<bool>,
-    tflops: Vec<Option<f64>>,
-    fidelity: Vec<&'a str>,
-    category: Vec<Option<&'static str>>,
-    source: Vec<&'a str>,
-    advice: Vec<&'a [String]>,
-}
-
-impl<'a> OpColumns<'a> {
-    fn new(rows: &[&'a OpReport]) -> Self {
-        fn column<'a, T>(rows: &[&'a OpReport], of: impl Fn(&'a OpReport) -> T) -> Vec<T> {
-            rows.iter().map(|row| of(row)).collect()
-        }
-        Self {
-            id: column(rows, |row| row.id),
-            name: column(rows, |row| row.op_code.as_str()),
-            call: column(rows, |row| row.global_call_count.as_str()),
-            device: column(rows, |row| row.device),
-            is_host: column(rows, |row| row.kind == RowKind::Host),
-            time_ns: column(rows, |row| rounded_ns(row.device_time_us)),
-            gap_ns: column(rows, |row| rounded_ns(row.op_to_op_gap_us)),
-            total_percent: column(rows, |row| row.total_percent),
-            core_count: column(rows, |row| row.core_count),
-            bound: column(rows, |row| row.bound.map(Bound::label)),
-            dram_percent: column(rows, |row| row.dram_percent),
-            dram_gb_per_s: column(rows, |row| row.dram_gb_per_s),
-            flops_percent: column(rows, |row| row.flops_percent),
-            limit_ns: column(rows, |row| rounded_ns(row.limit?.us())),
-            is_flops_limit: column(rows, |row| {
-                row.limit.is_some_and(|limit| limit.flops_us >= limit.dram_us)
+/// Returns rows of ops, column by column; unknown values are null.
+fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
+    Arrays::new(
+        rows.iter().copied(),
+        [
+            ("id", |row| row.id.into()),
+            ("name", |row| row.op_code.as_str().into()),
+            ("call", |row| row.global_call_count.as_str().into()),
+            ("device", |row| row.device.into()),
+            ("is_host", |row| (row.kind == RowKind::Host).into()),
+            ("time_ns", |row| rounded_ns(row.device_time_us).into()),
+            ("gap_ns", |row| rounded_ns(row.op_to_op_gap_us).into()),
+            ("total_percent", |row| row.total_percent.into()),
+            ("core_count", |row| row.core_count.into()),
+            ("bound", |row| row.bound.map(Bound::label).into()),
+            ("dram_percent", |row| row.dram_percent.into()),
+            ("dram_gb_per_s", |row| row.dram_gb_per_s.into()),
+            ("flops_percent", |row| row.flops_percent.into()),
+            // Minimum time for the op's shape.
+            ("limit_ns", |row| row.limit.and_then(|limit| rounded_ns(limit.us())).into()),
+            // True if FLOPs determine the minimum time, false if DRAM bytes do.
+            ("is_flops_limit", |row| {
+                row.limit.is_some_and(|limit| limit.flops_us >= limit.dram_us).into()
             }),
-            tflops: column(rows, |row| row.tflops),
-            fidelity: column(rows, |row| row.math_fidelity.as_str()),
-            category: column(rows, |row| row.category.map(|category| category.label())),
-            source: column(rows, |row| row.source.as_str()),
-            advice: column(rows, |row| row.advice.as_deref().unwrap_or(&[])),
-        }
-    }
+            ("tflops", |row| row.tflops.into()),
+            ("fidelity", |row| row.math_fidelity.as_str().into()),
+            ("category", |row| row.category.map(|category| category.label()).into()),
+            ("source", |row| row.source.as_str().into()),
+            ("advice", |row| row.advice.clone().unwrap_or_default().into()),
+        ],
+    )
 }
 
 /// Returns nanoseconds rounded to thousandths: no CSV has more digits.
@@ -147,7 +122,7 @@ pub fn write_ops_page(
         title,
         arch: report.chip.arch.as_ref().map(|arch| arch.name.as_str()),
         worker_cores: report.chip.worker_core_count,
-        ops: OpColumns::new(&rows),
+        ops: op_columns(&rows),
         causes: CauseFacts::from_explanation(explanation, |place| {
             (rows.iter().position(|row| Some(row.id) == place.row), None)
         }),

@@ -5,7 +5,9 @@ use crate::{PointCategory, Trace, TraceLane, TraceName, host_names::HostNames};
 use analysis::CycleStatistics;
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeMap;
+use tables::Arrays;
 use wire::ZoneId;
 
 /// Number of bars of a distribution.
@@ -60,27 +62,6 @@ fn shared_name(name: &TraceName<'_>) -> Option<&'static str> {
     }
 }
 
-/// Zones by name, column by column, in the order of the names' numbers.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct ZoneFacts {
-    pub(super) name: Vec<usize>,
-    /// One bit for each RISC that recorded the zone.
-    pub(super) risc_bits: Vec<u32>,
-    pub(super) count: Vec<u64>,
-    pub(super) total_cycles: Vec<u64>,
-    /// Cycles in the zone itself, outside nested zones, as drawn.
-    pub(super) self_cycles: Vec<u64>,
-    pub(super) min_cycles: Vec<u64>,
-    pub(super) median_cycles: Vec<u64>,
-    pub(super) p99_cycles: Vec<u64>,
-    pub(super) max_cycles: Vec<u64>,
-    /// Number of zones in each of equal intervals between the shortest duration and the 99th
-    /// percentile. The last bar also counts the longer zones.
-    pub(super) bars: Vec<[u32; BAR_COUNT]>,
-    /// Indices of the longest zone's chip, lane and zone.
-    pub(super) longest: Vec<(usize, usize, usize)>,
-}
-
 /// Zones of one name.
 #[derive(Clone, Debug, Default)]
 struct ZoneSet {
@@ -94,42 +75,43 @@ struct ZoneSet {
 /// Sets of zones by the name's number.
 type ZoneSets = BTreeMap<usize, ZoneSet>;
 
-impl ZoneFacts {
-    pub(super) fn new(trace: &Trace<'_>) -> Self {
-        let lanes: Vec<_> = trace
-            .devices
-            .iter()
-            .enumerate()
-            .flat_map(|(d, device)| {
-                device.lanes.iter().enumerate().map(move |(l, lane)| (d, l, lane))
-            })
-            .collect();
-        let lane_sets =
-            lanes.par_iter().map(|&(device, lane, records)| zone_sets(device, lane, records));
-        let sets = lane_sets.reduce(ZoneSets::new, joined);
-        let rows: Vec<_> = sets.into_par_iter().map(|(name, set)| (name, Row::new(set))).collect();
-        let mut facts = Self::default();
-        rows.into_iter().for_each(|(name, row)| facts.record(name, row));
-        facts
-    }
-
-    fn record(&mut self, name: usize, row: Row) {
-        self.name.push(name);
-        self.risc_bits.push(row.set.risc_bits);
-        self.count.push(row.statistics.count);
-        self.total_cycles.push(row.statistics.total_cycles);
-        self.self_cycles.push(row.set.self_cycles);
-        self.min_cycles.push(row.statistics.min_cycles);
-        self.median_cycles.push(row.statistics.median_cycles);
-        self.p99_cycles.push(row.statistics.p99_cycles);
-        self.max_cycles.push(row.statistics.max_cycles);
-        self.bars.push(row.bars);
-        self.longest.push(row.set.longest.1);
-    }
+/// Returns zones by name, column by column, in the order of the names' numbers.
+pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
+    let lanes: Vec<_> = trace
+        .devices
+        .iter()
+        .enumerate()
+        .flat_map(|(d, device)| device.lanes.iter().enumerate().map(move |(l, lane)| (d, l, lane)))
+        .collect();
+    let lane_sets =
+        lanes.par_iter().map(|&(device, lane, records)| zone_sets(device, lane, records));
+    let sets = lane_sets.reduce(ZoneSets::new, joined);
+    let rows: Vec<_> = sets.into_par_iter().map(|(name, set)| (name, Row::new(set))).collect();
+    Arrays::new(
+        rows,
+        [
+            ("name", |(name, _)| (*name).into()),
+            // One bit for each RISC that recorded the zone.
+            ("risc_bits", |(_, row)| row.set.risc_bits.into()),
+            ("count", |(_, row)| row.statistics.count.into()),
+            ("total_cycles", |(_, row)| row.statistics.total_cycles.into()),
+            // Cycles in the zone itself, outside nested zones, as drawn.
+            ("self_cycles", |(_, row)| row.set.self_cycles.into()),
+            ("min_cycles", |(_, row)| row.statistics.min_cycles.into()),
+            ("median_cycles", |(_, row)| row.statistics.median_cycles.into()),
+            ("p99_cycles", |(_, row)| row.statistics.p99_cycles.into()),
+            ("max_cycles", |(_, row)| row.statistics.max_cycles.into()),
+            // Number of zones in each of equal intervals between the shortest duration and the
+            // 99th percentile. The last bar also counts the longer zones.
+            ("bars", |(_, row)| row.bars.to_vec().into()),
+            // Indices of the longest zone's chip, lane and zone.
+            ("longest", |(_, row)| json!(row.set.longest.1)),
+        ],
+    )
 }
 
 /// The zones of one name and their statistics.
-struct Row {
+pub(super) struct Row {
     set: ZoneSet,
     statistics: CycleStatistics,
     bars: [u32; BAR_COUNT],
@@ -189,40 +171,39 @@ fn joined(mut one: ZoneSets, other: ZoneSets) -> ZoneSets {
     one
 }
 
-/// Events, values and sums by name and kind, column by column.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct PointFacts {
-    pub(super) name: Vec<usize>,
-    pub(super) kind: Vec<&'static str>,
-    pub(super) count: Vec<u64>,
-    /// Total cycles of sums; `None` for events and values.
-    pub(super) total_cycles: Vec<Option<u64>>,
-}
+/// A name's number, and the kind of the points that have the name.
+pub(super) type PointKey = (usize, &'static str);
 
-impl PointFacts {
-    pub(super) fn new(trace: &Trace<'_>) -> Self {
-        let lanes: Vec<_> = trace.lanes().collect();
-        let lane_counts = lanes.par_iter().map(|lane| {
-            let mut counts = BTreeMap::new();
-            for point in lane.points.iter() {
-                let cycles = point.values.first().copied().unwrap_or(0);
-                add(&mut counts, (point.name.index(), kind_label(point.category())), (1, cycles));
-            }
-            counts
-        });
-        let counts = lane_counts.reduce(BTreeMap::new, |mut one, other| {
-            other.into_iter().for_each(|(key, counts)| add(&mut one, key, counts));
-            one
-        });
-        let mut facts = Self::default();
-        for ((name, kind), (count, cycles)) in counts {
-            facts.name.push(name);
-            facts.kind.push(kind);
-            facts.count.push(count);
-            facts.total_cycles.push((kind == SUM).then_some(cycles));
+/// A number of points, and the cycles of them all.
+pub(super) type PointCount = (u64, u64);
+
+type PointCounts = BTreeMap<PointKey, PointCount>;
+
+/// Returns events, values and sums by name and kind, column by column.
+pub(super) fn point_columns(trace: &Trace<'_>) -> Arrays<(PointKey, PointCount)> {
+    let lanes: Vec<_> = trace.lanes().collect();
+    let lane_counts = lanes.par_iter().map(|lane| {
+        let mut counts = BTreeMap::new();
+        for point in lane.points.iter() {
+            let cycles = point.values.first().copied().unwrap_or(0);
+            add(&mut counts, (point.name.index(), kind_label(point.category())), (1, cycles));
         }
-        facts
-    }
+        counts
+    });
+    let counts = lane_counts.reduce(BTreeMap::new, |mut one, other| {
+        other.into_iter().for_each(|(key, counts)| add(&mut one, key, counts));
+        one
+    });
+    Arrays::new(
+        counts,
+        [
+            ("name", |((name, _), _)| (*name).into()),
+            ("kind", |((_, kind), _)| (*kind).into()),
+            ("count", |(_, (count, _))| (*count).into()),
+            // Null for events and values.
+            ("total_cycles", |((_, kind), (_, cycles))| (*kind == SUM).then_some(*cycles).into()),
+        ],
+    )
 }
 
 const SUM: &str = "sum";
@@ -236,11 +217,7 @@ const fn kind_label(category: PointCategory) -> &'static str {
     }
 }
 
-fn add(
-    counts: &mut BTreeMap<(usize, &'static str), (u64, u64)>,
-    key: (usize, &'static str),
-    (count, cycles): (u64, u64),
-) {
+fn add(counts: &mut PointCounts, key: PointKey, (count, cycles): PointCount) {
     let entry = counts.entry(key).or_default();
     *entry = (entry.0.saturating_add(count), entry.1.saturating_add(cycles));
 }

@@ -104,6 +104,11 @@ impl TraceZones {
         &self.depths
     }
 
+    /// Returns the maximum number of zones that are open at once.
+    pub(crate) fn level_count(&self) -> u16 {
+        self.depths.iter().max().map_or(0, |deepest| deepest.saturating_add(1))
+    }
+
     /// Returns the number of zones that are drawn shorter than recorded.
     #[must_use]
     pub const fn clipped_count(&self) -> usize {
