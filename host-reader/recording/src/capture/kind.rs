@@ -5,75 +5,56 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectionKind(pub u16);
 
-impl SectionKind {
+/// Defines the kinds known to this library, with their labels.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $number:literal, $label:literal;)*) => {
+        impl SectionKind {
+            $($(#[$doc])* pub const $kind: Self = Self($number);)*
+
+            /// All kinds known to this library.
+            pub const ALL: [Self; [$($number),*].len()] = [$(Self::$kind),*];
+
+            /// Returns a short label for tables; `None` for unknown kinds.
+            #[must_use]
+            pub const fn label(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$kind => Some($label),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// A chip's [`DeviceDescription`](reader::mesh::DeviceDescription).
-    pub const DEVICE: Self = Self(1);
+    DEVICE = 1, "device";
     /// A [`ReadBegin`](super::ReadBegin).
-    pub const READ_BEGIN: Self = Self(2);
+    READ_BEGIN = 2, "read begin";
     /// [`MemoryWords`](super::MemoryWords).
-    pub const MEMORY: Self = Self(3);
+    MEMORY = 3, "memory words";
     /// A [`FailedAccess`](super::FailedAccess).
-    pub const FAILED_ACCESS: Self = Self(4);
+    FAILED_ACCESS = 4, "failed access";
     /// A [`ReadEnd`](super::ReadEnd).
-    pub const READ_END: Self = Self(5);
+    READ_END = 5, "read end";
     /// Zone names, as a [`ZoneTable`](reader::names::ZoneTable).
-    pub const ZONE_NAMES: Self = Self(6);
+    ZONE_NAMES = 6, "zone names";
     /// [`ClockSamples`](super::ClockSamples).
-    pub const CLOCK: Self = Self(7);
+    CLOCK = 7, "clock samples";
     /// [`OpMetadata`](host_events::OpMetadata).
-    pub const OP_METADATA: Self = Self(8);
+    OP_METADATA = 8, "op metadata";
     /// [`HostEvents`](super::HostEvents); reserved.
-    pub const HOST_EVENTS: Self = Self(9);
+    HOST_EVENTS = 9, "host events";
     /// A [`LossLedger`](reader::ledger::LossLedger).
-    pub const LEDGER: Self = Self(10);
+    LEDGER = 10, "loss ledger";
     /// [`ProbeCosts`](reader::probe_cost::ProbeCosts).
-    pub const PROBE_COST: Self = Self(11);
+    PROBE_COST = 11, "probe cost";
     /// A [`HostRecording`](host_events::HostRecording).
-    pub const HOST_RECORDING: Self = Self(12);
+    HOST_RECORDING = 12, "host recording";
     /// A [`CaptureEnd`](super::CaptureEnd).
-    pub const CAPTURE_END: Self = Self(13);
+    CAPTURE_END = 13, "end mark";
     /// A [`HostClock`](super::HostClock).
-    pub const HOST_CLOCK: Self = Self(14);
-
-    /// All kinds known to this library.
-    pub const ALL: [Self; 14] = [
-        Self::DEVICE,
-        Self::READ_BEGIN,
-        Self::MEMORY,
-        Self::FAILED_ACCESS,
-        Self::READ_END,
-        Self::ZONE_NAMES,
-        Self::CLOCK,
-        Self::OP_METADATA,
-        Self::HOST_EVENTS,
-        Self::LEDGER,
-        Self::PROBE_COST,
-        Self::HOST_RECORDING,
-        Self::CAPTURE_END,
-        Self::HOST_CLOCK,
-    ];
-
-    /// Returns a short label for tables; `None` for unknown kinds.
-    #[must_use]
-    pub const fn label(self) -> Option<&'static str> {
-        Some(match self {
-            Self::DEVICE => "device",
-            Self::READ_BEGIN => "read begin",
-            Self::MEMORY => "memory words",
-            Self::FAILED_ACCESS => "failed access",
-            Self::READ_END => "read end",
-            Self::ZONE_NAMES => "zone names",
-            Self::CLOCK => "clock samples",
-            Self::OP_METADATA => "op metadata",
-            Self::HOST_EVENTS => "host events",
-            Self::LEDGER => "loss ledger",
-            Self::PROBE_COST => "probe cost",
-            Self::HOST_RECORDING => "host recording",
-            Self::CAPTURE_END => "end mark",
-            Self::HOST_CLOCK => "host clock",
-            _ => return None,
-        })
-    }
+    HOST_CLOCK = 14, "host clock";
 }
 
 impl std::fmt::Display for SectionKind {

@@ -10,11 +10,10 @@
 //! at the end.
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
+    Payload, SectionKind,
     fields::{Fields, put},
-    sealed::Sealed,
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use zerocopy::little_endian::U64;
 
 /// The end mark of a recording, which shows that the recording is complete.
@@ -24,11 +23,8 @@ pub struct CaptureEnd {
     pub unix_time_ns: u64,
 }
 
-impl Sealed for CaptureEnd {}
-
 impl<'file> Payload<'file> for CaptureEnd {
     const KIND: SectionKind = SectionKind::CAPTURE_END;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put(buffer, &U64::new(self.unix_time_ns));

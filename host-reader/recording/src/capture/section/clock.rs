@@ -25,16 +25,13 @@
 //! ```
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, RawRecord, field_count, put},
-    sealed::Sealed,
+    Payload, SectionKind,
+    fields::{Fields, RawRecord, field_count, mirror_records, put, raw_records},
 };
-use crate::capture::{
-    error::CaptureError, frame::SectionVersion, problem::MalformedPayload, sync::LinkBurst,
-};
+use crate::capture::{error::CaptureError, problem::MalformedPayload, sync::LinkBurst};
 use reader::clock::{EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing};
 use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    FromZeros,
     little_endian::{I64, U16, U32, U64},
 };
 
@@ -75,18 +72,15 @@ impl ClockSamples {
     }
 }
 
-impl Sealed for ClockSamples {}
-
 impl<'file> Payload<'file> for ClockSamples {
     const KIND: SectionKind = SectionKind::CLOCK;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put(buffer, &self.head()?);
         match self {
-            Self::TwoWay(burst) => put_all(buffer, &burst.pings, RawTwoWay::from_ping),
-            Self::Ethernet(burst) => put_all(buffer, &burst.pings, RawEthernet::from_ping),
-            Self::OneWay(session) => put_all(buffer, &session.stamps, RawOneWay::from_stamp),
+            Self::TwoWay(burst) => put_all::<_, RawTwoWay>(buffer, &burst.pings),
+            Self::Ethernet(burst) => put_all::<_, RawEthernet>(buffer, &burst.pings),
+            Self::OneWay(session) => put_all::<_, RawOneWay>(buffer, &session.stamps),
         }
         Ok(())
     }
@@ -95,16 +89,16 @@ impl<'file> Payload<'file> for ClockSamples {
         let mut fields = Fields::new(payload);
         let head: &RawHead = fields.record("head")?;
         let (count, stride) = (head.sample_count.get(), head.sample_bytes.get());
-        let tile = head.tile(&fields)?;
+        let tile = head.tile.tile(&fields)?;
         match head.what.get() {
             TWO_WAY => {
                 let samples = fields.records::<RawTwoWay>("pings", count, stride)?;
-                let pings = samples.map(RawTwoWay::ping).collect();
+                let pings = samples.map(TwoWayPing::from).collect();
                 Ok(Self::TwoWay(PingBurst { tile, pings }))
             }
             ETHERNET => {
                 let samples = fields.records::<RawEthernet>("pings", count, stride)?;
-                let pings = samples.map(RawEthernet::ping).collect();
+                let pings = samples.map(EthernetPing::from).collect();
                 let receiver = head.peer.tile(&fields)?;
                 Ok(Self::Ethernet(LinkBurst { sender: tile, receiver, pings }))
             }
@@ -115,7 +109,7 @@ impl<'file> Payload<'file> for ClockSamples {
                     host_start_ticks: head.host_start_ticks.get(),
                     device_high: head.device_high.get(),
                     device_low_cycles: head.device_low_cycles.get(),
-                    stamps: samples.map(RawOneWay::stamp).collect(),
+                    stamps: samples.map(OneWayStamp::from).collect(),
                 }))
             }
             other => Err(fields.fault("kind of samples", "0 to 2", &other)),
@@ -127,18 +121,32 @@ const TWO_WAY: u32 = 0;
 const ETHERNET: u32 = 1;
 const ONE_WAY: u32 = 2;
 
-fn put_all<T, R: RawRecord>(buffer: &mut Vec<u8>, samples: &[T], raw: impl Fn(&T) -> R) {
+fn put_all<'samples, T, R: RawRecord + From<&'samples T>>(
+    buffer: &mut Vec<u8>,
+    samples: &'samples [T],
+) {
     for sample in samples {
-        put(buffer, &raw(sample));
+        put(buffer, &R::from(sample));
     }
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawTile {
-    chip_id: U32,
-    x: U16,
-    y: U16,
+raw_records! {
+    RawTile: 8 => {
+        chip_id: U32,
+        x: U16,
+        y: U16,
+    }
+    RawHead: 48 => {
+        what: U32,
+        tile: RawTile,
+        sample_count: U32,
+        peer: RawTile,
+        host_start_ticks: U64,
+        device_high: U32,
+        device_low_cycles: U32,
+        sample_bytes: U32,
+        reserved: U32,
+    }
 }
 
 impl RawTile {
@@ -151,139 +159,36 @@ impl RawTile {
     }
 
     fn tile(&self, fields: &Fields<'_>) -> Result<Tile, MalformedPayload> {
-        tile(self.chip_id, [self.x, self.y], fields)
+        let place = [self.x, self.y];
+        match place.map(|coordinate| u8::try_from(coordinate.get())) {
+            [Ok(x), Ok(y)] => Ok(Tile::new(self.chip_id.get(), x, y)),
+            _ => Err(fields.fault("tile", "coordinates below 256", &format!("{place:?}"))),
+        }
     }
-}
-
-fn tile(chip_id: U32, place: [U16; 2], fields: &Fields<'_>) -> Result<Tile, MalformedPayload> {
-    match place.map(|coordinate| u8::try_from(coordinate.get())) {
-        [Ok(x), Ok(y)] => Ok(Tile::new(chip_id.get(), x, y)),
-        _ => Err(fields.fault("tile", "coordinates below 256", &format!("{place:?}"))),
-    }
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    what: U32,
-    chip_id: U32,
-    x: U16,
-    y: U16,
-    sample_count: U32,
-    peer: RawTile,
-    host_start_ticks: U64,
-    device_high: U32,
-    device_low_cycles: U32,
-    sample_bytes: U32,
-    reserved: U32,
 }
 
 impl RawHead {
     fn from_tile(what: u32, tile: Tile) -> Self {
-        let RawTile { chip_id, x, y } = RawTile::from_tile(tile);
-        Self {
-            what: U32::new(what),
-            chip_id,
-            x,
-            y,
-            sample_count: U32::ZERO,
-            peer: RawTile { chip_id: U32::ZERO, x: U16::ZERO, y: U16::ZERO },
-            host_start_ticks: U64::ZERO,
-            device_high: U32::ZERO,
-            device_low_cycles: U32::ZERO,
-            sample_bytes: U32::ZERO,
-            reserved: U32::ZERO,
-        }
-    }
-
-    fn tile(&self, fields: &Fields<'_>) -> Result<Tile, MalformedPayload> {
-        tile(self.chip_id, [self.x, self.y], fields)
+        Self { what: U32::new(what), tile: RawTile::from_tile(tile), ..Self::new_zeroed() }
     }
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawTwoWay {
-    host_send_ns: I64,
-    device_cycles: U64,
-    host_receive_ns: I64,
-}
-
-impl RawTwoWay {
-    fn from_ping(ping: &TwoWayPing) -> Self {
-        Self {
-            host_send_ns: I64::new(ping.host_send_ns),
-            device_cycles: U64::new(ping.device_cycles),
-            host_receive_ns: I64::new(ping.host_receive_ns),
-        }
+mirror_records! {
+    RawTwoWay: 24, of TwoWayPing {
+        host_send_ns: I64,
+        device_cycles: U64,
+        host_receive_ns: I64,
     }
-
-    fn ping(&self) -> TwoWayPing {
-        TwoWayPing {
-            host_send_ns: self.host_send_ns.get(),
-            device_cycles: self.device_cycles.get(),
-            host_receive_ns: self.host_receive_ns.get(),
-        }
+    RawEthernet: 32, of EthernetPing {
+        sender_start_cycles: U64,
+        receiver_start_cycles: U64,
+        receiver_end_cycles: U64,
+        sender_end_cycles: U64,
+    }
+    RawOneWay: 16, of OneWayStamp {
+        device_low_cycles: U32,
+        host_ticks: U32,
+        write_duration_ticks: U32,
+        ; reserved: U32,
     }
 }
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawEthernet {
-    sender_start_cycles: U64,
-    receiver_start_cycles: U64,
-    receiver_end_cycles: U64,
-    sender_end_cycles: U64,
-}
-
-impl RawEthernet {
-    fn from_ping(ping: &EthernetPing) -> Self {
-        Self {
-            sender_start_cycles: U64::new(ping.sender_start_cycles),
-            receiver_start_cycles: U64::new(ping.receiver_start_cycles),
-            receiver_end_cycles: U64::new(ping.receiver_end_cycles),
-            sender_end_cycles: U64::new(ping.sender_end_cycles),
-        }
-    }
-
-    fn ping(&self) -> EthernetPing {
-        EthernetPing {
-            sender_start_cycles: self.sender_start_cycles.get(),
-            receiver_start_cycles: self.receiver_start_cycles.get(),
-            receiver_end_cycles: self.receiver_end_cycles.get(),
-            sender_end_cycles: self.sender_end_cycles.get(),
-        }
-    }
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawOneWay {
-    device_low_cycles: U32,
-    host_ticks: U32,
-    write_duration_ticks: U32,
-    reserved: U32,
-}
-
-impl RawOneWay {
-    fn from_stamp(stamp: &OneWayStamp) -> Self {
-        Self {
-            device_low_cycles: U32::new(stamp.device_low_cycles),
-            host_ticks: U32::new(stamp.host_ticks),
-            write_duration_ticks: U32::new(stamp.write_duration_ticks),
-            reserved: U32::ZERO,
-        }
-    }
-
-    fn stamp(&self) -> OneWayStamp {
-        OneWayStamp {
-            device_low_cycles: self.device_low_cycles.get(),
-            host_ticks: self.host_ticks.get(),
-            write_duration_ticks: self.write_duration_ticks.get(),
-        }
-    }
-}
-
-const _: () = assert!(size_of::<RawHead>() == 48);
-const _: () = assert!(size_of::<RawTwoWay>() == 24 && size_of::<RawEthernet>() == 32);
-const _: () = assert!(size_of::<RawOneWay>() == 16);

@@ -24,23 +24,16 @@
 //! Addresses and sizes have at most 48 bits.
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, field_count, pad, put},
-    sealed::Sealed,
+    Payload, SectionKind,
+    fields::{Fields, field_count, pad, put, raw_records},
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::mesh::{CoreDescription, DeviceDescription, DramDescription, LogicalCoord, Noc0Coord};
 use wire::CoreKind;
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U16, U32, U64},
-};
-
-impl Sealed for DeviceDescription {}
+use zerocopy::little_endian::{U16, U32, U64};
 
 impl<'file> Payload<'file> for DeviceDescription {
     const KIND: SectionKind = SectionKind::DEVICE;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put(
@@ -125,33 +118,30 @@ pub(super) fn core_kind_of_number(
     }
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawDevice {
-    chip_id: U32,
-    aiclk_mhz: U32,
-    max_compute_cores: U32,
-    bank_count: U32,
-    region_address: U64,
-    region_bytes: U64,
-    core_count: U32,
-    core_bytes: U32,
-    arch_bytes: U32,
-    reserved: U32,
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawCore {
-    noc0_x: U16,
-    noc0_y: U16,
-    logical_x: U16,
-    logical_y: U16,
-    kind: u8,
-    reserved: [u8; 3],
-    flat_id: U32,
-    control_address: U64,
-    vector_address: U64,
+raw_records! {
+    RawDevice: 48 => {
+        chip_id: U32,
+        aiclk_mhz: U32,
+        max_compute_cores: U32,
+        bank_count: U32,
+        region_address: U64,
+        region_bytes: U64,
+        core_count: U32,
+        core_bytes: U32,
+        arch_bytes: U32,
+        reserved: U32,
+    }
+    RawCore: CORE_BYTES as usize => {
+        noc0_x: U16,
+        noc0_y: U16,
+        logical_x: U16,
+        logical_y: U16,
+        kind: u8,
+        reserved: [u8; 3],
+        flat_id: U32,
+        control_address: U64,
+        vector_address: U64,
+    }
 }
 
 impl RawCore {
@@ -182,5 +172,3 @@ impl RawCore {
 }
 
 const CORE_BYTES: u32 = 32;
-const _: () = assert!(size_of::<RawCore>() == CORE_BYTES as usize);
-const _: () = assert!(size_of::<RawDevice>() == 48);

@@ -17,17 +17,13 @@
 //! ```
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, field_count, put},
+    Payload, SectionKind,
+    fields::{Fields, field_count, put, raw_records},
     memory::RawPlace,
-    sealed::Sealed,
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::mesh::{AccessError, Memory};
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U32, U64},
-};
+use zerocopy::little_endian::{U32, U64};
 
 /// An access that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +44,8 @@ pub struct FailedAccess {
     pub error: AccessError,
 }
 
-impl Sealed for FailedAccess {}
-
 impl<'file> Payload<'file> for FailedAccess {
     const KIND: SectionKind = SectionKind::FAILED_ACCESS;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let (place, bank) = RawPlace::new(self.read_number, self.chip_id, self.memory);
@@ -108,17 +101,15 @@ const OUT_OF_RANGE: u8 = 1;
 const UNREACHABLE: u8 = 2;
 const GONE: u8 = 3;
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    place: RawPlace,
-    is_write: u8,
-    error: u8,
-    reserved: u8,
-    bank: U32,
-    text_bytes: U32,
-    address: U64,
-    word_count: U64,
+raw_records! {
+    RawHead: 40 => {
+        place: RawPlace,
+        is_write: u8,
+        error: u8,
+        reserved: u8,
+        bank: U32,
+        text_bytes: U32,
+        address: U64,
+        word_count: U64,
+    }
 }
-
-const _: () = assert!(size_of::<RawHead>() == 40);

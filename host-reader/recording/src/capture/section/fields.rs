@@ -20,6 +20,59 @@ pub(super) trait RawRecord:
 
 impl<T: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned> RawRecord for T {}
 
+/// Defines records, each with its size in a file.
+macro_rules! raw_records {
+    ($($(#[$doc:meta])* $name:ident: $size:expr => {
+        $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
+    })*) => {$(
+        $(#[$doc])*
+        #[derive(
+            Clone,
+            Copy,
+            zerocopy::FromBytes,
+            zerocopy::IntoBytes,
+            zerocopy::Immutable,
+            zerocopy::KnownLayout,
+            zerocopy::Unaligned,
+        )]
+        #[repr(C)]
+        pub(super) struct $name {
+            $($(#[$field_doc])* pub(super) $field: $type,)*
+        }
+
+        const _: () = assert!(size_of::<$name>() == $size);
+    )*};
+}
+pub(super) use raw_records;
+
+/// Defines records with the same fields as another type, and the conversions in both directions.
+macro_rules! mirror_records {
+    ($($name:ident: $size:expr, of $native:ident {
+        $($field:ident: $type:ty,)*
+        $(; $reserved:ident: $reserved_type:ty,)?
+    })*) => {$(
+        raw_records! {
+            $name: $size => { $($field: $type,)* $($reserved: $reserved_type,)? }
+        }
+
+        impl From<&$native> for $name {
+            fn from(native: &$native) -> Self {
+                Self {
+                    $($field: native.$field.into(),)*
+                    $($reserved: <$reserved_type>::ZERO,)?
+                }
+            }
+        }
+
+        impl From<&$name> for $native {
+            fn from(raw: &$name) -> Self {
+                Self { $($field: raw.$field.get(),)* }
+            }
+        }
+    )*};
+}
+pub(super) use mirror_records;
+
 impl<'file> Fields<'file> {
     pub(super) const fn new(payload: &'file [u8]) -> Self {
         Self { payload, at: 0 }

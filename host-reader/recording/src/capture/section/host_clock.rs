@@ -19,24 +19,18 @@
 //! ```
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, field_count, put},
-    sealed::Sealed,
+    Payload, SectionKind,
+    fields::{Fields, field_count, put, raw_records},
 };
-use crate::capture::{
-    error::CaptureError, frame::SectionVersion, host_clock::HostClock, problem::MalformedPayload,
-};
+use crate::capture::{error::CaptureError, host_clock::HostClock, problem::MalformedPayload};
 use reader::clock::DayReading;
 use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, big_endian,
+    big_endian,
     little_endian::{I64, U32, U64},
 };
 
-impl Sealed for HostClock {}
-
 impl<'file> Payload<'file> for HostClock {
     const KIND: SectionKind = SectionKind::HOST_CLOCK;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let reading_bytes = field_count(size_of::<RawReading>())?;
@@ -68,23 +62,20 @@ impl<'file> Payload<'file> for HostClock {
     }
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    /// Boot id in the byte order of its text form.
-    boot_id: big_endian::U128,
-    namespace_ns: I64,
-    reading_count: U32,
-    reading_bytes: U32,
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawReading {
-    before_ns: U64,
-    day_ns: U64,
-    after_ns: U64,
-    error_ns: U64,
+raw_records! {
+    RawHead: 32 => {
+        /// Boot id in the byte order of its text form.
+        boot_id: big_endian::U128,
+        namespace_ns: I64,
+        reading_count: U32,
+        reading_bytes: U32,
+    }
+    RawReading: 32 => {
+        before_ns: U64,
+        day_ns: U64,
+        after_ns: U64,
+        error_ns: U64,
+    }
 }
 
 const UNKNOWN: u64 = u64::MAX;

@@ -2,8 +2,8 @@
 //!
 //! Kind 9, version 1.0: bytes without a meaning yet.
 
-use super::{Payload, SectionKind, VERSION_1_0, fields::Fields, sealed::Sealed};
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use super::{Payload, SectionKind, fields::Fields};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use std::borrow::Cow;
 
 /// Uninterpreted events of the host.
@@ -13,11 +13,8 @@ pub struct HostEvents<'file> {
     pub bytes: Cow<'file, [u8]>,
 }
 
-impl Sealed for HostEvents<'_> {}
-
 impl<'file> Payload<'file> for HostEvents<'file> {
     const KIND: SectionKind = SectionKind::HOST_EVENTS;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         buffer.extend_from_slice(&self.bytes);

@@ -32,18 +32,14 @@
 //! ```
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, field_count, pad, put},
-    sealed::Sealed,
+    Payload, SectionKind,
+    fields::{Fields, field_count, pad, put, raw_records},
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use host_events::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread,
 };
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U16, U32, U64},
-};
+use zerocopy::little_endian::{U16, U32, U64};
 
 const ZONE: u8 = 0;
 const MESSAGE: u8 = 1;
@@ -54,11 +50,8 @@ const PLOT: u8 = 4;
 /// Marks that a colour is present, to distinguish black from none; 0 before version 1.2.
 const IS_COLOR: u32 = 1 << 24;
 
-impl Sealed for HostRecording {}
-
 impl<'file> Payload<'file> for HostRecording {
     const KIND: SectionKind = SectionKind::HOST_RECORDING;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put(
@@ -211,50 +204,38 @@ fn decode_event(fields: &mut Fields<'_>, source_count: u32) -> Result<HostEvent,
     Ok(HostEvent { source, time_ns: raw.time_ns.get(), kind, text, color })
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    source_count: U32,
-    thread_count: U32,
-    dropped_op_count: U64,
-    late_event_count: U64,
-    process_id: U32,
-    reserved: U32,
+raw_records! {
+    RawHead: 32 => {
+        source_count: U32,
+        thread_count: U32,
+        dropped_op_count: U64,
+        late_event_count: U64,
+        process_id: U32,
+        reserved: U32,
+    }
+    RawSource: 16 => {
+        line: U32,
+        name_bytes: U32,
+        function_bytes: U32,
+        file_bytes: U32,
+    }
+    RawThread: 48 => {
+        number: U64,
+        name_bytes: U32,
+        event_count: U32,
+        open_zone_count: U64,
+        dropped_zones: U64,
+        dropped_others: U64,
+        dropped_texts: U64,
+    }
+    RawEvent: 32 => {
+        what: u8,
+        has_text: u8,
+        depth: U16,
+        source: U32,
+        time_ns: U64,
+        value: U64,
+        text_bytes: U32,
+        color: U32,
+    }
 }
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawSource {
-    line: U32,
-    name_bytes: U32,
-    function_bytes: U32,
-    file_bytes: U32,
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawThread {
-    number: U64,
-    name_bytes: U32,
-    event_count: U32,
-    open_zone_count: U64,
-    dropped_zones: U64,
-    dropped_others: U64,
-    dropped_texts: U64,
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawEvent {
-    what: u8,
-    has_text: u8,
-    depth: U16,
-    source: U32,
-    time_ns: U64,
-    value: U64,
-    text_bytes: U32,
-    color: U32,
-}
-
-const _: () = assert!(size_of::<RawHead>() == 32 && size_of::<RawSource>() == 16);
-const _: () = assert!(size_of::<RawThread>() == 48 && size_of::<RawEvent>() == 32);

@@ -28,28 +28,21 @@
 //! A ledger without runs and launches has entries of 56 bytes, which omit these fields.
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, put_entries},
+    Payload, SectionKind,
+    fields::{Fields, put_entries, raw_records},
     memory::{risc_number, risc_of_number},
-    sealed::Sealed,
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::{
     lane::LaneId,
     ledger::{LossCause, LossKey, LossLedger, LossTotals, ProgramSpan},
     mesh::Noc0Coord,
 };
 use wire::RunHostId;
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U16, U32, U64},
-};
-
-impl Sealed for LossLedger {}
+use zerocopy::little_endian::{U16, U32, U64};
 
 impl<'file> Payload<'file> for LossLedger {
     const KIND: SectionKind = SectionKind::LEDGER;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let count = self.entries().count();
@@ -79,32 +72,29 @@ impl<'file> Payload<'file> for LossLedger {
     }
 }
 
-/// An entry with the fields for launches that newer ledgers have.
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawEntry {
-    counts: RawCounts,
-    runs: U64,
-    first_program: U32,
-    last_program: U32,
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawCounts {
-    chip_id: U32,
-    x: U16,
-    y: U16,
-    risc: u8,
-    cause: u8,
-    known_programs: u8,
-    is_lower_bound: u8,
-    program: U32,
-    zones: U64,
-    data: U64,
-    events: U64,
-    sums: U64,
-    unknown_markers: U64,
+raw_records! {
+    /// An entry with the fields for launches that newer ledgers have.
+    RawEntry: 72 => {
+        counts: RawCounts,
+        runs: U64,
+        first_program: U32,
+        last_program: U32,
+    }
+    RawCounts: 56 => {
+        chip_id: U32,
+        x: U16,
+        y: U16,
+        risc: u8,
+        cause: u8,
+        known_programs: u8,
+        is_lower_bound: u8,
+        program: U32,
+        zones: U64,
+        data: U64,
+        events: U64,
+        sums: U64,
+        unknown_markers: U64,
+    }
 }
 
 const HAS_PROGRAM: u8 = 1;
@@ -179,7 +169,6 @@ impl RawCounts {
     }
 }
 
-const _: () = assert!(size_of::<RawCounts>() == 56 && size_of::<RawEntry>() == 72);
 // The number of a cause in a capture is its index in this list.
 const _: () = assert!(matches!(
     LossCause::ALL,

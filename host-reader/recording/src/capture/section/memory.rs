@@ -21,21 +21,17 @@
 //! A payload begins on a multiple of eight bytes, and so do the words.
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, put, put_words},
-    sealed::Sealed,
+    Payload, SectionKind,
+    fields::{Fields, put, put_words, raw_records},
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::{
     lane::LaneId,
     mesh::{Memory, Noc0Coord},
 };
 use std::borrow::Cow;
 use wire::Risc;
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U16, U32, U64},
-};
+use zerocopy::little_endian::{U16, U32, U64};
 
 /// Purpose for which words were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,11 +76,8 @@ pub struct MemoryWords<'file> {
     pub words: Cow<'file, [u32]>,
 }
 
-impl Sealed for MemoryWords<'_> {}
-
 impl<'file> Payload<'file> for MemoryWords<'file> {
     const KIND: SectionKind = SectionKind::MEMORY;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let (mut place, bank) = RawPlace::new(self.read_number, self.chip_id, self.memory);
@@ -153,15 +146,26 @@ const L1: u8 = 0;
 const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 
-/// Read, chip, core and kind of memory; sections of accesses begin with these fields.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-pub(super) struct RawPlace {
-    pub(super) read_number: U32,
-    pub(super) chip_id: U32,
-    x: U16,
-    y: U16,
-    memory: u8,
+raw_records! {
+    /// Read, chip, core and kind of memory; sections of accesses begin with these fields.
+    RawPlace: 13 => {
+        read_number: U32,
+        chip_id: U32,
+        x: U16,
+        y: U16,
+        memory: u8,
+    }
+    RawHead: 48 => {
+        place: RawPlace,
+        content: u8,
+        risc: u8,
+        reserved: u8,
+        bank: U32,
+        also_reserved: U32,
+        address: U64,
+        first_word: U64,
+        word_count: U64,
+    }
 }
 
 impl RawPlace {
@@ -200,21 +204,6 @@ impl RawPlace {
     }
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    place: RawPlace,
-    content: u8,
-    risc: u8,
-    reserved: u8,
-    bank: U32,
-    also_reserved: U32,
-    address: U64,
-    first_word: U64,
-    word_count: U64,
-}
-
-const _: () = assert!(size_of::<RawHead>() == 48);
 // The numbers in a capture are indices in these lists.
 const _: () = assert!(WordsContent::Control as u8 == 1 && WordsContent::WallClock as u8 == 5);
 const _: () = assert!(matches!(

@@ -47,11 +47,11 @@ use reader::{
 ///
 /// All types that [`CaptureWriter::append`](super::CaptureWriter::append) accepts implement it;
 /// types outside of this library cannot.
-pub trait Payload<'file>: Sized + sealed::Sealed {
+pub trait Payload<'file>: Sized + sealed::Sealed<'file> {
     /// Kind of the section.
     const KIND: SectionKind;
     /// Version that is written.
-    const VERSION: SectionVersion;
+    const VERSION: SectionVersion = SectionVersion { major: 1, minor: 0 };
 
     /// Appends the payload to a buffer, whose length must be a multiple of eight bytes.
     ///
@@ -68,70 +68,68 @@ pub trait Payload<'file>: Sized + sealed::Sealed {
 
 mod sealed {
     /// Keeps other crates from defining kinds with conflicting numbers.
-    pub trait Sealed {}
+    pub trait Sealed<'file> {}
 }
 
-/// Decoded payload of a section.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Content<'file> {
-    /// A chip.
-    Device(DeviceDescription),
-    /// The beginning of a read.
-    ReadBegin(ReadBegin),
-    /// Words read from a chip.
-    Memory(MemoryWords<'file>),
-    /// A failed access to a chip.
-    FailedAccess(FailedAccess),
-    /// The end of a read.
-    ReadEnd(ReadEnd),
-    /// Names of zones.
-    ZoneNames(ZoneTable),
-    /// Raw measurements for a clock fit.
-    Clock(ClockSamples),
-    /// Metadata of ops.
-    OpMetadata(Vec<OpMetadata>),
-    /// Uninterpreted events of the host.
-    HostEvents(HostEvents<'file>),
-    /// Losses of a source without raw words.
-    Ledger(LossLedger),
-    /// Costs of probes.
-    ProbeCosts(ProbeCosts),
-    /// Events of the host's threads.
-    HostRecording(HostRecording),
-    /// The end mark of a recording.
-    CaptureEnd(CaptureEnd),
-    /// The host's clock and the time of day.
-    HostClock(HostClock),
-    /// A kind that this library does not know.
-    Unknown(&'file [u8]),
-}
-
-impl<'file> Content<'file> {
-    /// Decodes the payload of a section.
-    pub(super) fn decode(
-        kind: SectionKind,
-        version: SectionVersion,
-        payload: &'file [u8],
-    ) -> Result<Self, ProblemKind> {
-        match kind {
-            SectionKind::DEVICE => read(version, payload, Self::Device),
-            SectionKind::READ_BEGIN => read(version, payload, Self::ReadBegin),
-            SectionKind::MEMORY => read(version, payload, Self::Memory),
-            SectionKind::FAILED_ACCESS => read(version, payload, Self::FailedAccess),
-            SectionKind::READ_END => read(version, payload, Self::ReadEnd),
-            SectionKind::ZONE_NAMES => read(version, payload, Self::ZoneNames),
-            SectionKind::CLOCK => read(version, payload, Self::Clock),
-            SectionKind::OP_METADATA => read(version, payload, Self::OpMetadata),
-            SectionKind::HOST_EVENTS => read(version, payload, Self::HostEvents),
-            SectionKind::LEDGER => read(version, payload, Self::Ledger),
-            SectionKind::PROBE_COST => read(version, payload, Self::ProbeCosts),
-            SectionKind::HOST_RECORDING => read(version, payload, Self::HostRecording),
-            SectionKind::CAPTURE_END => read(version, payload, Self::CaptureEnd),
-            SectionKind::HOST_CLOCK => read(version, payload, Self::HostClock),
-            _ => Ok(Self::Unknown(payload)),
+/// Defines the decoded payloads of sections, by kind. Only these types can be payloads.
+macro_rules! contents {
+    ($($(#[$doc:meta])* $kind:ident $content:ident($payload:ty);)*) => {
+        /// Decoded payload of a section.
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Content<'file> {
+            $($(#[$doc])* $content($payload),)*
+            /// A kind that this library does not know.
+            Unknown(&'file [u8]),
         }
-    }
+
+        impl<'file> Content<'file> {
+            /// Decodes the payload of a section.
+            pub(super) fn decode(
+                kind: SectionKind,
+                version: SectionVersion,
+                payload: &'file [u8],
+            ) -> Result<Self, ProblemKind> {
+                match kind {
+                    $(SectionKind::$kind => read(version, payload, Self::$content),)*
+                    _ => Ok(Self::Unknown(payload)),
+                }
+            }
+        }
+
+        $(impl<'file> sealed::Sealed<'file> for $payload {})*
+    };
+}
+
+contents! {
+    /// A chip.
+    DEVICE Device(DeviceDescription);
+    /// The beginning of a read.
+    READ_BEGIN ReadBegin(ReadBegin);
+    /// Words read from a chip.
+    MEMORY Memory(MemoryWords<'file>);
+    /// A failed access to a chip.
+    FAILED_ACCESS FailedAccess(FailedAccess);
+    /// The end of a read.
+    READ_END ReadEnd(ReadEnd);
+    /// Names of zones.
+    ZONE_NAMES ZoneNames(ZoneTable);
+    /// Raw measurements for a clock fit.
+    CLOCK Clock(ClockSamples);
+    /// Metadata of ops.
+    OP_METADATA OpMetadata(Vec<OpMetadata>);
+    /// Uninterpreted events of the host.
+    HOST_EVENTS HostEvents(HostEvents<'file>);
+    /// Losses of a source without raw words.
+    LEDGER Ledger(LossLedger);
+    /// Costs of probes.
+    PROBE_COST ProbeCosts(ProbeCosts);
+    /// Events of the host's threads.
+    HOST_RECORDING HostRecording(HostRecording);
+    /// The end mark of a recording.
+    CAPTURE_END CaptureEnd(CaptureEnd);
+    /// The host's clock and the time of day.
+    HOST_CLOCK HostClock(HostClock);
 }
 
 fn read<'file, P: Payload<'file>>(
@@ -144,8 +142,6 @@ fn read<'file, P: Payload<'file>>(
     }
     P::decode(payload).map(content).map_err(ProblemKind::Malformed)
 }
-
-const VERSION_1_0: SectionVersion = SectionVersion { major: 1, minor: 0 };
 
 #[cfg(test)]
 mod tests {
@@ -170,7 +166,7 @@ mod tests {
         assert_eq!(content, Ok(Content::ReadEnd(ReadEnd::default())));
         let newer_major = SectionVersion { major: 2, minor: 0 };
         let content = Content::decode(SectionKind::READ_END, newer_major, &payload);
-        let known = VERSION_1_0;
+        let known = ReadEnd::VERSION;
         assert_eq!(content, Err(ProblemKind::UnknownSectionVersion { found: newer_major, known }));
     }
 }

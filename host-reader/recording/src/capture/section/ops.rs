@@ -19,14 +19,13 @@
 //! ```
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, field_count, pad, put},
-    sealed::Sealed,
+    Payload, SectionKind,
+    fields::{Fields, field_count, pad, put, raw_records},
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use host_events::OpMetadata;
 use wire::RunHostId;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian::U32};
+use zerocopy::little_endian::U32;
 
 fn encode_op(op: &OpMetadata, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
     put(
@@ -66,11 +65,8 @@ fn decode_op(fields: &mut Fields<'_>) -> Result<OpMetadata, MalformedPayload> {
     })
 }
 
-impl Sealed for Vec<OpMetadata> {}
-
 impl<'file> Payload<'file> for Vec<OpMetadata> {
     const KIND: SectionKind = SectionKind::OP_METADATA;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put(buffer, &RawHead { op_count: U32::new(field_count(self.len())?), reserved: U32::ZERO });
@@ -84,28 +80,19 @@ impl<'file> Payload<'file> for Vec<OpMetadata> {
     }
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    op_count: U32,
-    reserved: U32,
+raw_records! {
+    RawHead: 8 => {
+        op_count: U32,
+        reserved: U32,
+    }
+    RawOp: 16 => {
+        chip_id: U32,
+        run_host_id: U32,
+        field_count: U32,
+        reserved: U32,
+    }
+    RawField: 8 => {
+        key_bytes: U32,
+        value_bytes: U32,
+    }
 }
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawOp {
-    chip_id: U32,
-    run_host_id: U32,
-    field_count: U32,
-    reserved: U32,
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawField {
-    key_bytes: U32,
-    value_bytes: U32,
-}
-
-const _: () = assert!(size_of::<RawHead>() == 8 && size_of::<RawOp>() == 16);
-const _: () = assert!(size_of::<RawField>() == 8);

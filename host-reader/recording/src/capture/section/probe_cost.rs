@@ -18,23 +18,16 @@
 //! ```
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, put_entries},
+    Payload, SectionKind,
+    fields::{Fields, put_entries, raw_records},
     memory::{risc_number, risc_of_number},
-    sealed::Sealed,
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::probe_cost::{ProbeCost, ProbeCostRow, ProbeCosts};
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U32, U64},
-};
-
-impl Sealed for ProbeCosts {}
+use zerocopy::little_endian::{U32, U64};
 
 impl<'file> Payload<'file> for ProbeCosts {
     const KIND: SectionKind = SectionKind::PROBE_COST;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put_entries(buffer, self.rows().len(), self.rows().map(RawEntry::new))
@@ -51,13 +44,13 @@ impl<'file> Payload<'file> for ProbeCosts {
     }
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawEntry {
-    chip_id: U32,
-    risc: u8,
-    reserved: [u8; 3],
-    cycles: [U64; 5],
+raw_records! {
+    RawEntry: 48 => {
+        chip_id: U32,
+        risc: u8,
+        reserved: [u8; 3],
+        cycles: [U64; 5],
+    }
 }
 
 impl RawEntry {
@@ -90,8 +83,6 @@ impl RawEntry {
         }
     }
 }
-
-const _: () = assert!(size_of::<RawEntry>() == 48);
 
 #[cfg(test)]
 mod tests {

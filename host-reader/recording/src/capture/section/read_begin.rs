@@ -22,12 +22,11 @@
 //! means that all are chosen; none is listed then.
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
+    Payload, SectionKind,
     device::{core_kind_number, core_kind_of_number},
-    fields::{Fields, RawRecord, field_count, put},
-    sealed::Sealed,
+    fields::{Fields, RawRecord, field_count, put, raw_records},
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::{
     decode::{CaptureMode, HostIdForm},
     mesh::{CoreSelection, Noc0Coord},
@@ -36,10 +35,7 @@ use reader::{
 };
 use std::collections::BTreeSet;
 use wire::marker::HeaderLayout;
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U16, U32},
-};
+use zerocopy::little_endian::{U16, U32};
 
 /// The beginning of a read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,11 +52,8 @@ pub struct ReadBegin {
     pub options: ReadOptions,
 }
 
-impl Sealed for ReadBegin {}
-
 impl<'file> Payload<'file> for ReadBegin {
     const KIND: SectionKind = SectionKind::READ_BEGIN;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let options = &self.options;
@@ -151,20 +144,20 @@ fn chosen<'file, T: RawRecord + 'file>(
     Ok(Some(fields.records::<T>(field, count.get(), stride)?))
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    read_number: U32,
-    flags: U32,
-    program_support_count: U32,
-    generation: u8,
-    time_high_bits: u8,
-    mode: u8,
-    host_ids: u8,
-    chips: U32,
-    chosen_chips: U32,
-    chosen_kinds: U32,
-    chosen_cores: U32,
+raw_records! {
+    RawHead: 32 => {
+        read_number: U32,
+        flags: U32,
+        program_support_count: U32,
+        generation: u8,
+        time_high_bits: u8,
+        mode: u8,
+        host_ids: u8,
+        chips: U32,
+        chosen_chips: U32,
+        chosen_kinds: U32,
+        chosen_cores: U32,
+    }
 }
 
 impl RawHead {
@@ -204,7 +197,6 @@ impl RawHead {
     }
 }
 
-const _: () = assert!(size_of::<RawHead>() == 32);
 const _: () = assert!(CaptureMode::TraceOnly as u8 == 2 && CaptureMode::DispatchCores as u8 == 1);
 const _: () = assert!(CaptureMode::Accumulate as u8 == 3);
 const _: () = assert!(HostIdForm::Encoded as u8 == 1);

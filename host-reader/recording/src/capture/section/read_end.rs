@@ -9,15 +9,11 @@
 //! ```
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, put},
-    sealed::Sealed,
+    Payload, SectionKind,
+    fields::{Fields, put, raw_records},
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U32, U64},
-};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
+use zerocopy::little_endian::{U32, U64};
 
 /// End of a read; all earlier sections with its number are complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,11 +32,8 @@ pub struct ReadEnd {
     pub unix_time_ns: u64,
 }
 
-impl Sealed for ReadEnd {}
-
 impl<'file> Payload<'file> for ReadEnd {
     const KIND: SectionKind = SectionKind::READ_END;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         put(
@@ -70,14 +63,12 @@ impl<'file> Payload<'file> for ReadEnd {
 
 const FLAG_LAST: u32 = 1;
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawEnd {
-    read_number: U32,
-    flags: U32,
-    host_time_ns: U64,
-    words_read: U64,
-    unix_time_ns: U64,
+raw_records! {
+    RawEnd: 32 => {
+        read_number: U32,
+        flags: U32,
+        host_time_ns: U64,
+        words_read: U64,
+        unix_time_ns: U64,
+    }
 }
-
-const _: () = assert!(size_of::<RawEnd>() == 32);

@@ -17,20 +17,16 @@
 //! ```
 
 use super::{
-    Payload, SectionKind, VERSION_1_0,
-    fields::{Fields, field_count, pad, put},
-    sealed::Sealed,
+    Payload, SectionKind,
+    fields::{Fields, field_count, pad, put, raw_records},
 };
-use crate::capture::{error::CaptureError, frame::SectionVersion, problem::MalformedPayload};
+use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::names::{ZoneSource, ZoneTable};
 use wire::ZoneId;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian::U32};
-
-impl Sealed for ZoneTable {}
+use zerocopy::little_endian::U32;
 
 impl<'file> Payload<'file> for ZoneTable {
     const KIND: SectionKind = SectionKind::ZONE_NAMES;
-    const VERSION: SectionVersion = VERSION_1_0;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
         let place_count = U32::new(field_count(self.places().count())?);
@@ -69,20 +65,15 @@ impl<'file> Payload<'file> for ZoneTable {
     }
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawHead {
-    place_count: U32,
-    reserved: U32,
+raw_records! {
+    RawHead: 8 => {
+        place_count: U32,
+        reserved: U32,
+    }
+    RawPlace: 16 => {
+        id: U32,
+        line: U32,
+        name_bytes: U32,
+        file_bytes: U32,
+    }
 }
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawPlace {
-    id: U32,
-    line: U32,
-    name_bytes: U32,
-    file_bytes: U32,
-}
-
-const _: () = assert!(size_of::<RawHead>() == 8 && size_of::<RawPlace>() == 16);
