@@ -4,6 +4,7 @@ use super::{
     number::shortest,
     op::{OpReport, RowKind},
     report::PerfReport,
+    shared_text::SharedText,
     stacked::{StackBy, StackedOps},
 };
 use std::io::Write;
@@ -11,34 +12,56 @@ use std::io::Write;
 /// Separator between two pieces of advice.
 const BULLET: &str = " • ";
 
-const OP_TITLES: [&str; 26] = [
-    "ID",
-    "Total %",
-    "Bound",
-    "OP Code",
-    "Device",
-    "Device Time",
-    "Op-to-Op Gap",
-    "Cores",
-    "DRAM",
-    "DRAM %",
-    "FLOPs",
-    "FLOPs %",
-    "Math Fidelity",
-    "Output Datatype",
-    "Input 0 Datatype",
-    "Input 1 Datatype",
-    "DRAM Sharded",
-    "Input 0 Memory",
-    "Inner Dim Block Size",
-    "Output Subblock H",
-    "Output Subblock W",
-    "Global Call Count",
-    "Sub Device ID",
-    "Available Cores",
-    "Op Category",
-    "Bound Analysis",
+/// A column of the CSV of ops: its header, and its cell of an op.
+type OpColumn = (&'static str, fn(&OpReport, Missing) -> String);
+
+const OP_COLUMNS: [OpColumn; 26] = [
+    ("ID", |row, _| row.id.to_string()),
+    ("Total %", |row, _| number(row.total_percent)),
+    ("Bound", |row, _| row.bound.map_or("", super::Bound::label).to_owned()),
+    ("OP Code", |row, _| row.op_code.to_string()),
+    ("Device", |row, _| whole(row.device)),
+    ("Device Time", |row, _| number(row.device_time_us)),
+    ("Op-to-Op Gap", |row, _| number(row.op_to_op_gap_us)),
+    ("Cores", |row, _| whole(row.core_count)),
+    ("DRAM", |row, _| number(row.dram_gb_per_s)),
+    ("DRAM %", |row, _| number(row.dram_percent)),
+    ("FLOPs", |row, _| number(row.tflops)),
+    ("FLOPs %", |row, _| number(row.flops_percent)),
+    ("Math Fidelity", |row, _| row.math_fidelity.to_string()),
+    ("Output Datatype", |row, missing| missing.datatype_or(&row.output_datatype)),
+    ("Input 0 Datatype", |row, missing| missing.datatype_or(&row.input_datatypes[0])),
+    ("Input 1 Datatype", |row, missing| missing.datatype_or(&row.input_datatypes[1])),
+    ("DRAM Sharded", |row, _| if row.is_dram_sharded { "True" } else { "False" }.to_owned()),
+    ("Input 0 Memory", |row, _| row.input_0_memory.as_deref().unwrap_or_default().to_owned()),
+    ("Inner Dim Block Size", |row, _| whole(row.blocks.inner_block_tiles)),
+    ("Output Subblock H", |row, _| whole(row.blocks.output_subblock_height_tiles)),
+    ("Output Subblock W", |row, _| whole(row.blocks.output_subblock_width_tiles)),
+    ("Global Call Count", call_count),
+    ("Sub Device ID", |row, _| row.sub_device.as_deref().unwrap_or_default().to_owned()),
+    ("Available Cores", |row, _| whole(row.available_core_count)),
+    ("Op Category", |row, _| row.category.map_or("", super::OpCategory::label).to_owned()),
+    ("Bound Analysis", |row, _| row.bound_analysis.label().to_owned()),
 ];
+
+const ADVICE_COLUMN: OpColumn =
+    ("Advice", |row, _| row.advice.as_ref().map_or_else(String::new, |items| items.join(BULLET)));
+
+const RAW_OP_CODE_COLUMN: OpColumn = ("Raw OP Code", |row, _| row.raw_op_code.to_string());
+
+/// How missing values are written.
+#[derive(Clone, Copy)]
+struct Missing {
+    datatype: &'static str,
+    /// True if a missing call number makes the other ones fractional.
+    are_call_counts_fractional: bool,
+}
+
+impl Missing {
+    fn datatype_or(self, datatype: &Option<SharedText>) -> String {
+        datatype.as_deref().unwrap_or(self.datatype).to_owned()
+    }
+}
 
 /// Optional columns and compatibility of the CSV of ops.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,19 +90,16 @@ pub fn write_ops_csv(
     out: impl Write,
 ) -> std::io::Result<()> {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
-    let mut titles = OP_TITLES.to_vec();
-    titles.extend(options.has_advice.then_some("Advice"));
-    titles.extend(options.has_raw_op_codes.then_some("Raw OP Code"));
-    writer.write_record(&titles).map_err(std::io::Error::other)?;
+    let mut columns = OP_COLUMNS.to_vec();
+    columns.extend(options.has_advice.then_some(ADVICE_COLUMN));
+    columns.extend(options.has_raw_op_codes.then_some(RAW_OP_CODE_COLUMN));
+    writer.write_record(columns.iter().map(|(title, _)| title)).map_err(std::io::Error::other)?;
+    let missing = Missing {
+        datatype: if options.is_upstream_exact { "nan" } else { "" },
+        are_call_counts_fractional: report.is_call_count_missing && options.is_upstream_exact,
+    };
     for row in &report.rows {
-        let mut cells = op_cells(row, report.is_call_count_missing, options);
-        if options.has_advice {
-            cells.push(row.advice.as_ref().map_or_else(String::new, |items| items.join(BULLET)));
-        }
-        if options.has_raw_op_codes {
-            cells.push(row.raw_op_code.to_string());
-        }
-        let cells = cells.into_iter().map(without_formula);
+        let cells = columns.iter().map(|(_, cell)| without_formula(cell(row, missing)));
         writer.write_record(cells).map_err(io_error)?;
     }
     writer.flush()
@@ -92,42 +112,7 @@ fn io_error(error: csv::Error) -> std::io::Error {
     }
 }
 
-fn op_cells(row: &OpReport, is_call_count_missing: bool, options: CsvOptions) -> Vec<String> {
-    let missing = if options.is_upstream_exact { "nan" } else { "" };
-    let [input_0, input_1] = &row.input_datatypes;
-    let [output, input_0, input_1] = [&row.output_datatype, input_0, input_1]
-        .map(|datatype| datatype.as_deref().unwrap_or(missing).to_owned());
-    vec![
-        row.id.to_string(),
-        number(row.total_percent),
-        row.bound.map_or("", super::Bound::label).to_owned(),
-        row.op_code.to_string(),
-        whole(row.device),
-        number(row.device_time_us),
-        number(row.op_to_op_gap_us),
-        whole(row.core_count),
-        number(row.dram_gb_per_s),
-        number(row.dram_percent),
-        number(row.tflops),
-        number(row.flops_percent),
-        row.math_fidelity.to_string(),
-        output,
-        input_0,
-        input_1,
-        if row.is_dram_sharded { "True" } else { "False" }.to_owned(),
-        row.input_0_memory.as_deref().unwrap_or_default().to_owned(),
-        whole(row.blocks.inner_block_tiles),
-        whole(row.blocks.output_subblock_height_tiles),
-        whole(row.blocks.output_subblock_width_tiles),
-        call_count(row, is_call_count_missing && options.is_upstream_exact),
-        row.sub_device.as_deref().unwrap_or_default().to_owned(),
-        whole(row.available_core_count),
-        row.category.map_or("", super::OpCategory::label).to_owned(),
-        row.bound_analysis.label().to_owned(),
-    ]
-}
-
-fn whole(value: Option<u64>) -> String {
+pub(super) fn whole(value: Option<u64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
@@ -135,11 +120,13 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(String::new, shortest)
 }
 
-fn call_count(row: &OpReport, is_fractional: bool) -> String {
+fn call_count(row: &OpReport, missing: Missing) -> String {
     let text = row.global_call_count.trim();
     match super::cell::number(text) {
-        Some(number) if is_fractional => shortest(number),
-        None if is_fractional && super::cell::is_blank(text) => "nan".to_owned(),
+        Some(number) if missing.are_call_counts_fractional => shortest(number),
+        None if missing.are_call_counts_fractional && super::cell::is_blank(text) => {
+            "nan".to_owned()
+        }
         _ => text.to_owned(),
     }
 }
@@ -161,22 +148,20 @@ pub fn write_stacked_csv(
     out: impl Write,
 ) -> std::io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    let titles = stacked_titles(stack_by, report.is_by_device);
-    writer.write_record(titles.iter().map(|(title, unit)| match *unit {
-        "" => (*title).to_owned(),
+    let columns = stacked_columns(stack_by, report.is_by_device);
+    writer.write_record(columns.iter().map(|&(title, unit, _)| match unit {
+        "" => title.to_owned(),
         unit => format!("{title} [{unit}]"),
     }))?;
     for row in &report.stacked {
-        let cells = stacked_cells(row, stack_by, report.is_by_device);
-        writer
-            .write_record(cells.into_iter().map(|cell| match cell {
-                StackedCell::Text(text) => without_formula(text),
-                StackedCell::Count(count) => count.to_string(),
-                StackedCell::Figure(value) => {
-                    value.map_or_else(String::new, |value| format!("{value:.2}"))
-                }
-            }))
-            .map_err(io_error)?;
+        let cells = columns.iter().map(|(_, _, cell)| match cell(row) {
+            StackedCell::Text(text) => without_formula(text),
+            StackedCell::Count(count) => count.to_string(),
+            StackedCell::Figure(value) => {
+                value.map_or_else(String::new, |value| format!("{value:.2}"))
+            }
+        });
+        writer.write_record(cells).map_err(io_error)?;
     }
     writer.flush()
 }
@@ -188,55 +173,30 @@ pub(super) enum StackedCell {
     Figure(Option<f64>),
 }
 
-/// Returns the headers of the summary, each with its unit.
-pub(super) fn stacked_titles(
-    stack_by: StackBy,
-    is_by_device: bool,
-) -> Vec<(&'static str, &'static str)> {
-    let mut titles = vec![("Total %", "%"), ("Op Code", "")];
-    titles.extend(is_by_device.then_some(("Device", "")));
-    titles.extend([("Device Time Sum", "μs"), ("Op Count", "")]);
-    if stack_by != StackBy::Category {
-        titles.extend([
-            ("Op Category", ""),
-            ("Min FLOPs", "%"),
-            ("Max FLOPs", "%"),
-            ("Mean FLOPs", "%"),
-            ("Std FLOPs", "%"),
-            ("Weighted Mean FLOPs", "%"),
-        ]);
-    }
-    titles
-}
+/// A column of the summary: its header, its unit, and its cell of a kind of op.
+pub(super) type StackedColumn = (&'static str, &'static str, fn(&StackedOps) -> StackedCell);
 
-/// Returns the cells of the summary in the order of its headers.
-pub(super) fn stacked_cells(
-    row: &StackedOps,
-    stack_by: StackBy,
-    is_by_device: bool,
-) -> Vec<StackedCell> {
-    let mut cells =
-        vec![StackedCell::Figure(Some(row.total_percent)), StackedCell::Text(row.op_code.clone())];
+/// Returns the columns of the summary.
+pub(super) fn stacked_columns(stack_by: StackBy, is_by_device: bool) -> Vec<StackedColumn> {
+    use StackedCell::{Count, Figure, Text};
+    let mut columns: Vec<StackedColumn> = vec![
+        ("Total %", "%", |row| Figure(Some(row.total_percent))),
+        ("Op Code", "", |row| Text(row.op_code.clone())),
+    ];
     if is_by_device {
-        let device = row.device.map_or_else(String::new, |device| device.to_string());
-        cells.push(StackedCell::Text(device));
+        columns.push(("Device", "", |row| Text(whole(row.device))));
     }
-    cells.push(StackedCell::Figure(Some(row.device_time_us)));
-    cells.push(StackedCell::Count(row.op_count));
+    columns.push(("Device Time Sum", "μs", |row| Figure(Some(row.device_time_us))));
+    columns.push(("Op Count", "", |row| Count(row.op_count)));
     if stack_by != StackBy::Category {
-        cells.push(StackedCell::Text(row.category.to_owned()));
-        cells.extend(
-            [
-                row.min_flops_percent,
-                row.max_flops_percent,
-                row.mean_flops_percent,
-                row.std_flops_percent,
-                row.weighted_mean_flops_percent,
-            ]
-            .map(StackedCell::Figure),
-        );
+        columns.push(("Op Category", "", |row| Text(row.category.to_owned())));
+        columns.push(("Min FLOPs", "%", |row| Figure(row.min_flops_percent)));
+        columns.push(("Max FLOPs", "%", |row| Figure(row.max_flops_percent)));
+        columns.push(("Mean FLOPs", "%", |row| Figure(row.mean_flops_percent)));
+        columns.push(("Std FLOPs", "%", |row| Figure(row.std_flops_percent)));
+        columns.push(("Weighted Mean FLOPs", "%", |row| Figure(row.weighted_mean_flops_percent)));
     }
-    cells
+    columns
 }
 
 /// Returns the name of a row's op, marked if the row is a signpost.

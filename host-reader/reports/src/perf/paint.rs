@@ -44,11 +44,15 @@ pub(super) enum Paintable {
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1: the same colours.
-pub(super) fn colour_of(row: &OpReport, cell: Paintable, min_percentage: f64) -> Option<Colour> {
+pub(super) fn cell_colour(
+    row: &OpReport,
+    cell: Option<Paintable>,
+    min_percentage: f64,
+) -> Option<Colour> {
     if is_minor(row, min_percentage) {
         return Some(Colour::Grey);
     }
-    match cell {
+    match cell? {
         Paintable::OpCode => Some(op_colour(&row.raw_op_code)),
         Paintable::Bound => bound_colour(row.bound),
         Paintable::Gap => row.op_to_op_gap_us.filter(|&gap| gap > HIGH_GAP_US).map(|_| Colour::Red),
@@ -60,7 +64,7 @@ pub(super) fn colour_of(row: &OpReport, cell: Paintable, min_percentage: f64) ->
 }
 
 /// Returns true if a row's share of the time is so small that the whole row is grey.
-pub(super) fn is_minor(row: &OpReport, min_percentage: f64) -> bool {
+fn is_minor(row: &OpReport, min_percentage: f64) -> bool {
     row.kind != RowKind::Host && row.total_percent.is_some_and(|percent| percent < min_percentage)
 }
 

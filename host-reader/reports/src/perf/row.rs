@@ -147,59 +147,49 @@ impl TensorColumns {
     }
 }
 
-/// Columns of the cells that make up a row, looked up once for all rows.
-pub(super) struct RowColumns {
-    format: OpsCsvFormat,
-    op_code: Column,
-    op_type: Column,
-    global_call_count: Column,
-    host_start_ns: Column,
-    available_cores: Column,
-    arch: Column,
-    device: Column,
-    attributes: Column,
-    math_fidelity: Column,
-    core_count: Column,
-    sub_device: Column,
-    host_duration_ns: Column,
-    compile_duration_ns: Column,
-    kernel_duration_ns: Column,
-    op_to_op_latency_ns: Column,
-    trace_session: Column,
-    firmware_start_cycle: Column,
-    firmware_end_cycle: Column,
-    firmware_duration_ns: Column,
-    inputs: [TensorColumns; 2],
-    output: TensorColumns,
+macro_rules! row_columns {
+    ($($column:ident: $title:expr,)*) => {
+        /// Columns of the cells that make up a row, looked up once for all rows.
+        pub(super) struct RowColumns {
+            format: OpsCsvFormat,
+            $($column: Column,)*
+            inputs: [TensorColumns; 2],
+            output: TensorColumns,
+        }
+
+        impl RowColumns {
+            pub(super) fn new(titles: &Titles) -> Self {
+                Self {
+                    format: titles.format(),
+                    $($column: titles.column($title),)*
+                    inputs: ["INPUT_0", "INPUT_1"].map(|tensor| TensorColumns::new(titles, tensor)),
+                    output: TensorColumns::new(titles, "OUTPUT_0"),
+                }
+            }
+        }
+    };
 }
 
-impl RowColumns {
-    pub(super) fn new(titles: &Titles) -> Self {
-        Self {
-            format: titles.format(),
-            op_code: titles.column("OP CODE"),
-            op_type: titles.column("OP TYPE"),
-            global_call_count: titles.column("GLOBAL CALL COUNT"),
-            host_start_ns: titles.column("HOST START TS"),
-            available_cores: titles.column("AVAILABLE WORKER CORE COUNT"),
-            arch: titles.column("DEVICE ARCH"),
-            device: titles.column("DEVICE ID"),
-            attributes: titles.column("ATTRIBUTES"),
-            math_fidelity: titles.column("MATH FIDELITY"),
-            core_count: titles.column("CORE COUNT"),
-            sub_device: titles.column("SUB DEVICE ID"),
-            host_duration_ns: titles.column("HOST DURATION [ns]"),
-            compile_duration_ns: titles.column("CompileProgram_TT_HOST_FUNC [ns]"),
-            kernel_duration_ns: titles.column(KERNEL_DURATION),
-            op_to_op_latency_ns: titles.column("OP TO OP LATENCY [ns]"),
-            trace_session: titles.column("METAL TRACE REPLAY SESSION ID"),
-            firmware_start_cycle: titles.column("DEVICE FW START CYCLE"),
-            firmware_end_cycle: titles.column("DEVICE FW END CYCLE"),
-            firmware_duration_ns: titles.column("DEVICE FW DURATION [ns]"),
-            inputs: ["INPUT_0", "INPUT_1"].map(|tensor| TensorColumns::new(titles, tensor)),
-            output: TensorColumns::new(titles, "OUTPUT_0"),
-        }
-    }
+row_columns! {
+    op_code: "OP CODE",
+    op_type: "OP TYPE",
+    global_call_count: "GLOBAL CALL COUNT",
+    host_start_ns: "HOST START TS",
+    available_cores: "AVAILABLE WORKER CORE COUNT",
+    arch: "DEVICE ARCH",
+    device: "DEVICE ID",
+    attributes: "ATTRIBUTES",
+    math_fidelity: "MATH FIDELITY",
+    core_count: "CORE COUNT",
+    sub_device: "SUB DEVICE ID",
+    host_duration_ns: "HOST DURATION [ns]",
+    compile_duration_ns: "CompileProgram_TT_HOST_FUNC [ns]",
+    kernel_duration_ns: KERNEL_DURATION,
+    op_to_op_latency_ns: "OP TO OP LATENCY [ns]",
+    trace_session: "METAL TRACE REPLAY SESSION ID",
+    firmware_start_cycle: "DEVICE FW START CYCLE",
+    firmware_end_cycle: "DEVICE FW END CYCLE",
+    firmware_duration_ns: "DEVICE FW DURATION [ns]",
 }
 
 /// Reads the cells of one row and notes invalid values.

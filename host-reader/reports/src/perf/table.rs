@@ -1,13 +1,14 @@
 //! Readable report: notes, ops, advice, summary, iterations, problems.
 
 use super::{
-    csv_out::{StackedCell, shown_op_code, stacked_cells, stacked_titles},
+    csv_out::{StackedCell, shown_op_code, stacked_columns, whole},
     grid::{Cell, Column, Grid},
     iterations::{OpStatistics, RepetitionRule},
     number::grouped,
     op::OpReport,
-    paint::{Colour, Paintable, colour_of, is_minor, op_colour},
+    paint::{Colour, Paintable, cell_colour, op_colour},
     report::PerfReport,
+    spread::Spread,
     stacked::StackBy,
 };
 use std::io::Write;
@@ -87,15 +88,15 @@ struct OpTable<'a> {
 
 impl<'a> OpTable<'a> {
     fn new(report: &'a PerfReport, options: TableOptions) -> Self {
-        let optional = OptionalColumns {
-            has_sub_device: report.has_sub_devices(),
-            has_available_cores: report.has_available_cores(),
-        };
-        let rows: Vec<_> =
-            report.rows.iter().map(|row| op_cells(row, optional, options.min_percentage)).collect();
-        let total = total_cells(report, optional);
-        let all = rows.iter().chain([&total]);
-        let grid = Grid::new(op_columns(optional), all, options.is_coloured);
+        let columns: Vec<_> = OP_COLUMNS.iter().filter(|column| column.is_shown(report)).collect();
+        let cells = |row| columns.iter().map(|column| column.cell(row, options)).collect();
+        let rows: Vec<Vec<Cell>> = report.rows.iter().map(cells).collect();
+        let total = columns
+            .iter()
+            .map(|column| Cell::new((column.total)(report), Some(Colour::Grey)))
+            .collect();
+        let layout = columns.iter().map(|column| column.layout()).collect();
+        let grid = Grid::new(layout, rows.iter().chain([&total]), options.is_coloured);
         Self { report, grid, rows, total }
     }
 
@@ -169,99 +170,89 @@ impl<'a> OpTable<'a> {
     }
 }
 
-/// Columns that are left out if they say nothing.
-#[derive(Clone, Copy)]
-struct OptionalColumns {
-    has_sub_device: bool,
-    has_available_cores: bool,
+/// A column of the table of ops.
+struct OpColumn {
+    title: &'static str,
+    /// How the cells are coloured; `None` if only by the importance of the op.
+    paint: Option<Paintable>,
+    text: fn(&OpReport) -> String,
+    /// The cell of the last row, which stands for all ops.
+    total: fn(&PerfReport) -> String,
 }
 
-fn op_columns(optional: OptionalColumns) -> Vec<Column> {
-    let mut columns = vec![
-        right_column("ID"),
-        right_column("Total %"),
-        right_column("Bound"),
-        Column { title: "OP Code", min_width: 0, is_left: true },
-        Column { title: "Device", min_width: 7, is_left: false },
-    ];
-    columns.extend(optional.has_sub_device.then(|| right_column("Sub Device ID")));
-    columns.extend(["Device Time", "Op-to-Op Gap", "Cores"].map(right_column));
-    columns.extend(optional.has_available_cores.then(|| right_column("Available Cores")));
-    columns.extend(["DRAM", "DRAM %", "FLOPs", "FLOPs %", "Math Fidelity"].map(right_column));
-    columns
-}
+const SUB_DEVICE: &str = "Sub Device ID";
+const AVAILABLE_CORES: &str = "Available Cores";
 
-const fn right_column(title: &'static str) -> Column {
-    Column { title, min_width: 0, is_left: false }
+const OP_COLUMNS: [OpColumn; 15] = [
+    OpColumn::new("ID", |row| row.id.to_string()),
+    OpColumn::new("Total %", |row| with_unit(row.total_percent, 1, "%"))
+        .with_total(|_| "100.0 %".to_owned()),
+    OpColumn::new("Bound", |row| row.bound.map_or("", super::Bound::label).to_owned())
+        .painted(Paintable::Bound),
+    OpColumn::new("OP Code", shown_op_code).painted(Paintable::OpCode).with_total(total_counts),
+    OpColumn::new("Device", |row| whole(row.device)),
+    OpColumn::new(SUB_DEVICE, |row| row.sub_device.as_deref().unwrap_or_default().to_owned()),
+    OpColumn::new("Device Time", |row| with_unit(row.device_time_us, 0, "μs"))
+        .with_total(|report| with_unit(Some(report.totals.device_time_us), 0, "μs")),
+    OpColumn::new("Op-to-Op Gap", |row| with_unit(row.op_to_op_gap_us, 0, "μs"))
+        .painted(Paintable::Gap)
+        .with_total(|report| with_unit(Some(report.totals.op_to_op_gap_us), 0, "μs")),
+    OpColumn::new("Cores", |row| whole(row.core_count)).painted(Paintable::Cores),
+    OpColumn::new(AVAILABLE_CORES, |row| whole(row.available_core_count)),
+    OpColumn::new("DRAM", |row| with_unit(row.dram_gb_per_s, 0, "GB/s"))
+        .painted(Paintable::Dram)
+        .with_total(|report| with_unit(report.totals.dram_gb_per_s, 0, "GB/s")),
+    OpColumn::new("DRAM %", |row| with_unit(row.dram_percent, 1, "%"))
+        .painted(Paintable::Dram)
+        .with_total(|report| with_unit(report.totals.dram_percent, 1, "%")),
+    OpColumn::new("FLOPs", |row| with_unit(row.tflops, 1, "TFLOPs")).painted(Paintable::Flops),
+    OpColumn::new("FLOPs %", |row| with_unit(row.flops_percent, 1, "%")).painted(Paintable::Flops),
+    OpColumn::new("Math Fidelity", |row| row.math_fidelity.to_string())
+        .painted(Paintable::Fidelity),
+];
+
+impl OpColumn {
+    const fn new(title: &'static str, text: fn(&OpReport) -> String) -> Self {
+        Self { title, paint: None, text, total: |_| String::new() }
+    }
+
+    const fn painted(self, paint: Paintable) -> Self {
+        Self { paint: Some(paint), ..self }
+    }
+
+    const fn with_total(self, total: fn(&PerfReport) -> String) -> Self {
+        Self { total, ..self }
+    }
+
+    /// Returns true unless the column would say nothing.
+    fn is_shown(&self, report: &PerfReport) -> bool {
+        match self.title {
+            SUB_DEVICE => report.has_sub_devices(),
+            AVAILABLE_CORES => report.has_available_cores(),
+            _ => true,
+        }
+    }
+
+    fn layout(&self) -> Column {
+        let min_width = if self.title == "Device" { 7 } else { 0 };
+        Column { title: self.title, min_width, is_left: self.title == "OP Code" }
+    }
+
+    fn cell(&self, row: &OpReport, options: TableOptions) -> Cell {
+        Cell::new((self.text)(row), cell_colour(row, self.paint, options.min_percentage))
+    }
 }
 
 fn with_unit(value: Option<f64>, decimals: usize, unit: &str) -> String {
     value.map_or_else(String::new, |value| format!("{} {unit}", grouped(value, decimals)))
 }
 
-fn op_cells(row: &OpReport, optional: OptionalColumns, min_percentage: f64) -> Vec<Cell> {
-    let grey = is_minor(row, min_percentage).then_some(Colour::Grey);
-    let plain = |text: String| Cell::new(text, grey);
-    let painted = |text: String, cell| Cell::new(text, colour_of(row, cell, min_percentage));
-    let mut cells = vec![
-        plain(row.id.to_string()),
-        plain(with_unit(row.total_percent, 1, "%")),
-        painted(row.bound.map_or("", super::Bound::label).to_owned(), Paintable::Bound),
-        painted(shown_op_code(row), Paintable::OpCode),
-        plain(whole(row.device)),
-    ];
-    if optional.has_sub_device {
-        cells.push(plain(row.sub_device.as_deref().unwrap_or_default().to_owned()));
-    }
-    cells.extend([
-        plain(with_unit(row.device_time_us, 0, "μs")),
-        painted(with_unit(row.op_to_op_gap_us, 0, "μs"), Paintable::Gap),
-        painted(whole(row.core_count), Paintable::Cores),
-    ]);
-    if optional.has_available_cores {
-        cells.push(plain(whole(row.available_core_count)));
-    }
-    cells.extend([
-        painted(with_unit(row.dram_gb_per_s, 0, "GB/s"), Paintable::Dram),
-        painted(with_unit(row.dram_percent, 1, "%"), Paintable::Dram),
-        painted(with_unit(row.tflops, 1, "TFLOPs"), Paintable::Flops),
-        painted(with_unit(row.flops_percent, 1, "%"), Paintable::Flops),
-        painted(row.math_fidelity.to_string(), Paintable::Fidelity),
-    ]);
-    cells
-}
-
-fn whole(value: Option<u64>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
-
-fn total_cells(report: &PerfReport, optional: OptionalColumns) -> Vec<Cell> {
+fn total_counts(report: &PerfReport) -> String {
     let totals = &report.totals;
-    let counts = format!(
+    format!(
         "{} device ops, {} host ops, {} signposts",
         totals.device_op_count, totals.host_op_count, totals.signpost_count
-    );
-    let mut cells =
-        vec![grey_cell(""), grey_cell("100.0 %"), grey_cell(""), grey_cell(counts), grey_cell("")];
-    cells.extend(optional.has_sub_device.then(|| grey_cell("")));
-    cells.extend([
-        grey_cell(with_unit(Some(totals.device_time_us), 0, "μs")),
-        grey_cell(with_unit(Some(totals.op_to_op_gap_us), 0, "μs")),
-        grey_cell(""),
-    ]);
-    cells.extend(optional.has_available_cores.then(|| grey_cell("")));
-    cells.extend([
-        grey_cell(with_unit(totals.dram_gb_per_s, 0, "GB/s")),
-        grey_cell(with_unit(totals.dram_percent, 1, "%")),
-        grey_cell(""),
-        grey_cell(""),
-        grey_cell(""),
-    ]);
-    cells
-}
-
-fn grey_cell(text: impl Into<String>) -> Cell {
-    Cell::new(text.into(), Some(Colour::Grey))
+    )
 }
 
 fn write_summary(
@@ -271,27 +262,17 @@ fn write_summary(
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     write_heading("Summary", out)?;
-    let titles = stacked_titles(stack_by, report.is_by_device);
-    let columns = titles
-        .iter()
-        .map(|&(title, _)| Column { title, min_width: 0, is_left: title == "Op Code" })
-        .collect();
+    let columns = stacked_columns(stack_by, report.is_by_device);
     let mut stacked: Vec<_> = report.stacked.iter().collect();
     if report.is_by_device {
         // Rows are sorted by time; the stable sort keeps that order within each device.
         stacked.sort_by_key(|row| row.device);
     }
-    let rows: Vec<Vec<Cell>> = stacked
-        .into_iter()
-        .map(|row| {
-            let cells = stacked_cells(row, stack_by, report.is_by_device).into_iter();
-            cells
-                .zip(&titles)
-                .map(|(cell, &(title, unit))| summary_cell(cell, title, unit))
-                .collect()
-        })
-        .collect();
-    write_grid(columns, &rows, options.is_coloured, out)
+    let cells = |row| {
+        columns.iter().map(|&(title, unit, cell)| summary_cell(cell(row), title, unit)).collect()
+    };
+    let rows: Vec<_> = stacked.into_iter().map(cells).collect();
+    write_grid(columns.iter().map(|&(title, ..)| title), &rows, options, out)
 }
 
 fn summary_cell(cell: StackedCell, title: &str, unit: &str) -> Cell {
@@ -306,12 +287,15 @@ fn summary_cell(cell: StackedCell, title: &str, unit: &str) -> Cell {
 }
 
 fn write_grid(
-    columns: Vec<Column>,
+    titles: impl Iterator<Item = &'static str>,
     rows: &[Vec<Cell>],
-    is_coloured: bool,
+    options: TableOptions,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    let grid = Grid::new(columns, rows.iter(), is_coloured);
+    let is_left = |title: &str| title.eq_ignore_ascii_case("Op Code");
+    let columns =
+        titles.map(|title| Column { title, min_width: 0, is_left: is_left(title) }).collect();
+    let grid = Grid::new(columns, rows.iter(), options.is_coloured);
     grid.write_titles(out)?;
     grid.write_rule(out)?;
     for row in rows {
@@ -325,8 +309,6 @@ fn write_iterations(
     options: TableOptions,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    const TITLES: [&str; 11] =
-        ["ID", "OP Code", "Device", "Count", "Mean", "Std", "Std %", "Min", "Median", "Max", "Gap"];
     write_heading("Iterations", out)?;
     let iterations = &report.iterations;
     let how = match iterations.rule {
@@ -341,41 +323,39 @@ fn write_iterations(
         "{} of {} ops: {how}. Left out: {} ops in other or cut iterations. Times in μs.\n",
         iterations.iteration_count, iterations.ops_per_iteration, iterations.left_out_count
     )?;
-    let rows: Vec<_> = iterations.ops.iter().map(iteration_cells).collect();
-    write_grid(
-        TITLES.map(|title| Column { title, min_width: 0, is_left: title == "OP Code" }).to_vec(),
-        &rows,
-        options.is_coloured,
-        out,
-    )
+    let cells = |op| ITERATION_COLUMNS.iter().map(|(_, cell)| cell(op)).collect();
+    let rows: Vec<_> = iterations.ops.iter().map(cells).collect();
+    write_grid(ITERATION_COLUMNS.iter().map(|&(title, _)| title), &rows, options, out)
 }
 
-fn iteration_cells(op: &OpStatistics) -> Vec<Cell> {
-    let time = &op.device_time_us;
-    let gap = (op.op_to_op_gap_us.count > 0).then_some(op.op_to_op_gap_us.mean);
-    let device = op.device.map_or_else(String::new, |device| device.to_string());
-    let mut cells = vec![
-        Cell::plain(op.first_id.to_string()),
-        Cell::new(op.op_code.clone(), Some(op_colour(&op.op_code))),
-        Cell::plain(device),
-        Cell::plain(time.count.to_string()),
-    ];
-    if time.count == 0 {
-        cells.extend(std::iter::repeat_n(Cell::default(), 6));
-    } else {
-        cells.extend([
-            Cell::plain(grouped(time.mean, 2)),
-            Cell::plain(optional_figure(time.std)),
-            Cell::plain(time.std_percent().map_or_else(String::new, |std| grouped(std, 1))),
-            Cell::plain(grouped(time.min, 2)),
-            Cell::plain(grouped(time.median, 2)),
-            Cell::plain(grouped(time.max, 2)),
-        ]);
-    }
-    cells.push(Cell::plain(optional_figure(gap)));
-    cells
+/// A column of the table of iterations: its header, and its cell of an op.
+type IterationColumn = (&'static str, fn(&OpStatistics) -> Cell);
+
+const ITERATION_COLUMNS: [IterationColumn; 11] = [
+    ("ID", |op| Cell::plain(op.first_id.to_string())),
+    ("OP Code", |op| Cell::new(op.op_code.clone(), Some(op_colour(&op.op_code)))),
+    ("Device", |op| Cell::plain(whole(op.device))),
+    ("Count", |op| Cell::plain(op.device_time_us.count.to_string())),
+    ("Mean", |op| figure(times(op).map(|time| time.mean))),
+    ("Std", |op| figure(times(op).and_then(|time| time.std))),
+    ("Std %", |op| {
+        let percent = times(op).and_then(Spread::std_percent);
+        Cell::plain(percent.map_or_else(String::new, |percent| grouped(percent, 1)))
+    }),
+    ("Min", |op| figure(times(op).map(|time| time.min))),
+    ("Median", |op| figure(times(op).map(|time| time.median))),
+    ("Max", |op| figure(times(op).map(|time| time.max))),
+    ("Gap", |op| {
+        let gap = &op.op_to_op_gap_us;
+        figure((gap.count > 0).then_some(gap.mean))
+    }),
+];
+
+/// Returns the statistics of an op's device times, if it has any.
+fn times(op: &OpStatistics) -> Option<&Spread> {
+    Some(&op.device_time_us).filter(|time| time.count > 0)
 }
 
-fn optional_figure(value: Option<f64>) -> String {
-    value.map_or_else(String::new, |value| grouped(value, 2))
+fn figure(value: Option<f64>) -> Cell {
+    Cell::plain(value.map_or_else(String::new, |value| grouped(value, 2)))
 }
