@@ -1,9 +1,10 @@
 //! Relays on ttsim: they begin before the first launch, and run until the host ends them.
 
 use crate::{
-    runner::{POLL_CLOCKS, TtsimMesh},
+    runner::{POLL_CLOCKS, RESET_ALL, SOFT_RESET, TtsimMesh},
     simulator::TtsimError,
 };
+use sim::program::CoreUse;
 use wire::{control::ext, relay::words};
 
 impl TtsimMesh {
@@ -29,6 +30,20 @@ impl TtsimMesh {
             }
         }
         Ok(())
+    }
+
+    /// Holds a relay's RISCs in reset for good, so that it ends in the middle of its work. Relays are
+    /// numbered in the order of their coordinates.
+    ///
+    /// # Errors
+    /// If there is no such relay, or ttsim refuses something.
+    pub fn kill_relay(&mut self, relay: usize) -> Result<(), TtsimError> {
+        let relays = self.cores.iter().filter(|core| core.core_use == CoreUse::Relay);
+        let Some(tile) = relays.map(|core| core.tile).nth(relay) else {
+            let reason = format!("there is no relay {relay}");
+            return Err(TtsimError::Unsupported { reason });
+        };
+        self.device.simulator.write_words(tile, SOFT_RESET, &[RESET_ALL])
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Core {
     pub(crate) code: Code,
     pub(crate) tile: Tile,
     pub(crate) control_address: u64,
-    core_use: CoreUse,
+    pub(crate) core_use: CoreUse,
     has_booted: bool,
 }
 
@@ -418,9 +418,9 @@ pub fn zone_texts() -> Vec<String> {
     sim::machine::images::zones("kernels")
 }
 
-const SOFT_RESET: u64 = 0xFFB1_21B0;
+pub(crate) const SOFT_RESET: u64 = 0xFFB1_21B0;
 /// Reset bits of BRISC, the TRISCs and NCRISC.
-const RESET_ALL: u32 = 0x0004_7800;
+pub(crate) const RESET_ALL: u32 = 0x0004_7800;
 const RESET_ALL_BUT_BRISC: u32 = 0x0004_7000;
 /// Clocks between two polls of a core.
 pub(crate) const POLL_CLOCKS: u32 = 500;

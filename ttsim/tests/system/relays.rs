@@ -8,12 +8,15 @@ use crate::{
     cells::{Numbered, assert_same_cells, decode},
     scripts::cores,
     streams::{
-        RUNTIMES_OWN_ZONES, drain_ours, drain_ttsim, launches, start_ours, start_ttsim, streaming,
+        RUNTIMES_OWN_ZONES, drain_ours, drain_ttsim, drain_ttsim_with, launches, start_ours,
+        start_ttsim, streaming,
     },
-    support::{assert_same, assert_same_beside, libraries},
+    support::{assert_same, assert_same_beside, assert_same_records, libraries},
 };
 use host_reader::{
     ReadOptions,
+    anomaly::AnomalyKind,
+    ledger::LossCause,
     mesh::{Mesh, Noc0Coord},
     names::ZoneTable,
     read::Reader,
@@ -274,5 +277,44 @@ fn a_host_that_reads_relays_while_kernels_run_reads_the_same_records() {
             );
             assert!(written.iter().all(|bytes| *bytes > 2 << 16), "{what}: {written:?}");
         }
+    }
+}
+
+/// Tests a relay that ends in the middle of its work: the host reads its last frames, then the rings.
+#[test]
+fn a_relay_that_dies_on_ttsim_is_replaced_by_the_host() {
+    let shape = ScriptShape { step_max: 3000, ..SHORT };
+    for (arch, library) in libraries() {
+        let config = streaming(arch, 2).with_relays(RELAYS).with_relay_ring_bytes(1 << 20);
+        let launches = spread(2, 6, &shape);
+        let mut ttsim = start_ttsim(&config, &library, PATIENT);
+        let mut written_at_death = Vec::new();
+        let (found, read_count) = drain_ttsim_with(&mut ttsim, &launches, 5_000, |mesh, read| {
+            if read == 9 {
+                mesh.kill_relay(0).unwrap();
+                let relay = signed(mesh, RELAY)[0];
+                let words = control(mesh, relay);
+                written_at_death = vec![words[19], words[29]];
+            }
+        });
+        let mut ours = start_ours(&config, PATIENT);
+        let expected = drain_ours(&mut ours, &launches, 20_000);
+        assert_eq!(assert_same_records(&RUNTIMES_OWN_ZONES, &found, &expected), 30, "{arch}");
+        assert_honest(&found, &Timeline::from_readout(&found), ttsim.truth());
+        // Both gatherers of the relay are missed, and nothing else is.
+        let anomalies = &found.anomalies;
+        assert_eq!(anomalies.count(AnomalyKind::UnreadableCore), 2, "{arch}");
+        assert_eq!(anomalies.anomaly_count(), 2, "{arch}: {:?}", anomalies.kept());
+        let lost = found.losses.entries();
+        let lost = lost.filter(|(key, _)| key.cause != LossCause::ValidateOff);
+        assert_eq!(lost.count(), 0, "{arch}: {:?}", found.losses);
+        let relay = signed(&mut ttsim, RELAY)[0];
+        let words = control(&mut ttsim, relay);
+        assert_eq!([words[19], words[29]], written_at_death[..], "{arch}: it is dead");
+        assert_eq!((words[15], words[25]), (1, 1), "{arch}: it had no time to say so");
+        assert_eq!([words[59], words[60]], written_at_death[..], "{arch}: all frames are read");
+        let records = found.record_count();
+        eprintln!("{arch}: {records} records in {read_count} reads, {written_at_death:?} bytes");
+        assert!(written_at_death.iter().all(|bytes| *bytes > 0), "{arch}: {written_at_death:?}");
     }
 }

@@ -276,12 +276,23 @@ pub(crate) fn drain_ttsim(
     launches: &[Launch],
     pause_ns: u64,
 ) -> (Readout, u32) {
+    drain_ttsim_with(mesh, launches, pause_ns, |_, _| {})
+}
+
+/// Does the same, and calls a function with the number of reads before each read.
+pub(crate) fn drain_ttsim_with(
+    mesh: &mut TtsimMesh,
+    launches: &[Launch],
+    pause_ns: u64,
+    mut before_read: impl FnMut(&mut TtsimMesh, u32),
+) -> (Readout, u32) {
     mesh.set_access_clocks(10);
     launches.iter().for_each(|launch| mesh.enqueue(launch.clone()));
     let mut reader = Reader::new(ReadOptions::default());
     let (mut readout, mut read_count) = (Readout::default(), 0);
     loop {
         let is_running = mesh.run_for(pause_ns).unwrap();
+        before_read(mesh, read_count);
         reader.options_mut().last_read = !is_running;
         readout.append(reader.read(mesh).unwrap());
         read_count += 1;

@@ -168,6 +168,25 @@ pub(crate) fn assert_same(ttsim: &Readout, ours: &Readout) -> usize {
 /// Asserts the same as [`assert_same`] without zones of these names, whose number depends on times.
 #[track_caller]
 pub(crate) fn assert_same_beside(zones: &[&str], ttsim: &Readout, ours: &Readout) -> usize {
+    let lane_count = assert_same_records(zones, ttsim, ours);
+    let losses = |readout: &Readout| {
+        let entries = readout.losses.entries();
+        let tensix = entries.filter(|(key, _)| key.lane.risc != wire::Risc::Erisc);
+        tensix.map(|(key, totals)| format!("{key:?} {totals:?}")).collect::<Vec<_>>()
+    };
+    assert_eq!(losses(ttsim), losses(ours));
+    let anomalies = |readout: &Readout| {
+        let anomalies = readout.anomalies.counts().filter(|(kind, _)| !kind.is_repair());
+        anomalies.collect::<Vec<_>>()
+    };
+    assert_eq!(anomalies(ttsim), anomalies(ours));
+    lane_count
+}
+
+/// Asserts that both simulators left the same records, without zones of these names; returns the
+/// number of lanes.
+#[track_caller]
+pub(crate) fn assert_same_records(zones: &[&str], ttsim: &Readout, ours: &Readout) -> usize {
     let names = ZoneTable::from_texts(ttsim::runner::zone_texts()).unwrap();
     let shapes = |readout: &Readout| {
         let mut shapes = shapes(readout);
@@ -190,16 +209,5 @@ pub(crate) fn assert_same_beside(zones: &[&str], ttsim: &Readout, ours: &Readout
         );
     }
     assert_eq!(found.len(), expected.len(), "lanes with records");
-    let losses = |readout: &Readout| {
-        let entries = readout.losses.entries();
-        let tensix = entries.filter(|(key, _)| key.lane.risc != wire::Risc::Erisc);
-        tensix.map(|(key, totals)| format!("{key:?} {totals:?}")).collect::<Vec<_>>()
-    };
-    assert_eq!(losses(ttsim), losses(ours));
-    let anomalies = |readout: &Readout| {
-        let anomalies = readout.anomalies.counts().filter(|(kind, _)| !kind.is_repair());
-        anomalies.collect::<Vec<_>>()
-    };
-    assert_eq!(anomalies(ttsim), anomalies(ours));
     expected.len()
 }
