@@ -11,6 +11,7 @@ mod counters;
 mod crate_graph;
 mod debug_dump;
 mod dispatch;
+mod drained_run;
 mod draining;
 mod failures;
 mod figures;

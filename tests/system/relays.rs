@@ -5,188 +5,57 @@
 
 use crate::{
     accounting::{assert_honest, emitted, kept, lane_account, lost, sum, total},
-    streamed::{Found, LaneRecords, Streamed},
-    support::{Outcome, has_object_code, outcome},
+    drained_run::{Case, HostMesh, Relays, assert_each_once, read_into},
+    streamed::{Found, LaneRecords},
+    support::{Outcome, has_object_code},
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions,
+    ReadOptions,
     anomaly::AnomalyKind,
-    init_device_profiler,
     ledger::{LossCause, LossLedger},
     mesh::Mesh,
     read::Reader,
-    readout::Readout,
 };
 use sim::{
     arch::Arch,
-    config::{ChipConfig, MeshConfig},
-    fault::{
-        RelayDeath, Rule,
-        rules::{KillRelay, PushRule},
-    },
+    config::MeshConfig,
+    fault::{Rule, rules::PushRule},
     mesh::SimulatedMesh,
     program::Emission,
     random::Stream,
-    workload::{Workload, WorkloadOptions},
 };
 use std::{collections::BTreeSet, sync::Arc};
 use wire::stream::Policy;
 
-/// Configuration of one run.
-#[derive(Clone, Copy, Debug)]
-struct Case {
-    arch: Arch,
-    seed: u64,
-    workload: &'static str,
-    ops: u32,
-    policy: Policy,
-    relays: u32,
-    ring_bytes: u32,
-    /// Simulated time between two reads; `None` for a host that reads after the run.
-    pause_ns: Option<u64>,
-    /// When the first relay dies, from the first launch on.
-    death_ns: Option<u64>,
-    /// True if it dies between counting a frame and telling the producer.
-    is_before_telling: bool,
-    /// When the successor of a lone relay begins, from the first launch on.
-    succession_ns: Option<u64>,
-}
-
-impl Case {
-    fn random(seed: u64) -> Self {
-        let mut random = Stream::new(seed, &[0x4B_0001]);
-        let mut pick = |count: u64| usize::try_from(random.below(count)).unwrap();
-        let case = Self {
-            arch: Arch::ALL[pick(2)],
-            seed,
-            workload: ["random", "quick-push", "full-buffer", "multi-op"][pick(4)],
-            ops: 6,
-            policy: [Policy::DropNewest, Policy::Block { cycles_log2: 14 }][pick(2)],
-            relays: [1, 2, 4][pick(3)],
-            ring_bytes: [1 << 16, 1 << 24][pick(2)],
-            pause_ns: [None, Some(20_000), Some(100_000)][pick(3)],
-            death_ns: [None, Some(110_000 + 10_000 * pick(20) as u64)][pick(2)],
-            is_before_telling: pick(2) == 0,
-            succession_ns: None,
-        };
-        // A successor begins before or after the host has noticed.
-        let after_ns = [None, Some(30_000), Some(2_200_000)][pick(3)];
-        let can_be_succeeded = case.relays == 1 && case.pause_ns.is_some();
-        let death_ns = case.death_ns.filter(|_| can_be_succeeded);
-        let succession_ns = death_ns.zip(after_ns).map(|(death_ns, after_ns)| death_ns + after_ns);
-        Self { succession_ns, ..case }
-    }
-
-    fn run(self) -> (Outcome, SimulatedMesh) {
-        self.run_with(None)
-    }
-
-    fn run_with(self, rule: Option<&Arc<dyn Rule>>) -> (Outcome, SimulatedMesh) {
-        let mut readout = Readout::default();
-        let mesh = self.read(rule, |reader, mesh| readout.append(reader.read(mesh).unwrap()));
-        let outcome = outcome(readout, &mesh);
-        (outcome, mesh)
-    }
-
-    /// Runs the launches with a call of `read` after each pause and at the end.
-    fn read(
-        self,
-        rule: Option<&Arc<dyn Rule>>,
-        mut read: impl FnMut(&mut Reader, &mut SimulatedMesh),
-    ) -> SimulatedMesh {
-        let config = MeshConfig::new(self.seed)
-            .with_chip(ChipConfig::new(self.arch))
-            .with_streaming()
-            .with_relays(self.relays)
-            .with_relay_ring_bytes(self.ring_bytes)
-            .with_cell_truth();
-        let has_successor = self.succession_ns.is_some();
-        let config = if has_successor { config.with_relay_successors() } else { config };
-        let mut mesh = SimulatedMesh::new(&config).unwrap();
-        if let Some(rule) = rule {
-            mesh.add_shared_rule(rule);
-        }
-        let options = ProfilerOptions { stream_policy: self.policy, ..ProfilerOptions::default() };
-        init_device_profiler(&mut mesh, &options).unwrap();
-        let options =
-            WorkloadOptions { ops: Some(self.ops), seed: self.seed, ..WorkloadOptions::default() };
-        let begin_ns = mesh.now_ps() / 1000;
-        if let Some(death_ns) = self.death_ns {
-            let (at_ns, is_before_telling) = (begin_ns + death_ns, self.is_before_telling);
-            let death = RelayDeath { at_ns, is_before_telling };
-            mesh.add_rule(KillRelay { chip_id: 0, relay: 0, death });
-        }
-        let plan = Workload::named(self.workload).unwrap().plan(&mesh, &options);
-        for launch in plan.phases.iter().flat_map(|phase| &phase.launches) {
-            mesh.enqueue_everywhere(launch);
-        }
-        let mut reader = Reader::new(ReadOptions::default());
-        let mut succession_ns = self.succession_ns.map(|at_ns| begin_ns + at_ns);
-        while let Some(mut pause_ns) = self.pause_ns.filter(|_| mesh.has_launches_to_run()) {
-            let now_ns = mesh.now_ps() / 1000;
-            if let Some(at_ns) = succession_ns.take_if(|at_ns| *at_ns <= now_ns + pause_ns) {
-                let until_then_ns = at_ns.saturating_sub(now_ns);
-                mesh.wait_ns(until_then_ns);
-                mesh.begin_relay_successors(0).unwrap();
-                pause_ns -= until_then_ns;
-            }
-            mesh.wait_ns(pause_ns);
-            read(&mut reader, &mut mesh);
-        }
-        mesh.run_to_completion();
-        reader.options_mut().last_read = true;
-        read(&mut reader, &mut mesh);
-        mesh
-    }
-
-    /// Runs the launches and returns the records of each lane, read live, with those of the truth, and
-    /// what was lost.
-    fn run_live(self, rule: Option<&Arc<dyn Rule>>) -> (Found, Found, LossLedger) {
-        let (mut found, mut losses) = (Found::new(), LossLedger::default());
-        let mut mesh = self.read(rule, |reader, mesh| {
-            read_into(&mut found, &mut losses, reader, mesh);
-        });
-        (found, self.streamed(&mut mesh), losses)
-    }
-
-    /// Returns the records that each lane has streamed.
-    fn streamed(self, mesh: &mut SimulatedMesh) -> Found {
-        assert_eq!(mesh.execution_failures().count(), 0, "{self:?}");
-        let mut streamed = Streamed::default();
-        streamed.add(mesh.take_cells());
-        streamed.into_records()
-    }
-}
-
-fn read_into(
-    found: &mut Found,
-    losses: &mut LossLedger,
-    reader: &mut Reader,
-    mesh: &mut SimulatedMesh,
-) {
-    let read = reader.read_live(mesh).unwrap();
-    losses.append_read(&read.readout.losses);
-    for batch in read.batches.iter().filter(|batch| batch.record_count() > 0) {
-        found.entry(batch.lane).or_default().add(batch);
-    }
-}
-
-/// Asserts that every cell that was streamed has been read once, whatever was dropped before.
-#[track_caller]
-fn assert_each_once(case: &Case, (found, truth): (&Found, &Found)) {
-    assert_eq!(found.keys().collect::<Vec<_>>(), truth.keys().collect::<Vec<_>>(), "{case:?}");
-    for (lane, expected) in truth {
-        let (records, counts) = (&found[lane], [found[lane].len(), expected.len()]);
-        assert!(records == expected, "{case:?}: {lane} has {counts:?} records, or others");
-    }
+fn random_case(seed: u64) -> Case {
+    let mut random = Stream::new(seed, &[0x4B_0001]);
+    let mut pick = |count: u64| usize::try_from(random.below(count)).unwrap();
+    let case = Case {
+        arch: Arch::ALL[pick(2)],
+        seed,
+        workload: ["random", "quick-push", "full-buffer", "multi-op"][pick(4)],
+        ops: 6,
+        cores: None,
+        policy: [Policy::DropNewest, Policy::Block { cycles_log2: 14 }][pick(2)],
+        failures_ppm: 0,
+        relays: Relays::living([1, 2, 4][pick(3)], [1 << 16, 1 << 24][pick(2)]),
+        pause_ns: [None, Some(20_000), Some(100_000)][pick(3)],
+    };
+    let death_ns = [None, Some(110_000 + 10_000 * pick(20) as u64)][pick(2)];
+    let is_before_telling = pick(2) == 0;
+    // A successor begins before or after the host has noticed.
+    let after_ns = [None, Some(30_000), Some(2_200_000)][pick(3)];
+    let can_be_succeeded = case.relays.count == 1 && case.pause_ns.is_some();
+    let succession_ns = death_ns.zip(after_ns).filter(|_| can_be_succeeded);
+    let succession_ns = succession_ns.map(|(death_ns, after_ns)| death_ns + after_ns);
+    Case { relays: Relays { death_ns, is_before_telling, succession_ns, ..case.relays }, ..case }
 }
 
 fn check(case: &Case, outcome: &Outcome) {
     let failures: Vec<_> = outcome.failures.iter().map(ToString::to_string).collect();
     assert!(failures.is_empty(), "{case:?}: {failures:?}");
     let anomalies = &outcome.readout.anomalies;
-    // Both gatherers of a relay that dies are missed.
-    let dead = 2 * u64::from(case.death_ns.is_some());
+    let dead = u64::from(case.relays.death_ns.is_some());
     assert!(anomalies.anomaly_count() <= dead, "{case:?}: {:?}", anomalies.kept());
     let (readout, timeline, truth) = (&outcome.readout, &outcome.timeline, &outcome.truth);
     assert_honest(readout, timeline, truth);
@@ -231,11 +100,12 @@ fn what_was_emitted_is_in_frames_or_rings_or_is_counted() {
         return;
     }
     let fresh = tests::seed::fresh();
-    eprintln!("fresh seeds from {fresh}");
     let count = std::env::var("KPROF_RELAYS_COUNT").map_or(4, |count| count.parse().unwrap());
-    for seed in (0..4).chain(fresh..fresh + count) {
-        let case = Case::random(seed);
-        let (outcome, _) = case.run();
+    eprintln!("{count} fresh seeds from {fresh} on");
+    let on_all_cores = (0..1).map(random_case);
+    let seeds = (1..8).chain(fresh..fresh + count);
+    for case in on_all_cores.chain(seeds.map(|seed| random_case(seed).on_few_cores())) {
+        let (outcome, _) = case.run(None);
         check(&case, &outcome);
         let (found, truth, losses) = case.run_live(None);
         assert_each_once(&case, (&found, &truth));
@@ -254,17 +124,15 @@ fn a_relay_that_dies_is_replaced_by_the_host() {
         workload: "full-buffer",
         ops: 3,
         policy: Policy::Block { cycles_log2: 24 },
-        relays: 2,
-        ring_bytes: 1 << 20,
         pause_ns: Some(100_000),
-        death_ns: Some(150_000),
-        is_before_telling: false,
-        succession_ns: None,
+        cores: None,
+        failures_ppm: 0,
+        relays: Relays { death_ns: Some(150_000), ..Relays::living(2, 1 << 20) },
     };
-    let (outcome, _) = case.run();
+    let (outcome, _) = case.run(None);
     check(&case, &outcome);
     let anomalies = &outcome.readout.anomalies;
-    assert_eq!(anomalies.count(AnomalyKind::UnreadableCore), 2, "{case:?}");
+    assert_eq!(anomalies.count(AnomalyKind::UnreadableCore), 1, "{case:?}");
     // Kernels waited for the host rather than lose anything.
     assert!(outcome.readout.losses.is_empty(), "{case:?}: {:?}", outcome.readout.losses);
 }
@@ -286,12 +154,15 @@ fn a_relay_that_dies_is_succeeded_by_another_and_each_record_is_read_once() {
             workload: "full-buffer",
             ops: 12,
             policy: Policy::Block { cycles_log2: 24 },
-            relays: 1,
-            ring_bytes: 1 << 20,
             pause_ns: Some(pause_ns),
-            death_ns: Some(150_000),
-            is_before_telling: true,
-            succession_ns: Some(150_000 + after_ns),
+            cores: None,
+            failures_ppm: 0,
+            relays: Relays {
+                death_ns: Some(150_000),
+                is_before_telling: true,
+                succession_ns: Some(150_000 + after_ns),
+                ..Relays::living(1, 1 << 20)
+            },
         };
         let (found, truth, losses) = case.run_live(None);
         assert_each_once(&case, (&found, &truth));
@@ -302,7 +173,7 @@ fn a_relay_that_dies_is_succeeded_by_another_and_each_record_is_read_once() {
 }
 
 /// Zeroes the signature of the relay that has no predecessor.
-fn forget_first_relay(mesh: &mut SimulatedMesh) {
+fn forget_first_relay(mesh: &mut HostMesh<'_>) {
     let device = mesh.device(0).unwrap();
     let mut forgotten = 0;
     for core in device.description().cores.clone() {
@@ -328,19 +199,22 @@ fn a_reader_that_meets_a_successor_says_what_may_be_lost_before_it() {
             workload: "full-buffer",
             ops: 12,
             policy: Policy::Block { cycles_log2: 24 },
-            relays: 1,
-            ring_bytes: 1 << 20,
             pause_ns: Some(20_000),
-            death_ns: Some(150_000),
-            is_before_telling: false,
-            succession_ns: Some(200_000),
+            cores: None,
+            failures_ppm: 0,
+            relays: Relays {
+                death_ns: Some(150_000),
+                succession_ns: Some(200_000),
+                ..Relays::living(1, 1 << 20)
+            },
         };
         let (mut before, mut found, mut losses) =
             (Found::new(), Found::new(), LossLedger::default());
         let (mut earlier_losses, mut begun) = (LossLedger::default(), None);
         let mut mesh = case.read(None, |reader, mesh| {
-            let begun_ns = *begun.get_or_insert(mesh.now_ps() / 1000 - 20_000);
-            let has_successor = mesh.now_ps() / 1000 >= begun_ns + 200_000;
+            let now_ns = mesh.simulated.now_ps() / 1000;
+            let begun_ns = *begun.get_or_insert(now_ns - 20_000);
+            let has_successor = now_ns >= begun_ns + 200_000;
             if has_successor && found.is_empty() && !reader.options_mut().last_read {
                 if is_first_gone {
                     forget_first_relay(mesh);
@@ -387,17 +261,15 @@ fn a_host_that_does_not_read_delays_no_kernel() {
         workload: "full-buffer",
         ops: 3,
         policy: Policy::DropNewest,
-        relays: 1,
-        ring_bytes: 1 << 16,
         pause_ns: None,
-        death_ns: None,
-        is_before_telling: false,
-        succession_ns: None,
+        cores: None,
+        failures_ppm: 0,
+        relays: Relays::living(1, 1 << 16),
     };
-    let (full, full_mesh) = case.run();
+    let (full, full_mesh) = case.run(None);
     check(&case, &full);
-    let roomy = Case { ring_bytes: 1 << 24, ..case };
-    let (outcome, mesh) = roomy.run();
+    let roomy = Case { relays: Relays::living(1, 1 << 24), ..case };
+    let (outcome, mesh) = roomy.run(None);
     check(&roomy, &outcome);
     let [lost, lost_with_room] = [&full, &outcome]
         .map(|outcome| outcome.readout.losses.by_cause(LossCause::RingFull).record_count());
@@ -418,12 +290,10 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
             workload: "full-buffer",
             ops: 2,
             policy: Policy::DropNewest,
-            relays: 2,
-            ring_bytes: 1 << 20,
             pause_ns: Some(100_000),
-            death_ns: None,
-            is_before_telling: false,
-            succession_ns: None,
+            cores: None,
+            failures_ppm: 0,
+            relays: Relays::living(2, 1 << 20),
         };
         let damage: Arc<dyn Rule> = Arc::new(PushRule::new("damage", move |push, fate, random| {
             // The second part of a long frame has cells alone, which have no checksum.
@@ -436,7 +306,7 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
                 }
             }
         }));
-        let (outcome, _) = case.run_with(Some(&damage));
+        let (outcome, _) = case.run(Some(&damage));
         assert!(outcome.failures.is_empty());
         let damaged = outcome.readout.anomalies.count(AnomalyKind::TruncatedRecord);
         assert!(damaged > 0, "{word:?}: {damaged}");

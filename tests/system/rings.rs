@@ -8,176 +8,48 @@ use crate::{
     accounting::{
         assert_honest, assert_part, emitted, kept, lane_account, left_out, lost, sum, total,
     },
-    support::{Outcome, has_object_code, outcome},
+    drained_run::{Case, Relays, assert_each_once},
+    streamed::LaneRecords,
+    support::{Outcome, has_object_code},
 };
 use host_reader::{
-    ProfilerOptions, ReadOptions,
     anomaly::AnomalyKind,
-    init_device_profiler,
     lane::LaneId,
     ledger::{LossCause, LossLedger},
-    mesh::{AccessError, AccessResult, Device, DeviceDescription, Mesh, Noc0Coord},
-    read::Reader,
+    mesh::Noc0Coord,
     readout::Readout,
     stream::Batch,
     timeline::Timeline,
 };
-use sim::{
-    arch::Arch,
-    config::{ChipConfig, MeshConfig},
-    mesh::SimulatedMesh,
-    random::Stream,
-    workload::{Workload, WorkloadOptions},
-};
+use sim::{arch::Arch, random::Stream};
 use std::collections::BTreeMap;
 use wire::{PacketKind, RunHostId, stream::Policy};
 
-/// Configuration of one run.
-#[derive(Clone, Copy, Debug)]
-struct Case {
-    arch: Arch,
-    seed: u64,
-    workload: &'static str,
-    ops: u32,
-    policy: Policy,
-    /// Simulated time between two reads; `None` for a host that reads after the run.
-    pause_ns: Option<u64>,
-    /// Share of the host's accesses that fail while kernels run, in parts per million.
-    failures_ppm: u32,
-}
-
-/// One chip, of which some accesses fail.
-struct Unreliable<'a> {
-    mesh: &'a mut SimulatedMesh,
-    description: DeviceDescription,
-    random: &'a mut Stream,
-    failures_ppm: u32,
-}
-
-impl Unreliable<'_> {
-    fn access<T>(
-        &mut self,
-        access: impl FnOnce(&mut dyn Device) -> Result<T, AccessError>,
-    ) -> Result<T, AccessError> {
-        if self.random.chance(self.failures_ppm) {
-            let chip_id = self.description.chip_id;
-            return Err(AccessError::Unreachable { chip_id, reason: "asleep".into() });
-        }
-        access(self.mesh.device(0).unwrap())
-    }
-}
-
-impl Mesh for Unreliable<'_> {
-    fn device_count(&self) -> usize {
-        1
-    }
-
-    fn device(&mut self, _: usize) -> Option<&mut dyn Device> {
-        Some(self)
-    }
-}
-
-impl Device for Unreliable<'_> {
-    fn description(&self) -> &DeviceDescription {
-        &self.description
-    }
-
-    fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
-        self.access(|device| device.read_l1(core, address, words))
-    }
-
-    fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
-        self.access(|device| device.write_l1(core, address, words))
-    }
-
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
-        self.access(|device| device.read_dram(bank, address, words))
-    }
-
-    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
-        self.access(|device| device.read_wall_clock(core))
-    }
-
-    fn host_time_ns(&mut self) -> u64 {
-        self.mesh.device(0).unwrap().host_time_ns()
-    }
-}
-
-impl Case {
-    fn random(seed: u64) -> Self {
-        let mut random = Stream::new(seed, &[0x57_0001]);
-        let mut pick = |count: u64| usize::try_from(random.below(count)).unwrap();
-        let policy = [
-            Policy::DropNewest,
-            Policy::DropNewest,
-            Policy::OverwriteOldest,
-            Policy::Block { cycles_log2: [12, 30][pick(2)] },
-            Policy::KeepOneOf { chunks_log2: [1, 3][pick(2)] },
-        ];
-        Self {
-            arch: Arch::ALL[pick(2)],
-            seed,
-            workload: ["random", "quick-push", "full-buffer", "multi-op"][pick(4)],
-            ops: 8,
-            policy: policy[pick(5)],
-            pause_ns: [None, Some(5_000), Some(100_000), Some(2_000_000)][pick(4)],
-            failures_ppm: [0, 20_000][pick(2)],
-        }
-        .that_ends()
-    }
-
-    /// Returns the case with a host that reads during the run, if kernels would otherwise wait a
-    /// second for the host.
-    fn that_ends(self) -> Self {
-        let waits_long = self.policy == Policy::Block { cycles_log2: 30 };
-        let pause_ns = self.pause_ns.or(waits_long.then_some(1_000_000));
-        Self { pause_ns, ..self }
-    }
-
-    /// Returns a mesh with the launches of the case waiting.
-    fn mesh(self) -> SimulatedMesh {
-        let config =
-            MeshConfig::new(self.seed).with_chip(ChipConfig::new(self.arch)).with_streaming();
-        let mut mesh = SimulatedMesh::new(&config).unwrap();
-        let options = ProfilerOptions { stream_policy: self.policy, ..ProfilerOptions::default() };
-        init_device_profiler(&mut mesh, &options).unwrap();
-        let options =
-            WorkloadOptions { ops: Some(self.ops), seed: self.seed, ..WorkloadOptions::default() };
-        let plan = Workload::named(self.workload).unwrap().plan(&mesh, &options);
-        for launch in plan.phases.iter().flat_map(|phase| &phase.launches) {
-            mesh.enqueue_everywhere(launch);
-        }
-        mesh
-    }
-
-    fn run(self) -> (Outcome, SimulatedMesh) {
-        let mut readout = Readout::default();
-        let mesh = self.read(|reader, mesh| {
-            // A read of no core fails as a whole, and changes nothing.
-            if let Ok(read) = reader.read(mesh) {
-                readout.append(read);
-            }
-        });
-        let outcome = outcome(readout, &mesh);
-        (outcome, mesh)
-    }
-
-    /// Reads the whole run with a function, also while it goes on.
-    fn read(self, mut read: impl FnMut(&mut Reader, &mut dyn Mesh)) -> SimulatedMesh {
-        let mut mesh = self.mesh();
-        let mut reader = Reader::new(ReadOptions::default());
-        let mut random = Stream::new(self.seed, &[0x57_0002]);
-        while let Some(pause_ns) = self.pause_ns.filter(|_| mesh.has_launches_to_run()) {
-            mesh.wait_ns(pause_ns);
-            let description = mesh.device(0).unwrap().description().clone();
-            let (random, failures_ppm) = (&mut random, self.failures_ppm);
-            let mesh = &mut mesh;
-            read(&mut reader, &mut Unreliable { mesh, description, random, failures_ppm });
-        }
-        mesh.run_to_completion();
-        read(&mut reader, &mut mesh);
-        mesh
-    }
+/// Returns a case of all cores of a chip.
+fn random_case(seed: u64) -> Case {
+    let mut random = Stream::new(seed, &[0x57_0001]);
+    let mut pick = |count: u64| usize::try_from(random.below(count)).unwrap();
+    let policy = [
+        Policy::DropNewest,
+        Policy::DropNewest,
+        Policy::OverwriteOldest,
+        Policy::Block { cycles_log2: [12, 30][pick(2)] },
+        Policy::KeepOneOf { chunks_log2: [1, 3][pick(2)] },
+    ];
+    let case = Case {
+        arch: Arch::ALL[pick(2)],
+        seed,
+        workload: ["random", "quick-push", "full-buffer", "multi-op"][pick(4)],
+        ops: 8,
+        cores: None,
+        policy: policy[pick(5)],
+        pause_ns: [None, Some(5_000), Some(100_000), Some(2_000_000)][pick(4)],
+        failures_ppm: [0, 20_000][pick(2)],
+        relays: Relays::NONE,
+    };
+    // Without a host that reads meanwhile, kernels would wait a second for it.
+    let waits_long = case.policy == Policy::Block { cycles_log2: 30 };
+    Case { pause_ns: case.pause_ns.or(waits_long.then_some(1_000_000)), ..case }
 }
 
 /// Checks that emitted records were kept or are in the ledger, by program if the ledger names it.
@@ -219,6 +91,26 @@ fn check(case: &Case, outcome: &Outcome) {
     }
 }
 
+/// Checks that live reads of the same run find each record that was streamed, with the same losses as the
+/// recording; records that may be overwritten are found or counted.
+fn check_records(case: &Case, outcome: &Outcome) {
+    let (found, truth, losses) = case.run_live(None);
+    assert_eq!(losses, outcome.readout.losses, "{case:?}");
+    if case.policy != Policy::OverwriteOldest {
+        return assert_each_once(case, (&found, &truth));
+    }
+    let nothing = LaneRecords::default();
+    for (lane, all) in &truth {
+        let records = found.get(lane).unwrap_or(&nothing);
+        assert!(records.is_part_of(all), "{case:?}: {lane} has records that it did not stream");
+        let of_lane = losses.entries().filter(|(key, _)| key.lane == *lane);
+        let counted: u64 = of_lane.map(|(_, totals)| totals.unknown_markers).sum();
+        let missing = (all.len() - records.len()) as u64;
+        assert!(missing <= counted, "{case:?}: {lane}: {missing} of {counted}");
+    }
+    assert!(found.keys().all(|lane| truth.contains_key(lane)), "{case:?}");
+}
+
 #[test]
 fn what_was_emitted_was_kept_or_is_counted() {
     if !has_object_code() {
@@ -229,10 +121,12 @@ fn what_was_emitted_was_kept_or_is_counted() {
     let count = number("KPROF_RINGS_COUNT").unwrap_or(10);
     eprintln!("{count} fresh seeds from {fresh} on");
     let (mut full, mut unreadable) = (0, 0);
-    for seed in (0..8).chain([822209088262, 244093057840]).chain(fresh..fresh + count) {
-        let case = Case::random(seed);
-        let (outcome, _) = case.run();
+    let on_all_cores = (0..2).chain([822209088262, 244093057840]).map(random_case);
+    let seeds = (2..20).chain(fresh..fresh + count);
+    for case in on_all_cores.chain(seeds.map(|seed| random_case(seed).on_few_cores())) {
+        let (outcome, _) = case.run(None);
         check(&case, &outcome);
+        check_records(&case, &outcome);
         let ring_full = outcome.readout.losses.by_cause(LossCause::RingFull);
         full += u32::from(ring_full.record_count() > 0);
         unreadable += outcome.readout.anomalies.count(AnomalyKind::UnreadableCore);
@@ -255,8 +149,10 @@ fn kernels_that_wait_for_a_host_that_reads_lose_nothing() {
             policy: Policy::Block { cycles_log2: 30 },
             pause_ns: Some(100_000),
             failures_ppm: 0,
+            cores: None,
+            relays: Relays::NONE,
         };
-        let (outcome, _) = case.run();
+        let (outcome, _) = case.run(None);
         check(&case, &outcome);
         assert!(outcome.readout.losses.is_empty(), "{case:?}: {:?}", outcome.readout.losses);
     }
@@ -275,9 +171,11 @@ fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
         policy: Policy::DropNewest,
         pause_ns: None,
         failures_ppm: 0,
+        cores: None,
+        relays: Relays::NONE,
     };
     let cycles = |policy| {
-        let (outcome, mesh) = Case { policy, ..case }.run();
+        let (outcome, mesh) = Case { policy, ..case }.run(None);
         check(&Case { policy, ..case }, &outcome);
         mesh.now_ps() / 1000
     };
@@ -302,8 +200,10 @@ fn launches_of_a_stream_have_the_times_of_their_kernels() {
             policy: Policy::DropNewest,
             pause_ns: Some(20_000),
             failures_ppm: 0,
+            cores: None,
+            relays: Relays::NONE,
         };
-        let (outcome, _) = case.run();
+        let (outcome, _) = case.run(None);
         assert!(outcome.readout.losses.is_empty());
         let mut compared = 0;
         for (key, launches) in &outcome.truth.launches {
@@ -398,10 +298,12 @@ fn batches_of_a_run_have_the_records_and_losses_of_its_recording() {
             policy: Policy::DropNewest,
             pause_ns: Some(50_000),
             failures_ppm,
+            cores: None,
+            relays: Relays::NONE,
         };
-        let (outcome, _) = case.run();
+        let (outcome, _) = case.run(None);
         let (mut live, mut losses, mut unfinished) = (Records::new(), LossLedger::default(), 0);
-        case.read(|reader, mesh| {
+        case.read(None, |reader, mesh| {
             let Ok(read) = reader.read_live(mesh) else { return };
             assert_eq!(read.readout.record_count(), 0);
             losses.append_read(&read.readout.losses);

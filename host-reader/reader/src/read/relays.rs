@@ -25,7 +25,7 @@ use wire::{
 /// State of all relays between two reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Relays {
-    gatherers: BTreeMap<(CoreId, usize), Gatherer>,
+    gatherers: BTreeMap<CoreId, Vec<Gatherer>>,
 }
 
 /// State of one gatherer.
@@ -41,8 +41,21 @@ struct Gatherer {
     /// the previous relay is gone.
     has_all: bool,
     heartbeat: u32,
+    /// The clock of the relay's core when the heartbeat was last found changed; `None` if unknown.
+    alive_at: Option<u64>,
     has_ended: bool,
     producers: BTreeSet<Noc0Coord>,
+}
+
+/// Why a gatherer has ended that nobody has told to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+enum End {
+    #[error("no longer shows a sign of life")]
+    Silent,
+    #[error("has ended because the NoC did not answer")]
+    NocSilent,
+    #[error("was not set up as it has to be")]
+    BadSetup,
 }
 
 /// A gatherer's ring during one read.
@@ -67,20 +80,20 @@ impl Relays {
         // terms.
         let mut in_terms: Vec<&RelayCore> = relays.iter().collect();
         in_terms.sort_by_key(|relay| word_of(&relay.words, words::TERM));
-        let all = in_terms
-            .into_iter()
-            .flat_map(|relay| gatherers(relay).map(move |index| (relay, index)));
-        for (relay, index) in all {
+        for relay in in_terms {
             let core_id = (session.device.description().chip_id, relay.core.noc0);
-            let mut known = match self.gatherers.remove(&(core_id, index)) {
-                Some(known) => known,
-                None => self.meet(session, relay, index, rings),
-            };
-            known.read(session, relay, rings);
-            if !known.has_ended {
-                relayed.extend(&known.producers);
+            let mut known = self.gatherers.remove(&core_id).unwrap_or_default();
+            for index in known.len()..gatherer_count(relay) {
+                known.push(self.meet(session, relay, index, rings));
             }
-            self.gatherers.insert((core_id, index), known);
+            let control = look(session, relay, &mut known);
+            for gatherer in &mut known {
+                gatherer.read(session, relay, &control, rings);
+                if !gatherer.has_ended {
+                    relayed.extend(&gatherer.producers);
+                }
+            }
+            self.gatherers.insert(core_id, known);
         }
         relayed
     }
@@ -95,11 +108,12 @@ impl Relays {
     ) -> Gatherer {
         let chip_id = session.device.description().chip_id;
         let mut new = Gatherer::new(session, relay, index);
-        let mut others = self.gatherers.iter().filter(|((core, _), _)| core.0 == chip_id);
+        let of_chip = self.gatherers.iter().filter(|(core, _)| core.0 == chip_id);
+        let mut others = of_chip.flat_map(|(_, gatherers)| gatherers);
         let is_first = word_of(&relay.words, words::TERM) == 0;
         new.has_all = new.read != 0
             || is_first
-            || others.any(|(_, other)| !other.producers.is_disjoint(&new.producers));
+            || others.any(|other| !other.producers.is_disjoint(&new.producers));
         if new.read == 0 {
             new.next = Some(FIRST_FRAME);
             for core in new.producers.iter().filter_map(|core| known_core(session, *core)) {
@@ -110,11 +124,57 @@ impl Relays {
     }
 }
 
-/// Returns the indices of a relay's gatherers. The first gatherer is always included, even if not
-/// set up.
-fn gatherers(relay: &RelayCore) -> impl Iterator<Item = usize> + use<> {
+/// Returns the number of a relay's gatherers. A second one that has no state was not set up.
+fn gatherer_count(relay: &RelayCore) -> usize {
     let has_second = relay.words.get(words::of(1, words::STATE)).is_some_and(|state| *state != 0);
-    0..if has_second { GATHERERS_MAX } else { 1 }
+    if has_second { GATHERERS_MAX } else { 1 }
+}
+
+/// Finds out which gatherers of a relay still work; returns the newest control vector of the relay.
+///
+/// A last read tells the relay to end, and waits until it has. Other reads do not wait: a gatherer that
+/// shows no sign of life is replaced by the first read that is [`LIFE_NS`] behind the last sign.
+fn look(session: &mut Session<'_>, relay: &RelayCore, gatherers: &mut [Gatherer]) -> [u32; WORDS] {
+    let mut control = relay.words;
+    if gatherers.iter().all(|gatherer| gatherer.has_ended) {
+        return control;
+    }
+    let ends = session.options.last_read && !session.options.read_only;
+    if ends {
+        session.write_control(&relay.core, words::STOP, &[1]);
+        control = await_end(session, relay, gatherers);
+    }
+    let clock = session.device.read_wall_clock(relay.core.noc0).ok();
+    let life_cycles = LIFE_US.saturating_mul(session.device.description().aiclk_mhz.into());
+    let mut ended: BTreeMap<End, Vec<usize>> = BTreeMap::new();
+    for gatherer in gatherers.iter_mut().filter(|gatherer| !gatherer.has_ended) {
+        if let Some(reason) = gatherer.judge(&control, (clock, life_cycles), ends) {
+            ended.entry(reason).or_default().push(gatherer.index);
+        }
+    }
+    for (reason, which) in ended {
+        note_end(session, &relay.core, &which, reason);
+        if reason == End::Silent && !session.options.read_only {
+            // It must not go on if it was only held up.
+            session.write_control(&relay.core, words::STOP, &[1]);
+        }
+    }
+    control
+}
+
+/// Waits until the gatherers of a relay that were told to end have ended, at most [`LIFE_US`].
+fn await_end(session: &mut Session<'_>, relay: &RelayCore, gatherers: &[Gatherer]) -> [u32; WORDS] {
+    let mut control = relay.words;
+    for _ in 0..LIFE_US / LOOK_US {
+        if session.read_control(&relay.core, &mut control).is_err() {
+            return relay.words;
+        }
+        if !gatherers.iter().any(|gatherer| gatherer.state(&control) == Some(State::Runs)) {
+            break;
+        }
+        session.device.wait_ns(LOOK_US.saturating_mul(1000));
+    }
+    control
 }
 
 impl Gatherer {
@@ -127,6 +187,7 @@ impl Gatherer {
             has_all: true,
             // A value that differs from the gatherer's heartbeat, so the gatherer counts as alive.
             heartbeat: word(words::HEARTBEAT).wrapping_sub(1),
+            alive_at: None,
             has_ended: false,
             producers: producers(session, relay, index),
         }
@@ -141,14 +202,19 @@ impl Gatherer {
         State::from_word(self.word(control, words::STATE))
     }
 
-    fn read(&mut self, session: &mut Session<'_>, relay: &RelayCore, rings: &mut Rings) {
-        let control = if self.has_ended { relay.words } else { self.look(session, relay) };
+    fn read(
+        &mut self,
+        session: &mut Session<'_>,
+        relay: &RelayCore,
+        control: &[u32; WORDS],
+        rings: &mut Rings,
+    ) {
         let ring = Ring {
             core: &relay.core,
-            bank: self.word(&control, words::BANK),
-            address: self.word(&control, words::RING_ADDRESS).into(),
-            byte_count: self.word(&control, words::RING_BYTES),
-            written: self.word(&control, words::WRITTEN),
+            bank: self.word(control, words::BANK),
+            address: self.word(control, words::RING_ADDRESS).into(),
+            byte_count: self.word(control, words::RING_BYTES),
+            written: self.word(control, words::WRITTEN),
         };
         let unread = ring.written.wrapping_sub(self.read);
         let is_possible = ring.byte_count.is_power_of_two()
@@ -170,47 +236,37 @@ impl Gatherer {
         }
     }
 
-    /// Checks whether the gatherer still works; returns the newest control vector of its relay.
-    ///
-    /// The last read requests the relay to end.
-    fn look(&mut self, session: &mut Session<'_>, relay: &RelayCore) -> [u32; WORDS] {
-        let mut control = relay.words;
-        let ends = session.options.last_read && !session.options.read_only;
-        let is_silent = self.word(&control, words::HEARTBEAT) == self.heartbeat;
-        if ends || is_silent && self.state(&control) == Some(State::Runs) {
-            if ends {
-                session.write_control(&relay.core, words::STOP, &[1]);
+    /// Notes whether the gatherer shows a sign of life at a time of its core's clock; returns why it has
+    /// ended unexpectedly, if it has.
+    fn judge(
+        &mut self,
+        control: &[u32; WORDS],
+        (clock, life_cycles): (Option<u64>, u64),
+        ends: bool,
+    ) -> Option<End> {
+        let before = self.heartbeat;
+        self.heartbeat = self.word(control, words::HEARTBEAT);
+        let reason = match self.state(control) {
+            Some(State::Runs) if ends => Some(End::Silent),
+            Some(State::Runs) if self.heartbeat != before => {
+                self.alive_at = clock;
+                return None;
             }
-            control = self.await_change(session, relay, &control, ends);
-            self.has_ended = self.state(&control) == Some(State::Runs)
-                && (ends || self.word(&control, words::HEARTBEAT) == self.heartbeat);
-            if self.has_ended {
-                note_end(session, &relay.core, self.index, "no longer shows a sign of life");
-                if !session.options.read_only {
-                    // A gatherer that was only delayed must not continue.
-                    session.write_control(&relay.core, words::STOP, &[1]);
+            Some(State::Runs) => {
+                let since = self.alive_at.or(clock);
+                self.alive_at = since;
+                let passed = since.zip(clock).map(|(since, clock)| clock.saturating_sub(since));
+                if passed.is_none_or(|passed| passed < life_cycles) {
+                    return None;
                 }
+                Some(End::Silent)
             }
-        }
-        self.heartbeat = self.word(&control, words::HEARTBEAT);
-        match self.state(&control) {
-            Some(State::Runs) => {}
-            Some(State::Stopped) => self.has_ended = true,
-            Some(State::NocSilent) => {
-                self.has_ended = true;
-                note_end(
-                    session,
-                    &relay.core,
-                    self.index,
-                    "has ended because the NoC did not answer",
-                );
-            }
-            Some(State::BadSetup) | None => {
-                self.has_ended = true;
-                note_end(session, &relay.core, self.index, "was not set up as it has to be");
-            }
-        }
-        control
+            Some(State::Stopped) => None,
+            Some(State::NocSilent) => Some(End::NocSilent),
+            Some(State::BadSetup) | None => Some(End::BadSetup),
+        };
+        self.has_ended = true;
+        reason
     }
 
     /// Reads some frames and acknowledges them to the gatherer; returns false if DRAM cannot be
@@ -322,29 +378,6 @@ impl Gatherer {
         }
         rest
     }
-
-    /// Waits for a sign of life from the gatherer, or for its end if requested; at most
-    /// [`LIFE_NS`].
-    fn await_change(
-        &self,
-        session: &mut Session<'_>,
-        relay: &RelayCore,
-        before: &[u32; WORDS],
-        ends: bool,
-    ) -> [u32; WORDS] {
-        let mut control = *before;
-        for _ in 0..LIFE_NS / LOOK_NS {
-            if session.read_control(&relay.core, &mut control).is_err() {
-                return *before;
-            }
-            let [old, new] = [before, &control].map(|of| self.word(of, words::HEARTBEAT));
-            if self.state(&control) != Some(State::Runs) || old != new && !ends {
-                break;
-            }
-            session.device.wait_ns(LOOK_NS);
-        }
-        control
-    }
 }
 
 /// Reads the list of the cores from which a gatherer reads.
@@ -373,11 +406,21 @@ fn known_core(session: &Session<'_>, core: Noc0Coord) -> Option<CoreDescription>
     session.options.cores.contains(chip.chip_id, found).then(|| found.clone())
 }
 
-fn note_end(session: &mut Session<'_>, core: &CoreDescription, gatherer: usize, reason: &str) {
+/// Notes that gatherers of a relay have ended.
+fn note_end(session: &mut Session<'_>, core: &CoreDescription, which: &[usize], reason: End) {
     let core = core.noc0;
-    session.note(AnomalyKind::UnreadableCore, None, words::of(gatherer, words::STATE), || {
-        format!("gatherer {gatherer} of relay {core} {reason}; the host reads its cores instead")
-    });
+    let first = which.first().copied().unwrap_or(0);
+    session.note(
+        AnomalyKind::UnreadableCore,
+        None,
+        words::of(first, words::STATE),
+        || match which {
+            [gatherer] => format!(
+                "gatherer {gatherer} of relay {core} {reason}; the host reads its cores instead"
+            ),
+            _ => format!("relay {core} {reason}; the host reads its cores instead"),
+        },
+    );
 }
 
 fn note_damage(session: &mut Session<'_>, ring: &Ring<'_>, reason: impl std::fmt::Display) {
@@ -396,5 +439,5 @@ const FIRST_FRAME: u32 = 1;
 /// Maximum number of frames missing before a frame; a frame of an earlier round is further away.
 const FRAMES_MISSING_MAX: u32 = 1 << 30;
 /// Maximum time without a sign of life from a relay; one visit takes some microseconds.
-const LIFE_NS: u64 = 2_000_000;
-const LOOK_NS: u64 = 20_000;
+const LIFE_US: u64 = 2_000;
+const LOOK_US: u64 = 20;
