@@ -1,6 +1,7 @@
 //! What drains keep up with, and what they cost the kernels whose cores they read.
 //!
-//! `KPROF_RELAY_ZONES` sets the zones of each of 320 lanes; `.ci/full` streams a million.
+//! `KPROF_RELAY_ZONES` sets the zones of each of 320 lanes, of which `.ci/full` streams a million, and
+//! `KPROF_JITTER_COUNT` the random runs whose durations are compared.
 
 use crate::{streamed::Streamed, support::has_object_code};
 use host_reader::{
@@ -13,9 +14,10 @@ use sim::{
     kernel::ObjectKernel,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
+    random::Stream,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use wire::RunHostId;
+use wire::{Risc, RunHostId};
 
 /// Lanes of 64 cores.
 const LANES: usize = 320;
@@ -144,4 +146,167 @@ fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
     assert!(most_waiting < most, "{most_waiting} of {most} records");
     let zones = u64::from(zones) * LANES as u64;
     eprintln!("{zones} zones, at most {most_waiting} records at once");
+}
+
+/// Kernels of launches whose records all fit into the rings, so that none is lost without a drain.
+const KERNELS: [&str; 3] = ["reads", "steps", "numbers"];
+
+/// RISCs of a Tensix core.
+const RISCS: [Risc; 5] = [Risc::Brisc, Risc::Ncrisc, Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
+
+/// Who reads the rings while kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Drains {
+    relays: u32,
+    /// Simulated time between two reads of the host, if it reads meanwhile.
+    host_pause_ns: Option<u64>,
+    /// Simulated time before the first launch.
+    delay_ns: u64,
+}
+
+/// Launches that are run with each kind of drain.
+#[derive(Clone, Copy, Debug)]
+struct Jitter {
+    arch: Arch,
+    seed: u64,
+    cores: usize,
+}
+
+impl Jitter {
+    fn random(seed: u64) -> Self {
+        let mut random = Stream::new(seed, &[0x4A_0001]);
+        let mut pick = |count: u64| usize::try_from(random.below(count)).unwrap();
+        Self { arch: Arch::ALL[pick(2)], seed, cores: [2, 4, 16][pick(3)] }
+    }
+
+    fn launches(self, mesh: &SimulatedMesh) -> Vec<Launch> {
+        let mut random = Stream::new(self.seed, &[0x4A_0002]);
+        let workers = mesh.chip(0).unwrap().workers().map(|place| place.coord).take(self.cores);
+        let chosen = CoreSelection::At(workers.collect());
+        let launch = |id| {
+            let mut program = Program::new("jitter");
+            for risc in RISCS {
+                let name = KERNELS[usize::try_from(random.below(3)).unwrap()];
+                program = program.with_kernel(risc, Arc::new(ObjectKernel::named(name).unwrap()));
+            }
+            let reads = [2, 10, 100, 1000][usize::try_from(random.below(4)).unwrap()];
+            let launch = Launch::new(&Arc::new(program), id);
+            launch.with_args(&[60, reads, 0]).on(chosen.clone())
+        };
+        (1..=4).map(launch).collect()
+    }
+
+    /// Runs the launches one after the other; returns the durations of zones and of whole kernels.
+    fn run(self, drains: Drains) -> (Vec<(LaneId, u16, u64)>, Vec<u64>) {
+        let chip = ChipConfig::new(self.arch);
+        let config = MeshConfig::new(self.seed)
+            .with_chip(chip)
+            .with_streaming()
+            .with_relays(drains.relays)
+            .with_cell_truth();
+        let mut mesh = SimulatedMesh::new(&config).unwrap();
+        init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+        let mut reader = Reader::new(ReadOptions::default());
+        let mut streamed = Streamed::default();
+        mesh.wait_ns(drains.delay_ns);
+        for launch in self.launches(&mesh) {
+            mesh.enqueue_everywhere(&launch);
+            while let Some(pause_ns) = drains.host_pause_ns.filter(|_| mesh.has_launches_to_run()) {
+                mesh.wait_ns(pause_ns);
+                reader.read_live(&mut mesh).unwrap();
+            }
+            mesh.run_to_completion();
+            // Rings are empty when the next launch begins.
+            mesh.wait_ns(50_000);
+            let read = reader.read_live(&mut mesh).unwrap();
+            assert!(read.readout.losses.is_empty(), "{self:?}, {drains:?}");
+            streamed.add(mesh.take_cells());
+        }
+        assert_eq!(mesh.execution_failures().count(), 0, "{self:?}");
+        let zones = streamed.into_records().into_iter().flat_map(|(lane, records)| {
+            records.durations().map(|(id, cycles)| (lane, id, cycles)).collect::<Vec<_>>()
+        });
+        let launches = mesh.truth().launches.into_values().flatten();
+        let kernels = launches.filter_map(|launch| launch.kernel);
+        (zones.collect(), kernels.map(|times| times.end.0 - times.start.0).collect())
+    }
+}
+
+/// Returns the relative differences of paired durations, in order of size.
+fn differences(pairs: &Pairs) -> Vec<f64> {
+    let share = |(alone, drained): &(u64, u64)| alone.abs_diff(*drained) as f64 / *alone as f64;
+    let mut shares: Vec<f64> = pairs.iter().map(share).collect();
+    shares.sort_by(f64::total_cmp);
+    shares
+}
+
+/// No drain while kernels run.
+const ALONE: Drains = Drains { relays: 0, host_pause_ns: None, delay_ns: 0 };
+
+/// No drain, and a later begin, which relays cause as well: shows what the delay alone changes.
+const LATER: Drains = Drains { delay_ns: 100_037, ..ALONE };
+
+/// The drains whose cost is measured.
+const DRAINS: [Drains; 4] = [
+    Drains { relays: 1, ..ALONE },
+    Drains { relays: 4, ..ALONE },
+    Drains { host_pause_ns: Some(20_000), ..ALONE },
+    Drains { relays: 2, host_pause_ns: Some(20_000), ..ALONE },
+];
+
+/// The most that draining may change the median duration by, in percent.
+const JITTER_PERCENT: f64 = 0.21;
+
+/// Durations without a drain, each with the same one under a drain.
+type Pairs = Vec<(u64, u64)>;
+
+/// Prints the figures of paired durations, and returns the median of their relative differences in
+/// percent.
+fn median_percent(drains: Drains, what: &str, pairs: &Pairs) -> f64 {
+    let shares = differences(pairs);
+    let at = |percent: usize| shares[(shares.len() - 1) * percent / 100];
+    let sum = |side: fn(&(u64, u64)) -> u64| pairs.iter().map(side).sum::<u64>() as f64;
+    let change = sum(|pair| pair.1) / sum(|pair| pair.0) - 1.0;
+    let [median, p95, p99, most, change] =
+        [at(50), at(95), at(99), at(100), change].map(|share| share * 100.0);
+    eprintln!(
+        "{drains:?}: {} {what}: median {median:.4} %, p95 {p95:.4} %, p99 {p99:.4} %, most {most:.4} %; \
+         all together {change:+.5} %",
+        pairs.len(),
+    );
+    median
+}
+
+#[test]
+fn draining_hardly_changes_how_long_zones_and_kernels_take() {
+    if !has_object_code() {
+        return;
+    }
+    let fresh = tests::seed::fresh();
+    let count = std::env::var("KPROF_JITTER_COUNT").map_or(1, |count| count.parse().unwrap());
+    eprintln!("{count} fresh seeds from {fresh} on");
+    let mut found: [(Pairs, Pairs); DRAINS.len() + 1] = Default::default();
+    let all = || DRAINS.into_iter().chain([LATER]);
+    for seed in (0..3).chain(fresh..fresh + count) {
+        let case = Jitter::random(seed);
+        let (zones_alone, kernels_alone) = case.run(ALONE);
+        for (drains, (zones, kernels)) in all().zip(&mut found) {
+            let (zones_drained, kernels_drained) = case.run(drains);
+            assert_eq!(zones_alone.len(), zones_drained.len(), "{case:?}, {drains:?}");
+            for (alone, drained) in zones_alone.iter().zip(&zones_drained) {
+                assert_eq!((alone.0, alone.1), (drained.0, drained.1), "{case:?}, {drains:?}");
+                zones.push((alone.2, drained.2));
+            }
+            assert_eq!(kernels_alone.len(), kernels_drained.len(), "{case:?}, {drains:?}");
+            kernels.extend(kernels_alone.iter().copied().zip(kernels_drained));
+        }
+    }
+    let figures = all().zip(&found).map(|(drains, (zones, kernels))| {
+        (median_percent(drains, "zones", zones), median_percent(drains, "kernels", kernels))
+    });
+    let figures: Vec<_> = figures.collect();
+    // The bar is for the median. One kernel in twenty differs by 1 % under relays, in either direction.
+    for (zones, kernels) in &figures[..DRAINS.len()] {
+        assert!(*zones <= JITTER_PERCENT && *kernels <= JITTER_PERCENT, "{zones} %, {kernels} %");
+    }
 }

@@ -48,6 +48,11 @@ impl LaneRecords {
         self.zones.len() + self.data.len() + self.events.len() + self.totals.len()
     }
 
+    /// Returns the durations of the zones in their order, each with the zone's id.
+    pub(crate) fn durations(&self) -> impl Iterator<Item = (u16, u64)> {
+        self.zones.iter().map(|(_, (id, start, end))| (*id, end - start))
+    }
+
     /// Takes records from the front if they are those of a batch.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use crate::{
     clock::Picoseconds,
     fault::{FaultEffect, HostReadPoint},
     host::AccessTime,
+    riscv::NocRead,
     tile::Tile,
 };
 use std::sync::Arc;
@@ -34,6 +35,7 @@ impl Chip {
         time: AccessTime,
     ) -> Result<(), Unreached> {
         let index = self.reached_core(coord, time.end)?;
+        self.take_banks(index, (address, words.len()), time);
         self.see(index, time);
         let tile = self.cores[index].tile();
         let is_inside = if tile.journal.is_empty() {
@@ -46,6 +48,23 @@ impl Chip {
         }
         self.change_host_read(index, address, words, time);
         Ok(())
+    }
+
+    /// Makes the host's read of a core delay the accesses of its RISCs, as a read by the NoC does: block
+    /// by block, as fast as the host reads. Launches that do not keep pace with the host have run already.
+    fn take_banks(&mut self, index: usize, (address, word_count): (u64, usize), time: AccessTime) {
+        let is_running = self.cores[index].stage_mut().is_some();
+        let range = u32::try_from(address).ok().zip(u32::try_from(4 * word_count).ok());
+        let Some((address, byte_count)) = range.filter(|_| is_running && self.keeps_pace()) else {
+            return;
+        };
+        let cycle = self.clock.cycles_at(time.first);
+        let block = (BLOCK_BYTES / 4) as usize;
+        let steps = self.clock.cycles_at(time.word(block)).saturating_sub(cycle).max(1);
+        let step_cycles = u32::try_from(steps).unwrap_or(u32::MAX);
+        let read = NocRead { cycle, address, byte_count, cycle_bytes: BLOCK_BYTES, step_cycles };
+        let chip = Arc::clone(&self.facts);
+        self.cores[index].with_devices(&chip, |_, devices| devices.noc_reads.push(read));
     }
 
     /// Runs the chip up to the end of an access to a core.
@@ -147,6 +166,8 @@ impl Chip {
     }
 }
 
+/// Bytes of L1 that a bank serves at once.
+const BLOCK_BYTES: u32 = 16;
 /// DRAM words that a host read copies before further landed writes are applied.
 const DRAM_CHUNK_WORDS: usize = 64;
 

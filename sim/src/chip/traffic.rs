@@ -370,7 +370,7 @@ fn noc_read(chip: &ChipFacts, payload: &Payload, cycle: u64) -> Option<NocRead> 
     let address =
         u32::try_from(address).ok().filter(|address| u64::from(*address) < FIRST_REGISTER)?;
     let cycle_bytes = u32::try_from(chip.arch.facts().noc_flit_bytes).ok()?;
-    Some(NocRead { cycle, address, byte_count, cycle_bytes })
+    Some(NocRead { cycle, address, byte_count, cycle_bytes, step_cycles: 1 })
 }
 
 fn core_at(cores: &mut [Core], coord: TileCoord) -> Option<&mut Core> {

@@ -35,11 +35,13 @@ pub(crate) struct NocRead {
     pub(crate) byte_count: u32,
     /// Bytes read per cycle.
     pub(crate) cycle_bytes: u32,
+    /// Cycles from one such cycle to the next: 1, unless the reader takes its time.
+    pub(crate) step_cycles: u32,
 }
 
 impl NocRead {
     const fn end(&self) -> u64 {
-        self.cycle + self.byte_count.div_ceil(self.cycle_bytes) as u64
+        self.cycle + self.byte_count.div_ceil(self.cycle_bytes) as u64 * self.step_cycles as u64
     }
 
     /// Returns true if the read occupies a bank in a cycle.
@@ -47,8 +49,12 @@ impl NocRead {
         if !(self.cycle..self.end()).contains(&cycle) {
             return false;
         }
+        let (passed, step) = (cycle - self.cycle, u64::from(self.step_cycles));
+        if !passed.is_multiple_of(step) {
+            return false;
+        }
         let per_cycle = self.cycle_bytes / BLOCK_BYTES;
-        let passed = u32::try_from(cycle - self.cycle).unwrap_or(0) * per_cycle;
+        let passed = u32::try_from(passed / step).unwrap_or(0) * per_cycle;
         let first = self.address / BLOCK_BYTES + passed;
         bank.wrapping_sub(first) % BANK_COUNT < per_cycle
     }
@@ -87,8 +93,14 @@ mod tests {
     #[test]
     fn a_bank_is_taken_in_the_cycle_in_which_its_bytes_are_read() {
         let mut reads = NocReads::default();
-        // 64 blocks, two per cycle, starting at bank 2: banks 2 and 3, then 4 and 5, ...
-        reads.add(NocRead { cycle: 100, address: 0x1020, byte_count: 1024, cycle_bytes: 32 });
+        // 64 blocks, two a cycle, from bank 2 on: banks 2 and 3, 4 and 5, ...
+        reads.add(NocRead {
+            cycle: 100,
+            address: 0x1020,
+            byte_count: 1024,
+            cycle_bytes: 32,
+            step_cycles: 1,
+        });
         let free = |bank: u32, cycle| reads.free_from(0x4000 + 16 * bank, cycle);
         assert_eq!([free(2, 99), free(2, 100), free(2, 101)], [99, 101, 101]);
         assert_eq!([free(3, 100), free(4, 100), free(4, 101)], [101, 100, 102]);
@@ -99,8 +111,25 @@ mod tests {
     fn reads_that_follow_each_other_add_up() {
         let mut reads = NocReads::default();
         for cycle in [100, 101, 102] {
-            reads.add(NocRead { cycle, address: 0, byte_count: 16, cycle_bytes: 64 });
+            reads.add(NocRead {
+                cycle,
+                address: 0,
+                byte_count: 16,
+                cycle_bytes: 64,
+                step_cycles: 1,
+            });
         }
         assert_eq!([reads.free_from(3, 100), reads.free_from(16 * 4, 100)], [103, 100]);
+    }
+
+    #[test]
+    fn a_slow_reader_takes_a_bank_now_and_then() {
+        let mut reads = NocReads::default();
+        // Three blocks from bank 1 on, one in ten cycles.
+        let (cycle_bytes, step_cycles) = (16, 10);
+        reads.add(NocRead { cycle: 100, address: 0x10, byte_count: 48, cycle_bytes, step_cycles });
+        let free = |bank: u32, cycle| reads.free_from(16 * bank, cycle);
+        assert_eq!([free(1, 100), free(1, 101), free(2, 100)], [101, 101, 100]);
+        assert_eq!([free(2, 110), free(3, 110), free(3, 120), free(4, 130)], [111, 110, 121, 130]);
     }
 }
