@@ -26,6 +26,7 @@ mod progress;
 mod recording;
 mod tables;
 mod terminal;
+mod tracy_view;
 mod watermark;
 mod wrong_file;
 

@@ -1,6 +1,6 @@
 //! Reading a mesh with its clocks, and optionally into a capture.
 
-use crate::failure::Failure;
+use crate::{failure::Failure, tracy_view::TracyView};
 use host_reader::{
     ReadOptions,
     capture::{Capture, CaptureError, CaptureWriter, MeshRecorder, OpMetadata},
@@ -54,7 +54,11 @@ pub(crate) fn open(path: &Path) -> Result<Capture, Failure> {
 }
 
 /// A reader of a mesh and of its clocks.
-pub(crate) struct Recording(MeshRecorder);
+pub(crate) struct Recording {
+    recorder: MeshRecorder,
+    /// Viewers that receive what each read has found.
+    view: Option<TracyView>,
+}
 
 impl Recording {
     /// Begins a recording by sampling the clocks of an initialised mesh.
@@ -71,7 +75,12 @@ impl Recording {
         }
         recorder.add_ops(ops).map_err(|error| Failure::from_error(&error))?;
         recorder.open_clocks(mesh);
-        Ok(Self(recorder))
+        Ok(Self { recorder, view: None })
+    }
+
+    /// Sends what each read finds to viewers, too.
+    pub(crate) fn show_in(&mut self, view: Option<TracyView>) {
+        self.view = view;
     }
 
     /// Reads the records since the last read.
@@ -81,29 +90,39 @@ impl Recording {
         zones: ZoneTable,
         is_last: bool,
     ) -> Result<(), Failure> {
-        let options = self.0.options_mut();
+        let Self { recorder, view } = self;
+        let options = recorder.options_mut();
         (options.zones, options.last_read) = (zones, is_last);
-        self.0.read(mesh).map_err(|error| Failure::from_error(&error))
+        let read = match view {
+            Some(view) => recorder.read_live(mesh, |part| view.add(part)),
+            None => recorder.read(mesh),
+        };
+        read.map_err(|error| Failure::from_error(&error))
     }
 
     /// Samples the clocks again, after the last read.
     pub(crate) fn close(&mut self, mesh: &mut dyn Mesh) -> Result<(), Failure> {
-        self.0.close_clocks(mesh).map_err(|error| Failure::from_error(&error))
+        self.recorder.close_clocks(mesh).map_err(|error| Failure::from_error(&error))
     }
 
     /// Adds the cost of probes on the mesh.
     pub(crate) fn add_probe_costs(&mut self, costs: ProbeCosts) -> Result<(), Failure> {
-        self.0.add_probe_costs(costs).map_err(|error| Failure::from_error(&error))
+        self.recorder.add_probe_costs(costs).map_err(|error| Failure::from_error(&error))
     }
 
     /// Adds the host's own events to the capture.
     pub(crate) fn capture_host(&mut self, recorder: &HostRecorder) -> Result<(), Failure> {
-        self.0.add_host(recorder).map_err(|error| Failure::from_error(&error))
+        self.recorder.add_host(recorder).map_err(|error| Failure::from_error(&error))
     }
 
-    /// Returns all data, on one clock per chip, and marks the end of the capture.
-    pub(crate) fn finish(self) -> Result<recording::Recording, Failure> {
-        let run = self.0.finish().map_err(|error| Failure::from_error(&error))?;
-        Ok(recording::Recording::from_captured_run(run))
+    /// Returns all data, on one clock per chip, and the viewers, which receive the rest; marks the
+    /// end of the capture.
+    pub(crate) fn finish(self) -> Result<(recording::Recording, Option<TracyView>), Failure> {
+        let run = self.recorder.finish().map_err(|error| Failure::from_error(&error))?;
+        let recording = recording::Recording::from_captured_run(run);
+        if let Some(view) = &self.view {
+            view.finish(&recording);
+        }
+        Ok((recording, self.view))
     }
 }

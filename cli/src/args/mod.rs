@@ -6,6 +6,7 @@ mod run;
 mod show;
 #[cfg(test)]
 mod tests;
+mod tracy_view;
 mod write;
 
 use crate::command::{
@@ -22,6 +23,7 @@ pub(crate) use run::{
 pub(crate) use show::{
     CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, SchemaArgs, ShowArgs, SqlEngine,
 };
+pub(crate) use tracy_view::TracyViewArgs;
 pub(crate) use write::{CompactArgs, ExportArgs, ExportTarget, MergeArgs, OpsArgs, ServeArgs};
 
 /// Profiler for kernels on Tenstorrent chips: where the cycles went, and what was lost.

@@ -1,7 +1,7 @@
 //! Options of commands that run kernels.
 
 use super::{
-    ShowArgs,
+    ShowArgs, TracyViewArgs,
     counters::{CounterChoice, parse_choice},
 };
 use crate::folders::simulations;
@@ -219,6 +219,8 @@ pub(crate) struct WorkloadArgs {
     /// Number of threads. Default: one per processor. Results do not depend on it.
     #[arg(help_heading = CHIPS, long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) view: TracyViewArgs,
     #[command(flatten)]
     pub(crate) own: OwnKernelArgs,
 }

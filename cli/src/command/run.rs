@@ -5,7 +5,7 @@ use super::{
     kernels::{self, use_threads},
     run_counters, run_mesh,
     run_outputs::Outputs,
-    run_session::{HostSession, execute, execute_later_passes, launch_count},
+    run_session::{Executed, HostSession, execute, execute_later_passes, launch_count},
     run_settings::Request,
     run_traces::note_missing_replays,
     run_work::Work,
@@ -17,6 +17,7 @@ use crate::{
     numbers::counted,
     op_names::OpNames,
     output::Findings,
+    tracy_view::TracyView,
 };
 use host_reader::{
     counters::describe_counters, noc_events::describe_addresses, recording::Recording,
@@ -85,8 +86,10 @@ pub(super) fn carry_out(
         has_buffers: settings.buffer_usage,
         pause_ns: args.read_every,
         stream_policy: args.stream.unwrap_or_default(),
+        view: Some((&args.view, work.name())),
     };
-    let (mut recording, read_count) = execute(&mut *mesh, &plan, &config, &session)?;
+    let Executed { mut recording, read_count, view } =
+        execute(&mut *mesh, &plan, &config, &session)?;
     let later = execute_later_passes(args, &plan, (&config, &passes.1), &session)?;
     run_counters::add_later(&mut recording.readout, &later);
     describe_counters(&mut recording.readout);
@@ -107,6 +110,7 @@ pub(super) fn carry_out(
     if !show.json {
         files.print();
     }
+    view.iter().for_each(TracyView::wait_for_viewers);
     // A faulty file fails in the same way on every core.
     let rows = if args.own.has_files() && show.rows != 0 { 1 } else { show.rows };
     Ok(if kernels::print_failures(&failures, rows) { ExitCode::from(2) } else { code })

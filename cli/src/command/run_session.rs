@@ -7,11 +7,12 @@ use super::{
     run_traces::{report_replays, report_traces},
 };
 use crate::{
-    args::WorkloadArgs,
+    args::{TracyViewArgs, WorkloadArgs},
     failure::Failure,
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     progress::Progress,
     recording::{CaptureTarget, Recording},
+    tracy_view::TracyView,
 };
 use host_reader::{
     ProfilerOptions, ReadOptions, Reader,
@@ -47,17 +48,27 @@ pub(super) struct HostSession<'run> {
     pub(super) pause_ns: Option<u64>,
     /// What RISCs that stream do when their rings are full.
     pub(super) stream_policy: Policy,
+    /// Viewers of the run, and its title.
+    pub(super) view: Option<(&'run TracyViewArgs, &'run str)>,
 }
 
-/// Runs the plan and reads the mesh; returns the recording and the number of reads.
+/// What a run has left.
+pub(super) struct Executed {
+    pub(super) recording: recording::Recording,
+    pub(super) read_count: u64,
+    /// Viewers that may not have received everything yet.
+    pub(super) view: Option<TracyView>,
+}
+
+/// Runs the plan and reads the mesh.
 pub(super) fn execute(
     mesh: &mut dyn Chips,
     plan: &Plan,
     config: &MeshConfig,
     session: &HostSession<'_>,
-) -> Result<(recording::Recording, u64), Failure> {
-    let HostSession { capture, settings, is_calibrated, has_buffers, pause_ns, stream_policy } =
-        *session;
+) -> Result<Executed, Failure> {
+    let HostSession { capture, settings, is_calibrated, has_buffers, pause_ns, .. } = *session;
+    let stream_policy = session.stream_policy;
     let options = ProfilerOptions { stream_policy, ..settings.profiler_options() };
     init_device_profiler(mesh, &options).map_err(sentence)?;
     // Envelopes carry the number of their replay in place of a program.
@@ -69,6 +80,9 @@ pub(super) fn execute(
     let begun =
         host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, options, capture, ops));
     let mut recording = begun?;
+    if let Some((args, title)) = session.view {
+        recording.show_in(TracyView::begin(args, title, mesh)?);
+    }
     let progress = Progress::new("launches", launch_count(plan, config));
     let (mut launches_done, mut read_count) = (0, 0);
     report_traces(&host, mesh, plan);
@@ -104,7 +118,8 @@ pub(super) fn execute(
         recording.add_probe_costs(calibrate(mesh, config)?)?;
     }
     recording.capture_host(host.recorder())?;
-    Ok((recording.finish()?, read_count))
+    let (recording, view) = recording.finish()?;
+    Ok(Executed { recording, read_count, view })
 }
 
 /// Reads while launches run, with a pause of simulated time before each read; returns the number of
@@ -218,13 +233,14 @@ pub(super) fn execute_later_passes(
         capture: capture.as_ref(),
         is_calibrated: false,
         has_buffers: false,
+        view: None,
         ..*first
     };
     let mut later = Vec::with_capacity(masks.len());
     for &mask in masks {
         let config = config.clone().with_counter_groups(mask);
         let mut mesh = backend::start(args, &config, plan)?;
-        later.push(execute(&mut *mesh, plan, &config, &session)?.0.readout);
+        later.push(execute(&mut *mesh, plan, &config, &session)?.recording.readout);
     }
     Ok(later)
 }

@@ -5,7 +5,7 @@ use crate::{
     args::ServeArgs,
     failure::{Failure, note},
     input::{Input, trace},
-    numbers::{counted, grouped},
+    tracy_view::{failure, served_label},
 };
 use host_reader::export::tracy::{Program, ServeError, ServedViewer, TracyServer};
 use std::{
@@ -72,7 +72,7 @@ fn told(
     for result in results {
         match result {
             Ok(served) => {
-                print(&served)?;
+                writeln!(std::io::stdout(), "{}", served_label(&served))?;
                 if is_once {
                     return Ok(if served.is_whole { 0 } else { 2 });
                 }
@@ -90,38 +90,4 @@ fn told(
 /// Returns true for failures that affect only one connection.
 const fn is_passing(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
-}
-
-fn failure(error: &ServeError) -> Failure {
-    Failure::from_error(error)
-}
-
-fn print(served: &ServedViewer) -> Result<(), Failure> {
-    let ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes } = served;
-    let mut out = std::io::stdout().lock();
-    if *has_stalled {
-        writeln!(out, "{peer} ({}) took nothing for too long and was dropped", protocol.releases)?;
-        return Ok(());
-    }
-    if !is_whole {
-        writeln!(out, "{peer} ({}) left before it had everything", protocol.releases)?;
-        return Ok(());
-    }
-    let host_label = match notes.host_zones {
-        0 => String::new(),
-        count => format!(", {} of the host", counted(count, "zone", "zones")),
-    };
-    writeln!(
-        out,
-        "{peer} ({}): {} on {}{host_label}, {}, {} bytes",
-        protocol.releases,
-        counted(notes.zones, "zone", "zones"),
-        counted(notes.lanes, "lane", "lanes"),
-        counted(notes.messages, "message", "messages"),
-        grouped(*sent_bytes)
-    )?;
-    for (what, count) in notes.doubts() {
-        writeln!(out, "  {}: {}", what.replace('_', " "), grouped(count))?;
-    }
-    Ok(())
 }

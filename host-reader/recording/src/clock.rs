@@ -75,6 +75,17 @@ impl<'a> DeviceClock<'a> {
         Some(bounds[0].max(bounds[1]))
     }
 
+    /// Returns the host time of the trace's origin; without a host clock, the nominal time between
+    /// the chip's reset and its first record.
+    #[must_use]
+    pub fn origin_ns(&self) -> i64 {
+        if self.host.is_some() {
+            return self.origin_ns;
+        }
+        let ns = cycles_to_ns(self.first_cycle, self.drawn_mhz());
+        ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(i64::MAX)
+    }
+
     /// Returns the earliest cycle of the chip's records.
     #[must_use]
     pub const fn first_cycle(&self) -> u64 {

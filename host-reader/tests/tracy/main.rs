@@ -7,6 +7,7 @@
 
 mod container;
 mod cursor;
+mod feed;
 mod file;
 mod host;
 mod items;

@@ -258,6 +258,11 @@ impl<'a> Viewer<'a> {
             }
             "GpuZoneEndSerial" => self.gpu_edge(fields, None),
             "GpuTime" => self.gpu_time(fields),
+            "GpuTimeSync" => {
+                assert_eq!((fields.i64(), fields.i64()), (0, 0), "times of device and host");
+                let number = self.context_number(fields);
+                self.contexts.get_mut(&number).unwrap().last_ns = 0;
+            }
             _ => panic!("{item} was not expected"),
         }
     }

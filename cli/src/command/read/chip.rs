@@ -91,7 +91,7 @@ fn read_chips(
             note!("kprof: chip {chip_id}: {stopped}; what was read before is shown");
         }
     }
-    let readout = recording.finish()?.readout;
+    let readout = recording.finish()?.0.readout;
     let chip = readout.devices.first().map(|device| device.chip.clone());
     let findings = Findings::new(readout, args.show)?.with_names(names);
     let source = Source {

@@ -23,7 +23,7 @@ const VALUE_RGB: Rgb = 0x006A_5ACD;
 const EVENT_RGB: Rgb = 0x00FF_BF00;
 const SUM_RGB: Rgb = 0x0077_815C;
 const LOSS_RGB: Rgb = 0x00FF_3030;
-const REMARK_RGB: Rgb = 0x00C0_C0C0;
+pub(super) const REMARK_RGB: Rgb = 0x00C0_C0C0;
 
 /// Returns the messages of one lane, ordered by time.
 pub(super) fn lane_messages(

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | how is a trace written as a file for every viewer? | [`write_tracy_file`] |
 //! | how is a trace sent to a running viewer or capture tool? | [`TracyServer`] |
+//! | how does a viewer see a program that still runs? | [`LiveFeed`], [`LiveServer`] |
 //! | which viewers can connect? | [`TracyProtocol`] |
 //! | what can Tracy not show as recorded? | [`TracyNotes`] |
 //!
@@ -25,7 +26,10 @@ mod scene;
 mod spans;
 
 pub use file::write_tracy_file;
-pub use live::{Program, ServeError, ServedViewer, TracyProtocol, TracyServer, Visitor};
+pub use live::{
+    FeedPressure, LiveFeed, LiveServer, Program, ServeError, ServedViewer, TracyProtocol,
+    TracyServer, Visitor,
+};
 pub use notes::TracyNotes;
 
 /// Title and date of a trace in Tracy.

@@ -22,6 +22,11 @@ pub struct TracyNotes {
     pub late_zones: u64,
     /// Number of plot points of the host that are not finite and are left out.
     pub undrawn_plot_points: u64,
+    /// Number of zones of a running program that were no longer kept when the viewer could take
+    /// them: they ended long before it connected, or it took too little.
+    pub missed_zones: u64,
+    /// Number of messages of a running program that were no longer kept.
+    pub missed_messages: u64,
 }
 
 impl TracyNotes {
@@ -38,6 +43,8 @@ impl TracyNotes {
             ("zones_sharing_a_source_location", self.vague_zones),
             ("zones_cut_where_tracys_time_ends", self.late_zones),
             ("plot_points_left_out", self.undrawn_plot_points),
+            ("zones_no_longer_kept_for_this_viewer", self.missed_zones),
+            ("messages_no_longer_kept_for_this_viewer", self.missed_messages),
         ];
         doubts.into_iter().filter(|&(_, count)| count > 0).collect()
     }

@@ -18,12 +18,12 @@ use wire::{Risc, RunHostId};
 pub(super) const PLACE_LIMIT: usize = 32_767;
 
 /// One source location.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place<'a> {
     pub(super) name: Cow<'a, str>,
     /// Op number and remarks.
     pub(super) function: Cow<'a, str>,
-    pub(super) file: &'a str,
+    pub(super) file: Cow<'a, str>,
     pub(super) line: u32,
     pub(super) rgb: Rgb,
 }
@@ -62,7 +62,7 @@ impl Key {
             OpTag::Trace(id) => Some(format!("TRACE ID:{id}")),
         };
         let open = self.has_synthetic_end.then(|| "end not recorded".to_owned());
-        let clipped = self.is_clipped.then(|| "drawn shorter than recorded".to_owned());
+        let clipped = self.is_clipped.then(|| CLIPPED.to_owned());
         [op, open, clipped].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
@@ -125,7 +125,7 @@ impl<'a> PlaceTable<'a> {
         self.push_place(Place {
             name: Cow::Borrowed(&name.label),
             function: key.function().into(),
-            file: name.file,
+            file: Cow::Borrowed(name.file),
             line: name.line,
             rgb: zone_rgb(key.risc, &name.label),
         })
@@ -226,25 +226,51 @@ impl<'a> PlaceTable<'a> {
         self.vague_zone_count
     }
 
+    /// Returns the location with this number.
+    pub(super) fn place(&self, number: PlaceNumber) -> Option<&Place<'a>> {
+        self.places.get(usize::from(number))
+    }
+
     /// Returns the locations, by number.
     pub(super) fn into_places(self) -> Vec<Place<'a>> {
         self.places
     }
 }
 
+/// Remark on zones that are drawn shorter than recorded.
+pub(super) const CLIPPED: &str = "drawn shorter than recorded";
+
 /// Name of zones for whose own names there is no room.
 const UNNAMED: &str = "(one name too many for Tracy)";
 
 impl<'a> Place<'a> {
+    /// Returns the location with its own copies of the texts.
+    pub(super) fn with_own_texts(&self) -> Place<'static> {
+        let own = |text: &Cow<'_, str>| Cow::Owned(text.clone().into_owned());
+        let [name, function, file] = [&self.name, &self.function, &self.file].map(own);
+        Place { name, function, file, line: self.line, rgb: self.rgb }
+    }
+
+    /// Returns the location of zones for whose own location there is no room.
+    pub(super) const fn unnamed(rgb: Rgb) -> Self {
+        Self::new(UNNAMED, rgb)
+    }
+
     const fn new(name: &'a str, rgb: Rgb) -> Self {
-        Self { name: Cow::Borrowed(name), function: Cow::Borrowed(""), file: "", line: 0, rgb }
+        Self {
+            name: Cow::Borrowed(name),
+            function: Cow::Borrowed(""),
+            file: Cow::Borrowed(""),
+            line: 0,
+            rgb,
+        }
     }
 
     fn from_host(source: &'a HostSource, color: Option<HostColor>) -> Self {
         Self {
             name: Cow::Borrowed(&source.name),
             function: Cow::Borrowed(&source.function),
-            file: &source.file,
+            file: Cow::Borrowed(&source.file),
             line: source.line,
             rgb: color.map_or(HOST_RGB, HostColor::rgb),
         }

@@ -189,6 +189,8 @@ impl<'a> Builder<'a> {
             vague_zones: self.places.vague_zone_count(),
             late_zones: lane_zones.chain(host_zones).map(late).sum(),
             undrawn_plot_points: host::undrawn_point_count(&self.trace.host),
+            missed_zones: 0,
+            missed_messages: 0,
         }
     }
 

@@ -40,7 +40,33 @@ impl Reader {
     /// # Cost
     /// The reader keeps no record, however long a launch takes.
     pub fn read_live<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<LiveRead, ReadError> {
-        self.rings.begin_batches();
+        self.read_in_batches(mesh, false)
+    }
+
+    /// Reads like [`Reader::read`], and also returns the new records of streamed lanes in batches.
+    ///
+    /// The readout contains the records of finished launches, as for [`Reader::read`]. The batches
+    /// contain records as soon as they are read. So each record is in a batch once, and in a readout
+    /// once, possibly of a later read.
+    ///
+    /// # Errors
+    /// The same as for [`Reader::read`].
+    ///
+    /// # Cost
+    /// The reader keeps the records of unfinished launches.
+    pub fn read_with_batches<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+    ) -> Result<LiveRead, ReadError> {
+        self.read_in_batches(mesh, true)
+    }
+
+    fn read_in_batches<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        has_lanes: bool,
+    ) -> Result<LiveRead, ReadError> {
+        self.rings.begin_batches(has_lanes);
         let readout = self.read(mesh);
         let batches = self.rings.take_batches();
         Ok(LiveRead { batches, readout: readout? })

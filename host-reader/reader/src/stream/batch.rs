@@ -1,10 +1,14 @@
 //! Batches: what one read found in one lane, in columns, even if the launch goes on.
 
 use super::{
-    launch::Launch,
-    pieces::{Piece, StreamRecord, ZoneColumns},
+    launch::{Launch, LaneAssembly},
+    pieces::{Piece, Span, StreamRecord, ZoneColumns},
 };
-use crate::{lane::LaneId, ledger::LossTotals};
+use crate::{
+    lane::{Lane, LaneId},
+    ledger::LossTotals,
+};
+use std::collections::BTreeMap;
 use wire::{RunHostId, ZoneId};
 
 /// Timestamped data in columns.
@@ -49,6 +53,8 @@ pub struct Batch {
     pub program: Option<RunHostId>,
     /// The low half of the launch's number on the core; `None` if unknown.
     pub launch: Option<u16>,
+    /// Number of trace replays that the core had seen when the launch began; 0 if unknown.
+    pub trace_counter: u32,
     /// Zones, in the order of their ends.
     pub zones: ZoneColumns,
     /// Data, in the order of their times.
@@ -68,6 +74,7 @@ impl Batch {
             lane,
             program: launch.map(|launch| launch.program),
             launch: launch.map(|launch| launch.number),
+            trace_counter: launch.map_or(0, |launch| launch.trace_counter),
             zones: ZoneColumns::default(),
             data: DataColumns::default(),
             events: EventColumns::default(),
@@ -81,6 +88,27 @@ impl Batch {
     pub fn record_count(&self) -> usize {
         let others = [self.data.ids.len(), self.events.ids.len(), self.totals.ids.len()];
         others.into_iter().fold(self.zones.len(), usize::saturating_add)
+    }
+
+    /// Returns all records in the order in which the RISC wrote them; totals, which have no time,
+    /// are the last ones.
+    fn records(&self) -> impl Iterator<Item = StreamRecord> {
+        let Self { zones, data, events, totals, .. } = self;
+        let spans = zones.ids.iter().zip(&zones.starts).zip(&zones.ends);
+        let spans = spans.map(|((&id, &start), &end)| {
+            (end, StreamRecord::LongZone(Span { id, start, end }))
+        });
+        let data = data.ids.iter().zip(&data.times).zip(&data.values);
+        let data = data.map(|((&id, &time), &(value, second))| {
+            (time, StreamRecord::Data { id, time, value, second })
+        });
+        let events = events.ids.iter().zip(&events.times);
+        let events = events.map(|(&id, &time)| (time, StreamRecord::Event { id, time }));
+        let mut timed: Vec<_> = spans.chain(data).chain(events).collect();
+        timed.sort_by_key(|&(time, _)| time);
+        let totals = totals.ids.iter().zip(&totals.cycles);
+        let totals = totals.map(|(&id, &cycles)| StreamRecord::Total { id, cycles });
+        timed.into_iter().map(|(_, record)| record).chain(totals)
     }
 
     /// Appends the records of a piece of the lane.
@@ -107,4 +135,30 @@ impl Batch {
             | Piece::Damage(_) => {}
         }
     }
+}
+
+/// Returns the records of batches as lanes, ordered by lane, each in the order of time.
+///
+/// The batches of a lane must be in the order in which they were read. Lanes without records are
+/// left out.
+///
+/// ```
+/// use reader::stream::lanes_of_batches;
+/// assert_eq!(lanes_of_batches(&[]), []);
+/// ```
+#[must_use]
+pub fn lanes_of_batches(batches: &[Batch]) -> Vec<Lane> {
+    let mut lanes: BTreeMap<LaneId, LaneAssembly> = BTreeMap::new();
+    for batch in batches.iter().filter(|batch| batch.record_count() > 0) {
+        let lane = lanes.entry(batch.lane).or_insert_with(|| LaneAssembly::new(batch.lane));
+        if let Some((program, number)) = batch.program.zip(batch.launch) {
+            lane.enter(Launch { number, program, trace_counter: batch.trace_counter });
+        }
+        batch.records().for_each(|record| lane.add(&Piece::Record(record), 0));
+    }
+    let lanes = lanes.into_values().map(|mut lane| {
+        lane.close();
+        lane.take_ready()
+    });
+    lanes.collect()
 }

@@ -15,7 +15,7 @@ mod frame;
 mod launch;
 mod pieces;
 
-pub use batch::{Batch, DataColumns, EventColumns, TotalColumns};
+pub use batch::{Batch, DataColumns, EventColumns, TotalColumns, lanes_of_batches};
 pub use pieces::{
     CellReader, CellWords, Damage, Piece, Pieces, Span, StreamRecord, ZoneColumns, Zones,
 };

@@ -7,11 +7,14 @@ use crate::capture::{
 use host_events::{HostRecorder, HostRecording};
 use reader::{
     clock::PingBurst,
+    lane::LaneId,
     mesh::Mesh,
     probe_cost::ProbeCosts,
-    read::{ReadError, ReadOptions, Reader},
-    readout::Readout,
+    read::{LiveRead, ReadError, ReadOptions, Reader},
+    readout::{DeviceReadout, Readout},
+    stream::lanes_of_batches,
 };
+use std::collections::BTreeSet;
 
 /// Reason why a part of a run was not recorded.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +48,20 @@ pub struct MeshRecorder {
     readout: Readout,
     ops: Vec<OpMetadata>,
     host: Vec<HostRecording>,
+    /// Lanes that have streamed records.
+    streamed: BTreeSet<LaneId>,
+    /// Host time of the last measurement for a live part.
+    clocks_measured_ns: Option<u64>,
+}
+
+/// Records that one read has found, as far as kernels have come.
+#[derive(Debug)]
+pub struct LivePart {
+    /// The new records of streamed lanes, the losses and anomalies of this read, and the clock
+    /// samples so far. Zones of a running launch are among them if they have ended.
+    pub run: CapturedRun,
+    /// Number of new records of lanes that are not streamed. They are only in the recording.
+    pub other_record_count: u64,
 }
 
 #[derive(Debug)]
@@ -70,6 +87,8 @@ impl MeshRecorder {
             readout: Readout::default(),
             ops: Vec::new(),
             host: Vec::new(),
+            streamed: BTreeSet::new(),
+            clocks_measured_ns: None,
         }
     }
 
@@ -205,6 +224,75 @@ impl MeshRecorder {
         Ok(self.capture_samples()?)
     }
 
+    /// Reads as [`MeshRecorder::read`] does, and passes what this read has found in streamed lanes
+    /// to `visit`, also of launches that go on.
+    ///
+    /// The reference clocks are measured again for this, at most once a second.
+    ///
+    /// ```
+    /// use recording::capture::MeshRecorder;
+    /// use reader::{ReadOptions, mesh::MeshImage};
+    /// let mut mesh = MeshImage { devices: Vec::new() };
+    /// let mut recorder = MeshRecorder::new(ReadOptions::default(), None);
+    /// // Nothing is shown of a mesh that cannot be read.
+    /// assert!(recorder.read_live(&mut mesh, |part| panic!("{part:?}")).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// As [`MeshRecorder::read`].
+    pub fn read_live<M: Mesh + ?Sized>(
+        &mut self,
+        mesh: &mut M,
+        visit: impl FnOnce(LivePart),
+    ) -> Result<(), RecordError> {
+        let (read, captured) = match &mut self.reader {
+            MeshReader::Plain(reader) => (reader.read_with_batches(mesh), Ok(())),
+            MeshReader::Capturing { reader, .. } => {
+                let read = reader.read_with_batches(mesh);
+                (read.readout, read.capture)
+            }
+        };
+        let read = read?;
+        self.measure_clocks_in_time(mesh);
+        visit(self.live_part(&read));
+        self.readout.append(read.readout);
+        captured?;
+        Ok(self.capture_samples()?)
+    }
+
+    /// Measures the reference clocks if the last measurement for a live part is a second old.
+    fn measure_clocks_in_time<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
+        const INTERVAL_NS: u64 = 1_000_000_000;
+        let now_ns = mesh.device(0).map_or(0, |device| device.host_time_ns());
+        let last_ns = self.clocks_measured_ns;
+        if last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= INTERVAL_NS) {
+            self.sampler.refresh(mesh);
+            self.clocks_measured_ns = Some(now_ns);
+        }
+    }
+
+    fn live_part(&mut self, read: &LiveRead) -> LivePart {
+        self.streamed.extend(read.batches.iter().map(|batch| batch.lane));
+        let others = read.readout.lanes().filter(|lane| !self.streamed.contains(&lane.id));
+        let other_record_count = others.map(|lane| lane.record_count() as u64).sum();
+        let mut lanes = lanes_of_batches(&read.batches);
+        let devices = read.readout.devices.iter().map(|device| {
+            let chip_id = device.chip.chip_id;
+            let own = lanes.extract_if(.., |lane| lane.id.chip_id == chip_id).collect();
+            DeviceReadout { chip: device.chip.clone(), lanes: own, ..*device }
+        });
+        let readout = Readout {
+            devices: devices.collect(),
+            zones: read.readout.zones.clone(),
+            losses: read.readout.losses.clone(),
+            anomalies: read.readout.anomalies.clone(),
+            ..Readout::default()
+        };
+        let samples = self.sampler.samples().clone();
+        let run = CapturedRun::from_parts(readout, samples, Vec::new(), Vec::new());
+        LivePart { run, other_record_count }
+    }
+
     /// Returns true if markers may be lost within `launches` more launches unless the mesh is read.
     ///
     /// See [`Reader::about_to_overflow`].
@@ -256,7 +344,7 @@ impl MeshRecorder {
     /// # Errors
     /// If the capture cannot be written.
     pub fn finish(self) -> Result<CapturedRun, CaptureError> {
-        let Self { reader, sampler, readout, ops, host } = self;
+        let Self { reader, sampler, readout, ops, host, .. } = self;
         if let MeshReader::Capturing { reader, .. } = reader {
             reader.finish()?;
         }

@@ -112,7 +112,7 @@ pub use frame::SectionVersion;
 pub use header::{CaptureIdentity, FILE_HEADER_BYTES, FILE_MAGIC, FileHeader, FormatVersion};
 pub use host_clock::HostClock;
 pub use kind::SectionKind;
-pub use mesh_recorder::{MeshRecorder, RecordError};
+pub use mesh_recorder::{LivePart, MeshRecorder, RecordError};
 pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
 pub use record::{CapturedRead, CapturingReader};
 pub use replay::{CapturedRun, Overrides, ReplayedRead};

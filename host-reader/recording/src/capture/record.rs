@@ -13,7 +13,7 @@ use host_events::monotonic_ns;
 use reader::{
     mesh::{AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord},
     names::ZoneTable,
-    read::{ReadError, ReadOptions, Reader},
+    read::{LiveRead, ReadError, ReadOptions, Reader},
     readout::Readout,
 };
 use std::{
@@ -60,9 +60,9 @@ pub struct CapturingReader {
 
 /// Results of a [`CapturingReader`]; there are two, since either can fail without the other.
 #[derive(Debug)]
-pub struct CapturedRead {
+pub struct CapturedRead<T = Readout> {
     /// Readout, or the error that ended the read.
-    pub readout: Result<Readout, ReadError>,
+    pub readout: Result<T, ReadError>,
     /// `Ok` if the whole read was captured; otherwise the first failure.
     pub capture: Result<(), CaptureError>,
 }
@@ -105,6 +105,21 @@ impl CapturingReader {
 
     /// Reads everything recorded since the last read, and captures it.
     pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead {
+        self.capture(mesh, |reader, mesh| reader.read(mesh))
+    }
+
+    /// Reads as [`CapturingReader::read`] does, and also returns the new records of streamed lanes
+    /// in batches; see [`Reader::read_with_batches`].
+    pub fn read_with_batches<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead<LiveRead> {
+        self.capture(mesh, |reader, mesh| reader.read_with_batches(mesh))
+    }
+
+    /// Captures what `read` reads.
+    fn capture<M: Mesh + ?Sized, T>(
+        &mut self,
+        mesh: &mut M,
+        read: impl FnOnce(&mut Reader, &mut RecordedMesh<'_, M>) -> Result<T, ReadError>,
+    ) -> CapturedRead<T> {
         let options = self.reader.options_mut().clone();
         let begin = ReadBegin {
             read_number: self.writer.next_read_number(),
@@ -118,7 +133,7 @@ impl CapturingReader {
         let mut recorded = RecordedMesh::begin(mesh, &mut self.writer, begin);
         recorded.device.log.note(clocked);
         recorded.device.log.note(prepared);
-        let readout = self.reader.read(&mut recorded);
+        let readout = read(&mut self.reader, &mut recorded);
         let capture = recorded.finish();
         self.is_fresh = false;
         CapturedRead { readout, capture }

@@ -227,7 +227,7 @@ impl<'a> FileWriter<'a> {
         places
             .iter()
             .map(|place| {
-                [&*place.name, &*place.function, place.file].map(|text| self.strings.intern(text))
+                [&*place.name, &*place.function, &*place.file].map(|text| self.strings.intern(text))
             })
             .collect()
     }

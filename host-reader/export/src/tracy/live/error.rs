@@ -29,6 +29,14 @@ pub enum ServeError {
         /// Data received instead of a greeting.
         found: String,
     },
+    /// Too many viewers are connected.
+    #[error("{peer} is not served: {most} viewers are connected; close one of them")]
+    TooManyViewers {
+        /// Address of the other side.
+        peer: SocketAddr,
+        /// Maximum number of viewers at a time.
+        most: usize,
+    },
     /// The viewer's protocol version is not supported.
     #[error("the viewer at {peer} speaks protocol {number}; expected one of {}", known_protocols())]
     UnknownProtocol {

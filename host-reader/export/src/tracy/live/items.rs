@@ -92,7 +92,7 @@ impl Items {
 
     /// Sends the source location of the zone that begins next.
     fn place(&mut self, place: &Place<'_>) {
-        let texts = [&place.function, place.file, &place.name].map(|text| cut(text, TEXT_BYTES));
+        let texts = [&place.function, &place.file, &place.name].map(|text| cut(text, TEXT_BYTES));
         let size: usize = 4 + 4 + texts.iter().map(|text| text.len()).sum::<usize>() + 2;
         self.put_kind(ItemKind::SourceLocationPayload);
         self.put(&0_u64.to_le_bytes());
@@ -110,6 +110,17 @@ impl Items {
     /// Appends a text without bytes 0, which would end the text.
     fn put_without_nul(&mut self, text: &str) {
         self.bytes.extend(text.bytes().map(|byte| if byte == 0 { b' ' } else { byte }));
+    }
+
+    /// States anew that host time 0 is device time 0.
+    ///
+    /// If a time is much earlier than the previous time of its context, a viewer assumes that the
+    /// counter restarted, unless this item comes first.
+    pub(super) fn gpu_time_sync(&mut self, context: u16) {
+        self.put_kind(ItemKind::GpuTimeSync);
+        self.put(&0_i64.to_le_bytes());
+        self.put(&0_i64.to_le_bytes());
+        self.put_context(context);
     }
 
     pub(super) fn gpu_zone_begin(&mut self, zone: GpuZone, time_ns: i64, place: &Place<'_>) {

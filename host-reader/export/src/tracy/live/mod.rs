@@ -1,14 +1,18 @@
 //! Live export: sends the trace to a viewer or capture tool that connects over the network.
 //!
 //! A viewer announces its version of the protocol and is served in this version. It receives what a
-//! profiled program would send, except that all events are in the past.
+//! profiled program would send. All events are in the past, unless the trace is a [`LiveFeed`], to
+//! which a running program adds.
 //!
 //! # Compatibility
 //! Tracy's `public/common/TracyProtocol.hpp` (greeting, welcome, requests),
 //! `public/client/TracyProfiler.cpp` (order of the items that a program sends) and
 //! `server/TracyWorker.cpp` (interpretation by the viewer).
 
+mod connection;
 mod error;
+mod feed;
+mod follow;
 mod greeting;
 mod items;
 mod order;
@@ -17,5 +21,7 @@ mod server;
 mod session;
 
 pub use error::ServeError;
+pub use feed::{FeedPressure, LiveFeed};
+pub use follow::LiveServer;
 pub use server::{ServedViewer, TracyServer, Visitor};
 pub use tracy::protocol::{Program, TracyProtocol};

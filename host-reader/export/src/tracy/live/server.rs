@@ -1,6 +1,6 @@
 //! Server that waits for viewers.
 
-use super::{error::ServeError, greeting, session::Session};
+use super::{connection::Connection, error::ServeError, greeting, session::Session};
 use crate::{
     Trace,
     tracy::{TracyNotes, TracyOptions, scene::Scene},
@@ -35,9 +35,9 @@ pub struct TracyServer {
 /// An accepted connection, which may or may not be a viewer's.
 #[derive(Debug)]
 pub struct Visitor {
-    stream: TcpStream,
-    peer: SocketAddr,
-    patience: Duration,
+    pub(super) stream: TcpStream,
+    pub(super) peer: SocketAddr,
+    pub(super) patience: Duration,
 }
 
 /// Result of serving one viewer.
@@ -84,12 +84,19 @@ impl TracyServer {
         self.listener.local_addr().map_err(ServeError::Accept)
     }
 
+    /// Makes [`TracyServer::accept`] fail at once if there is no connection.
+    pub(super) fn set_nonblocking(&self) -> Result<(), ServeError> {
+        self.listener.set_nonblocking(true).map_err(ServeError::Accept)
+    }
+
     /// Waits for a connection.
     ///
     /// # Errors
     /// If the system cannot accept a connection.
     pub fn accept(&self) -> Result<Visitor, ServeError> {
         let (stream, peer) = self.listener.accept().map_err(ServeError::Accept)?;
+        // On some systems, connections inherit this from their listener.
+        stream.set_nonblocking(false).map_err(ServeError::Accept)?;
         Ok(Visitor { stream, peer, patience: self.patience })
     }
 
@@ -124,25 +131,28 @@ impl Visitor {
         let Self { mut stream, peer, patience } = self;
         let protocol = greeting::greet(&mut stream, peer, viewers)?;
         let scene = Scene::new(trace, options, 1 << (8 * protocol.context_bytes()));
-        let (result, sent_bytes) = give(&scene, stream, protocol, patience);
+        let (result, sent_bytes) = match connect(stream, protocol, options, patience) {
+            Ok(connection) => {
+                let mut session = Session::new(&scene, connection);
+                (session.run(), session.sent_bytes())
+            }
+            Err(error) => (Err(error), 0),
+        };
         let has_stalled = result.as_ref().is_err_and(greeting::is_timeout);
         let (is_whole, notes) = (result.is_ok(), scene.notes);
         Ok(ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes })
     }
 }
 
-/// Sends a scene; returns whether the viewer received everything, and the number of bytes sent.
-fn give(
-    scene: &Scene<'_>,
+/// Sends the welcome to a viewer that was greeted.
+pub(super) fn connect(
     mut stream: TcpStream,
     protocol: &'static TracyProtocol,
+    options: &TracyOptions,
     patience: Duration,
-) -> (io::Result<()>, u64) {
+) -> io::Result<Connection> {
     // Requests are answered one by one: waiting for full packets would only slow the answers down.
     let _ = stream.set_nodelay(true);
-    let welcomed = greeting::welcome(&mut stream, protocol, scene.options);
-    match welcomed.and_then(|()| Session::new(scene, stream, protocol, patience)) {
-        Ok(mut session) => (session.run(), session.sent_bytes()),
-        Err(error) => (Err(error), 0),
-    }
+    greeting::welcome(&mut stream, protocol, options)?;
+    Connection::new(stream, protocol, patience)
 }

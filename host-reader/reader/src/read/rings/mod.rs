@@ -44,8 +44,10 @@ pub(super) struct Rings {
     lanes: BTreeMap<LaneId, Ring>,
     /// The control vectors of the last read.
     vectors: BTreeMap<CoreId, [u32; WORDS]>,
-    /// The batches of this read; `None` if its records become lanes.
+    /// The batches of this read; `None` if its records only become lanes.
     batches: Option<Vec<Batch>>,
+    /// True if records that are in batches do not become lanes.
+    has_only_batches: bool,
 }
 
 /// State of one RISC's ring.
@@ -124,13 +126,16 @@ impl Rings {
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
     }
 
-    /// From now on, records become batches, until [`Self::take_batches`].
-    pub(super) fn begin_batches(&mut self) {
+    /// From now on, records become batches, until [`Self::take_batches`]; `has_lanes` states
+    /// whether they become lanes, too.
+    pub(super) fn begin_batches(&mut self, has_lanes: bool) {
         self.batches = Some(Vec::new());
+        self.has_only_batches = !has_lanes;
     }
 
     /// Returns the batches since [`Self::begin_batches`].
     pub(super) fn take_batches(&mut self) -> Vec<Batch> {
+        self.has_only_batches = false;
         self.batches.take().unwrap_or_default()
     }
 
@@ -201,14 +206,15 @@ impl Rings {
         let Some(ring) = self.lanes.get_mut(&reading.id) else { return };
         let (id, batches) = (reading.id, self.batches.as_mut());
         let losses_before = ring.losses;
-        let mut decoding = Decoding { session, ring, id, batches, lost_after: None };
+        let keeps_lanes = !self.has_only_batches;
+        let mut decoding = Decoding { session, ring, id, batches, keeps_lanes, lost_after: None };
         decoding.missing_cells(&mut reading, read_at);
         decoding.pieces(&reading, read_at);
         decoding.count_losses(&reading, read_at);
         if let Some(batches) = &mut self.batches {
             add_losses(batches, ring, losses_before);
         }
-        if ring.was_at_rest || self.batches.is_some() {
+        if ring.was_at_rest || self.has_only_batches {
             ring.lane.close();
         }
     }
@@ -291,6 +297,8 @@ struct Decoding<'a, 'session> {
     ring: &'a mut Ring,
     id: LaneId,
     batches: Option<&'a mut Vec<Batch>>,
+    /// True if the records become lanes.
+    keeps_lanes: bool,
     /// Time of the last record before a loss; `None` if no loss is waiting for its next record.
     lost_after: Option<Option<u64>>,
 }
@@ -376,14 +384,14 @@ impl Decoding<'_, '_> {
         self.keep(piece, position);
     }
 
-    /// Adds a piece to the current batch, or to the lane.
+    /// Adds a piece to the lane and to the current batch, as far as they are kept.
     fn keep(&mut self, piece: &Piece<'_>, position: u64) {
-        let Some(batches) = self.batches.as_deref_mut() else {
-            return self.ring.lane.add(piece, position);
-        };
-        if !piece.has_records() {
-            return;
+        if self.keeps_lanes {
+            self.ring.lane.add(piece, position);
         }
+        let Some(batches) = self.batches.as_deref_mut().filter(|_| piece.has_records()) else {
+            return;
+        };
         let launch = self.ring.lane.launch();
         let number = launch.map(|launch| launch.number);
         let is_same = |batch: &Batch| batch.lane == self.id && batch.launch == number;

@@ -1,0 +1,42 @@
+//! Options of commands that send records to Tracy viewers while a program runs.
+
+use clap::Args;
+
+/// Heading of these options.
+const TRACY: &str = "Tracy, while the program runs";
+
+/// Viewers of the running program.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TracyViewArgs {
+    /// Send streamed records to Tracy viewers and capture tools as they are read; needs --stream.
+    /// ADDRESS is the address and port to listen on, and port 0 takes a free one. Default:
+    /// 127.0.0.1:8086. Viewers may connect and leave at any time, and never delay the program. The
+    /// newest million zones and messages are kept for them; a viewer is told what it has missed.
+    #[arg(
+        help_heading = TRACY,
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "127.0.0.1:8086",
+        requires = "stream"
+    )]
+    pub(crate) tracy: Option<String>,
+    /// Begin when the first viewer has connected.
+    #[arg(help_heading = TRACY, long, requires = "tracy")]
+    pub(crate) tracy_wait: bool,
+    /// Expect viewers of Tenstorrent's fork, which uses protocol numbers 66 and 76 differently.
+    #[arg(help_heading = TRACY, long, requires = "tracy")]
+    pub(crate) tracy_fork: bool,
+    /// Drop a viewer that takes nothing for this time. After the last read, viewers have this time
+    /// to take the rest.
+    #[arg(
+        help_heading = TRACY,
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..),
+        requires = "tracy"
+    )]
+    pub(crate) tracy_drop_after: u64,
+}

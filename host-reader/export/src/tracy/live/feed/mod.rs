@@ -1,0 +1,180 @@
+//! Feed: the zones, messages and losses of a program that still runs, for all connected viewers.
+//!
+//! | question | file |
+//! |---|---|
+//! | how do the records of one read become lanes for a viewer? | `part` |
+//! | in which lane is a zone that ends after zones within it were sent? | `rows` |
+//! | which parts are kept, and what has a viewer missed? | `history` |
+//!
+//! The program adds a part after each read and never waits for a viewer. A viewer that connects late
+//! or takes too little gets the parts that are still kept, and the number of zones that are not.
+
+mod history;
+mod part;
+mod rows;
+
+pub(super) use history::{Counts, Next, Subscription};
+pub(super) use part::{Part, PartLane};
+
+use crate::{
+    Trace,
+    tracy::{lanes::Grouping, messages},
+};
+use history::History;
+use part::PartBuilder;
+use reader::lane::LaneId;
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Number of zones and messages that a feed keeps for viewers, unless set otherwise.
+const KEPT_ITEMS: u64 = 1 << 20;
+
+/// State of the connections to all viewers of a feed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FeedPressure {
+    /// Number of connected viewers.
+    pub viewer_count: usize,
+    /// Number of zones that wait for the viewer that is furthest behind.
+    pub waiting_zones: u64,
+    /// Number of zones that viewers have missed so far, summed over all viewers: the zones were no
+    /// longer kept.
+    pub missed_zones: u64,
+}
+
+/// Records of a running program for Tracy viewers, which may connect and leave at any time.
+///
+/// ```
+/// use export::{Trace, TraceFilter, tracy::LiveFeed};
+/// use recording::Recording;
+/// let feed = LiveFeed::new(0, &[]);
+/// // After each read, with the records of that read:
+/// let recording = Recording::default();
+/// feed.add(&Trace::new(&recording, &TraceFilter::default()));
+/// assert_eq!(feed.pressure().waiting_zones, 0);
+/// feed.finish(&Trace::new(&recording, &TraceFilter::default()), 0);
+/// ```
+#[derive(Debug)]
+pub struct LiveFeed {
+    builder: Mutex<PartBuilder>,
+    history: Mutex<History>,
+    changed: Condvar,
+    lanes: Vec<LaneId>,
+}
+
+impl LiveFeed {
+    /// Makes a feed whose time begins at a host time, in nanoseconds. `lanes` are all lanes that
+    /// the program may have; they determine how viewers with few contexts group them.
+    #[must_use]
+    pub fn new(origin_host_ns: i64, lanes: &[LaneId]) -> Self {
+        let mut lanes = lanes.to_vec();
+        lanes.sort_unstable();
+        lanes.dedup();
+        Self {
+            builder: Mutex::new(PartBuilder::new(origin_host_ns)),
+            history: Mutex::new(History::new(KEPT_ITEMS)),
+            changed: Condvar::new(),
+            lanes,
+        }
+    }
+
+    /// Keeps at most `count` zones and messages for viewers, and at least those of the last read.
+    #[must_use]
+    pub fn keeping(self, count: u64) -> Self {
+        Self { history: Mutex::new(History::new(count)), ..self }
+    }
+
+    /// Adds the records of one read. Never waits for a viewer.
+    pub fn add(&self, trace: &Trace<'_>) {
+        let part = lock(&self.builder).part(trace);
+        if !part.is_empty() {
+            lock(&self.history).push(part);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Ends the feed with remarks on the whole recording; `other_record_count` is the number of
+    /// records of lanes that are not streamed.
+    ///
+    /// Viewers receive the rest, and then the end.
+    pub fn finish(&self, trace: &Trace<'_>, other_record_count: u64) {
+        let builder = lock(&self.builder);
+        let mut remarks = messages::trace_messages(trace, PartBuilder::REMARKS);
+        if other_record_count > 0 {
+            let text = format!(
+                "{other_record_count} records of lanes that do not stream are only in the recording"
+            );
+            remarks.push(messages::remark(text, PartBuilder::REMARKS));
+        }
+        let part = builder.remarks(remarks);
+        let mut history = lock(&self.history);
+        history.push(part);
+        history.is_finished = true;
+        self.changed.notify_all();
+    }
+
+    /// Returns true after [`LiveFeed::finish`].
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        lock(&self.history).is_finished
+    }
+
+    /// Returns the state of the connections.
+    #[must_use]
+    pub fn pressure(&self) -> FeedPressure {
+        lock(&self.history).pressure()
+    }
+
+    /// Waits until a viewer is connected, at most for `limit`. Returns true if one is.
+    #[must_use]
+    pub fn wait_for_viewer(&self, limit: Duration) -> bool {
+        self.wait_until(limit, |history| history.has_viewers())
+    }
+
+    /// Waits until no viewer is connected, at most for `limit`. Returns true if none is.
+    pub(super) fn wait_for_end(&self, limit: Duration) -> bool {
+        self.wait_until(limit, |history| !history.has_viewers())
+    }
+
+    fn wait_until(&self, limit: Duration, is_met: impl Fn(&History) -> bool) -> bool {
+        let history = lock(&self.history);
+        let waited = self.changed.wait_timeout_while(history, limit, |history| !is_met(history));
+        is_met(&waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Returns how the lanes are grouped for a viewer with at most `limit` contexts.
+    pub(super) fn grouping(&self, limit: usize) -> Grouping {
+        Grouping::new(&self.lanes, limit)
+    }
+
+    /// Connects a viewer, which begins with the oldest part that is kept.
+    pub(super) fn subscribe(self: &Arc<Self>) -> Subscription {
+        let number = lock(&self.history).add_viewer();
+        self.changed.notify_all();
+        Subscription::new(Arc::clone(self), number)
+    }
+
+    fn unsubscribe(&self, number: u64) {
+        lock(&self.history).remove_viewer(number);
+        self.changed.notify_all();
+    }
+
+    /// Returns the next part for a viewer; waits for it at most for `limit`.
+    fn next(&self, number: u64, limit: Duration) -> Next {
+        let deadline = Instant::now().checked_add(limit);
+        let mut history = lock(&self.history);
+        loop {
+            let next = history.next(number);
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let left = left.filter(|left| !left.is_zero());
+            let (Next::Nothing, Some(left)) = (&next, left) else { return next };
+            let waited = self.changed.wait_timeout(history, left);
+            history = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,78 @@
+//! Rows of a RISC: lanes of a viewer, each of which receives its zones in the order of time.
+//!
+//! A streamed zone arrives when it has ended. So a zone that encloses others arrives after them if
+//! they were in an earlier read. A viewer accepts no zone in a lane that begins before the end of a
+//! zone sent earlier. Such a zone is therefore sent in a further row of the same RISC.
+
+use crate::TraceZones;
+
+/// Maximum number of rows of a RISC. Only the last row shortens zones that do not fit into it.
+const MOST_ROWS: usize = 32;
+
+/// Place of a zone in the rows of its RISC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RowZone {
+    /// Number of the row, from 0.
+    pub(super) row: usize,
+    /// Number of zones of the same part that enclose the zone in its row.
+    pub(super) depth: u16,
+    /// The earliest time at which the zone may begin, in nanoseconds.
+    pub(super) earliest_ns: u64,
+    /// True if the zone began before its row has room for it.
+    pub(super) is_cut: bool,
+}
+
+/// End of the latest zone in each row of a RISC.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rows {
+    ends: Vec<RowEnd>,
+}
+
+/// End of the latest zone in a row.
+#[derive(Clone, Copy, Debug, Default)]
+struct RowEnd {
+    /// On the chip's clock. Nanoseconds do not decide whether a zone follows another one, since
+    /// the conversion becomes more exact as the program runs.
+    cycle: u64,
+    ns: u64,
+}
+
+impl Rows {
+    /// Assigns the zones of one read to rows; `shifted_ns` converts nanoseconds of the trace to
+    /// those of the feed.
+    pub(super) fn assign(
+        &mut self,
+        zones: &TraceZones,
+        shifted_ns: impl Fn(u64) -> u64,
+    ) -> Vec<RowZone> {
+        let before = self.ends.clone();
+        let mut around: Vec<usize> = Vec::new();
+        let mut placed = Vec::with_capacity(zones.len());
+        for zone in zones.iter() {
+            around.truncate(zone.depth.into());
+            let row = before.iter().position(|end| end.cycle <= zone.start_cycle);
+            let row = row.unwrap_or(before.len()).min(MOST_ROWS.saturating_sub(1));
+            let end = before.get(row).copied().unwrap_or_default();
+            let depth = around.iter().filter(|&&other| other == row).count();
+            placed.push(RowZone {
+                row,
+                depth: u16::try_from(depth).unwrap_or(u16::MAX),
+                earliest_ns: end.ns,
+                is_cut: end.cycle > zone.start_cycle,
+            });
+            around.push(row);
+            self.extend(row, RowEnd { cycle: zone.end_cycle, ns: shifted_ns(zone.end_ns) });
+        }
+        placed
+    }
+
+    fn extend(&mut self, row: usize, end: RowEnd) {
+        if row >= self.ends.len() {
+            self.ends.resize(row.saturating_add(1), RowEnd::default());
+        }
+        if let Some(known) = self.ends.get_mut(row) {
+            let (cycle, ns) = (known.cycle.max(end.cycle), known.ns.max(end.ns));
+            *known = RowEnd { cycle, ns };
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Sessions with viewers of a running program.
+
+use super::{
+    connection::{Connection, Names},
+    error::ServeError,
+    feed::{Counts, LiveFeed, Next, Part, PartLane, Subscription},
+    greeting,
+    items::GpuZone,
+    server::{ServedViewer, TracyServer, Visitor, connect},
+};
+use crate::{
+    ZoneEdge,
+    trace::edges_of_depths,
+    tracy::{
+        TracyNotes, TracyOptions,
+        lanes::Grouping,
+        messages::{Message, REMARK_RGB},
+        scene::tracy_ns,
+    },
+};
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+use tracy::protocol::Program;
+
+/// Time in which a session looks again for requests of its viewer.
+const QUESTION_PERIOD: Duration = Duration::from_millis(20);
+
+/// Maximum number of connections at a time.
+const MOST_VISITORS: usize = 16;
+
+/// Step back in time that makes a viewer assume that a counter restarted, with a margin.
+const STEP_BACK_NS: i64 = 1 << 30;
+
+/// Key of the first plot; the plots of further chips have the next ones.
+const FIRST_PLOT: u64 = 1;
+
+/// Thread of remarks for one viewer.
+const REMARKS: (u32, &str) = (1 << 3, "Remarks on this trace");
+
+/// Server that sends a feed to every viewer that connects, while the program runs.
+#[derive(Debug)]
+pub struct LiveServer {
+    feed: Arc<LiveFeed>,
+}
+
+impl LiveServer {
+    /// Begins to accept viewers of a feed, each on a thread of its own; `on_end` receives the
+    /// result of each connection.
+    ///
+    /// # Errors
+    /// If the system cannot accept connections without waiting for them.
+    pub fn start(
+        server: TracyServer,
+        feed: Arc<LiveFeed>,
+        options: TracyOptions,
+        viewers: Program,
+        on_end: impl Fn(Result<ServedViewer, ServeError>) + Send + Sync + 'static,
+    ) -> Result<Self, ServeError> {
+        server.set_nonblocking()?;
+        let accepting = Accepting { server, feed: Arc::clone(&feed), options, viewers };
+        thread::spawn(move || accepting.run(&Arc::new(on_end)));
+        Ok(Self { feed })
+    }
+
+    /// Waits until every viewer of the finished feed has everything, at most for `limit`. Returns
+    /// false if a viewer has not.
+    #[must_use]
+    pub fn wait_for_viewers(&self, limit: Duration) -> bool {
+        self.feed.wait_for_end(limit)
+    }
+}
+
+struct Accepting {
+    server: TracyServer,
+    feed: Arc<LiveFeed>,
+    options: TracyOptions,
+    viewers: Program,
+}
+
+impl Accepting {
+    fn run(self, on_end: &Arc<impl Fn(Result<ServedViewer, ServeError>) + Send + Sync + 'static>) {
+        let count = Arc::new(AtomicUsize::new(0));
+        while !self.feed.is_finished() {
+            let visitor = match self.server.accept() {
+                Ok(visitor) => visitor,
+                Err(_) => {
+                    thread::sleep(QUESTION_PERIOD);
+                    continue;
+                }
+            };
+            if count.fetch_add(1, Ordering::Relaxed) >= MOST_VISITORS {
+                count.fetch_sub(1, Ordering::Relaxed);
+                on_end(Err(ServeError::TooManyViewers { peer: visitor.peer, most: MOST_VISITORS }));
+                continue;
+            }
+            let (feed, options, viewers) =
+                (Arc::clone(&self.feed), self.options.clone(), self.viewers);
+            let (count, on_end) = (Arc::clone(&count), Arc::clone(on_end));
+            thread::spawn(move || {
+                on_end(visitor.follow(&feed, &options, viewers));
+                count.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+    }
+}
+
+impl Visitor {
+    /// Sends a feed to the viewer until the feed ends or the viewer leaves.
+    ///
+    /// # Errors
+    /// See [`TracyServer::serve_next`].
+    pub fn follow(
+        self,
+        feed: &Arc<LiveFeed>,
+        options: &TracyOptions,
+        viewers: Program,
+    ) -> Result<ServedViewer, ServeError> {
+        let Self { mut stream, peer, patience } = self;
+        let protocol = greeting::greet(&mut stream, peer, viewers)?;
+        let (result, notes, sent_bytes) = match connect(stream, protocol, options, patience) {
+            Ok(connection) => {
+                let grouping = feed.grouping(1 << (8 * protocol.context_bytes()));
+                let mut session = Session::new(connection, grouping);
+                let result = session.run(&feed.subscribe());
+                (result, session.notes, session.connection.sent_bytes())
+            }
+            Err(error) => (Err(error), TracyNotes::default(), 0),
+        };
+        let has_stalled = result.as_ref().is_err_and(greeting::is_timeout);
+        let is_whole = result.is_ok();
+        Ok(ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes })
+    }
+}
+
+/// A context that the viewer knows.
+struct KnownContext {
+    number: u16,
+    last_ns: i64,
+}
+
+/// Names that this viewer has been told or may ask for.
+#[derive(Default)]
+struct KnownNames {
+    threads: BTreeMap<u64, Arc<str>>,
+    /// Names of plots, in the order of their keys.
+    plots: Vec<String>,
+}
+
+impl Names for KnownNames {
+    fn thread(&self, id: u64) -> &str {
+        self.threads.get(&id).map_or("", |name| name)
+    }
+
+    fn plot(&self, key: u64) -> &str {
+        let index = key.checked_sub(FIRST_PLOT).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.plots.get(index)).map_or("", String::as_str)
+    }
+
+    fn frame_set(&self, _: u64) -> &str {
+        "Frame"
+    }
+}
+
+/// Session with one viewer.
+struct Session {
+    connection: Connection,
+    grouping: Grouping,
+    contexts: BTreeMap<(u32, u16, u16), KnownContext>,
+    plots: BTreeMap<u32, u64>,
+    names: KnownNames,
+    lanes: BTreeSet<u32>,
+    query: u16,
+    notes: TracyNotes,
+}
+
+impl Session {
+    fn new(connection: Connection, grouping: Grouping) -> Self {
+        Self {
+            connection,
+            grouping,
+            contexts: BTreeMap::new(),
+            plots: BTreeMap::new(),
+            names: KnownNames::default(),
+            lanes: BTreeSet::new(),
+            query: 0,
+            notes: TracyNotes::default(),
+        }
+    }
+
+    /// Sends parts as they come, until the feed ends. An error means that the viewer left, or took
+    /// nothing for too long.
+    fn run(&mut self, feed: &Subscription) -> io::Result<()> {
+        loop {
+            match feed.next(QUESTION_PERIOD) {
+                Next::Part(part, missed) => {
+                    self.add_missed(missed, &part)?;
+                    self.send_part(&part)?;
+                    self.connection.send()?;
+                }
+                Next::Nothing => {}
+                Next::End => return self.connection.finish(&self.names),
+            }
+            self.connection.answer_waiting(&self.names)?;
+        }
+    }
+
+    /// Tells the viewer what is no longer kept for it.
+    fn add_missed(&mut self, missed: Counts, part: &Part) -> io::Result<()> {
+        if missed.is_zero() {
+            return Ok(());
+        }
+        let notes = &mut self.notes;
+        notes.missed_zones = notes.missed_zones.saturating_add(missed.zones);
+        notes.missed_messages = notes.missed_messages.saturating_add(missed.messages);
+        let Counts { zones, messages } = missed;
+        let text = format!(
+            "{zones} zones and {messages} messages before this time are only in the recording: they \
+             are no longer kept for viewers"
+        );
+        let starts = part.lanes.iter().flat_map(|lane| &lane.zones).map(|zone| zone.start_ns);
+        let time_ns = starts.min().unwrap_or(0);
+        let thread_id = REMARKS.0;
+        self.send_message(&Message { time_ns, thread_id, text, rgb: REMARK_RGB })
+    }
+
+    fn send_part(&mut self, part: &Part) -> io::Result<()> {
+        self.notes.vague_zones = self.notes.vague_zones.saturating_add(part.vague_zones);
+        for lane in &part.lanes {
+            self.send_lane(lane)?;
+        }
+        for (id, name) in &part.threads {
+            self.add_thread(*id, name);
+        }
+        for message in &part.messages {
+            self.send_message(message)?;
+        }
+        self.send_lost(part)
+    }
+
+    fn send_lane(&mut self, lane: &PartLane) -> io::Result<()> {
+        self.add_thread(lane.thread_id, &lane.name);
+        self.lanes.insert(lane.thread_id);
+        let number = self.context(lane);
+        let Some((number, mut last_ns)) = number else { return Ok(()) };
+        for edge in edges_of_depths(lane.zones.iter().map(|zone| zone.depth)) {
+            let (index, is_begin) = match edge {
+                ZoneEdge::Begin(index) => (index, true),
+                ZoneEdge::End(index) => (index, false),
+            };
+            let Some(found) = lane.zones.get(index) else { continue };
+            let time_ns = tracy_ns(if is_begin { found.start_ns } else { found.end_ns });
+            let items = &mut self.connection.items;
+            if time_ns < last_ns.saturating_sub(STEP_BACK_NS) {
+                items.gpu_time_sync(number);
+            }
+            last_ns = time_ns;
+            // Each number can be reused at once, since the zone's time follows immediately.
+            let zone = GpuZone { context: number, thread_id: lane.thread_id, query: self.query };
+            self.query = self.query.wrapping_add(1);
+            if is_begin {
+                items.gpu_zone_begin(zone, time_ns, &found.place);
+            } else {
+                items.gpu_zone_end(zone, time_ns);
+            }
+            self.connection.send_if_large(&self.names)?;
+        }
+        if let Some(context) = self.contexts.get_mut(&self.grouping.key(lane.id)) {
+            context.last_ns = last_ns;
+        }
+        self.notes.zones = self.notes.zones.saturating_add(lane.zones.len() as u64);
+        self.notes.lanes = self.lanes.len() as u64;
+        Ok(())
+    }
+
+    /// Returns number and last time of the lane's context, which is announced if it is new.
+    fn context(&mut self, lane: &PartLane) -> Option<(u16, i64)> {
+        let key = self.grouping.key(lane.id);
+        if let Some(known) = self.contexts.get(&key) {
+            return Some((known.number, known.last_ns));
+        }
+        let number = u16::try_from(self.contexts.len()).ok()?;
+        self.connection.items.new_context(number, &self.grouping.name(lane.id));
+        self.contexts.insert(key, KnownContext { number, last_ns: 0 });
+        self.notes.contexts = self.contexts.len() as u64;
+        Some((number, 0))
+    }
+
+    /// Announces a thread, so that the viewer asks for its name.
+    fn add_thread(&mut self, id: u32, name: &Arc<str>) {
+        if let Entry::Vacant(unknown) = self.names.threads.entry(id.into()) {
+            unknown.insert(Arc::clone(name));
+            self.connection.items.thread_exists(id);
+        }
+    }
+
+    fn send_message(&mut self, message: &Message) -> io::Result<()> {
+        let (remarks, name) = REMARKS;
+        if message.thread_id == remarks {
+            self.add_thread(remarks, &name.into());
+        }
+        let items = &mut self.connection.items;
+        items.thread_context(message.thread_id);
+        items.message(tracy_ns(message.time_ns), message.rgb, &message.text);
+        self.notes.messages = self.notes.messages.saturating_add(1);
+        self.connection.send_if_large(&self.names)
+    }
+
+    /// Sends the points of the plots of lost records.
+    fn send_lost(&mut self, part: &Part) -> io::Result<()> {
+        for &(chip_id, time_ns, sum) in &part.lost {
+            let key = self.plot(chip_id);
+            let (remarks, name) = REMARKS;
+            self.add_thread(remarks, &name.into());
+            let items = &mut self.connection.items;
+            items.thread_context(remarks);
+            #[expect(clippy::cast_precision_loss, reason = "a plot is drawn, not counted with")]
+            items.plot_value(key, tracy_ns(time_ns), sum as f64);
+            self.connection.send_if_large(&self.names)?;
+        }
+        Ok(())
+    }
+
+    fn plot(&mut self, chip_id: u32) -> u64 {
+        let next = FIRST_PLOT.saturating_add(self.names.plots.len() as u64);
+        let key = *self.plots.entry(chip_id).or_insert(next);
+        if key == next {
+            self.names.plots.push(lost_records_name(chip_id));
+            self.connection.items.plot_config(key, true);
+        }
+        key
+    }
+}
+
+fn lost_records_name(chip_id: u32) -> String {
+    format!("Device {chip_id}: lost records")
+}
