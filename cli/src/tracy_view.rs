@@ -9,7 +9,9 @@ use host_reader::{
     capture::LivePart,
     export::{
         Trace, TraceFilter,
-        tracy::{LiveFeed, LiveServer, Program, ServeError, ServedViewer, TracyOptions, TracyServer},
+        tracy::{
+            LiveFeed, LiveServer, Program, ServeError, ServedViewer, TracyOptions, TracyServer,
+        },
     },
     lane::LaneId,
     mesh::Mesh,

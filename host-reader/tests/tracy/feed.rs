@@ -1,6 +1,8 @@
 //! Feeds of a running program, received by the strict viewer while parts are added.
 
-use super::{items::Version, live::capture_tool, reader, reader::TracyFile, recorded::Recorded, viewer};
+use super::{
+    items::Version, live::capture_tool, reader, reader::TracyFile, recorded::Recorded, viewer,
+};
 use host_reader::{
     export::{
         Trace,
@@ -282,8 +284,7 @@ fn viewers_that_stall_or_leave_hold_up_neither_the_program_nor_others() {
 #[test]
 fn viewers_beyond_the_limit_are_refused_with_a_sentence() {
     let served = Served::new(LiveFeed::new(0, &[]), Program::Stock, LIMIT);
-    let viewers: Vec<_> =
-        (0..17).map(|_| TcpStream::connect(served.address).unwrap()).collect();
+    let viewers: Vec<_> = (0..17).map(|_| TcpStream::connect(served.address).unwrap()).collect();
     let refused = served.ended.recv_timeout(LIMIT).unwrap().unwrap_err().to_string();
     assert!(refused.ends_with("is not served: 16 viewers are connected; close one of them"));
     drop(viewers);

@@ -1,7 +1,7 @@
 //! Batches: what one read found in one lane, in columns, even if the launch goes on.
 
 use super::{
-    launch::{Launch, LaneAssembly},
+    launch::{LaneAssembly, Launch},
     pieces::{Piece, Span, StreamRecord, ZoneColumns},
 };
 use crate::{
@@ -95,9 +95,8 @@ impl Batch {
     fn records(&self) -> impl Iterator<Item = StreamRecord> {
         let Self { zones, data, events, totals, .. } = self;
         let spans = zones.ids.iter().zip(&zones.starts).zip(&zones.ends);
-        let spans = spans.map(|((&id, &start), &end)| {
-            (end, StreamRecord::LongZone(Span { id, start, end }))
-        });
+        let spans = spans
+            .map(|((&id, &start), &end)| (end, StreamRecord::LongZone(Span { id, start, end })));
         let data = data.ids.iter().zip(&data.times).zip(&data.values);
         let data = data.map(|((&id, &time), &(value, second))| {
             (time, StreamRecord::Data { id, time, value, second })

@@ -26,12 +26,16 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tracy::protocol::Program;
 
 /// Time in which a session looks again for requests of its viewer.
 const QUESTION_PERIOD: Duration = Duration::from_millis(20);
+
+/// Time after which a viewer to which nothing was sent is told that the program still runs, as by
+/// Tracy's own client.
+const KEEP_ALIVE_PERIOD: Duration = Duration::from_secs(5);
 
 /// Maximum number of connections at a time.
 const MOST_VISITORS: usize = 16;
@@ -198,12 +202,19 @@ impl Session {
     /// Sends parts as they come, until the feed ends. An error means that the viewer left, or took
     /// nothing for too long.
     fn run(&mut self, feed: &Subscription) -> io::Result<()> {
+        let mut last_sent = Instant::now();
         loop {
             match feed.next(QUESTION_PERIOD) {
                 Next::Part(part, missed) => {
                     self.add_missed(missed, &part)?;
                     self.send_part(&part)?;
                     self.connection.send()?;
+                    last_sent = Instant::now();
+                }
+                Next::Nothing if last_sent.elapsed() >= KEEP_ALIVE_PERIOD => {
+                    self.connection.items.keep_alive();
+                    self.connection.send()?;
+                    last_sent = Instant::now();
                 }
                 Next::Nothing => {}
                 Next::End => return self.connection.finish(&self.names),

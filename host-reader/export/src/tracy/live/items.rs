@@ -237,6 +237,11 @@ impl Items {
         self.put(&value.to_le_bytes());
     }
 
+    /// Tells the viewer that the program still runs.
+    pub(super) fn keep_alive(&mut self) {
+        self.put_kind(ItemKind::KeepAlive);
+    }
+
     pub(super) fn terminate(&mut self) {
         self.put_kind(ItemKind::Terminate);
     }

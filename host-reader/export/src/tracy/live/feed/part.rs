@@ -249,8 +249,7 @@ impl PartBuilder {
 
     /// Converts a time; what has no time of its own is shown at the latest time so far.
     fn shown_ns(&mut self, origin_ns: Option<i64>, time_ns: u64) -> u64 {
-        let time_ns =
-            origin_ns.map_or(self.latest_ns, |origin_ns| shifted_ns(origin_ns, time_ns));
+        let time_ns = origin_ns.map_or(self.latest_ns, |origin_ns| shifted_ns(origin_ns, time_ns));
         self.latest_ns = self.latest_ns.max(time_ns);
         time_ns
     }
