@@ -191,6 +191,7 @@ impl<'a> Viewer<'a> {
                 self.open_questions -= 1;
             }
             "Terminate" => self.is_terminated = true,
+            "KeepAlive" => {}
             _ if item.starts_with("Gpu") => self.gpu_item(item, &mut fields),
             _ => self.thread_item(item, &mut fields),
         }
