@@ -34,7 +34,7 @@ fn check(report: &Report) {
     assert_eq!(report.summary.kept.zones, SIZE.line_count() / 2);
     assert!(report.summary.is_clean());
     assert_eq!(report.ops.len(), 23);
-    assert!(report.ops.iter().all(|op| op.core_count == 64));
+    assert!(report.ops.ops().all(|op| op.core_count == 64));
     assert_eq!(report.zones.len(), 35);
 }
 

@@ -16,8 +16,8 @@ use host_reader::{
     read::LaneWatermark,
     readout::Readout,
     tables::{
-        LossRow, Losses, Object, Ops, Rows, SumStatisticsTable, WaitStatisticsTable,
-        ZoneStatisticsTable, op_rows,
+        LossRow, Losses, Object, OpObjects, Rows, SumStatisticsTable, WaitStatisticsTable,
+        ZoneStatisticsTable,
     },
 };
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub(crate) struct Document<'a> {
     discarded_launches: u64,
     words_read: u64,
     fullest_lane: Option<Object<LaneWatermark>>,
-    ops: Rows<'a, Ops>,
+    ops: OpObjects<'a>,
     zones: Rows<'a, ZoneStatisticsTable>,
     sums: Rows<'a, SumStatisticsTable>,
     waits: Rows<'a, WaitStatisticsTable>,
@@ -211,7 +211,7 @@ impl<'a> Document<'a> {
             discarded_launches: summary.discarded_launch_count,
             words_read: summary.words_read,
             fullest_lane: fullest_lane(&readout.watermarks),
-            ops: Rows(op_rows(&report.ops, |op| names.op_name(op))),
+            ops: OpObjects::new(&report.ops, |op| names.op_name(op)),
             zones: Rows(report.zones.iter().collect()),
             sums: Rows(report.sums.iter().collect()),
             waits: Rows(report.waits.iter().collect()),

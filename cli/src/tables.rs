@@ -19,11 +19,11 @@ use host_reader::{
     probe_cost::ProbeCostRow,
     read::Watermarks,
     tables::{
-        ColumnSchema, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
+        Column, ColumnSchema, OpRow, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
         ZoneStatisticsTable, op_rows,
     },
 };
-use std::io::Write;
+use std::{cmp::Reverse, io::Write};
 
 /// Data shown in the tables.
 pub(crate) struct Tables<'a> {
@@ -95,18 +95,24 @@ impl Tables<'_> {
     }
 
     fn write_ops(&self, order: OpOrder, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-        let mut ops: Vec<&Op> = self.report.ops.iter().collect();
-        if order == OpOrder::Time {
-            // Ops without a duration sort last.
-            ops.sort_by_key(|op| std::cmp::Reverse(op.kernel.map(|kernel| kernel.duration_ns)));
-        }
-        if ops.is_empty() {
+        let launches = &self.report.ops;
+        if launches.is_empty() {
             return writeln!(out, "\nNo ops: no records belong to a program");
         }
+        let mut columns = ShownColumns::<Ops>::default();
+        let mut first = FirstOps::new(order, rows);
+        let mut doubts = DoubtCounts::default();
+        for op in launches.ops() {
+            columns.add(&OpRow::new(&op, self.names.op_name(&op)));
+            doubts.add(&op);
+            first.add(op);
+        }
+        launches.check()?;
         writeln!(out, "\n{}\n", styled("Ops, times in ns", Style::Bold))?;
-        let table_rows = op_rows(ops.iter().copied(), |op| self.names.op_name(op));
-        write_rows::<Ops>(&table_rows, rows, out)?;
-        write_doubts(&ops, out)
+        let shown = first.sorted();
+        let table_rows = op_rows(&shown, |op| self.names.op_name(op));
+        write_columns(&columns, &table_rows, (launches.len(), rows), out)?;
+        doubts.write(out)
     }
 
     fn write_anomalies(&self, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
@@ -131,23 +137,74 @@ impl Tables<'_> {
     }
 }
 
-/// Writes the reasons for empty figures of ops.
-fn write_doubts(ops: &[&Op], out: &mut impl Write) -> std::io::Result<()> {
-    let durations: Vec<_> = ops.iter().map(|op| op.duration_doubt).collect();
-    let latencies: Vec<_> = ops.iter().map(|op| op.latency_doubt).collect();
-    for (figure, doubts) in
-        [("without durations", durations), ("without a time from op to op", latencies)]
-    {
-        for doubt in Doubt::ALL {
-            let count = doubts.iter().filter(|&&found| found == Some(doubt)).count() as u64;
-            if count > 0 {
-                let count = counted(count, "op", "ops");
-                let line = format!("{count} {figure}: {}", doubt.label());
-                writeln!(out, "{}", styled(&line, Style::Doubtful))?;
-            }
+/// The ops that a table shows: the first in an order.
+struct FirstOps {
+    order: OpOrder,
+    limit: usize,
+    /// Ops with their numbers, a few more than the limit.
+    ops: Vec<(usize, Op)>,
+    op_count: usize,
+}
+
+impl FirstOps {
+    const fn new(order: OpOrder, limit: usize) -> Self {
+        Self { order, limit, ops: Vec::new(), op_count: 0 }
+    }
+
+    fn add(&mut self, op: Op) {
+        let is_wanted = self.order == OpOrder::Time || self.op_count < self.limit;
+        if is_wanted {
+            self.ops.push((self.op_count, op));
+        }
+        self.op_count += 1;
+        if self.ops.len() > self.limit.saturating_mul(2).saturating_add(OPS_BEYOND_LIMIT) {
+            self.drop_last();
         }
     }
-    Ok(())
+
+    fn drop_last(&mut self) {
+        if self.order == OpOrder::Time {
+            // Ops without a duration sort last.
+            let duration = |op: &Op| op.kernel.map(|kernel| kernel.duration_ns);
+            self.ops.sort_by_key(|(number, op)| (Reverse(duration(op)), *number));
+        }
+        self.ops.truncate(self.limit);
+    }
+
+    fn sorted(mut self) -> Vec<Op> {
+        self.drop_last();
+        self.ops.into_iter().map(|(_, op)| op).collect()
+    }
+}
+
+/// Ops that are kept in addition to twice the limit before they are sorted.
+const OPS_BEYOND_LIMIT: usize = 64;
+
+/// Numbers of ops with empty figures, by the figure and the reason.
+#[derive(Default)]
+struct DoubtCounts([[u64; Doubt::ALL.len()]; 2]);
+
+impl DoubtCounts {
+    fn add(&mut self, op: &Op) {
+        for (counts, found) in self.0.iter_mut().zip([op.duration_doubt, op.latency_doubt]) {
+            let counts = counts.iter_mut().zip(Doubt::ALL);
+            counts.filter(|(_, doubt)| found == Some(*doubt)).for_each(|(count, _)| *count += 1);
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        let figures = ["without durations", "without a time from op to op"];
+        for (figure, counts) in figures.into_iter().zip(self.0) {
+            for (doubt, count) in Doubt::ALL.into_iter().zip(counts) {
+                if count > 0 {
+                    let count = counted(count, "op", "ops");
+                    let line = format!("{count} {figure}: {}", doubt.label());
+                    writeln!(out, "{}", styled(&line, Style::Doubtful))?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Returns the base id of a program, with trace and replay if the launch was a replay.
@@ -180,16 +237,44 @@ pub(crate) fn write_rows<T: Table>(
     rows: usize,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    let columns: Vec<_> = T::summary_columns()
-        .filter(|column| {
-            column.schema.title.is_some()
-                && (!column.schema.is_hidden_if_empty
-                    || all.iter().any(|row| column.value(row) != Value::Null))
-        })
-        .collect();
+    let mut columns = ShownColumns::<T>::default();
+    all.iter().for_each(|row| columns.add(row));
+    write_columns(&columns, all, (all.len(), rows), out)
+}
+
+/// Columns with a title, and whether any row has a value in them.
+struct ShownColumns<T: Table>(Vec<(&'static Column<T>, bool)>);
+
+impl<T: Table> Default for ShownColumns<T> {
+    fn default() -> Self {
+        let titled = T::summary_columns().filter(|column| column.schema.title.is_some());
+        Self(titled.map(|column| (column, !column.schema.is_hidden_if_empty)).collect())
+    }
+}
+
+impl<T: Table> ShownColumns<T> {
+    fn add(&mut self, row: &T::Row<'_>) {
+        for (column, is_shown) in self.0.iter_mut().filter(|(_, is_shown)| !is_shown) {
+            *is_shown = column.value(row) != Value::Null;
+        }
+    }
+
+    fn shown(&self) -> impl Iterator<Item = &'static Column<T>> {
+        self.0.iter().filter(|(_, is_shown)| *is_shown).map(|(column, _)| *column)
+    }
+}
+
+/// Writes the first rows of a table that has `row_count` of them, at most `limit`.
+fn write_columns<T: Table>(
+    columns: &ShownColumns<T>,
+    rows: &[T::Row<'_>],
+    (row_count, limit): (usize, usize),
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let columns: Vec<_> = columns.shown().collect();
     let titles: Vec<_> = columns.iter().filter_map(|column| column.schema.title).collect();
     let mut table = table(&titles);
-    for row in all.iter().take(rows) {
+    for row in rows.iter().take(limit) {
         let may_be_more = T::column("is_lower_bound")
             .is_some_and(|column| column.value(row) == Value::Flag(true));
         let cells = columns.iter().map(|column| {
@@ -197,7 +282,7 @@ pub(crate) fn write_rows<T: Table>(
         });
         table.add_row(cells);
     }
-    write_table(&mut table, all.len(), rows, out)
+    write_table(&mut table, row_count, limit, out)
 }
 
 /// Returns a value as text. Amounts get digit groups, numbers of chips and programs do not.

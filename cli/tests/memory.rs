@@ -220,8 +220,9 @@ fn a_report_of_eight_times_the_rows_takes_the_same_memory() {
     let [short_kib, long_kib] = peaks_kib;
     println!("{} rows: {peaks_kib:?} KiB", long * ROWS_PER_OP);
     assert!(short_kib > 4_000, "{short_kib} KiB are less than a program takes");
-    // Figures of an op take less than 3 KiB, and its packed records more than that in addition.
-    assert!(long_kib < short_kib + 3 * long, "{peaks_kib:?} KiB");
+    // An op takes less than 200 bytes packed, and its records in the lane that is unpacked twice as
+    // much again; its packed records take more than 3 KiB. Counts of durations stop growing.
+    assert!(long_kib < short_kib + 6_000 + long / 2, "{peaks_kib:?} KiB");
     let unlimited_kib = peak_kib(long, &REPORT, "64G");
     assert!(unlimited_kib > long_kib + 3 * long, "{unlimited_kib} KiB, {peaks_kib:?} with a limit");
     println!("without a limit: {unlimited_kib} KiB");

@@ -16,7 +16,7 @@ use host_reader::{
     recording::{Recording, load},
     report::BufferPeaks,
     tables::{
-        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, Ops, ProfilerTime,
+        Buffers, HostEvents, HostZones, LossRow, Losses, OpBuffers, OpObjects, Ops, ProfilerTime,
         RecordingKey, Rows, SumStatisticsTable, WaitStatisticsTable, WaitSums, Waits,
         ZoneStatisticsTable, op_rows,
     },
@@ -167,7 +167,8 @@ impl PyRecording {
     fn ops(&self, py: Python<'_>) -> PyResult<PyTable> {
         to_python(py.detach(|| {
             let names = self.recording.op_names();
-            TableBuilder::<Ops>::from_rows(op_rows(&self.figures().ops, |op| {
+            let ops: Vec<_> = self.figures().ops.ops().collect();
+            TableBuilder::<Ops>::from_rows(op_rows(&ops, |op| {
                 names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
             }))
         }))
@@ -179,7 +180,7 @@ impl PyRecording {
             let names = self.recording.op_names();
             self.figures()
                 .ops
-                .iter()
+                .ops()
                 .map(|op| {
                     let program = RunHostId(op.run_host_id);
                     let name = names.get(&(op.chip_id, program)).map(|&name| name.to_owned());
@@ -244,11 +245,12 @@ impl PyRecording {
         let text = py.detach(|| {
             let Report { summary, ops, zones, sums, waits, data, .. } = self.figures();
             let names = self.recording.op_names();
-            let op_rows =
-                op_rows(ops, |op| names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied());
+            let ops = OpObjects::new(ops, |op| {
+                names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
+            });
             serde_json::to_string(&serde_json::json!({
                 "summary": summary,
-                "ops": Rows::<Ops>(op_rows),
+                "ops": ops,
                 "zones": Rows::<ZoneStatisticsTable>(zones.iter().collect()),
                 "sums": Rows::<SumStatisticsTable>(sums.iter().collect()),
                 "waits": Rows::<WaitStatisticsTable>(waits.iter().collect()),

@@ -78,8 +78,9 @@ enum Values {
 impl Columns {
     pub(super) fn new(recording: &Recording, report: &Report) -> Self {
         let names = recording.op_names();
+        let ops: Vec<_> = report.ops.ops().collect();
         Self(vec![
-            columns_of::<Ops>(&op_rows(&report.ops, |op| {
+            columns_of::<Ops>(&op_rows(&ops, |op| {
                 names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
             })),
             columns_of::<ZoneStatisticsTable>(&report.zones.iter().collect::<Vec<_>>()),

@@ -16,8 +16,8 @@ trace id counter, zone name, type, source line, source file, meta data
 /// Returns the cycles of each op's kernels.
 fn kernel_cycles(log: &str) -> Result<Vec<Option<u64>>, LogError> {
     let readout = read_device_log(log.as_bytes(), "the example's log")?;
-    let ops = Report::new(&readout).ops;
-    Ok(ops.iter().map(|op| op.kernel.as_ref().map(|kernel| kernel.duration_cycles)).collect())
+    let launches = Report::new(&readout).ops;
+    Ok(launches.ops().map(|op| op.kernel.map(|kernel| kernel.duration_cycles)).collect())
 }
 
 fn main() -> Result<(), LogError> {

@@ -68,20 +68,29 @@ impl CycleStatistics {
         let ranks = [last / 2, count / 2, last - count / 100];
         let [lower, upper, p99] = at_ranks(sizes, ranks);
         let median = u64::midpoint(lower, upper);
-        let ns = |cycles| cycles_to_ns(cycles, aiclk_mhz);
-        Self {
+        let cycles = Self {
             count: count as u64,
             total_cycles: total,
             min_cycles: min,
             median_cycles: median,
             p99_cycles: p99,
             max_cycles: max,
+            ..Self::default()
+        };
+        cycles.with_ns(aiclk_mhz)
+    }
+
+    /// Returns the statistics with the nanoseconds of their cycles.
+    pub(super) fn with_ns(self, aiclk_mhz: u32) -> Self {
+        let ns = |cycles| cycles_to_ns(cycles, aiclk_mhz);
+        Self {
             // A saturated total is not a valid sum.
-            total_ns: Some(total).filter(|&total| total != u64::MAX).and_then(ns),
-            min_ns: ns(min),
-            median_ns: ns(median),
-            p99_ns: ns(p99),
-            max_ns: ns(max),
+            total_ns: Some(self.total_cycles).filter(|&total| total != u64::MAX).and_then(ns),
+            min_ns: ns(self.min_cycles),
+            median_ns: ns(self.median_cycles),
+            p99_ns: ns(self.p99_cycles),
+            max_ns: ns(self.max_cycles),
+            ..self
         }
     }
 

@@ -4,7 +4,8 @@ use super::{
     Report, ZoneGrouping,
     data::DataGroups,
     figures::lane_runs,
-    op::{Launch, Op, RunsOfLaunches, chip_launches},
+    op::{Launch, chip_launches, packed_chip_launches},
+    packed_launches::PackedLaunches,
     packed_runs::ChipRuns,
     run_numbers::{NumberedLaunches, RunNumbers},
     summary::{LaneCounts, Summary},
@@ -16,7 +17,11 @@ use super::{
 };
 use rayon::prelude::*;
 use reader::{
-    lane::Lane, names::ZoneTable, packed_bytes::PackedMemory, readout::Readout, role::RoleTable,
+    lane::Lane,
+    names::ZoneTable,
+    packed_bytes::PackedMemory,
+    readout::{DeviceReadout, Readout},
+    role::RoleTable,
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -108,20 +113,23 @@ impl Report {
     /// ";
     /// let readout = read_device_log(log.as_bytes(), "my log")?;
     /// let report = Report::new(&readout);
-    /// assert_eq!(report.ops[0].kernel.unwrap().duration_cycles, 40);
+    /// let op = report.ops.ops().next().unwrap();
+    /// assert_eq!(op.kernel.unwrap().duration_cycles, 40);
     /// assert_eq!(report.zones[0].cycles.max_ns, Some(60));
     /// assert_eq!(report.summary.kept.zones, 2);
     /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
     pub fn new(readout: &Readout) -> Self {
-        Self::from_lanes(readout, LaneFigures::from_readout(readout))
+        Self::from_lanes(readout, LaneFigures::from_readout(readout), &PackedMemory::unlimited())
     }
 
-    /// Computes all figures from those of lanes. The readout no longer needs its lanes.
+    /// Computes all figures from those of lanes, and keeps ops in `memory`. The readout no longer
+    /// needs its lanes.
     ///
     /// ```
     /// use analysis::{LaneContext, LaneFigures, Report};
+    /// use reader::packed_bytes::PackedMemory;
     /// use recording::device_log::PackedLog;
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -133,12 +141,16 @@ impl Report {
     /// let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
     /// let (figures, anomalies) = lanes.unpack(add)?;
     /// readout.anomalies.merge(anomalies);
-    /// let report = Report::from_lanes(&readout, figures);
+    /// let report = Report::from_lanes(&readout, figures, &PackedMemory::unlimited());
     /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
     /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
-    pub fn from_lanes(readout: &Readout, figures: Vec<LaneFigures>) -> Self {
+    pub fn from_lanes(
+        readout: &Readout,
+        figures: Vec<LaneFigures>,
+        memory: &Arc<PackedMemory>,
+    ) -> Self {
         let mut all = LaneFigures::default();
         let mut pairers = Vec::with_capacity(figures.len());
         for LaneFigures { counts, pairer, runs, sums, waits, data } in figures {
@@ -152,7 +164,7 @@ impl Report {
         let (zones, pairing) = Pairer::finish(pairers, readout);
         Self {
             summary: Summary::new(readout, &all.counts, &zones, &pairing),
-            ops: ops_of_runs(readout, all.runs),
+            ops: all.runs.packed_launches(readout, (memory, None)),
             zones,
             sums: all.sums.statistics(readout),
             waits: all.waits.statistics(readout),
@@ -161,11 +173,6 @@ impl Report {
             pairing,
         }
     }
-}
-
-fn ops_of_runs(readout: &Readout, runs: LaneRuns) -> Vec<Op> {
-    let launches = runs.launches_with(readout, &mut RunsOfLaunches::LeftOut);
-    launches.into_iter().map(|launch| launch.op).collect()
 }
 
 /// Runs of lanes, joined into launches once all lanes are added.
@@ -212,11 +219,16 @@ impl LaneRuns {
     /// ```
     #[must_use]
     pub fn launches(self, readout: &Readout) -> Vec<Launch> {
-        self.launches_with(readout, &mut RunsOfLaunches::Kept)
+        let mut runs_by_chip = self.0;
+        let of_device = |device: &DeviceReadout| {
+            let runs = runs_by_chip.remove(&device.chip.chip_id).unwrap_or_default();
+            chip_launches(runs, &device.chip, readout)
+        };
+        readout.devices.iter().flat_map(of_device).collect()
     }
 
-    /// Joins the runs into launches that do not keep them; the launch of each run is kept in
-    /// `memory`.
+    /// Joins the runs into launches that do not keep them; launches and the launch of each run are
+    /// kept in `memory`.
     ///
     /// ```
     /// use analysis::{LaneContext, LaneRuns, NumberedLaunches};
@@ -246,15 +258,20 @@ impl LaneRuns {
         memory: &Arc<PackedMemory>,
     ) -> NumberedLaunches {
         let mut numbers = RunNumbers::new(memory);
-        let launches = self.launches_with(readout, &mut RunsOfLaunches::Numbered(&mut numbers));
+        let launches = self.packed_launches(readout, (memory, Some(&mut numbers)));
         NumberedLaunches { launches, numbers }
     }
 
-    fn launches_with(mut self, readout: &Readout, wanted: &mut RunsOfLaunches<'_>) -> Vec<Launch> {
-        let of_device = |device: &reader::readout::DeviceReadout| {
+    fn packed_launches(
+        mut self,
+        readout: &Readout,
+        (memory, mut numbers): (&Arc<PackedMemory>, Option<&mut RunNumbers>),
+    ) -> PackedLaunches {
+        let of_device = |device: &DeviceReadout| {
             let runs = self.0.remove(&device.chip.chip_id).unwrap_or_default();
-            chip_launches(runs, &device.chip, readout, wanted)
+            let kept = (memory, numbers.as_deref_mut());
+            packed_chip_launches(runs, &device.chip, readout, kept)
         };
-        readout.devices.iter().flat_map(of_device).collect()
+        PackedLaunches::new(readout.devices.iter().map(of_device).collect(), memory)
     }
 }

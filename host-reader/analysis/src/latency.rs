@@ -5,8 +5,78 @@
 use super::{
     doubt::{Doubt, Holes},
     op::{Launch, Op},
-    span::Span,
+    span::{Span, cycles_to_ns},
 };
+
+/// First and last cycle of a span.
+type Bounds = (u64, u64);
+
+/// What the latencies of a chip's launches depend on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    pub(super) first_cycle: u64,
+    kernel: Option<Bounds>,
+    data_movement_kernel: Option<Bounds>,
+    duration_doubt: Option<Doubt>,
+    is_spread_implausible: bool,
+}
+
+impl AsRef<Self> for Timing {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl Timing {
+    pub(super) fn new(launch: &Launch) -> Self {
+        let op = &launch.op;
+        let bounds = |span: Span| (span.start_cycle, span.end_cycle);
+        Self {
+            first_cycle: launch.first_cycle,
+            kernel: op.kernel.map(bounds),
+            data_movement_kernel: op.data_movement_kernel.map(bounds),
+            duration_doubt: op.duration_doubt,
+            is_spread_implausible: op.is_spread_implausible,
+        }
+    }
+}
+
+/// Latencies of one launch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LatencyPair {
+    kernel: Latency,
+    data_movement_kernel: Latency,
+}
+
+impl LatencyPair {
+    /// Sets the latencies of an op.
+    pub(super) fn add_to(self, op: &mut Op, aiclk_mhz: u32) {
+        let Self { kernel, data_movement_kernel } = self;
+        let ns = |cycles: Option<u64>| cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz));
+        op.is_first_of_chip = kernel == Latency::First;
+        op.op_to_op_latency_cycles = kernel.cycles();
+        op.op_to_op_latency_ns = ns(kernel.cycles());
+        op.data_movement_op_to_op_latency_cycles = data_movement_kernel.cycles();
+        op.data_movement_op_to_op_latency_ns = ns(data_movement_kernel.cycles());
+        op.latency_doubt = kernel.doubt().or(data_movement_kernel.doubt());
+    }
+}
+
+/// Returns the latencies of one chip's launches, which are sorted by first cycle.
+pub(super) fn latency_pairs(
+    timings: &[impl AsRef<Timing>],
+    before: Before<'_>,
+) -> Vec<LatencyPair> {
+    let clocks_disagree = timings.iter().any(|timing| timing.as_ref().is_spread_implausible);
+    let of =
+        |span: fn(&Timing) -> Option<Bounds>| latencies(timings, (before, clocks_disagree), span);
+    let kernel = of(|timing| timing.kernel);
+    let data_movement = of(|timing| timing.data_movement_kernel);
+    let pairs = kernel.into_iter().zip(data_movement);
+    pairs
+        .map(|(kernel, data_movement_kernel)| LatencyPair { kernel, data_movement_kernel })
+        .collect()
+}
 
 /// Time without kernels on the chip before an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,14 +109,12 @@ impl Latency {
     }
 }
 
-/// Events between two ops of a chip, and disagreeing clocks, that make a latency unknown.
+/// Events between two ops of a chip that make a latency unknown.
 #[derive(Clone, Copy)]
 pub(super) struct Before<'chip> {
     pub(super) holes: &'chip Holes<'chip>,
     /// First and last cycles of launches that a selection has removed.
     pub(super) hidden: &'chip [(u64, u64)],
-    /// True if the chip's clocks disagree.
-    pub(super) clocks_disagree: bool,
 }
 
 /// Last end of the previous ops.
@@ -61,11 +129,11 @@ enum End {
 impl End {
     /// Returns the end after one more op. An op of a sub-device may outlast ops that begin after
     /// it.
-    fn joined(self, kernel: Option<Span>) -> Self {
+    fn joined(self, kernel: Option<Bounds>) -> Self {
         match (self, kernel) {
             (_, None) => Self::Unknown,
-            (Self::At(before), Some(kernel)) => Self::At(before.max(kernel.end_cycle)),
-            (Self::NoOp | Self::Unknown, Some(kernel)) => Self::At(kernel.end_cycle),
+            (Self::At(before), Some((_, end))) => Self::At(before.max(end)),
+            (Self::NoOp | Self::Unknown, Some((_, end))) => Self::At(end),
         }
     }
 }
@@ -78,29 +146,31 @@ impl End {
 /// the last end of all earlier ops; TT-Metal uses the end of the op that began before. TT-Metal
 /// scales the cycles by the op's own rounded nanoseconds per cycle, with the resulting error; here
 /// latencies are exact.
-pub(super) fn latencies(
-    launches: &[Launch],
-    before: Before<'_>,
-    span: impl Fn(&Op) -> Option<Span>,
+fn latencies(
+    timings: &[impl AsRef<Timing>],
+    before: (Before<'_>, bool),
+    span: impl Fn(&Timing) -> Option<Bounds>,
 ) -> Vec<Latency> {
-    let counted = launches.iter().enumerate().filter(|(_, launch)| {
-        let op = &launch.op;
-        span(op).is_some() || (op.kernel.is_none() && op.duration_doubt.is_some())
-    });
-    let mut order: Vec<_> = counted.map(|(index, _)| index).collect();
+    let timing = |i: u32| timings[i as usize].as_ref();
+    let counted =
+        (0_u32..).zip(timings).map(|(i, timing)| (i, timing.as_ref())).filter(|(_, timing)| {
+            span(timing).is_some() || (timing.kernel.is_none() && timing.duration_doubt.is_some())
+        });
+    let mut order: Vec<u32> = counted.map(|(index, _)| index).collect();
     order.sort_by_key(|&i| {
-        span(&launches[i].op).map_or(launches[i].first_cycle, |span| span.start_cycle)
+        let timing = timing(i);
+        span(timing).map_or(timing.first_cycle, |(start, _)| start)
     });
-    let mut latencies = vec![Latency::Absent; launches.len()];
+    let mut latencies = vec![Latency::Absent; timings.len()];
     let mut end = End::NoOp;
     for i in order {
-        let op = &launches[i].op;
-        latencies[i] = match (span(op), op.duration_doubt) {
+        let timing = timing(i);
+        latencies[i as usize] = match (span(timing), timing.duration_doubt) {
             (Some(span), _) => latency(span, end, before),
             (None, Some(doubt)) => Latency::Doubted(doubt),
             (None, None) => Latency::Absent,
         };
-        end = end.joined(op.kernel);
+        end = end.joined(timing.kernel);
     }
     latencies
 }
@@ -118,22 +188,26 @@ impl Before<'_> {
     }
 }
 
-fn latency(span: Span, end: End, before: Before<'_>) -> Latency {
-    if span.duration_cycles == 0 {
+fn latency(
+    (start, last): Bounds,
+    end: End,
+    (before, clocks_disagree): (Before<'_>, bool),
+) -> Latency {
+    if start == last {
         return Latency::Absent;
     }
-    if before.clocks_disagree {
+    if clocks_disagree {
         return Latency::Doubted(Doubt::ClocksDisagree);
     }
     let previous_end = match end {
         End::Unknown => return Latency::Doubted(Doubt::UnknownEndBefore),
         End::At(cycle) => cycle,
         End::NoOp => {
-            let doubt = before.doubt(0, span.start_cycle);
+            let doubt = before.doubt(0, start);
             return doubt.map_or(Latency::First, Latency::Doubted);
         }
     };
-    let Some(cycles) = span.start_cycle.checked_sub(previous_end) else { return Latency::Absent };
-    let doubt = before.doubt(previous_end, span.start_cycle);
+    let Some(cycles) = start.checked_sub(previous_end) else { return Latency::Absent };
+    let doubt = before.doubt(previous_end, start);
     doubt.map_or(Latency::Known(cycles), Latency::Doubted)
 }

@@ -14,6 +14,7 @@
 //! | why is a figure of an op empty? | [`Doubt`] |
 //! | all of it at once | [`Report`] |
 //! | and lane by lane | [`LaneFigures`], [`LaneRuns`], [`NumberedLaunches`] |
+//! | how are the launches of a long log kept? | [`PackedLaunches`] |
 //!
 //! All figures are plain structs with their units in the names of their fields. Times of one core
 //! are compared directly. Times of different cores are compared only after the readout has been
@@ -43,6 +44,7 @@ mod loss_groups;
 pub mod noc_events;
 mod op;
 mod own_zones;
+mod packed_launches;
 mod packed_runs;
 pub mod probe_cost;
 mod ranks;
@@ -63,6 +65,7 @@ pub use lanes::{LaneContext, LaneFigures, LaneRuns};
 pub use loss_groups::{LossGroup, loss_groups, loss_remedies};
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels, launches_of, ops_of};
 pub use own_zones::{OwnTime, OwnZone, own_time};
+pub use packed_launches::PackedLaunches;
 pub use run_numbers::{NumberedLaunches, RunNumbers};
 pub use span::{Span, cycles_to_ns};
 pub use summary::{KeptCounts, KindCount, LossRow, LostRecords, Summary};
@@ -87,7 +90,7 @@ pub struct Report {
     /// Counts of kept and lost records, anomalies and repairs.
     pub summary: Summary,
     /// Launches by chip and time.
-    pub ops: Vec<Op>,
+    pub ops: PackedLaunches,
     /// Zones by chip and RISC, those with the most cycles first.
     pub zones: Vec<ZoneStatistics>,
     /// Sum zones in the same order.

@@ -10,8 +10,9 @@ use super::{
     doubt::{Doubt, Holes, RunBounds, open_kernels},
     figures::{Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, kernel_group, lane_runs},
     join::{CoreLaunch, join_runs},
-    latency::{Before, Latency, latencies},
+    latency::{Before, Timing, latency_pairs},
     own_zones::OwnTime,
+    packed_launches::{ChipLaunches, JoinedLaunches},
     packed_runs::ChipRuns,
     run_numbers::RunNumbers,
     span::{Span, cycles_to_ns},
@@ -23,7 +24,7 @@ use reader::{
     readout::{ChipSummary, DeviceReadout, Readout},
     role::RoleTable,
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 use wire::Risc;
 
 /// Kernel spans of each RISC, over all cores: first start to last end.
@@ -144,6 +145,18 @@ impl RiscKernels {
         ]
     }
 
+    /// Returns the kernel span of each group of RISCs.
+    pub(super) const fn groups(&self) -> [&Option<Span>; KERNEL_GROUP_COUNT] {
+        let Self { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc } = self;
+        [brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc]
+    }
+
+    /// Creates the kernels from the span of each group of RISCs.
+    pub(super) fn from_groups(spans: [Option<Span>; KERNEL_GROUP_COUNT]) -> Self {
+        let [brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc] = spans;
+        Self { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc }
+    }
+
     /// Clears the kernel spans of groups of RISCs.
     fn empty(&mut self, is_empty: [bool; KERNEL_GROUP_COUNT]) {
         let groups = self.groups_mut().into_iter().zip(is_empty);
@@ -231,37 +244,82 @@ pub fn launches_of(readout: &Readout) -> Vec<Launch> {
             runs.merge(other);
             runs
         });
-        chip_launches(runs, &device.chip, readout, &mut RunsOfLaunches::Kept)
+        chip_launches(runs, &device.chip, readout)
     };
     readout.devices.iter().flat_map(launches).collect()
 }
 
-/// Option to store the runs of each launch.
-#[derive(Debug)]
-pub(super) enum RunsOfLaunches<'numbers> {
-    /// Store all runs, with 32 bytes each.
-    Kept,
-    /// Store figures only.
-    LeftOut,
-    /// Store the launch of each run, in about 2 bytes.
-    Numbered(&'numbers mut RunNumbers),
-}
-
-/// Computes the launches of one chip, sorted by time, from the runs of its lanes. `readout`
-/// contains the losses and the hidden launches.
+/// Computes the launches of one chip with their runs, sorted by time, from the runs of its lanes.
+/// `readout` contains the losses and the hidden launches.
 pub(super) fn chip_launches(
     mut runs: ChipRuns,
     chip: &ChipSummary,
     readout: &Readout,
-    wanted: &mut RunsOfLaunches<'_>,
 ) -> Vec<Launch> {
-    let is_left_out = matches!(wanted, RunsOfLaunches::LeftOut);
-    let clock = chip.aiclk_mhz;
-    let holes = Holes::from_chip(&readout.losses, chip.chip_id, runs.dispatch_cores());
-    let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip.chip_id);
-    let hidden: Vec<_> = hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect();
+    let around = Around::new(chip, readout, &runs);
+    let mut launches = Vec::new();
+    join_chip(&mut runs, (chip, &around.holes), true, |joined| launches.extend(joined));
+    launches.sort_by_key(|launch| launch.first_cycle);
+    let timings: Vec<_> = launches.iter().map(Timing::new).collect();
+    for (launch, latency) in launches.iter_mut().zip(latency_pairs(&timings, around.before())) {
+        latency.add_to(&mut launch.op, chip.aiclk_mhz);
+    }
+    launches
+}
+
+/// As [`chip_launches`], without runs and packed in `memory`. The launch of each run is added to
+/// `numbers`, if given.
+pub(super) fn packed_chip_launches(
+    mut runs: ChipRuns,
+    chip: &ChipSummary,
+    readout: &Readout,
+    (memory, mut numbers): (&Arc<PackedMemory>, Option<&mut RunNumbers>),
+) -> ChipLaunches {
+    let around = Around::new(chip, readout, &runs);
+    let mut launches = JoinedLaunches::new(chip.chip_id, chip.aiclk_mhz, memory);
+    join_chip(&mut runs, (chip, &around.holes), numbers.is_some(), |mut joined| {
+        if let Some(numbers) = &mut numbers {
+            numbers.take(launches.count(), &mut joined);
+        }
+        joined.iter().for_each(|launch| launches.push(launch));
+    });
+    drop(runs);
+    if let Some(numbers) = numbers {
+        numbers.set_order(chip.chip_id, launches.first_cycles());
+    }
+    launches.sorted(around.before())
+}
+
+/// Missing and hidden launches of a chip.
+struct Around<'readout> {
+    holes: Holes<'readout>,
+    /// First and last cycles of launches that a selection has removed.
+    hidden: Vec<(u64, u64)>,
+}
+
+impl<'readout> Around<'readout> {
+    fn new(chip: &ChipSummary, readout: &'readout Readout, runs: &ChipRuns) -> Self {
+        let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip.chip_id);
+        Self {
+            holes: Holes::from_chip(&readout.losses, chip.chip_id, runs.dispatch_cores()),
+            hidden: hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect(),
+        }
+    }
+
+    fn before(&self) -> Before<'_> {
+        Before { holes: &self.holes, hidden: &self.hidden }
+    }
+}
+
+/// Joins the runs of one chip into launches, program by program; `take` gets some at a time.
+fn join_chip(
+    runs: &mut ChipRuns,
+    (chip, holes): (&ChipSummary, &Holes<'_>),
+    keeps_runs: bool,
+    mut take: impl FnMut(Vec<Launch>) + Send,
+) {
     let of_program = |runs: &[LaneRun]| {
-        let mut launches = program_launches(runs, clock);
+        let mut launches = program_launches(runs, chip.aiclk_mhz);
         if !holes.is_empty() {
             let bounds = runs.iter().map(|run| ((run.lane, run.index), run.bounds));
             let bounds: RunBounds = bounds.collect();
@@ -269,7 +327,7 @@ pub(super) fn chip_launches(
                 empty_over_holes(launch, &holes.riscs_of(launch, &bounds));
             }
         }
-        if is_left_out {
+        if !keeps_runs {
             launches.iter_mut().for_each(|launch| launch.runs = Vec::new());
         }
         launches
@@ -278,24 +336,14 @@ pub(super) fn chip_launches(
         let programs: Vec<_> = piece.chunk_by(|one, other| one.key == other.key).collect();
         programs.into_par_iter().flat_map_iter(of_program).collect()
     };
-    let mut launches = Vec::new();
     let mut pieces = runs.pieces();
     let mut next = pieces.next();
     while let Some(piece) = next {
         // Runs are unpacked by one thread, and joined meanwhile by the others.
-        let (after, mut joined) = rayon::join(|| pieces.next(), || of_piece(&piece));
-        if let RunsOfLaunches::Numbered(numbers) = wanted {
-            numbers.take(launches.len(), &mut joined);
-        }
-        launches.extend(joined);
+        let (after, joined) = rayon::join(|| pieces.next(), || of_piece(&piece));
+        take(joined);
         next = after;
     }
-    if let RunsOfLaunches::Numbered(numbers) = wanted {
-        numbers.set_order(chip.chip_id, &launches);
-    }
-    launches.sort_by_key(|launch| launch.first_cycle);
-    add_latencies(&mut launches, (&holes, &hidden), clock);
-    launches
 }
 
 /// Clears the figures for which records of these RISCs may be missing.
@@ -359,7 +407,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         data_movement_kernel: data_movement_span(&extents, aiclk_mhz),
         trace_firmware: span(&extents.trace_firmware),
         trace_kernel: span(&extents.trace_kernel),
-        risc_kernels: risc_kernels(extents.risc_kernels.map(|extent| span(&extent))),
+        risc_kernels: RiscKernels::from_groups(extents.risc_kernels.map(|extent| span(&extent))),
         kernel_first_to_last_start_cycles: skew,
         kernel_first_to_last_start_ns: skew.and_then(|skew| cycles_to_ns(skew, aiclk_mhz)),
         core_kernel: core_kernel(cores, aiclk_mhz),
@@ -407,12 +455,6 @@ fn data_movement_span(extents: &Extents, aiclk_mhz: u32) -> Option<Span> {
     Span::new(extents.data_movement.first_start?, extents.kernel.last_end?, aiclk_mhz)
 }
 
-fn risc_kernels(spans: [Option<Span>; KERNEL_GROUP_COUNT]) -> RiscKernels {
-    let mut kernels = RiscKernels::default();
-    kernels.groups_mut().into_iter().zip(spans).for_each(|(kernel, span)| *kernel = span);
-    kernels
-}
-
 fn core_kernel(cores: &[CoreLaunch], aiclk_mhz: u32) -> CycleStatistics {
     let bounds = cores.iter().filter_map(|core| core.extents.kernel.bounds());
     let durations: Vec<_> = bounds.map(|(start, end)| end - start).collect();
@@ -424,25 +466,4 @@ fn is_spread_implausible(cores: &[CoreLaunch]) -> bool {
     let lengths = cores.iter().map(|core| core.bounds.1.saturating_sub(core.bounds.0));
     let skew = starts().max().unwrap_or(0) - starts().min().unwrap_or(0);
     skew > lengths.max().unwrap_or(0).max(IMPLAUSIBLE_SKEW_CYCLES)
-}
-
-fn add_latencies(
-    launches: &mut [Launch],
-    (holes, hidden): (&Holes<'_>, &[(u64, u64)]),
-    aiclk_mhz: u32,
-) {
-    let clocks_disagree = launches.iter().any(|launch| launch.op.is_spread_implausible);
-    let before = Before { holes, hidden, clocks_disagree };
-    let whole = latencies(launches, before, |op| op.kernel);
-    let data_movement = latencies(launches, before, |op| op.data_movement_kernel);
-    for ((launch, whole), data_movement) in launches.iter_mut().zip(whole).zip(data_movement) {
-        let op = &mut launch.op;
-        let ns = |cycles: Option<u64>| cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz));
-        op.is_first_of_chip = whole == Latency::First;
-        op.op_to_op_latency_cycles = whole.cycles();
-        op.op_to_op_latency_ns = ns(whole.cycles());
-        op.data_movement_op_to_op_latency_cycles = data_movement.cycles();
-        op.data_movement_op_to_op_latency_ns = ns(data_movement.cycles());
-        op.latency_doubt = whole.doubt().or(data_movement.doubt());
-    }
 }

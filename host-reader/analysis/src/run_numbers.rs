@@ -1,7 +1,10 @@
 //! The launch of each run of a lane, packed into about two bytes, so that launches need not keep
 //! their runs.
 
-use super::op::{Launch, LaunchRun};
+use super::{
+    op::{Launch, LaunchRun},
+    packed_launches::PackedLaunches,
+};
 use reader::{
     lane::LaneId,
     packed_bytes::{PackedBytes, PackedError, PackedMemory},
@@ -13,12 +16,10 @@ use std::{
 };
 
 /// Launches of all chips, by chip and time, and the launch of each run.
-///
-/// The launches themselves have no runs.
 #[derive(Debug)]
 pub struct NumberedLaunches {
     /// Launches, by chip and time.
-    pub launches: Vec<Launch>,
+    pub launches: PackedLaunches,
     /// Launches of the runs of each lane.
     pub numbers: RunNumbers,
 }
@@ -63,9 +64,8 @@ impl RunNumbers {
     }
 
     /// Notes the indices that a chip's launches will have once they are sorted by first cycle.
-    pub(super) fn set_order(&mut self, chip_id: u32, launches: &[Launch]) {
-        let firsts = launches.iter().map(|launch| launch.first_cycle);
-        let mut order: Vec<(u64, u32)> = firsts.zip(0..).collect();
+    pub(super) fn set_order(&mut self, chip_id: u32, first_cycles: impl Iterator<Item = u64>) {
+        let mut order: Vec<(u64, u32)> = first_cycles.zip(0..).collect();
         order.sort_unstable();
         let mut indices = vec![0; order.len()];
         for (index, (_, number)) in (0_u32..).zip(order) {

@@ -8,7 +8,10 @@ use analysis::{
     paired_zone_statistics, zone_statistics,
 };
 use captures::{log_of_json, log_path, read_capture};
-use reader::{mesh::Noc0Coord, origins::TileOrigins, readout::Readout, timeline::Timeline};
+use reader::{
+    mesh::Noc0Coord, origins::TileOrigins, packed_bytes::PackedMemory, readout::Readout,
+    timeline::Timeline,
+};
 use recording::device_log::{PackedLog, read_device_log};
 
 fn report_of(readout: &Readout) -> Report {
@@ -28,7 +31,8 @@ fn cycles(span: Option<Span>) -> Option<u64> {
 #[test]
 fn a_wormhole_kernel_with_counters_has_the_figures_of_its_log() {
     let report = report_of(&read_capture("wormhole-counters-elw"));
-    let [op] = report.ops.as_slice() else { panic!("{:?}", report.ops) };
+    let ops: Vec<_> = report.ops.ops().collect();
+    let [op] = ops.as_slice() else { panic!("{ops:?}") };
     assert_eq!((op.chip_id, op.run_host_id, op.trace_id, op.launch), (0, 0, None, 1));
     assert_eq!((op.core_count, op.recorded_core_count, op.unfinished_core_count), (1, 1, 0));
     assert_eq!(parts(op.firmware), Some((10_927_296_811, 10_927_308_028, 11_217, 11_217)));
@@ -107,12 +111,13 @@ fn a_log_reported_lane_by_lane_has_the_figures_of_its_readout() {
     logs.extend([log_of_json(), DAMAGED.to_owned()]);
     for log in logs {
         let PackedLog { mut readout, lanes } = PackedLog::read(log.as_bytes(), "log").unwrap();
+        let memory = PackedMemory::unlimited();
         let context = LaneContext::new(&readout);
         let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
         let (figures, anomalies) = lanes.unpack(add).unwrap();
         readout.anomalies.merge(anomalies);
         let whole = read_device_log(log.as_bytes(), "log").unwrap();
-        assert_eq!(Report::from_lanes(&readout, figures), report_of(&whole));
+        assert_eq!(Report::from_lanes(&readout, figures, &memory), report_of(&whole));
         assert_eq!(readout.anomalies, whole.anomalies);
     }
 }
@@ -140,7 +145,7 @@ fn noc_event_captures_have_the_figures_of_their_logs() {
         ("wormhole-noc-4096", [11_384, 10_422, 16, 10_406, 5_155]),
     ] {
         let report = report_of(&read_capture(capture));
-        let op = &report.ops[0];
+        let op = report.ops.ops().next().unwrap();
         let ns = |span: Option<Span>| span.and_then(|span| span.duration_ns).unwrap();
         let skew = op.kernel_first_to_last_start_ns.unwrap();
         let riscs = op.risc_kernels;
@@ -303,8 +308,9 @@ fn a_firmware_that_never_ends_is_counted() {
     )
     .unwrap();
     let report = report_of(&readout);
-    assert_eq!((report.ops[0].core_count, report.ops[0].unfinished_core_count), (1, 1));
-    assert_eq!(report.ops[0].firmware, None);
+    let op = report.ops.ops().next().unwrap();
+    assert_eq!((op.core_count, op.unfinished_core_count), (1, 1));
+    assert_eq!(op.firmware, None);
     let summary = &report.summary;
     assert_eq!((summary.kept.open_zones, summary.kept.sums, summary.kept.events), (1, 1, 1));
     assert_eq!(summary.anomaly_count, 1);

@@ -165,9 +165,8 @@ fn packed_lanes_are_written_as_lanes_in_memory_are() {
             let memory = PackedMemory::new(limit_bytes, folder.path());
             let log = opened(&log, &memory);
             assert_eq!(PackedRecording::obstacle(&log), None, "{name}");
-            let mut packed = PackedRecording::new(log).unwrap();
-            let launches = std::mem::take(&mut packed.launches.launches);
-            let packed = PackedTrace::new(&packed, launches).unwrap();
+            let packed = PackedRecording::new(log).unwrap();
+            let packed = PackedTrace::new(&packed).unwrap();
             let trace = packed.trace();
             assert_eq!(trace.anomalies, whole.anomalies, "{name}");
             assert_eq!(trace.doubts(), whole.doubts(), "{name}");

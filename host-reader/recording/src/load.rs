@@ -140,7 +140,7 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), P
     readout.anomalies.merge(anomalies);
     let (figures, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let recording = host.attach(readout, launched);
-    let report = Report::from_lanes(&recording.readout, figures);
+    let report = Report::from_lanes(&recording.readout, figures, &memory);
     memory.check()?;
     Ok((recording, report))
 }

@@ -27,7 +27,8 @@ use wire::ZoneId;
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
 /// ";
 /// let packed = PackedRecording::new(PackedLog::read(log.as_bytes(), "my log")?.into())?;
-/// assert_eq!(packed.launches.launches[0].op.firmware.unwrap().duration_ns, Some(60));
+/// let op = packed.launches.launches.ops().next().unwrap();
+/// assert_eq!(op.firmware.unwrap().duration_ns, Some(60));
 /// let [id] = packed.lanes.ids().collect::<Vec<_>>()[..] else { panic!("one lane") };
 /// assert_eq!(packed.lanes.lane(id)?.unwrap().record_count(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,7 +39,7 @@ pub struct PackedRecording {
     pub recording: Recording,
     /// The lanes.
     pub lanes: PackedLanes,
-    /// Launches by chip and time, without their runs, and the launch of each run.
+    /// Launches by chip and time, and the launch of each run.
     pub launches: NumberedLaunches,
     /// Zone indices that occur in records.
     pub used_zones: BTreeSet<u32>,

@@ -35,7 +35,7 @@ pub use dataset::{
 };
 pub use losses::{LossGroups, LossRow, Losses};
 pub use objects::{Arrays, Field, Object, Objects};
-pub use ops::{OpPlace, OpRow, Ops, op_rows};
+pub use ops::{OpObjects, OpPlace, OpRow, Ops, op_rows};
 pub use rows::{Columns, Rows};
 pub use schema::{ColumnKind, ColumnSchema, Scope, TableSchema, schemas};
 pub use statistics::{SumStatisticsTable, WaitStatisticsTable};

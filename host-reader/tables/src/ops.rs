@@ -1,9 +1,15 @@
 //! `ops`: launches of programs on chips.
 
-use crate::{Column, DATASET_FOLDERS, RecordingKey, Table, metadata::metadata_json};
-use analysis::{Doubt, Op, Span};
+use crate::{
+    Column, DATASET_FOLDERS, RecordingKey, Table, metadata::metadata_json, rows::RowObject,
+};
+use analysis::{Doubt, Op, PackedLaunches, Span};
 use host_events::OpMetadata;
-use std::borrow::Cow;
+use serde::{
+    Serialize, Serializer,
+    ser::{Error, SerializeSeq},
+};
+use std::{borrow::Cow, fmt};
 use wire::RunHostId;
 
 /// Table of launches of programs.
@@ -65,6 +71,43 @@ pub fn op_rows<'a>(
     name_of: impl Fn(&Op) -> Option<&'a str>,
 ) -> Vec<OpRow<'a>> {
     ops.into_iter().map(|op| OpRow::new(op, name_of(op))).collect()
+}
+
+/// Function that returns the host's name of an op.
+type NameOf<'a> = dyn Fn(&Op) -> Option<&'a str> + 'a;
+
+/// Ops of launches, serialized as JSON objects like [`Rows`](crate::Rows), one unpacked at a time.
+pub struct OpObjects<'a> {
+    launches: &'a PackedLaunches,
+    name_of: Box<NameOf<'a>>,
+}
+
+impl<'a> OpObjects<'a> {
+    /// Takes the launches, and a function that returns the host's name of an op.
+    pub fn new(
+        launches: &'a PackedLaunches,
+        name_of: impl Fn(&Op) -> Option<&'a str> + 'a,
+    ) -> Self {
+        Self { launches, name_of: Box::new(name_of) }
+    }
+}
+
+impl fmt::Debug for OpObjects<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.launches.fmt(out)
+    }
+}
+
+impl Serialize for OpObjects<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut objects = out.serialize_seq(Some(self.launches.len()))?;
+        for op in self.launches.ops() {
+            let row = OpRow::new(&op, (self.name_of)(&op));
+            objects.serialize_element(&RowObject::<Ops>(&row))?;
+        }
+        self.launches.check().map_err(S::Error::custom)?;
+        objects.end()
+    }
 }
 
 fn start(span: Option<Span>) -> Option<u64> {

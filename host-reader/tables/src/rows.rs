@@ -14,7 +14,8 @@ pub struct Columns<'a, T: Table> {
     pub is_wanted: fn(&Column<T>) -> bool,
 }
 
-struct RowObject<'t, 'a, T: Table>(&'t T::Row<'a>);
+/// A row as a JSON object.
+pub(crate) struct RowObject<'t, 'a, T: Table>(pub(crate) &'t T::Row<'a>);
 
 struct ColumnArray<'t, 'a, T: Table> {
     column: &'static Column<T>,

@@ -27,7 +27,8 @@ pub fn exports(data: &[u8]) {
         let recording = Recording::from_captured_run(run);
         let report = Report::new(&recording.readout);
         let names = recording.op_names();
-        write_json::<Ops>(op_rows(&report.ops, |op| {
+        let ops: Vec<_> = report.ops.ops().collect();
+        write_json::<Ops>(op_rows(&ops, |op| {
             names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied()
         }));
         write_json::<ZoneStatisticsTable>(report.zones.iter().collect());

@@ -9,7 +9,7 @@ use crate::failure::{Failure, OrFail, failure};
 use host_reader::{
     export::TraceFilter,
     perf::RowKind,
-    tables::{Ops, op_rows},
+    tables::{OpRow, Ops},
 };
 use wire::RunHostId;
 
@@ -51,13 +51,11 @@ pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter
 }
 
 fn launches<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
-    Table::from_rows::<Ops>(op_rows(
-        run.report.ops.iter().filter(|op| {
-            let program = RunHostId(op.run_host_id).base();
-            filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.op_name(op))
-        }),
-        |op| run.names.op_name(op),
-    ))
+    let ops = run.report.ops.ops().filter(|op| {
+        let program = RunHostId(op.run_host_id).base();
+        filter.selects_device(op.chip_id) && filter.selects_op(program, run.names.op_name(op))
+    });
+    Table::from_items::<Ops, _>(ops, |op, take| take(&OpRow::new(op, run.names.op_name(op))))
 }
 
 fn rows<'a>(figures: &'a OpsFigures, filter: &TraceFilter) -> Table<'a> {

@@ -112,12 +112,25 @@ impl<'a> Table<'a> {
 
     /// Creates a table of the schema, with its summary columns.
     pub(super) fn from_rows<T: tables::Table>(rows: Vec<T::Row<'a>>) -> Self {
+        Self::from_items::<T, _>(rows, |row, take| take(row))
+    }
+
+    /// As [`Self::from_rows`], of items; `row` calls its argument with the row of an item.
+    pub(super) fn from_items<T: tables::Table, I: 'a>(
+        items: impl IntoIterator<Item = I>,
+        row: impl Fn(&I, &mut dyn FnMut(&T::Row<'_>)) + 'a,
+    ) -> Self {
         let columns = T::summary_columns().map(|column| Column {
             name: column.schema.name,
             if_null: column.schema.null_means.unwrap_or_default(),
         });
-        Self::new(columns.collect(), rows, |row| {
-            T::summary_columns().map(|column| serde_json::json!(column.value(row))).collect()
+        Self::new(columns.collect(), items, move |item| {
+            let mut cells = Vec::new();
+            row(item, &mut |row| {
+                let values = T::summary_columns().map(|column| column.value(row));
+                cells.extend(values.map(|value| serde_json::json!(value)));
+            });
+            cells
         })
     }
 

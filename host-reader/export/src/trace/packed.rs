@@ -11,7 +11,6 @@ use crate::{
     counters::{MergedSteps, kernel_steps},
     flow::{Arrow, CoreArrows},
 };
-use analysis::Launch;
 use rayon::prelude::*;
 use reader::{
     anomaly::AnomalyLog,
@@ -33,9 +32,8 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
 /// ";
 /// let opened = || PackedLog::read(log.as_bytes(), "my log").map(OpenedLog::from);
-/// let mut packed = PackedRecording::new(opened()?)?;
-/// let launches = std::mem::take(&mut packed.launches.launches);
-/// let packed = PackedTrace::new(&packed, launches)?;
+/// let packed = PackedRecording::new(opened()?)?;
+/// let packed = PackedTrace::new(&packed)?;
 /// let recording = opened()?.into_recording()?;
 /// let whole = Trace::new(&recording, &TraceFilter::default());
 /// assert_eq!(packed.trace().zone_count(), 0);
@@ -101,17 +99,16 @@ struct Place {
 }
 
 impl<'a> PackedTrace<'a> {
-    /// Builds everything but the records of lanes. `launches` are those of `packed`, by chip and
-    /// time.
+    /// Builds everything but the records of lanes.
     ///
     /// # Errors
     /// If records cannot be read from the temporary file, or written to it.
-    pub fn new(packed: &'a PackedRecording, launches: Vec<Launch>) -> Result<Self, PackedError> {
+    pub fn new(packed: &'a PackedRecording) -> Result<Self, PackedError> {
         let recording = &packed.recording;
         let names = TraceNames::from_zones(&recording.readout, &packed.used_zones);
         let mut trace = Trace::begun(recording, names);
         trace.host = TraceHost::new(recording, None);
-        let mut launches = launches.into_iter().peekable();
+        let mut launches = packed.launches.launches.iter().peekable();
         let mut ops_of_launches = Vec::new();
         for (device, clock) in recording.readout.devices.iter().zip(packed.clocks()) {
             let chip_id = device.chip.chip_id;

@@ -14,7 +14,14 @@ use reader::{
     packed_bytes::{PackedError, PackedMemory},
     readout::Readout,
 };
-use std::{borrow::Borrow, collections::BTreeSet, fs::File, io::Read, path::Path, sync::Arc};
+use std::{
+    borrow::Borrow,
+    collections::BTreeSet,
+    fs::File,
+    io::Read,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 use wire::ZoneId;
 
 /// A device log with packed records of a few bytes each.
@@ -199,26 +206,34 @@ impl PackedLanes {
     }
 }
 
-/// Unpacks lanes on all threads; `late` comes after the anomalies of the lanes.
+/// An accumulator, and the lanes whose records were put back into their launch, with the number of
+/// these records.
+type Unpacked<A> = (A, Vec<(LaneId, u64)>);
+
+/// Unpacks lanes on all threads; `late` follows the anomalies of the lanes.
+///
+/// There are no more accumulators than threads: some of them are large whatever the number of lanes.
 fn fold_lanes<A: Default + Send, L: Borrow<PackedLane>>(
     lanes: impl ParallelIterator<Item = L>,
     numbers: &LogNumbers,
     late: AnomalyLog,
     take: impl Fn(&mut A, Lane) + Sync,
 ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
-    let unpacked = lanes.try_fold(
-        || (A::default(), Vec::new()),
-        |(mut accumulator, mut relabelled), lane| {
-            let (unpacked, count) = numbers.finish_lane(lane.borrow())?;
-            // For an owned lane, this frees the packed records before the next step.
-            drop(lane);
-            relabelled.extend((count > 0).then_some((unpacked.id, count)));
-            take(&mut accumulator, unpacked);
-            Ok((accumulator, relabelled))
-        },
-    );
-    let (accumulators, relabelled): (Vec<_>, Vec<_>) =
-        unpacked.collect::<Result<Vec<_>, PackedError>>()?.into_iter().unzip();
+    let idle: Mutex<Vec<Unpacked<A>>> = Mutex::default();
+    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    lanes.try_for_each(|lane| {
+        let (unpacked, count) = numbers.finish_lane(lane.borrow())?;
+        // An owned lane gives its packed records back before the next step.
+        drop(lane);
+        let of_thread = lock().pop();
+        let (mut accumulator, mut relabelled) = of_thread.unwrap_or_default();
+        relabelled.extend((count > 0).then_some((unpacked.id, count)));
+        take(&mut accumulator, unpacked);
+        lock().push((accumulator, relabelled));
+        Ok::<(), PackedError>(())
+    })?;
+    let idle = idle.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (accumulators, relabelled): (Vec<_>, Vec<_>) = idle.into_iter().unzip();
     let mut relabelled: Vec<_> = relabelled.into_iter().flatten().collect();
     relabelled.sort_unstable();
     let mut anomalies = AnomalyLog::default();

@@ -13,7 +13,7 @@ use super::{
     sheet::{Columns, sheet_csv},
 };
 use crate::problem::ProblemLog;
-use analysis::Launch;
+use analysis::PackedLaunches;
 use host_events::OpMetadata;
 use reader::{readout::Readout, role::ZoneRole};
 use recording::{DEVICE_LOG, PackedRecording};
@@ -66,7 +66,7 @@ impl OpsReport {
 struct PackedOps<'log> {
     readout: &'log Readout,
     /// Launches by chip and time.
-    launches: Vec<&'log Launch>,
+    launches: &'log PackedLaunches,
     available: AvailableCores,
     /// Figures of a launch without sums and counters.
     figures: LaunchFigures,
@@ -74,11 +74,9 @@ struct PackedOps<'log> {
 
 impl<'log> PackedOps<'log> {
     fn new(packed: &'log PackedRecording, names: &[OpMetadata]) -> Self {
-        let mut launches: Vec<_> = packed.launches.launches.iter().collect();
-        launches.sort_by_key(|launch| launch.op.chip_id);
         Self {
             readout: &packed.recording.readout,
-            launches,
+            launches: &packed.launches.launches,
             available: AvailableCores::from_host(names),
             figures: LaunchFigures::default(),
         }
@@ -88,7 +86,7 @@ impl<'log> PackedOps<'log> {
         self.launches.iter().map(|launch| {
             let mut chips = self.readout.devices.iter().map(|device| &device.chip);
             let chip = chips.find(|chip| chip.chip_id == launch.op.chip_id);
-            measured_op(launch, &self.figures, chip, &self.available)
+            measured_op(&launch, &self.figures, chip, &self.available)
         })
     }
 

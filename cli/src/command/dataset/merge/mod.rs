@@ -239,10 +239,9 @@ impl Merge<'_> {
     ) -> Result<(), Failure> {
         let failed = |error: PackedError| Failure::from_error(&error);
         let busy = Busy::new(format!("reading the launches of {}", host.name));
-        let mut packed = PackedRecording::new(log).map_err(failed)?;
+        let packed = PackedRecording::new(log).map_err(failed)?;
         let report = packed_ops_report(path, &packed)?;
-        let launches = std::mem::take(&mut packed.launches.launches);
-        let packed = PackedTrace::new(&packed, launches).map_err(failed)?;
+        let packed = PackedTrace::new(&packed).map_err(failed)?;
         drop(busy);
         self.add_recording(host, path, &report, (packed.trace(), Some(&packed)), out)
     }

@@ -1,0 +1,581 @@
+//! Launches packed into about a hundred bytes each, since reports go through the launches of a long
+//! log one after the other. Those beyond the limit of memory are in a temporary file.
+
+use super::{
+    distribution::CycleStatistics,
+    doubt::Doubt,
+    latency::{Before, Timing, latency_pairs},
+    op::{Launch, Op, RiscKernels},
+    own_zones::OwnTime,
+    span::{Span, cycles_to_ns},
+};
+use reader::{
+    packed_bytes::{PackedBytes, PackedError, PackedMemory},
+    packed_numbers::{fold_sign, push, take, unfold_sign},
+};
+use std::{borrow::Cow, fmt, slice, sync::Arc};
+
+/// Launches by chip and time, without their runs.
+///
+/// # Cost
+/// Memory: about 100 bytes for each launch; those beyond a limit go to a temporary file.
+#[derive(Clone, Default)]
+pub struct PackedLaunches {
+    chips: Vec<Arc<ChipLaunches>>,
+    memory: Option<Arc<PackedMemory>>,
+}
+
+impl PackedLaunches {
+    pub(super) fn new(chips: Vec<ChipLaunches>, memory: &Arc<PackedMemory>) -> Self {
+        let chips = chips.into_iter().map(Arc::new).collect();
+        Self { chips, memory: Some(Arc::clone(memory)) }
+    }
+
+    /// Returns the number of launches.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.chips.iter().map(|chip| chip.count).fold(0, usize::saturating_add)
+    }
+
+    /// Returns true if there are no launches.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Unpacks the launches. If the temporary file cannot be read, launches are missing, and
+    /// [`Self::check`] returns the error.
+    pub fn iter(&self) -> impl Iterator<Item = Launch> + '_ {
+        self.chips.iter().flat_map(|chip| chip.iter())
+    }
+
+    /// Unpacks the ops of the launches, as [`Self::iter`] does.
+    pub fn ops(&self) -> impl Iterator<Item = Op> + '_ {
+        self.iter().map(|launch| launch.op)
+    }
+
+    /// Returns the first error of the temporary file.
+    ///
+    /// # Errors
+    /// If launches could not be written or read back.
+    pub fn check(&self) -> Result<(), PackedError> {
+        self.memory.as_ref().map_or(Ok(()), |memory| memory.check())
+    }
+}
+
+impl fmt::Debug for PackedLaunches {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl PartialEq for PackedLaunches {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+/// Bytes of launches that are kept together.
+const PART_BYTES: usize = 1 << 14;
+
+/// Packed launches of one chip.
+#[derive(Debug)]
+pub(super) struct ChipLaunches {
+    chip_id: u32,
+    aiclk_mhz: u32,
+    memory: Arc<PackedMemory>,
+    count: usize,
+    parts: Vec<PackedBytes>,
+    /// Launches that do not fill a part.
+    last: Vec<u8>,
+}
+
+impl ChipLaunches {
+    pub(super) fn new(chip_id: u32, aiclk_mhz: u32, memory: &Arc<PackedMemory>) -> Self {
+        let (parts, last) = (Vec::new(), Vec::new());
+        Self { chip_id, aiclk_mhz, memory: Arc::clone(memory), count: 0, parts, last }
+    }
+
+    fn push(&mut self, launch: &Launch) {
+        push_launch(&mut self.last, launch);
+        self.count = self.count.saturating_add(1);
+        if self.last.len() >= PART_BYTES {
+            let full = Vec::with_capacity(self.last.capacity());
+            let mut full = std::mem::replace(&mut self.last, full);
+            full.shrink_to_fit();
+            self.parts.push(self.memory.keep(full));
+        }
+    }
+
+    /// Returns the bytes of a part; none if the temporary file cannot be read.
+    fn part(&self, number: usize) -> Cow<'_, [u8]> {
+        match self.parts.get(number) {
+            Some(part) => part.read().unwrap_or_default(),
+            None => Cow::Borrowed(&self.last),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Launch> + '_ {
+        (0..=self.parts.len()).flat_map(move |number| {
+            let part = self.part(number);
+            let mut place = 0;
+            std::iter::from_fn(move || {
+                let left = part.get(place..)?;
+                let mut bytes = left.iter();
+                let launch = self.take(&mut bytes)?;
+                place = place.saturating_add(left.len().saturating_sub(bytes.len()));
+                Some(launch)
+            })
+        })
+    }
+
+    fn take(&self, bytes: &mut slice::Iter<'_, u8>) -> Option<Launch> {
+        (bytes.len() > 0).then(|| take_launch(bytes, self.chip_id, self.aiclk_mhz))
+    }
+}
+
+/// Launches of one chip in the order in which they were joined, without latencies.
+pub(super) struct JoinedLaunches {
+    packed: ChipLaunches,
+    launches: Vec<JoinedLaunch>,
+}
+
+/// Part and offset of a packed launch, and what latencies depend on.
+struct JoinedLaunch {
+    place: (u32, u32),
+    timing: Timing,
+}
+
+impl AsRef<Timing> for JoinedLaunch {
+    fn as_ref(&self) -> &Timing {
+        &self.timing
+    }
+}
+
+impl JoinedLaunches {
+    pub(super) fn new(chip_id: u32, aiclk_mhz: u32, memory: &Arc<PackedMemory>) -> Self {
+        Self { packed: ChipLaunches::new(chip_id, aiclk_mhz, memory), launches: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, launch: &Launch) {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let place = (number(self.packed.parts.len()), number(self.packed.last.len()));
+        self.launches.push(JoinedLaunch { place, timing: Timing::new(launch) });
+        self.packed.push(launch);
+    }
+
+    pub(super) const fn count(&self) -> usize {
+        self.launches.len()
+    }
+
+    /// Returns the first cycle of each launch.
+    pub(super) fn first_cycles(&self) -> impl Iterator<Item = u64> {
+        self.launches.iter().map(|launch| launch.timing.first_cycle)
+    }
+
+    /// Returns the launches sorted by first cycle, with latencies.
+    pub(super) fn sorted(self, before: Before<'_>) -> ChipLaunches {
+        let Self { packed, mut launches } = self;
+        // In place, and by place as by order.
+        launches.sort_unstable_by_key(|launch| (launch.timing.first_cycle, launch.place));
+        let latencies = latency_pairs(&launches, before);
+        let mut sorted = ChipLaunches::new(packed.chip_id, packed.aiclk_mhz, &packed.memory);
+        let (mut number, mut part) = (u32::MAX, Cow::Borrowed(&[][..]));
+        for (launch, latency) in launches.iter().zip(latencies) {
+            let (of_part, offset) = launch.place;
+            if number != of_part {
+                (number, part) = (of_part, packed.part(of_part as usize));
+            }
+            let bytes = part.get(offset as usize..).unwrap_or(&[]);
+            let Some(mut launch) = packed.take(&mut bytes.iter()) else { continue };
+            latency.add_to(&mut launch.op, packed.aiclk_mhz);
+            sorted.push(&launch);
+        }
+        sorted.last.shrink_to_fit();
+        sorted
+    }
+}
+
+/// Appends a launch without its runs. Nanoseconds are left out, since they follow from cycles.
+fn push_launch(bytes: &mut Vec<u8>, launch: &Launch) {
+    let Launch { op, first_cycle, last_cycle, runs: _ } = launch;
+    let Op {
+        chip_id: _,
+        run_host_id,
+        trace_id,
+        trace_replay,
+        launch,
+        sub_device_id,
+        core_count,
+        recorded_core_count,
+        unfinished_core_count,
+        time_matched_core_count,
+        firmware,
+        kernel,
+        data_movement_kernel,
+        trace_firmware,
+        trace_kernel,
+        risc_kernels,
+        kernel_first_to_last_start_cycles,
+        kernel_first_to_last_start_ns: _,
+        core_kernel,
+        is_first_of_chip,
+        op_to_op_latency_cycles,
+        op_to_op_latency_ns: _,
+        data_movement_op_to_op_latency_cycles,
+        data_movement_op_to_op_latency_ns: _,
+        stall,
+        stall_ns: _,
+        is_spread_implausible,
+        duration_doubt,
+        latency_doubt,
+    } = op;
+    push(bytes, *first_cycle);
+    push(bytes, last_cycle.wrapping_sub(*first_cycle));
+    push(bytes, (*run_host_id).into());
+    push(bytes, *launch);
+    let counts = [core_count, recorded_core_count, unfinished_core_count, time_matched_core_count];
+    counts.into_iter().for_each(|count| push(bytes, *count));
+    push(bytes, (*is_first_of_chip).into());
+    push(bytes, (*is_spread_implausible).into());
+    push(bytes, doubt_number(*duration_doubt));
+    push(bytes, doubt_number(*latency_doubt));
+    let optional = [
+        *trace_id,
+        *trace_replay,
+        sub_device_id.map(u64::from),
+        *kernel_first_to_last_start_cycles,
+        *op_to_op_latency_cycles,
+        *data_movement_op_to_op_latency_cycles,
+    ];
+    optional.into_iter().for_each(|number| push_optional(bytes, number));
+    let spans = [firmware, kernel, data_movement_kernel, trace_firmware, trace_kernel];
+    for span in spans.into_iter().chain(risc_kernels.groups()) {
+        push(bytes, span.is_some().into());
+        if let Some(Span { start_cycle, end_cycle, .. }) = span {
+            let since_first = start_cycle.wrapping_sub(*first_cycle).cast_signed();
+            push(bytes, fold_sign(since_first));
+            push(bytes, end_cycle.wrapping_sub(*start_cycle));
+        }
+    }
+    push_core_kernel(bytes, core_kernel);
+    push(bytes, stall.is_some().into());
+    if let Some(OwnTime { count, cycles, longest_cycles }) = *stall {
+        [count, cycles, longest_cycles].into_iter().for_each(|number| push(bytes, number));
+    }
+}
+
+/// Reads a launch that [`push_launch`] has appended.
+fn take_launch(bytes: &mut slice::Iter<'_, u8>, chip_id: u32, aiclk_mhz: u32) -> Launch {
+    let ns = |cycles: Option<u64>| cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz));
+    let first_cycle = take(bytes);
+    let last_cycle = first_cycle.wrapping_add(take(bytes));
+    let mut op = Op {
+        chip_id,
+        run_host_id: u32::try_from(take(bytes)).unwrap_or(u32::MAX),
+        launch: take(bytes),
+        core_count: take(bytes),
+        recorded_core_count: take(bytes),
+        unfinished_core_count: take(bytes),
+        time_matched_core_count: take(bytes),
+        is_first_of_chip: take(bytes) != 0,
+        is_spread_implausible: take(bytes) != 0,
+        duration_doubt: take_doubt(bytes),
+        latency_doubt: take_doubt(bytes),
+        trace_id: take_optional(bytes),
+        trace_replay: take_optional(bytes),
+        sub_device_id: take_optional(bytes).map(|id| u8::try_from(id).unwrap_or(u8::MAX)),
+        kernel_first_to_last_start_cycles: take_optional(bytes),
+        op_to_op_latency_cycles: take_optional(bytes),
+        data_movement_op_to_op_latency_cycles: take_optional(bytes),
+        ..Op::default()
+    };
+    op.kernel_first_to_last_start_ns = ns(op.kernel_first_to_last_start_cycles);
+    op.op_to_op_latency_ns = ns(op.op_to_op_latency_cycles);
+    op.data_movement_op_to_op_latency_ns = ns(op.data_movement_op_to_op_latency_cycles);
+    let mut span = || {
+        if take(bytes) == 0 {
+            return None;
+        }
+        let start = first_cycle.wrapping_add_signed(unfold_sign(take(bytes)));
+        Span::new(start, start.wrapping_add(take(bytes)), aiclk_mhz)
+    };
+    (op.firmware, op.kernel, op.data_movement_kernel) = (span(), span(), span());
+    (op.trace_firmware, op.trace_kernel) = (span(), span());
+    op.risc_kernels = RiscKernels::from_groups(std::array::from_fn(|_| span()));
+    op.core_kernel = take_core_kernel(bytes, aiclk_mhz);
+    op.stall = (take(bytes) != 0).then(|| OwnTime {
+        count: take(bytes),
+        cycles: take(bytes),
+        longest_cycles: take(bytes),
+    });
+    op.stall_ns = ns(op.stall.map(|stall| stall.cycles));
+    Launch { op, first_cycle, last_cycle, runs: Vec::new() }
+}
+
+fn push_core_kernel(bytes: &mut Vec<u8>, core_kernel: &CycleStatistics) {
+    // Without cores, nanoseconds are 0 or unknown, as those of launches with lost records.
+    push(bytes, (*core_kernel != CycleStatistics::default()).into());
+    let CycleStatistics { count, total_cycles, min_cycles, .. } = *core_kernel;
+    let CycleStatistics { median_cycles, p99_cycles, max_cycles, .. } = *core_kernel;
+    if *core_kernel != CycleStatistics::default() {
+        [count, total_cycles, min_cycles, median_cycles, p99_cycles, max_cycles]
+            .into_iter()
+            .for_each(|number| push(bytes, number));
+    }
+}
+
+fn take_core_kernel(bytes: &mut slice::Iter<'_, u8>, aiclk_mhz: u32) -> CycleStatistics {
+    if take(bytes) == 0 {
+        return CycleStatistics::default();
+    }
+    let cycles = CycleStatistics {
+        count: take(bytes),
+        total_cycles: take(bytes),
+        min_cycles: take(bytes),
+        median_cycles: take(bytes),
+        p99_cycles: take(bytes),
+        max_cycles: take(bytes),
+        ..CycleStatistics::default()
+    };
+    cycles.with_ns(aiclk_mhz)
+}
+
+fn push_optional(bytes: &mut Vec<u8>, number: Option<u64>) {
+    push(bytes, number.is_some().into());
+    number.into_iter().for_each(|number| push(bytes, number));
+}
+
+fn take_optional(bytes: &mut slice::Iter<'_, u8>) -> Option<u64> {
+    (take(bytes) != 0).then(|| take(bytes))
+}
+
+/// Returns the number of a doubt, from 1; 0 for none.
+fn doubt_number(doubt: Option<Doubt>) -> u64 {
+    let place = Doubt::ALL.iter().position(|known| Some(*known) == doubt);
+    place.map_or(0, |place| place as u64).saturating_add(place.is_some().into())
+}
+
+fn take_doubt(bytes: &mut slice::Iter<'_, u8>) -> Option<Doubt> {
+    let place = take(bytes).checked_sub(1)?;
+    Doubt::ALL.get(usize::try_from(place).ok()?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doubt::Holes;
+    use proptest::{
+        array::{uniform4, uniform6, uniform13},
+        prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest},
+    };
+
+    const FIRST: u64 = 10_000_000_000;
+
+    fn any_number() -> impl Strategy<Value = u64> {
+        prop_oneof![0..200_u64, Just(u64::MAX), any::<u64>(), Just(0)]
+    }
+
+    fn any_span(aiclk_mhz: u32) -> impl Strategy<Value = Option<Span>> {
+        let start = prop_oneof![FIRST - 3..FIRST + 5_000, Just(0), any::<u64>()];
+        let bounds = (start, prop_oneof![0..20_000_u64, any::<u64>()]);
+        // A span that would end beyond the last cycle is none.
+        let span = move |(start, cycles): (u64, u64)| {
+            start.checked_add(cycles).and_then(|end| Span::new(start, end, aiclk_mhz))
+        };
+        prop::option::weighted(0.7, bounds).prop_map(move |bounds| bounds.and_then(span))
+    }
+
+    fn any_doubt() -> impl Strategy<Value = Option<Doubt>> {
+        prop::option::of(prop::sample::select(&Doubt::ALL[..]))
+    }
+
+    fn any_core_kernel(aiclk_mhz: u32) -> impl Strategy<Value = CycleStatistics> {
+        let durations = prop::collection::vec(any_number(), 0..4);
+        prop_oneof![
+            Just(CycleStatistics::default()),
+            durations.prop_map(move |cycles| CycleStatistics::from_durations(&cycles, aiclk_mhz)),
+        ]
+    }
+
+    /// Generates launches whose nanoseconds belong to their cycles, as those of the analysis do.
+    fn any_launch(chip_id: u32, aiclk_mhz: u32) -> impl Strategy<Value = Launch> {
+        let option = || prop::option::of(any_number());
+        let numbers = (any::<u32>(), uniform6(any_number()), any::<(bool, bool)>());
+        let optional = (uniform6(option()), prop::option::of(any::<u8>()));
+        let stall = prop::option::of(uniform4(any_number()));
+        let spans = uniform13(any_span(aiclk_mhz));
+        let rest = (any_core_kernel(aiclk_mhz), any_doubt(), any_doubt());
+        let ns = move |cycles: Option<u64>| cycles_to_ns(cycles?, aiclk_mhz);
+        (numbers, optional, stall, spans, rest).prop_map(
+            move |(numbers, (optional, sub_device_id), stall, spans, rest)| {
+                let (run_host_id, numbers, (is_first_of_chip, is_spread_implausible)) = numbers;
+                let [last, launch, core_count, recorded, unfinished, matched] = numbers;
+                let [trace_id, trace_replay, skew, latency, data_latency, _] = optional;
+                let [firmware, kernel, data_movement_kernel, trace_firmware, rest_of_spans @ ..] =
+                    spans;
+                let [trace_kernel, brisc, ncrisc, trisc0, trisc1, trisc2, others @ ..] =
+                    rest_of_spans;
+                let [erisc, quasar_dm, quasar_trisc] = others;
+                let (core_kernel, duration_doubt, latency_doubt) = rest;
+                let stall = stall.map(|[count, cycles, longest_cycles, _]| OwnTime {
+                    count,
+                    cycles,
+                    longest_cycles,
+                });
+                let risc_kernels = RiscKernels {
+                    brisc,
+                    ncrisc,
+                    trisc0,
+                    trisc1,
+                    trisc2,
+                    erisc,
+                    quasar_dm,
+                    quasar_trisc,
+                };
+                let op = Op {
+                    chip_id,
+                    run_host_id,
+                    trace_id,
+                    trace_replay,
+                    launch,
+                    sub_device_id,
+                    core_count,
+                    recorded_core_count: recorded,
+                    unfinished_core_count: unfinished,
+                    time_matched_core_count: matched,
+                    firmware,
+                    kernel,
+                    data_movement_kernel,
+                    trace_firmware,
+                    trace_kernel,
+                    risc_kernels,
+                    kernel_first_to_last_start_cycles: skew,
+                    kernel_first_to_last_start_ns: ns(skew),
+                    core_kernel,
+                    is_first_of_chip,
+                    op_to_op_latency_cycles: latency,
+                    op_to_op_latency_ns: ns(latency),
+                    data_movement_op_to_op_latency_cycles: data_latency,
+                    data_movement_op_to_op_latency_ns: ns(data_latency),
+                    stall,
+                    stall_ns: ns(stall.map(|stall| stall.cycles)),
+                    is_spread_implausible,
+                    duration_doubt,
+                    latency_doubt,
+                };
+                Launch { op, first_cycle: FIRST, last_cycle: last, runs: Vec::new() }
+            },
+        )
+    }
+
+    fn memory_of(is_written: bool, folder: &std::path::Path) -> Arc<PackedMemory> {
+        PackedMemory::new(if is_written { 0 } else { u64::MAX }, folder)
+    }
+
+    proptest! {
+        #[test]
+        fn launches_come_back_as_they_were(
+            (aiclk_mhz, launches) in prop::sample::select(vec![0, 1000, 1350]).prop_flat_map(
+                |aiclk_mhz| (Just(aiclk_mhz), prop::collection::vec(any_launch(3, aiclk_mhz), 0..40)),
+            ),
+        ) {
+            let memory = PackedMemory::unlimited();
+            let mut packed = ChipLaunches::new(3, aiclk_mhz, &memory);
+            launches.iter().for_each(|launch| packed.push(launch));
+            let packed = PackedLaunches::new(vec![packed], &memory);
+            prop_assert_eq!(packed.len(), launches.len());
+            prop_assert_eq!(packed.iter().collect::<Vec<_>>(), launches);
+        }
+    }
+
+    fn kernel_at(number: u32, first_cycle: u64) -> Launch {
+        let kernel = Span::new(first_cycle, first_cycle + 10, 1000);
+        let op = Op { run_host_id: number, kernel, ..Op::default() };
+        Launch { op, first_cycle, last_cycle: first_cycle + 10, runs: Vec::new() }
+    }
+
+    #[test]
+    fn joined_launches_are_sorted_by_time_and_then_by_order_with_their_latencies() {
+        let folder = tempfile::tempdir().unwrap();
+        for is_written in [false, true] {
+            let memory = memory_of(is_written, folder.path());
+            let mut joined = JoinedLaunches::new(0, 1000, &memory);
+            // Many parts, the later half of the launches before the earlier, always two at once.
+            let count = 4_000_u32;
+            let time = |number: u32| 100 * u64::from((number / 2 + count / 4) % (count / 2));
+            (0..count).for_each(|number| joined.push(&kernel_at(number, time(number))));
+            let holes = Holes::default();
+            let sorted = joined.sorted(Before { holes: &holes, hidden: &[] });
+            let packed = PackedLaunches::new(vec![sorted], &memory);
+            let found: Vec<_> = packed
+                .iter()
+                .map(|launch| {
+                    let Op { run_host_id, is_first_of_chip, .. } = launch.op;
+                    let latency = launch.op.op_to_op_latency_ns;
+                    (run_host_id, launch.first_cycle, is_first_of_chip, latency)
+                })
+                .collect();
+            let expected: Vec<_> = (0..count)
+                .map(|place| {
+                    let number = (place + count / 2) % count;
+                    // The second of two begins before the first ends.
+                    let latency = match (place, place % 2) {
+                        (0, _) => Some(0),
+                        (_, 0) => Some(90),
+                        _ => None,
+                    };
+                    (number, 100 * u64::from(place / 2), place == 0, latency)
+                })
+                .collect();
+            assert_eq!(found, expected, "{is_written}");
+            packed.check().unwrap();
+            assert_eq!(memory.written_bytes() > 0, is_written);
+        }
+    }
+
+    #[test]
+    fn a_launch_takes_about_a_hundred_bytes() {
+        let span = |first: u64, last| Span::new(FIRST + first, FIRST + last, 1000);
+        let kernel = span(70, 12_000);
+        let riscs = RiscKernels {
+            brisc: kernel,
+            ncrisc: kernel,
+            trisc0: kernel,
+            trisc1: kernel,
+            trisc2: kernel,
+            ..RiscKernels::default()
+        };
+        let op = Op {
+            run_host_id: 90_000 << 10,
+            launch: 1,
+            core_count: 64,
+            recorded_core_count: 64,
+            firmware: span(0, 12_200),
+            kernel,
+            data_movement_kernel: kernel,
+            risc_kernels: riscs,
+            kernel_first_to_last_start_cycles: Some(90),
+            core_kernel: CycleStatistics::from_durations(&[11_000; 64], 1000),
+            op_to_op_latency_cycles: Some(90_000),
+            data_movement_op_to_op_latency_cycles: Some(90_000),
+            ..Op::default()
+        };
+        let launch = Launch { op, first_cycle: FIRST, last_cycle: FIRST + 12_200, runs: vec![] };
+        let mut bytes = Vec::new();
+        push_launch(&mut bytes, &launch);
+        assert!(bytes.len() < 110, "{}", bytes.len());
+        assert!(size_of::<Launch>() > 8 * bytes.len());
+    }
+
+    #[test]
+    fn launches_that_cannot_be_kept_are_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = PackedMemory::new(0, &folder.path().join("none"));
+        let mut packed = ChipLaunches::new(0, 1000, &memory);
+        (0..1_000).for_each(|number| packed.push(&kernel_at(number, 7)));
+        let packed = PackedLaunches::new(vec![packed], &memory);
+        assert!(packed.iter().count() < packed.len());
+        assert!(packed.check().is_err());
+    }
+}
