@@ -6,7 +6,7 @@ use export::{
     AddedRecording, CancelFlag, DatasetLabels, DatasetLocation, MergedTrace, PackedTrace,
     ParquetDataset, Trace, TraceFilter, TraceOp,
 };
-use reader::packed_bytes::PackedMemory;
+use reader::packed_bytes::{PackedError, PackedMemory};
 use recording::{OpenedLog, PackedRecording, device_log::PackedLog};
 use std::{
     collections::BTreeMap,
@@ -152,6 +152,7 @@ fn written(trace: &Trace<'_>, packed: Option<&PackedTrace<'_>>) -> Written {
 fn packed_lanes_are_written_as_lanes_in_memory_are() {
     let mut logs = captured_logs();
     logs.push(("varied".to_owned(), varied_log()));
+    logs.push(("random".to_owned(), random_log(7)));
     logs.push(("empty".to_owned(), HEADER.to_owned()));
     let broken = logs.iter().map(|(name, log)| (format!("damaged {name}"), damaged(log)));
     let broken: Vec<_> = broken.collect();
@@ -176,6 +177,44 @@ fn packed_lanes_are_written_as_lanes_in_memory_are() {
             }
         }
     }
+}
+
+/// Rows of random zones, programs and times on three lanes, in no order.
+fn random_log(seed: u64) -> String {
+    let mut state = seed;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        (state >> 33) % below
+    };
+    let mut text = HEADER.to_owned();
+    for _ in 0..120 {
+        let risc = ["BRISC", "NCRISC", "TRISC_0"][random(3) as usize];
+        let (id, time, program) = (1 + random(3), 1_000 + random(60), (1 + random(3)) << 10);
+        let name = ["BRISC-FW", "Outer", "Inner"][id as usize - 1];
+        let kind = ["ZONE_START", "ZONE_END"][random(2) as usize];
+        text += &format!("0,1,2,{risc},{id},{time},0,{program},,,{name},{kind},7,/k.cc,\n");
+    }
+    text
+}
+
+/// Packed traces need not count clipped zones, since the runs of a log's lanes do not overlap.
+#[test]
+fn no_zone_of_a_packed_log_is_clipped() {
+    let mut zone_count = 0;
+    for log in (0..200).map(random_log).chain([varied_log(), damaged(&varied_log())]) {
+        let memory = PackedMemory::unlimited();
+        let packed = PackedRecording::new(opened(&log, &memory)).unwrap();
+        let packed = PackedTrace::new(&packed).unwrap();
+        let visited = packed.for_each_batch(|lanes| {
+            for lane in lanes {
+                assert_eq!(lane.lane().zones.clipped_count(), 0, "{log}");
+                zone_count += lane.lane().zones.len();
+            }
+            Ok::<(), PackedError>(())
+        });
+        visited.unwrap();
+    }
+    assert!(zone_count > 10_000, "{zone_count}");
 }
 
 #[test]

@@ -67,7 +67,6 @@ impl<'a> Trace<'a> {
             hidden: HiddenCounts::default(),
             unplaced_losses: Vec::new(),
             uncounted: readout.losses.uncounted().collect(),
-            packed_clipped_count: 0,
         }
     }
 

@@ -97,8 +97,6 @@ pub struct Trace<'a> {
     pub comparison: Option<TraceComparison>,
     /// Sources of records that do not report how many records they lost.
     pub uncounted: Vec<UncountedSource>,
-    /// Number of clipped zones in lanes that are still packed.
-    packed_clipped_count: usize,
 }
 
 /// One chip of a trace.
@@ -192,10 +190,12 @@ impl Trace<'_> {
 
     /// Returns the number of zones that are drawn shorter than recorded, because otherwise they
     /// would not nest.
+    ///
+    /// Lanes that are still packed have none: the lanes of a log are sorted by time, so their runs
+    /// do not overlap.
     #[must_use]
     pub fn clipped_zone_count(&self) -> usize {
-        let of_lanes = self.lanes().map(|lane| lane.zones.clipped_count());
-        of_lanes.sum::<usize>() + self.packed_clipped_count
+        self.lanes().map(|lane| lane.zones.clipped_count()).sum()
     }
 
     /// Returns the losses among the shown records. Records left out on purpose do not count.

@@ -153,7 +153,6 @@ impl<'a> PackedTrace<'a> {
             for ReadCore { core, steps, lanes } in read {
                 for (lane, read) in core.lanes.clone().zip(lanes) {
                     self.trace.anomalies.merge(read.anomalies);
-                    self.trace.packed_clipped_count += read.clipped_count;
                     self.trace.devices[device_index].lanes[lane].losses = read.losses;
                 }
                 self.chips[device_index].steps.extend(steps);
@@ -183,8 +182,7 @@ impl<'a> PackedTrace<'a> {
             let (lane, anomalies) = self.built(device_index, &records)?;
             firsts.add_lane(lane_index, &lane);
             steps.push(pack_steps(kernel_steps(&lane, &self.trace.names), memory));
-            let clipped_count = lane.zones.clipped_count();
-            read.push(ReadLane { anomalies, clipped_count, losses });
+            read.push(ReadLane { anomalies, losses });
         }
         let arrows = pack_arrows(firsts.into_arrows(), lanes.start, memory);
         Ok(ReadCore { core: PackedCore { lanes, arrows }, steps, lanes: read })
@@ -299,7 +297,6 @@ struct ReadCore {
 
 struct ReadLane {
     anomalies: AnomalyLog,
-    clipped_count: usize,
     losses: Vec<super::TraceLoss>,
 }
 
