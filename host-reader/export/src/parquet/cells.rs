@@ -4,7 +4,7 @@ use parquet::{
     column::reader::{ColumnReader, ColumnReaderImpl},
     data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type},
     errors::ParquetError,
-    file::writer::SerializedColumnWriter,
+    file::{properties::DEFAULT_WRITE_BATCH_SIZE, writer::SerializedColumnWriter},
 };
 use tables::{ColumnKind, Value};
 
@@ -23,8 +23,6 @@ pub(super) struct Cells {
     /// 1 for each row with a value, 0 for each row without a value; `None` for columns without
     /// nulls.
     levels: Option<Vec<i16>>,
-    /// Texts used last. Consecutive rows with the same text share one allocation.
-    latest: Vec<ByteArray>,
 }
 
 #[derive(Debug)]
@@ -33,7 +31,74 @@ enum Values {
     Wide(Vec<i64>),
     Flag(Vec<bool>),
     Real(Vec<f64>),
-    Text(Vec<ByteArray>),
+    Text(Texts),
+}
+
+/// Texts of rows in few bytes: most columns have few texts, which repeat.
+#[derive(Debug, Default)]
+struct Texts {
+    /// Texts, each other than those shortly before.
+    encoded: Vec<ByteArray>,
+    /// Index of each row's text.
+    rows: Vec<u32>,
+}
+
+/// Texts at the end of [`Texts::encoded`] that are compared with the next one.
+const COMPARED_TEXTS: usize = 8;
+
+impl Texts {
+    fn push(&mut self, text: &str) {
+        let first = self.encoded.len().saturating_sub(COMPARED_TEXTS);
+        let latest = self.encoded.iter().enumerate().skip(first);
+        let mut equal = latest.filter(|(_, known)| known.data() == text.as_bytes());
+        let index = equal.next().map(|(index, _)| index);
+        let index = index.unwrap_or_else(|| {
+            self.encoded.push(ByteArray::from(text));
+            self.encoded.len().saturating_sub(1)
+        });
+        self.rows.push(u32::try_from(index).unwrap_or(u32::MAX));
+    }
+
+    /// Adds texts that were read from a file.
+    fn extend(&mut self, texts: Vec<ByteArray>) {
+        let first = u32::try_from(self.encoded.len()).unwrap_or(u32::MAX);
+        self.rows.extend((first..).take(texts.len()));
+        self.encoded.extend(texts);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &ByteArray> {
+        self.rows.iter().filter_map(|&index| self.encoded.get(index as usize))
+    }
+
+    fn clear(&mut self) {
+        self.encoded.clear();
+        self.rows.clear();
+    }
+
+    /// Writes the texts, a batch of rows at a time, as the writer would divide them itself.
+    fn write(
+        &self,
+        levels: Option<&[i16]>,
+        writer: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        let writer = writer.typed::<ByteArrayType>();
+        let mut texts = self.iter().cloned();
+        let Some(levels) = levels else {
+            loop {
+                let batch: Vec<_> = texts.by_ref().take(DEFAULT_WRITE_BATCH_SIZE).collect();
+                if batch.is_empty() {
+                    return Ok(());
+                }
+                writer.write_batch(&batch, None, None)?;
+            }
+        };
+        for levels in levels.chunks(DEFAULT_WRITE_BATCH_SIZE) {
+            let count = levels.iter().filter(|&&level| level != 0).count();
+            let batch: Vec<_> = texts.by_ref().take(count).collect();
+            writer.write_batch(&batch, Some(levels), None)?;
+        }
+        Ok(())
+    }
 }
 
 impl Cells {
@@ -43,9 +108,9 @@ impl Cells {
             ColumnKind::Unsigned64 | ColumnKind::Signed64 => Values::Wide(Vec::new()),
             ColumnKind::Flag => Values::Flag(Vec::new()),
             ColumnKind::Real => Values::Real(Vec::new()),
-            ColumnKind::Text => Values::Text(Vec::new()),
+            ColumnKind::Text => Values::Text(Texts::default()),
         };
-        Self { values, levels: column.is_optional.then(Vec::new), latest: Vec::new() }
+        Self { values, levels: column.is_optional.then(Vec::new) }
     }
 
     /// Adds the value of a row.
@@ -62,7 +127,7 @@ impl Cells {
             (Values::Flag(values), Value::Flag(value)) => values.push(value),
             (Values::Real(values), Value::Real(value)) => values.push(value),
             (Values::Text(values), Value::Text(text)) => {
-                values.push(shared_text(&mut self.latest, &text));
+                values.push(&text);
             }
             (_, value) => {
                 let text = format!("a value of another type than its column: {value:?}");
@@ -86,7 +151,7 @@ impl Cells {
         is_optional_there: bool,
         count: usize,
     ) -> Result<(), ParquetError> {
-        let Self { values, levels, .. } = self;
+        let Self { values, levels } = self;
         let read = match (values, reader) {
             (Values::Narrow(values), ColumnReader::Int32ColumnReader(mut reader)) => {
                 read_all::<Int32Type>(&mut reader, is_optional_there, levels, values, count)
@@ -101,7 +166,16 @@ impl Cells {
                 read_all::<DoubleType>(&mut reader, is_optional_there, levels, values, count)
             }
             (Values::Text(values), ColumnReader::ByteArrayColumnReader(mut reader)) => {
-                read_all::<ByteArrayType>(&mut reader, is_optional_there, levels, values, count)
+                let mut texts = Vec::new();
+                let read = read_all::<ByteArrayType>(
+                    &mut reader,
+                    is_optional_there,
+                    levels,
+                    &mut texts,
+                    count,
+                );
+                values.extend(texts);
+                read
             }
             _ => Err(ParquetError::General("a column of another type than its schema".into())),
         }?;
@@ -121,7 +195,7 @@ impl Cells {
             Values::Wide(values) => values.len(),
             Values::Flag(values) => values.len(),
             Values::Real(values) => values.len(),
-            Values::Text(values) => values.len(),
+            Values::Text(texts) => texts.rows.len(),
         }
     }
 
@@ -148,9 +222,9 @@ impl Cells {
                 writer.typed::<DoubleType>().write_batch(values, levels, None)?;
                 values.clear();
             }
-            Values::Text(values) => {
-                writer.typed::<ByteArrayType>().write_batch(values, levels, None)?;
-                values.clear();
+            Values::Text(texts) => {
+                texts.write(levels, writer)?;
+                texts.clear();
             }
         }
         self.levels.iter_mut().for_each(Vec::clear);
@@ -159,21 +233,23 @@ impl Cells {
 
     /// Returns the values in order, for reading row by row.
     pub(super) fn into_values(self, kind: ColumnKind) -> Vec<Value<'static>> {
-        let mut values: Box<dyn Iterator<Item = Value<'static>>> =
-            match self.values {
-                Values::Narrow(values) => Box::new(
-                    values.into_iter().map(|value| Value::Unsigned32(value.cast_unsigned())),
-                ),
-                Values::Wide(values) if kind == ColumnKind::Unsigned64 => Box::new(
-                    values.into_iter().map(|value| Value::Unsigned64(value.cast_unsigned())),
-                ),
-                Values::Wide(values) => Box::new(values.into_iter().map(Value::Signed64)),
-                Values::Flag(values) => Box::new(values.into_iter().map(Value::Flag)),
-                Values::Real(values) => Box::new(values.into_iter().map(Value::Real)),
-                Values::Text(values) => Box::new(values.into_iter().map(|text| {
-                    Value::Text(String::from_utf8_lossy(text.data()).into_owned().into())
-                })),
-            };
+        let mut values: Box<dyn Iterator<Item = Value<'static>>> = match self.values {
+            Values::Narrow(values) => {
+                Box::new(values.into_iter().map(|value| Value::Unsigned32(value.cast_unsigned())))
+            }
+            Values::Wide(values) if kind == ColumnKind::Unsigned64 => {
+                Box::new(values.into_iter().map(|value| Value::Unsigned64(value.cast_unsigned())))
+            }
+            Values::Wide(values) => Box::new(values.into_iter().map(Value::Signed64)),
+            Values::Flag(values) => Box::new(values.into_iter().map(Value::Flag)),
+            Values::Real(values) => Box::new(values.into_iter().map(Value::Real)),
+            Values::Text(Texts { encoded, rows }) => {
+                Box::new(rows.into_iter().filter_map(move |index| {
+                    let text = encoded.get(index as usize)?;
+                    Some(Value::Text(String::from_utf8_lossy(text.data()).into_owned().into()))
+                }))
+            }
+        };
         let Some(levels) = self.levels else { return values.collect() };
         let mut value = |level| if level == 0 { None } else { values.next() };
         levels.into_iter().map(|level| value(level).unwrap_or(Value::Null)).collect()
@@ -208,18 +284,4 @@ fn read_all<T: DataType>(
         read += rows;
     }
     Ok(read)
-}
-
-/// Encodes a text, or reuses the encoding if the text is one of the texts used last.
-fn shared_text(latest: &mut Vec<ByteArray>, text: &str) -> ByteArray {
-    const KEPT: usize = 8;
-    if let Some(known) = latest.iter().find(|known| known.data() == text.as_bytes()) {
-        return known.clone();
-    }
-    let encoded = ByteArray::from(text);
-    if latest.len() == KEPT {
-        latest.remove(0);
-    }
-    latest.push(encoded.clone());
-    encoded
 }

@@ -132,7 +132,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         clocks: Clocks::default(),
         trace: MergedTrace::default(),
         opened: OpenedDataset::default(),
-        memory: args.memory.packed(),
+        memory: args.memory.packed_for_merge(),
     };
     let trace = below(&output, TRACE)?.into_destination();
     let cancel = merge.cancel.clone();
