@@ -111,8 +111,8 @@ impl Pace {
         self.last_blocks.map_or(0.0, |last| (last.steady_percent - used).max(0.0))
     }
 
-    /// Returns true if the other stages wait for the pacer at the last blocks, and the pacer may
-    /// lead.
+    /// Returns true if the other stages wait for the pacer at the last blocks, and the upper bound
+    /// of its margin allows a lead.
     fn is_slowest_at_the_end(&self) -> bool {
         let is_slowest = self.last_blocks.is_some_and(|last| last.slowest == self.pacer);
         is_slowest && !self.is_open_by_semaphores() && self.margin_at_most >= KNOWN_MARGIN.value

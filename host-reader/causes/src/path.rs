@@ -290,8 +290,8 @@ impl Walk<'_> {
     }
 
     /// Returns true if a packer waited for space for a later block than the one that the path
-    /// follows. A packer polls as soon as its queue has a free slot, long before the math needs the
-    /// space.
+    /// follows. A packer polls for space as soon as its instruction queue has a free slot, long
+    /// before the math needs the space.
     fn is_ahead(&self, lane: LaneId, wait: &Wait) -> bool {
         let Some((key, block)) = self.block.filter(|_| wait.kind == WaitKind::CB_RESERVE) else {
             return false;

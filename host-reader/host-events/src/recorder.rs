@@ -56,7 +56,7 @@ impl fmt::Debug for HostRecorderOptions {
     }
 }
 
-/// Records the activity of a host's threads. Clones record into the same recorder.
+/// Records the activity of a host's threads. All clones of a recorder add to the same recording.
 ///
 /// # Cost
 /// A thread writes into its own buffer without a lock, and publishes each record by a plain store.

@@ -76,9 +76,9 @@ impl TemporaryFile {
         Ok(Self { file, name: Some((path, entry)) })
     }
 
-    /// Removes the file's name, if the system allows that for an open file.
+    /// Unlinks the file, if the system allows that for an open file.
     ///
-    /// Nothing of the file then remains, even if the process is killed.
+    /// The system then deletes the file when it is closed, even if the process is killed.
     ///
     /// # Errors
     /// If the name cannot be removed.

@@ -1,14 +1,14 @@
-//! All data recorded of one run of a program, and the selection of a part of the data.
+//! All data recorded in one run of a program, and the selection of a part of the data.
 //!
 //! | question | item |
 //! |---|---|
 //! | what was recorded? | [`Recording`] |
-//! | how does a log, a capture or a folder become one? | [`load`] |
+//! | how is a recording loaded from a log, a capture or a folder? | [`load`] |
 //! | how are figures or NoC events computed in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
-//! | and a whole log, lane by lane? | [`PackedRecording`] |
+//! | how is a whole log read lane by lane in little memory? | [`PackedRecording`] |
 //! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
-//! | how is a part of it selected? | [`TraceFilter`], [`Recording::retain`] |
+//! | how is a part of a recording selected? | [`TraceFilter`], [`Recording::retain`] |
 //! | which commands did dispatch cores execute? | [`name_dispatch_commands`] |
 //! | how are cycles converted to one clock for all chips? | [`DeviceClock`] |
 

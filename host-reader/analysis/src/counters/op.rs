@@ -113,8 +113,8 @@ impl OpCounters {
         self.readers.is_empty()
     }
 
-    /// Adds a reading and replaces an earlier reading of the same counter. A reading over 0 cycles
-    /// is ignored, because the counter was never started.
+    /// Adds a reading and replaces an earlier reading of the same counter. A reading of an interval
+    /// of 0 cycles is ignored, because the counter was never started.
     pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
         if sample.cycles == Some(0) {
             return;

@@ -36,7 +36,7 @@ pub struct Subtraction {
 /// their cost stays too. Made-up ends stay made up.
 ///
 /// # Cost
-/// Linear in the number of zones, and logarithmic in the number of a run's data and events.
+/// O((z + n) log n) for z zones, and n data records and events per run.
 #[must_use]
 pub fn subtract_probe_costs(
     costs: &ProbeCosts,

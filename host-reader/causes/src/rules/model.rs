@@ -133,8 +133,8 @@ fn only_moves_data(op: &OpCauses) -> bool {
     op.time.waits == WaitEvidence::None && op.time.percent(TimeClass::Compute) <= 0.0
 }
 
-/// Returns the finding about launches that are at barriers. Each launch has its barriers, the use
-/// of its busiest link in percent, and its time.
+/// Returns the finding about launches that wait at NoC barriers. For each launch, `launches` holds
+/// its use of barriers, the use of its busiest link in percent, and its time in nanoseconds.
 fn barrier_bound(
     place: Place,
     label: &str,

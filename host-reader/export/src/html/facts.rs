@@ -90,7 +90,7 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_facts(&facts, out)
 }
 
-/// Returns the number of a RISC in the page.
+/// Returns the index by which the page refers to a RISC.
 pub(super) fn risc_number(risc: Risc) -> usize {
     Risc::ALL.iter().position(|&other| other == risc).unwrap_or(0)
 }

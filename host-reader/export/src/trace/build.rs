@@ -255,8 +255,8 @@ fn hidden_lane(lane: &TraceLane<'_>) -> HiddenCounts {
     }
 }
 
-/// Removes the losses of programs that the filter does not select. Returns the number of their
-/// records.
+/// Removes the losses of programs that the filter does not select. Returns the number of lost
+/// records in the removed losses.
 ///
 /// A loss belongs to a whole program, and its zone and time are not known exactly. Filters by zone
 /// or time therefore keep all losses.

@@ -336,7 +336,7 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns the position in the lane of the word at `index`.
+    /// Returns the lane position of the word at `index` in the decoded words.
     const fn position(&self, index: usize) -> u64 {
         self.first_word.saturating_add(index as u64)
     }

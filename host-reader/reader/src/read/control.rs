@@ -127,8 +127,9 @@ impl ControlVector {
 
 /// Returns the generation that wrote a chip's control vectors: the generation with the most votes.
 ///
-/// Each core has one vote. A core votes for a generation by our signature, or if at least two of
-/// the three host-written words are at the indices of that generation.
+/// Each core has one vote. A core with the signature of this project's runtime votes for the
+/// current generation. Any other core votes for the generation in which most of the three
+/// host-written words, and at least two, are at their indices.
 pub(super) fn detect<'a>(
     chip: &DeviceDescription,
     geometry: &DramGeometry,

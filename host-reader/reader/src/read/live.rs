@@ -176,7 +176,7 @@ struct Waiting {
     has_ended: bool,
 }
 
-/// Ends the queue when the thread ends, also by a panic, so that no consumer waits for ever.
+/// Closes the queue when the thread ends, even by a panic, so that no consumer waits forever.
 #[derive(Debug)]
 struct EndOnDrop(Arc<Queue>);
 

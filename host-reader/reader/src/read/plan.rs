@@ -234,7 +234,8 @@ impl CoreRead {
         self.lanes.iter_mut().filter_map(own)
     }
 
-    /// Drops words that were never pushed: a core without a DRAM address still advances its ends.
+    /// Drops words that were never pushed. A core without a DRAM address pushes nothing, but still
+    /// advances the end of each lane.
     fn drop_what_was_never_pushed(&mut self, session: &mut Session<'_>) {
         let has_address = self.control.word(self.control.layout.dram_address) != 0;
         let are_stored = |lane: &LaneRead| {

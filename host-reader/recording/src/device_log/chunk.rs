@@ -1,6 +1,6 @@
 //! A chunk of whole lines, parsed into separate tables.
 //!
-//! Chunks are parsed in parallel and independently. Numbers of source locations and launches are
+//! Chunks are parsed in parallel and independently. Indices of source locations and launches are
 //! local to a chunk until the chunks are joined.
 
 use super::{

@@ -23,8 +23,8 @@ impl AvailableCores {
         Self(ops.iter().filter_map(count).collect())
     }
 
-    /// Returns the number of cores available to an op; `None` if unknown, for example if only
-    /// records name the sub-device.
+    /// Returns the number of cores available to an op; `None` if unknown, for example if the op's
+    /// records name a sub-device that the host's metadata does not describe.
     pub(super) fn op_cores(&self, op: &Op, chip: Option<&ChipSummary>) -> Option<u64> {
         match op.sub_device_id {
             Some(_) => self.0.get(&(op.chip_id, op.run_host_id)).copied(),

@@ -146,7 +146,8 @@ impl Progress {
     }
 }
 
-/// Returns the ops of one dispatch core from all its rows, sorted by time.
+/// Returns the ops of one dispatch core, sorted by start. `rows` are all rows of the core, sorted
+/// by time.
 pub(super) fn ops_of_core(rows: &mut [DispatchRow]) -> Vec<DispatchOp> {
     let mut riscs = [Progress::default(), Progress::default()];
     for at in 0..rows.len() {

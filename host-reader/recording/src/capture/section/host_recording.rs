@@ -8,7 +8,7 @@
 //!  8  u64  ops dropped             28  u32  0
 //! ```
 //!
-//! Then sources, then threads. A source, and a thread:
+//! The sources follow, and then the threads. Layout of a source (left) and of a thread (right):
 //!
 //! ```text
 //!  0  u32  line, 0 if unknown        0  u64  number
@@ -21,7 +21,7 @@
 //!                                   48  ...  name, padding, events
 //! ```
 //!
-//! An event:
+//! Layout of an event:
 //!
 //! ```text
 //!  0  u8   what: 0 = zone, 1 = message, 2 = signpost, 3 = frame mark, 4 = plot

@@ -206,7 +206,8 @@ impl Fitting<'_> {
         chip.offsets.get(&tile).copied()
     }
 
-    /// Builds the map: each chip by its best path, each tile by its own pings or its offset.
+    /// Builds the map. A chip's clock comes from the path with the smallest bound, and a tile's
+    /// clock from the tile's own pings or its offset.
     fn map(&mut self, tree: Option<&ChipTree>) -> ClockMap {
         let mut map = ClockMap::new();
         for chip_id in self.samples.chips() {
