@@ -44,8 +44,8 @@
 //! # Compatibility
 //!
 //! The format written is that of `tt_metal/hw/inc/hostdev/profiler_common.h` and
-//! `tt_metal/hw/inc/api/debug/kernel_profiler.hpp` of 2026 ([`generation::CURRENT`]). The 32-word
-//! control vector that came before it can be read ([`generation::LEGACY`]).
+//! `tt_metal/hw/inc/api/debug/kernel_profiler.hpp` of 2026 ([`generation::CURRENT`]). The older
+//! format, with a 32-word control vector, can also be read ([`generation::LEGACY`]).
 
 #![no_std]
 #![forbid(unsafe_code)]

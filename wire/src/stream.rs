@@ -266,7 +266,7 @@ pub enum Policy {
         /// Binary logarithm of the maximum cycles of a wait, at most 31.
         cycles_log2: u8,
     },
-    /// Of 2^`chunks_log2` chunks, one is kept, besides the chunks with launches; otherwise like
+    /// Keeps one of every 2^`chunks_log2` chunks, and all chunks with launches; otherwise like
     /// [`Policy::DropNewest`].
     KeepOneOf {
         /// Binary logarithm of the number of chunks, at most 15.

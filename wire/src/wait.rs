@@ -380,7 +380,7 @@ impl SignalKind {
     }
 }
 
-/// Object of a signal, from the 64 bits of its record.
+/// The object that a signal record refers to, encoded in the record's 64 bits of data.
 ///
 /// ```
 /// use wire::wait::Signal;
@@ -391,9 +391,10 @@ impl SignalKind {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Signal {
-    /// An object of the tile itself: number of a circular buffer or L1 address of a semaphore.
+    /// An object of the tile itself: a circular buffer by its index, or a semaphore by its L1
+    /// address.
     Local {
-        /// Number or address; 63 bits at most.
+        /// Index or address; 63 bits at most.
         key: u64,
     },
     /// A semaphore at a NoC address.
@@ -461,8 +462,8 @@ mod tests {
         }
     }
 
-    /// Tests words of the same form as [`waits_have_the_words_of_the_specification`], and words
-    /// that are not such a record.
+    /// Compares a windowed wait with words assembled by hand from the same table, and checks that
+    /// words with invalid windows are refused.
     #[test]
     fn windows_stand_in_the_upper_half_of_a_waits_second_word() {
         let data = [0x0000_0003_0000_A010, 0x22E1_2345_0000_0077];
