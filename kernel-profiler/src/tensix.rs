@@ -13,8 +13,8 @@
 //! | `__kprof_risc_count` | RISCs of the core that have a vector: 5 on a Tensix core, otherwise 1 |
 //! | `__kprof_bank_count` | number of DRAM banks, and of entries in the two tables below |
 //!
-//! These are variables in local RAM, zeroed at boot. [`crate::firmware_state!`] defines them;
-//! tt-metal's firmware has them under the same names, so that C++ and Rust can be mixed:
+//! The next symbols are variables in local RAM, zeroed at boot. [`crate::firmware_state!`] defines
+//! them; tt-metal's firmware has them under the same names, so C++ and Rust can be mixed:
 //!
 //! | symbol | what |
 //! |---|---|

@@ -101,7 +101,7 @@ pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     }
 }
 
-/// Writes an end of the envelope, replacing the previous end.
+/// Closes a fixed zone of the envelope, replacing the previous end of this zone.
 pub(crate) fn close<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let is_aggregator = port.risc_index() == 0;
     let control = port.control_place(0);

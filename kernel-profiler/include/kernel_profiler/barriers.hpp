@@ -188,8 +188,8 @@ struct LongBarrierWait {
 #define KERNEL_PROFILER_RECORD_NOC_EVENT(type, posted, noc)
 #endif
 
-/// Measures the wait of the loop that follows in the block if `type` is a barrier's, and records
-/// the event as upstream does.
+/// If `type` is the event of a barrier, measures the wait of the loop that follows in the block.
+/// Always records the event as upstream does.
 #undef RECORD_NOC_EVENT
 #define RECORD_NOC_EVENT(type, posted, noc)                                                 \
     KERNEL_PROFILER_SECOND_OF(type(~), KERNEL_PROFILER_NO_BARRIER, ~)(noc)                  \

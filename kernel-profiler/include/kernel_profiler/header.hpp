@@ -29,7 +29,7 @@
 ///   too. The host shows the losses. The end of an open zone always has room.
 /// - A push waits only for its own writes, up to a limit.
 /// - A lane in DRAM restarts only after the host has reported that it has read the lane. Upstream's
-///   host sends no such reports, so with it nothing changes.
+///   host sends no such reports; with that host, lanes behave as with upstream's header.
 /// - A zone of `DeviceZoneScopedMainN` or `DeviceZoneScopedMainChildN` in a kernel does not use the
 ///   fixed slots, which are reserved for names that end in FW and KERNEL.
 ///   `DeviceValidateProfiler(true)` keeps the other RISCs of the launch valid.
