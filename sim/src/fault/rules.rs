@@ -194,8 +194,8 @@ impl Rule for WrapClock {
 /// Tears clock reads: the low word wraps between the reads of the two words.
 ///
 /// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Reads shortly
-/// before the wrap are delayed until the low word is read in the last cycle before it. The high
-/// word is then read after the wrap, so the result is 2^32 cycles too large.
+/// before the wrap are delayed so that the low word is read in the last cycle before the wrap. The
+/// high word is then read after the wrap, so the result is 2^32 cycles too large.
 #[derive(Clone, Debug)]
 pub struct TearClock {
     /// Selected cores and RISCs.

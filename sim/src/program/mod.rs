@@ -95,7 +95,7 @@ impl KernelContext {
 
 /// Object code for one RISC of a core: a function of the simulator's object code, or a file.
 pub trait Kernel: Send + Sync {
-    /// Returns the records that the kernel tries to make, without running the kernel.
+    /// Returns the number of records that the kernel emits, without running the kernel.
     fn emission(&self, context: &KernelContext) -> Emission;
 
     /// Returns true if the kernel waits for kernels on other cores of the launch.

@@ -97,7 +97,7 @@ impl Group {
         increment(launch, self.reader, ASKED_SEMAPHORE);
     }
 
-    /// Waits for the requested tile; in a reader, waits for all requests and signals the tile.
+    /// Waits for the reader's signal; in the reader, waits for all requests, then signals the tile.
     fn share(&self, launch: &Launch, tile: u32) {
         if self.reader != NO_TILE {
             wait_for_semaphore(SENT_SEMAPHORE, tile);
