@@ -308,7 +308,7 @@ fn stream_policy(text: &str) -> Result<Policy, String> {
     })
 }
 
-/// Returns the exponent of a power of two, if it is at most `max`.
+/// Returns the exponent of a power of two; `None` for other numbers and exponents above `max`.
 fn exponent(number: &str, max: u8) -> Option<u8> {
     let number: u64 = number.parse().ok()?;
     let exponent = u8::try_from(number.checked_ilog2()?).ok()?;

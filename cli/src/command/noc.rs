@@ -268,7 +268,7 @@ impl Events {
         }
     }
 
-    /// Hands over the trace of each program.
+    /// Calls `take` with the trace of each program.
     pub(super) fn for_each_trace(&self, mut take: impl FnMut(&ProgramTrace)) {
         match &self.source {
             Source::Files(traces, _) => traces.iter().for_each(take),

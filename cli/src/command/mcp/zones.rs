@@ -16,7 +16,7 @@ use host_reader::{
 };
 use wire::Risc;
 
-/// Returns the table of a run; empty, with a reason, for an ops CSV.
+/// Returns the table of a run. The table of an ops CSV is empty, and a note states the reason.
 ///
 /// # Errors
 /// If the filter or the column to sort by is invalid.
