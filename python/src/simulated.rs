@@ -149,7 +149,7 @@ impl SimulatedMesh {
         &self.title
     }
 
-    /// Returns a recorder of the mesh that has the names of its programs.
+    /// Returns a recorder of the mesh, with the names of the mesh's programs.
     pub(crate) fn recorder(&self, capture: Option<PathBuf>) -> PyResult<MeshRecorder> {
         let writer = capture.map(CaptureWriter::create).transpose();
         let writer = writer.map_err(|error| value_error(&error))?;
