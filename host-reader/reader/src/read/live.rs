@@ -78,19 +78,19 @@ impl Reader {
 pub struct Backpressure {
     /// Number of batches in the queue.
     pub waiting_batches: usize,
-    /// Number of reads that were put off since the queue was full.
+    /// Number of reads that were postponed because the queue was full.
     ///
-    /// Records then wait in the rings. If these are full, the policy of the lane decides, and the
-    /// device counts what it loses.
+    /// Meanwhile, records wait in the rings. If a ring is full, its policy applies, and the device
+    /// counts the records that it loses.
     pub put_off_reads: u64,
 }
 
-/// Reads streamed lanes repeatedly from its own thread; an iterator over the reads that found
+/// Reads streamed lanes repeatedly from its own thread, and iterates over the reads that found
 /// something.
 ///
-/// The thread reads only while fewer than the given number of batches wait. The records of one more
-/// read then wait at most. Nothing is dropped on the host. A failed read is an error item; the
-/// thread reads on.
+/// The thread starts a read only while the queue holds fewer batches than a given maximum. The
+/// batches of one read may therefore exceed the maximum. The host drops nothing. A failed read
+/// becomes an error item, and the thread continues to read.
 ///
 /// ```
 /// use reader::{ReadOptions, Reader, init_device_profiler, mesh::*, read::LiveReader};
@@ -155,7 +155,7 @@ pub struct LiveReader<M> {
     queue: Arc<Queue>,
 }
 
-/// What the thread owns.
+/// State owned by the reading thread.
 #[derive(Debug)]
 struct Reading<M> {
     mesh: M,
@@ -192,8 +192,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if there is room for a read; otherwise counts that it is put off. With a short period,
-    /// waits for room then, at most for [`ATTEMPT_PERIOD`].
+    /// Returns true if the queue has room for a read; otherwise counts a postponed read. If the
+    /// period is short, it then waits for room, at most for [`ATTEMPT_PERIOD`].
     fn has_room(&self, most_batches: usize, period: Duration) -> bool {
         let mut waiting = self.lock();
         if waiting.has_room(most_batches) {
@@ -207,7 +207,7 @@ impl Queue {
         false
     }
 
-    /// Takes the next read, and tells the thread that there is room.
+    /// Removes the next read, and notifies the thread that the queue has room.
     fn pop(&self, waiting: &mut Waiting) -> Option<Result<LiveRead, ReadError>> {
         let read = waiting.pop()?;
         self.changed.notify_all();
@@ -232,7 +232,7 @@ fn batch_count(read: &Result<LiveRead, ReadError>) -> usize {
 
 impl Waiting {
     fn has_room(&self, most_batches: usize) -> bool {
-        // A failed read, or one without batches, takes a place as well.
+        // Failed reads and reads without batches also take room in the queue.
         self.pressure.waiting_batches.max(self.reads.len()) < most_batches.max(1)
     }
 
@@ -244,14 +244,15 @@ impl Waiting {
     }
 }
 
-/// Least time between two attempts to read while batches wait, unless one is taken.
+/// Minimum time between two attempts to read while the queue is full, unless a batch is taken.
 const ATTEMPT_PERIOD: Duration = Duration::from_millis(1);
 
 impl<M: Mesh + Send + 'static> LiveReader<M> {
-    /// Starts a read every `period`, the first one immediately, as long as fewer than `most_batches`
-    /// batches wait. With a period of 0, a read begins when the one before has ended. While too many batches
-    /// wait, the thread looks again after the period, but after a millisecond at the earliest or as soon as
-    /// a batch is taken.
+    /// Starts a read every `period`, the first read immediately, while the queue holds fewer than
+    /// `most_batches` batches. With a period of 0, a read begins when the previous read has ended.
+    ///
+    /// While the queue is full, the thread checks again after the period, but not before a
+    /// millisecond has passed or a batch has been taken.
     ///
     /// # Errors
     /// If the system cannot create a thread.
@@ -278,7 +279,7 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
     /// Stops after a last read, with [`last_read`](super::ReadOptions::last_read), and returns the
     /// mesh; `None` if it was stopped before.
     ///
-    /// The iterator then returns the reads that still wait, and ends.
+    /// The iterator then returns the reads that are still in the queue, and ends.
     ///
     /// # Panics
     /// If the reading thread has panicked; the panic is passed on.
@@ -289,23 +290,23 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
 }
 
 impl<M> LiveReader<M> {
-    /// Returns how many batches wait, and how many reads were put off.
+    /// Returns the number of queued batches and the number of postponed reads.
     #[must_use]
     pub fn backpressure(&self) -> Backpressure {
         self.queue.lock().pressure
     }
 
-    /// Returns the next read without waiting; `None` if none is there.
+    /// Returns the next read without waiting; `None` if the queue is empty.
     pub fn try_next(&mut self) -> Option<Result<LiveRead, ReadError>> {
         self.queue.pop(&mut self.queue.lock())
     }
 
-    /// Passes each batch to `take`, until it breaks or the reader has stopped.
+    /// Passes each batch to `take`, until `take` breaks or the reader has stopped.
     ///
-    /// A break takes effect after the batches of the same read.
+    /// A break takes effect after all batches of the same read.
     ///
     /// # Errors
-    /// The first failed read; a repeated call continues after it.
+    /// The error of the first failed read. A repeated call continues after that read.
     pub fn for_each_batch(
         &mut self,
         mut take: impl FnMut(&Batch) -> ControlFlow<()>,

@@ -1,4 +1,4 @@
-//! Batches: what one read found in one lane, in columns, even if the launch goes on.
+//! Batches: the records that one read found in one lane, in columns, even if the launch still runs.
 
 use super::{
     launch::{LaneAssembly, Launch},
@@ -18,7 +18,7 @@ pub struct DataColumns {
     pub ids: Vec<ZoneId>,
     /// Times, as cycles of the tile's clock.
     pub times: Vec<u64>,
-    /// Values; the second half is there only if a value has 128 bits.
+    /// Values; the second half is present only in values of 128 bits.
     pub values: Vec<(u64, Option<u64>)>,
 }
 
@@ -42,9 +42,9 @@ pub struct TotalColumns {
 
 /// Records of one launch in one lane, found by one read.
 ///
-/// The launch may go on: its next records are in a later batch of the lane. A zone is in the batch
-/// of the read after its end. If a read finds more losses but no records in a lane, the batch is
-/// without records.
+/// If the launch still runs, its next records are in a later batch of the lane. A zone is in the
+/// batch of the first read after the zone's end. If a read finds new losses but no records in a
+/// lane, the batch has no records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// The lane.
@@ -63,8 +63,8 @@ pub struct Batch {
     pub events: EventColumns,
     /// Totals, which the RISC writes at the end of a launch.
     pub totals: TotalColumns,
-    /// All records that the lane has lost up to this read. Cells that a later read may still find
-    /// are not among them.
+    /// All records that the lane has lost up to this read, without cells that a later read may
+    /// still find.
     pub losses: LossTotals,
 }
 

@@ -1,7 +1,7 @@
 //! Parses the frames that relays push into DRAM.
 //!
-//! Words of a ring are untrusted: a host may have written there, a write may have been lost, or a frame
-//! may be torn.
+//! Words of a ring are untrusted: a host may have written there, a write may have been lost, or a
+//! frame may be torn.
 
 use super::CellWords;
 use crate::mesh::Noc0Coord;
@@ -103,7 +103,7 @@ impl Frame<'_> {
         let span = self.span(risc_index);
         let (cells, _) = self.cells.as_chunks::<CELL_WORDS>();
         let cells = cells.get(before.sum::<usize>()..).unwrap_or_default();
-        // If this is the whole ring, its first slot follows its last one.
+        // If the frame contains the whole ring, slot 0 follows the last slot.
         let first = span.first.wrapping_sub(span.first_in_frame());
         let places = (0..span.count).map(|index| first.wrapping_add(index) as usize % RING_CELLS);
         (span.first, places.filter_map(|place| cells.get(place)).copied().collect())

@@ -15,7 +15,7 @@ pub(crate) struct Launch {
     pub(crate) number: u16,
     /// The program of the launch.
     pub(crate) program: RunHostId,
-    /// Number of replays that the core had seen.
+    /// Number of trace replays that the core had seen.
     pub(crate) trace_counter: u32,
 }
 
@@ -150,7 +150,7 @@ impl LaneAssembly {
         self.launch = Some(launch);
     }
 
-    /// Ends the launch, or returns its records so far.
+    /// Moves the records of the launch so far, finished or not, to the records that are ready.
     pub(crate) fn close(&mut self) {
         if self.held.is_empty() && self.totals.is_empty() {
             return;
@@ -200,7 +200,7 @@ fn held_zone(span: Span) -> Held {
 /// Appends records, which are ordered by their ends, in the order of their starts and ends.
 fn append_in_order(lane: &mut Lane, held: &[Held], values: &[u64]) {
     let mut backwards: Vec<(RecordHead, u64, usize)> = Vec::with_capacity(held.len());
-    // Zones that, going backwards, have ended but not begun, ordered by start.
+    // Zones whose end has been passed on the way back, but not their start; ordered by start.
     let mut open: Vec<Held> = Vec::new();
     for record in held.iter().rev() {
         while let Some(zone) = open.pop_if(|zone| zone.start >= record.end) {

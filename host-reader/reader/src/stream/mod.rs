@@ -3,12 +3,12 @@
 //! | question | file |
 //! |---|---|
 //! | what do the cells of a lane contain, and at which time? | `pieces` |
-//! | what does one read find in a lane whose launch goes on? | `batch` |
+//! | what does one read find in a lane whose launch still runs? | `batch` |
 //! | which cells are in the frame of a relay? | `frame` |
 //! | how do cells, in the order of zone ends, become a lane in order of time? | `launch` |
 //!
-//! Module `read` reads the rings, in its part `rings`, and the frames of relays, in its file
-//! `relays`. The formats are [`wire::stream`] and [`wire::frame`].
+//! `read::rings` reads the rings, and `read::relays` reads the frames of relays. [`wire::stream`]
+//! and [`wire::frame`] define the formats.
 
 mod batch;
 mod frame;

@@ -112,10 +112,10 @@ impl ZoneColumns {
     /// Appends zones.
     ///
     /// # Cost
-    /// No cell is looked at for what it is: each column is one loop without branches over cells
-    /// that stay in the cache.
+    /// The codes of cells are not examined. Each column is filled by a loop without branches over
+    /// cells that stay in the cache.
     pub fn extend(&mut self, zones: &Zones<'_>) {
-        /// Cells of 16 KiB, which stay in the first cache for all columns.
+        /// Number of cells in 16 KiB, which stay in the L1 cache while all columns are filled.
         const BLOCK_CELLS: usize = 2048;
         let epoch = zones.epoch;
         let end_of = |value: u32| epoch | u64::from(value);
@@ -124,7 +124,7 @@ impl ZoneColumns {
             let heads = cells.iter().map(|&[head, value]| (Cell { head, value }, end_of(value)));
             self.ids.extend(heads.clone().map(|(cell, _)| ZoneId(cell.code().0)));
             self.ends.extend(cells.iter().map(|&[_, value]| end_of(value)));
-            // Ends rise, so that only the first can be so early that a start would be before 0.
+            // Ends rise, so no start is below 0 if the first end is at least the longest duration.
             if first_end >= ZONE_CYCLES_MAX.into() {
                 self.starts.extend(heads.map(|(cell, end)| end.wrapping_sub(cell.field().into())));
             } else {
@@ -266,7 +266,7 @@ impl CellReader {
         Self { last: last.or(Some(told)) }
     }
 
-    /// Returns true if the time reached so far has these bits from bit 32 on.
+    /// Returns true if bits 32 and above of the last time are `high`; `range` limits the bits.
     pub(crate) fn has_time_high(&self, high: u32, range: u64) -> bool {
         let mask = range.wrapping_sub(1);
         self.last.is_some_and(|last| (last & mask) >> 32 == u64::from(high))

@@ -15,8 +15,8 @@ use wire::stream::{RING_CELLS, words};
 const RING_CELLS_SIGNED: i32 = RING_CELLS as i32;
 
 impl Rings {
-    /// Expects all cells of a core, from the first on, in the frames of a relay that no host has
-    /// read.
+    /// Expects all cells of a core, from cell 0 on, in the frames of a relay. No host has read
+    /// these frames before.
     pub(in crate::read) fn expect_frames(&mut self, chip_id: u32, core: &CoreDescription) {
         for (_, id) in lanes_of(chip_id, core) {
             let first = || Ring { is_relayed: true, ..Ring::first(id) };
@@ -24,10 +24,11 @@ impl Rings {
         }
     }
 
-    /// Adds the cells of a frame; `read_at` is the clock of its tile, read after the frame.
+    /// Adds the cells of a frame; `read_at` is the producer's clock, read after the frame.
     ///
-    /// `has_all` is true if this reader has met every frame of its gatherer that nobody else has read. The
-    /// cells before a RISC's first ones were then read by somebody else. Otherwise they may be missing.
+    /// `has_all` is true if this reader has found every frame of the gatherer that no other host
+    /// has read. In that case, another host has read the cells before the first cells that this
+    /// reader finds of a RISC. Otherwise those cells may be missing.
     pub(in crate::read) fn add_frame(
         &mut self,
         session: &mut Session<'_>,
@@ -38,7 +39,7 @@ impl Rings {
         let chip_id = session.device.description().chip_id;
         for (risc_index, id) in lanes_of(chip_id, &core.core) {
             let (first, cells) = frame.cells(risc_index);
-            // Without cells, the words may be older than what is known of the RISC.
+            // The control words of a frame without cells may be older than the known state.
             if cells.is_empty() {
                 continue;
             }
@@ -63,7 +64,7 @@ impl Rings {
         }
     }
 
-    /// Returns the cells of a frame that are new, with what is missing before them.
+    /// Returns the new cells of a frame, with the number of missing cells before them.
     fn framed(
         &mut self,
         session: &Session<'_>,
@@ -80,7 +81,7 @@ impl Rings {
             *ring = Ring { lane, losses, ..new() };
             ahead = 0;
         }
-        // A relay that succeeds another one repeats what that one could not tell the producer.
+        // A new relay repeats cells that the previous relay did not acknowledge to the producer.
         let repeated = ahead.min(0).unsigned_abs().min(count(&cells));
         cells.drain(..repeated as usize);
         if cells.is_empty() {
@@ -94,8 +95,8 @@ impl Rings {
         Some(RingRead { cells, missing, cause, ..without_cells })
     }
 
-    /// Reads the control vector of a core again if a relay reads or has read its rings: the vector
-    /// that was read before the frames is older than they are.
+    /// Reads the control vector of a core again if a relay reads or has read the core's rings. The
+    /// vector in `core` was read before the frames, so it is older than the frames.
     pub(super) fn newest(
         &self,
         session: &mut Session<'_>,
@@ -115,9 +116,9 @@ impl Rings {
         Some(newest)
     }
 
-    /// Returns readings without cells for the RISCs of which every cell was in a frame.
+    /// Returns readings without cells for the RISCs whose cells were all in frames.
     ///
-    /// What such a RISC has lost or ended since then is only in its control vector.
+    /// Later losses and ends of launches of these RISCs are only in the control vector.
     pub(super) fn counts_behind_frames(
         &mut self,
         session: &Session<'_>,
@@ -139,8 +140,8 @@ impl Rings {
 }
 
 impl Ring {
-    /// Takes a ring over from a relay that has told the RISC that `told` cells were read; returns
-    /// how many of them were in no frame that arrived.
+    /// Takes a ring over from a relay that has acknowledged the cells up to number `told`; returns
+    /// how many of these cells were in no frame that arrived.
     pub(super) fn take_over(&mut self, told: u32) -> u32 {
         if !std::mem::take(&mut self.is_relayed) {
             return 0;

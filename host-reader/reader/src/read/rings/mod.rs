@@ -1,14 +1,15 @@
 //! Reads the rings of streaming cores, also while kernels run.
 //!
-//! The fill level of a ring is read before its cells, so all these cells are present. After that
-//! the number of read cells is acknowledged to the core, and only then are the cells decoded. A
-//! launch's records are returned when the RISC has ended the launch, another launch has begun, or
-//! no more records will come.
+//! The host first reads the fill level of a ring, then the cells up to this level. It then
+//! acknowledges the number of read cells to the core, and only then decodes the cells. A launch's
+//! records are returned when the RISC has ended the launch, another launch has begun, or no more
+//! records will come.
 //!
-//! Cells that cannot be read wait in their ring for the next read. Meanwhile the RISC counts what
-//! finds no room, and these counters are read all the same.
+//! Cells that cannot be read wait in their ring for the next read. Meanwhile the RISC counts the
+//! records that find no room, and the host still reads these counters.
 //!
-//! Rings that a relay reads are left to it: their cells are in its frames, which [`frames`] adds.
+//! The host does not read the rings that a relay reads: [`frames`] adds the cells of the relay's
+//! frames.
 
 mod frames;
 
@@ -80,7 +81,7 @@ struct RingRead {
     cells: Vec<CellWords>,
     /// Number of the first cell.
     first: u32,
-    /// Number of cells before the first that were not read before, and why they are missing.
+    /// Number of missing cells before `first`; `cause` is the reason why they are missing.
     missing: u32,
     cause: LossCause,
     counts: LossCounts,
@@ -238,9 +239,10 @@ impl Ring {
         }
     }
 
-    /// Takes the finished launches; at the last read, also the one in progress.
+    /// Takes the finished launches; at the last read, also the launch in progress.
     ///
-    /// It is not taken before, since a read may find its records in several frames.
+    /// An earlier read does not take a launch in progress, since several frames may hold its
+    /// records.
     fn take_lane(&mut self, is_last_read: bool) -> Lane {
         if is_last_read {
             self.lane.close();
@@ -248,7 +250,7 @@ impl Ring {
         self.lane.take_ready()
     }
 
-    /// Returns the state of a ring that nobody has read.
+    /// Returns the state of a ring that no host and no relay has read.
     fn first(id: LaneId) -> Self {
         Self {
             next: 0,
@@ -268,7 +270,8 @@ impl Ring {
 }
 
 impl RingRead {
-    /// Returns what the control words state about a RISC whose next cell is `first`, without cells.
+    /// Returns a reading without cells, from the control words of a RISC whose next cell is
+    /// `first`.
     fn without_cells(
         session: &Session<'_>,
         core: &StreamingCore,
@@ -291,7 +294,7 @@ impl RingRead {
     }
 }
 
-/// State for decoding what was read from one ring.
+/// State for decoding the cells and control words of one ring.
 struct Decoding<'a, 'session> {
     session: &'a mut Session<'session>,
     ring: &'a mut Ring,
@@ -323,9 +326,10 @@ impl Decoding<'_, '_> {
         self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
     }
 
-    /// Returns the number of cells of unknown launches after missing cells.
+    /// Returns the number of leading cells whose launch is unknown because cells before are
+    /// missing.
     ///
-    /// For the other cells, the known launch and time are set.
+    /// Sets the launch and the time of the other cells if the control words contain them.
     fn unknown_cells(&mut self, reading: &RingRead, read_at: Option<u64>) -> usize {
         let Some(told) = reading.told else { return 0 };
         let is_same = self.ring.lane.launch_number() == Some(told.number)
@@ -444,7 +448,8 @@ impl Decoding<'_, '_> {
         self.end_window(read_at);
     }
 
-    /// Adds losses since the last read, for their program if only one launch can have them.
+    /// Adds losses since the last read; assigns them to a program if only one launch can have
+    /// caused them.
     fn lose_counted(&mut self, cause: LossCause, reading: &RingRead, totals: LossTotals) {
         let open = self.ring.open;
         let last = reading.launch.map(|launch| launch.program);
@@ -470,8 +475,8 @@ impl Decoding<'_, '_> {
     }
 }
 
-/// Sets the losses so far in the batches of a lane, which are the last ones; adds an empty batch if
-/// there is none and the losses have grown.
+/// Sets the losses so far in the batches of a lane, which are the last elements of `batches`. If
+/// the lane has no batch and its losses have grown, adds an empty batch.
 fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
     let id = ring.lane.id();
     if ring.losses != before && batches.last().is_none_or(|batch| batch.lane != id) {
@@ -511,7 +516,8 @@ fn read_ring(
     RingRead { cells, missing, cause, ..without_cells }
 }
 
-/// Returns the cells that wait in a ring; none if the core states more than there can be.
+/// Returns the range of unread cells in a ring; an empty range if the core states an impossible
+/// number.
 fn plausible_unread(
     session: &mut Session<'_>,
     core: &StreamingCore,
@@ -615,8 +621,8 @@ fn lanes_of(chip_id: u32, core: &CoreDescription) -> impl Iterator<Item = (usize
     })
 }
 
-/// Returns true if a RISC of the core overwrites its oldest cells: a relay leaves such a core to the
-/// host.
+/// Returns true if a RISC of the core overwrites its oldest cells. Relays do not read such a core;
+/// the host does.
 fn overwrites(core: &StreamingCore) -> bool {
     let mut riscs = 0..core.core.kind.risc_count();
     riscs.any(|risc_index| policy(core, risc_index) == Policy::OverwriteOldest)
@@ -628,7 +634,7 @@ fn lost(core: &StreamingCore, risc_index: usize) -> LossCounts {
     LossCounts { zones, data, events }
 }
 
-/// Returns the number of cells that a RISC has skipped; 0 under policies that skip none.
+/// Returns the number of cells that a RISC has skipped; 0 under policies that skip no cells.
 fn skipped(core: &StreamingCore, risc_index: usize) -> u32 {
     match policy(core, risc_index) {
         Policy::KeepOneOf { .. } => word(&core.words, words::SKIPPED.saturating_add(risc_index)),
@@ -659,7 +665,7 @@ fn idle_launches(
     count
 }
 
-/// Returns true if a host has zeroed a core's vector between two reads: a count has gone back.
+/// Returns true if a host has zeroed a core's vector between two reads: a count has decreased.
 fn was_zeroed(before: &[u32; WORDS], now: &[u32; WORDS]) -> bool {
     let of_riscs = |first: usize| first..first.saturating_add(RISCS_PER_CORE);
     let counts =

@@ -15,7 +15,8 @@
 //! 22  u16  Ethernet: receiver's y
 //! ```
 //!
-//! A sample of a tile's pings, of pings over Ethernet, and of a one-way session:
+//! Layout of a sample, from left to right: of a tile's pings, of pings over Ethernet, and of a
+//! one-way session:
 //!
 //! ```text
 //!  0  i64  host, sent, ns        0  u64  sender, sent, cycles     0  u32  device low, cycles

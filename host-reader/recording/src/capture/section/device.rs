@@ -11,7 +11,7 @@
 //! 24  u64  DRAM region bytes per bank    ..  ...  core records
 //! ```
 //!
-//! A core record:
+//! Layout of a core record:
 //!
 //! ```text
 //!  0  u16  NoC-0 x          8  u8   kind: 0 = Tensix, 1 = active, 2 = idle Ethernet

@@ -1,4 +1,4 @@
-//! Failed accesses to a chip, so that a replay fails in the same way.
+//! A failed access to a chip, recorded so that a replay fails in the same way.
 //!
 //! Kind 4, version 1.0:
 //!

@@ -12,7 +12,7 @@ pub(super) struct Fields<'file> {
     at: usize,
 }
 
-/// Traits of a plain record of bytes; all can be derived.
+/// The traits that a plain record of bytes must implement; all of them can be derived.
 pub(super) trait RawRecord:
     FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned
 {
@@ -20,7 +20,7 @@ pub(super) trait RawRecord:
 
 impl<T: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned> RawRecord for T {}
 
-/// Defines records, each with its size in a file.
+/// Defines records, and checks that each has the stated size in bytes.
 macro_rules! raw_records {
     ($($(#[$doc:meta])* $name:ident: $size:expr => {
         $($(#[$field_doc:meta])* $field:ident: $type:ty,)*

@@ -1,4 +1,4 @@
-//! The host's clock: the machine that it belongs to, and its readings next to the time of day.
+//! The host's clock: its machine, and pairs of readings of this clock and of the time of day.
 //!
 //! Kind 14, version 1.0:
 //!
@@ -10,7 +10,7 @@
 //! 32  ...   readings
 //! ```
 //!
-//! A reading:
+//! Layout of a reading:
 //!
 //! ```text
 //!  0  u64  host before, ns            16  u64  host after, ns

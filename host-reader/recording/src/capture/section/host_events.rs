@@ -1,6 +1,6 @@
 //! Events of the host: a reserved kind; captures that contain it stay readable.
 //!
-//! Kind 9, version 1.0: bytes without a meaning yet.
+//! Kind 9, version 1.0: the bytes have no meaning yet.
 
 use super::{Payload, SectionKind, fields::Fields};
 use crate::capture::{error::CaptureError, problem::MalformedPayload};

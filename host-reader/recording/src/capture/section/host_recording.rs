@@ -47,7 +47,8 @@ const SIGNPOST: u8 = 2;
 const FRAME_MARK: u8 = 3;
 const PLOT: u8 = 4;
 
-/// Marks that a colour is present, to distinguish black from none; 0 before version 1.2.
+/// Bit that marks a colour as present, to distinguish black from no colour. The bit is 0 before
+/// version 1.2.
 const IS_COLOR: u32 = 1 << 24;
 
 impl<'file> Payload<'file> for HostRecording {

@@ -1,4 +1,4 @@
-//! A loss ledger, for captures without the raw words from which losses could be computed again.
+//! A loss ledger, for captures that lack the raw words from which losses could be recomputed.
 //!
 //! Kind 10, version 1.0:
 //!
@@ -8,7 +8,7 @@
 //!  8  ...  entries
 //! ```
 //!
-//! An entry:
+//! Layout of an entry:
 //!
 //! ```text
 //!  0  u32  chip id                           12  u32  run host id, if known
@@ -73,7 +73,7 @@ impl<'file> Payload<'file> for LossLedger {
 }
 
 raw_records! {
-    /// An entry with the fields for launches that newer ledgers have.
+    /// An entry of a newer ledger, which also has fields for launches.
     RawEntry: 72 => {
         counts: RawCounts,
         runs: U64,
@@ -169,7 +169,7 @@ impl RawCounts {
     }
 }
 
-// The number of a cause in a capture is its index in this list.
+// A capture stores a cause as its index in this list.
 const _: () = assert!(matches!(
     LossCause::ALL,
     [

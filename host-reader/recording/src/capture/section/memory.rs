@@ -14,11 +14,11 @@
 //! 15  u8   0
 //! ```
 //!
-//! Content is 0 for anything else, 1 for a control vector, 2 for a lane in DRAM, 3 for a vector in
-//! L1, 4 for a loss log, 5 for a wall clock (low word, high word). Content is a label for people
+//! Content is 1 for a control vector, 2 for a lane in DRAM, 3 for a vector in L1, 4 for a loss log,
+//! 5 for a wall clock (low word, high word), and 0 for anything else. Content is a label for people
 //! and tools; a replay needs only memory and address.
 //!
-//! A payload begins on a multiple of eight bytes, and so do the words.
+//! The payload and its words both begin at multiples of eight bytes.
 
 use super::{
     Payload, SectionKind,
@@ -44,7 +44,7 @@ pub enum WordsContent {
     Lane,
     /// A RISC's vector in L1.
     Vector,
-    /// A RISC's loss log, which version 2 of this project's protocol had.
+    /// A RISC's loss log, which exists only in version 2 of this project's protocol.
     LossLog,
     /// A wall clock: low word, high word.
     WallClock,
@@ -68,7 +68,7 @@ pub struct MemoryWords<'file> {
     pub address: u64,
     /// Purpose of the read.
     pub content: WordsContent,
-    /// Lane of the words, if they belong to one RISC.
+    /// Lane that the words belong to, if they belong to one RISC.
     pub lane: Option<LaneId>,
     /// Index of the first word in its lane, vector or control vector.
     pub first_word: u64,
@@ -147,7 +147,8 @@ const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 
 raw_records! {
-    /// Read, chip, core and kind of memory; sections of accesses begin with these fields.
+    /// Read, chip, core and kind of memory of an access. Each section about an access begins with
+    /// these fields.
     RawPlace: 13 => {
         read_number: U32,
         chip_id: U32,
@@ -204,7 +205,7 @@ impl RawPlace {
     }
 }
 
-// The numbers in a capture are indices in these lists.
+// A capture stores each of these values as its index in its list.
 const _: () = assert!(WordsContent::Control as u8 == 1 && WordsContent::WallClock as u8 == 5);
 const _: () = assert!(matches!(
     Risc::ALL,

@@ -45,8 +45,8 @@ use reader::{
 
 /// Data that is captured as one section.
 ///
-/// All types that [`CaptureWriter::append`](super::CaptureWriter::append) accepts implement it;
-/// types outside of this library cannot.
+/// All types that [`CaptureWriter::append`](super::CaptureWriter::append) accepts implement this
+/// trait; types of other crates cannot implement it.
 pub trait Payload<'file>: Sized + sealed::Sealed<'file> {
     /// Kind of the section.
     const KIND: SectionKind;
@@ -67,7 +67,7 @@ pub trait Payload<'file>: Sized + sealed::Sealed<'file> {
 }
 
 mod sealed {
-    /// Keeps other crates from defining kinds with conflicting numbers.
+    /// Prevents other crates from defining kinds with conflicting numbers.
     pub trait Sealed<'file> {}
 }
 

@@ -8,7 +8,7 @@
 //!  8  ...  ops
 //! ```
 //!
-//! An op, and each of its fields:
+//! Layout of an op (left), and of each of its fields (right):
 //!
 //! ```text
 //!  0  u32  chip id                0  u32  bytes of the key

@@ -8,7 +8,7 @@
 //!  8  ...  entries
 //! ```
 //!
-//! An entry, in cycles:
+//! Layout of an entry, with costs in cycles:
 //!
 //! ```text
 //!  0  u32  chip id                        16  u64  added by a zone inside

@@ -18,8 +18,8 @@
 //!
 //! Flags: bit 0 = no launch will follow, bit 1 = lanes have space for sums, bit 2 = first read of
 //! the reader, bit 3 = nothing was written to the chips, bit 4 = repetition of the previous run for
-//! other hardware counters. Kinds are numbered as in a device's core records. The count 0xFFFFFFFF
-//! means that all are chosen; none is listed then.
+//! other hardware counters. Kinds are numbered as in a device's core records. A count of 0xFFFFFFFF
+//! means that all items are chosen; its list is then empty.
 
 use super::{
     Payload, SectionKind,

@@ -15,12 +15,12 @@ use super::{
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use zerocopy::little_endian::{U32, U64};
 
-/// End of a read; all earlier sections with its number are complete.
+/// End of a read: all data of the read is in the sections before this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadEnd {
     /// Number of the read, from 0.
     pub read_number: u32,
-    /// True if no launch was going to follow.
+    /// True if this was the last read, after which no launch was going to follow.
     pub is_last: bool,
     /// Time of the end of the read, on the clock of [`Device::host_time_ns`].
     ///

@@ -15,8 +15,8 @@ enum Act {
     Begin,
     /// Sets the word with the launch number to the next launch in advance.
     AnnounceNext,
-    /// A read; these actions take place between the read of the control vector and the read of the
-    /// cells.
+    /// Reads; the listed actions take place between the read of the control vector and the read of
+    /// the cells.
     Read(Vec<Self>),
 }
 

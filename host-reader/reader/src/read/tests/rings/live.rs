@@ -74,7 +74,7 @@ proptest! {
             let LiveRead { batches, readout } = reader.read_live(&mut bench).unwrap();
             prop_assert_eq!(readout.record_count(), 0);
             batches.iter().for_each(|batch| taken.take(batch));
-            // The launch is still running, and no record of the launch is held back by the reader.
+            // The launch is still running, and the reader has returned all of its records.
             prop_assert_eq!(&taken.zones, &producer.ended);
             taken.points.sort_by_key(|point| point.2);
             prop_assert_eq!(&taken.points, &points_of(&producer));

@@ -1,4 +1,4 @@
-//! Tests: rings and vectors that cannot be read, and reads that cannot be acknowledged to the core.
+//! Tests of rings and vectors that cannot be read, and of reads that cannot be acknowledged.
 
 use super::*;
 
@@ -53,7 +53,7 @@ fn cells_that_cannot_be_read_yet_are_unread_until_they_are() {
     let (mut reader, mut whole) = (Reader::new(ReadOptions::default()), Readout::default());
     for _ in 0..2 {
         read_all(&mut bench, &mut reader, &mut whole, (1000, false));
-        // Two cells of the launch itself, and ten events.
+        // The launch takes two cells, and the ten events follow.
         let unread = (LossCause::Unread, None, LossTotals::at_least_markers(12));
         assert_eq!(losses(&whole), [unread]);
         assert_eq!(bench.control(0)[words::READ], 0);
