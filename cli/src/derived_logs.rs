@@ -1,7 +1,7 @@
 //! Logs made by simulations and from captures, which never replace a measurement.
 //!
-//! They have the same name as a measurement, `profile_log_device.csv`. Next to each log is a note
-//! with its length and checksum: only a log that matches its note may be replaced.
+//! These logs have the same name as a measured log, `profile_log_device.csv`. Next to each of them
+//! is a note with its length and checksum. Only a log that matches its note may be replaced.
 
 use crate::failure::{Failure, OrFail, failure};
 use std::{
@@ -12,7 +12,7 @@ use std::{
 
 /// Ending of the note's name.
 const NOTE_ENDING: &str = ".derived";
-/// Former ending of notes for simulated logs, which are still accepted.
+/// Former ending of notes for simulated logs; such notes are still accepted.
 const EARLIER_NOTE_ENDING: &str = ".simulated";
 
 /// Refuses an existing file that was not made by a simulation or from a capture.

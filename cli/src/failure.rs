@@ -20,10 +20,10 @@ pub(crate) use failure;
 
 /// Results whose error ends the command.
 pub(crate) trait OrFail<T> {
-    /// Turns an error into the sentence of it and its sources.
+    /// Converts an error and its sources into one sentence.
     fn or_fail(self) -> Result<T, Failure>;
 
-    /// Turns an error into a sentence that names the file.
+    /// Converts an error into a sentence that names the file.
     fn or_fail_at(self, path: &Path) -> Result<T, Failure>;
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
 /// Failure of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The reader of the output has closed it, which is not an error.
+    /// The program that reads the output has closed the pipe, which is not an error.
     #[error("output closed")]
     OutputClosed,
     /// Any other failure, as a sentence.

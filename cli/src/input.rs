@@ -20,7 +20,7 @@ pub(crate) struct Input {
     pub(crate) runs: Vec<Recording>,
 }
 
-/// Like [`Input::open`], but leaves a device log packed, within `memory`.
+/// Opens a path like [`Input::open`], but keeps the records of a device log packed in `memory`.
 pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let opened = if path == Path::new("-") {
@@ -37,12 +37,12 @@ pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Ope
     Ok(opened)
 }
 
-/// Unpacks a log.
+/// Unpacks the records of a log.
 pub(crate) fn unpacked(opened: Opened) -> Result<Loaded, Failure> {
     opened.into_loaded().or_fail()
 }
 
-/// Returns the trace of a run, limited by all filters together.
+/// Returns the trace of a run, without the data that the filters exclude.
 pub(crate) fn trace<'run>(
     run: &'run Recording,
     filters: &[TraceFilter],
@@ -59,7 +59,7 @@ pub(crate) fn retain(
     Ok(run.retain(&filter))
 }
 
-/// Joins all filters for a run.
+/// Joins all filters and checks them against a run.
 ///
 /// # Errors
 /// If a filter names a signpost that the run does not have.

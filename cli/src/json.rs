@@ -68,7 +68,7 @@ pub(crate) struct Document<'a> {
 pub(crate) struct FilteredOut {
     #[serde(flatten)]
     pub(crate) launches: HiddenLaunches,
-    /// Rows of zones and sums of other names.
+    /// Rows of zones and sums whose names the filter excludes.
     pub(crate) row_count: u64,
 }
 

@@ -64,7 +64,7 @@ macro_rules! write_columns {
 }
 pub(crate) use write_columns;
 
-/// Returns how many rows `--rows` allows: 0 means all.
+/// Returns the number of rows that `--rows` allows; 0 means all rows.
 pub(crate) const fn row_limit(rows: usize) -> usize {
     if rows == 0 { usize::MAX } else { rows }
 }

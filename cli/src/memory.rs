@@ -36,7 +36,7 @@ impl MemoryArgs {
     }
 }
 
-/// A number of bytes.
+/// Parses a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MemorySize(u64);
 

@@ -55,8 +55,8 @@ impl Findings {
         Ok(Self { counters, ..Self::from_report(readout, report) })
     }
 
-    /// Wraps figures that were computed before; the readout may no longer have lanes. There are no
-    /// figures of counters.
+    /// Wraps figures that were computed before, without figures of counters. The readout may no
+    /// longer have lanes.
     pub(crate) fn from_report(readout: Readout, report: Report) -> Self {
         let (counters, names) = (CounterFindings::default(), OpNames::default());
         let buffers = BufferPeaks::default();

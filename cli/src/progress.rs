@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_millis(700);
 /// Interval between updates.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Message about work that has no steps, shown until this value is dropped.
+/// Message about work of unknown length, shown until this value is dropped.
 pub(crate) struct Busy {
     waiting: Option<(Sender<()>, JoinHandle<()>)>,
 }

@@ -7,11 +7,11 @@ use host_reader::counters::CounterGroup;
 pub(crate) enum CounterChoice {
     /// All groups of the architecture.
     All,
-    /// Groups by their bits.
+    /// Groups, as a bit mask.
     Groups(u32),
 }
 
-/// Parses the name of a group, a word for all groups, or the bit mask of TT-Metal's variable.
+/// Parses the name of a group, the name for all groups, or the bit mask of TT-Metal's variable.
 pub(super) fn parse_choice(text: &str) -> Result<CounterChoice, String> {
     if text == "all" {
         return Ok(CounterChoice::All);

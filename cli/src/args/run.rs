@@ -14,16 +14,16 @@ use wire::stream::Policy;
 /// Heading of options for the simulated chips.
 const CHIPS: &str = "Chips";
 
-/// Heading of options for the work on them.
+/// Heading of options for the work on the simulated chips.
 const WORKLOAD: &str = "Workload";
 
-/// Heading of options for kernels of the user.
+/// Heading of options for the user's own kernels.
 const OWN_KERNELS: &str = "Own kernels (docs/kernels.md)";
 
-/// Heading of options for what is recorded.
+/// Heading of options that select the data to record.
 const RECORDS: &str = "Records";
 
-/// Options for which no kernels are built that the host reads while they run.
+/// Options that exclude reads while kernels run, since no kernels are built for the combination.
 const NO_LIVE_READS: [&str; 7] = [
     "enable_sum_profiling",
     "enable_accumulate_profiling",
@@ -270,7 +270,7 @@ impl OwnKernelArgs {
     }
 }
 
-/// A word, in decimal or with 0x.
+/// Parses a word in decimal or, with 0x, in hexadecimal.
 fn word(text: &str) -> Result<u32, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
@@ -279,7 +279,7 @@ fn word(text: &str) -> Result<u32, String> {
     parsed.map_err(|error| format!("expected a word of 32 bits: {error}"))
 }
 
-/// A time of at least a nanosecond, in nanoseconds.
+/// Parses a time of at least a nanosecond; returns nanoseconds.
 fn duration_ns(text: &str) -> Result<u64, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let parsed = units.into_iter().find_map(|(unit, ns)| {
@@ -289,7 +289,7 @@ fn duration_ns(text: &str) -> Result<u64, String> {
     parsed.ok_or_else(|| "expected a whole number and a unit of ns, us, ms, s: 50us".to_owned())
 }
 
-/// What a RISC that streams does when its ring is full.
+/// Parses the policy that a streaming RISC follows when its ring is full.
 fn stream_policy(text: &str) -> Result<Policy, String> {
     let (name, parameter) = text.split_once('=').unwrap_or((text, ""));
     let policy = match (name, parameter) {

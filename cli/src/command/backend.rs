@@ -19,8 +19,8 @@ pub(super) trait Chips: Mesh {
     /// Submits the launches of a phase, which [`Chips::run_for`] then runs.
     fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure>;
 
-    /// Runs for a span of time. Returns false once all launches have begun; once they have ended, in
-    /// the debug dump, in streaming and on ttsim.
+    /// Runs for a span of time. Returns false once all launches have begun. In the debug dump, in
+    /// streaming and on ttsim, it returns false only once all launches have ended.
     fn run_for(&mut self, duration_ns: u64) -> Result<bool, Failure>;
 
     /// Ends the dispatch kernels, if there are any.
@@ -103,7 +103,7 @@ mod on_ttsim {
     use std::process::Command;
     use ttsim::{TtsimError, TtsimMesh};
 
-    /// Starts this program again, as the process that runs the library.
+    /// Starts this program again as a child process, which runs the library.
     pub(super) fn start(
         args: &WorkloadArgs,
         config: &MeshConfig,

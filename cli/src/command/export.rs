@@ -146,7 +146,7 @@ fn comparison(
     }))
 }
 
-/// Returns labels of what only this side has.
+/// Returns labels of the ops and zones that only this side has.
 fn unmatched_labels(side: &Side) -> Vec<String> {
     side.only_here
         .iter()

@@ -7,7 +7,7 @@ use crate::{
 use sim::machine::{TARGET, has_object_code};
 use std::num::NonZeroUsize;
 
-/// Refuses a run of kernels that this program has no object code of.
+/// Returns an error if this program was built without the object code of the kernels.
 pub(super) fn check_object_code() -> Result<(), Failure> {
     if has_object_code() { Ok(()) } else { Err(no_object_code()) }
 }

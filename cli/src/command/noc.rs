@@ -93,22 +93,22 @@ pub(super) struct Events {
     chips: BTreeMap<u32, NocChip>,
     /// Memory that kernels held; `None` for noc_trace files, which do not record it.
     held: Option<Vec<HeldMemory>>,
-    /// Sentence on the file that the events are from, if there are two kinds of files.
+    /// Sentence about the file that the events come from, if the input has two kinds of files.
     source_sentence: Option<String>,
-    /// Sentences on what else cannot be used.
+    /// Sentences about other data that cannot be used.
     notes: Vec<String>,
 }
 
-/// Where events come from.
+/// Source of the events.
 enum Source {
-    /// noc_trace files, with columns and rows of each chip's tiles. Files alone do not say the
-    /// architecture, so that no link is known.
+    /// noc_trace files, with the number of columns and rows of each chip's tiles. These files do
+    /// not name the architecture, so links are unknown.
     Files(Vec<ProgramTrace>, BTreeMap<u32, (u16, u16)>),
     /// A log or a capture.
     Recorded(Box<Recorded>),
 }
 
-/// NoC events of a recording, whose lanes are not needed any more.
+/// NoC events of a recording. The lanes of the recording are no longer needed.
 struct Recorded {
     readout: Readout,
     names: OpNames,
@@ -134,7 +134,7 @@ pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failur
     write_files(&events, folder, None)
 }
 
-/// Writes noc_trace files and says how many.
+/// Writes noc_trace files and prints their number.
 fn write_files(events: &Events, folder: &Path, input: Option<&Path>) -> Result<(), Failure> {
     let (count, _) = events.write_folder(folder, input)?;
     note!("kprof: {} written to {}", counted(count, "file", "files"), folder.display());
@@ -142,10 +142,10 @@ fn write_files(events: &Events, folder: &Path, input: Option<&Path>) -> Result<(
 }
 
 impl Events {
-    /// Reads a log, a capture or noc_trace files; packed records of a log are in `memory`.
+    /// Reads a log, a capture or noc_trace files; `memory` holds the packed records of a log.
     ///
     /// # Errors
-    /// If the input cannot be read, or noc_trace files are to be filtered.
+    /// If the input cannot be read, or if filters are given for noc_trace files.
     pub(super) fn read(
         file: &Path,
         run: Option<usize>,
@@ -172,8 +172,9 @@ impl Events {
         Self::from_files(&files)
     }
 
-    /// Takes the events of a log or a capture; of a log with one lane unpacked for each thread at a
-    /// time, unless a filter needs them all.
+    /// Reads the events of a log or a capture.
+    ///
+    /// Each thread unpacks one lane of a log at a time, unless a filter needs all lanes at once.
     fn from_recording(
         file: &Path,
         run: Option<usize>,
@@ -219,7 +220,7 @@ impl Events {
         Self { source, chips, held: Some(locks.held), source_sentence, notes }
     }
 
-    /// Takes the events of the noc_trace files next to a log without events.
+    /// Reads the events of the noc_trace files next to a log without events.
     fn beside(recording: &Recording, topology: &[u8]) -> Self {
         let readout = &recording.readout;
         let programs = ProgramLanes::from_readout(readout);
@@ -253,7 +254,7 @@ impl Events {
         }
     }
 
-    /// The traffic of all programs, and sentences on what cannot be used.
+    /// Returns the traffic of all programs, and sentences about data that cannot be used.
     pub(super) fn traffic(&self) -> (Traffic, Vec<String>) {
         match &self.source {
             Source::Files(traces, grids) => {
@@ -280,7 +281,7 @@ impl Events {
         }
     }
 
-    /// Writes a file for each program; returns how many, and their objects.
+    /// Writes a file for each program; returns the number of files and of objects in them.
     pub(super) fn write_folder(
         &self,
         folder: &Path,
@@ -303,7 +304,7 @@ impl Events {
         Ok((file_count, object_count))
     }
 
-    /// Reads noc_trace files, which do not say the architecture.
+    /// Reads noc_trace files, which do not name the architecture.
     fn from_files(files: &[PathBuf]) -> Result<Self, Failure> {
         let (mut traces, mut notes) = (Vec::new(), Vec::new());
         for path in files {
@@ -546,7 +547,7 @@ fn write_locks(held: &[HeldMemory], rows: usize, out: &mut impl Write) -> std::i
     })
 }
 
-/// Sum over locks of one kind; cycles only of locks with a known end.
+/// Sum over locks of one kind. Cycles are summed only over locks with a known end.
 #[derive(Default)]
 struct LockSum {
     count: u64,
@@ -585,7 +586,7 @@ struct Document<'a> {
     unknown_count: u64,
     /// Kind and source of the first unknown event.
     first_unknown: Option<&'a str>,
-    /// Sentence on the file that the events are from; `None` if there is only one kind of files.
+    /// Sentence about the file that the events come from; `None` if there is only one kind of file.
     source: Option<&'a str>,
     notes: &'a [String],
 }
@@ -625,7 +626,7 @@ fn events(activities: &[Activity]) -> Objects<&Activity> {
             ("events", |one| one.event_count.into()),
             ("bytes", |one| one.byte_count.into()),
             ("is_lower_bound", |one| one.is_lower_bound().into()),
-            // Null for an event that is not a wait.
+            // The cell is null for an event that is not a wait.
             ("wait_cycles", |one| one.kind.end_of_wait().map(|_| one.wait_cycles).into()),
         ],
     )

@@ -71,7 +71,7 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     .print_as(args.json, &told)
 }
 
-/// The trace that tt-metal gives the file's name to.
+/// Returns the trace whose file has this name in tt-metal's scheme.
 fn trace_named(path: &Path, events: &Events) -> Result<ProgramTrace, Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (mut names, mut found) = (Vec::new(), None);

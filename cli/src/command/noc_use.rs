@@ -14,7 +14,7 @@ pub(super) struct ProgramUse {
     noc_percent: Option<f64>,
     multicast_noc_percent: Option<f64>,
     dram_percent: Option<f64>,
-    /// Percentage by number of the controller.
+    /// Percentage of each controller, by its number.
     dram_controller_percent: Option<BTreeMap<u16, f64>>,
     ethernet_percent: Option<Vec<EthernetUse>>,
     congestion_percent: Option<f64>,
@@ -38,7 +38,8 @@ struct EthernetUse {
 }
 
 impl ProgramUse {
-    /// Figures of a program; of a chip without a model, gaps alone.
+    /// Returns the figures of a program. On a chip without a model, all figures are null, with the
+    /// reasons.
     pub(super) fn from_trace(trace: &ProgramTrace, chips: &BTreeMap<u32, NocChip>) -> Self {
         match chips.get(&trace.chip_id) {
             Some(chip) => Self::new(trace, NocFigures::from_trace(trace, chip), Vec::new()),

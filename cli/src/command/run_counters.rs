@@ -64,7 +64,7 @@ pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     }
 }
 
-// The host's and the device's tables of bits must agree.
+// The host's and the device's tables of counter bits must agree.
 const _: () = {
     assert!(CounterGroup::Fpu.bit() == perf_counter::FPU);
     assert!(CounterGroup::Pack.bit() == perf_counter::PACK);

@@ -100,7 +100,7 @@ pub(super) fn with_kernels(
     Ok(config)
 }
 
-/// Refuses a mode for which no kernels are built that record waits, if the work needs them.
+/// Returns an error if the work needs records of waits, but no such kernels are built for the mode.
 fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     if work.name() != PIPELINE {
         return Ok(());

@@ -167,7 +167,7 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
         .collect()
 }
 
-/// Data of a program that become metadata of its ops.
+/// Data of a program that becomes metadata of its ops.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct PlannedProgram<'plan> {
     base: u32,

@@ -120,7 +120,8 @@ fn is_solved(problem: &Problem, args: &WorkloadArgs) -> bool {
     args.collect_noc_traces && is_folder
 }
 
-/// An option, its presence, and a variable that has no effect together with it, with its setting.
+/// An option; whether it is present; a variable that has no effect if it is; the variable's
+/// setting.
 type Exclusion =
     (&'static str, fn(&WorkloadArgs) -> bool, &'static str, fn(&mut Settings) -> &mut bool);
 

@@ -62,7 +62,7 @@ impl Work {
     }
 }
 
-/// Refuses an option of a workload if a different workload, or none, is selected.
+/// Returns an error if an option of a workload is given, but this workload is not selected.
 fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Result<(), Failure> {
     let options = [
         ("--pipeline", args.pipeline.is_some(), PIPELINE),

@@ -61,8 +61,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Prints how each connection ended, and returns the exit code. If only one viewer is served, stops
-/// after the first viewer.
+/// Prints how each connection ended, and returns the exit code. With `--once`, stops after the
+/// first viewer.
 ///
 /// A connection without a viewer, such as a port scan, does not end the command.
 fn told(

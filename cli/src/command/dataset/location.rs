@@ -1,4 +1,4 @@
-//! Where datasets are: folders and object stores.
+//! Locations of datasets: folders and object stores.
 
 use crate::failure::{Failure, OrFail, failure, make_folder};
 use host_reader::export::{DatasetLocation, DeltaLogs, LocationError};
@@ -15,18 +15,18 @@ pub(super) fn location(path: &Path) -> Result<DatasetLocation, Failure> {
     })
 }
 
-/// Returns the location of a name below another one.
+/// Returns the location of `name` below another location.
 pub(super) fn below(location: &DatasetLocation, name: &str) -> Result<DatasetLocation, Failure> {
     location.join(name).or_fail()
 }
 
-/// Returns which tables get a log, from the option `--delta-log`.
+/// Returns the tables that get a Delta Lake log, from the option `--delta-log`.
 pub(super) const fn delta_logs(is_wanted: bool) -> DeltaLogs {
     if is_wanted { DeltaLogs::Create } else { DeltaLogs::Continue }
 }
 
-/// A folder for files that are removed at the end: that of the output, or a temporary one if the
-/// output goes to an object store.
+/// Folder for files that are removed at the end: the output's own folder, or a temporary folder if
+/// the output goes to an object store.
 pub(super) struct ScratchFolder {
     folder: PathBuf,
     #[cfg(feature = "object-store")]
@@ -34,7 +34,7 @@ pub(super) struct ScratchFolder {
 }
 
 impl ScratchFolder {
-    /// Returns the folder for an output, which is made if it is missing.
+    /// Returns the folder for an output, and creates the folder if it is missing.
     pub(super) fn new(output: &DatasetLocation) -> Result<Self, Failure> {
         match output {
             DatasetLocation::Folder(folder) => {

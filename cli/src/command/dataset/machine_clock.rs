@@ -22,7 +22,7 @@ pub(super) struct HostOffset {
     pub(super) error_ns: u64,
 }
 
-/// What is known of a host's clock.
+/// Known relation of a host's clock to the clocks of other hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum KnownClock {
     /// One offset for all recordings.

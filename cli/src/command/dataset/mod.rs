@@ -34,7 +34,7 @@ mod without_parquet {
     };
     use std::process::ExitCode;
 
-    /// A dataset, which a build without `parquet` cannot write.
+    /// Stands for a dataset in a build without `parquet`, which cannot write datasets.
     pub(crate) enum Dataset {}
 
     impl Dataset {

@@ -26,7 +26,7 @@ pub(super) fn packed_ops_report(
     let Some(logs) = logs_folder(path, OP_MESSAGES) else {
         return Ok(OpsReport::from_packed(packed));
     };
-    // A report on a folder leaves out the names that other files give to zones.
+    // A report on a folder does not use zone names from other files.
     let memory = Arc::clone(packed.lanes.memory());
     let Ok(log) = PackedLog::open_within(logs.join(DEVICE_LOG), &memory) else {
         return Ok(OpsReport::from_folder(&logs, &OpsOptions::default()));

@@ -107,8 +107,7 @@ fn groups(explanation: &Explanation) -> Table<'_> {
     })
 }
 
-/// Returns the shares by class. If no waits were recorded, their shares are unknown.
-/// Returns a class's percentage of the time; `None` for waits that nobody recorded.
+/// Returns a class's percentage of the time; `None` for waits if no waits were recorded.
 fn share(time: &TimeSplit, class: TimeClass) -> Option<f64> {
     let percent = time.percent(class);
     let is_unknown = class == TimeClass::Wait && time.waits == WaitEvidence::None;

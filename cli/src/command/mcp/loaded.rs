@@ -23,16 +23,16 @@ use std::path::Path;
 /// Everything that was loaded from a path.
 pub(super) struct Loaded {
     pub(super) path: String,
-    /// Number of damaged parts of a capture, or of unreadable lines in an ops CSV. The rest was
-    /// used.
+    /// Number of damaged parts of a capture, or of unreadable lines in an ops CSV. All other data
+    /// is used.
     pub(super) problem_count: u64,
     pub(super) content: Content,
 }
 
-/// Content by its kind.
+/// Content of a path, by kind.
 pub(super) enum Content {
     OpsCsv(Box<OpsFigures>),
-    /// The runs of a capture or log, and the durations of all of them.
+    /// The runs of a capture or log, and the measured durations of all runs together.
     Runs(Vec<RunFigures>, Measurements),
 }
 
@@ -52,7 +52,7 @@ pub(super) struct RunFigures {
     pub(super) losses: LossLedger,
 }
 
-/// Part of a recording that one question is about.
+/// Part of a recording to which one question refers.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'a> {
     OpsCsv(&'a OpsFigures),

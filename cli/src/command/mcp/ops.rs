@@ -31,7 +31,8 @@ pub(super) fn table<'a>(part: Part<'a>, asked: &OpsArguments) -> Result<Table<'a
     table.sorted(asked.sort.as_deref(), asked.order)
 }
 
-/// Parses a filter that may only have terms with these keys. No text selects everything.
+/// Parses a filter that may only have terms with these keys. Without a text, the filter selects
+/// everything.
 pub(super) fn filter_of(text: Option<&str>, keys: &[&str]) -> Result<TraceFilter, Failure> {
     let Some(text) = text else { return Ok(TraceFilter::default()) };
     if text.len() > LONGEST_FILTER {

@@ -10,8 +10,9 @@ impl Root {
     /// Restricts reads of this process, and of all threads started later, to a folder and the
     /// user's own input.
     ///
-    /// The kernel then refuses all other reads. So a link that is replaced between the check of a
-    /// path and its opening is harmless. Kernels without Landlock leave that gap.
+    /// The operating system then refuses all other reads, so a link that is replaced after the
+    /// check of a path and before the file is opened is harmless. Linux without Landlock leaves
+    /// that gap.
     ///
     /// # Errors
     /// If the folder cannot be opened.
@@ -54,7 +55,7 @@ impl Root {
     }
 }
 
-/// Makes the kernel refuse reads outside of these folders; returns true on success.
+/// Makes the operating system refuse reads outside of these folders; returns true on success.
 #[cfg(target_os = "linux")]
 fn deny_other_reads<'a>(folders: impl Iterator<Item = &'a Path>) -> bool {
     use landlock::{

@@ -258,7 +258,7 @@ fn short(text: &str) -> String {
     shortened(text, HEAD_TEXT_BYTES).unwrap_or_else(|| text.to_owned())
 }
 
-/// Returns what a part holds: its kind, its ops, and its zones unless it cannot have any.
+/// Returns the kind of a part, its number of ops, and its number of zones; an ops CSV has no zones.
 fn contents(part: Part<'_>) -> (&'static str, usize, Option<u64>) {
     match part {
         Part::OpsCsv(figures) => ("ops CSV", figures.report.rows.len(), None),

@@ -221,7 +221,7 @@ impl Merge<'_> {
             capture => capture,
         };
         for run in &unpacked(opened)?.recordings {
-            // Before the trace, which needs as much memory again.
+            // The trace needs as much memory again, so this comes first.
             let report = ops_report(path, run, TraceFilter::default());
             let trace = Trace::new(run, &TraceFilter::default());
             self.add_recording(host, path, &report, (&trace, None), out)?;
@@ -246,7 +246,7 @@ impl Merge<'_> {
         self.add_recording(host, path, &report, (packed.trace(), Some(&packed)), out)
     }
 
-    /// Says that a log beyond the limit of memory is unpacked at once all the same.
+    /// Prints a note that a log larger than the memory limit is nevertheless unpacked as a whole.
     fn print_obstacle(&self, host: &Host, what: &str) {
         if self.memory.written_bytes() > 0 {
             note!(
@@ -374,7 +374,7 @@ impl OpenedDataset {
     }
 }
 
-/// Returns what of a log needs all its records at once; [`None`] if nothing does.
+/// Returns the part of a log that requires all records at once; [`None`] if there is no such part.
 fn obstacle(log: &OpenedLog) -> Option<&'static str> {
     PackedRecording::obstacle(log).or_else(|| OpsReport::obstacle(&log.log.readout))
 }
@@ -419,7 +419,7 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
         let found = location(path)?;
         let is_folder = matches!(found, DatasetLocation::Folder(_));
         if !is_folder || is_dataset(&found).or_fail()? {
-            // A URL can only be that of a dataset.
+            // A URL always refers to a dataset.
             hosts.extend(hosts_of_dataset(&found)?);
             continue;
         }

@@ -16,8 +16,8 @@ pub(super) struct RankSkew {
     launches: BTreeMap<LaunchKey, Skew>,
 }
 
-/// Key of a launch: program, trace, replay, and number of the launch among those with the same
-/// three.
+/// Key of a launch: program, trace, replay, and index among the launches for which these three are
+/// equal.
 type LaunchKey = (u32, Option<u64>, Option<u64>, u64);
 
 #[derive(Default)]
