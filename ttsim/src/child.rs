@@ -1,8 +1,8 @@
 //! The child process: loads the library and carries out the host's requests until the host
 //! disconnects.
 //!
-//! Standard input is a socket for both directions, since the library writes its own messages
-//! to standard output.
+//! The socket on standard input carries both requests and responses, because the library writes its
+//! own messages to standard output.
 
 use crate::{
     library::Library,

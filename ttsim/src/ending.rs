@@ -1,7 +1,8 @@
-//! The end of a launch's records: when a core has pushed them, or has written the last ones into its
-//! rings.
+//! The end of a launch's records: a core has pushed all of them, or has written the last of them
+//! into its rings.
 //!
-//! BRISC tells the host that a launch is done before its own main zone ends, so records may follow.
+//! BRISC signals the end of a launch to the host before its own main zone ends. So records may
+//! follow the signal.
 
 use crate::{runner::TtsimMesh, simulator::TtsimError};
 use wire::{
@@ -14,7 +15,7 @@ use wire::{
 type Control = [u32; ControlLayout::WORDS64.word_count];
 
 impl TtsimMesh {
-    /// Returns true if no core has records of a finished launch left to write or push.
+    /// Returns true if all cores have written or pushed all records of their finished launches.
     pub(crate) fn has_closed(&mut self) -> Result<bool, TtsimError> {
         while let Some((&index, &done_at)) = self.closing.first_key_value() {
             let core = &self.cores[index];
@@ -35,8 +36,8 @@ impl TtsimMesh {
     }
 }
 
-/// Returns true if a core has no more records of the last launch, given the clocks since it told
-/// that the launch is done.
+/// Returns true if a core has no more records of the last launch. `clocks` have passed since the
+/// core signalled the end of the launch.
 fn is_over(control: &Control, clocks: u64) -> bool {
     if control[ext::SIGNATURE] != words::SIGNATURE_VALUE {
         return control[ControlLayout::WORDS64.profiler_done] == 1;
@@ -47,14 +48,14 @@ fn is_over(control: &Control, clocks: u64) -> bool {
         told.filter(|told| u32::from(told.number) == launch & 0xFFFF)
     };
     let has_ended = |risc| told(risc).is_none_or(|told| told.has_ended);
-    // If the ring was full, BRISC could not announce the launch and does not tell its end either. It
-    // then waits at most once for room.
+    // If the ring was full, BRISC could not announce the launch, and does not announce its end
+    // either. BRISC then waits for room at most once.
     let is_silent = launch != 0 && told(0).is_none();
     let least = CLOSING_CLOCKS + if is_silent { longest_wait(control) } else { 0 };
     clocks >= least && (0..RISCS_PER_CORE).all(has_ended)
 }
 
-/// Returns the most clocks that BRISC waits for room in its ring.
+/// Returns the maximum number of clocks that BRISC waits for room in its ring.
 fn longest_wait(control: &Control) -> u64 {
     match Policy::from_word(control[words::POLICY]) {
         Some(Policy::Block { cycles_log2 }) => 1 << cycles_log2,
@@ -62,7 +63,7 @@ fn longest_wait(control: &Control) -> u64 {
     }
 }
 
-/// Clocks in which BRISC ends its main zone without a wait.
+/// Maximum clocks that BRISC needs to end its main zone if it does not wait for room.
 const CLOSING_CLOCKS: u64 = 2000;
 /// Maximum clocks of a push.
 const CLOCKS_MAX: u64 = 1_000_000;

@@ -10,9 +10,9 @@
 //! | question | module |
 //! |---|---|
 //! | How is a library started, and how do I reach its tiles? | [`simulator`] |
-//! | How does a host reader see it? | [`mesh`] |
-//! | How do the simulator's programs run on it? | [`runner`] |
-//! | What does the process do that runs the library? | [`child`] |
+//! | How does a host reader access the chip? | [`mesh`] |
+//! | How do programs of [`sim`] run on the chip? | [`runner`] |
+//! | What does the process that runs the library do? | [`child`] |
 //!
 //! # Compatibility
 //! ttsim 1.10, by `docs/libttsim_api.md` and `docs/sim_error_handling.md` of its repository.

@@ -1,4 +1,5 @@
-//! The child process as a separate program, for programs that cannot start themselves as the child.
+//! The child process as a separate program, for hosts that cannot start their own executable as the
+//! child.
 
 #![deny(unsafe_code)]
 

@@ -46,7 +46,7 @@ impl TtsimDevice {
         self.access_clocks = if clocks == 0 { 1 } else { clocks };
     }
 
-    /// Returns the clocks of a span of time.
+    /// Converts a span of time to clocks.
     pub(crate) fn clocks(&self, duration_ns: u64) -> u64 {
         duration_ns.saturating_mul(self.description.aiclk_mhz.into()) / 1000
     }

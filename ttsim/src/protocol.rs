@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 /// Maximum bytes that one message reads or writes on the chip.
 pub(crate) const CHUNK_BYTES_MAX: usize = 1 << 18;
 
-/// Version of the messages; it must change with them.
+/// Version of the messages. Increase it when the messages change.
 pub(crate) const VERSION: u32 = 1;
 
 /// Maximum bytes of a message: a chunk and the fields before it.
@@ -230,7 +230,7 @@ mod tests {
         let error = |bytes: &[u8]| Request::receive(&mut &bytes[..]).unwrap_err().to_string();
         assert!(error(&u32::MAX.to_le_bytes()).contains("found 4294967295"));
         assert!(error(&[1, 0, 0, 0, 9]).contains("found 1 bytes of kind 9"));
-        // A read of more than a chunk, a write of nothing, a clock that is too short.
+        // A read of more than a chunk, a write without bytes, and a clock field that is too short.
         let mut read = vec![15, 0, 0, 0, 1, 0, 0];
         read.extend([0; 8]);
         read.extend((u32::try_from(CHUNK_BYTES_MAX).unwrap() + 1).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Relays on ttsim: they begin before the first launch, and run until the host ends them.
+//! Relays on ttsim. They begin before the first launch, and run until the host stops them.
 
 use crate::{
     runner::{POLL_CLOCKS, RESET_ALL, SOFT_RESET, TtsimMesh},
@@ -8,7 +8,7 @@ use sim::program::CoreUse;
 use wire::{control::ext, relay::words};
 
 impl TtsimMesh {
-    /// Begins the relays, unless they have begun, and waits until they gather.
+    /// Starts the relays if they have not started, and waits until they gather cells.
     pub(crate) fn begin_relays(&mut self) -> Result<(), TtsimError> {
         let Some(launch) = self.relay_launch.take() else { return Ok(()) };
         let relays = self.give(&launch, u64::MAX)?;
@@ -47,5 +47,5 @@ impl TtsimMesh {
     }
 }
 
-/// Maximum clocks until a relay gathers; it fills the table of its checksum before.
+/// Maximum clocks until a relay gathers cells. The relay first fills the table for its checksum.
 const START_CLOCKS_MAX: u64 = 1_000_000;

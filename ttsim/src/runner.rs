@@ -1,4 +1,4 @@
-//! Programs on ttsim, loaded onto its cores as a host loads them onto a chip.
+//! Runs programs on ttsim: loads them onto its cores like a host loads them onto a chip.
 //!
 //! The firmware, kernels and launch messages have the same words as in the simulator of [`sim`].
 
@@ -41,10 +41,10 @@ pub struct TtsimMesh {
     /// Launches that have not begun.
     queue: VecDeque<Launch>,
     launch_count: u64,
-    /// Cores that have not ended the launch yet, in order.
+    /// Cores that have not ended the current launch yet, in order.
     under_way: BTreeSet<usize>,
-    /// Cores that may still be writing or pushing records of a launch that they have ended, with
-    /// the clock at which this was seen.
+    /// Cores that may still write or push records of a launch that they have ended, each with the
+    /// clock at which the end was detected.
     pub(crate) closing: BTreeMap<usize, u64>,
     launched_at_clock: u64,
     truth: Truth,
@@ -130,8 +130,8 @@ impl TtsimMesh {
         Ok(())
     }
 
-    /// Writes a launch to the participating cores and gives GO, after the previous launch has
-    /// ended.
+    /// Waits for the end of the previous launch, writes a launch to the participating cores and
+    /// sends GO.
     ///
     /// # Errors
     /// If the launch cannot be written, the previous launch does not end, or ttsim refuses
@@ -152,7 +152,7 @@ impl TtsimMesh {
         Ok(())
     }
 
-    /// Appends a launch to the queue, which [`TtsimMesh::run_for`] then carries out.
+    /// Enqueues a launch, which [`TtsimMesh::run_for`] then carries out.
     pub fn enqueue(&mut self, launch: Launch) {
         self.queue.push_back(launch);
     }
@@ -181,7 +181,7 @@ impl TtsimMesh {
         }
     }
 
-    /// Writes a launch to its cores and gives GO; returns the cores.
+    /// Writes a launch to its cores and sends GO; returns the cores.
     pub(crate) fn give(
         &mut self,
         launch: &Launch,
@@ -280,14 +280,14 @@ impl TtsimMesh {
         self.device.simulator.failure()
     }
 
-    /// Returns the records that the kernels of the launches so far tried to leave; times are
+    /// Returns the records that the kernels of all launches so far emitted. Their times are
     /// unknown.
     #[must_use]
     pub const fn truth(&self) -> &Truth {
         &self.truth
     }
 
-    /// Boots those of the chosen cores that have not been booted yet.
+    /// Boots the chosen cores that have not been booted yet.
     fn boot(&mut self, chosen: &[usize]) -> Result<(), TtsimError> {
         let simulator = &mut self.device.simulator;
         let new: Vec<usize> =
@@ -402,7 +402,7 @@ fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: Kern
         if kernel.is_none() && risc != Risc::Brisc {
             continue;
         }
-        // One zone of the firmware, and one around the kernel.
+        // The firmware emits one zone for itself and one zone around the kernel.
         let kernel_emission = kernel.map(|kernel| Emission::zones(1) + kernel.emission(&context));
         let emitted = Emission::zones(1) + kernel_emission.unwrap_or_default();
         let KernelContext { launch_index, program_id, .. } = context;

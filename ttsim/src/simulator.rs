@@ -47,7 +47,7 @@ pub enum TtsimError {
         /// The requested chip.
         expected: Arch,
     },
-    /// ttsim stopped, since the chip was given an operation that it does not perform.
+    /// ttsim stopped at an operation that the chip does not support.
     #[error("ttsim refused what the chip was told, at clock {clock}: {violation}")]
     Violation {
         /// The chip's clock at that time.
@@ -100,25 +100,27 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Starts the child by `command` with the library's path appended, and loads the library there.
-    /// `command` must call [`crate::child::serve`].
+    /// Starts the child by `command`, with the library's path appended. The child loads the
+    /// library.
+    ///
+    /// The program that `command` starts must call [`crate::child::serve`].
     ///
     /// # Errors
     /// If the child does not start, or the file is not a libttsim.
     pub fn start(mut command: Command, library: &Path) -> Result<Self, TtsimError> {
         let not_started = |error: io::Error| TtsimError::NotStarted { reason: error.to_string() };
         check_file(library)?;
-        // The library is given with a folder, since a name alone would be searched for.
+        // The path includes the folder: the system would search its own folders for a bare name.
         let library = std::path::absolute(library).map_err(not_started)?;
         let (socket, for_child) = UnixStream::pair().map_err(not_started)?;
         socket.set_read_timeout(Some(PATIENCE)).map_err(not_started)?;
-        // Requests of kernels to the host through this variable are not part of this simulation.
+        // This variable would let kernels send requests to the host, which are not simulated here.
         command.env_remove("TTSIM_SEMIHOSTING");
         command.arg(&library).stdin(Stdio::from(OwnedFd::from(for_child)));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(not_started)?;
-        // The command holds the child's end of the socket; without it the end of the child is
-        // detected.
+        // The command owns a copy of the child's socket. This copy must be closed for the parent to
+        // detect that the child has ended.
         drop(command);
         let output = Some([end_of(child.stdout.take()), end_of(child.stderr.take())]);
         let (arch, clock, failure) = (Arch::WormholeB0, 0, None);
@@ -271,7 +273,7 @@ impl Simulator {
         }
     }
 
-    /// Records a failure, which is the answer to all later requests, and ends the child.
+    /// Records a failure and ends the child. All later requests return this failure.
     fn fail(&mut self, failure: TtsimError) -> TtsimError {
         let _ = self.child.kill();
         self.failure.get_or_insert(failure).clone()
@@ -375,9 +377,9 @@ fn end_of(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
 
 /// Time limit of the child for one request.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Maximum clocks of one request: far less than [`PATIENCE`] even if every core is busy.
+/// Maximum clocks of one request. They take far less than [`PATIENCE`], even if every core is busy.
 const CLOCKS_MAX: u32 = 20_000;
-/// Bytes kept of the child's output.
+/// Maximum number of bytes kept of the child's output.
 const KEPT_BYTES: usize = 4096;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The library's chip as its host sees it: tiles through windows of the PCI BAR.
+//! The host's access to the library's chip: tiles are mapped into windows of the PCI BAR.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `PCIExpressTile/TLBs.md` of Wormhole and of Blackhole: addresses and
@@ -14,7 +14,7 @@ pub(crate) struct Windows {
     library: Library,
     bar: u64,
     layout: &'static Layout,
-    /// Tile, and index of its address range, that the window shows.
+    /// The tile that the window maps, and the index of the mapped address range in this tile.
     shown: Option<(Tile, u64)>,
 }
 
@@ -87,7 +87,7 @@ impl Windows {
             Some(Arch::Blackhole) => &BLACKHOLE,
             None => return Err(pci_id),
         };
-        // The low bits give the type of the memory.
+        // The low bits of a BAR hold the type of the memory.
         let bar = u64::from(library.read_config(0x10) & !0xF)
             | u64::from(library.read_config(0x14)) << 32;
         Ok(Self { library, bar, layout, shown: None })
@@ -132,7 +132,7 @@ impl Windows {
         usize::try_from(room).unwrap_or(usize::MAX).min(byte_count)
     }
 
-    /// Points the window at an address of a tile; returns the address for the host.
+    /// Maps an address of a tile into the window; returns the host's address for it.
     fn show(&mut self, tile: Tile, address: u64) -> u64 {
         let stretch = address >> self.layout.size_bits;
         if self.shown != Some((tile, stretch)) {
