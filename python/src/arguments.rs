@@ -33,7 +33,7 @@ pub(crate) fn whole_number(
 /// Returns a whole number of 32 bits.
 ///
 /// # Errors
-/// As [`whole_number`].
+/// The errors of [`whole_number`].
 pub(crate) fn word(
     name: &str,
     value: &Bound<'_, PyAny>,

@@ -23,14 +23,14 @@ use std::{
     time::Duration,
 };
 
-/// Reads of chips, with the outcome of the last one.
+/// Reads of chips, with the outcome of the last read.
 struct Reads {
     recorder: MeshRecorder,
     chips: SharedChips,
     failure: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// Numbers of reads, shared with other threads.
+/// Counts of reads, shared with other threads.
 #[derive(Default)]
 struct Counts {
     reads: AtomicU64,

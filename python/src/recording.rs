@@ -42,7 +42,7 @@ impl PyRecording {
         Self { recording: Arc::new(recording), title, report: OnceLock::new() }
     }
 
-    /// Returns the recording's key: its title, with no name for the host.
+    /// Returns the key of the recording: its title, and an empty name of the host.
     fn key(&self) -> RecordingKey<'_> {
         RecordingKey { host: "", recording: &self.title }
     }
@@ -96,8 +96,8 @@ fn to_python(table: Result<Table, ArrowError>) -> PyResult<PyTable> {
     made.map_err(|error| value_error(&error))
 }
 
-/// Builds a table from texts, such as those of a CSV. Columns of numbers become numbers, and empty
-/// cells stay empty.
+/// Builds a table from texts, such as the cells of a CSV. Columns that hold only numbers become
+/// numeric, and empty cells become null.
 #[pyfunction]
 pub(crate) fn table_of_texts(header: Vec<String>, columns: Vec<Vec<String>>) -> PyResult<PyTable> {
     to_python(tables::texts(&header, &columns))

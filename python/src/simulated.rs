@@ -34,8 +34,7 @@ pub(crate) type SharedChips = Arc<Mutex<Chips>>;
 /// Simulated time between two opportunities to read.
 const STRETCH_NS: u64 = 20_000;
 
-/// Locks chips. The lock of a thread that panicked is ignored: the chips keep the state that they
-/// had.
+/// Locks chips. A lock poisoned by a panic is accepted: the chips keep the state that they had.
 pub(crate) fn lock(chips: &Mutex<Chips>) -> MutexGuard<'_, Chips> {
     chips.lock().unwrap_or_else(PoisonError::into_inner)
 }

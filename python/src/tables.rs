@@ -104,14 +104,15 @@ impl Names {
 
 /// Maximum number of rows in a batch of several lanes.
 const BATCH_ROWS: usize = 1 << 16;
-/// Minimum number of rows for which a lane is a batch of its own, so that its times need no copy.
+/// Minimum number of rows for which a lane becomes a batch of its own. The times of such a batch
+/// are not copied.
 const OWN_BATCH_ROWS: usize = 1 << 14;
 
 /// Splits lanes into groups, in order. Each group becomes a batch.
 fn batches<T>(lanes: Vec<T>, rows: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     const FULL: usize = usize::MAX;
     let mut groups: Vec<Vec<T>> = Vec::new();
-    // Rows of the last group. A full group gets no more lanes.
+    // Number of rows in the last group. A full group gets no more lanes.
     let mut row_count = FULL;
     for lane in lanes {
         let own = rows(&lane);
@@ -130,7 +131,7 @@ fn batches<T>(lanes: Vec<T>, rows: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     groups
 }
 
-/// Returns the first columns of a table of lanes; each lane has a number of rows.
+/// Returns the columns that identify a lane, given each lane with its number of rows.
 fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
     let riscs = Int8Array::from(repeated(lanes, |id| names.risc(id.risc)));
     vec![
@@ -141,7 +142,7 @@ fn lane_columns(lanes: &[(LaneId, usize)], names: &Names) -> Vec<Column> {
     ]
 }
 
-/// Returns a value for each row, which all rows of a lane share.
+/// Returns a value for each row; all rows of a lane have the same value.
 fn repeated<T: Clone>(lanes: &[(LaneId, usize)], value: impl Fn(LaneId) -> T) -> Vec<T> {
     lanes.iter().flat_map(|&(id, rows)| iter::repeat_n(value(id), rows)).collect()
 }
@@ -383,8 +384,8 @@ impl ColumnBuilder {
     }
 }
 
-/// Builds a table from texts, such as those of a CSV. Columns of numbers become numbers, and empty
-/// cells stay empty.
+/// Builds a table from texts, such as the cells of a CSV. Columns that hold only numbers become
+/// numeric, and empty cells become null.
 pub(crate) fn texts(header: &[String], columns: &[Vec<String>]) -> Made {
     let values = columns.iter().map(|cells| {
         let is_empty = cells.iter().all(|cell| cell.is_empty());

@@ -31,7 +31,7 @@ pub(crate) struct TtnnSession {
     title: String,
 }
 
-/// A core: its NoC-0 coordinate, then its logical one.
+/// A core: its NoC-0 coordinate, then its logical coordinate.
 type Core = (u16, u16, u16, u16);
 
 /// Metadata of an op: its chip, the id of its program, and fields.
