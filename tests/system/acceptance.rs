@@ -95,7 +95,7 @@ fn a_full_buffer_keeps_125_zones_and_counts_the_other_25() {
 #[test]
 fn timestamped_events_keep_every_record_that_500_words_hold() {
     let outcome = run(&wormhole(), "timestamped-events", None);
-    // A zone takes 4 words, data 4, an event 2: 50 rounds of 10 words fit exactly into 500 words.
+    // A zone takes 4 words, data 4 words, an event 2 words: 50 such rounds fit exactly into 500.
     let rounds = CORES * RISCS * 2 * 50;
     let fixed_zones = CORES * RISCS * 2 * 2;
     let expected = Emission { zones: rounds + fixed_zones, data: rounds, events: rounds, sums: 0 };
@@ -158,8 +158,8 @@ fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
     let outcome = run(&wormhole(), "multi-op-overflow", None);
     assert_eq!(kernels_per_core(&outcome, CORES, Risc::Brisc, "BRISC-KERNEL"), 1000);
     assert_eq!(kernels_per_core(&outcome, CORES, Risc::Ncrisc, "NCRISC-KERNEL"), 1000);
-    // Upstream keeps 200, as it sends a TRISC's old words again with every launch. Our runtime
-    // sends only the runs of the launch, so the 280 compute launches fit.
+    // Upstream keeps 200 launches, as it pushes a TRISC's old words again with every launch. Our
+    // runtime pushes only the runs of the launch, so the 280 compute launches fit.
     for risc in [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2] {
         assert_eq!(kernels_per_core(&outcome, CORES, risc, "TRISC-KERNEL"), 280);
     }
@@ -167,7 +167,7 @@ fn an_overflow_keeps_a_thousand_launches_and_names_the_programs_of_the_rest() {
         let programs = totals.programs.map(|span| [span.first.base(), span.last.base()]);
         let found = (key.cause, key.program, programs, totals.runs);
         assert_eq!(found, (LossCause::DramFull, None, Some([1001, 1400]), 400));
-        // Each run has two zones, the firmware's and the kernel's.
+        // Each run has two zones: the firmware's zone and the kernel's zone.
         assert_eq!((totals.unknown_markers, totals.is_lower_bound), (400 * 2 * 2, false));
     }
     assert_eq!(outcome.readout.losses.entries().count() as u64, CORES * 2);

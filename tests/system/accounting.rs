@@ -1,8 +1,8 @@
 //! Kept, lost and emitted records: three tables with the same keys.
 //!
 //! Kept records are counted in a readout, lost records come from its ledger, and emitted records
-//! from the simulator's truth. A readout is correct if kept and lost records add up to the emitted
-//! ones.
+//! from the simulator's truth. A readout is correct if the kept and the lost records add up to the
+//! emitted records.
 
 use host_reader::{
     lane::{Lane, LaneId},
@@ -106,7 +106,7 @@ pub(crate) fn total(account: &Account) -> Emission {
     account.values().fold(Emission::NONE, |sum, &emission| sum + emission)
 }
 
-/// Asserts that kept and lost records add up to the emitted ones in every lane.
+/// Asserts that the kept and the lost records add up to the emitted records in every lane.
 ///
 /// The comparison is by record if L1 was full, and by marker if DRAM was full. It is by program if
 /// the ledger names all of them; otherwise no program has more than it emitted.

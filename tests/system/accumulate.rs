@@ -32,7 +32,7 @@ fn config(arch: Arch) -> MeshConfig {
 }
 
 /// Returns launches of a program with one zone on all RISCs of some cores, numbered from `first`
-/// on. One of its runs has 16 words.
+/// on. A run of this program has 16 words.
 fn launches(config: &MeshConfig, first: u32, count: u32, cores: usize) -> Vec<Launch> {
     let launch = |launch: Launch| {
         let cycles = 100 + launch.program_id % 97;
@@ -185,8 +185,7 @@ fn launches_that_a_look_finds_room_for_lose_nothing_and_many_more_do() {
         host.run(launches(&config, 61, 30, 2));
         let marks = host.reader.look(&mut host.mesh).unwrap().watermarks;
         let left = marks.lanes().filter_map(LaneWatermark::launches_left).min().unwrap();
-        // This is more than one push; if pushes counted as launches, there would be room for one or
-        // two.
+        // More than one push fits. A count of pushes instead of launches would be one or two.
         assert!(left > 30, "room for {left} launches");
         host.run(launches(&config, 91, left * more, 2));
         host.read(true);

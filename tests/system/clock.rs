@@ -51,7 +51,7 @@ fn counter(chip: &Chip, tile: Tile, chip_cycle: u64) -> u64 {
     chip.tile(coord).unwrap().clock.value(chip_cycle).0
 }
 
-/// Returns the error of a tile's converted reading at a true time, and the bound of the error.
+/// Returns the error of a tile's converted reading at a true time, and the bound of this error.
 fn error_at(clock: &MeshClock, chip: &Chip, tile: Tile, ps: u64, origin_ns: f64) -> (f64, f64) {
     let chip_cycle = chip.clock().cycles_at(ps);
     let time = clock.map().to_host_ns(tile, counter(chip, tile, chip_cycle)).unwrap();
@@ -105,7 +105,7 @@ fn every_marker_of_eight_chips_has_its_host_time_within_the_bound() {
             marker_count += 1;
         }
     }
-    // Each launch has the zones of firmware and kernel and one of its own, with two ends each.
+    // Each launch has a firmware zone, a kernel zone and one more zone, each with two markers.
     assert_eq!(marker_count, 8 * 64 * 5 * 3 * 6);
 }
 

@@ -38,7 +38,7 @@ fn counter_arch(arch: Arch) -> CounterArch {
     }
 }
 
-/// Returns the expected value of a counter, from a second list of the counters that the simulator
+/// Returns the expected value of a counter, by a separate list of the counters that the simulator
 /// models.
 fn expected(name: &str, truths: &[&CounterTruth]) -> Option<(u64, u64)> {
     let of = |bank, count: fn(&CounterTruth) -> u64| {

@@ -1,8 +1,8 @@
 //! Debug dump on whole chips: RISCs whose lanes are full wait for a host that reads while kernels
 //! run.
 //!
-//! The records read equal the pushed and emitted ones. If the host stops reading, RISCs wait for a
-//! limited time, and what they then drop is counted.
+//! The records read equal the pushed and the emitted records. If the host stops reading, RISCs wait
+//! for a limited time, and then count the records that they drop.
 
 use crate::{
     accounting::assert_honest,
@@ -133,8 +133,8 @@ impl Case {
 }
 
 impl Run {
-    /// Checks that exactly the pushed records were read, in order, and that pushed records and
-    /// those without room in L1 add up to the emitted ones.
+    /// Checks that exactly the pushed records were read, in order, and that the pushed records and
+    /// the records without room in L1 add up to the emitted records.
     fn check(&self, case: &Case) {
         let failures: Vec<_> = self.outcome.failures.iter().map(ToString::to_string).collect();
         assert!(failures.is_empty(), "{case:?}: {failures:?}");
@@ -163,7 +163,7 @@ impl Run {
         assert_honest(&self.outcome.readout, &self.outcome.timeline, &self.outcome.truth);
     }
 
-    /// Checks that the only lost records are those without room in L1 on a RISC that cannot push.
+    /// Checks that the only lost records had no room in L1, on a RISC that cannot push.
     fn check_nothing_is_dropped(&self, case: &Case) {
         assert_eq!(self.outcome.timeline.anomalies.anomaly_count(), 0, "{case:?}");
         for (entry, totals) in self.outcome.readout.losses.entries() {

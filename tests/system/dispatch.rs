@@ -61,7 +61,7 @@ fn run(config: &MeshConfig, launches: Vec<Launch>) -> (Outcome, SimulatedMesh) {
     (outcome, mesh)
 }
 
-/// Returns the zones of commands, by core and RISC, with their names without the common part.
+/// Returns the zones of commands, by core and RISC, with names without their common prefix.
 fn commands(outcome: &Outcome) -> BTreeMap<(Noc0Coord, Risc), Vec<(String, Zone)>> {
     let mut commands = BTreeMap::new();
     for lane in outcome.timeline.lanes() {
@@ -83,7 +83,7 @@ fn repeated<'name>(names: &[&'name str], count: usize) -> Vec<&'name str> {
 
 const HOST: &str = "CMD_WRITE_LINEAR_H_HOST";
 const EVENT: &str = "CMD_WRITE_PACKED:CMD_PACKED_WRITE_FLAG_TYPE_EVENT";
-/// Commands of a program after the command that sets its number, and after a wait for room.
+/// Commands of a program, without the command that sets the program's number and the wait for room.
 const OF_PROGRAM: [&str; 9] = [
     "CMD_WRITE_PACKED:CMD_PACKED_WRITE_FLAG_TYPE_RTA",
     "CMD_WRITE_PACKED:CMD_PACKED_WRITE_FLAG_TYPE_RTA",
@@ -313,7 +313,7 @@ fn ethernet_cores_record_the_values_of_worker_cores() {
     }
 }
 
-/// The dispatch kernels poll the clock all the time; the simulator skips that time.
+/// The dispatch kernels poll the clock continuously; the simulator skips the idle polls.
 #[test]
 fn a_queue_that_is_open_for_two_hours_is_closed_at_once() {
     let chip = ChipConfig::new(Arch::WormholeB0).with_epoch_max_cycles(1);
@@ -373,16 +373,16 @@ fn count(outcome: &Outcome, risc: Risc, names: &[&str]) -> u64 {
     zones.filter(|(name, _)| names.contains(&name.as_str())).count() as u64
 }
 
-/// `test_dispatch_cores`: one program of tt-metal's, which has no number.
+/// `test_dispatch_cores`: one program of tt-metal, without a program number.
 #[test]
 fn one_program_leaves_as_many_commands_as_upstreams_test_expects() {
     let config = config(Arch::WormholeB0, DispatchCores::Worker).with_dispatch_profiling();
     let (outcome, _) = run(&config, launches([0], &CoreSelection::AllTensix));
     assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
     let dispatched = count(&outcome, Risc::Brisc, &ANALYSES);
-    // 65 commands at the start. 10 of the program, of which 3 for arguments and 1 for its
-    // configuration have no analysis. 5 for each read of 56 cores and 12 banks, and for each write.
-    // 1 at the end.
+    // 65 commands at the start. 10 commands of the program; 4 of them have no analysis: 3 for
+    // arguments and 1 for the configuration. 5 commands for each read of 56 cores and 12 banks, and
+    // for each write. 1 command at the end.
     assert_eq!(dispatched, 65 + (10 - 4) + 5 * (56 + 12 + 56) + 1);
     let prefetched = count(&outcome, Risc::Brisc, &["CQ-PREFETCH"]);
     assert_eq!(prefetched, 65 + 10 + 5 * (56 + 12 + 56) + 1);

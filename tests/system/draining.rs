@@ -1,4 +1,4 @@
-//! What drains keep up with, and what they cost the kernels whose cores they read.
+//! The rate at which drains keep up, and their cost to the kernels on the cores that they read.
 //!
 //! `KPROF_RELAY_ZONES` sets the zones of each of 320 lanes, of which `.ci/full` streams a million, and
 //! `KPROF_JITTER_COUNT` the random runs whose durations are compared.
@@ -25,11 +25,11 @@ const LANES: usize = 320;
 /// Bytes of the ring of each of four gatherers.
 const RING_BYTES: u32 = 1 << 22;
 
-/// Reads of L1 in a zone, so that the next zone begins 110 cycles later at most.
+/// Reads of L1 in a zone: the next zone begins at most 110 cycles after the zone's start.
 const ZONE_READS: u32 = 2;
 
-/// A host that reads 200 GB/s, since this test is about the relays: they write 24 GB/s, of which a host
-/// on PCIe reads 1.6 GB/s while the rest waits in DRAM.
+/// A host that reads 200 GB/s, since this test measures the relays. They write 24 GB/s; a host on
+/// PCIe would read 1.6 GB/s, and the rest would wait in DRAM.
 const FAST_HOST: HostTiming = HostTiming {
     read_latency_ps: 100_000,
     write_latency_ps: 50_000,
@@ -38,9 +38,9 @@ const FAST_HOST: HostTiming = HostTiming {
     ..HostTiming::PCIE
 };
 
-/// Returns a mesh on which the cores record zones one after the other, and the launch.
+/// Returns an initialised mesh with streaming, relays and the truth of cells.
 fn zones_mesh(relays: u32, host: HostTiming) -> SimulatedMesh {
-    // A chip with 64 cores has no spare one.
+    // A chip with only 64 cores has no spare core for a relay.
     let config = MeshConfig::new(9)
         .with_chip(ChipConfig::new(Arch::WormholeB0).with_worker_core_count(72))
         .with_streaming()
@@ -63,7 +63,7 @@ fn zones_launch(mesh: &SimulatedMesh, cores: usize, zones: u32) -> Launch {
     Launch::new(&program, 7).with_args(&[zones, ZONE_READS, 0]).on(chosen)
 }
 
-/// The zones of the kernel in one lane, of those that have been read.
+/// The kernel's zones that have been read in one lane.
 #[derive(Clone, Copy, Default)]
 struct LaneZones {
     count: u64,
@@ -71,7 +71,7 @@ struct LaneZones {
     last_start: u64,
 }
 
-/// A comparison of batches with the truth, record by record. Both are dropped when they were compared.
+/// Compares batches with the truth, record by record. Both are dropped after the comparison.
 #[derive(Default)]
 struct Comparison {
     truth: Streamed,
@@ -80,7 +80,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// Reads once, and compares what was read.
+    /// Reads once, and compares the batches of this read.
     fn read(&mut self, reader: &mut Reader, mesh: &mut SimulatedMesh, zone: u16) {
         let read = reader.read_live(mesh).unwrap();
         assert!(read.readout.losses.is_empty(), "{:?}", read.readout.losses);
@@ -107,7 +107,7 @@ impl Comparison {
     }
 }
 
-/// Returns the id of the zones of the kernel `reads`, by the documented hash of the text.
+/// Returns the id of the zones of the kernel `reads`: the documented hash of their text.
 fn zone_id(mesh: &SimulatedMesh) -> u16 {
     let texts = mesh.zone_texts();
     let text = texts.iter().find(|text| text.starts_with("READS,")).unwrap();
@@ -141,7 +141,7 @@ fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
         let period = (read.last_start - read.first_start) / (read.count - 1);
         assert!((90..=110).contains(&period), "{lane}: a zone every {period} cycles");
     }
-    // What waits at a read is in the rings of DRAM and of L1, and in frames on their way.
+    // Unread records are in the rings in DRAM and in L1, and in frames in flight.
     let most = 4 * RING_BYTES as usize / 8 + LANES * 2 * 256;
     assert!(most_waiting < most, "{most_waiting} of {most} records");
     let zones = u64::from(zones) * LANES as u64;

@@ -1,13 +1,13 @@
-//! Figures of ops against the simulator's truth: figures shown are correct, and figures over a gap
-//! in the records are empty.
+//! Compares figures of ops with the simulator's truth: figures that are shown are correct, and
+//! figures of an op with a gap in its records are empty.
 //!
-//! A single failing run is repeated by
+//! To repeat a single failing run:
 //!
 //! ```text
 //! KPROF_FIGURES_SEED=7 cargo test -p tests --test system figures
 //! ```
 //!
-//! `KPROF_FIGURES_COUNT` sets the number of fresh seeds; two thirds as many are fixed.
+//! `KPROF_FIGURES_COUNT` sets the number of fresh seeds; two thirds of this number are fixed seeds.
 
 use crate::support::{Session, outcome};
 use host_reader::{
@@ -44,7 +44,8 @@ const FRESH_SEEDS: u64 = 9;
 const MENDED_SEEDS: [u64; 5] =
     [795_357_502_075, 795_357_502_987, 795_357_503_174, 795_357_503_301, 795_357_503_342];
 
-/// Cycles around a kernel zone that the truth includes and the zone does not.
+/// Maximum cycles around a kernel's zone that belong to the kernel in the truth, but not to the
+/// zone.
 const AROUND_ZONE: u64 = 1_000;
 
 const SECOND_NS: u64 = 1_000_000_000;

@@ -1,7 +1,7 @@
-//! The format of captures, read with nothing but the tables of `docs/kprof-format.md`.
+//! Reads captures with nothing but the tables of `docs/kprof-format.md`.
 //!
 //! This reader knows the notation of the page, but no field of any payload. The expected contents
-//! of the sample captures are listed below, as their authors wrote them.
+//! of the sample captures were written by hand.
 
 use crate::structure::repository;
 use host_reader::capture::SectionKind;
@@ -95,7 +95,7 @@ impl Form {
     }
 }
 
-/// A record's numbers by field name, for later fields whose length they give.
+/// Values of a record's number fields, by name. Some of them give the lengths of later fields.
 type Numbers = BTreeMap<String, u64>;
 
 /// Parses records of a payload and prints their contents, one field a line.

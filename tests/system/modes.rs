@@ -157,8 +157,8 @@ fn assert_replays(plain: u32, [first, second]: [u32; 2], replays: u64) {
     }
 }
 
-/// Upstream's `test_trace_run`: at most 4 launches outside of traces and 5 ops in traces, each
-/// replayed three times, and then 12, 10 and two times.
+/// Upstream's `test_trace_run`: at most 4 launches outside of traces, and 5 ops in traces. Each
+/// trace is replayed three times, and then 12, 10 and two times.
 #[test]
 fn each_of_two_traces_has_every_replay_once() {
     assert_replays(4, [3, 2], 3);

@@ -59,7 +59,7 @@ fn a_circle_is_found_through_a_re_export_and_within_one_folder_allowed() {
     let uses_c = ("a/b.rs", "use crate::c::Other;\nstruct Thing(Other);\n");
     let uses_thing = ("c.rs", "use crate::{\n    a::Thing,\n};\nstruct Other(Thing);\n");
     assert_eq!(circles(&[hub, uses_c, uses_thing]), [["a::b", "c"]]);
-    // A module's test and a name that is only re-exported do not count as uses.
+    // Uses in a module's tests, and names that are only re-exported, do not count.
     let in_test =
         ("c.rs", "struct Other;\n#[cfg(test)]\nmod tests {\n    use crate::a::Thing;\n}\n");
     assert!(circles(&[hub, uses_c, in_test]).is_empty());
@@ -245,7 +245,7 @@ fn target(
     Some(current)
 }
 
-/// Returns the cycles over more than one folder, each as the names of its modules.
+/// Returns the cycles that span more than one folder, each as the names of its modules.
 fn circles(modules: &Modules) -> Vec<Vec<String>> {
     let mut edges: BTreeMap<&ModulePath, BTreeSet<ModulePath>> = BTreeMap::new();
     for (path, module) in modules {

@@ -1,5 +1,4 @@
-//! Zone names against captures from silicon: the id in a log is the hash of the text in the same
-//! line.
+//! Checks zone ids in logs from silicon: the id in a line is the hash of the text in the same line.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test reports")]
 

@@ -1,4 +1,4 @@
-//! NoC events as read by the host, against the requests to the simulated NoC.
+//! Compares the NoC events that the host reads with the requests to the simulated NoC.
 
 use crate::support::Session;
 use host_reader::{
@@ -16,7 +16,8 @@ use sim::{
 use std::collections::BTreeMap;
 use wire::ZoneId;
 
-/// A transfer in both event and request: operation, network, bytes in units of 32, posted.
+/// The properties that an event and its request share: operation, network, bytes in units of 32,
+/// and whether the transfer is posted.
 type Transfer = (NocOperation, u8, u32, bool);
 
 fn operation(kind: EventKind) -> Option<NocOperation> {
@@ -54,7 +55,7 @@ fn event(word: u64, field: SizeField) -> Option<Transfer> {
 }
 
 fn request(request: &NocRequest) -> Transfer {
-    // A read is answered by its data, and so never posted.
+    // A read is answered by its data, so a read is never posted.
     let is_posted = request.is_posted && request.operation != NocOperation::Read;
     (request.operation, request.noc, request.byte_count.div_ceil(32), is_posted)
 }
@@ -73,7 +74,7 @@ fn requests(truth: &Truth, lane: LaneId) -> &[NocRequest] {
 /// size field.
 const FIXED_SEEDS: [u64; 7] = [0, 1, 2, 3, 4, 5, 44_968_320_508];
 
-/// Returns the number of compared transfers, and of posted ones among them.
+/// Returns the number of compared transfers, and the number of posted transfers among them.
 fn compare(seed: u64) -> (usize, usize) {
     let arch = Arch::ALL[usize::from(seed % 2 == 1)];
     let config = MeshConfig::new(seed).with_chip(ChipConfig::new(arch)).with_noc_truth();

@@ -1,5 +1,5 @@
-//! First sentences of `explain` on random pipelines, compared with the same pipelines without one
-//! stage.
+//! First sentences of `explain` on random pipelines. The truth is the time that each pipeline saves
+//! if one of its stages is removed.
 //!
 //! A single failing seed is repeated, with its findings and the truth, by
 //!
@@ -7,8 +7,8 @@
 //! KPROF_PACE_SEED=7 cargo test -p tests --test system pace -- --nocapture
 //! ```
 //!
-//! `KPROF_PACE_COUNT` sets the number of fixed seeds. The fresh ones are always as many: with fewer,
-//! chance alone would exceed the bounds.
+//! `KPROF_PACE_COUNT` sets the number of fixed seeds. The number of fresh seeds is constant: with
+//! fewer seeds, chance alone would exceed the bounds.
 
 use crate::support::{self, Outcome, Session};
 use host_reader::{
@@ -251,7 +251,7 @@ enum Verdict {
     WrongGain,
 }
 
-/// Judges a finding; `record_percent` is by how much records of waits may lower the bound.
+/// Judges a finding. Records of waits may lower the bound by `record_percent` of the time.
 fn judge(gains: &Gains, record_percent: f64, finding: Option<&Finding>) -> Verdict {
     let Some(finding) = finding else { return Verdict::Untold };
     let Some(truth) = gains.gain(finding.cause) else { return Verdict::WrongCause };
@@ -276,7 +276,7 @@ fn judge(gains: &Gains, record_percent: f64, finding: Option<&Finding>) -> Verdi
     }
 }
 
-/// Verdicts by form of the records.
+/// Number of verdicts of each kind, by the form of the wait records.
 type Verdicts = BTreeMap<(&'static str, Verdict), usize>;
 
 fn judge_seed(seed: u64, is_told: bool, verdicts: &mut Verdicts) {
@@ -285,10 +285,10 @@ fn judge_seed(seed: u64, is_told: bool, verdicts: &mut Verdicts) {
     for (form, records) in [("sums", WaitRecords::Totals), ("events", WaitRecords::Events)] {
         let explanation = case.explain(records);
         let finding = explanation.findings.first();
-        // A stage that others wait for does not wait. The next stage waits twice for each tile: for
-        // its buffer and at its barrier. So the records of these waits slow the next stage, but not
-        // the stage before it. The gain in a recorded pipeline is smaller than in one without
-        // records.
+        // A stage that others wait for does not wait itself. The next stage waits twice for each
+        // tile: for its buffer and at its barrier. The records of these waits slow the next stage,
+        // but not the stage that it waits for. So the gain in a recorded pipeline is smaller than
+        // in a pipeline without records.
         let cycles = 2.0 * record_cycles(case.arch(), records);
         let verdict = judge(&gains, 100.0 * cycles / gains.tile_cycles(), finding);
         *verdicts.entry((form, verdict)).or_default() += 1;

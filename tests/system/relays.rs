@@ -1,5 +1,5 @@
 //! Relays on whole chips: spare cores gather streamed records while kernels run, and the host reads
-//! their frames from DRAM. Whatever ends, records that were emitted are read or counted.
+//! their frames from DRAM. Whatever stops or dies, each emitted record is read or counted.
 //!
 //! `KPROF_RELAYS_COUNT` sets the number of random runs; `.ci/full` makes many.
 
@@ -64,8 +64,8 @@ fn check(case: &Case, outcome: &Outcome) {
     assert_in_order(case, readout);
 }
 
-/// Asserts that the records of each launch are in the order of their times: a launch's records come
-/// in several frames, and a zone that ends in a later one may have begun before.
+/// Asserts that the records of each launch are in order of time. A launch's records come in several
+/// frames, and a zone that ends in a later frame may have begun before records of an earlier frame.
 fn assert_in_order(case: &Case, readout: &Readout) {
     for lane in readout.lanes() {
         for run in 0..lane.runs.len() {
@@ -76,8 +76,8 @@ fn assert_in_order(case: &Case, readout: &Readout) {
     }
 }
 
-/// Returns how many records are neither kept nor in the ledger under their kind, and the most that the
-/// ledger says may be missing besides, by lane.
+/// Returns for each lane the number of records that are neither kept nor in the ledger by kind, and
+/// the maximum number of missing records of unknown kind in the ledger.
 fn rest(outcome: &Outcome) -> Vec<(u64, u64)> {
     let Outcome { readout, timeline, truth, .. } = outcome;
     let (kept, emitted) = (kept(readout, timeline), emitted(truth));
@@ -142,8 +142,8 @@ fn a_relay_that_dies_is_succeeded_by_another_and_each_record_is_read_once() {
     if !has_object_code() {
         return;
     }
-    // It begins before the host has noticed that the first one is dead, after that, and before the host
-    // has read the last frames of the first one.
+    // The new relay begins before the host has noticed the death of the first relay, after that,
+    // and before the host has read the last frames of the first relay.
     let [wormhole, blackhole] = Arch::ALL;
     let cases =
         [(wormhole, 30_000, 20_000), (blackhole, 2_200_000, 20_000), (wormhole, 30_000, 400_000)];
@@ -232,7 +232,7 @@ fn a_reader_that_meets_a_successor_says_what_may_be_lost_before_it() {
             let records = &found[lane];
             assert!(records.are_last_of(all), "{lane} has other records");
             let earlier = before.get(lane).map_or(0, LaneRecords::len);
-            // The frames that nobody has read are gone with the relay.
+            // If the first relay is gone, its unread frames are lost.
             let is_missing = earlier + records.len() < all.len();
             assert!(is_first_gone || !is_missing, "{lane} has records that nobody has read");
             not_found += all.len() - records.len();
@@ -241,7 +241,7 @@ fn a_reader_that_meets_a_successor_says_what_may_be_lost_before_it() {
         assert!(all_before > 10_000, "{all_before}");
         let damaged = losses.by_cause(LossCause::Damaged);
         if is_first_gone {
-            // Nobody knows that another reader has them.
+            // The new reader cannot know that another reader has read these records.
             assert!(damaged.unknown_markers >= not_found as u64, "{damaged:?}, {not_found}");
             assert!(not_found >= all_before, "{not_found}");
         } else {
@@ -296,7 +296,7 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
             relays: Relays::living(2, 1 << 20),
         };
         let damage: Arc<dyn Rule> = Arc::new(PushRule::new("damage", move |push, fate, random| {
-            // The second part of a long frame has cells alone, which have no checksum.
+            // The second part of a long frame contains only cells, which have no checksum.
             let is_begin = push.words.first() == Some(&0x4B46_1000);
             let is_chosen = is_begin || word.is_none();
             if is_chosen && push.words.len() > 16 && random.chance(150_000) {

@@ -181,7 +181,7 @@ fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
     };
     let (dropping, blocking) =
         (cycles(Policy::DropNewest), cycles(Policy::Block { cycles_log2: 20 }));
-    // Each RISC waits once; the waits follow each other if one RISC starts the others.
+    // Each RISC waits once. If one RISC starts the others, these waits do not overlap.
     let waited = blocking - dropping;
     assert!((1 << 20..5 << 20).contains(&waited), "{waited} ns");
 }
@@ -235,7 +235,7 @@ fn launches_of_a_stream_have_the_times_of_their_kernels() {
     }
 }
 
-/// Zones and single records by lane and program: id, and start and end, or time and values.
+/// Records by lane and program: id, start and end, and values. Single records start at their end.
 type Records = BTreeMap<(LaneId, RunHostId), Vec<(u32, u64, u64, Vec<u64>)>>;
 
 fn records_of(readout: &Readout) -> Records {
@@ -264,7 +264,7 @@ fn records_of(readout: &Readout) -> Records {
 
 fn add_batch(records: &mut Records, batch: &Batch) {
     if batch.record_count() == 0 {
-        return; // Only the losses have grown.
+        return; // The batch has new losses only.
     }
     let of_program = records.entry((batch.lane, batch.program.unwrap())).or_default();
     let Batch { zones, data, events, totals, .. } = batch;

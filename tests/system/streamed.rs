@@ -11,7 +11,7 @@ use std::{
 /// Records by lane.
 pub(crate) type Found = BTreeMap<LaneId, LaneRecords>;
 
-/// The program of records whose launch a reader has not seen.
+/// Program of records whose launch cell the reader has not seen.
 const UNKNOWN: u32 = u32::MAX;
 
 /// The records of a lane in their order, each with its program.
@@ -56,7 +56,7 @@ impl LaneRecords {
     /// Takes records from the front if they are those of a batch.
     ///
     /// # Errors
-    /// The first record of the batch that is another one, in words.
+    /// A message with the first record of the batch that differs.
     pub(crate) fn take(&mut self, batch: &Batch) -> Result<(), String> {
         fn take<R: PartialEq + Debug>(
             expected: &mut Column<R>,
@@ -78,8 +78,8 @@ impl LaneRecords {
         take(&mut self.totals, &found.totals)
     }
 
-    /// Returns true if the records are the last ones of others. Only the first may be of an unknown
-    /// program.
+    /// Returns true if these records are the last records of `all`. The program of the first
+    /// records may be unknown.
     pub(crate) fn are_last_of(&self, all: &Self) -> bool {
         fn are_last<R: PartialEq>(some: &Column<R>, all: &Column<R>) -> bool {
             let Some(first) = all.len().checked_sub(some.len()) else { return false };
@@ -96,7 +96,7 @@ impl LaneRecords {
             && are_last(&self.totals, &all.totals)
     }
 
-    /// Returns true if the records are some of others, in the same order.
+    /// Returns true if all of these records are also in `all`, in the same order.
     pub(crate) fn is_part_of(&self, all: &Self) -> bool {
         fn is_part<R: PartialEq>(some: &Column<R>, all: &Column<R>) -> bool {
             let mut all = all.iter();
@@ -109,13 +109,13 @@ impl LaneRecords {
     }
 }
 
-/// The truth of a run so far.
+/// The streamed records of a run so far, from the simulator's truth.
 #[derive(Debug, Default)]
 pub(crate) struct Streamed {
     lanes: BTreeMap<LaneId, StreamedLane>,
 }
 
-/// The cells of a lane, as far as they are decoded.
+/// State for decoding the cells of a lane, with the records decoded so far.
 #[derive(Debug, Default)]
 struct StreamedLane {
     /// Number of the next cell in its chunk.

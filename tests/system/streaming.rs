@@ -1,4 +1,4 @@
-//! Frequent reads: when they happen, and that nothing is lost or repeated between them.
+//! Frequent reads: when they happen, and whether records are lost or repeated between them.
 
 use crate::{
     accounting::{assert_honest, emitted, kept, total},
@@ -133,15 +133,15 @@ fn a_thousand_reads_that_race_pushes_lose_nothing_and_repeat_nothing() {
     let (kept, emitted) =
         (total(&kept(&outcome.readout, &outcome.timeline)), total(&emitted(&outcome.truth)));
     assert!(kept.zones * 2 > emitted.zones, "kept {kept:?} of {emitted:?}");
-    // Otherwise the reads were too rare to race with anything.
+    // With fewer reads, no read would have raced with a launch.
     assert!(
         rests > 100 && empty_reads <= 900,
         "{rests} rests of launches, {empty_reads} empty reads"
     );
 }
 
-/// Launches follow each other without pause, in lanes that hold some twenty of them. The host has
-/// never read everything at the begin of a launch, so that the lanes are never reset.
+/// Launches follow each other without pause, in lanes that hold some twenty launches. At the start
+/// of a launch the host has never read all records, so the lanes are never reset.
 #[test]
 fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
     for arch in [Arch::WormholeB0, Arch::Blackhole] {

@@ -162,8 +162,8 @@ fn every_package_that_may_be_published_says_what_it_is_under_a_name_of_ours() {
 /// Crates for memory-mapped registers and for C callers, which contain unsafe code throughout.
 const WHOLLY_UNSAFE: [&str; 2] = ["kernel-profiler", "kprof-pci-chip"];
 
-/// Files that may contain unsafe code, besides the device runtime's. Each must allow it for single
-/// items, in a crate that denies it everywhere else.
+/// Files that may contain unsafe code, besides the files of the device runtime. Each file must
+/// allow unsafe code for single items, in a crate that denies it everywhere else.
 const UNSAFE_FILES: [(&str, &[&str]); 3] = [
     (
         "kprof-c",

@@ -1,14 +1,14 @@
 //! Hundreds of random runs with faults: the records read equal the pushed ones, and kept and lost
 //! records add up to the emitted ones.
 //!
-//! One seed determines everything in a run. A single failing run is repeated by
+//! One seed determines everything in a run. To repeat a single failing run:
 //!
 //! ```text
 //! KPROF_TRUTH_SEED=10063 cargo test -p tests --test system truth
 //! ```
 //!
 //! `KPROF_TRUTH_COUNT` sets the number of fresh seeds, and `KPROF_TRUTH_FIXED` the number of fixed
-//! ones. `.ci/run` uses more fresh seeds than `cargo test` alone, and `.ci/full` thousands.
+//! seeds. `.ci/run` uses more fresh seeds than `cargo test` alone, and `.ci/full` uses thousands.
 
 mod compare;
 mod mutants;
@@ -49,7 +49,7 @@ fn what_is_read_is_what_was_pushed_in_fresh_runs() {
     run_all(first..first + count);
 }
 
-/// Runs the seed in the environment variable, if it is set; returns whether it is.
+/// Runs the seed in the environment variable; returns true if the variable is set.
 fn runs_one_seed() -> bool {
     let Some(seed) = number("KPROF_TRUTH_SEED") else { return false };
     let scenario = Scenario::from_seed(seed);

@@ -291,8 +291,8 @@ fn assert_at_most_emitted(readout: &Readout, mesh: &SimulatedMesh, seed: u64) {
     }
 }
 
-/// Asserts that kept and lost markers do not exceed the emitted ones. A data record has at most
-/// three markers, and a lost run may have two empty ones.
+/// Asserts that the kept and the lost markers do not exceed the emitted markers. A data record has
+/// at most three markers, and a lost run may have two empty markers.
 fn assert_at_most_emitted_markers(readout: &Readout, mesh: &SimulatedMesh, seed: u64) {
     let mut markers: BTreeMap<LaneId, u64> = BTreeMap::new();
     for ((lane, _), emission) in emitted(mesh) {
@@ -308,7 +308,7 @@ fn assert_at_most_emitted_markers(readout: &Readout, mesh: &SimulatedMesh, seed:
     }
 }
 
-/// Returns the generator of a fresh seed, and prints the seed.
+/// Returns a random generator with a fresh seed, and prints the seed.
 fn dice(what: &str) -> (Dice, u64) {
     let named = std::env::var("KPROF_UNKNOWN_SEED").ok();
     let seed = named.map_or_else(tests::seed::fresh, |seed| seed.parse().unwrap());

@@ -1,4 +1,4 @@
-//! Records of waits as read by the host, against the waits of the simulated kernels.
+//! Compares the records of waits that the host reads with the waits of the simulated kernels.
 //!
 //! A single failing seed is repeated by
 //!
@@ -38,23 +38,23 @@ use wire::{
 
 /// A launch on a RISC.
 type Run = (RiscKey, RunHostId);
-/// Cycles and number of waits, by kind and key.
+/// Cycles and number of waits, by the kind and key of the wait.
 type Totals = BTreeMap<(u8, u32), (u64, u64)>;
 
-/// Cycles from the awaited event to the poll that detects it and the end of the loop: a load of at
-/// most 8 cycles, a branch, and 4 cycles for a mispredicted branch.
+/// Cycles from the awaited event to the end of the loop, including the poll that detects the event:
+/// a load of at most 8 cycles, a branch, and 4 cycles for a mispredicted branch.
 const POLL_CYCLES: u64 = 16;
 
-/// Cycles for which four queued stores of a RISC occupy its access port of L1, five for each. A
-/// reading of the clock waits for earlier stores.
+/// Cycles for which four queued stores of a RISC occupy its L1 port; each store takes five cycles.
+/// A reading of the clock waits for earlier stores.
 const QUEUE_CYCLES: u64 = 4 * 5;
 
 /// Cycles from the clock reading at the end of a wait to the reading for its record: a call, the
 /// comparison with the windows and the prologues of two functions, some 35 instructions.
 const RECORD_CYCLES: u64 = 36;
 
-/// Cycles by which two other RISCs may delay a poll of L1, where semaphores are. BRISC, NCRISC and
-/// TRISC 0 share a port, and each stores a signal and a wait at once, ten words of five cycles.
+/// Cycles by which two other RISCs may delay a poll of a semaphore in L1. BRISC, NCRISC and TRISC 0
+/// share a port, and each may store a signal and a wait at once: ten words of five cycles.
 const PORT_CYCLES: u64 = 2 * 10 * 5;
 
 /// Usual maximum difference between the recorded and the true cycles of a wait.
@@ -65,7 +65,7 @@ fn tolerance_cycles(kind: WaitKind) -> u64 {
     USUAL_CYCLES + if kind == WaitKind::SEM_WAIT { PORT_CYCLES } else { 0 }
 }
 
-/// Numbers of waits that blocked, and of those among them whose polls other RISCs delayed.
+/// Number of waits that blocked, and number of these waits whose polls other RISCs delayed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Blocked {
     count: u64,
@@ -313,7 +313,7 @@ fn compare_waits(
     }
 }
 
-/// Returns true if a record's time can be the time of a wait's end.
+/// Returns true if the time of a record can be the end of the wait.
 fn is_at_end(wait: &sim::truth::WaitTruth, time: u64) -> bool {
     let end = (wait.begin.0 + wait.cycles) & ((1 << 44) - 1);
     time.abs_diff(end) <= tolerance_cycles(wait.kind) + RECORD_CYCLES
@@ -363,8 +363,8 @@ fn play_on_two_cores(seed: u64, records: WaitRecords, plan: impl FnOnce(&mut Ses
     session.run()
 }
 
-/// Five RISCs in sequence with a slow third one: the first ones wait for room, the last ones for
-/// tiles, and each records its waits in every launch.
+/// Five RISCs form a pipeline with a slow third RISC. The first two wait for room, the last two for
+/// tiles, and each RISC records its waits in every launch.
 #[test]
 fn every_risc_of_both_chips_records_its_waits() {
     const NONE: u32 = u32::MAX;
@@ -407,15 +407,15 @@ fn every_risc_of_both_chips_records_its_waits() {
 /// Windows of a mesh that records waits in windows: one eighth of the time.
 const WINDOWS: SyncWindows = SyncWindows::DEFAULT;
 
-/// Waits with a record, and waits that are only part of totals.
+/// Waits with a record of their own, and the number of waits that are only part of totals.
 #[derive(Debug, Default)]
 struct Windowed {
     told: Blocked,
     untold: u64,
 }
 
-/// Returns the cycles of a wait within windows, and the distance to the nearest window if there are
-/// none.
+/// Returns the cycles of a wait that are within windows. If there are none, also returns the
+/// distance to the nearest window.
 fn in_windows(begin: u64, end: u64) -> (u64, u64) {
     let (length, period) = (u64::from(WINDOWS.length()), u64::from(WINDOWS.period()));
     let of_window = |opens: u64| end.min(opens + length).saturating_sub(begin.max(opens));
@@ -519,8 +519,8 @@ fn waits_in_windows_are_told_and_those_outside_are_only_in_sums() {
     assert!(told.count > 100 && untold > told.count, "{told:?}, {untold} untold");
 }
 
-/// Causes of waits in pipelines whose cores share readers: steps of the critical paths and waits
-/// for semaphores, against the true sender of each increment.
+/// Causes of waits in pipelines whose cores share readers. The steps of critical paths and the
+/// waits for semaphores are compared with the true sender of each increment.
 #[derive(Default)]
 struct Joins {
     /// Steps of paths from one core to another.

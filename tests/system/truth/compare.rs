@@ -178,7 +178,7 @@ impl<'a> LaneCheck<'a> {
                 next = found + 1;
                 continue;
             }
-            // A flipped bit only changes a record, id or run into another.
+            // A flipped bit only changes a record, an id or a run into a different valid value.
             let flipped = self.pushed[next..]
                 .iter()
                 .position(|launch| self.is_damaged(&self.damage.flipped, launch));
@@ -196,7 +196,7 @@ impl<'a> LaneCheck<'a> {
             }
             let is_lost = self.is_damaged(&self.damage.lost, launch);
             let is_flipped = self.is_damaged(&self.damage.flipped, launch);
-            // A RISC's own push may time out, and the end of its launch may come too late.
+            // A RISC's own push may time out, so the RISC may end its launch too late.
             let is_late = self.damage.late.contains(&(self.key, launch.launch_index));
             let is_said = match (is_lost, is_flipped) {
                 (false, false) if is_late && has_loss(&[LossCause::NotPublished]) => true,
@@ -304,8 +304,8 @@ impl<'a> LaneCheck<'a> {
             self.total_of(|cause| matches!(cause, LossCause::DramFull | LossCause::PushTimedOut));
         ensure(!exact.is_lower_bound, || format!("DRAM is counted exactly: {}", context()))?;
         let least = 2 * rest.zones + 2 * rest.data + rest.events + rest.sums;
-        // A push within a launch leaves zone starts whose ends may be refused later, and zones of
-        // its own.
+        // A push within a launch has its own zones, and leaves zone starts whose ends may be
+        // refused later.
         let most = match self.scenario.has_own_zones() {
             true => u64::MAX,
             false => least + rest.data + 4 * exact.runs,

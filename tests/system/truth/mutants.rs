@@ -1,6 +1,6 @@
 //! Wrong readouts that the comparison must detect, as faulty readers would produce.
 //!
-//! Faulty code is tested by hand, see `tests/mutants`.
+//! Whether the tests detect faulty code is checked by hand: see `tests/mutants`.
 
 use super::{check, scenario::Scenario};
 use host_reader::{

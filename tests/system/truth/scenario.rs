@@ -84,7 +84,7 @@ impl FaultKind {
             })),
             Self::CorruptWord => {
                 // A quarter of the faults flip bits of the run header or of the guaranteed markers
-                // behind it.
+                // that follow it.
                 let word = if random.chance(250_000) {
                     WordChoice::At(usize::try_from(random.below(6)).unwrap())
                 } else {
