@@ -121,7 +121,8 @@ class Recording:
     def host_zones(self) -> Any:
         """Zones of the host's threads: source location, start, duration, text and colour.
 
-        This and the tables below have the columns of the Parquet dataset (``docs/parquet.md``).
+        This table and the tables below have the columns of the Parquet dataset
+        (``docs/parquet.md``).
         """
         return self._native.host_zones()
 
@@ -276,7 +277,7 @@ def open_all(path: _Path) -> list[Recording]:
 
 
 def open(path: _Path, run: int | None = None) -> Recording:
-    """Opens a capture, a device log, or a folder of logs; the content decides.
+    """Opens a capture, a device log, or a folder of logs; the content determines the format.
 
     ``run`` chooses one of several runs of a capture, from 1. :func:`open_ops_csv` opens an ops CSV.
     """
@@ -466,5 +467,5 @@ def _recordings(side: object) -> list[_native.Recording]:
     return [one._native for one in given]
 
 
-# `open` above hides the function of the same name in this module.
+# In this module, `open` above hides Python's own `open`.
 from builtins import open as _builtin_open  # noqa: E402

@@ -88,7 +88,7 @@ def _run(program: list[str], of_python: list[str]) -> int:
         profiler.enable()
     try:
         if "-m" in of_python:
-            # As `python -m` does: the folder that is searched for modules.
+            # Like `python -m`, search the current folder for modules.
             sys.path[0] = os.getcwd()
             runpy.run_module(program[0], run_name="__main__", alter_sys=True)
         else:

@@ -134,7 +134,7 @@ def is_slower(
     before: Sequence[float], after: Sequence[float], error_rate: float = FALSE_ALARM_RATE
 ) -> bool | None:
     """Returns true if ``after`` takes longer than ``before``, by Welch's test of the logarithms;
-    ``None`` if a side has less than two samples that are above 0."""
+    ``None`` if ``before`` or ``after`` has fewer than two samples above 0."""
     sides = [[math.log(value) for value in side if value > 0] for side in (before, after)]
     if min(map(len, sides)) < 2:
         return None

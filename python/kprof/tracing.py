@@ -1,8 +1,8 @@
 """Zones, messages and signposts of a Python program, and tracing of its functions and lines.
 
 Names and signatures are those of TT-Metal's ``tracy`` and ``ttnn``, so that a program runs after
-one changed import. Events are recorded in memory on the host's monotonic clock, which also relates
-to the clocks of chips; :func:`save_host_events` writes them.
+one changed import. Events are recorded in memory on the host's monotonic clock, to which the clocks
+of chips are also related. :func:`save_host_events` writes the events to a capture.
 """
 
 from __future__ import annotations

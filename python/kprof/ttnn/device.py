@@ -161,7 +161,7 @@ class DeviceProfiler:
         )
 
     def release(self) -> None:
-        """Frees the tensors. Takes the lanes from all cores first, so that no core writes there."""
+        """Clears the lane addresses of all cores, so no core writes to lanes; frees the tensors."""
         self._launch_for(kernels.TAKE_LANES, self.answers, self._all_places, 64)
         _ttnn.synchronize_device(self.device)
         for tensor in self.tensors:
@@ -377,7 +377,7 @@ class DeviceProfiler:
             for first in range(0, len(self.flat_ids), workers):
                 self._copy_windows(self.flat_ids[first : first + workers], window)
         except RuntimeError:
-            # Cores of different sub-devices accept no common launch.
+            # A launch cannot include cores of different sub-devices.
             self.copies_windows = False
             return self._copies(self.lanes)
         lane_count = LANES_PER_CORE * self.cores_per_bank
@@ -402,7 +402,7 @@ class DeviceProfiler:
                 flat_id % self.cores_per_bank * LANES_PER_CORE,
                 self.lane_bytes,
                 first_byte,
-                # An empty window if there is no core left for this worker.
+                # The window is empty if there is no core left for this worker.
                 window_bytes if index < len(flat_ids) else 0,
             ]
             for index, (core, flat_id) in enumerate(

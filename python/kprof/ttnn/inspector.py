@@ -134,7 +134,7 @@ class Inspector:
         made = [p for p in taken.values() if p.created_ns > self._last_ns and p.kernels]
         if not made:
             return ""
-        # Each chip of a mesh may run its own program with the same kernels: the last one is shown.
+        # Each chip of a mesh may run its own program with the same kernels; the last is shown.
         return _kernel_info(made[-1].kernels)
 
     def _read_programs(self) -> None:

@@ -1,7 +1,7 @@
 """Kernels that set up and read profiled chips, compiled by ttnn itself.
 
-They run on BRISC. `RUN` launches of the profiler itself have program id 0, "no program", so that
-they do not count as ops of the user's program.
+The kernels run on BRISC. `RUN` launches of the profiler itself have program id 0, "no program", so
+these launches do not count as ops of the user's program.
 """
 
 _BEGIN = "void kernel_main() {\n"

@@ -1,4 +1,4 @@
-"""Data in the rings of running kernels, such as dispatch kernels, that was not pushed."""
+"""Unpushed data in the rings of running kernels, such as dispatch kernels."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class OpenDevice:
             device, options.program_support_count, options.sums, options.dispatch_cores
         )
         self.lane_words = self.profiler.lane_bytes // 4
-        # Room for a launch that leaves a full vector, if lanes are long enough.
+        # Reserve room for a launch that leaves a full vector, if the lanes are long enough.
         self.reserved_words = min(VECTOR_WORDS, self.lane_words // 4)
         self.pending_words = 0
         """Estimate of unread words in the fullest lane."""
@@ -142,9 +142,9 @@ class OpenDevice:
         controls, clocks = profiler.gather()
         waiting = profiler.copy_rings() if self.is_last_read else []
         for words, (of_others, _) in zip(controls, waiting):
-            # Use the control words that match the rings: they count what the rings lost.
+            # Use the control words read with the rings: they count the losses of the rings.
             words[-len(of_others) :] = of_others
-            # Restore the address of the lanes, which were taken away after these pushes.
+            # Restore the address of the lanes, which was cleared after these pushes.
             words[-len(of_others) :, ADDRESS_WORD] = profiler.lanes.buffer_address()
         lanes = profiler.copy_lanes(*self._window(controls))
         if waiting:
@@ -185,7 +185,7 @@ class OpenDevice:
             for chip in self.chips
         ]
         self.profiler.acknowledge(answers)
-        # The launches of a read leave runs on the core that executes them.
+        # The profiler's own launches during a read leave runs on the core that executes them.
         self.pending_words = 4 * RUN_WORDS
         self.pending_launches = 0
 
@@ -193,7 +193,7 @@ class OpenDevice:
         """Updates the estimates of unread words and of words per launch from control vectors."""
         unread = 0
         for ends, read in map(_ends_and_read, controls):
-            # After a turn, words up to the end of the lane and from its beginning are new.
+            # After a wraparound, the new words go to the lane's end, and continue at its start.
             turned = _np.where(ends < read, self.lane_words, 0)
             unread = max(unread, int((ends - read + turned).max()))
         if self.pending_launches:
@@ -321,7 +321,7 @@ class Session:
             (launch.runtime_id, _fields(launch, by_id.get(launch.runtime_id)))
             for launch in launches
         ]
-        # Without an entry of the Inspector, only the call is known.
+        # If the Inspector's log has no entry of a launch, only the call is known.
         ops += [(op, _fields_of_call(call)) for op, call in by_id.items() if op not in named]
         self.native.add_ops([(chip, op, fields) for op, fields in ops for chip in chip_ids])
 
@@ -332,7 +332,8 @@ class Session:
         if getattr(self._depth, "value", 0) or self.is_finished:
             return original(op, *args, **kwargs)
         self._depth.value = 1
-        # Ids count launches of all threads: one call at a time, unless calls wait for each other.
+        # Ids count the launches of all threads, so calls run one at a time. The time-out is for
+        # calls that wait for each other.
         is_locked = self._lock.acquire(timeout=CALL_TIMEOUT_SECONDS)
         first = self.ttnn._ttnn.get_device_operation_id()
         start = time.monotonic_ns()
@@ -421,7 +422,7 @@ class Session:
         with self._lock, tracing.paused():
             if self.is_finished:
                 return self.recording
-            # An unfinished capture of a trace, ended by an error, does not matter any more.
+            # If an error has ended the capture of a trace, the trace is ignored.
             self._is_capturing = False
             self._end_dispatch(list(self.devices.values()))
             self.read_all()
