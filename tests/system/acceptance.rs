@@ -113,8 +113,8 @@ fn run_with_ethernet(workload: &str) -> Outcome {
     Session::new(&wormhole(), workload, &options, Vec::new()).run()
 }
 
-/// `test_full_buffer` counts Ethernet cores separately: the count is not 0, and a multiple of 23 x
-/// 125.
+/// `test_full_buffer` counts zones on Ethernet cores separately: their number is not 0, and is a
+/// multiple of 23 x 125.
 #[test]
 fn ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker() {
     let outcome = run_with_ethernet("full-buffer");
@@ -126,7 +126,8 @@ fn ethernet_cores_keep_as_many_zones_as_a_risc_of_a_worker() {
     assert_sound(&outcome);
 }
 
-/// `test_timestamped_events`: data and events together are (T x 5 + E) x 2 x 100.
+/// `test_timestamped_events`: T Tensix cores of five RISCs and E Ethernet cores together record
+/// (T x 5 + E) x 2 x 100 data and events.
 #[test]
 fn a_hundred_events_and_data_of_each_launch_are_kept_on_ethernet_cores_too() {
     let outcome = run_with_ethernet("timestamped-events");

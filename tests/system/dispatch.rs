@@ -113,7 +113,7 @@ fn dispatcher_names(programs: &[u32], cores: usize, banks: usize) -> Vec<String>
     for (index, &program) in programs.iter().enumerate() {
         let offset = "CQ_DISPATCH_CMD_SET_WRITE_OFFSET";
         names.push(format!("CQ-DISPATCH:{before}:{offset}:{program}:{offset}"));
-        // A core has room for eight launch messages, one of them for a watcher.
+        // A core has room for eight launch messages; one of them is reserved for a watcher.
         names.extend((index >= 7).then(|| name(program, "CMD_WAIT")));
         names.extend(OF_PROGRAM.map(|command| name(program, command)));
         before = program;
@@ -274,8 +274,8 @@ fn duties(outcome: &Outcome) -> BTreeMap<String, (Vec<Zone>, Vec<u64>)> {
     duties
 }
 
-/// The commands of Ethernet cores have no texts. So their values are compared with those of worker
-/// cores, whose meaning is checked above.
+/// The commands of Ethernet cores have no texts. So their values are compared with the values of
+/// worker cores, whose meaning is checked above.
 #[test]
 fn ethernet_cores_record_the_values_of_worker_cores() {
     for (arch, worker_count, with_dispatch) in

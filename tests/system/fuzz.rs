@@ -9,7 +9,7 @@ use tests::{
 };
 use wire::run::IdPacking;
 
-/// A log with NoC events and one with hardware counters.
+/// A log with NoC events, and a log with hardware counters.
 const LOGS: [&str; 2] = ["blackhole-noc-256", "wormhole-counters-elw"];
 
 const ZONE_LOG: &str = "a.cpp:1:1: note: '#pragma message: A,/k/k.cpp,10,KERNEL_PROFILER'\n\

@@ -126,7 +126,7 @@ fn five_replays_of_a_hundred_ops_are_five_sessions_of_a_hundred() {
 }
 
 /// Asserts that on every RISC the launches of two traces carry the number of their replay, and that
-/// launches before and after carry none.
+/// earlier and later launches carry no replay number.
 fn assert_replays(plain: u32, [first, second]: [u32; 2], replays: u64) {
     let program = step_program();
     let launch = |id| Launch::new(&program, id);

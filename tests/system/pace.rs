@@ -238,16 +238,16 @@ impl Gains {
 /// Verdict on a first sentence; points are percent of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
-    /// The part with the largest gain, within 3 points, and a bound between 3 points below and 12
-    /// above the truth.
+    /// The finding names a part whose gain is within 3 points of the largest gain. Its bound is
+    /// between 3 points below and 12 points above the true gain.
     Right,
-    /// The right part, with a bound further above the truth.
+    /// The part is right, but the bound is more than 12 points above the true gain.
     Loose,
-    /// No sentence.
+    /// There is no finding.
     Untold,
-    /// Another part gains more.
+    /// The part is wrong: another part gains more.
     WrongCause,
-    /// The right part, with a bound further below the truth than records of waits explain.
+    /// The part is right, but the bound is lower than the records of waits can explain.
     WrongGain,
 }
 
@@ -255,12 +255,12 @@ enum Verdict {
 fn judge(gains: &Gains, record_percent: f64, finding: Option<&Finding>) -> Verdict {
     let Some(finding) = finding else { return Verdict::Untold };
     let Some(truth) = gains.gain(finding.cause) else { return Verdict::WrongCause };
-    // Deeper buffers may gain less than a change of one stage, as they only change a number.
+    // Deeper buffers may gain less than a faster stage, since only a number has to be changed.
     if finding.cause == Cause::Turns && truth < gains.most() / 2.0 {
         return Verdict::WrongCause;
     }
     let slack = if finding.cause == Cause::Balanced { 6.0 } else { 3.0 };
-    // One engine alone cannot gain as much as all of them.
+    // A single engine cannot gain as much as all engines together.
     let part_of = match finding.cause {
         Cause::Unpack | Cause::Pack => gains.math,
         _ => truth,

@@ -31,8 +31,8 @@ fn launches(session: &Session) -> Vec<Launch> {
     session.plan.phases.iter().flat_map(|phase| phase.launches.iter().cloned()).collect()
 }
 
-/// Runs one launch after the other, with the reads that `between` requests after each, and a last
-/// read. Returns the number of reads.
+/// Runs one launch after the other. After each launch, makes the reads that `between` requests, and
+/// at the end a last read. Also returns the number of reads.
 fn run(mut session: Session, between: NextRead) -> (Outcome, usize) {
     let mut launches = launches(&session).into_iter();
     let next = |mesh: &mut SimulatedMesh| match launches.next() {

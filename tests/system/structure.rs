@@ -128,7 +128,7 @@ fn every_crate_takes_the_shared_lints() {
 
 #[test]
 fn cargo_run_alone_runs_kprof() {
-    // If a workspace has several programs, cargo needs a default.
+    // `cargo run` needs a default program, since the workspace has several programs.
     let chosen = packages()
         .into_iter()
         .filter_map(|package| package["default_run"].as_str().map(ToOwned::to_owned));

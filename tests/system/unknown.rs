@@ -1,10 +1,10 @@
-//! Unreadable words are reported: captures that were truncated, flipped, wrongly assembled or never
-//! finished, and banks that do not answer.
+//! Unreadable words are reported: in captures that are truncated, have flipped bits, are wrongly
+//! assembled or were never finished, and in banks that do not answer.
 //!
 //! If records are missing, the ledger is not empty, and kept records and known losses never exceed
 //! the emitted records. Losses are the same in every output. The seeds are fresh;
-//! `KPROF_UNKNOWN_SEED` runs one. `KPROF_UNKNOWN_COUNT` sets the number of wrongly assembled
-//! captures: `.ci/full` tries thousands.
+//! `KPROF_UNKNOWN_SEED` runs a single seed. `KPROF_UNKNOWN_COUNT` sets the number of wrongly
+//! assembled captures; `.ci/full` tries thousands.
 
 use crate::accounting;
 use host_reader::{

@@ -236,7 +236,7 @@ fn compare_outcome(outcome: &Outcome, records: WaitRecords, of: &str, blocked: &
         for (object, &(cycles, count)) in &found.totals {
             let (true_cycles, true_count) = totals[object];
             assert_eq!(count, true_count, "{object:?}, {}", place(&run));
-            // Other RISCs delay at most one wait in ten, or one of a few.
+            // Other RISCs delay at most one wait in ten; of fewer than ten waits, at most one.
             let most = USUAL_CYCLES * count
                 + (tolerance_cycles(WaitKind(object.0)) - USUAL_CYCLES) * count.div_ceil(10);
             assert!(
@@ -391,7 +391,7 @@ fn every_risc_of_both_chips_records_its_waits() {
         assert_eq!(found.len(), 2 * 3 * 5, "two cores, three launches");
         for ((key, _), found) in found {
             let number = chain.iter().position(|&risc| risc == key.risc).unwrap();
-            // All waits for the slow RISC are recorded, except those for the first tiles.
+            // All waits for the slow RISC are recorded, except the waits for the first tiles.
             let (kind, buffer, least) = match number {
                 0 | 1 => (WaitKind::CB_RESERVE, number + 1, 5),
                 2 => (WaitKind::CB_WAIT, number, 1),

@@ -99,7 +99,7 @@ impl Library {
 /// Returns the function that a library exports under this name.
 ///
 /// # Safety
-/// The library must export it with the type `T`, a function pointer.
+/// The library must export the name as a function of type `T`, a function pointer.
 unsafe fn entry_point<'library, T>(
     library: &'library libloading::Library,
     name: &str,

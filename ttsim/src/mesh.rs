@@ -1,10 +1,10 @@
 //! A chip of ttsim as the device interface of a host reader.
 //!
 //! # Model
-//! - Time passes on the chip only when the host accesses it. Each access takes [`ACCESS_CLOCKS`]
-//!   unless configured otherwise, so that polling ends.
-//! - All tiles show one clock, which counts one instruction per clock and RISC; cycle counts from
-//!   ttsim have no meaning.
+//! - Time passes on the chip only when the host accesses the chip. Each access takes
+//!   [`ACCESS_CLOCKS`] clocks unless configured otherwise, so a loop that polls the chip ends.
+//! - All tiles have the same clock. Each RISC executes one instruction per clock, so cycle counts
+//!   from ttsim have no meaning.
 
 use crate::{
     protocol::Tile,

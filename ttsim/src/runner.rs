@@ -161,7 +161,7 @@ impl TtsimMesh {
     /// their records, have ended.
     ///
     /// # Errors
-    /// As [`TtsimMesh::begin`].
+    /// The errors of [`TtsimMesh::begin`].
     pub fn run_for(&mut self, duration_ns: u64) -> Result<bool, TtsimError> {
         let until = self.device.simulator.clock().saturating_add(self.device.clocks(duration_ns));
         loop {
@@ -236,7 +236,7 @@ impl TtsimMesh {
     /// Carries out a launch, including its push.
     ///
     /// # Errors
-    /// As [`TtsimMesh::begin`].
+    /// The errors of [`TtsimMesh::begin`].
     pub fn run(&mut self, launch: &Launch) -> Result<(), TtsimError> {
         self.begin(launch)?;
         self.settle()
@@ -245,7 +245,7 @@ impl TtsimMesh {
     /// Waits until every launch is over and has no more records to write or push.
     ///
     /// # Errors
-    /// As [`TtsimMesh::is_done`].
+    /// The errors of [`TtsimMesh::is_done`].
     pub fn settle(&mut self) -> Result<(), TtsimError> {
         self.finish_launch()?;
         while !self.has_closed()? {

@@ -182,7 +182,7 @@ impl Simulator {
     /// Writes to an address of a tile; registers are written word by word.
     ///
     /// # Errors
-    /// As [`Simulator::read`].
+    /// The errors of [`Simulator::read`].
     pub fn write(&mut self, tile: Tile, address: u64, bytes: &[u8]) -> Result<(), TtsimError> {
         let mut address = address;
         for part in bytes.chunks(CHUNK_BYTES_MAX) {
@@ -195,7 +195,7 @@ impl Simulator {
     /// Reads words from an address of a tile.
     ///
     /// # Errors
-    /// As [`Simulator::read`].
+    /// The errors of [`Simulator::read`].
     pub fn read_words(
         &mut self,
         tile: Tile,
@@ -214,7 +214,7 @@ impl Simulator {
     /// Writes words to an address of a tile.
     ///
     /// # Errors
-    /// As [`Simulator::read`].
+    /// The errors of [`Simulator::read`].
     pub fn write_words(
         &mut self,
         tile: Tile,

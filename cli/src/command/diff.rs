@@ -322,7 +322,7 @@ fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     )
 }
 
-/// Returns the end of a long source location, which has file and line.
+/// Returns a source location. Only the end of a long location is kept, which has file and line.
 fn shortened(source: &str) -> String {
     const LONGEST: usize = 40;
     let count = source.chars().count();

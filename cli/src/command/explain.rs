@@ -149,7 +149,7 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if path.is_dir() && !has_records() { newest_ops_csv(path) } else { None }
 }
 
-/// Returns the report on an ops CSV, in which causes are searched.
+/// Returns the report on an ops CSV, from which causes are derived.
 pub(super) fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let options = PerfOptions { filter: perf::filter(filters)?, ..Explanation::report_options() };
@@ -369,11 +369,11 @@ fn write_phases(phases: &[Phase], rows: usize, out: &mut impl Write) -> io::Resu
     })
 }
 
-/// Classes in which a chip works or waits for itself.
+/// Classes of time in which the cores of a chip work, or wait for each other.
 const BUSY: [TimeClass; 4] =
     [TimeClass::Compute, TimeClass::DataMovement, TimeClass::Collective, TimeClass::Wait];
 
-/// Writes the number of wait records, and of those that could not be used.
+/// Writes the number of wait records, and the number of unusable records by reason.
 fn write_sync(explanation: &Explanation, out: &mut impl Write) -> io::Result<()> {
     let sync = &explanation.sync;
     let unknown: u64 = sync.unknown_kinds.values().sum();

@@ -232,7 +232,7 @@ impl<'a> LaneCheck<'a> {
                 || launch.push_count > 1 && self.has_lost_push(read, launch))
     }
 
-    /// Returns true if a launch of several pushes was read without a push that did not arrive.
+    /// Returns true if the only missing records of a launch may be those of a push that was lost.
     fn has_lost_push(&self, read: &ReadLaunch, launch: &PushedLaunch) -> bool {
         let has_time_outs = self.scenario.faults().contains(&FaultKind::TimeOut);
         let may_lack =
@@ -268,14 +268,15 @@ impl<'a> LaneCheck<'a> {
         )
     }
 
-    /// Checks that kept and lost records add up to those that kernels emitted.
+    /// Checks that the kept and the lost records add up to the records that kernels emitted.
     fn check_accounts(&self, kept: &BTreeSet<usize>) -> Result<(), String> {
         let has_flips = self.pushed.iter().any(|l| self.is_damaged(&self.damage.flipped, l));
         let kept_records =
             Counts::from_records(self.read.iter().flat_map(|launch| &launch.records));
         let launches = self.outcome.truth.launches.get(&self.key).map_or(&[][..], Vec::as_slice);
         let mut emitted = launches.iter().fold(Emission::NONE, |sum, launch| sum + launch.emitted);
-        // The runtime's own zones around pushes within a launch are only among the pushed records.
+        // The runtime's own zones around pushes within a launch are pushed, but not counted as
+        // emitted.
         let pushed = Counts::from_records(self.pushed.iter().flat_map(|launch| &launch.records));
         let own = self.pushed.iter().flat_map(|launch| &launch.records);
         let is_own = |record: &&PushedRecord| record.kind == 0 && self.is_runtimes_own(record);

@@ -1,4 +1,4 @@
-//! Wrong readouts that the comparison must detect, as faulty readers would produce.
+//! Wrong readouts, such as faulty readers would produce. The comparison must detect each of them.
 //!
 //! Whether the tests detect faulty code is checked by hand: see `tests/mutants`.
 

@@ -23,7 +23,7 @@ fn may_be_client(port: u16, named: Option<u16>) -> bool {
 /// the program needs. It therefore runs only after a new socket has appeared.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// Known sockets, with the number of failed searches for the process of each.
+    /// Known sockets, each with the number of failed searches for its process.
     seen: HashMap<u64, u32>,
 }
 

@@ -183,7 +183,7 @@ pub enum StreamRecord {
 /// Cells that are not valid in this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// An unknown code. The rest of the chunk is skipped.
+    /// A cell has an unknown code. The rest of the chunk is skipped.
     UnknownCode {
         /// The code.
         code: Code,
@@ -197,7 +197,7 @@ pub enum Damage {
         /// Number of skipped cells.
         cells: usize,
     },
-    /// A time later than the reading of the tile's clock. The cell is skipped.
+    /// A time is later than the reading of the tile's clock. The cell is skipped.
     AheadOfClock {
         /// The cell's value.
         value: u32,
@@ -318,7 +318,7 @@ impl<'a> Pieces<'a> {
 
     /// Converts the low word of the next time in the lane; `None` if the result is after the clock.
     ///
-    /// In that case this time or an earlier one is damaged, and the next time is derived from the
+    /// In that case this time or an earlier time is damaged, and the next time is derived from the
     /// clock.
     fn time(&mut self, low: u32) -> Option<u64> {
         let low = u64::from(low);

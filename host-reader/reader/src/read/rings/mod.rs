@@ -222,7 +222,8 @@ impl Rings {
 }
 
 impl Ring {
-    /// Returns the state of a ring with `told` cells read by other readers, and none by this one.
+    /// Returns the state of a ring from which other readers, but not this one, have read `told`
+    /// cells.
     fn new(core: &StreamingCore, id: LaneId, risc_index: usize, told: u32) -> Self {
         if told == 0 {
             return Self::first(id);
