@@ -22,8 +22,8 @@
 //! If blocked waits and signals are recorded only in windows of time ([`SyncWindows`]), the upper
 //! half of a blocked wait's second u64 describes the windows: the record is a [`WindowedWait`].
 //!
-//! The key is the number of a circular buffer, the L1 address of a semaphore or the number of a
-//! NoC, depending on [`WaitKind::object`].
+//! The key is the index of a circular buffer, the L1 address of a semaphore or the index of a NoC,
+//! depending on [`WaitKind::object`].
 //!
 //! # Compatibility
 //! Names and keys of signals are those of `synchronization_event_profiler.hpp` in tt-metal 0.81. In
@@ -40,9 +40,9 @@ pub const CB_RESERVE_ZONE: &str = "SYNC-CB-RESERVE";
 pub const SEM_WAIT_ZONE: &str = "SYNC-SEM-WAIT";
 /// Name of waits at a NoC barrier; the record's kind identifies the barrier.
 pub const NOC_BARRIER_ZONE: &str = "SYNC-NOC-BARRIER";
-/// Name of tiles put into a circular buffer.
+/// Name of records of tiles that were put into a circular buffer.
 pub const CB_PUSH_ZONE: &str = "SYNC-CB-PUSH";
-/// Name of tiles taken from a circular buffer.
+/// Name of records of tiles that were taken from a circular buffer.
 pub const CB_POP_ZONE: &str = "SYNC-CB-POP";
 /// Name of changes to a semaphore of the tile itself.
 pub const SEM_SET_ZONE: &str = "SYNC-SEM-SET";
@@ -59,11 +59,11 @@ pub struct WaitKind(pub u8);
 /// Kind of the object that a wait's key identifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitObject {
-    /// Circular buffer, by its number.
+    /// Circular buffer; the key is its index.
     CircularBuffer,
-    /// Semaphore, by its L1 address.
+    /// Semaphore; the key is its L1 address.
     Semaphore,
-    /// NoC, by its number.
+    /// NoC; the key is its index.
     Noc,
 }
 
@@ -212,8 +212,8 @@ impl BlockedWait {
 
 /// Windows of time in which blocked waits and signals are recorded.
 ///
-/// With windows, the vector of a long kernel holds samples from its whole duration instead of
-/// everything from its beginning.
+/// With windows, the vector of a long kernel holds samples from the whole kernel. Without windows,
+/// it holds all waits and signals from the kernel's beginning until the vector is full.
 ///
 /// A window opens whenever the low word of the tile's clock reaches a multiple of the period. So
 /// all RISCs of a tile have the same windows without exchanging data.
@@ -280,8 +280,8 @@ impl SyncWindows {
 /// One wait that blocked, in a kernel that records waits only in windows of time.
 ///
 /// The upper half of the second u64 holds the [phase](SyncWindows::phase) of the wait's end in bits
-/// 0 to 19, the binary logarithm of a window's length in bits 20 to 24 and that of the period in
-/// bits 25 to 29.
+/// 0 to 19, the binary logarithm of a window's length in bits 20 to 24, and the binary logarithm of
+/// the period in bits 25 to 29.
 ///
 /// ```
 /// use wire::wait::{BlockedWait, SyncWindows, WaitKind, WindowedWait};
@@ -472,8 +472,8 @@ mod tests {
         let windowed = WindowedWait { wait, windows, phase: 0x1_2345 };
         assert_eq!((windowed.to_data(), WindowedWait::from_data(data)), (data, Some(windowed)));
         assert_eq!((windows.length(), windows.period()), (16_384, 131_072));
-        // Reserved bits, a phase beyond the period, a window as long as its period, no window at
-        // all.
+        // Reserved bits, a phase beyond the period, a window as long as its period, and a record
+        // without windows.
         for second in
             [data[1] | 1 << 63, data[1] | 1 << 62, data[1] | 1 << 49, 17 << 52 | 17 << 57, 5]
         {
