@@ -61,7 +61,7 @@ impl Pace {
     }
 
     /// Returns true if the pacer is certain: no other stage may have the same use. If only waits
-    /// are known, its lead must also reach the margin that never failed.
+    /// are known, the pacer's lead must also reach the margin above which no pacer was wrong.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         let is_ahead = self.margin_at_least >= KNOWN_MARGIN.value;

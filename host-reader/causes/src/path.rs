@@ -206,7 +206,7 @@ fn shares_of(steps: &[PathStep], whole: u64) -> Vec<PathShare> {
     shares
 }
 
-/// Kernel and waits of one RISC. Waits are sorted by end; those from index `used` on have been
+/// Kernel and waits of one RISC. Waits are sorted by end; the waits from index `used` on have been
 /// walked.
 struct Track<'a> {
     start: u64,
@@ -231,7 +231,7 @@ struct Walk<'a> {
     steps: Vec<PathStep>,
     joined: u64,
     unknown: u64,
-    /// Buffer and number of the block that the path follows, if known.
+    /// Buffer and index of the block that the path follows, if known.
     block: Option<(u32, usize)>,
 }
 
@@ -301,8 +301,8 @@ impl Walk<'_> {
         wait.key == key && pushes.partition_point(|given| given.sent < wait.end) > block
     }
 
-    /// Returns the block that a wait for tiles was waiting for. Its number is the number of tiles
-    /// that the lane had taken before.
+    /// Returns the buffer and the index of the block for which a wait for tiles waited. The index
+    /// is the number of tiles that the lane had taken before.
     fn block_of(&self, lane: LaneId, wait: &Wait) -> Option<(u32, usize)> {
         let own = (lane.core, Object::Room(wait.key.into()));
         let pops = self.signals.times(own, lane);

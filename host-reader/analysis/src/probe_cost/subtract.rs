@@ -31,9 +31,9 @@ pub struct Subtraction {
 /// Shortens every whole zone by the cost of its own probes and of the probes inside it.
 ///
 /// The cost is [`ProbeCost::empty_zone_cycles`], plus the cost of every zone at any depth and every
-/// record inside the zone. Three things are not corrected. Probes that found no space left no
-/// record, so their cost stays in the durations. Sum zones do not record how often they ran, so
-/// their cost stays too. Made-up ends stay made up.
+/// record inside the zone. Three things are not corrected. Probes without space for a record are
+/// unknown, so their cost stays in the durations. Sum zones do not record how often they ran, so
+/// their cost stays too. Zones with an artificial end are unchanged.
 ///
 /// # Cost
 /// O((z + n) log n) for z zones, and n data records and events per run.

@@ -173,7 +173,7 @@ pub(super) fn host_words(words: &[u32; WORDS], layout: &ControlLayout) -> [u32; 
         .map(|index| words.get(index).copied().unwrap_or(0))
 }
 
-/// Returns the number of words with the expected value; if all words are zero, 0.
+/// Returns the number of words with the expected value; 0 if all words are zero.
 fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usize {
     let found = host_words(words, layout);
     // A core that must not push has no address.

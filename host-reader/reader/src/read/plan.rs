@@ -168,7 +168,7 @@ pub(super) fn settle(
     Ok(control)
 }
 
-/// Returns true if every finished launch of a core was read and none is in progress.
+/// Returns true if every finished launch of a core was read and no launch is in progress.
 ///
 /// A launch may begin just after the word checked here was read, and clear the words after it.
 /// Those words are then no longer the ends of the lanes.

@@ -17,11 +17,11 @@ use reader::{anomaly::KEPT_PER_LANE_AND_KIND, mesh::Noc0Coord};
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
-/// Numbers launches in order of first appearance.
+/// Assigns indices to launches in order of first appearance.
 #[derive(Default)]
 pub(super) struct Launches {
     pub(super) keys: Vec<LaunchKey>,
-    /// Numbers of the first keys; later keys are added when they are looked up.
+    /// Indices of the first keys of `keys`; a lookup adds the rest.
     numbers: HashMap<LaunchKey, u32>,
     /// The greatest key.
     greatest: Option<LaunchKey>,
@@ -37,7 +37,7 @@ impl Launches {
         }
     }
 
-    /// Returns the number of a launch that differs from the previous launch.
+    /// Returns the index of a launch that differs from the previous launch.
     ///
     /// Tries the next launch first: most lanes have the same launches in the same order.
     fn next_or_known(&mut self, key: LaunchKey) -> u32 {
@@ -49,7 +49,7 @@ impl Launches {
         next
     }
 
-    /// Returns the number of a launch that may be new.
+    /// Returns the index of a launch that may be new.
     ///
     /// Program numbers increase, so most new launches have a greater key than all known launches.
     fn look_up(&mut self, key: LaunchKey) -> u32 {
@@ -89,7 +89,7 @@ impl Faults {
     }
 }
 
-/// RISCs without a lane: number of lines and first line of each.
+/// RISCs without a lane, each with its number of lines and its first line.
 #[derive(Default)]
 pub(super) struct UnknownRiscs {
     pub(super) lines: BTreeMap<(u32, Noc0Coord, String), (u64, u64)>,
@@ -116,7 +116,7 @@ pub(super) struct ChunkTables {
     pub(super) launches: Launches,
     pub(super) line_count: u64,
     pub(super) malformed: Faults,
-    /// Lines with a value although their kind of record has no value.
+    /// Lines that contain a value although their kind of record has none.
     pub(super) stray_values: Faults,
     pub(super) unknown_riscs: UnknownRiscs,
     /// Logical coordinates of cores.

@@ -31,7 +31,7 @@ const SEND_GO: &str = "CQ_DISPATCH_CMD_SEND_GO_SIGNAL";
 /// Command that finishes an op.
 const NOTIFY: &str = "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL";
 
-/// RISCs that dispatch. The first one begins an op, and the second one waits.
+/// RISCs that dispatch. The first RISC begins an op, and the second RISC waits.
 pub(super) const RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
 /// Returns true if a zone shows that its core is a dispatch core.
@@ -86,7 +86,7 @@ pub(super) struct DispatchOp {
 /// Work of the dispatch cores for one chip's ops, by id.
 pub(super) type DispatchOps = BTreeMap<u64, DispatchOp>;
 
-/// Adds the ops of a core to the ops of its chip. If two ops have the same id, the later one is
+/// Adds the ops of a core to the ops of its chip. If two ops have the same id, the later op is
 /// kept.
 pub(super) fn record_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
     for op in of_core {

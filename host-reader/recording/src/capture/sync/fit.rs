@@ -256,8 +256,8 @@ impl Fitting<'_> {
         Some(TileOrigin::Line(fit.line().clone()))
     }
 
-    /// Relates a tile to the host by its own pings, which is more precise than by way of the
-    /// reference.
+    /// Relates a tile to the host by the tile's own pings. This relation is more precise than a
+    /// relation by way of the reference tile.
     fn own_line(&self, chip: &ChipFit, tile: Tile) -> Option<TileOrigin> {
         let [fit] = chip.fit.fits() else { return None };
         if tile == chip.reference || chip.source != ClockSource::HostPings {
