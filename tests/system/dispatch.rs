@@ -210,9 +210,9 @@ fn spans(outcome: &Outcome) -> BTreeMap<u32, (u64, u64)> {
 
 /// Asserts the order in time of each program's commands.
 ///
-/// The commands are complete before the program's GO message leaves, and the next program's
-/// commands begin only then. The workers begin at the message, after the previous program's workers
-/// are done.
+/// The commands of a program are complete before its GO message is sent, and the next program's
+/// commands begin only after that. The workers start at the message, after the previous program's
+/// workers are done.
 fn assert_order_in_time(
     outcome: &Outcome,
     found: &BTreeMap<(Noc0Coord, Risc), Vec<(String, Zone)>>,

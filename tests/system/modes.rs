@@ -184,8 +184,8 @@ fn cores_count_replays_that_begin_on_others() {
     }
 }
 
-/// Returns a program whose two data-movement RISCs record more NoC events than fit, and so push
-/// within the launch.
+/// Returns a program whose two data-movement RISCs record more NoC events than their vectors hold,
+/// so they push within the launch.
 fn noc_program() -> Arc<Program> {
     const EVENTS: usize = 24;
     let steps = (0..EVENTS).flat_map(|event| {

@@ -1,7 +1,7 @@
 //! First sentences of `explain` on random pipelines. The truth is the time that each pipeline saves
 //! if one of its stages is removed.
 //!
-//! A single failing seed is repeated, with its findings and the truth, by
+//! To repeat a single failing seed, and print its findings and the truth:
 //!
 //! ```text
 //! KPROF_PACE_SEED=7 cargo test -p tests --test system pace -- --nocapture

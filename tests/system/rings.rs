@@ -1,5 +1,5 @@
 //! Streamed records on whole chips: the host drains rings while kernels run. Kept, lost, skipped
-//! and overwritten records add up to the emitted ones.
+//! and overwritten records add up to the emitted records.
 //!
 //! `KPROF_RINGS_COUNT` sets the number of random runs, and `KPROF_RINGS_FIRST` the first seed.
 //! `.ci/full` makes thousands.

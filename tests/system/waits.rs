@@ -1,6 +1,6 @@
 //! Compares the records of waits that the host reads with the waits of the simulated kernels.
 //!
-//! A single failing seed is repeated by
+//! To repeat a single failing seed:
 //!
 //! ```text
 //! KPROF_WAITS_SEED=7 cargo test -p tests --test system waits

@@ -61,7 +61,7 @@ pub(crate) struct Core {
 }
 
 impl TtsimMesh {
-    /// Returns the configuration of the whole chip that ttsim simulates of an architecture.
+    /// Returns the configuration of the whole chip that ttsim simulates for an architecture.
     #[must_use]
     pub fn chip(arch: Arch) -> ChipConfig {
         let chip = ChipConfig::new(arch);

@@ -14,8 +14,8 @@ pub(super) const SCHEMA_VERSION: u32 = 1;
 /// Maximum size of an answer in bytes.
 pub(super) const ANSWER_BYTES: usize = 4096;
 
-/// Limits for the JSON bytes of a text, which comes from a file: the usual limit, then smaller ones
-/// for a row that does not fit otherwise.
+/// Limits for the JSON bytes of a text from a file: the usual limit, then smaller limits for a row
+/// that does not fit otherwise.
 const TEXT_BYTES: [usize; 3] = [480, 120, 24];
 
 /// A column of a table.
