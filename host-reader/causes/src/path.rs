@@ -289,9 +289,11 @@ impl Walk<'_> {
         Some((waiter, wait))
     }
 
-    /// Returns true if a packer waited for space for a later block than the one that the path
-    /// follows. A packer polls for space as soon as its instruction queue has a free slot, long
-    /// before the math needs the space.
+    /// Returns true if a packer waited for space for a later block than the block that the path
+    /// follows.
+    ///
+    /// A packer polls for space as soon as its instruction queue has a free slot, long before the
+    /// math needs the space.
     fn is_ahead(&self, lane: LaneId, wait: &Wait) -> bool {
         let Some((key, block)) = self.block.filter(|_| wait.kind == WaitKind::CB_RESERVE) else {
             return false;

@@ -183,9 +183,10 @@ impl ClassTimes {
         }
     }
 
-    /// Returns the cycles of each class in a period of a known length. Missing cycles are added to
-    /// the class [`TimeClass::Unknown`]; an excess from rounding is removed from all classes in
-    /// proportion to their size.
+    /// Returns the cycles of each class in a period of a known length.
+    ///
+    /// Missing cycles are added to [`TimeClass::Unknown`]. An excess from rounding is removed from
+    /// all classes in proportion to their size.
     fn filled_to(&self, total_cycles: u64) -> [f64; 8] {
         #[expect(clippy::cast_precision_loss, reason = "a share of it is shown")]
         let wanted = total_cycles as f64;
