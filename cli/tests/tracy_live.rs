@@ -63,11 +63,11 @@ fn received(recording: &TracyRecording) -> BTreeMap<String, Zones> {
 
 /// Returns the zones that each RISC has written, from its cells as `docs/streaming.md` describes
 /// them. Ends are modulo 2^32.
-fn written(mesh: &SimulatedMesh) -> BTreeMap<String, Zones> {
+fn written(mesh: &mut SimulatedMesh) -> BTreeMap<String, Zones> {
     let names = ZoneTable::from_texts(mesh.zone_texts()).unwrap();
     let name = |id: u32| names.label(ZoneIndex(id)).into_owned();
-    let truth = mesh.truth();
-    let lanes = truth.cells.iter().map(|(key, cells)| {
+    let streamed = mesh.take_cells();
+    let lanes = streamed.iter().map(|(key, cells)| {
         let mut zones = Zones::new();
         let mut at = 0;
         while let Some(&[head, value]) = cells.get(at) {
@@ -203,7 +203,7 @@ fn a_viewer_sees_the_zones_of_a_running_kernel_as_the_kernel_wrote_them() {
         assert!(server.wait_for_viewers(LIMIT));
         // The simulator states the cells of a launch when it has ended.
         mesh.run_to_completion();
-        let truth = written(&mesh);
+        let truth = written(&mut mesh);
         for (viewer, counts) in [(early, early_counts), (whole, counts)] {
             let recording = viewer.join().unwrap();
             let lanes = received(&recording);

@@ -15,6 +15,7 @@ use host_reader::{
     ledger::{LossCause, LossLedger},
     mesh::Mesh,
     read::Reader,
+    readout::Readout,
 };
 use sim::{
     arch::Arch,

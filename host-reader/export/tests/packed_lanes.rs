@@ -184,14 +184,14 @@ fn random_log(seed: u64) -> String {
     let mut state = seed;
     let mut random = |below: u64| {
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        (state >> 33) % below
+        usize::try_from((state >> 33) % below).unwrap()
     };
     let mut text = HEADER.to_owned();
     for _ in 0..120 {
-        let risc = ["BRISC", "NCRISC", "TRISC_0"][random(3) as usize];
+        let risc = ["BRISC", "NCRISC", "TRISC_0"][random(3)];
         let (id, time, program) = (1 + random(3), 1_000 + random(60), (1 + random(3)) << 10);
-        let name = ["BRISC-FW", "Outer", "Inner"][id as usize - 1];
-        let kind = ["ZONE_START", "ZONE_END"][random(2) as usize];
+        let name = ["BRISC-FW", "Outer", "Inner"][id - 1];
+        let kind = ["ZONE_START", "ZONE_END"][random(2)];
         text += &format!("0,1,2,{risc},{id},{time},0,{program},,,{name},{kind},7,/k.cc,\n");
     }
     text
