@@ -21,9 +21,16 @@ use host_reader::{
     stream::Batch,
     timeline::Timeline,
 };
-use sim::{arch::Arch, random::Stream};
+use sim::{
+    arch::{Arch, TileCoord},
+    config::{ChipConfig, MeshConfig},
+    mesh::SimulatedMesh,
+    random::Stream,
+    truth::KernelTimes,
+    workload::{Workload, WorkloadOptions},
+};
 use std::collections::BTreeMap;
-use wire::{PacketKind, RunHostId, stream::Policy};
+use wire::{PacketKind, Risc, RunHostId, stream::Policy};
 
 /// Returns a case of all cores of a chip.
 fn random_case(seed: u64) -> Case {
@@ -158,32 +165,78 @@ fn kernels_that_wait_for_a_host_that_reads_lose_nothing() {
     }
 }
 
+/// Cycles that one rest of a waiting RISC and the check after it take at most.
+const CHECK_CYCLES: u64 = 512;
+
+/// Returns the cycles that the kernels of each RISC took in all launches.
+fn kernel_cycles(outcome: &Outcome) -> BTreeMap<(TileCoord, Risc), u64> {
+    let launches = outcome.truth.launches.iter();
+    let cycles = launches.map(|(key, launches)| {
+        let kernels = launches.iter().filter_map(|launch| launch.kernel);
+        ((key.core, key.risc), kernels.map(|KernelTimes { start, end }| end.0 - start.0).sum())
+    });
+    cycles.collect()
+}
+
 #[test]
 fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
     if !has_object_code() {
         return;
     }
-    let case = Case {
-        arch: Arch::ALL[0],
-        seed: 3,
-        workload: "full-buffer",
-        ops: 3,
-        policy: Policy::DropNewest,
-        pause_ns: None,
-        failures_ppm: 0,
-        cores: None,
-        relays: Relays::NONE,
-    };
-    let cycles = |policy| {
-        let (outcome, mesh) = Case { policy, ..case }.run(None);
-        check(&Case { policy, ..case }, &outcome);
-        mesh.now_ps() / 1000
-    };
-    let (dropping, blocking) =
-        (cycles(Policy::DropNewest), cycles(Policy::Block { cycles_log2: 20 }));
-    // Each RISC waits once. If one RISC starts the others, these waits do not overlap.
-    let waited = blocking - dropping;
-    assert!((1 << 20..5 << 20).contains(&waited), "{waited} ns");
+    for arch in Arch::ALL {
+        let case = Case {
+            arch,
+            seed: 3,
+            workload: "full-buffer",
+            ops: 3,
+            policy: Policy::DropNewest,
+            pause_ns: None,
+            failures_ppm: 0,
+        };
+        let cycles = |policy| {
+            let (outcome, _) = Case { policy, ..case }.run();
+            check(&Case { policy, ..case }, &outcome);
+            kernel_cycles(&outcome)
+        };
+        let dropping = cycles(Policy::DropNewest);
+        for cycles_log2 in [11, 14, 15, 18, 21] {
+            let blocking = cycles(Policy::Block { cycles_log2 });
+            assert!(blocking.keys().eq(dropping.keys()), "{arch}");
+            // Each RISC waits once, since nothing is read after that wait.
+            let limit_cycles = 1 << cycles_log2;
+            let allowed = limit_cycles - CHECK_CYCLES..limit_cycles + CHECK_CYCLES;
+            for ((risc, blocking), dropping) in blocking.iter().zip(dropping.values()) {
+                let waited = blocking - dropping;
+                assert!(allowed.contains(&waited), "{arch}, {risc:?}: {waited} of {limit_cycles}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_recorded_wait_for_a_host_is_longer_than_its_limit() {
+    if !has_object_code() {
+        return;
+    }
+    for (arch, cycles_log2) in Arch::ALL.into_iter().flat_map(|arch| [(arch, 19), (arch, 20)]) {
+        let case = Case {
+            arch,
+            seed: 3,
+            workload: "full-buffer",
+            ops: 3,
+            policy: Policy::Block { cycles_log2 },
+            pause_ns: Some(50_000),
+            failures_ppm: 0,
+        };
+        let (outcome, _) = case.run();
+        check(&case, &outcome);
+        let waits = outcome.wait_cycles();
+        let limit_cycles = 1 << cycles_log2;
+        // The host reads some rings before their RISCs give up, and others after that.
+        assert!(waits.iter().any(|&cycles| cycles > limit_cycles / 2), "{case:?}: {waits:?}");
+        let longest = waits.into_iter().max().unwrap();
+        assert!(longest < limit_cycles + CHECK_CYCLES, "{case:?}: {longest}");
+    }
 }
 
 #[test]

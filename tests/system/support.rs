@@ -1,8 +1,9 @@
 //! Runs a workload and reads it like a host runtime.
 
+use crate::accounting::WAIT_FOR_HOST_ZONE;
 use host_reader::{
-    ProfilerOptions, ReadOptions, init_device_profiler, names::ZoneTable, read::Reader,
-    readout::Readout, timeline::Timeline,
+    ProfilerOptions, ReadOptions, init_device_profiler, lane::ZoneIndex, names::ZoneTable,
+    read::Reader, readout::Readout, timeline::Timeline,
 };
 use sim::{
     config::MeshConfig,
@@ -22,6 +23,16 @@ pub(crate) struct Outcome {
     pub(crate) truth: Truth,
     /// Failures of object code.
     pub(crate) failures: Vec<ExecutionFailure>,
+}
+
+impl Outcome {
+    /// Returns the cycles of each recorded wait for a host or a relay.
+    pub(crate) fn wait_cycles(&self) -> Vec<u64> {
+        let name = |zone: ZoneIndex| self.readout.zones.name(zone);
+        let zones = self.timeline.lanes().flat_map(|lane| lane.zones.iter());
+        let waits = zones.filter(|zone| name(zone.zone) == WAIT_FOR_HOST_ZONE);
+        waits.map(|wait| wait.end_cycle - wait.start_cycle).collect()
+    }
 }
 
 /// A mesh on which a workload is about to run.

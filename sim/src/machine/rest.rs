@@ -2,11 +2,13 @@
 //!
 //! Such a hart checks how far the host has read, rests for some cycles, and checks again, for up to
 //! a second. Until the host writes something, each check finds the same state, so the time until
-//! the host's next access need not be simulated.
+//! the host's next access need not be simulated. In streaming, the policy limits the wait: the
+//! checks near the limit are simulated, so that a hart gives up when it would on a chip.
 
 use super::{HartState, core_code::RiscCode, images::Image, run::Run};
-use crate::chip::facts::ChipFacts;
+use crate::{chip::facts::ChipFacts, tile::Tile};
 use std::ops::Range;
+use wire::stream::{Policy, words};
 
 /// Code in which a RISC rests between two checks, and the number of cycles skipped there.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,17 @@ pub(super) struct Rest {
     code: [Range<u32>; 2],
     /// Cycles skipped in this launch.
     pub(super) skipped_cycles: u64,
+    /// The latest wait for a drain.
+    drain_wait: Option<DrainWait>,
+}
+
+/// A hart's wait for a drain of its ring.
+#[derive(Clone, Copy, Debug)]
+struct DrainWait {
+    /// Number of cells written, which changes before the next wait.
+    written: u32,
+    /// First cycle at which the hart was seen resting.
+    seen_since: u64,
 }
 
 impl Rest {
@@ -24,11 +37,31 @@ impl Rest {
             return Self::default();
         }
         let RiscCode { firmware, kernels } = risc;
-        Self { code: [firmware, kernels].map(resting_code), skipped_cycles: 0 }
+        Self { code: [firmware, kernels].map(resting_code), ..Self::default() }
     }
 
     fn contains(&self, pc: u32) -> bool {
         self.code.iter().any(|code| code.contains(&pc))
+    }
+
+    /// Returns the cycle from which the checks of a hart that rests at `cycle` must be simulated,
+    /// since its wait ends soon.
+    fn simulated_from(&mut self, tile: &Tile, risc_index: usize, cycle: u64) -> u64 {
+        let own = |word: usize| tile.load(tile.control_word_address(word + risc_index));
+        let Some(Policy::Block { cycles_log2 }) = Policy::from_word(own(words::POLICY)) else {
+            return cycle;
+        };
+        let (written, limit_cycles) = (own(words::WRITTEN), 1_u64 << (cycles_log2 & 31));
+        // A wait may also follow one that timed out, without a written cell between them.
+        let goes_on = |wait: &DrainWait| {
+            let latest_end = wait.seen_since.saturating_add(limit_cycles + LOOK_CYCLES);
+            wait.written == written && cycle < latest_end
+        };
+        let wait = self.drain_wait.filter(goes_on);
+        let wait =
+            *self.drain_wait.insert(wait.unwrap_or(DrainWait { written, seen_since: cycle }));
+        // The wait counts from its record's time, which is earlier than the first rest.
+        (wait.seen_since + limit_cycles).saturating_sub(2 * LOOK_CYCLES)
     }
 }
 
@@ -69,14 +102,23 @@ impl Run<'_> {
             return;
         }
         let cycle = risc.hart.cycle();
+        let tile = &self.stage.tile;
+        let simulated_from = if self.stage.chip.modes.is_streaming {
+            risc.rest.simulated_from(tile, index, cycle)
+        } else {
+            u64::MAX
+        };
         // The host may have written since the last check.
-        if cycle < self.stage.tile.host_wrote_at.saturating_add(LOOK_CYCLES) {
+        if cycle < tile.host_wrote_at.saturating_add(LOOK_CYCLES) {
             return;
         }
         // All cores continue at the same cycles, so few windows of time are needed.
         let goes_on = self.pause.min((cycle + 1).next_multiple_of(SKIPPED_CYCLES_MAX));
-        risc.hart.advance_to(goes_on);
-        risc.rest.skipped_cycles += goes_on.saturating_sub(cycle);
+        let goes_on = goes_on.min(simulated_from);
+        if goes_on > cycle {
+            risc.hart.advance_to(goes_on);
+            risc.rest.skipped_cycles += goes_on - cycle;
+        }
     }
 }
 
