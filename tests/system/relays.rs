@@ -114,6 +114,39 @@ fn what_was_emitted_is_in_frames_or_rings_or_is_counted() {
     }
 }
 
+/// Cycles of a gatherer's visit to one core, see `docs/streaming.md`. A relay has two gatherers.
+const VISIT_CYCLES: u64 = 1000;
+
+/// Tests that a RISC that waits for a relay goes on when the relay has read its ring.
+#[test]
+fn a_wait_for_a_relay_ends_when_the_relay_has_read() {
+    if !has_object_code() {
+        return;
+    }
+    for arch in Arch::ALL {
+        let case = Case {
+            arch,
+            seed: 9,
+            workload: "full-buffer",
+            ops: 3,
+            policy: Policy::Block { cycles_log2: 24 },
+            relays: 1,
+            ring_bytes: 1 << 24,
+            pause_ns: None,
+            death_ns: None,
+            is_before_telling: false,
+            succession_ns: None,
+        };
+        let (outcome, _) = case.run();
+        check(&case, &outcome);
+        let cores: BTreeSet<_> = outcome.truth.launches.keys().map(|key| key.core).collect();
+        let round_cycles = VISIT_CYCLES * (cores.len() as u64).div_ceil(2);
+        let waits = outcome.wait_cycles();
+        let longest = *waits.iter().max().unwrap();
+        assert!(longest < 2 * round_cycles, "{arch}: {longest} of {round_cycles}");
+    }
+}
+
 #[test]
 fn a_relay_that_dies_is_replaced_by_the_host() {
     if !has_object_code() {

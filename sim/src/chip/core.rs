@@ -125,6 +125,9 @@ pub(crate) fn run_windows(
         let next = cores.iter().filter_map(Core::next_cycle).min().filter(|next| *next < pause);
         let until = next.map(|next| next.saturating_add(window_cycles).min(pause));
         if let Some(until) = until {
+            // A relay may write to any core in each window.
+            let has_relays = cores.iter().any(Core::runs_relay);
+            let pause = if has_relays { until } else { pause };
             let mut running: Vec<&mut Core> =
                 cores.iter_mut().filter(|core| core.running.is_some()).collect();
             let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
@@ -240,6 +243,11 @@ impl Core {
     fn keeps_launch_running(&self) -> bool {
         let sends = || self.running.as_ref().is_some_and(|running| running.stage.has_requests());
         self.core_use != CoreUse::Relay && (self.next_cycle().is_some() || sends())
+    }
+
+    /// Returns true if this core is a relay that runs.
+    fn runs_relay(&self) -> bool {
+        self.core_use == CoreUse::Relay && self.next_cycle().is_some()
     }
 
     fn advance(&mut self, launches: &[Numbered<'_>], times: (u64, u64)) {

@@ -1,8 +1,8 @@
 //! Harts that wait for the host, in the debug dump and in streaming.
 //!
 //! Such a hart checks how far the host has read, rests for some cycles, and checks again, for up to
-//! a second. Until the host writes something, each check finds the same state, so the time until
-//! the host's next access need not be simulated. In streaming, the policy limits the wait: the
+//! a second. Until the host or a relay writes something, each check finds the same state, so the
+//! time until their next access need not be simulated. In streaming, the policy limits the wait: the
 //! checks near the limit are simulated, so that a hart gives up when it would on a chip.
 
 use super::{HartState, core_code::RiscCode, images::Image, run::Run};

@@ -77,7 +77,7 @@ impl Progress {
         next.or_else(|| goes_on.then_some(go.arrival_cycle))
     }
 
-    /// Runs the core up to a cycle. The host does not access the core before `pause`.
+    /// Runs the core up to a cycle. Neither the host nor a relay accesses the core before `pause`.
     pub(crate) fn advance(
         &mut self,
         (machine, stage): (&mut Machine, &mut Stage),
@@ -159,7 +159,7 @@ pub(super) struct Run<'a> {
     pub(super) launch: &'a Launch,
     /// Cycle at which the harts must stop until other tiles have caught up.
     until: u64,
-    /// Earliest cycle of the next host access to the core.
+    /// Earliest cycle of the next access of the host or a relay to the core.
     pub(super) pause: u64,
     progress: &'a mut Progress,
 }
