@@ -210,6 +210,7 @@ impl Rings {
         let keeps_lanes = !self.has_only_batches;
         let mut decoding = Decoding { session, ring, id, batches, keeps_lanes, lost_after: None };
         decoding.missing_cells(&mut reading, read_at);
+        decoding.join(&reading, read_at);
         decoding.pieces(&reading, read_at);
         decoding.count_losses(&reading, read_at);
         if let Some(batches) = &mut self.batches {
@@ -325,6 +326,14 @@ impl Decoding<'_, '_> {
         self.lose(reading.cause, None, totals);
         self.lost_after = Some(self.ring.last_time);
         self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
+    }
+
+    /// Sets the launch of the first cells if another reader has read the launch's first cells.
+    fn join(&mut self, reading: &RingRead, read_at: Option<u64>) {
+        if self.ring.read_count != 0 && self.ring.lane.launch_number().is_none() {
+            // If the launch of the leading cells is unknown, they are kept without a program.
+            self.unknown_cells(reading, read_at);
+        }
     }
 
     /// Returns the number of leading cells whose launch is unknown because cells before are

@@ -560,6 +560,45 @@ fn more_cells_than_a_ring_has_are_no_cells() {
 }
 
 #[test]
+fn a_reader_that_joins_in_mid_launch_knows_the_program_unless_another_launch_has_begun() {
+    for next_launch_begins in [false, true] {
+        let mut bench = Bench::new();
+        // The low word of the clock has wrapped twice. Only the launch cell, which the other reader
+        // has read, and the control words have the high word.
+        let first_time = (2 << 32) + 100;
+        let mut producer = Producer::new(&mut bench.0.image, 1, Policy::DropNewest, first_time);
+        let event = |number| Step::Event(number);
+        (0..20).for_each(|number| producer.step(&mut bench.0.image, &event(number)));
+        bench.0.image.set_wall_clock(producer.now);
+        Reader::new(ReadOptions::default()).read(&mut bench).unwrap();
+        (20..60).for_each(|number| producer.step(&mut bench.0.image, &event(number)));
+        if next_launch_begins {
+            let step = Step::NextLaunch { totals: vec![], pause: 100 };
+            producer.step(&mut bench.0.image, &step);
+            (60..80).for_each(|number| producer.step(&mut bench.0.image, &event(number)));
+        }
+        let (mut joining, mut whole) = (Reader::new(ReadOptions::default()), Readout::default());
+        read_all(&mut bench, &mut joining, &mut whole, (producer.now, true));
+        let events = |records: &[Told], first: u32| {
+            let is_event = |told: &&Told| told.0 == PacketKind::TimestampedEvent && told.1 >= first;
+            let events = records.iter().filter(is_event);
+            events.map(|told| (told.1, told.2)).collect::<Vec<_>>()
+        };
+        let launches = lane_of(&whole, Risc::Ncrisc);
+        let found: Vec<_> = launches.iter().map(|(id, run)| (*id, events(run, 0))).collect();
+        // An unknown program has the id 0.
+        let expected = if next_launch_begins {
+            let begun = (producer.program, events(&producer.records, 0));
+            vec![(0, events(&producer.launches[0].1, 20)), begun]
+        } else {
+            vec![(producer.program, events(&producer.records, 20))]
+        };
+        assert_eq!(found, expected);
+        assert_eq!(expected[0].1.len(), 40);
+    }
+}
+
+#[test]
 fn cells_of_a_launch_that_is_not_the_cores_last_have_no_program() {
     let mut bench = Bench::new();
     let mut producer = Producer::new(&mut bench.0.image, 1, Policy::OverwriteOldest, 100);
