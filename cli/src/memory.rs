@@ -22,15 +22,11 @@ pub(crate) struct MemoryArgs {
 impl MemoryArgs {
     /// Returns the memory with its limit.
     pub(crate) fn packed(self) -> Arc<PackedMemory> {
-        self.limited_or(quarter_of_machine)
+        self.packed_or(quarter_of_machine)
     }
 
-    /// Returns the memory of a merge, which is slowed down little by a small limit.
-    pub(crate) fn packed_for_merge(self) -> Arc<PackedMemory> {
-        self.limited_or(|| MERGE_BYTES)
-    }
-
-    fn limited_or(self, default_bytes: impl FnOnce() -> u64) -> Arc<PackedMemory> {
+    /// Returns the memory with its limit, or with a default limit.
+    pub(crate) fn packed_or(self, default_bytes: impl FnOnce() -> u64) -> Arc<PackedMemory> {
         let limit_bytes = self.memory.map_or_else(default_bytes, |size| size.0);
         PackedMemory::new(limit_bytes, &temporary_folder())
     }
@@ -59,9 +55,6 @@ impl FromStr for MemorySize {
         number.checked_mul(1 << shift).map(Self).ok_or("expected at most 16 million T")
     }
 }
-
-/// Limit of a merge.
-const MERGE_BYTES: u64 = 16 << 20;
 
 /// Limit if the machine's memory is unknown.
 const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;

@@ -132,7 +132,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         clocks: Clocks::default(),
         trace: MergedTrace::default(),
         opened: OpenedDataset::default(),
-        memory: args.memory.packed_for_merge(),
+        memory: args.memory.packed_or(|| MEMORY_BYTES),
     };
     let trace = below(&output, TRACE)?.into_destination();
     let cancel = merge.cancel.clone();
@@ -468,4 +468,6 @@ const TRACE: &str = "trace.pftrace";
 /// Name of the dataset of all hosts.
 const DATASET: &str = "dataset";
 const PROBLEMS_SHOWN: usize = 3;
+/// Default limit of packed records. A larger limit makes a merge hardly faster.
+const MEMORY_BYTES: u64 = 16 << 20;
 const SKEWS_SHOWN: usize = 10;
