@@ -130,14 +130,12 @@ fn a_wait_for_a_relay_ends_when_the_relay_has_read() {
             workload: "full-buffer",
             ops: 3,
             policy: Policy::Block { cycles_log2: 24 },
-            relays: 1,
-            ring_bytes: 1 << 24,
             pause_ns: None,
-            death_ns: None,
-            is_before_telling: false,
-            succession_ns: None,
+            failures_ppm: 0,
+            cores: None,
+            relays: Relays::living(1, 1 << 24),
         };
-        let (outcome, _) = case.run();
+        let (outcome, _) = case.run(None);
         check(&case, &outcome);
         let cores: BTreeSet<_> = outcome.truth.launches.keys().map(|key| key.core).collect();
         let round_cycles = VISIT_CYCLES * (cores.len() as u64).div_ceil(2);

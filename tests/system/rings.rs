@@ -23,11 +23,8 @@ use host_reader::{
 };
 use sim::{
     arch::{Arch, TileCoord},
-    config::{ChipConfig, MeshConfig},
-    mesh::SimulatedMesh,
     random::Stream,
     truth::KernelTimes,
-    workload::{Workload, WorkloadOptions},
 };
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, RunHostId, stream::Policy};
@@ -192,9 +189,11 @@ fn a_host_that_never_reads_holds_no_kernel_up_for_longer_than_it_may() {
             policy: Policy::DropNewest,
             pause_ns: None,
             failures_ppm: 0,
+            cores: None,
+            relays: Relays::NONE,
         };
         let cycles = |policy| {
-            let (outcome, _) = Case { policy, ..case }.run();
+            let (outcome, _) = Case { policy, ..case }.run(None);
             check(&Case { policy, ..case }, &outcome);
             kernel_cycles(&outcome)
         };
@@ -227,8 +226,10 @@ fn no_recorded_wait_for_a_host_is_longer_than_its_limit() {
             policy: Policy::Block { cycles_log2 },
             pause_ns: Some(50_000),
             failures_ppm: 0,
+            cores: None,
+            relays: Relays::NONE,
         };
-        let (outcome, _) = case.run();
+        let (outcome, _) = case.run(None);
         check(&case, &outcome);
         let waits = outcome.wait_cycles();
         let limit_cycles = 1 << cycles_log2;
