@@ -299,7 +299,8 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Formats a place and further rows, without repeating the place's own row.
+/// Returns the text of a place. If the place's row is the first of several `rows`, the text lists
+/// all of these rows.
 pub(crate) fn location(place: &Place, rows: &[u64]) -> String {
     match rows {
         [first, _, ..] if place.row == Some(*first) => {

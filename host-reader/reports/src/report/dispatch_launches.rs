@@ -235,7 +235,7 @@ mod tests {
         (known.collect(), unknown_count)
     }
 
-    /// Returns programs in sequence. Each is dispatched 500 cycles before its start.
+    /// Returns programs that run one after the other, each dispatched 500 cycles before its start.
     fn in_turn(programs: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
         programs.zip((1_000..).step_by(1_000)).collect()
     }

@@ -63,8 +63,8 @@ impl Capture {
     /// at once.
     ///
     /// If several runs were captured, times restart with each run; [`Capture::runs`] returns the
-    /// runs separately. For a capture without reads, the readout has no chips, but has losses and
-    /// names.
+    /// runs separately. If the capture contains no read, the readout has losses and names, but no
+    /// chips.
     ///
     /// # Errors
     /// If there are reads and all of them failed; returns the error of the first read. If some
