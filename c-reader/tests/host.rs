@@ -11,20 +11,24 @@ use std::{
     sync::OnceLock,
 };
 
-/// Libraries that hosts link: the C interfaces of kprof and of the simulator.
-struct Libraries {
+/// What hosts link, the C interfaces of kprof and of the simulator, and the program `kprof`.
+struct Built {
     kprof: PathBuf,
     simulated_mesh: PathBuf,
+    program: PathBuf,
 }
 
-/// Builds the libraries. Cargo is called without a package, here and below: it then uses the
-/// features of the whole workspace, and reuses what a test of the workspace has built.
-fn libraries() -> &'static Libraries {
-    static BUILT: OnceLock<Libraries> = OnceLock::new();
+/// Builds the libraries and the program. Cargo is called without a package and for an example: it
+/// then uses the features of a test of the whole workspace, and reuses what such a test has built.
+fn built() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| {
         // The example links the library, so both are built.
-        let output =
-            cargo(&["build", "--example=simulated_mesh", "--locked", "--message-format=json"]);
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["build", "--example=simulated_mesh", "--bin=kprof", "--locked"]);
+        command.arg("--message-format=json").current_dir(root());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         let artifacts: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -35,14 +39,13 @@ fn libraries() -> &'static Libraries {
             let mut files = files.filter_map(|file| file.as_str().map(PathBuf::from));
             files.find(|file| file.extension() == Some(OsStr::new("so"))).unwrap()
         };
-        Libraries { kprof: library("kprof_c"), simulated_mesh: library("simulated_mesh") }
+        let program = artifacts.iter().find_map(|artifact| artifact["executable"].as_str());
+        Built {
+            kprof: library("kprof_c"),
+            simulated_mesh: library("simulated_mesh"),
+            program: program.unwrap().into(),
+        }
     })
-}
-
-fn cargo(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO")).args(args).current_dir(root()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output
 }
 
 fn root() -> &'static Path {
@@ -52,7 +55,7 @@ fn root() -> &'static Path {
 /// Compiles a host; `None` without a compiler, which fails on CI.
 fn compile(compiler: &str, source: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     let program = folder.join("host");
-    let Libraries { kprof, simulated_mesh } = libraries();
+    let Built { kprof, simulated_mesh, .. } = built();
     let mut command = Command::new(compiler);
     command
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-g"])
@@ -134,11 +137,7 @@ fn run(program: &Path, args: &[&str]) -> String {
 /// Returns the object that `kprof run --json` prints for the same workload, chips and seed.
 fn kprof_run(workload: &str, arch: &str, chips: &str, seed: &str, folder: &Path) -> Value {
     let folder = folder.display().to_string();
-    let output = cargo(&[
-        "run",
-        "--quiet",
-        "--locked",
-        "--",
+    let output = kprof(&[
         "run",
         "--json",
         "--workload",
@@ -336,7 +335,9 @@ fn check_programs(of_host: &Path) {
 
 /// Runs the `kprof` program, which contains no C.
 fn kprof(args: &[&str]) -> Output {
-    cargo(&[&["run", "--quiet", "--locked", "--"], args].concat())
+    let output = Command::new(&built().program).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
 }
 
 #[test]
