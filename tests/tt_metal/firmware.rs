@@ -5,13 +5,13 @@ use crate::{
     package::{Package, package},
     program::Program,
     toolchain::{
-        self, Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run,
+        self, Builds, Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run,
     },
 };
 use sim::tt_metal::firmware::FirmwareSet;
 use std::{
     fmt::Write as _,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
@@ -87,7 +87,7 @@ pub(crate) fn build(
     target.object(package, &sources.join(source), &object)?;
     let mut objects = start_of(package, target);
     objects.push(object);
-    objects.extend(library_objects(package, target, &folder)?);
+    objects.extend(library_objects(package, target)?);
     let program = folder.join(format!("{}.elf", target.stem()));
     target.link(package, &script(package, target), &objects, &program)?;
     Ok(program)
@@ -129,19 +129,25 @@ fn library_of(target: &Target) -> Vec<&'static str> {
 }
 
 /// Compiles these sources. None includes the profiler, so that all headers link with the same
-/// objects.
-pub(crate) fn library_objects(
-    package: &Package,
-    target: &Target,
-    folder: &Path,
-) -> Result<Vec<PathBuf>, String> {
-    let without = Target { header: Header::Off, mode: Mode::Plain, ..target.clone() };
+/// objects, which are compiled once for firmware and once for kernels.
+pub(crate) fn library_objects(package: &Package, target: &Target) -> Result<Vec<PathBuf>, String> {
+    static OBJECTS: Builds<String, PathBuf> = Builds::new();
+    let kind = if target.is_kernel { "kernel" } else { "firmware" };
+    let without = Target {
+        is_kernel: target.is_kernel,
+        optimisation: target.optimisation,
+        ..Target::new(target.chip, target.processor, Header::Off)
+    };
     let compile = |source: &str| {
         let source = package.root.join(source);
         let name = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let object = folder.join(format!("{}-{name}.o", target.stem()));
-        without.object(package, &source, &object)?;
-        Ok(object)
+        let level = target.optimisation.unwrap_or("own");
+        let name = format!("{}-{kind}-{level}-{name}.o", without.stem());
+        OBJECTS.get(name.clone(), || {
+            let object = folder("library").join(name);
+            without.object_without_layouts(package, &source, &object)?;
+            Ok(object)
+        })
     };
     library_of(target).into_iter().map(compile).collect()
 }

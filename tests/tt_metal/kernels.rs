@@ -352,7 +352,7 @@ pub(crate) fn link(
     if (job.chip, job.processor) == (Chip::Wormhole, Processor::Ncrisc) {
         objects.insert(0, package.root.join("runtime/hw/lib/wormhole/wh-iram-start.o"));
     }
-    objects.extend(firmware::library_objects(package, &target, &job.folder)?);
+    objects.extend(firmware::library_objects(package, &target)?);
     let program = job.folder.join(format!("{stem}.elf"));
     let mut symbols = std::ffi::OsString::from("-Wl,--just-symbols=");
     symbols.push(&weakened);

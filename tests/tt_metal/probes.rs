@@ -4,7 +4,7 @@ use crate::{
     package::{Package, sources},
     program::Program,
     toolchain::{
-        self, Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run,
+        self, Builds, Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run,
     },
 };
 use std::{
@@ -183,7 +183,7 @@ pub(crate) fn program_of(
     let name = format!("{name}-{}", BUILDS.fetch_add(1, Ordering::Relaxed));
     let folder = folder("probes");
     let object = folder.join(format!("{name}.o"));
-    target.object(package, &sources().join(source), &object)?;
+    target.object_without_layouts(package, &sources().join(source), &object)?;
     let program: PathBuf = folder.join(format!("{name}.elf"));
     link(package, target, &object, risc, &program)?;
     Program::read(&program)
@@ -212,6 +212,7 @@ fn program(
     variant: Variant,
     risc: usize,
 ) -> Result<Program, String> {
+    static PROGRAMS: Builds<String, Program> = Builds::new();
     let name = format!("{}-{variant:?}", target.stem());
-    program_of(package, target, variant.source(), &name, risc)
+    PROGRAMS.get(name.clone(), || program_of(package, target, variant.source(), &name, risc))
 }
