@@ -128,8 +128,25 @@ fn records_in_a_temporary_file_give_the_same_output() {
                 assert_eq!(run(temporary.path(), &args), whole, "{args:?}");
             }
         }
+        let whole = ops_reports(temporary.path(), path, "4G");
+        for memory in ["0", "700", "20K"] {
+            assert_eq!(ops_reports(temporary.path(), path, memory), whole, "{path} in {memory}");
+        }
     }
     assert_eq!(entries(temporary.path()), 0);
+}
+
+/// Returns the reports that `ops` writes about a log.
+fn ops_reports(temporary: &Path, log: &str, memory: &str) -> [String; 3] {
+    let out = tempfile::tempdir().unwrap();
+    let folder = out.path().to_str().unwrap();
+    let args = ["ops", log, "--no-copies", "--perf-report", "-o", folder, "--memory", memory];
+    let output = run(temporary, &args);
+    assert!(output.status.success(), "{output:?}");
+    let reports = ["reports/ops_perf_results", "reports/per_core_op_to_op_times"];
+    let [ops, cores] = reports.map(|name| format!("{name}.csv"));
+    [ops, cores, ".logs/cpp_device_perf_report.csv".to_owned()]
+        .map(|name| fs::read_to_string(out.path().join(name)).unwrap())
 }
 
 #[test]
@@ -138,7 +155,7 @@ fn a_folder_that_takes_no_temporary_file_is_one_sentence() {
     let (log, missing) = (folder.path().join("log.csv"), folder.path().join("none"));
     fs::write(&log, log_of(3)).unwrap();
     let log = log.to_str().unwrap();
-    for command in ["report", "explain", "noc"] {
+    for command in ["report", "explain", "noc", "ops"] {
         let output = run(&missing, &[command, log, "--memory", "0"]);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let said = String::from_utf8(output.stderr).unwrap();
@@ -194,6 +211,13 @@ fn peak_kib(op_count: u64, command_args: &[&str], memory: &str) -> u64 {
     let mut child = begun(temporary.path(), command_args, memory);
     let mut input = std::io::BufWriter::with_capacity(1 << 20, child.stdin.take().unwrap());
     let feeder = std::thread::spawn(move || write_log(op_count, &mut input).unwrap());
+    let peak = peak_of(child);
+    feeder.join().unwrap();
+    peak
+}
+
+/// Returns the most memory that a command takes, in KiB.
+fn peak_of(mut child: Child) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {
@@ -203,7 +227,6 @@ fn peak_kib(op_count: u64, command_args: &[&str], memory: &str) -> u64 {
         peak = peak.max(kib.unwrap_or(0));
         std::thread::sleep(Duration::from_millis(2));
     }
-    feeder.join().unwrap();
     assert!(child.wait().unwrap().success());
     peak
 }
@@ -226,6 +249,26 @@ fn a_report_of_eight_times_the_rows_takes_the_same_memory() {
     let unlimited_kib = peak_kib(long, &REPORT, "64G");
     assert!(unlimited_kib > long_kib + 3 * long, "{unlimited_kib} KiB, {peaks_kib:?} with a limit");
     println!("without a limit: {unlimited_kib} KiB");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn ops_of_eight_times_the_rows_take_hardly_more_memory() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let log = folder.path().join("profile_log_device.csv");
+    let peak_kib = |op_count: u64, memory: &str| {
+        fs::write(&log, log_of(op_count)).unwrap();
+        let out = folder.path().join("out");
+        let args = ["ops", log.to_str().unwrap(), "--no-copies", "-o", out.to_str().unwrap()];
+        peak_of(begun(folder.path(), &args, memory))
+    };
+    let long = 640;
+    let (short_kib, long_kib) = (peak_kib(long / 8, "1M"), peak_kib(long, "1M"));
+    println!("{} rows: {short_kib} and {long_kib} KiB", long * ROWS_PER_OP);
+    // The rows of the reports on an op take about 1 KiB; its packed records more than 3 KiB.
+    assert!(long_kib < short_kib + 6_000 + 2 * long, "{short_kib} and {long_kib} KiB");
+    let unlimited_kib = peak_kib(long, "64G");
+    assert!(unlimited_kib > long_kib + 3 * long, "{unlimited_kib} KiB, {long_kib} with a limit");
 }
 
 #[test]

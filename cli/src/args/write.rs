@@ -203,6 +203,8 @@ pub(crate) struct OpsArgs {
     /// Print one JSON object about what was written instead of lines.
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 /// Parses a name that becomes one part of a path, so it must not lead out of its folder.

@@ -22,6 +22,7 @@ use host_reader::{
     },
     report::{
         DeviceAnalyses, DeviceData, HostFiles, OpsOptions, OpsReport, Problem, ProgramAnalyses,
+        ReportFiles,
     },
     sync::write_sync_info,
     zone_names::write_zone_log,
@@ -41,15 +42,19 @@ const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 
 /// Reads the inputs, joins them and writes the reports.
 pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
-    let options = options(args)?;
+    let mut options = options(args)?;
     let mut files = Files { cancel: cancel_on_signals()?, written: Vec::new() };
     let source = Source::from_path(&args.file)?;
+    if !args.perf_report && !matches!(source, Source::Capture(_)) {
+        options.files = ReportFiles::OpsAndCores;
+    }
     if args.force_perf_report {
         source.require_perf_report()?;
     }
     let artifacts = args.output.clone().unwrap_or_else(|| source.artifacts());
     let logs = artifacts.join(".logs");
     let busy = || Busy::new(format!("reporting on {}", args.file.display()));
+    let memory = args.memory.packed();
     let report = match &source {
         Source::Capture(path) => {
             check_logs(&logs)?;
@@ -58,13 +63,14 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
         }
         Source::Logs { folder, .. } => {
             let _busy = busy();
-            OpsReport::from_folder(folder, &options)
+            OpsReport::from_folder_within(folder, &options, &memory)
         }
         Source::DeviceLog(path) => {
             let _busy = busy();
-            OpsReport::from_device_log(path, &options)
+            OpsReport::from_device_log_within(path, &options, &memory)
         }
     };
+    memory.check().or_fail_at(&args.file)?;
     let is_empty = !report.has_device_data && report.host_op_count == 0;
     if is_empty && !args.allow_empty {
         return Err(nothing_to_report(&args.file, &report));
@@ -75,8 +81,7 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     if let Some(csv) = &report.per_core_csv {
         files.write(&names.file("per_core_op_to_op_times"), csv.as_bytes())?;
     }
-    let is_capture = matches!(source, Source::Capture(_));
-    if let Some(csv) = report.device_perf_csv.as_ref().filter(|_| is_capture || args.perf_report) {
+    if let Some(csv) = &report.device_perf_csv {
         make_folder(&logs)?;
         files.write(&logs.join(PERF_REPORT), csv.as_bytes())?;
     }
@@ -134,6 +139,7 @@ fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
     let device_analyses = device_analyses.map_err(|error| Failure::Sentence(error.to_string()))?;
     Ok(OpsOptions {
         is_exact: args.upstream_exact,
+        files: ReportFiles::All,
         device_data,
         is_device_only: args.device_only,
         analyses,

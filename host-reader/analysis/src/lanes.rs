@@ -4,7 +4,7 @@ use super::{
     Report, ZoneGrouping,
     data::DataGroups,
     figures::lane_runs,
-    op::{Launch, chip_launches, packed_chip_launches},
+    op::{Launch, Op, chip_launches, packed_chip_launches},
     packed_launches::PackedLaunches,
     packed_runs::ChipRuns,
     run_numbers::{NumberedLaunches, RunNumbers},
@@ -15,8 +15,8 @@ use super::{
     waits::WaitTotals,
     zones::Pairer,
 };
-use rayon::prelude::*;
 use reader::{
+    from_lanes::FromLanes,
     lane::Lane,
     names::ZoneTable,
     packed_bytes::PackedMemory,
@@ -37,24 +37,18 @@ pub struct LaneContext<'readout> {
 }
 
 impl<'readout> LaneContext<'readout> {
-    /// Takes names and chips from a readout, which may be without lanes.
+    /// Takes names and chips from a readout, which may be without lanes. Runs beyond the limit of
+    /// `memory` go to its temporary file.
     #[must_use]
-    pub fn new(readout: &'readout Readout) -> Self {
+    pub fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self {
         let chips = readout.devices.iter().enumerate();
         Self {
             names: &readout.zones,
             roles: RoleTable::from_names(&readout.zones),
             sync: SyncNames::from_names(&readout.zones),
             chips: chips.map(|(index, device)| (device.chip.chip_id, index)).collect(),
-            memory: PackedMemory::unlimited(),
+            memory: Arc::clone(memory),
         }
-    }
-
-    /// Keeps runs in `memory`. Runs beyond its limit go to its temporary file.
-    #[must_use]
-    pub fn within(mut self, memory: &Arc<PackedMemory>) -> Self {
-        self.memory = Arc::clone(memory);
-        self
     }
 }
 
@@ -73,9 +67,18 @@ pub struct LaneFigures {
     data: DataGroups,
 }
 
-impl LaneFigures {
-    /// Adds a lane. Lanes of chips missing in the context are left out.
-    pub fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
+impl FromLanes for LaneFigures {
+    type Context<'readout> = LaneContext<'readout>;
+
+    fn context<'readout>(
+        readout: &'readout Readout,
+        memory: &Arc<PackedMemory>,
+    ) -> LaneContext<'readout> {
+        LaneContext::new(readout, memory)
+    }
+
+    /// Lanes of chips missing in the context are left out.
+    fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         let Some(&chip) = context.chips.get(&lane.id.chip_id) else { return };
         self.counts.add_lane(lane);
         let group = GroupKey::new(chip, lane.id, ZoneGrouping::ByRisc);
@@ -84,17 +87,6 @@ impl LaneFigures {
         self.sums.add_lane(lane);
         self.waits.add_lane(lane, &context.sync);
         self.data.add_lane(lane);
-    }
-
-    /// Returns the figures of all lanes of a readout, computed in parallel.
-    fn from_readout(readout: &Readout) -> Vec<Self> {
-        let context = LaneContext::new(readout);
-        let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
-        let figures = lanes.fold(Self::default, |mut figures, lane| {
-            figures.add(&context, lane);
-            figures
-        });
-        figures.collect()
     }
 }
 
@@ -121,27 +113,25 @@ impl Report {
     /// ```
     #[must_use]
     pub fn new(readout: &Readout) -> Self {
-        Self::from_lanes(readout, LaneFigures::from_readout(readout), &PackedMemory::unlimited())
+        let figures = LaneFigures::parts_of_readout(readout);
+        Self::from_lanes(readout, figures, &PackedMemory::unlimited())
     }
 
     /// Computes all figures from those of lanes, and keeps ops in `memory`. The readout no longer
     /// needs its lanes.
     ///
     /// ```
-    /// use analysis::{LaneContext, LaneFigures, Report};
+    /// use analysis::{LaneFigures, Report};
     /// use reader::packed_bytes::PackedMemory;
-    /// use recording::device_log::PackedLog;
+    /// use recording::{OpenedLog, device_log::PackedLog};
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
     /// 0,1,2,BRISC,7,100,0,1024,LoadData,ZONE_START
     /// 0,1,2,BRISC,7,160,0,1024,LoadData,ZONE_END
     /// ";
-    /// let PackedLog { mut readout, lanes } = PackedLog::read(log.as_bytes(), "my log")?;
-    /// let context = LaneContext::new(&readout);
-    /// let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
-    /// let (figures, anomalies) = lanes.unpack(add)?;
-    /// readout.anomalies.merge(anomalies);
-    /// let report = Report::from_lanes(&readout, figures, &PackedMemory::unlimited());
+    /// let log = OpenedLog::from(PackedLog::read(log.as_bytes(), "my log")?);
+    /// let (recording, figures) = log.collect::<LaneFigures>()?;
+    /// let report = Report::from_lanes(&recording.readout, figures, &PackedMemory::unlimited());
     /// assert_eq!(report.zones[0].cycles.total_cycles, 60);
     /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
@@ -175,6 +165,25 @@ impl Report {
     }
 }
 
+/// Computes the ops of all chips, sorted by chip and time.
+///
+/// Times of different cores are compared directly. So a readout whose tiles have different epochs
+/// must first be aligned by its [`TileOrigins`](reader::origins::TileOrigins). A core that is
+/// missing in a launch is ignored.
+#[must_use]
+pub fn ops_of(readout: &Readout) -> Vec<Op> {
+    launches_of(readout).into_iter().map(|launch| launch.op).collect()
+}
+
+/// Computes the ops of all chips with their runs, sorted by chip and time.
+///
+/// Every run with records belongs to exactly one launch, except for runs of dispatch kernels, which
+/// belong to none.
+#[must_use]
+pub fn launches_of(readout: &Readout) -> Vec<Launch> {
+    LaneRuns::from_parts(LaneRuns::parts_of_readout(readout)).launches(readout)
+}
+
 /// Runs of lanes, joined into launches once all lanes are added.
 ///
 /// # Cost
@@ -182,14 +191,33 @@ impl Report {
 #[derive(Debug, Default)]
 pub struct LaneRuns(BTreeMap<u32, ChipRuns>);
 
-impl LaneRuns {
-    /// Adds the runs of a lane. Lanes of chips missing in the context are left out.
-    pub fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
+impl FromLanes for LaneRuns {
+    type Context<'readout> = LaneContext<'readout>;
+
+    fn context<'readout>(
+        readout: &'readout Readout,
+        memory: &Arc<PackedMemory>,
+    ) -> LaneContext<'readout> {
+        LaneContext::new(readout, memory)
+    }
+
+    /// Lanes of chips missing in the context are left out.
+    fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         if !context.chips.contains_key(&lane.id.chip_id) {
             return;
         }
         let runs = self.0.entry(lane.id.chip_id).or_default();
         runs.add(lane.id, lane_runs(lane, &context.roles), &context.memory);
+    }
+}
+
+impl LaneRuns {
+    /// Joins the parts of all threads.
+    #[must_use]
+    pub fn from_parts(parts: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        parts.into_iter().for_each(|part| all.merge(part));
+        all
     }
 
     /// Adds the runs of other lanes.
@@ -203,7 +231,8 @@ impl LaneRuns {
     /// may be without lanes, contains the losses and hidden launches.
     ///
     /// ```
-    /// use analysis::{LaneContext, LaneRuns, launches_of};
+    /// use analysis::LaneRuns;
+    /// use reader::from_lanes::FromLanes;
     /// use recording::device_log::read_device_log;
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -211,10 +240,8 @@ impl LaneRuns {
     /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
     /// ";
     /// let readout = read_device_log(log.as_bytes(), "my log")?;
-    /// let context = LaneContext::new(&readout);
-    /// let mut runs = LaneRuns::default();
-    /// readout.lanes().for_each(|lane| runs.add(&context, lane));
-    /// assert_eq!(runs.launches(&readout), launches_of(&readout));
+    /// let runs = LaneRuns::from_parts(LaneRuns::parts_of_readout(&readout));
+    /// assert_eq!(runs.launches(&readout)[0].op.kernel.unwrap().duration_cycles, 60);
     /// # Ok::<(), recording::device_log::LogError>(())
     /// ```
     #[must_use]
@@ -231,8 +258,8 @@ impl LaneRuns {
     /// kept in `memory`.
     ///
     /// ```
-    /// use analysis::{LaneContext, LaneRuns, NumberedLaunches};
-    /// use reader::packed_bytes::PackedMemory;
+    /// use analysis::{LaneRuns, NumberedLaunches};
+    /// use reader::{from_lanes::FromLanes, packed_bytes::PackedMemory};
     /// use recording::device_log::read_device_log;
     /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
     /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -240,9 +267,7 @@ impl LaneRuns {
     /// 0,1,2,BRISC,7,160,0,1024,BRISC-KERNEL,ZONE_END
     /// ";
     /// let readout = read_device_log(log.as_bytes(), "my log")?;
-    /// let context = LaneContext::new(&readout);
-    /// let mut runs = LaneRuns::default();
-    /// readout.lanes().for_each(|lane| runs.add(&context, lane));
+    /// let runs = LaneRuns::from_parts(LaneRuns::parts_of_readout(&readout));
     /// let memory = PackedMemory::unlimited();
     /// let NumberedLaunches { launches, numbers } = runs.numbered_launches(&readout, &memory);
     /// let lane = readout.lanes().next().unwrap().id;

@@ -8,7 +8,7 @@
 use super::{
     distribution::CycleStatistics,
     doubt::{Doubt, Holes, RunBounds, open_kernels},
-    figures::{Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, kernel_group, lane_runs},
+    figures::{Extent, Extents, KERNEL_GROUP_COUNT, LaneRun, OpKey, kernel_group},
     join::{CoreLaunch, join_runs},
     latency::{Before, Timing, latency_pairs},
     own_zones::OwnTime,
@@ -21,8 +21,7 @@ use rayon::prelude::*;
 use reader::{
     lane::LaneId,
     packed_bytes::PackedMemory,
-    readout::{ChipSummary, DeviceReadout, Readout},
-    role::RoleTable,
+    readout::{ChipSummary, Readout},
 };
 use std::{collections::BTreeSet, sync::Arc};
 use wire::Risc;
@@ -215,38 +214,6 @@ pub struct Launch {
     pub last_cycle: u64,
     /// Runs sorted by core. The order within a core is not defined.
     pub runs: Vec<LaunchRun>,
-}
-
-/// Computes the ops of all chips, sorted by chip and time.
-///
-/// Times of different cores are compared directly. So a readout whose tiles have different epochs
-/// must first be aligned by its [`TileOrigins`](reader::origins::TileOrigins). A core that is
-/// missing in a launch is ignored.
-#[must_use]
-pub fn ops_of(readout: &Readout) -> Vec<Op> {
-    launches_of(readout).into_iter().map(|launch| launch.op).collect()
-}
-
-/// Computes the ops of all chips with their runs, sorted by chip and time.
-///
-/// Every run with records belongs to exactly one launch, except for runs of dispatch kernels, which
-/// belong to none.
-#[must_use]
-pub fn launches_of(readout: &Readout) -> Vec<Launch> {
-    let roles = RoleTable::from_names(&readout.zones);
-    let memory = PackedMemory::unlimited();
-    let launches = |device: &DeviceReadout| {
-        let lanes = device.lanes.par_iter().fold(ChipRuns::default, |mut runs, lane| {
-            runs.add(lane.id, lane_runs(lane, &roles), &memory);
-            runs
-        });
-        let runs = lanes.reduce(ChipRuns::default, |mut runs, other| {
-            runs.merge(other);
-            runs
-        });
-        chip_launches(runs, &device.chip, readout)
-    };
-    readout.devices.iter().flat_map(launches).collect()
 }
 
 /// Computes the launches of one chip with their runs, sorted by time, from the runs of its lanes.

@@ -4,14 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use analysis::{
-    Doubt, LaneContext, LaneFigures, Op, Report, Span, ZoneGrouping, ops_of,
-    paired_zone_statistics, zone_statistics,
+    Doubt, Op, Report, Span, ZoneGrouping, ops_of, paired_zone_statistics, zone_statistics,
 };
 use captures::{log_of_json, log_path, read_capture};
-use reader::{
-    mesh::Noc0Coord, origins::TileOrigins, packed_bytes::PackedMemory, readout::Readout,
-    timeline::Timeline,
-};
+use reader::{mesh::Noc0Coord, origins::TileOrigins, readout::Readout, timeline::Timeline};
 use recording::device_log::{PackedLog, read_device_log};
 
 fn report_of(readout: &Readout) -> Report {
@@ -110,15 +106,11 @@ fn a_log_reported_lane_by_lane_has_the_figures_of_its_readout() {
     let mut logs = of_chips.map(|log| std::fs::read_to_string(log_path(log)).unwrap()).to_vec();
     logs.extend([log_of_json(), DAMAGED.to_owned()]);
     for log in logs {
-        let PackedLog { mut readout, lanes } = PackedLog::read(log.as_bytes(), "log").unwrap();
-        let memory = PackedMemory::unlimited();
-        let context = LaneContext::new(&readout);
-        let add = |figures: &mut LaneFigures, lane| figures.add(&context, &lane);
-        let (figures, anomalies) = lanes.unpack(add).unwrap();
-        readout.anomalies.merge(anomalies);
+        let packed = PackedLog::read(log.as_bytes(), "log").unwrap();
+        let (recording, report) = recording::report_of_log(packed).unwrap();
         let whole = read_device_log(log.as_bytes(), "log").unwrap();
-        assert_eq!(Report::from_lanes(&readout, figures, &memory), report_of(&whole));
-        assert_eq!(readout.anomalies, whole.anomalies);
+        assert_eq!(report, report_of(&whole));
+        assert_eq!(recording.readout.anomalies, whole.anomalies);
     }
 }
 

@@ -9,7 +9,10 @@ use analysis::noc_events::{
 use captures::read_capture;
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 use reader::readout::Readout;
-use recording::device_log::{PackedLog, read_device_log};
+use recording::{
+    OpenedLog,
+    device_log::{PackedLog, read_device_log},
+};
 use std::{collections::BTreeMap, fmt::Write};
 use wire::RunHostId;
 
@@ -123,10 +126,10 @@ proptest! {
         let log = log_of(&lines, if is_known { "wormhole_b0" } else { "unknown" });
         let readout = read_device_log(log.as_bytes(), "log").unwrap();
         let expected = traffic_from_traces(&readout);
-        let PackedLog { readout, lanes } = PackedLog::read(log.as_bytes(), "log").unwrap();
-        let add = |noc: &mut NocLanes, lane| noc.add(&readout.zones, &lane);
-        let (mut parts, _) = lanes.unpack(add).unwrap();
+        let packed = OpenedLog::from(PackedLog::read(log.as_bytes(), "log").unwrap());
+        let (recording, mut parts) = packed.collect().unwrap();
         parts.reverse();
-        prop_assert_eq!(traffic_from_programs(&NocLanes::joined(parts), &readout), expected);
+        let lanes = NocLanes::from_parts(parts);
+        prop_assert_eq!(traffic_from_programs(&lanes, &recording.readout), expected);
     }
 }

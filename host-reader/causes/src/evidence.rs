@@ -2,8 +2,8 @@
 
 use crate::lost_runs::LostRuns;
 use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
-use rayon::prelude::*;
 use reader::{
+    from_lanes::FromLanes,
     lane::{Lane, LaneId, ZoneIndex},
     names::ZoneTable,
     packed_bytes::PackedMemory,
@@ -42,10 +42,10 @@ enum Special {
 }
 
 impl<'readout> EvidenceContext<'readout> {
-    pub(crate) fn new(readout: &'readout Readout) -> Self {
+    fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self {
         let mut names = readout.zones.named_indices();
         Self {
-            lanes: LaneContext::new(readout),
+            lanes: LaneContext::new(readout, memory),
             roles: RoleTable::from_names(&readout.zones),
             has_dispatch: names.any(|(_, name)| ZoneRole::from_name(name).is_dispatch()),
             sync: SyncNames::from_names(&readout.zones),
@@ -53,11 +53,6 @@ impl<'readout> EvidenceContext<'readout> {
             lost: LostRuns::from_ledger(&readout.losses),
             zones: &readout.zones,
         }
-    }
-
-    /// Sets the memory in which runs are kept. Runs beyond its limit go to its temporary file.
-    pub(crate) fn within(self, memory: &Arc<PackedMemory>) -> Self {
-        Self { lanes: self.lanes.within(memory), ..self }
     }
 
     /// Returns true if a dispatch kernel ran on the lane.
@@ -216,19 +211,17 @@ fn add_bounds(all: &mut Bounds, chip_id: u32, (first, last): (u64, u64)) {
     *bounds = (bounds.0.min(first), bounds.1.max(last));
 }
 
-impl Evidence {
-    /// Collects the evidence of all lanes of a readout, several lanes at a time.
-    pub(crate) fn from_readout(readout: &Readout) -> Self {
-        let context = EvidenceContext::new(readout);
-        let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
-        let parts = lanes.fold(Self::default, |mut evidence, lane| {
-            evidence.add(&context, lane);
-            evidence
-        });
-        parts.reduce(Self::default, Self::merged)
+impl FromLanes for Evidence {
+    type Context<'readout> = EvidenceContext<'readout>;
+
+    fn context<'readout>(
+        readout: &'readout Readout,
+        memory: &Arc<PackedMemory>,
+    ) -> EvidenceContext<'readout> {
+        EvidenceContext::new(readout, memory)
     }
 
-    pub(crate) fn add(&mut self, context: &EvidenceContext<'_>, lane: &Lane) {
+    fn add(&mut self, context: &EvidenceContext<'_>, lane: &Lane) {
         self.launch_runs.add(&context.lanes, lane);
         let times = lane.times.iter().copied();
         if let Some((first, last)) = times.clone().min().zip(times.max()) {
@@ -241,6 +234,15 @@ impl Evidence {
         self.has_noc_events |= scan.has_noc_events;
         self.runs.push((lane.id, runs));
     }
+}
+
+impl Evidence {
+    /// Joins the parts of all threads, and sorts the lanes.
+    pub(crate) fn from_parts(parts: Vec<Self>) -> Self {
+        let mut all = parts.into_iter().fold(Self::default(), Self::merged);
+        all.runs.sort_by_key(|(lane, _)| *lane);
+        all
+    }
 
     /// Returns the times of the first and last record of a chip's ops. For a chip without ops,
     /// returns those of its dispatch cores.
@@ -249,7 +251,7 @@ impl Evidence {
     }
 
     /// Merges the evidence of `other` into this evidence.
-    pub(crate) fn merged(mut self, other: Self) -> Self {
+    fn merged(mut self, other: Self) -> Self {
         self.launch_runs.merge(other.launch_runs);
         self.runs.extend(other.runs);
         self.counts.merge(other.counts);
@@ -260,11 +262,6 @@ impl Evidence {
             other.into_iter().for_each(|(chip, bounds)| add_bounds(own, chip, bounds));
         }
         self
-    }
-
-    /// Sorts the lanes. [`Self::run`] requires sorted lanes.
-    pub(crate) fn sort(&mut self) {
-        self.runs.sort_by_key(|(lane, _)| *lane);
     }
 
     /// Returns the evidence of a run. `at` is the position of the previous result, which is usually

@@ -1,7 +1,7 @@
 //! The explanation of a recording: classes of time, ops, phases, findings.
 
 use crate::{
-    evidence::{Evidence, EvidenceContext},
+    evidence::Evidence,
     finding::{Cause, Finding, GainOf, Untold},
     launch_rows::{LaunchRows, are_described, program},
     no_cause::NoCause,
@@ -19,8 +19,8 @@ use crate::{
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
-use reader::packed_bytes::PackedError;
-use recording::{OpenedLog, Recording, device_log::PackedLog, host_ops::LaunchedPrograms};
+use reader::{from_lanes::FromLanes, packed_bytes::PackedError};
+use recording::{OpenedLog, Recording};
 use reports::perf::{OpReport, PerfOptions, RowKind, WindowOptions};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::{RunHostId, ZoneId};
@@ -95,8 +95,8 @@ impl Explanation {
     /// Explains a part of a recording.
     #[must_use]
     pub fn from_recording_window(recording: &Recording, window: Window) -> Self {
-        let evidence = Evidence::from_readout(&recording.readout);
-        Self::from_evidence(recording, evidence, window)
+        let parts = Evidence::parts_of_readout(&recording.readout);
+        Self::from_evidence(recording, Evidence::from_parts(parts), window)
     }
 
     /// Explains a log. Only one lane per thread is unpacked at a time, if that suffices. The
@@ -123,29 +123,15 @@ impl Explanation {
             let explanation = Self::from_recording_window(&recording, window);
             return Ok((recording, explanation));
         }
-        let noc_traces = log.noc_trace_files();
-        let OpenedLog { log: PackedLog { mut readout, lanes }, host, ops_csv, .. } = log;
-        let memory = Arc::clone(lanes.memory());
-        let context = EvidenceContext::new(&readout).within(&memory);
-        let (parts, anomalies) =
-            lanes.unpack(|(evidence, launched): &mut (Evidence, LaunchedPrograms), lane| {
-                evidence.add(&context, &lane);
-                if host.has_ops() {
-                    launched.add(&lane);
-                }
-            })?;
-        readout.anomalies.merge(anomalies);
-        let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        let evidence = parts.into_iter().fold(Evidence::default(), Evidence::merged);
-        let recording = Recording { ops_csv, noc_traces, ..host.attach(readout, launched) };
-        let explanation = Self::from_evidence(&recording, evidence, window);
+        let memory = Arc::clone(log.log.lanes.memory());
+        let (recording, parts) = log.collect()?;
+        let explanation = Self::from_evidence(&recording, Evidence::from_parts(parts), window);
         memory.check()?;
         Ok((recording, explanation))
     }
 
     fn from_evidence(recording: &Recording, mut evidence: Evidence, window: Window) -> Self {
         let readout = &recording.readout;
-        evidence.sort();
         let launches = std::mem::take(&mut evidence.launch_runs).launches(readout);
         let described = LaunchRows::from_recording(recording, &launches);
         let ops = op_causes(recording, &evidence, (&launches, &described));

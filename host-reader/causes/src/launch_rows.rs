@@ -10,7 +10,7 @@ use host_events::OpMetadata;
 use recording::Recording;
 use reports::{
     perf::{OpReport, OpsCsv, PerfReport, RowKind, read_ops_csv},
-    report::{OpsOptions, OpsReport},
+    report::{OpsOptions, OpsReport, ReportFiles},
 };
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -43,7 +43,8 @@ impl LaunchRows {
     /// the ops CSV in the recording's folder.
     pub(crate) fn from_recording(recording: &Recording, launches: &[Launch]) -> Self {
         if are_described(&recording.ops) {
-            let report = OpsReport::from_recording(recording, &OpsOptions::default());
+            let options = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
+            let report = OpsReport::from_recording(recording, &options);
             let csv = read_ops_csv(report.ops_csv.as_bytes(), "the ops report").ok();
             let rows = csv.and_then(rows_of).unwrap_or_default();
             let launch_of_row = Join::new(launches).join_rows(&rows);

@@ -10,6 +10,7 @@
 //! | How do words become records? | [`decode`]; cells of streamed lanes [`stream`] |
 //! | Which zone is id 30530? | [`names`] |
 //! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
+//! | How are lanes read one at a time, in memory or packed? | `from_lanes` |
 //! | When did a zone begin and end, and in which other zone? | [`timeline`] |
 //! | To which replay of which trace does a run belong? | [`traces`] |
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |
@@ -33,6 +34,8 @@ pub mod clock;
 pub mod decode;
 #[cfg(feature = "firmware-elf")]
 pub mod firmware_elf;
+#[cfg(feature = "packed-bytes")]
+pub mod from_lanes;
 pub mod init;
 pub mod lane;
 pub mod ledger;

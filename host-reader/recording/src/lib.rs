@@ -6,6 +6,7 @@
 //! | how is a recording loaded from a log, a capture or a folder? | [`load`] |
 //! | how are figures or NoC events computed in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
 //! | how is a whole log read lane by lane in little memory? | [`PackedRecording`] |
+//! | how are lanes read that may be in memory or packed? | [`Lanes`] |
 //! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |
 //! | how is a part of a recording selected? | [`TraceFilter`], [`Recording::retain`] |
@@ -30,6 +31,7 @@ mod envelopes;
 mod filter;
 mod harvesting;
 pub mod host_ops;
+mod lanes;
 mod load;
 mod packed_recording;
 pub mod problem;
@@ -43,6 +45,7 @@ pub use clock::{DeviceClock, clocks_of};
 pub use dispatch::name_dispatch_commands;
 pub use filter::{FilterError, TraceFilter};
 pub use harvesting::noc_trace_files;
+pub use lanes::Lanes;
 pub use load::{
     DEVICE_CAPTURE_PREFIX, DEVICE_LOG, LoadError, Loaded, Opened, OpenedLog, device_captures,
     is_capture, load, logs_folder, newest_ops_csv, noc_of_log, open, open_log, open_within,

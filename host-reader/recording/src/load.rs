@@ -3,14 +3,15 @@
 use crate::{
     NocTraceFiles, Recording,
     capture::{Capture, CaptureError, FILE_MAGIC, Overrides},
-    device_log::{LogError, PackedLog},
+    device_log::{LogError, PackedLanes, PackedLog},
     harvesting,
     host_ops::{HostOps, LaunchedPrograms},
     zone_names::{ZoneNames, ZoneNamesError},
 };
-use analysis::{LaneContext, LaneFigures, Report, noc_events::NocLanes};
+use analysis::{Report, noc_events::NocLanes};
 use reader::{
-    lane::ZoneIndex,
+    from_lanes::FromLanes,
+    lane::{Lane, ZoneIndex},
     packed_bytes::{PackedError, PackedMemory},
     read::ReadError,
 };
@@ -93,6 +94,48 @@ impl OpenedLog {
         Ok(Recording { ops_csv, noc_traces: files, ..host.attach(readout, [launched]) })
     }
 
+    /// Collects data from all lanes; each thread unpacks one lane at a time. The returned recording
+    /// has no lanes.
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn collect<F: FromLanes>(self) -> Result<(Recording, Vec<F>), PackedError> {
+        let (recording, _, parts) = self.read(false)?;
+        Ok((recording, parts))
+    }
+
+    /// Collects like [`Self::collect`], and keeps the lanes packed for further use.
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn collect_and_keep<F: FromLanes>(
+        self,
+    ) -> Result<(Recording, PackedLanes, Vec<F>), PackedError> {
+        self.read(true)
+    }
+
+    fn read<F: FromLanes>(
+        self,
+        keeps_lanes: bool,
+    ) -> Result<(Recording, PackedLanes, Vec<F>), PackedError> {
+        let noc_traces = self.noc_trace_files();
+        let Self { log: PackedLog { mut readout, mut lanes }, host, ops_csv, .. } = self;
+        let (parts, anomalies) = {
+            let context = F::context(&readout, lanes.memory());
+            let add = |(part, launched): &mut (F, LaunchedPrograms), lane: Lane| {
+                part.add(&context, &lane);
+                if host.has_ops() {
+                    launched.add(&lane);
+                }
+            };
+            if keeps_lanes { lanes.visit(add)? } else { lanes.unpack(add)? }
+        };
+        readout.anomalies.merge(anomalies);
+        let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let recording = Recording { ops_csv, noc_traces, ..host.attach(readout, launched) };
+        Ok((recording, lanes, parts))
+    }
+
     /// Returns the NoC traces, for the recording that the log becomes.
     #[must_use]
     pub fn noc_trace_files(&self) -> NocTraceFiles {
@@ -127,19 +170,9 @@ impl From<PackedLog> for OpenedLog {
 /// # Errors
 /// If records beyond the memory limit cannot be written to the temporary file, or read back.
 pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), PackedError> {
-    let OpenedLog { log: PackedLog { mut readout, lanes }, host, .. } = log.into();
-    let memory = Arc::clone(lanes.memory());
-    let context = LaneContext::new(&readout).within(&memory);
-    let (parts, anomalies) =
-        lanes.unpack(|(figures, launched): &mut (LaneFigures, LaunchedPrograms), lane| {
-            figures.add(&context, &lane);
-            if host.has_ops() {
-                launched.add(&lane);
-            }
-        })?;
-    readout.anomalies.merge(anomalies);
-    let (figures, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-    let recording = host.attach(readout, launched);
+    let log = log.into();
+    let memory = Arc::clone(log.log.lanes.memory());
+    let (recording, figures) = log.collect()?;
     let report = Report::from_lanes(&recording.readout, figures, &memory);
     memory.check()?;
     Ok((recording, report))
@@ -165,21 +198,11 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), P
 /// # Errors
 /// If records cannot be read back from the temporary file.
 pub fn noc_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, NocLanes), PackedError> {
-    let log = log.into();
-    let files = log.noc_trace_files();
-    let OpenedLog { log: PackedLog { mut readout, lanes }, host, noc_traces, ops_csv } = log;
-    let (parts, anomalies) =
-        lanes.unpack(|(noc, launched): &mut (NocLanes, LaunchedPrograms), lane| {
-            noc.add(&readout.zones, &lane);
-            if host.has_ops() {
-                launched.add(&lane);
-            }
-        })?;
-    readout.anomalies.merge(anomalies);
-    let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-    let lanes = NocLanes::joined(parts);
-    harvesting::add_traces_beside(&mut readout, &lanes, &noc_traces);
-    Ok((Recording { ops_csv, noc_traces: files, ..host.attach(readout, launched) }, lanes))
+    let (mut recording, parts) = log.into().collect()?;
+    let lanes = NocLanes::from_parts(parts);
+    let Recording { readout, noc_traces, .. } = &mut recording;
+    harvesting::add_traces_beside(readout, &lanes, &noc_traces.paths);
+    Ok((recording, lanes))
 }
 
 /// Reason why nothing could be loaded.

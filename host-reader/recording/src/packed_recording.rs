@@ -3,13 +3,14 @@
 use crate::{
     DeviceClock, OpenedLog, Recording,
     clock::{lane_bounds, unrelated_clocks, wider},
-    device_log::{PackedLanes, PackedLog},
-    host_ops::LaunchedPrograms,
+    device_log::PackedLanes,
 };
 use analysis::{LaneContext, LaneRuns, NumberedLaunches};
 use reader::{
-    lane::{Lane, LaneId},
-    packed_bytes::PackedError,
+    from_lanes::FromLanes,
+    lane::Lane,
+    packed_bytes::{PackedError, PackedMemory},
+    readout::Readout,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -51,31 +52,48 @@ pub struct PackedRecording {
 #[derive(Default)]
 struct Seen {
     runs: LaneRuns,
-    launched: LaunchedPrograms,
     used_zones: BTreeSet<u32>,
     bounds: BTreeMap<u32, (u64, u64)>,
 }
 
-impl Seen {
-    fn add(&mut self, context: &LaneContext<'_>, lane: &Lane, has_host_ops: bool) {
+impl FromLanes for Seen {
+    type Context<'readout> = LaneContext<'readout>;
+
+    fn context<'readout>(
+        readout: &'readout Readout,
+        memory: &Arc<PackedMemory>,
+    ) -> LaneContext<'readout> {
+        LaneContext::new(readout, memory)
+    }
+
+    fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         self.runs.add(context, lane);
-        if has_host_ops {
-            self.launched.add(lane);
-        }
         let mut last = None;
         for zone in lane.heads.iter().map(|head| head.zone().0) {
             if last.replace(zone) != Some(zone) {
                 self.used_zones.insert(zone);
             }
         }
-        self.widen(lane.id, lane_bounds(lane));
+        if let Some(bounds) = lane_bounds(lane) {
+            self.widen(lane.id.chip_id, bounds);
+        }
+    }
+}
+
+impl Seen {
+    fn widen(&mut self, chip_id: u32, bounds: (u64, u64)) {
+        let known = self.bounds.entry(chip_id).or_insert(bounds);
+        *known = wider(*known, bounds);
     }
 
-    fn widen(&mut self, LaneId { chip_id, .. }: LaneId, bounds: Option<(u64, u64)>) {
-        if let Some(bounds) = bounds {
-            let known = self.bounds.entry(chip_id).or_insert(bounds);
-            *known = wider(*known, bounds);
+    fn from_parts(parts: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for Self { runs, used_zones, bounds } in parts {
+            all.runs.merge(runs);
+            all.used_zones.extend(used_zones);
+            bounds.into_iter().for_each(|(chip_id, bounds)| all.widen(chip_id, bounds));
         }
+        all
     }
 }
 
@@ -98,29 +116,10 @@ impl PackedRecording {
     /// # Errors
     /// If records cannot be written to the temporary file, or read back.
     pub fn new(log: OpenedLog) -> Result<Self, PackedError> {
-        let files = log.noc_trace_files();
-        let OpenedLog { log: PackedLog { mut readout, lanes }, host, ops_csv, .. } = log;
-        let memory = Arc::clone(lanes.memory());
-        let context = LaneContext::new(&readout).within(&memory);
-        let has_host_ops = host.has_ops();
-        let (parts, anomalies) =
-            lanes.visit(|seen: &mut Seen, lane| seen.add(&context, &lane, has_host_ops))?;
-        readout.anomalies.merge(anomalies);
-        let mut all = Seen::default();
-        let mut launched = Vec::new();
-        for Seen { runs, launched: of_part, used_zones, bounds } in parts {
-            all.runs.merge(runs);
-            launched.push(of_part);
-            all.used_zones.extend(used_zones);
-            for (chip_id, bounds) in bounds {
-                let known = all.bounds.entry(chip_id).or_insert(bounds);
-                *known = wider(*known, bounds);
-            }
-        }
-        let Seen { runs, used_zones, bounds, .. } = all;
-        let recording = Recording { ops_csv, noc_traces: files, ..host.attach(readout, launched) };
-        let launches = runs.numbered_launches(&recording.readout, &memory);
-        memory.check()?;
+        let (recording, lanes, parts) = log.collect_and_keep()?;
+        let Seen { runs, used_zones, bounds } = Seen::from_parts(parts);
+        let launches = runs.numbered_launches(&recording.readout, lanes.memory());
+        lanes.memory().check()?;
         Ok(Self { recording, lanes, launches, used_zones, bounds })
     }
 

@@ -6,7 +6,7 @@ use reader::packed_bytes::PackedMemory;
 use recording::{
     DEVICE_LOG, OpenedLog, PackedRecording, device_log::PackedLog, host_ops::OP_MESSAGES,
 };
-use reports::report::{OpsOptions, OpsReport};
+use reports::report::{OpsOptions, OpsReport, ProblemLog, ReportFiles};
 use std::{fs, path::Path};
 
 const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores: 64\n\
@@ -54,46 +54,92 @@ fn opened(log: &str) -> OpenedLog {
     PackedLog::read_within(log.as_bytes(), "test", &memory).unwrap().into()
 }
 
-fn packed(log: &str) -> PackedRecording {
-    PackedRecording::new(opened(log)).unwrap()
-}
-
-/// Returns what both kinds of report have.
-fn shared(report: OpsReport) -> OpsReport {
-    OpsReport { per_core_csv: None, device_perf_csv: None, ..report }
+/// Logs in which launches have figures that only their records contain: sums, counters, dispatch.
+fn logs() -> Vec<String> {
+    let of_zones = |firmware, kernel| log([firmware, kernel]);
+    let plain = of_zones("BRISC-FW", "BRISC-KERNEL");
+    let counter = |chip: u32, number: u32| {
+        let program = (1 + number) << 10 | chip;
+        let time = 1_050 + number * 800;
+        format!(
+            "{chip},1,2,BRISC,9090,{time},0,{program},,,,TS_DATA,0,,\
+             {{\"counter type\":\"FPU_COUNTER\";\"ref cnt\":100;\"value\":{number}}}\n"
+        )
+    };
+    let counters: String =
+        (0..20).flat_map(|number| [counter(0, number), counter(1, number)]).collect();
+    let sum = |core_x: u32, number: u32| {
+        let (program, time) = ((1 + number) << 10 | 1, 1_060 + number * 800);
+        format!(
+            "1,{core_x},2,TRISC_0,77,{time},{},{program},,,CB-COMPUTE-WAIT-FRONT,ZONE_TOTAL,9,/c.cc,\n",
+            100 + number
+        )
+    };
+    let sums: String = (0..9).flat_map(|number| [sum(1, number), sum(5, number)]).collect();
+    let quasar = plain.replace("wormhole_b0", "quasar");
+    vec![
+        plain.clone() + &counters,
+        plain.clone() + &sums,
+        of_zones("BRISC-FW", "CQ-DISPATCH") + &sums,
+        quasar,
+        of_zones("", ""),
+        HEADER.to_owned(),
+        plain,
+    ]
 }
 
 #[test]
-fn rows_of_packed_logs_are_those_of_lanes_in_memory() {
-    for log in [log(["BRISC-FW", "BRISC-KERNEL"]), log(["", ""]), HEADER.to_owned()] {
+fn reports_of_packed_logs_are_those_of_lanes_in_memory() {
+    for log in logs() {
         let whole = opened(&log).into_recording().unwrap();
-        let expected = shared(OpsReport::from_recording(&whole, &OpsOptions::default()));
-        // 50 launches of two chips each, the second core of one with the same ones.
-        assert_eq!(expected.row_count, if log == HEADER { 0 } else { 100 });
-        assert_eq!(OpsReport::from_packed(&packed(&log)), expected);
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(DEVICE_LOG), &log).unwrap();
+        let path = folder.path().join(DEVICE_LOG);
+        fs::write(&path, &log).unwrap();
+        for analyzes_noc in [false, true] {
+            let options = OpsOptions { analyzes_noc, ..OpsOptions::default() };
+            let expected = OpsReport::from_recording(&whole, &options);
+            let memory = PackedMemory::new(100, Path::new("/var/tmp"));
+            let report = OpsReport::from_device_log_within(&path, &options, &memory);
+            memory.check().unwrap();
+            assert!(memory.written_bytes() > 0 || log == HEADER);
+            // The problems name another file.
+            let named = |report: OpsReport| OpsReport { problems: ProblemLog::default(), ..report };
+            assert_eq!(report.problems.count(), expected.problems.count());
+            assert_eq!(named(report), named(expected));
+        }
+        let options = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
+        let expected = OpsReport::from_recording(&whole, &options);
+        assert_eq!((&expected.per_core_csv, &expected.device_perf_csv), (&None, &None));
+        let packed = PackedRecording::new(opened(&log)).unwrap();
+        assert_eq!(OpsReport::from_packed(&packed).unwrap(), expected);
         for op_count in [0, 25] {
             let messages: String = (1..=op_count).map(|op| message(op << 10)).collect();
             let messages = format!("MessageName;total_ns\n{messages}");
             fs::write(folder.path().join(OP_MESSAGES), messages).unwrap();
-            let expected = OpsReport::from_folder(folder.path(), &OpsOptions::default());
-            let report = OpsReport::from_packed_folder(&packed(&log), folder.path());
+            let options = OpsOptions::default();
+            let expected = OpsReport::from_folder(folder.path(), &options);
+            let memory = PackedMemory::new(0, Path::new("/var/tmp"));
+            let report = OpsReport::from_folder_within(folder.path(), &options, &memory);
             assert_eq!(report.host_op_count, op_count);
-            assert_eq!(shared(report), shared(expected));
+            assert_eq!(report, expected);
         }
     }
 }
 
+/// 50 launches of two chips each, the second core of one with the same ones.
 #[test]
-fn what_needs_all_lanes_is_named() {
-    let obstacle = |log: &str| OpsReport::obstacle(&opened(log).log.readout);
-    assert_eq!(obstacle(&log(["BRISC-FW", "BRISC-KERNEL"])), None);
-    let sums = obstacle(&log(["BRISC-FW", "CB-COMPUTE-WAIT-FRONT"]));
-    assert_eq!(sums, Some("sums of waits for circular buffers"));
-    let dispatch = obstacle(&log(["BRISC-FW", "CQ-DISPATCH"]));
-    assert_eq!(dispatch, Some("the work of dispatch cores"));
-    let quasar =
-        HEADER.replace("wormhole_b0", "quasar") + "0,1,2,BRISC,7,9,0,1024,,,A,ZONE_START,1,b,\n";
-    assert_eq!(obstacle(&quasar), Some("a Quasar's processors"));
+fn each_launch_has_a_row_with_its_figures() {
+    let rows: Vec<_> = logs().iter().map(|log| packed_report(log).row_count).collect();
+    assert_eq!(rows, [100, 100, 9, 100, 100, 0, 100]);
+    let csv = packed_report(&logs()[1]).ops_csv;
+    let titles: Vec<_> = csv.lines().next().unwrap().split(',').collect();
+    let column = |title| titles.iter().position(|one| *one == title).unwrap();
+    let cell = |row: &str, title| row.split(',').nth(column(title)).unwrap().to_owned();
+    let first = csv.lines().find(|row| cell(row, "GLOBAL CALL COUNT") == "1025").unwrap();
+    // Two cores each waited for 100 cycles of 2 ns.
+    assert_eq!(cell(first, "DEVICE COMPUTE CB WAIT FRONT [ns]"), "200");
+}
+
+fn packed_report(log: &str) -> OpsReport {
+    OpsReport::from_packed(&PackedRecording::new(opened(log)).unwrap()).unwrap()
 }

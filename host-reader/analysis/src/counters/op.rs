@@ -22,7 +22,7 @@ const GRID_COUNTERS: [(&str, &str); 3] = [
 pub struct OpCounters {
     readers: BTreeMap<(Noc0Coord, Unit), CounterReader>,
     /// Sum over all cores of each counter of [`GRID_COUNTERS`].
-    grid_sums: [Option<f64>; 3],
+    grid_sums: [Option<u128>; 3],
 }
 
 /// Counting unit: the core and the RISC that read the counters, or one of a Quasar's four parts.
@@ -123,7 +123,7 @@ impl OpCounters {
         let (count, cycles) = (sample.count as f64, sample.cycles.unwrap_or(0) as f64);
         for ((counter, _), total) in GRID_COUNTERS.iter().zip(&mut self.grid_sums) {
             if *counter == sample.name {
-                *total = Some(total.unwrap_or(0.0) + count);
+                *total = Some(total.unwrap_or(0).saturating_add(sample.count.into()));
             }
         }
         let reader = self.readers.entry((core, Unit::new(risc, sample.neo))).or_default();
@@ -137,7 +137,7 @@ impl OpCounters {
             self.readers.entry(*key).or_default().join(reader);
         }
         for (own, other) in self.grid_sums.iter_mut().zip(other.grid_sums) {
-            *own = own.map_or(other, |own| Some(own + other.unwrap_or(0.0)));
+            *own = own.map_or(other, |own| Some(own.saturating_add(other.unwrap_or(0))));
         }
     }
 
@@ -165,7 +165,7 @@ impl OpCounters {
         let cycles = scale.kernel_cycles.filter(|&cycles| cycles > 0);
         GRID_COUNTERS.into_iter().zip(self.grid_sums).filter_map(move |((_, title), total)| {
             #[expect(clippy::cast_precision_loss, reason = "a kernel takes less than 2^53 cycles")]
-            let percent = total? / cores? / cycles? as f64 * 100.0;
+            let percent = total? as f64 / cores? / cycles? as f64 * 100.0;
             Some(GridMean { title, percent })
         })
     }

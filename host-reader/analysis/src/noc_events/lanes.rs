@@ -8,12 +8,14 @@ use crate::noc_events::{
     trace::{TraceNotes, is_event, is_traced},
 };
 use reader::{
+    from_lanes::FromLanes,
     lane::{Lane, LaneId, Record, TraceReplay, ZoneIndex},
     names::ZoneTable,
+    packed_bytes::PackedMemory,
     packed_numbers::{fold_sign, push, take, unfold_sign},
     readout::Readout,
 };
-use std::{collections::BTreeMap, slice};
+use std::{collections::BTreeMap, slice, sync::Arc};
 use wire::{PacketKind, RunHostId};
 
 /// Program, and its trace replay if it was replayed.
@@ -26,15 +28,15 @@ pub(super) type ProgramKey = (RunHostId, Option<TraceReplay>);
 ///
 /// ```
 /// use analysis::noc_events::{NocLanes, NocPrograms, TraceOptions};
-/// use recording::device_log::PackedLog;
+/// use recording::{OpenedLog, device_log::PackedLog};
 /// let log = "ARCH: blackhole, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 /// 0,1,2,BRISC,12345,100,2270491512279307,1024,,TS_DATA
 /// ";
-/// let PackedLog { readout, lanes } = PackedLog::read(log.as_bytes(), "my log")?;
-/// let (parts, _) = lanes.unpack(|noc: &mut NocLanes, lane| noc.add(&readout.zones, &lane))?;
-/// let noc = NocLanes::joined(parts);
-/// let programs = NocPrograms::new(&noc, &readout, &TraceOptions::default());
+/// let log = OpenedLog::from(PackedLog::read(log.as_bytes(), "my log")?);
+/// let (recording, parts) = log.collect::<NocLanes>()?;
+/// let noc = NocLanes::from_parts(parts);
+/// let programs = NocPrograms::new(&noc, &recording.readout, &TraceOptions::default());
 /// let (traffic, notes) = programs.traffic(|_, _| None);
 /// assert_eq!((traffic.activities[0].byte_count, notes.count()), (256, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -48,19 +50,12 @@ impl NocLanes {
     /// Collects the NoC events of a readout's lanes.
     #[must_use]
     pub fn from_readout(readout: &Readout) -> Self {
-        let mut lanes = Self::default();
-        readout.lanes().for_each(|lane| lanes.add(&readout.zones, lane));
-        lanes
-    }
-
-    /// Adds a lane.
-    pub fn add(&mut self, zones: &ZoneTable, lane: &Lane) {
-        self.chips.entry(lane.id.chip_id).or_default().push(NocLane::new(lane, zones));
+        Self::from_parts(Self::parts_of_readout(readout))
     }
 
     /// Merges several parts and sorts their lanes.
     #[must_use]
-    pub fn joined(parts: Vec<Self>) -> Self {
+    pub fn from_parts(parts: Vec<Self>) -> Self {
         let mut chips: BTreeMap<u32, Vec<NocLane>> = BTreeMap::new();
         for (chip_id, mut lanes) in parts.into_iter().flat_map(|part| part.chips) {
             chips.entry(chip_id).or_default().append(&mut lanes);
@@ -88,6 +83,18 @@ impl NocLanes {
 
     pub(super) fn chip_lanes(&self, chip_id: u32) -> &[NocLane] {
         self.chips.get(&chip_id).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl FromLanes for NocLanes {
+    type Context<'readout> = &'readout ZoneTable;
+
+    fn context<'readout>(readout: &'readout Readout, _: &Arc<PackedMemory>) -> &'readout ZoneTable {
+        &readout.zones
+    }
+
+    fn add(&mut self, zones: &&ZoneTable, lane: &Lane) {
+        self.chips.entry(lane.id.chip_id).or_default().push(NocLane::new(lane, zones));
     }
 }
 

@@ -10,18 +10,12 @@ use super::{
 use rayon::prelude::*;
 use reader::{
     anomaly::{AnomalyKind, AnomalyLog},
+    from_lanes::fold_lanes,
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
     packed_bytes::{PackedError, PackedMemory},
     readout::Readout,
 };
-use std::{
-    borrow::Borrow,
-    collections::BTreeSet,
-    fs::File,
-    io::Read,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{borrow::Borrow, collections::BTreeSet, fs::File, io::Read, path::Path, sync::Arc};
 use wire::ZoneId;
 
 /// A device log with packed records of a few bytes each.
@@ -37,7 +31,7 @@ use wire::ZoneId;
 /// 0,1,2,NCRISC,8,100,0,1024,NCRISC-FW,ZONE_START
 /// 0,1,2,BRISC,7,160,0,1024,BRISC-FW,ZONE_END
 /// ";
-/// let log = PackedLog::read(log.as_bytes(), "my log")?;
+/// let mut log = PackedLog::read(log.as_bytes(), "my log")?;
 /// let (counts, anomalies) = log.lanes.unpack(|count: &mut usize, lane| {
 ///     *count += lane.record_count();
 /// })?;
@@ -104,7 +98,7 @@ impl PackedLog {
     /// # Errors
     /// If records cannot be read back from the temporary file.
     pub fn into_readout(self) -> Result<Readout, PackedError> {
-        let Self { mut readout, lanes } = self;
+        let Self { mut readout, mut lanes } = self;
         let (lanes, anomalies) = lanes.unpack(|lanes: &mut Vec<Lane>, lane| lanes.push(lane))?;
         let mut lanes: Vec<_> = lanes.into_iter().flatten().collect();
         lanes.sort_by_key(|lane| lane.id);
@@ -180,18 +174,19 @@ impl PackedLanes {
         Ok(Some(self.numbers.finish_lane(lane)?.0))
     }
 
-    /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator.
+    /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator. The
+    /// lanes are no longer packed then.
     ///
     /// Returns one accumulator for each group of lanes, and the anomalies in lane order.
     ///
     /// # Errors
     /// If records cannot be read back from the temporary file.
     pub fn unpack<A: Default + Send>(
-        self,
+        &mut self,
         take: impl Fn(&mut A, Lane) + Sync,
     ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
-        let Self { lanes, numbers, late, memory: _memory } = self;
-        fold_lanes(lanes.into_par_iter(), &numbers, late, take)
+        let lanes = std::mem::take(&mut self.lanes);
+        self.unpack_each(lanes.into_par_iter(), take)
     }
 
     /// Like [`Self::unpack`], but keeps the lanes packed for further use.
@@ -202,47 +197,38 @@ impl PackedLanes {
         &self,
         take: impl Fn(&mut A, Lane) + Sync,
     ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
-        fold_lanes(self.lanes.par_iter(), &self.numbers, self.late.clone(), take)
+        self.unpack_each(self.lanes.par_iter(), take)
+    }
+
+    fn unpack_each<A: Default + Send, L: Borrow<PackedLane>>(
+        &self,
+        lanes: impl ParallelIterator<Item = L>,
+        take: impl Fn(&mut A, Lane) + Sync,
+    ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
+        let unpack = |(accumulator, relabelled): &mut Unpacked<A>, lane: L| {
+            let (unpacked, count) = self.numbers.finish_lane(lane.borrow())?;
+            // An owned lane gives its packed records back before the next step.
+            drop(lane);
+            relabelled.extend((count > 0).then_some((unpacked.id, count)));
+            take(accumulator, unpacked);
+            Ok::<(), PackedError>(())
+        };
+        let (accumulators, relabelled): (Vec<_>, Vec<_>) =
+            fold_lanes(lanes, unpack)?.into_iter().unzip();
+        let mut relabelled: Vec<_> = relabelled.into_iter().flatten().collect();
+        relabelled.sort_unstable();
+        let mut anomalies = AnomalyLog::default();
+        for (lane, count) in relabelled {
+            add_relabelled(&mut anomalies, lane, count);
+        }
+        anomalies.merge(self.late.clone());
+        Ok((accumulators, anomalies))
     }
 }
 
 /// An accumulator, and the lanes whose records were put back into their launch, with the number of
 /// these records.
 type Unpacked<A> = (A, Vec<(LaneId, u64)>);
-
-/// Unpacks lanes on all threads; `late` follows the anomalies of the lanes.
-///
-/// There are no more accumulators than threads: some of them are large whatever the number of lanes.
-fn fold_lanes<A: Default + Send, L: Borrow<PackedLane>>(
-    lanes: impl ParallelIterator<Item = L>,
-    numbers: &LogNumbers,
-    late: AnomalyLog,
-    take: impl Fn(&mut A, Lane) + Sync,
-) -> Result<(Vec<A>, AnomalyLog), PackedError> {
-    let idle: Mutex<Vec<Unpacked<A>>> = Mutex::default();
-    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-    lanes.try_for_each(|lane| {
-        let (unpacked, count) = numbers.finish_lane(lane.borrow())?;
-        // An owned lane gives its packed records back before the next step.
-        drop(lane);
-        let of_thread = lock().pop();
-        let (mut accumulator, mut relabelled) = of_thread.unwrap_or_default();
-        relabelled.extend((count > 0).then_some((unpacked.id, count)));
-        take(&mut accumulator, unpacked);
-        lock().push((accumulator, relabelled));
-        Ok::<(), PackedError>(())
-    })?;
-    let idle = idle.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (accumulators, relabelled): (Vec<_>, Vec<_>) = idle.into_iter().unzip();
-    let mut relabelled: Vec<_> = relabelled.into_iter().flatten().collect();
-    relabelled.sort_unstable();
-    let mut anomalies = AnomalyLog::default();
-    for (lane, count) in relabelled {
-        add_relabelled(&mut anomalies, lane, count);
-    }
-    anomalies.merge(late);
-    Ok((accumulators, anomalies))
-}
 
 impl LogNumbers {
     /// Sorts a lane by time, splits it into runs and sets its zone indices.

@@ -98,7 +98,7 @@ impl DeviceAnalyses {
         if !self.0.contains(COUNTERS) {
             side.counters = Default::default();
         }
-        for op in side.ops.values_mut().flatten() {
+        for op in side.ops.held().values_mut().flatten() {
             self.apply_to_op(op);
         }
     }
@@ -160,10 +160,10 @@ mod tests {
         let left = |names: &[&str]| {
             let mut op = DeviceOp::default();
             columns.into_iter().for_each(|column| op.set(column, "1"));
-            let ops = DeviceOps::from([(0, vec![op])]);
+            let ops = DeviceOps::from([(0, vec![op])]).into();
             let mut side = DeviceSide { ops, ..DeviceSide::default() };
             DeviceAnalyses::from_names(names.iter().copied()).unwrap().apply(&mut side);
-            side.ops[&0][0].cells.keys().map(ToString::to_string).collect::<Vec<_>>()
+            side.ops.held()[&0][0].cells.keys().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(left(&[]), columns);
         let firmware = ["CORE COUNT", "DEVICE FW DURATION [ns]", "DEVICE FW START CYCLE"];

@@ -15,10 +15,11 @@ use reader::{
     lane::{Lane, ZoneIndex},
     mesh::Noc0Coord,
     names::ZoneTable,
-    readout::{DeviceReadout, Readout},
+    packed_bytes::PackedError,
     role::ZoneRole,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use recording::Lanes;
+use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
 
 /// Columns for the durations in [`DispatchOp`].
@@ -185,46 +186,43 @@ fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
     }
 }
 
-/// Returns each chip's id and the rows of its dispatch cores, core by core and sorted by time.
-pub(super) fn rows_of_readout(readout: &Readout) -> Vec<(u64, Vec<Vec<DispatchRow>>)> {
-    let zones = &readout.zones;
-    if !zones.places().any(|(_, zone)| ZoneRole::from_name(&zone.name).is_dispatch()) {
-        return Vec::new();
-    }
-    let of_core = |lanes: &Vec<&Lane>| {
-        let rows = lanes.iter().flat_map(|lane| rows_of_lane(lane, zones));
-        let mut rows: Vec<_> = rows.collect();
-        rows.sort_by_key(|row| row.time);
-        rows
-    };
-    let of_device = |device: &DeviceReadout| {
-        let cores = dispatch_cores(device, zones);
-        (device.chip.chip_id.into(), cores.values().map(of_core).collect())
-    };
-    readout.devices.iter().map(of_device).collect()
+/// Returns true if zones are named like those of dispatch cores.
+pub(super) fn has_dispatch(zones: &ZoneTable) -> bool {
+    zones.places().any(|(_, zone)| ZoneRole::from_name(&zone.name).is_dispatch())
 }
 
-/// Returns the lanes of cores that have a dispatcher's zone.
-fn dispatch_cores<'readout>(
-    device: &'readout DeviceReadout,
+/// Returns the rows of each chip's dispatch cores, core by core and sorted by time.
+///
+/// # Errors
+/// If packed records cannot be read back from the temporary file.
+pub(super) fn dispatch_rows(
     zones: &ZoneTable,
-) -> BTreeMap<Noc0Coord, Vec<&'readout Lane>> {
-    let mut known: HashMap<(Risc, ZoneIndex), bool> = HashMap::new();
-    let mut dispatches = |lane: &Lane| {
-        lane.heads.iter().any(|head| {
-            let (risc, zone) = (lane.id.risc, head.zone());
-            *known
-                .entry((risc, zone))
-                .or_insert_with(|| is_of_dispatch_core(risc, zones.name(zone)))
-        })
-    };
-    let cores: BTreeSet<_> =
-        device.lanes.iter().filter(|lane| dispatches(lane)).map(|lane| lane.id.core).collect();
-    let mut lanes: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for lane in device.lanes.iter().filter(|lane| cores.contains(&lane.id.core)) {
-        lanes.entry(lane.id.core).or_default().push(lane);
+    lanes: Lanes<'_>,
+) -> Result<BTreeMap<u64, Vec<Vec<DispatchRow>>>, PackedError> {
+    let parts = lanes.fold_cores(|cores: &mut Vec<_>, lanes| {
+        if lanes.iter().any(|lane| dispatches(lane, zones)) {
+            let rows = lanes.iter().flat_map(|lane| rows_of_lane(lane, zones));
+            let mut rows: Vec<DispatchRow> = rows.collect();
+            rows.sort_by_key(|row| row.time);
+            cores.extend(lanes.first().map(|lane| ((lane.id.chip_id, lane.id.core), rows)));
+        }
+    })?;
+    let sorted: BTreeMap<(u32, Noc0Coord), _> = parts.into_iter().flatten().collect();
+    let mut chips: BTreeMap<u64, Vec<_>> = BTreeMap::new();
+    for ((chip_id, _), rows) in sorted {
+        chips.entry(chip_id.into()).or_default().push(rows);
     }
-    lanes
+    Ok(chips)
+}
+
+/// Returns true if a lane has a dispatcher's zone.
+fn dispatches(lane: &Lane, zones: &ZoneTable) -> bool {
+    let mut known: HashMap<ZoneIndex, bool> = HashMap::new();
+    lane.heads.iter().any(|head| {
+        let zone = head.zone();
+        let is_of_dispatch = || is_of_dispatch_core(lane.id.risc, zones.name(zone));
+        *known.entry(zone).or_insert_with(is_of_dispatch)
+    })
 }
 
 fn rows_of_lane(lane: &Lane, zones: &ZoneTable) -> impl Iterator<Item = DispatchRow> {

@@ -9,11 +9,12 @@
 
 use super::{
     device_op::{DeviceOp, DeviceOps},
-    dispatch::{COLUMNS, DispatchOp, DispatchOps, DispatchRow, ops_of_core, rows_of_readout},
+    dispatch::{COLUMNS, DispatchOp, DispatchOps, DispatchRow, dispatch_rows, ops_of_core},
+    launched::Launched,
     value::whole_text,
 };
 use crate::problem::ProblemLog;
-use reader::readout::Readout;
+use reader::packed_bytes::PackedError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::RunHostId;
 
@@ -41,19 +42,25 @@ pub(super) fn attach_equal(
     }
 }
 
-/// Adds the durations of a readout's dispatch cores to the first launch of each op on its chip.
-/// Both forms of ids are supported.
-pub(super) fn attach_of_readout(
+/// Adds the durations of dispatch cores to the first launch of each op on its chip. Both forms of
+/// ids are supported.
+///
+/// # Errors
+/// If packed records cannot be read back from the temporary file.
+pub(super) fn attach_dispatch(
     ops: &mut DeviceOps,
-    readout: &Readout,
-    aiclk_mhz_of: impl Fn(u64) -> f64,
+    Launched { readout, lanes, .. }: Launched<'_>,
     (file, problems): Told<'_>,
-) {
-    for (chip_id, cores) in rows_of_readout(readout) {
+) -> Result<(), PackedError> {
+    let mut rows = dispatch_rows(&readout.zones, lanes)?;
+    for chip in readout.devices.iter().map(|device| &device.chip) {
+        let chip_id = chip.chip_id.into();
+        let Some(cores) = rows.remove(&chip_id) else { continue };
         let mut launches = launches_of(ops, chip_id);
-        let unknown_count = attach_to_chip(&mut launches, cores, aiclk_mhz_of(chip_id));
+        let unknown_count = attach_to_chip(&mut launches, cores, chip.aiclk_mhz.into());
         note_unknown(chip_id, unknown_count, (file, &mut *problems));
     }
+    Ok(())
 }
 
 /// Adds the durations from a chip's dispatch cores. Returns the number of ops without a launch.

@@ -4,26 +4,34 @@
 
 use super::{
     available_cores::AvailableCores,
-    device_op::DeviceOps,
-    dispatch_launches::{attach_equal, attach_of_readout},
-    exact::{ExactCounters, ExactLog, SubDevices, read_exactly},
+    dispatch::has_dispatch,
+    dispatch_launches::{attach_dispatch, attach_equal},
+    exact::{ExactCounters, ExactLog, SUMS, SubDevices, read_exactly},
     host::{HostLog, OP_MESSAGES, OP_TIMES, read_input, read_messages, read_times},
-    measured::{measured_marks, measured_ops},
+    launched::Launched,
+    marks::KernelMarks,
+    measured::{MeasuredOps, Ops, measured_marks},
     noc::NocInput,
-    ops::{DeviceData, OpsOptions},
+    ops::{DeviceData, OpsOptions, ReportFiles},
     per_core::CoreMarks,
-    perf_report::{DevicePerfReport, figures_of, read_report},
+    perf_report::{DevicePerfReport, LaunchFigures, figures_of, read_report},
 };
 use crate::problem::ProblemLog;
-use analysis::launches_of;
+use analysis::{LaneRuns, noc_events::NocLanes};
 use host_events::{BufferUsage, OpMetadata};
 use reader::{
     anomaly::AnomalyKind,
+    from_lanes::FromLanes,
     ledger::{LossLedger, UncountedSource},
+    packed_bytes::{PackedError, PackedMemory},
     readout::Readout,
 };
-use recording::{DEVICE_LOG, HiddenLaunches, Recording, device_log::read_device_log_file};
-use std::{collections::HashMap, path::Path};
+use recording::{
+    DEVICE_LOG, HiddenLaunches, Lanes, OpenedLog, Recording,
+    device_log::{PackedLanes, PackedLog},
+};
+use std::{collections::HashMap, path::Path, sync::Arc};
+use wire::ZoneId;
 
 /// Names of TT-Metal's files in `.logs`.
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
@@ -88,7 +96,7 @@ fn read_buffers(logs: &Path, problems: &mut ProblemLog) -> BufferUsage {
 #[derive(Default)]
 pub(super) struct DeviceSide {
     pub(super) file: String,
-    pub(super) ops: DeviceOps,
+    pub(super) ops: Ops,
     pub(super) has_sessions: bool,
     pub(super) sub_devices: SubDevices,
     pub(super) counters: ExactCounters,
@@ -122,15 +130,15 @@ pub(super) fn read_device(
     logs: &Path,
     options: &OpsOptions,
     host: &HostLog,
-    problems: &mut ProblemLog,
+    (memory, problems): (&Arc<PackedMemory>, &mut ProblemLog),
 ) -> DeviceSide {
     if !options.analyzes_noc {
-        return read_device_data(logs, options, host, problems);
+        return read_device_data(logs, options, host, (memory, problems));
     }
     let noc = NocInput::from_folder(logs, problems);
     let options = &OpsOptions { analyzes_noc: noc.is_empty(), ..options.clone() };
-    let mut side = read_device_data(logs, options, host, problems);
-    let of_files = noc.add_cells(&mut side.ops, options.is_exact);
+    let mut side = read_device_data(logs, options, host, (memory, problems));
+    let of_files = noc.add_cells(side.ops.held(), options.is_exact);
     side.noc_events = of_files.or(side.noc_events);
     side
 }
@@ -139,7 +147,7 @@ fn read_device_data(
     logs: &Path,
     options: &OpsOptions,
     host: &HostLog,
-    problems: &mut ProblemLog,
+    (memory, problems): (&Arc<PackedMemory>, &mut ProblemLog),
 ) -> DeviceSide {
     let is_device_only = host.ops.is_empty();
     let [log, report] = [DEVICE_LOG, PERF_REPORT].map(|file| logs.join(file));
@@ -168,7 +176,7 @@ fn read_device_data(
         return if options.is_exact {
             device_of_log_exactly(&log, is_device_only, problems)
         } else {
-            device_of_log(&log, options, host, problems)
+            device_of_log(&log, options, host, (memory, problems))
         };
     }
     if !options.device_analyses.is_all() {
@@ -179,7 +187,7 @@ fn read_device_data(
     let is_read = bytes.is_some();
     let bytes = bytes.unwrap_or_default();
     let file = report.display().to_string();
-    let ops = read_report(&bytes, &file, problems);
+    let ops = read_report(&bytes, &file, problems).into();
     // Only the device log contains sub-devices.
     let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
     let in_log = in_log.unwrap_or_default();
@@ -227,7 +235,7 @@ pub(super) fn device_of_log_exactly(
     let losses = losses_of_tt_metal();
     DeviceSide {
         file,
-        ops,
+        ops: ops.into(),
         sub_devices,
         counters,
         marks,
@@ -239,46 +247,78 @@ pub(super) fn device_of_log_exactly(
     }
 }
 
+/// Reads a device log; its records beyond the limit of `memory` go to its temporary file.
 pub(super) fn device_of_log(
     log: &Path,
     options: &OpsOptions,
     host: &HostLog,
-    problems: &mut ProblemLog,
+    (memory, problems): (&Arc<PackedMemory>, &mut ProblemLog),
 ) -> DeviceSide {
     let file = log.display().to_string();
-    match read_device_log_file(log) {
-        Ok(readout) => {
-            let mut recording = Recording::from_readout(readout);
-            if !options.filter.is_empty() {
-                recording.ops = host.op_metadata();
-            }
-            // The NoC figures are computed before the filter removes cores, because they apply to
-            // whole launches.
-            let noc = options.analyzes_noc.then(|| {
-                let noc = NocInput::from_readout(&recording.readout, &file, problems);
-                noc.with_board_of(log.parent())
-            });
-            let hidden = recording.retain(&options.filter);
-            let readout = &recording.readout;
-            let mut side = device_of_readout(readout, &[], options, &file, problems);
-            side.hidden = hidden;
-            if let Some(noc) = noc {
-                side.noc_events = noc.add_cells(&mut side.ops, false);
-            }
-            if host.ops.is_empty() {
-                side.marks = measured_marks(readout);
-            }
-            side
+    let side = match PackedLog::open_within(log, memory) {
+        Ok(packed) => {
+            let read = device_of_packed_log(packed.into(), log, options, (host, &mut *problems));
+            read.map_err(|error| error.to_string())
         }
-        Err(error) => {
-            let detail = match log.exists() {
-                true => without_file(&error.to_string(), &file).to_owned(),
-                false => "cannot be read, there is no such file".to_owned(),
-            };
-            problems.add_to_file(&file, format!("{detail}; ops have no durations then"));
-            DeviceSide::unread(file)
-        }
+        Err(error) if log.exists() => Err(without_file(&error.to_string(), &file).to_owned()),
+        Err(_) => Err("cannot be read, there is no such file".to_owned()),
+    };
+    side.unwrap_or_else(|detail| {
+        problems.add_to_file(&file, format!("{detail}; ops have no durations then"));
+        DeviceSide::unread(file)
+    })
+}
+
+fn device_of_packed_log(
+    log: OpenedLog,
+    path: &Path,
+    options: &OpsOptions,
+    (host, problems): (&HostLog, &mut ProblemLog),
+) -> Result<DeviceSide, PackedError> {
+    let file = &path.display().to_string();
+    let mut noc_of = |readout: &Readout, lanes: Lanes<'_>| -> Result<_, PackedError> {
+        let lanes = NocLanes::from_parts(lanes.collect(readout)?);
+        let noc = NocInput::from_lanes(readout, &lanes, file, problems);
+        Ok(noc.with_board_of(path.parent()))
+    };
+    let (mut side, noc) = if options.filter.is_empty() {
+        let has_marks = host.ops.is_empty() && options.files != ReportFiles::Ops;
+        let (Recording { readout, .. }, lanes, runs, marks) = runs_and_marks(log, has_marks)?;
+        let launches = &runs.numbered_launches(&readout, lanes.memory());
+        let lanes = Lanes::Packed(&lanes);
+        let noc = options.analyzes_noc.then(|| noc_of(&readout, lanes)).transpose()?;
+        let launched = Launched { readout: &readout, lanes, launches };
+        (device_of_launches(launched, marks, &[], options, (file, problems))?, noc)
+    } else {
+        // Whether a launch is selected depends on all its lanes.
+        let mut recording = log.into_recording()?;
+        recording.ops = host.op_metadata();
+        // The NoC figures are computed before the filter removes cores, because they apply to
+        // whole launches.
+        let lanes = Lanes::Whole(&recording.readout);
+        let noc = options.analyzes_noc.then(|| noc_of(&recording.readout, lanes)).transpose()?;
+        let hidden = recording.retain(&options.filter);
+        let side = device_of_readout(&recording.readout, &[], options, (file, problems));
+        (DeviceSide { hidden, ..side }, noc)
+    };
+    if let Some(noc) = noc {
+        side.noc_events = noc.add_cells(side.ops.held(), false);
     }
+    Ok(side)
+}
+
+/// Reads the runs of all lanes, and the marks of their kernels, if wanted.
+fn runs_and_marks(
+    log: OpenedLog,
+    has_marks: bool,
+) -> Result<(Recording, PackedLanes, LaneRuns, Vec<KernelMarks>), PackedError> {
+    if !has_marks {
+        let (recording, lanes, runs) = log.collect_and_keep()?;
+        return Ok((recording, lanes, LaneRuns::from_parts(runs), Vec::new()));
+    }
+    let (recording, lanes, parts) = log.collect_and_keep()?;
+    let (runs, marks) = parts.into_iter().unzip();
+    Ok((recording, lanes, LaneRuns::from_parts(runs), marks))
 }
 
 /// Removes the file name at the beginning of a sentence.
@@ -287,50 +327,98 @@ fn without_file<'sentence>(sentence: &'sentence str, file: &str) -> &'sentence s
     rest.map_or(sentence, str::trim_start)
 }
 
-/// Converts a readout. Marks are left out, because only reports without a host need them.
+/// Converts a readout whose lanes are in memory.
 pub(super) fn device_of_readout(
     readout: &Readout,
     names: &[OpMetadata],
     options: &OpsOptions,
-    file: &str,
-    problems: &mut ProblemLog,
+    (file, problems): (&str, &mut ProblemLog),
 ) -> DeviceSide {
+    let (runs, marks) = <(LaneRuns, KernelMarks)>::parts_of_readout(readout).into_iter().unzip();
+    let runs = LaneRuns::from_parts(runs);
+    let launches = &runs.numbered_launches(readout, &PackedMemory::unlimited());
+    let launched = Launched { readout, lanes: Lanes::Whole(readout), launches };
+    let side = device_of_launches(launched, marks, names, options, (file, problems));
+    // Lanes in memory are read without a file, so without errors.
+    side.unwrap_or_else(|_| DeviceSide::unread(file.to_owned()))
+}
+
+/// Converts launches.
+pub(super) fn device_of_launches(
+    launched: Launched<'_>,
+    marks: Vec<KernelMarks>,
+    names: &[OpMetadata],
+    options: &OpsOptions,
+    (file, problems): (&str, &mut ProblemLog),
+) -> Result<DeviceSide, PackedError> {
+    let Launched { readout, launches, .. } = launched;
     add_anomalies(readout, file, problems);
-    let launches = launches_of(readout);
-    let figures = figures_of(readout, &launches, &options.analyses);
+    let figures = match needs_figures(launched, options) {
+        true => figures_of(launched, &options.analyses)?,
+        false => Vec::new(),
+    };
     let unnamed_count: u64 = figures.iter().map(|figures| figures.unnamed_counter_count).sum();
     if unnamed_count > 0 {
         let detail = format!("{unnamed_count} values of hardware counters do not say of which");
         problems.add_to_file(file, detail);
     }
-    let analyses = options.analyses.clone();
     let available = AvailableCores::from_host(names);
-    let launched = (&launches[..], &figures[..], &available);
-    let report = DevicePerfReport::from_launches(readout, launched, analyses, options.is_exact);
+    let device_perf_csv = (options.files == ReportFiles::All)
+        .then(|| device_perf_csv(launched, (&figures, &available), names, options));
+    let mut ops = Ops::from(MeasuredOps {
+        chips: readout.devices.iter().map(|device| device.chip.clone()).collect(),
+        launches: launches.launches.clone(),
+        figures,
+        analyses: options.analyses.clone(),
+        available,
+    });
+    if !readout.devices.is_sorted_by_key(|device| device.chip.chip_id) {
+        ops.held();
+    }
+    if has_dispatch(&readout.zones) {
+        attach_dispatch(ops.held(), launched, (file, problems))?;
+    }
+    Ok(DeviceSide {
+        is_read: true,
+        file: file.to_owned(),
+        ops,
+        marks: measured_marks(readout, marks),
+        aiclk_mhz: readout.devices.first().map_or(0, |device| device.chip.aiclk_mhz),
+        is_quasar: is_quasar(readout),
+        device_perf_csv,
+        losses: readout.losses.clone(),
+        ..DeviceSide::default()
+    })
+}
+
+/// Returns true if launches may have figures that only their records contain.
+fn needs_figures(Launched { readout, lanes, .. }: Launched<'_>, options: &OpsOptions) -> bool {
+    let mut names = readout.zones.places().map(|(_, zone)| &*zone.name);
+    options.files == ReportFiles::All
+        || is_quasar(readout)
+        || lanes.may_have_marker(ZoneId::PERF_COUNTER)
+        || names.any(|name| SUMS.iter().any(|&(_, _, zone)| zone == name))
+}
+
+fn is_quasar(readout: &Readout) -> bool {
+    readout.devices.iter().any(|device| device.chip.arch.contains("quasar"))
+}
+
+fn device_perf_csv(
+    launched: Launched<'_>,
+    figures: (&[LaunchFigures], &AvailableCores),
+    names: &[OpMetadata],
+    options: &OpsOptions,
+) -> String {
+    let analyses = options.analyses.clone();
+    let report = DevicePerfReport::from_launches(launched, figures, analyses, options.is_exact);
     let names: HashMap<_, _> = names
         .iter()
         .filter_map(|op| Some(((op.chip_id, op.run_host_id.0), op.value(OpMetadata::NAME)?)))
         .collect();
-    let name_of = |chip_id, program| {
+    report.to_csv(|chip_id, program| {
         names.get(&(chip_id, program)).map_or_else(String::new, |&name| name.to_owned())
-    };
-    let aiclk_mhz_of = |chip_id| {
-        let mut chips = readout.devices.iter().map(|device| &device.chip);
-        let chip = chips.find(|chip| u64::from(chip.chip_id) == chip_id);
-        chip.map_or(0.0, |chip| f64::from(chip.aiclk_mhz))
-    };
-    let mut ops = measured_ops(readout, &launches, &figures, &options.analyses, &available);
-    attach_of_readout(&mut ops, readout, aiclk_mhz_of, (file, problems));
-    DeviceSide {
-        is_read: true,
-        file: file.to_owned(),
-        ops,
-        aiclk_mhz: readout.devices.first().map_or(0, |device| device.chip.aiclk_mhz),
-        is_quasar: readout.devices.iter().any(|device| device.chip.arch.contains("quasar")),
-        device_perf_csv: Some(report.to_csv(name_of)),
-        losses: readout.losses.clone(),
-        ..DeviceSide::default()
-    }
+    })
 }
 
 /// Adds a problem for the unreadable lines of a log.

@@ -4,54 +4,89 @@ use super::{
     available_cores::AvailableCores,
     counters::{CounterArch, CounterScale, add_grid_cells, add_metric_cells},
     device_op::{DeviceOp, DeviceOps},
-    exact::{FIRST_RISCS, SUMS},
-    per_core::{CoreMarks, Mark},
+    exact::SUMS,
+    marks::KernelMarks,
+    per_core::CoreMarks,
     perf_report::{LaunchFigures, ProgramAnalyses, QUASAR_KINDS},
     sheet::{EMPTY_BECAUSE, PROFILER_STALL},
 };
-use analysis::{Doubt, Launch, Op, Span, cycles_to_ns};
+use analysis::{Doubt, Launch, Op, PackedLaunches, Span, cycles_to_ns};
 use reader::{
-    lane::{Lane, LaneId},
+    lane::LaneId,
     ledger::LossWindow,
     readout::{ChipSummary, DeviceReadout, HiddenLaunch, Readout},
-    role::RoleTable,
 };
 use std::collections::BTreeMap;
-use wire::{PacketKind, Risc};
 
-/// Returns the launches of all chips, sorted by start within each chip.
-pub(super) fn measured_ops(
-    readout: &Readout,
-    launches: &[Launch],
-    figures: &[LaunchFigures],
-    analyses: &ProgramAnalyses,
-    available: &AvailableCores,
-) -> DeviceOps {
-    let mut ops = DeviceOps::new();
-    let mut quasar_ends = BTreeMap::new();
-    for (launch, figures) in launches.iter().zip(figures) {
-        let chips = readout.devices.iter().map(|device| &device.chip);
-        let chip = chips.into_iter().find(|chip| chip.chip_id == launch.op.chip_id);
-        let of_chip = ops.entry(launch.op.chip_id.into()).or_default();
-        let mut op = measured_op(launch, figures, chip, available);
-        if let Some(chip) = chip.filter(|chip| chip.arch.contains("quasar")) {
-            add_quasar(&mut op, (launch, figures), chip, (analyses, &mut quasar_ends));
-        }
-        of_chip.push(op);
-    }
-    ops
+/// Ops of all launches, made one after the other.
+#[derive(Default)]
+pub(super) struct MeasuredOps {
+    pub(super) chips: Vec<ChipSummary>,
+    /// Launches by chip and time.
+    pub(super) launches: PackedLaunches,
+    /// Figures of each launch; empty if no launch has any.
+    pub(super) figures: Vec<LaunchFigures>,
+    pub(super) analyses: ProgramAnalyses,
+    pub(super) available: AvailableCores,
 }
 
-/// Returns the row of a launch, without the figures for Quasar's processors.
-pub(super) fn measured_op(
-    launch: &Launch,
-    figures: &LaunchFigures,
-    chip: Option<&ChipSummary>,
-    available: &AvailableCores,
-) -> DeviceOp {
-    let mut op = device_op(launch, figures, chip);
-    op.set_number("AVAILABLE WORKER CORE COUNT", available.op_cores(&launch.op, chip));
-    op
+impl MeasuredOps {
+    pub(super) fn iter(&self) -> impl Iterator<Item = DeviceOp> {
+        let mut quasar_ends = BTreeMap::new();
+        let none = LaunchFigures::default();
+        self.launches.iter().enumerate().map(move |(place, launch)| {
+            let figures = self.figures.get(place).unwrap_or(&none);
+            let chip = self.chips.iter().find(|chip| chip.chip_id == launch.op.chip_id);
+            let mut op = device_op(&launch, figures, chip);
+            op.set_number("AVAILABLE WORKER CORE COUNT", self.available.op_cores(&launch.op, chip));
+            if let Some(chip) = chip.filter(|chip| chip.arch.contains("quasar")) {
+                let of_launch = (&launch, figures);
+                add_quasar(&mut op, of_launch, chip, (&self.analyses, &mut quasar_ends));
+            }
+            op
+        })
+    }
+}
+
+/// Ops of a report: made from launches one after the other, or held, because cells are added.
+#[derive(Default)]
+pub(super) struct Ops {
+    /// Ops that are not held.
+    made: Option<MeasuredOps>,
+    held: DeviceOps,
+}
+
+impl From<MeasuredOps> for Ops {
+    fn from(measured: MeasuredOps) -> Self {
+        Self { made: Some(measured), held: DeviceOps::new() }
+    }
+}
+
+impl From<DeviceOps> for Ops {
+    fn from(held: DeviceOps) -> Self {
+        Self { made: None, held }
+    }
+}
+
+impl Ops {
+    pub(super) fn count(&self) -> u64 {
+        let held: u64 = self.held.values().map(|ops| ops.len() as u64).sum();
+        self.made.as_ref().map_or(held, |measured| measured.launches.len() as u64)
+    }
+
+    /// Returns the ops by chip and time.
+    pub(super) fn iter(&self) -> impl Iterator<Item = DeviceOp> {
+        let made = self.made.iter().flat_map(MeasuredOps::iter);
+        made.chain(self.held.values().flatten().cloned())
+    }
+
+    /// Holds the ops from now on.
+    pub(super) fn held(&mut self) -> &mut DeviceOps {
+        for op in self.made.take().iter().flat_map(MeasuredOps::iter) {
+            self.held.entry(op.device_id).or_default().push(op);
+        }
+        &mut self.held
+    }
 }
 
 /// Adds the figures for each kind of Quasar processor.
@@ -162,17 +197,14 @@ fn add_durations(device: &mut DeviceOp, op: &Op) {
 }
 
 /// Returns the kernel starts and ends of every core, by chip.
-pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
-    let roles = RoleTable::from_names(&readout.zones);
+pub(super) fn measured_marks(
+    readout: &Readout,
+    marks: Vec<KernelMarks>,
+) -> Vec<(u64, Vec<CoreMarks>)> {
+    let mut by_chip = KernelMarks::by_core(marks);
     let of_device = |device: &DeviceReadout| {
         let chip_id = device.chip.chip_id;
-        let mut cores: BTreeMap<_, Vec<Mark>> = BTreeMap::new();
-        for lane in &device.lanes {
-            let marks = cores.entry(lane.id.core).or_default();
-            add_marks(lane, &roles, marks);
-        }
-        let sorted = |(core, mut marks): (_, Vec<Mark>)| {
-            marks.sort_by_key(|mark| mark.time);
+        let of_core = |(core, marks)| {
             let of_core = |(lane, _): &(LaneId, _)| (lane.chip_id, lane.core) == (chip_id, core);
             let holes = readout.losses.windows().filter(of_core).map(|(_, window)| *window);
             // A launch that a filter hides also separates two ops.
@@ -185,33 +217,8 @@ pub(super) fn measured_marks(readout: &Readout) -> Vec<(u64, Vec<CoreMarks>)> {
             });
             CoreMarks { core, marks, holes: holes.chain(hidden).collect() }
         };
-        (chip_id.into(), cores.into_iter().map(sorted).collect())
+        let cores = by_chip.remove(&chip_id).unwrap_or_default();
+        (chip_id.into(), cores.into_iter().map(of_core).collect())
     };
     readout.devices.iter().map(of_device).collect()
-}
-
-fn add_marks(lane: &Lane, roles: &RoleTable, marks: &mut Vec<Mark>) {
-    for (index, run) in lane.runs.iter().enumerate() {
-        let program = u64::from(run.program.0);
-        for record in lane.run_records(index) {
-            let (Some(head), Some(&time)) = (lane.heads.get(record), lane.times.get(record)) else {
-                break;
-            };
-            let kind = head.kind();
-            if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
-                continue;
-            }
-            let role = roles.role(head.zone());
-            let is_start = kind == PacketKind::ZoneStart;
-            if role.is_kernel() {
-                if !is_start {
-                    marks.push(Mark::end(time, program));
-                } else if FIRST_RISCS.contains(&lane.id.risc) {
-                    marks.push(Mark::start(time, program));
-                }
-            } else if is_start && lane.id.risc == Risc::Brisc && role.is_firmware() {
-                marks.push(Mark::launch(time));
-            }
-        }
-    }
 }

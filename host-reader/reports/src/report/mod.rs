@@ -30,10 +30,11 @@ mod host_files;
 mod inputs;
 mod join;
 mod latency;
+mod launched;
+mod marks;
 mod measured;
 mod noc;
 mod ops;
-mod packed;
 mod per_core;
 mod perf_report;
 mod recorded;
@@ -45,7 +46,7 @@ pub use crate::problem::{Detail, KEPT_PROBLEMS, Problem, ProblemLog};
 pub use buffer_peaks::{BufferPeaks, OpPeaks, PoolPeak};
 pub use device_analyses::{DeviceAnalyses, UnknownAnalysis};
 pub use host_files::HostFiles;
-pub use ops::{DeviceData, OpsOptions, OpsReport};
+pub use ops::{DeviceData, OpsOptions, OpsReport, ReportFiles};
 pub use perf_report::{
     AnalysesError, AnalysisResult, DevicePerfReport, DevicePerfRow, DurationHistogram,
     HistogramOptions, KernelDurationSummary, ProgramAnalyses, ProgramExecution, ProgramPerfData,

@@ -10,7 +10,10 @@ use super::{
     value::float_text,
 };
 use crate::problem::ProblemLog;
-use analysis::noc_events::{NocChip, NocFigures, NocTraces, ProgramTrace, TraceOptions, read_json};
+use analysis::noc_events::{
+    NocChip, NocFigures, NocLanes, NocPrograms, NocTraces, ProgramTrace, TraceNotes, TraceOptions,
+    read_json,
+};
 use rayon::prelude::*;
 use reader::{lane::TraceReplay, readout::Readout};
 use recording::noc_trace_files;
@@ -57,14 +60,20 @@ impl NocInput {
         input
     }
 
-    /// Uses the events of a readout.
-    pub(super) fn from_readout(readout: &Readout, file: &str, problems: &mut ProblemLog) -> Self {
-        let traces = NocTraces::from_readout(readout, |_, _| None, &TraceOptions::default());
-        for sentence in traces.notes.sentences() {
+    /// Uses the events of a readout's lanes.
+    pub(super) fn from_lanes(
+        readout: &Readout,
+        lanes: &NocLanes,
+        file: &str,
+        problems: &mut ProblemLog,
+    ) -> Self {
+        let programs = NocPrograms::new(lanes, readout, &TraceOptions::default());
+        let mut notes = TraceNotes::default();
+        let mut input = Self::default();
+        input.add(programs.traces(|_, _| None, &mut notes).collect());
+        for sentence in notes.sentences() {
             problems.add_to_file(file, sentence);
         }
-        let mut input = Self::default();
-        input.add(traces.programs);
         if input.is_empty() {
             problems.add_to_file(file, HOW_TO_RECORD);
         }

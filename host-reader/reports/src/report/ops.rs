@@ -8,12 +8,11 @@ use super::{
         Descriptions, add_buffer_peaks, add_times, add_utilisation, op_cells, signpost_cells,
     },
     inputs::{
-        DeviceSide, device_of_log, device_of_log_exactly, device_of_readout, messages_name,
-        read_device, read_host,
+        DeviceSide, device_of_launches, device_of_log, device_of_log_exactly, device_of_readout,
+        messages_name, read_device, read_host,
     },
     join::{JoinedOp, Joiner},
     latency::RowLatencies,
-    measured::measured_marks,
     noc::NocInput,
     per_core::{PROBE_OVERHEAD_NS, per_core_csv},
     perf_report::ProgramAnalyses,
@@ -21,10 +20,16 @@ use super::{
     sheet::{Columns, sheet_csv},
 };
 use crate::problem::ProblemLog;
-use analysis::cycles_to_ns;
-use reader::{lane::TraceReplay, ledger::LossLedger};
-use recording::{HiddenLaunches, Recording, TraceFilter, capture::sync::MeshClock};
-use std::{borrow::Cow, path::Path};
+use analysis::{cycles_to_ns, noc_events::NocLanes};
+use reader::{
+    lane::TraceReplay,
+    ledger::LossLedger,
+    packed_bytes::{PackedError, PackedMemory},
+};
+use recording::{
+    HiddenLaunches, PackedRecording, Recording, TraceFilter, capture::sync::MeshClock,
+};
+use std::{borrow::Cow, path::Path, sync::Arc};
 use wire::RunHostId;
 
 /// Source for the durations of ops.
@@ -40,6 +45,18 @@ pub enum DeviceData {
     PerfReport,
 }
 
+/// Files that are computed for a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportFiles {
+    /// All files.
+    #[default]
+    All,
+    /// All files except the device perf report.
+    OpsAndCores,
+    /// Only `ops_perf_results.csv`.
+    Ops,
+}
+
 /// Options of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpsOptions {
@@ -47,6 +64,8 @@ pub struct OpsOptions {
     pub is_exact: bool,
     /// Source of durations if a folder of logs contains both.
     pub device_data: DeviceData,
+    /// Files that are computed.
+    pub files: ReportFiles,
     /// True to leave out the host's records.
     pub is_device_only: bool,
     /// Durations shown in the device perf report.
@@ -120,13 +139,26 @@ impl OpsReport {
     /// no host ops, the report covers only the device.
     #[must_use]
     pub fn from_folder(logs: &Path, options: &OpsOptions) -> Self {
+        Self::from_folder_within(logs, options, &PackedMemory::unlimited())
+    }
+
+    /// Reports like [`Self::from_folder`]. The records of a device log beyond the limit of `memory`
+    /// go to its temporary file, unless a filter or an exact report needs all of them at once.
+    ///
+    /// If the file cannot be read or written, [`PackedMemory::check`] returns the error.
+    #[must_use]
+    pub fn from_folder_within(
+        logs: &Path,
+        options: &OpsOptions,
+        memory: &Arc<PackedMemory>,
+    ) -> Self {
         let mut problems = ProblemLog::default();
         let mut host = if options.is_device_only {
             HostLog::default()
         } else {
             read_host(logs, options.is_exact, &mut problems)
         };
-        let device = read_device(logs, options, &host, &mut problems);
+        let device = read_device(logs, options, &host, (memory, &mut problems));
         let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &device.hidden, options);
         let host_file = &messages_name(logs);
@@ -136,11 +168,21 @@ impl OpsReport {
     /// Reports on a single device log, without a host.
     #[must_use]
     pub fn from_device_log(log: &Path, options: &OpsOptions) -> Self {
+        Self::from_device_log_within(log, options, &PackedMemory::unlimited())
+    }
+
+    /// Reports like [`Self::from_device_log`], with a memory like [`Self::from_folder_within`].
+    #[must_use]
+    pub fn from_device_log_within(
+        log: &Path,
+        options: &OpsOptions,
+        memory: &Arc<PackedMemory>,
+    ) -> Self {
         let mut problems = ProblemLog::default();
         let device = if options.is_exact {
             device_of_log_exactly(log, true, &mut problems)
         } else {
-            device_of_log(log, options, &HostLog::default(), &mut problems)
+            device_of_log(log, options, &HostLog::default(), (memory, &mut problems))
         };
         let host = HostLog::default();
         let options = OpsOptions { is_device_only: true, ..options.clone() };
@@ -162,24 +204,40 @@ impl OpsReport {
         let mut host = host_log_of(recording, &mut problems);
         let (wanted, hidden) = filtered(recording, &options.filter);
         let Recording { readout, ops, clock, .. } = wanted.as_ref();
-        let mut device = device_of_readout(readout, ops, options, "the readout", &mut problems);
+        let mut device = device_of_readout(readout, ops, options, (READOUT, &mut problems));
         if options.analyzes_noc {
-            let noc = NocInput::from_readout(&recording.readout, "the readout", &mut problems);
-            device.noc_events = noc.add_cells(&mut device.ops, false);
+            let lanes = NocLanes::from_readout(&recording.readout);
+            let noc = NocInput::from_lanes(&recording.readout, &lanes, READOUT, &mut problems);
+            device.noc_events = noc.add_cells(device.ops.held(), false);
         }
         let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &hidden, options);
         device.hidden = hidden;
-        if !has_host {
-            device.marks = measured_marks(readout);
-        }
         let (host_file, clock) = (OPS_OF_RECORDING, clock.as_ref());
         Builder { options, host: &host, has_host, host_file, clock, problems }.build(device)
     }
+
+    /// Reports on the ops of a packed log, like [`Self::from_recording`] for
+    /// [`ReportFiles::Ops`].
+    ///
+    /// # Errors
+    /// If records cannot be read back from the temporary file.
+    pub fn from_packed(packed: &PackedRecording) -> Result<Self, PackedError> {
+        let mut problems = ProblemLog::default();
+        let options = &OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
+        let host = &host_log_of(&packed.recording, &mut problems);
+        let names = &packed.recording.ops;
+        let told = (READOUT, &mut problems);
+        let device = device_of_launches(packed.into(), Vec::new(), names, options, told)?;
+        let (has_host, host_file) = (!host.ops.is_empty(), OPS_OF_RECORDING);
+        Ok(Builder { options, host, has_host, host_file, clock: None, problems }.build(device))
+    }
 }
 
+/// Name used in problems for the records of a recording.
+const READOUT: &str = "the readout";
 /// Name used in problems for the ops of a recording.
-pub(super) const OPS_OF_RECORDING: &str = "the capture's ops";
+const OPS_OF_RECORDING: &str = "the capture's ops";
 
 /// Returns the recording without the launches that the filter excludes, and the excluded launches.
 fn filtered<'recording>(
@@ -209,42 +267,48 @@ fn leave_out_hidden(host: &mut HostLog, hidden: &HiddenLaunches, options: &OpsOp
     });
 }
 
-pub(super) struct Builder<'report> {
-    pub(super) options: &'report OpsOptions,
-    pub(super) host: &'report HostLog,
+struct Builder<'report> {
+    options: &'report OpsOptions,
+    host: &'report HostLog,
     /// True if the host has ops. Ops that a filter has excluded count too.
-    pub(super) has_host: bool,
-    pub(super) host_file: &'report str,
-    pub(super) clock: Option<&'report MeshClock>,
-    pub(super) problems: ProblemLog,
+    has_host: bool,
+    host_file: &'report str,
+    clock: Option<&'report MeshClock>,
+    problems: ProblemLog,
 }
 
 impl Builder<'_> {
-    pub(super) fn build(mut self, mut device: DeviceSide) -> OpsReport {
+    fn build(mut self, mut device: DeviceSide) -> OpsReport {
         if !device.is_perf_report {
             self.options.device_analyses.apply(&mut device);
         }
         let is_device_only = !self.has_host;
-        let device_op_count = device.ops.values().map(|ops| ops.len() as u64).sum();
+        let device_op_count = device.ops.count();
         let line_end = if self.options.is_exact { "\r\n" } else { "\n" };
-        let per_core_csv = is_device_only.then(|| self.per_core(&device, line_end));
+        let has_per_core = is_device_only && self.options.files != ReportFiles::Ops;
+        let per_core_csv = has_per_core.then(|| self.per_core(&device, line_end));
         let device_perf_csv = device.device_perf_csv.clone();
         let hidden = device.hidden.clone();
         let losses = device.losses.clone();
         let noc_events = device.noc_events.clone();
         let is_quasar = device.is_quasar;
         let has_device_data = device.is_read;
-        let (rows, columns) = if is_device_only {
-            (self.device_rows(&device), Columns::Filled)
+        let (ops_csv, row_count) = if is_device_only && !self.options.is_exact {
+            let rows = || device.ops.iter().map(device_row);
+            (sheet_csv(rows, Columns::Filled, is_quasar, line_end), device_op_count)
         } else {
-            (self.joined_rows(device), Columns::All)
+            let (rows, columns) = match is_device_only {
+                true => (exact_device_rows(&device), Columns::Filled),
+                false => (self.joined_rows(device), Columns::All),
+            };
+            (sheet_csv(|| rows.iter(), columns, is_quasar, line_end), rows.len() as u64)
         };
         OpsReport {
             hidden,
             losses,
             noc_events,
-            ops_csv: sheet_csv(|| rows.iter(), columns, is_quasar, line_end),
-            row_count: rows.len() as u64,
+            ops_csv,
+            row_count,
             has_device_data,
             device_op_count,
             host_op_count: self.host.ops.len() as u64,
@@ -266,32 +330,9 @@ impl Builder<'_> {
         per_core_csv(&device.marks, ns_of, line_end)
     }
 
-    /// Returns the rows of a report without a host.
-    fn device_rows(&self, device: &DeviceSide) -> Vec<Cells> {
-        let is_exact = self.options.is_exact;
-        let mut latencies = RowLatencies::default();
-        let mut rows = Vec::new();
-        for op in device.ops.values().flatten() {
-            if !is_exact {
-                rows.push(device_row(op.clone()));
-                continue;
-            }
-            let mut cells = with_call_count(op.clone());
-            // TT-Metal's script finds the sub-device only for ops outside traces.
-            if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
-                cells.insert("SUB DEVICE ID".into(), id.clone());
-            }
-            cells.remove("CORE COUNT");
-            latencies.record(&mut cells, op);
-            device.counters.add_cells(&mut cells, op, None, false);
-            rows.push(cells);
-        }
-        rows
-    }
-
     /// Returns the rows of a report in which host and device are joined.
     fn joined_rows(&mut self, mut device: DeviceSide) -> Vec<Cells> {
-        let device_ops = std::mem::take(&mut device.ops);
+        let device_ops = std::mem::take(device.ops.held());
         let mut joined = Joiner {
             host: self.host,
             host_file: self.host_file,
@@ -374,8 +415,25 @@ impl Builder<'_> {
     }
 }
 
+/// Returns the rows of an exact report without a host.
+fn exact_device_rows(device: &DeviceSide) -> Vec<Cells> {
+    let mut latencies = RowLatencies::default();
+    let row = |op: DeviceOp| {
+        let mut cells = with_call_count(op.clone());
+        // TT-Metal's script finds the sub-device only for ops outside traces.
+        if let Some(id) = device.sub_devices.get(&(op.device_id, op.run_host_id, None)) {
+            cells.insert("SUB DEVICE ID".into(), id.clone());
+        }
+        cells.remove("CORE COUNT");
+        latencies.record(&mut cells, &op);
+        device.counters.add_cells(&mut cells, &op, None, false);
+        cells
+    };
+    device.ops.iter().map(row).collect()
+}
+
 /// Returns the row of a launch in a report without a host.
-pub(super) fn device_row(op: DeviceOp) -> Cells {
+fn device_row(op: DeviceOp) -> Cells {
     let DeviceOp { device_id, trace_id, session_id, .. } = op;
     let mut cells = with_call_count(op);
     cells.insert("DEVICE ID".into(), device_id.to_string());

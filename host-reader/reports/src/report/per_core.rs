@@ -5,52 +5,22 @@
 //! column for each core. In TT-Metal's file, the order of the core columns changes from run to run.
 //! Here the columns are sorted.
 
-use super::csv_line::push_line;
+use super::{
+    csv_line::push_line,
+    marks::{Mark, MarkKind, PackedMarks},
+};
 use reader::{ledger::LossWindow, mesh::Noc0Coord};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Assumed overhead of TT-Metal's probes, which its script subtracts from each time, in
 /// nanoseconds.
 pub(super) const PROBE_OVERHEAD_NS: u16 = 1500;
 
-/// Kind of a mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MarkKind {
-    /// A launch begins on the core.
-    Launch,
-    /// A kernel of BRISC or NCRISC starts.
-    Start,
-    /// Any kernel ends.
-    End,
-}
-
-/// Point in time on a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
-    pub(super) time: u64,
-    program: u64,
-    kind: MarkKind,
-}
-
-impl Mark {
-    pub(super) const fn launch(time: u64) -> Self {
-        Self { time, program: 0, kind: MarkKind::Launch }
-    }
-
-    pub(super) const fn start(time: u64, program: u64) -> Self {
-        Self { time, program, kind: MarkKind::Start }
-    }
-
-    pub(super) const fn end(time: u64, program: u64) -> Self {
-        Self { time, program, kind: MarkKind::End }
-    }
-}
-
-/// Marks of one core, sorted by time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Marks of one core.
+#[derive(Debug)]
 pub(super) struct CoreMarks {
     pub(super) core: Noc0Coord,
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: PackedMarks,
     /// Times at which launches of the core may be missing.
     pub(super) holes: Vec<LossWindow>,
 }
@@ -72,31 +42,30 @@ struct Gap {
     core: Noc0Coord,
 }
 
-/// Returns the gaps between different launches. Each gap is from the last kernel end before a
-/// kernel start to that start.
-fn gaps_of(core: &CoreMarks) -> Vec<Gap> {
-    let mut gaps = Vec::new();
+/// Returns the gaps between different launches, in the order of time. Each gap is from the last
+/// kernel end before a kernel start to that start.
+fn gaps_of(core: &CoreMarks) -> impl Iterator<Item = Gap> {
     let mut launch = None;
     let mut ended: Option<(Mark, Option<u64>)> = None;
-    for &mark in &core.marks {
-        match (mark.kind, ended) {
-            (MarkKind::Launch, _) => launch = Some(mark.time),
-            (MarkKind::End, _) => ended = Some((mark, launch)),
-            (MarkKind::Start, None) => {}
-            (MarkKind::Start, Some((end, end_launch))) => {
-                if end_launch != launch {
-                    gaps.push(Gap {
-                        start_cycle: end.time,
-                        ops: (end.program, mark.program),
-                        cycles: core.cycles_between(end.time, mark.time),
-                        core: core.core,
-                    });
-                }
-                ended = None;
-            }
+    core.marks.iter().filter_map(move |mark| match mark.kind {
+        MarkKind::Launch => {
+            launch = Some(mark.time);
+            None
         }
-    }
-    gaps
+        MarkKind::End => {
+            ended = Some((mark, launch));
+            None
+        }
+        MarkKind::Start => {
+            let (end, _) = ended.take().filter(|(_, end_launch)| *end_launch != launch)?;
+            Some(Gap {
+                start_cycle: end.time,
+                ops: (end.program, mark.program),
+                cycles: core.cycles_between(end.time, mark.time),
+                core: core.core,
+            })
+        }
+    })
 }
 
 /// Formats the whole file. `ns_of` converts cycles to nanoseconds.
@@ -111,9 +80,14 @@ pub(super) fn per_core_csv(
     let mut out = String::new();
     push_line(&mut out, titles, line_end);
     for (chip_id, of_chip) in chips {
-        for (ops, gaps) in rows_of(of_chip) {
+        let mut of_cores: Vec<_> = of_chip.iter().map(|core| gaps_of(core).peekable()).collect();
+        while let Some(first) = of_cores.iter_mut().filter_map(|gaps| gaps.peek()).min() {
+            let ops = first.ops;
+            // The next gaps of other cores are of the same row, if they are between the same ops.
+            let gaps = of_cores.iter_mut().filter_map(|gaps| gaps.next_if(|gap| gap.ops == ops));
+            let known: BTreeMap<_, _> = gaps.map(|gap| (gap.core, gap.cycles)).collect();
             let ids = [chip_id.to_string(), format!("{} -> {}", ops.0, ops.1)];
-            let known = |core| gaps.get(core).copied().flatten();
+            let known = |core| known.get(core).copied().flatten();
             let cells = cores.iter().map(|core| known(core).map_or_else(String::new, &ns_of));
             push_line(&mut out, ids.into_iter().chain(cells), line_end);
         }
@@ -121,39 +95,15 @@ pub(super) fn per_core_csv(
     out
 }
 
-type GapRow = ((u64, u64), BTreeMap<Noc0Coord, Option<u64>>);
-
-/// Combines the gaps between the same two ops on all cores into one row, if the pairs have the same
-/// order on all cores.
-fn rows_of(cores: &[CoreMarks]) -> Vec<GapRow> {
-    let mut of_cores: Vec<VecDeque<Gap>> = cores.iter().map(|core| gaps_of(core).into()).collect();
-    let mut all: Vec<Gap> = of_cores.iter().flatten().copied().collect();
-    all.sort_unstable();
-    let mut placed = BTreeSet::new();
-    let mut rows = Vec::new();
-    for gap in all {
-        if placed.contains(&gap) {
-            continue;
-        }
-        let mut cells = BTreeMap::new();
-        for queue in &mut of_cores {
-            let is_same = queue.front().is_some_and(|next| next.ops == gap.ops);
-            if let Some(next) = is_same.then(|| queue.pop_front()).flatten() {
-                cells.insert(next.core, next.cycles);
-                placed.insert(next);
-            }
-        }
-        rows.push((gap.ops, cells));
-    }
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reader::packed_bytes::PackedMemory;
 
     fn core(x: u16, marks: &[Mark]) -> CoreMarks {
-        CoreMarks { core: Noc0Coord { x, y: 1 }, marks: marks.to_vec(), holes: Vec::new() }
+        let mut packed = PackedMarks::default();
+        packed.add(marks.to_vec(), &PackedMemory::unlimited());
+        CoreMarks { core: Noc0Coord { x, y: 1 }, marks: packed, holes: Vec::new() }
     }
 
     #[test]
@@ -180,6 +130,6 @@ mod tests {
     #[test]
     fn kernels_of_one_launch_have_no_gap() {
         let marks = [Mark::launch(1), Mark::end(5, 7), Mark::start(6, 7), Mark::end(9, 7)];
-        assert_eq!(gaps_of(&core(1, &marks)), []);
+        assert_eq!(gaps_of(&core(1, &marks)).collect::<Vec<_>>(), []);
     }
 }

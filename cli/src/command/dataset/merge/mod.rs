@@ -211,7 +211,7 @@ impl Merge<'_> {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let opened = match opened {
-            Opened::Log(log) => match obstacle(&log) {
+            Opened::Log(log) => match PackedRecording::obstacle(&log) {
                 None => return self.add_packed(host, path, *log, out),
                 Some(what) => {
                     self.print_obstacle(host, what);
@@ -372,11 +372,6 @@ impl OpenedDataset {
         }
         Ok(self.recordings.extract_if(.., |found| found.host == host).collect())
     }
-}
-
-/// Returns the part of a log that requires all records at once; [`None`] if there is no such part.
-fn obstacle(log: &OpenedLog) -> Option<&'static str> {
-    PackedRecording::obstacle(log).or_else(|| OpsReport::obstacle(&log.log.readout))
 }
 
 fn print_problems(host: &str, report: &OpsReport) {

@@ -15,12 +15,14 @@ mod series;
 use super::{
     device_op::{DeviceOp, DeviceOps},
     dispatch::DispatchOps,
-    per_core::{CoreMarks, Mark},
+    marks::{Mark, PackedMarks},
+    per_core::CoreMarks,
 };
 use crate::problem::ProblemLog;
 use detect::ops_of_chip;
 use dispatch_cores::dispatch_of;
 use durations::Durations;
+use reader::packed_bytes::PackedMemory;
 use series::DeviceLog;
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
@@ -65,10 +67,12 @@ pub(super) fn read_exactly(
 
 fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
     let marks: Vec<_> = log.names.iter().map(|name| NameMarks::new(name)).collect();
-    let of_core = |core: &series::CoreSeries| CoreMarks {
-        holes: Vec::new(),
-        core: core.core,
-        marks: core.rows.iter().filter_map(|row| mark_of(row, &marks)).collect(),
+    let memory = PackedMemory::unlimited();
+    let of_core = |core: &series::CoreSeries| {
+        let mut packed = PackedMarks::default();
+        let rows = core.rows.iter();
+        packed.add(rows.filter_map(|row| mark_of(row, &marks)).collect(), &memory);
+        CoreMarks { core: core.core, marks: packed, holes: Vec::new() }
     };
     let chips = log.chips.iter();
     chips.map(|(&id, cores)| (id, cores.iter().map(of_core).collect())).collect()

@@ -4,13 +4,13 @@ use super::analyses::ProgramAnalyses;
 use crate::report::{
     counters::{COUNTER_ID, OpCounters},
     exact::SUMS,
+    launched::Launched,
 };
-use analysis::{Launch, LaunchRun, counters::Sample};
-use rayon::prelude::*;
+use analysis::counters::Sample;
 use reader::{
     lane::{Lane, LaneId, RecordHead},
     names::ZoneTable,
-    readout::Readout,
+    packed_bytes::PackedError,
 };
 use std::collections::HashMap;
 use wire::{PacketKind, Risc};
@@ -57,6 +57,10 @@ pub(in crate::report) struct LaunchFigures {
 }
 
 impl LaunchFigures {
+    fn new(analyses: &ProgramAnalyses) -> Self {
+        Self { bounds: vec![Bounds::default(); analyses.0.len()], ..Self::default() }
+    }
+
     /// Adds the figures of another launch.
     pub(in crate::report) fn join(&mut self, other: &Self) {
         self.bounds.resize(self.bounds.len().max(other.bounds.len()), Bounds::default());
@@ -71,33 +75,53 @@ impl LaunchFigures {
     }
 }
 
-/// Returns the figures of each launch, in the order of `launches`.
+/// Returns the figures of each launch, in the order of launches.
 ///
 /// # Cost
-/// Each record is read once, and only the result is stored.
+/// Each record is read once, and only the result is stored, once for each thread.
+///
+/// # Errors
+/// If packed records cannot be read back from the temporary file.
 pub(in crate::report) fn figures_of(
-    readout: &Readout,
-    launches: &[Launch],
+    Launched { readout, lanes, launches }: Launched<'_>,
     analyses: &ProgramAnalyses,
-) -> Vec<LaunchFigures> {
-    let lanes: Vec<_> = readout.lanes().collect();
-    let lanes: HashMap<_, _> =
-        lanes.into_par_iter().map(|lane| (lane.id, LaneRuns::new(lane))).collect();
-    let zones = &readout.zones;
-    let of_launch = |meanings: &mut Meanings<'_>, launch: &Launch| {
-        let mut figures = LaunchFigures {
-            bounds: vec![Bounds::default(); analyses.0.len()],
-            ..LaunchFigures::default()
-        };
-        for LaunchRun { lane, run } in &launch.runs {
-            if let Some(lane) = lanes.get(lane) {
-                lane.add_run(*run, meanings, &mut figures);
+) -> Result<Vec<LaunchFigures>, PackedError> {
+    let mut first_of_chip = HashMap::new();
+    for (place, op) in launches.launches.ops().enumerate() {
+        first_of_chip.entry(op.chip_id).or_insert(place);
+    }
+    let mut all = vec![LaunchFigures::new(analyses); launches.launches.len()];
+    let parts = lanes.fold_cores(|part: &mut PartOfFigures, core| {
+        let PartOfFigures { figures, known, error } = part;
+        let mut meanings = Meanings { zones: &readout.zones, analyses, known };
+        for lane in core {
+            let first = first_of_chip.get(&lane.id.chip_id).copied().unwrap_or(0);
+            let runs = LaneRuns::new(lane);
+            let read = launches.numbers.for_each_run(lane.id, |run, launch| {
+                let place = first.saturating_add(launch as usize);
+                let figures = figures.entry(place).or_insert_with(|| LaunchFigures::new(analyses));
+                runs.add_run(run, &mut meanings, figures);
+            });
+            *error = read.err().or(error.take());
+        }
+    })?;
+    for PartOfFigures { figures, error, .. } in parts {
+        error.map_or(Ok(()), Err)?;
+        for (place, figures) in figures {
+            if let Some(of_launch) = all.get_mut(place) {
+                of_launch.join(&figures);
             }
         }
-        figures
-    };
-    let meanings = || Meanings { zones, analyses, known: HashMap::new() };
-    launches.par_iter().map_init(meanings, of_launch).collect()
+    }
+    Ok(all)
+}
+
+/// Figures from the cores that one thread has read, by the launch's place among all launches.
+#[derive(Default)]
+struct PartOfFigures {
+    figures: HashMap<usize, LaunchFigures>,
+    known: KnownMeanings,
+    error: Option<PackedError>,
 }
 
 /// Analyses that a kind of record starts and ends, and the sum to which the record adds.
@@ -130,11 +154,14 @@ impl Meaning {
     }
 }
 
+/// Meanings of kinds of records; `None` for those without one.
+type KnownMeanings = HashMap<(Risc, RecordHead), Option<Meaning>>;
+
 /// Meanings of the records in a log. Each kind of record is looked up only once.
 struct Meanings<'report> {
     zones: &'report ZoneTable,
     analyses: &'report ProgramAnalyses,
-    known: HashMap<(Risc, RecordHead), Option<Meaning>>,
+    known: &'report mut KnownMeanings,
 }
 
 impl Meanings<'_> {
@@ -176,14 +203,15 @@ impl<'readout> LaneRuns<'readout> {
         let times = self.lane.times.get(records.clone()).unwrap_or_default();
         let mut next_value = self.first_values.get(run).copied().unwrap_or(0);
         let mut sums = [None; 2];
+        let mut unnamed_count = 0;
         for (&head, &time) in heads.iter().zip(times) {
             if let Some(meaning) = meanings.find(self.lane.id.risc, head) {
                 let values = next_value..next_value.saturating_add(head.data_count());
                 let values = self.lane.data.get(values).unwrap_or_default();
                 let value = values.first().copied();
                 figures.record(meaning, time);
-                if meaning.is_counter {
-                    figures.add_counter(self.lane.id, values);
+                if meaning.is_counter && !figures.add_counter(self.lane.id, values) {
+                    raise(&mut unnamed_count, 1);
                 }
                 if let Some(sum) = meaning.sum.and_then(|sum| sums.get_mut(sum)) {
                     let before: u64 = sum.unwrap_or(0);
@@ -193,16 +221,18 @@ impl<'readout> LaneRuns<'readout> {
             next_value = next_value.saturating_add(head.data_count());
         }
         figures.add_sums(sums);
-        self.add_metadata(records, meanings.zones, figures);
+        let named_count = self.add_metadata(records, meanings.zones, figures);
+        raise(&mut figures.unnamed_counter_count, unnamed_count.saturating_sub(named_count));
     }
 
-    /// Adds the counters whose names are in the metadata of a run.
+    /// Adds the counters whose names are in the metadata of a run; returns their number.
     fn add_metadata(
         &self,
         records: std::ops::Range<usize>,
         zones: &ZoneTable,
         figures: &mut LaunchFigures,
-    ) {
+    ) -> u64 {
+        let mut named_count = 0;
         let Lane { id, heads, metadata, .. } = self.lane;
         let first = metadata.partition_point(|(record, _)| *record < records.start);
         let of_run = metadata.iter().skip(first).take_while(|(record, _)| *record < records.end);
@@ -214,9 +244,10 @@ impl<'readout> LaneRuns<'readout> {
             }
             if let Ok(sample) = Sample::decode(&[], std::str::from_utf8(text).ok()) {
                 figures.counters.add(id.core, id.risc, sample);
-                figures.unnamed_counter_count = figures.unnamed_counter_count.saturating_sub(1);
+                raise(&mut named_count, 1);
             }
         }
+        named_count
     }
 }
 
@@ -242,13 +273,10 @@ impl LaunchFigures {
         }
     }
 
-    /// Adds a counter whose values identify it. Other counters are counted until their metadata is
-    /// read.
-    fn add_counter(&mut self, lane: LaneId, values: &[u64]) {
-        match Sample::decode(values, None) {
-            Ok(sample) => self.counters.add(lane.core, lane.risc, sample),
-            Err(_) => raise(&mut self.unnamed_counter_count, 1),
-        }
+    /// Adds a counter if its values identify it. Others may be named by their metadata.
+    fn add_counter(&mut self, lane: LaneId, values: &[u64]) -> bool {
+        let sample = Sample::decode(values, None);
+        sample.map(|sample| self.counters.add(lane.core, lane.risc, sample)).is_ok()
     }
 
     /// Adds the sums of one core.

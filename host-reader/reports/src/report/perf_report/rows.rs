@@ -4,9 +4,16 @@ use super::{
     analyses::ProgramAnalyses,
     figures::{LaunchFigures, figures_of},
 };
-use crate::report::{available_cores::AvailableCores, csv_line::push_line, value::whole_text};
-use analysis::{Launch, Op, cycles_to_ns, launches_of};
-use reader::readout::{ChipSummary, Readout};
+use crate::report::{
+    available_cores::AvailableCores, csv_line::push_line, launched::Launched, value::whole_text,
+};
+use analysis::{LaneRuns, Op, cycles_to_ns};
+use reader::{
+    from_lanes::FromLanes,
+    packed_bytes::PackedMemory,
+    readout::{ChipSummary, Readout},
+};
+use recording::Lanes;
 use std::collections::BTreeMap;
 
 const FIXED_TITLES: [&str; 8] = [
@@ -84,38 +91,41 @@ impl DevicePerfReport {
     /// launches.
     #[must_use]
     pub fn new(readout: &Readout, analyses: ProgramAnalyses, is_exact: bool) -> Self {
-        let launches = launches_of(readout);
-        let figures = figures_of(readout, &launches, &analyses);
-        let launched = (&launches[..], &figures[..], &AvailableCores::default());
-        Self::from_launches(readout, launched, analyses, is_exact)
+        let memory = PackedMemory::unlimited();
+        let runs = LaneRuns::from_parts(LaneRuns::parts_of_readout(readout));
+        let launches = &runs.numbered_launches(readout, &memory);
+        let launched = Launched { readout, lanes: Lanes::Whole(readout), launches };
+        // Lanes in memory are read without a file, so without errors.
+        let figures = figures_of(launched, &analyses).unwrap_or_default();
+        Self::from_launches(launched, (&figures, &AvailableCores::default()), analyses, is_exact)
     }
 
     pub(in crate::report) fn from_launches(
-        readout: &Readout,
-        (launches, figures, available): (&[Launch], &[LaunchFigures], &AvailableCores),
+        Launched { readout, launches, .. }: Launched<'_>,
+        (figures, available): (&[LaunchFigures], &AvailableCores),
         analyses: ProgramAnalyses,
         is_exact: bool,
     ) -> Self {
         let chips: Vec<_> = readout.devices.iter().map(|device| device.chip.clone()).collect();
-        let mut gathered: BTreeMap<_, (LaunchFigures, CoreCounts, Option<&Op>)> = BTreeMap::new();
-        for (launch, figures) in launches.iter().zip(figures) {
-            let op = &launch.op;
+        let mut gathered: BTreeMap<_, (LaunchFigures, CoreCounts, Option<OpFigures>)> =
+            BTreeMap::new();
+        for (op, figures) in launches.launches.ops().zip(figures) {
             let ordinal = if is_exact { 0 } else { op.launch };
             let key = (op.chip_id, op.run_host_id, op.trace_id, op.trace_replay, ordinal);
             let entry = gathered.entry(key).or_default();
             entry.0.join(figures);
             entry.1.used = entry.1.used.max(op.core_count);
             let chip = chips.iter().find(|chip| chip.chip_id == op.chip_id);
-            entry.1.available = available.op_cores(op, chip);
-            entry.2 = Some(op).filter(|_| !is_exact);
+            entry.1.available = available.op_cores(&op, chip);
+            entry.2 = (!is_exact).then(|| OpFigures::from_op(&op));
         }
         let mut rows = Vec::with_capacity(gathered.len());
         for (key, (figures, cores, op)) in gathered {
             let (device_id, run_host_id, trace_id, trace_replay, _) = key;
             // If records may be missing, the result is unknown.
-            let is_known = op.is_none_or(|op| op.duration_doubt.is_none());
+            let is_known = op.is_none_or(|op| op.has_durations);
             let spans = figures.bounds.iter().map(|bounds| bounds.span().filter(|_| is_known));
-            let latencies_ns = op.map_or([None; 2], latencies_of);
+            let latencies_ns = op.map_or([None; 2], |op| op.latencies_ns);
             rows.push(DevicePerfRow {
                 device_id,
                 run_host_id,
@@ -231,10 +241,22 @@ impl DevicePerfRow {
     }
 }
 
-/// Returns the latencies of an op, exact to the nanosecond.
-fn latencies_of(op: &Op) -> [Option<i64>; 2] {
-    [op.op_to_op_latency_ns, op.data_movement_op_to_op_latency_ns]
-        .map(|ns| ns.and_then(|ns| i64::try_from(ns).ok()))
+/// Figures of an op that a row takes as they are.
+#[derive(Clone, Copy)]
+struct OpFigures {
+    has_durations: bool,
+    /// Latencies, exact to the nanosecond.
+    latencies_ns: [Option<i64>; 2],
+}
+
+impl OpFigures {
+    fn from_op(op: &Op) -> Self {
+        let latencies = [op.op_to_op_latency_ns, op.data_movement_op_to_op_latency_ns];
+        Self {
+            has_durations: op.duration_doubt.is_none(),
+            latencies_ns: latencies.map(|ns| ns.and_then(|ns| i64::try_from(ns).ok())),
+        }
+    }
 }
 
 fn optional(number: Option<impl ToString>) -> String {

@@ -1,0 +1,94 @@
+//! Lanes of a recording, whether they are in memory or packed.
+
+use crate::device_log::PackedLanes;
+use rayon::prelude::*;
+use reader::{
+    from_lanes::{FromLanes, fold_lanes},
+    lane::{Lane, LaneId},
+    packed_bytes::PackedError,
+    readout::Readout,
+};
+use wire::ZoneId;
+
+/// Lanes of a recording. Readers of lanes need not know where they are.
+#[derive(Clone, Copy, Debug)]
+pub enum Lanes<'a> {
+    /// The lanes of a readout, in memory.
+    Whole(&'a Readout),
+    /// The packed lanes of a log.
+    Packed(&'a PackedLanes),
+}
+
+impl Lanes<'_> {
+    /// Returns false if no record has this marker id. For lanes in memory this is not known.
+    #[must_use]
+    pub fn may_have_marker(self, id: ZoneId) -> bool {
+        match self {
+            Self::Whole(_) => true,
+            Self::Packed(lanes) => lanes.has_marker(id),
+        }
+    }
+
+    /// Collects data from all lanes. `readout` is the readout of the lanes.
+    ///
+    /// # Errors
+    /// If packed records cannot be read back from the temporary file.
+    pub fn collect<F: FromLanes>(self, readout: &Readout) -> Result<Vec<F>, PackedError> {
+        match self {
+            Self::Whole(readout) => Ok(F::parts_of_readout(readout)),
+            Self::Packed(lanes) => {
+                let context = F::context(readout, lanes.memory());
+                Ok(lanes.visit(|part: &mut F, lane| part.add(&context, &lane))?.0)
+            }
+        }
+    }
+
+    /// Calls `take` with the lanes of each core, by RISC, on all threads; each thread has an
+    /// accumulator.
+    ///
+    /// ```
+    /// use recording::{Lanes, device_log::PackedLog};
+    /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+    /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+    /// 0,1,2,BRISC,7,100,0,1024,BRISC-FW,ZONE_START
+    /// 0,1,2,NCRISC,8,100,0,1024,NCRISC-FW,ZONE_START
+    /// ";
+    /// let log = PackedLog::read(log.as_bytes(), "my log")?;
+    /// let counts = Lanes::Packed(&log.lanes).fold_cores(|counts: &mut Vec<usize>, lanes| {
+    ///     counts.push(lanes.len());
+    /// })?;
+    /// assert_eq!(counts, [[2]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If packed records cannot be read back from the temporary file.
+    pub fn fold_cores<A: Default + Send>(
+        self,
+        take: impl Fn(&mut A, &[&Lane]) + Sync,
+    ) -> Result<Vec<A>, PackedError> {
+        let is_same =
+            |one: LaneId, other: LaneId| (one.chip_id, one.core) == (other.chip_id, other.core);
+        match self {
+            Self::Whole(readout) => {
+                let lanes: Vec<&Lane> = readout.lanes().collect();
+                let cores: Vec<_> =
+                    lanes.chunk_by(|one, other| is_same(one.id, other.id)).collect();
+                fold_lanes(cores.into_par_iter(), |accumulator, core| {
+                    take(accumulator, core);
+                    Ok(())
+                })
+            }
+            Self::Packed(packed) => {
+                let ids: Vec<LaneId> = packed.ids().collect();
+                let cores: Vec<_> = ids.chunk_by(|one, other| is_same(*one, *other)).collect();
+                fold_lanes(cores.into_par_iter(), |accumulator, core| {
+                    let lanes = core.iter().filter_map(|&id| packed.lane(id).transpose());
+                    let lanes: Vec<Lane> = lanes.collect::<Result<_, PackedError>>()?;
+                    take(accumulator, &lanes.iter().collect::<Vec<_>>());
+                    Ok(())
+                })
+            }
+        }
+    }
+}

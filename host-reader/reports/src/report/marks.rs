@@ -1,0 +1,179 @@
+//! Starts and ends of kernels on each core, packed, so that they need not be kept in memory.
+
+use super::exact::FIRST_RISCS;
+use reader::{
+    from_lanes::FromLanes,
+    lane::{Lane, LaneId},
+    mesh::Noc0Coord,
+    packed_bytes::{PackedBytes, PackedMemory, PackedWindow},
+    packed_numbers::{fold_sign, push, take, unfold_sign},
+    readout::Readout,
+    role::RoleTable,
+};
+use std::{collections::BTreeMap, iter::Peekable, sync::Arc};
+use wire::{PacketKind, Risc};
+
+/// Kind of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MarkKind {
+    /// A launch begins on the core.
+    Launch,
+    /// A kernel of BRISC or NCRISC starts.
+    Start,
+    /// Any kernel ends.
+    End,
+}
+
+/// Point in time on a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) time: u64,
+    pub(super) program: u64,
+    pub(super) kind: MarkKind,
+}
+
+impl Mark {
+    pub(super) const fn launch(time: u64) -> Self {
+        Self { time, program: 0, kind: MarkKind::Launch }
+    }
+
+    pub(super) const fn start(time: u64, program: u64) -> Self {
+        Self { time, program, kind: MarkKind::Start }
+    }
+
+    pub(super) const fn end(time: u64, program: u64) -> Self {
+        Self { time, program, kind: MarkKind::End }
+    }
+}
+
+/// Marks of the lanes of one core.
+#[derive(Debug, Default)]
+pub(super) struct PackedMarks(Vec<PackedBytes>);
+
+impl PackedMarks {
+    /// Packs marks into one lane. Those of equal times stay in their order.
+    pub(super) fn add(&mut self, mut marks: Vec<Mark>, memory: &Arc<PackedMemory>) {
+        marks.sort_by_key(|mark| mark.time);
+        let mut bytes = Vec::new();
+        let (mut time, mut program) = (0, 0);
+        for mark in marks {
+            push(&mut bytes, mark.kind as u64);
+            push(&mut bytes, mark.time.wrapping_sub(time));
+            push(&mut bytes, fold_sign(mark.program.wrapping_sub(program).cast_signed()));
+            (time, program) = (mark.time, mark.program);
+        }
+        bytes.shrink_to_fit();
+        self.0.push(memory.keep(bytes));
+    }
+
+    /// Unpacks the marks of all lanes, sorted by time, then in the order of lanes.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Mark> {
+        let mut lanes: Vec<_> =
+            self.0.iter().map(|bytes| LaneMarks::new(bytes).peekable()).collect();
+        std::iter::from_fn(move || {
+            let time = |lane: &mut Peekable<LaneMarks<'_>>| Some(lane.peek()?.time);
+            let times = lanes.iter_mut().enumerate();
+            let times = times.filter_map(|(index, lane)| Some((time(lane)?, index)));
+            let (_, index) = times.min()?;
+            lanes.get_mut(index)?.next()
+        })
+    }
+}
+
+/// Upper estimate of the bytes of three packed numbers.
+const THREE_NUMBERS_BYTES: usize = 32;
+
+/// Marks of one lane, in the order of time.
+struct LaneMarks<'m> {
+    window: PackedWindow<'m>,
+    /// Time and program of the mark before.
+    before: (u64, u64),
+}
+
+impl<'m> LaneMarks<'m> {
+    fn new(bytes: &'m PackedBytes) -> Self {
+        Self { window: bytes.window(), before: (0, 0) }
+    }
+}
+
+impl Iterator for LaneMarks<'_> {
+    type Item = Mark;
+
+    fn next(&mut self) -> Option<Mark> {
+        let ahead = self.window.ahead(THREE_NUMBERS_BYTES);
+        if ahead.is_empty() {
+            return None;
+        }
+        let mut bytes = ahead.iter();
+        let kind = match take(&mut bytes) {
+            0 => MarkKind::Launch,
+            1 => MarkKind::Start,
+            _ => MarkKind::End,
+        };
+        let time = self.before.0.wrapping_add(take(&mut bytes));
+        let program = self.before.1.wrapping_add_signed(unfold_sign(take(&mut bytes)));
+        let taken = ahead.len().saturating_sub(bytes.len());
+        self.window.advance(taken);
+        self.before = (time, program);
+        Some(Mark { time, program, kind })
+    }
+}
+
+/// Starts and ends of kernels, collected lane by lane.
+#[derive(Debug, Default)]
+pub(super) struct KernelMarks(Vec<(LaneId, PackedMarks)>);
+
+impl FromLanes for KernelMarks {
+    type Context<'readout> = (RoleTable, Arc<PackedMemory>);
+
+    fn context(readout: &Readout, memory: &Arc<PackedMemory>) -> (RoleTable, Arc<PackedMemory>) {
+        (RoleTable::from_names(&readout.zones), Arc::clone(memory))
+    }
+
+    fn add(&mut self, (roles, memory): &(RoleTable, Arc<PackedMemory>), lane: &Lane) {
+        let mut marks = PackedMarks::default();
+        marks.add(lane_marks(lane, roles), memory);
+        self.0.push((lane.id, marks));
+    }
+}
+
+impl KernelMarks {
+    /// Joins the parts of all threads; returns the marks of each core by chip and core.
+    pub(super) fn by_core(parts: Vec<Self>) -> BTreeMap<u32, BTreeMap<Noc0Coord, PackedMarks>> {
+        let mut lanes: Vec<_> = parts.into_iter().flat_map(|part| part.0).collect();
+        lanes.sort_by_key(|(lane, _)| *lane);
+        let mut chips: BTreeMap<_, BTreeMap<_, PackedMarks>> = BTreeMap::new();
+        for (LaneId { chip_id, core, .. }, marks) in lanes {
+            chips.entry(chip_id).or_default().entry(core).or_default().0.extend(marks.0);
+        }
+        chips
+    }
+}
+
+fn lane_marks(lane: &Lane, roles: &RoleTable) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for (index, run) in lane.runs.iter().enumerate() {
+        let program = u64::from(run.program.0);
+        for record in lane.run_records(index) {
+            let (Some(head), Some(&time)) = (lane.heads.get(record), lane.times.get(record)) else {
+                break;
+            };
+            let kind = head.kind();
+            if !matches!(kind, PacketKind::ZoneStart | PacketKind::ZoneEnd) {
+                continue;
+            }
+            let role = roles.role(head.zone());
+            let is_start = kind == PacketKind::ZoneStart;
+            if role.is_kernel() {
+                if !is_start {
+                    marks.push(Mark::end(time, program));
+                } else if FIRST_RISCS.contains(&lane.id.risc) {
+                    marks.push(Mark::start(time, program));
+                }
+            } else if is_start && lane.id.risc == Risc::Brisc && role.is_firmware() {
+                marks.push(Mark::launch(time));
+            }
+        }
+    }
+    marks
+}
