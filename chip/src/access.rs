@@ -39,3 +39,13 @@ pub trait ChipAccess {
     /// As [`ChipAccess::noc_read`].
     fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult;
 }
+
+impl<A: ChipAccess + ?Sized> ChipAccess for Box<A> {
+    fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult {
+        (**self).noc_read(noc, tile, address, bytes)
+    }
+
+    fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
+        (**self).noc_write(noc, tile, address, bytes)
+    }
+}

@@ -10,6 +10,7 @@
 //! | which firmware does a running program use? | [`process`] |
 //! | what are the names of the program's ops? | [`inspector`] |
 //! | which chips are there? | `driver`, with feature `luwen` |
+//! | how is a simulated chip of another process accessed? | [`shared`] |
 //!
 //! Reading a chip while another program uses it has crashed hosts, always through an access to a
 //! tile or register that does not answer. Here every access goes through [`rails::Rails`].
@@ -33,3 +34,4 @@ pub mod layout;
 pub mod mesh;
 pub mod process;
 pub mod rails;
+pub mod shared;

@@ -1,6 +1,9 @@
 //! Finds the firmware and the Inspector's folder of a running program through `/proc`.
 
-use crate::layout::{FirmwareLayout, LayoutError};
+use crate::{
+    layout::{FirmwareLayout, LayoutError},
+    shared::{SOCKET_VARIABLE, socket_path},
+};
 use reader::architecture::Arch;
 use std::{
     collections::BTreeMap,
@@ -16,6 +19,21 @@ use std::{
 pub struct Process {
     /// The process's folder below `/proc`.
     folder: PathBuf,
+}
+
+/// One execution of a program. A later process with the same number is another execution.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    process: Process,
+    start_ticks: u64,
+}
+
+impl Execution {
+    /// Returns true if the program has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.process.start_ticks() != Some(self.start_ticks)
+    }
 }
 
 /// Firmware of a program: one layout for each architecture.
@@ -106,6 +124,37 @@ impl Process {
         let mut folders =
             beside.chain(named).chain(homes.map(|root| root.join("generated/inspector")));
         folders.find(|folder| INSPECTOR_FILES.iter().any(|name| folder.join(name).is_file()))
+    }
+
+    /// Returns the socket at which the program serves a simulated chip, if its environment names one.
+    #[must_use]
+    pub fn chip_socket(&self) -> Option<PathBuf> {
+        let pid = self.folder.file_name()?.to_str()?.parse().ok()?;
+        let socket = socket_path(self.variable(SOCKET_VARIABLE)?.as_os_str(), pid);
+        Some(self.rooted(&socket))
+    }
+
+    /// Returns the program's current execution, whose end can be detected; `None` if the program
+    /// has ended.
+    #[must_use]
+    pub fn execution(&self) -> Option<Execution> {
+        let start_ticks = self.start_ticks()?;
+        Some(Execution { process: self.clone(), start_ticks })
+    }
+
+    /// Returns the time at which the process started; `None` if it has ended.
+    ///
+    /// # Compatibility
+    /// Fields 3 and 22 of `/proc/PID/stat`, counted from the end of the program's name, which may
+    /// contain spaces and parentheses.
+    fn start_ticks(&self) -> Option<u64> {
+        let stat = fs::read(self.folder.join("stat")).ok()?;
+        let name_end = stat.iter().rposition(|&byte| byte == b')')?;
+        let fields = std::str::from_utf8(stat.get(name_end.checked_add(1)?..)?).ok()?;
+        let mut fields = fields.split_ascii_whitespace();
+        let state = fields.next()?;
+        let start_ticks = fields.nth(18)?.parse().ok()?;
+        (!matches!(state, "Z" | "X" | "x")).then_some(start_ticks)
     }
 
     fn open_sets(&self) -> Vec<PathBuf> {

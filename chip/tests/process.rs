@@ -171,3 +171,54 @@ fn a_damaged_file_is_named() {
     let error = program.process().firmware().unwrap_err().to_string();
     assert!(error.contains("cache/firmware/brisc/brisc.elf"), "{error}");
 }
+
+/// A child process, which is ended with the test.
+struct Child(std::process::Child);
+
+impl Child {
+    fn sleeping(variable: (&str, &str)) -> Self {
+        let mut command = std::process::Command::new("sleep");
+        Self(command.arg("1000").env(variable.0, variable.1).spawn().unwrap())
+    }
+
+    fn process(&self) -> Process {
+        Process::new(self.0.id())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn an_execution_has_ended_once_the_program_is_a_zombie_or_gone() {
+    let mut child = Child::sleeping(("A", "B"));
+    let execution = child.process().execution().unwrap();
+    assert!(!execution.has_ended());
+    child.0.kill().unwrap();
+    let begun = std::time::Instant::now();
+    while !execution.has_ended() {
+        assert!(begun.elapsed().as_secs() < 60, "a program that was killed has ended");
+    }
+    assert!(child.process().execution().is_none(), "a zombie is no program");
+    child.0.wait().unwrap();
+    assert!(execution.has_ended() && child.process().execution().is_none());
+}
+
+#[test]
+fn the_socket_of_a_simulated_chip_has_the_programs_own_number() {
+    let child = Child::sleeping(("KPROF_CHIP_SOCKET", "/tmp/chip-{pid}.socket"));
+    // The environment is there once the child runs its program.
+    let begun = std::time::Instant::now();
+    let socket = loop {
+        assert!(begun.elapsed().as_secs() < 60, "the child must start");
+        if let Some(socket) = child.process().chip_socket() {
+            break socket;
+        }
+    };
+    assert_eq!(socket, PathBuf::from(format!("/tmp/chip-{}.socket", child.0.id())));
+    assert_eq!(Process::new(std::process::id()).chip_socket(), None);
+}

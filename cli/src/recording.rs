@@ -5,6 +5,7 @@ use host_reader::{
     ReadOptions,
     capture::{Capture, CaptureError, CaptureWriter, MeshRecorder, OpMetadata},
     host::HostRecorder,
+    ledger::LossTotals,
     mesh::Mesh,
     names::ZoneTable,
     probe_cost::ProbeCosts,
@@ -98,6 +99,25 @@ impl Recording {
             None => recorder.read(mesh),
         };
         read.map_err(|error| Failure::from_error(&error))
+    }
+
+    /// Adds names of ops that were not known at the beginning.
+    pub(crate) fn add_ops(&mut self, ops: Vec<OpMetadata>) -> Result<(), Failure> {
+        if ops.is_empty() {
+            return Ok(());
+        }
+        self.recorder.add_ops(ops).map_err(|error| Failure::from_error(&error))
+    }
+
+    /// Returns what streaming RISCs had lost before the first read, if another reader had read their
+    /// rings.
+    pub(crate) const fn earlier_losses(&self) -> LossTotals {
+        self.recorder.earlier_losses()
+    }
+
+    /// Returns the number of records read so far.
+    pub(crate) fn record_count(&self) -> usize {
+        self.recorder.readout().record_count()
     }
 
     /// Samples the clocks again, after the last read.

@@ -11,6 +11,7 @@
 //! | `KPROF_CHIP_STATES` | prints each RISC's pc at the end, and what the RISC waits for |
 //! | `KPROF_CHIP_STORES` | CSV file for all RISCs' stores to a range of L1, written at the end |
 //! | `KPROF_CHIP_STORE_RANGE` | that range, as `FIRST-END` in hexadecimal digits |
+//! | `KPROF_CHIP_SOCKET` | path of a socket at which other processes can access the chip, such as `kprof attach` |
 //!
 //! These outputs are written by `libttsim_exit`, or at the end of the process if it does not call
 //! that function. The library is built as `libkprof_chip.so`; a host needs a copy of this file, or
@@ -20,6 +21,9 @@
 //! ttsim 1.10, `docs/libttsim_api.md`. If the chip would refuse an access, the library prints a
 //! line to standard error. A refused read returns all ones, as on PCI.
 
+mod guests;
+
+use guests::Guests;
 use sim::{
     arch::Arch,
     board::{Board, HostMemory, StampedStore, pci::PciChip},
@@ -41,6 +45,8 @@ pub type ReadHost = unsafe extern "C" fn(address: u64, bytes: *mut c_void, lengt
 pub type WriteHost = unsafe extern "C" fn(address: u64, bytes: *const c_void, length: u32);
 
 static CHIP: Mutex<Option<PciChip>> = Mutex::new(None);
+/// Other processes' accesses to the chip.
+static GUESTS: Guests = Guests::new();
 static HOST: Mutex<Callbacks> = Mutex::new(Callbacks { read: None, write: None });
 
 /// True once the user has been informed that the results of compute kernels are unknown.
@@ -85,6 +91,7 @@ fn tell(sentence: &str) {
 
 /// Locks the chip and passes it to a function; returns `None` before `libttsim_init`.
 fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
+    GUESTS.let_pass();
     let mut chip = lock(&CHIP);
     let Some(chip) = chip.as_mut() else {
         tell("expected libttsim_init before any access, found none");
@@ -150,12 +157,17 @@ pub extern "C" fn libttsim_init() {
     if let Some(range) = watched_range() {
         board.watch_stores(range);
     }
+    let facts = guests::facts(&board);
     *lock(&CHIP) = Some(PciChip::new(board));
+    if let Err(error) = GUESTS.serve(&facts) {
+        tell(&error.to_string());
+    }
 }
 
 /// Ends the chip and writes the requested outputs.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_exit() {
+    GUESTS.end();
     let Some(mut chip) = lock(&CHIP).take() else { return };
     if std::env::var_os("KPROF_CHIP_STATES").is_some() {
         tell(&format!("ends at cycle {}", chip.board_mut().cycle()));

@@ -72,6 +72,11 @@ impl SimulatedChip {
         layout(&self.mesh.lock().unwrap())
     }
 
+    /// Passes the chip's mesh to a function, between two accesses.
+    pub(crate) fn with_mesh<T>(&self, take: impl FnOnce(&mut SimulatedMesh) -> T) -> T {
+        take(&mut self.mesh.lock().unwrap())
+    }
+
     /// Returns all accesses so far.
     pub(crate) fn noted(&self) -> Vec<Noted> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,6 +1,6 @@
 //! Options of commands that read real chips.
 
-use super::ShowArgs;
+use super::{ShowArgs, TracyViewArgs, run::duration_ns};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -21,15 +21,18 @@ pub(crate) struct ReadArgs {
     pub(crate) chip: ChipArgs,
 }
 
-/// Read the device profiler of the chips of a running program once.
+/// Read the device profiler of the chips of a running program, once or with --stream repeatedly.
 ///
 /// Finds the program's firmware through its open files, its Inspector, its cache of builds and its
 /// copy of TT-Metal, and names ops as the Inspector's log does if the program runs with
-/// TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1.
+/// TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1. A program on kprof's simulated chip must be started with
+/// KPROF_CHIP_SOCKET, the path of a socket for its chip: docs/chips.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof attach 4711
   kprof attach 4711 --chip 0 -o now.kprof
+  kprof attach --stream 4711 -o long.kprof
+  kprof attach --stream --for 10s --tracy 4711
   kprof attach --elf build/firmware/brisc/brisc.elf
 
 Exit code: as of kprof read.")]
@@ -38,7 +41,34 @@ pub(crate) struct AttachArgs {
     #[arg(value_name = "PID", required_unless_present = "elf")]
     pub(crate) pid: Option<u32>,
     #[command(flatten)]
+    pub(crate) stream: StreamArgs,
+    #[command(flatten)]
+    pub(crate) view: TracyViewArgs,
+    #[command(flatten)]
     pub(crate) chip: ChipArgs,
+}
+
+/// Repeated reads of a running program.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "While the program runs")]
+pub(crate) struct StreamArgs {
+    /// Read repeatedly until the program ends, the time of --for is over, or Ctrl-C. This empties
+    /// the rings of streamed records (docs/streaming.md), and hands lanes in DRAM back. Control
+    /// vectors are written as with --write, and nothing else.
+    #[arg(long)]
+    pub(crate) stream: bool,
+    /// Time from the beginning of a read to the beginning of the next one, as in 100us, 2ms or 1s.
+    /// Default: 1ms. If a read takes longer, the next one begins at once.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = duration_ns,
+        requires = "stream"
+    )]
+    pub(crate) read_every: Option<u64>,
+    /// Time after which the reads end, as in 10s.
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration_ns, requires = "stream")]
+    pub(crate) limit: Option<u64>,
 }
 
 /// Choice of the chip, and of what is known about it.

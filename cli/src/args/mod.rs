@@ -15,7 +15,7 @@ use crate::command::{
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs};
+pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs, StreamArgs};
 pub(crate) use counters::CounterChoice;
 pub(crate) use run::{
     Backend, CaptureArgs, DispatchCoreKind, RunArgs, SdkArgs, Waits, WorkloadArgs,

@@ -280,7 +280,7 @@ fn word(text: &str) -> Result<u32, String> {
 }
 
 /// Parses a time of at least a nanosecond; returns nanoseconds.
-fn duration_ns(text: &str) -> Result<u64, String> {
+pub(super) fn duration_ns(text: &str) -> Result<u64, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let parsed = units.into_iter().find_map(|(unit, ns)| {
         let number: u64 = text.strip_suffix(unit)?.parse().ok()?;

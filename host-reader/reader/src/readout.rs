@@ -37,17 +37,20 @@ pub struct DeviceReadout {
 }
 
 impl DeviceReadout {
-    fn append(&mut self, later: Self) {
-        for lane in later.lanes {
-            match self.lanes.binary_search_by_key(&lane.id, |lane| lane.id) {
-                Ok(index) => {
-                    if let Some(earlier) = self.lanes.get_mut(index) {
-                        earlier.append(lane);
-                    }
+    /// Adds records that follow those of the same lane.
+    pub(crate) fn add_lane(&mut self, lane: Lane) {
+        match self.lanes.binary_search_by_key(&lane.id, |lane| lane.id) {
+            Ok(index) => {
+                if let Some(earlier) = self.lanes.get_mut(index) {
+                    earlier.append(lane);
                 }
-                Err(index) => self.lanes.insert(index, lane),
             }
+            Err(index) => self.lanes.insert(index, lane),
         }
+    }
+
+    fn append(&mut self, later: Self) {
+        later.lanes.into_iter().for_each(|lane| self.add_lane(lane));
         self.pending_runs = later.pending_runs;
         self.discarded_launches = self.discarded_launches.saturating_add(later.discarded_launches);
     }

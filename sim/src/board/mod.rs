@@ -207,12 +207,37 @@ impl Board {
         tile.ok_or_else(|| format!("{} has no tile at ({x},{y})", self.chip.arch))
     }
 
+    /// Returns the tile at coordinates of a NoC.
+    fn tile_on_noc(&self, noc: u8, (x, y): (u16, u16)) -> Result<TileCoord, String> {
+        let tile = self.chip.translation.tile(noc.into(), x, y).filter(|_| noc <= 1);
+        tile.ok_or_else(|| format!("{} has no tile at ({x},{y}) of NoC {noc}", self.chip.arch))
+    }
+
     /// Reads bytes from a tile.
     ///
     /// # Errors
     /// If no memory or register answers at the address; the error message is a sentence.
     pub fn read(&mut self, at: (u16, u16), address: u64, bytes: &mut [u8]) -> Result<(), String> {
         let tile = self.tile(at.0, at.1)?;
+        self.read_tile(tile, address, bytes)
+    }
+
+    /// Reads bytes from a tile at its coordinates on NoC 0 or NoC 1.
+    ///
+    /// # Errors
+    /// As [`Board::read`].
+    pub fn read_over_noc(
+        &mut self,
+        noc: u8,
+        at: (u16, u16),
+        address: u64,
+        bytes: &mut [u8],
+    ) -> Result<(), String> {
+        let tile = self.tile_on_noc(noc, at)?;
+        self.read_tile(tile, address, bytes)
+    }
+
+    fn read_tile(&mut self, tile: TileCoord, address: u64, bytes: &mut [u8]) -> Result<(), String> {
         if tile == self.arc.tile() {
             return self.arc.read(address, bytes);
         }
@@ -241,6 +266,25 @@ impl Board {
     /// As [`Board::read`].
     pub fn write(&mut self, at: (u16, u16), address: u64, bytes: &[u8]) -> Result<(), String> {
         let tile = self.tile(at.0, at.1)?;
+        self.write_tile(tile, address, bytes)
+    }
+
+    /// Writes bytes to a tile at its coordinates on NoC 0 or NoC 1.
+    ///
+    /// # Errors
+    /// As [`Board::read`].
+    pub fn write_over_noc(
+        &mut self,
+        noc: u8,
+        at: (u16, u16),
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<(), String> {
+        let tile = self.tile_on_noc(noc, at)?;
+        self.write_tile(tile, address, bytes)
+    }
+
+    fn write_tile(&mut self, tile: TileCoord, address: u64, bytes: &[u8]) -> Result<(), String> {
         if tile == self.arc.tile() {
             return self.arc.write(address, bytes);
         }

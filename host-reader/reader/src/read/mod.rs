@@ -223,6 +223,32 @@ impl Reader {
         Ok(readout)
     }
 
+    /// Adds the streamed records of launches that had not ended at the last read.
+    ///
+    /// Reads return the records of a launch when it has ended; only a read with
+    /// [`ReadOptions::last_read`] also returns those of other launches. Use this method if no such
+    /// read is possible: the chip no longer answers, or the words come from a recording that was cut
+    /// off. `readout` must have the chips of the reads; lanes of other chips are left out.
+    pub fn add_running_launches(&mut self, readout: &mut Readout) {
+        for lane in self.rings.take_running_launches() {
+            let chip_id = lane.id.chip_id;
+            let device = readout.devices.iter_mut().find(|device| device.chip.chip_id == chip_id);
+            if let Some(device) = device {
+                device.add_lane(lane);
+            }
+        }
+    }
+
+    /// Returns what streaming RISCs had lost before the first read of this reader, if another reader
+    /// had read their rings.
+    ///
+    /// These losses are not in the ledger of any read, because the other reader may have counted
+    /// them. Skipped cells are unknown markers.
+    #[must_use]
+    pub const fn earlier_losses(&self) -> LossTotals {
+        self.rings.earlier_losses()
+    }
+
     /// Returns the fill levels of the lanes, without reading any marker.
     ///
     /// # Errors

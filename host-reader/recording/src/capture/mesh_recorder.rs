@@ -8,6 +8,7 @@ use host_events::{HostRecorder, HostRecording};
 use reader::{
     clock::PingBurst,
     lane::LaneId,
+    ledger::LossTotals,
     mesh::Mesh,
     probe_cost::ProbeCosts,
     read::{LiveRead, ReadError, ReadOptions, Reader},
@@ -109,6 +110,15 @@ impl MeshRecorder {
         match &mut self.reader {
             MeshReader::Plain(reader) => reader.options_mut(),
             MeshReader::Capturing { reader, .. } => reader.options_mut(),
+        }
+    }
+
+    /// Returns what streaming RISCs had lost before the first read; see [`Reader::earlier_losses`].
+    #[must_use]
+    pub const fn earlier_losses(&self) -> LossTotals {
+        match &self.reader {
+            MeshReader::Plain(reader) => reader.earlier_losses(),
+            MeshReader::Capturing { reader, .. } => reader.earlier_losses(),
         }
     }
 
@@ -341,12 +351,19 @@ impl MeshRecorder {
 
     /// Marks the end of the capture and returns the run.
     ///
+    /// If no read was the last one, for example because the chip stopped answering, the run also has
+    /// the streamed records of launches that had not ended.
+    ///
     /// # Errors
     /// If the capture cannot be written.
     pub fn finish(self) -> Result<CapturedRun, CaptureError> {
-        let Self { reader, sampler, readout, ops, host, .. } = self;
-        if let MeshReader::Capturing { reader, .. } = reader {
-            reader.finish()?;
+        let Self { reader, sampler, mut readout, ops, host, .. } = self;
+        match reader {
+            MeshReader::Plain(mut reader) => reader.add_running_launches(&mut readout),
+            MeshReader::Capturing { mut reader, .. } => {
+                reader.add_running_launches(&mut readout);
+                reader.finish()?;
+            }
         }
         let samples = sampler.samples().clone();
         Ok(CapturedRun::from_parts(readout, samples, ops, host))

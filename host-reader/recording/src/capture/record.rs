@@ -11,6 +11,7 @@ use super::{
 };
 use host_events::monotonic_ns;
 use reader::{
+    ledger::LossTotals,
     mesh::{AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord},
     names::ZoneTable,
     read::{LiveRead, ReadError, ReadOptions, Reader},
@@ -137,6 +138,18 @@ impl CapturingReader {
         let capture = recorded.finish();
         self.is_fresh = false;
         CapturedRead { readout, capture }
+    }
+
+    /// Returns what streaming RISCs had lost before the first read; see [`Reader::earlier_losses`].
+    #[must_use]
+    pub const fn earlier_losses(&self) -> LossTotals {
+        self.reader.earlier_losses()
+    }
+
+    /// Adds the streamed records of launches that had not ended at the last read; see
+    /// [`Reader::add_running_launches`].
+    pub fn add_running_launches(&mut self, readout: &mut Readout) {
+        self.reader.add_running_launches(readout);
     }
 
     /// Returns true if markers may be lost within `launches` more launches unless the mesh is read.

@@ -49,6 +49,8 @@ pub(super) struct Rings {
     batches: Option<Vec<Batch>>,
     /// True if records that are in batches do not become lanes.
     has_only_batches: bool,
+    /// Losses before the first read of rings that another reader had read.
+    earlier_losses: LossTotals,
 }
 
 /// State of one RISC's ring.
@@ -127,6 +129,17 @@ impl Rings {
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
     }
 
+    /// Returns what RISCs had lost before the first read, if another reader had read their rings.
+    pub(super) const fn earlier_losses(&self) -> LossTotals {
+        self.earlier_losses
+    }
+
+    /// Returns the records of launches that had not ended at the last read.
+    pub(super) fn take_running_launches(&mut self) -> impl Iterator<Item = Lane> {
+        let lanes = self.lanes.values_mut().map(|ring| ring.take_lane(true));
+        lanes.filter(|lane| lane.record_count() > 0)
+    }
+
     /// From now on, records become batches, until [`Self::take_batches`]; `has_lanes` states
     /// whether they become lanes, too.
     pub(super) fn begin_batches(&mut self, has_lanes: bool) {
@@ -192,7 +205,12 @@ impl Rings {
         is_known: bool,
     ) -> &mut Ring {
         let told = word(&core.words, words::READ.saturating_add(risc_index));
-        let ring = self.lanes.entry(id).or_insert_with(|| Ring::new(core, id, risc_index, told));
+        let ring = self.lanes.entry(id).or_insert_with(|| {
+            if told != 0 {
+                self.earlier_losses.add(earlier_losses(core, risc_index));
+            }
+            Ring::new(core, id, risc_index, told)
+        });
         // A write that was reported as failed may have arrived all the same.
         if is_known && [ring.told, ring.next].contains(&told) {
             ring.told = told;
@@ -649,6 +667,18 @@ fn skipped(core: &StreamingCore, risc_index: usize) -> u32 {
     match policy(core, risc_index) {
         Policy::KeepOneOf { .. } => word(&core.words, words::SKIPPED.saturating_add(risc_index)),
         _ => 0,
+    }
+}
+
+/// Returns all losses that a RISC has counted.
+fn earlier_losses(core: &StreamingCore, risc_index: usize) -> LossTotals {
+    let LossCounts { zones, data, events } = lost(core, risc_index);
+    LossTotals {
+        zones: zones.into(),
+        data: data.into(),
+        events: events.into(),
+        unknown_markers: skipped(core, risc_index).into(),
+        ..LossTotals::default()
     }
 }
 

@@ -9,6 +9,11 @@
 //! acknowledged. If the next read contains all words of a core, the read was not acknowledged. The
 //! words are then taken from the next read only, so they are not counted twice. For the other
 //! cores, the unfinished read has the only copy of the words, and that copy is used.
+//!
+//! # A run without a last read
+//!
+//! The writer may have been killed before it read the mesh for the last time. The last successful
+//! read of such a run then also returns the streamed records of launches that had not ended.
 
 mod chip;
 mod reads;
@@ -101,7 +106,8 @@ impl Capture {
         Ok(whole)
     }
 
-    /// Decodes all reads again; returns each as the reader originally returned it.
+    /// Decodes all reads again; returns each as the reader originally returned it. The last read of a
+    /// run that was cut off also has the records of launches that had not ended.
     #[must_use]
     pub fn replayed_reads(&self, overrides: &Overrides) -> Vec<ReplayedRead> {
         let mut reads = Vec::new();
@@ -121,11 +127,14 @@ impl Capture {
 
     fn replay(&self, overrides: &Overrides, mut take: impl FnMut(ReplayedRead)) {
         let mut reader = Reader::default();
+        // The last successful read, which gets the running launches if its run ends.
+        let mut newest: Option<ReplayedRead> = None;
         for read in CapturedReads::from_capture(self).without_repetitions() {
             let options = overrides.apply(&read);
             let (read_number, is_fresh) = (read.begin.read_number, read.begin.is_fresh);
             let repeated = read.repeated.clone();
             if is_fresh {
+                newest.take().into_iter().for_each(|read| take(end_of_run(read, &mut reader)));
                 reader = Reader::new(options);
             } else {
                 *reader.options_mut() = options;
@@ -137,8 +146,12 @@ impl Capture {
                     key.cause != LossCause::Unread || !repeated.contains(&core)
                 });
             }
-            take(ReplayedRead { read_number, is_fresh, readout });
+            let is_successful = readout.is_ok();
+            let read = ReplayedRead { read_number, is_fresh, readout };
+            let earlier = if is_successful { newest.replace(read) } else { Some(read) };
+            earlier.into_iter().for_each(&mut take);
         }
+        newest.into_iter().for_each(|read| take(end_of_run(read, &mut reader)));
     }
 
     fn add_what_is_no_read(&self, overrides: &Overrides, whole: &mut Readout) {
@@ -153,6 +166,14 @@ impl Capture {
             }
         }
     }
+}
+
+/// Adds the records of launches that had not ended to the last successful read of a run.
+fn end_of_run(mut read: ReplayedRead, reader: &mut Reader) -> ReplayedRead {
+    if let Ok(readout) = &mut read.readout {
+        reader.add_running_launches(readout);
+    }
+    read
 }
 
 impl Overrides {

@@ -1,0 +1,511 @@
+//! A chip that its process shares with other processes of the same user through a Unix socket.
+//!
+//! A chip behind the kernel driver can be opened by several processes. A simulated chip exists in
+//! one process only, so this process serves it with [`ChipServer`], and another process accesses it
+//! as [`SharedChip`].
+//!
+//! # Protocol
+//! Numbers are little-endian. After a connection, the server sends the greeting. Then the client
+//! sends requests, and the server answers each before it takes the next one.
+//!
+//! | message | bytes |
+//! |---|---|
+//! | greeting | `KPCHIP1` and a zero; seven words: chip, architecture (0 Wormhole, 1 Blackhole), harvest mask, DRAM banks, clock in MHz, 1 if coordinates are translated, Ethernet channels with a link (all ones: unknown) |
+//! | request | 0 to read or 1 to write, NoC, column, row; word: number of bytes, at most 65,536; 64 bits: address; the bytes to write |
+//! | answer | word: 0, then the bytes read; or the length of an error message, then the message |
+
+use crate::{
+    access::{AccessFailure, ChipAccess, NocResult, NocTile},
+    facts::ChipFacts,
+};
+use reader::architecture::Arch;
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{self, Read, Write},
+    os::unix::{
+        fs::PermissionsExt,
+        net::{UnixListener, UnixStream},
+    },
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// Environment variable with the path of the socket at which a process serves its chip.
+pub const SOCKET_VARIABLE: &str = "KPROF_CHIP_SOCKET";
+
+/// Returns the path of a process's socket from the value of [`SOCKET_VARIABLE`], in which `{pid}`
+/// stands for the number of the process: several processes may have the same environment.
+#[must_use]
+pub fn socket_path(value: &OsStr, pid: u32) -> PathBuf {
+    match value.to_str() {
+        Some(text) => PathBuf::from(text.replace("{pid}", &pid.to_string())),
+        None => PathBuf::from(value),
+    }
+}
+
+/// Failure to share a chip, or to access a shared chip.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShareError {
+    /// The socket cannot be created or connected.
+    #[error("the socket {} of a shared chip: {source}", .path.display())]
+    Socket {
+        /// The socket's path.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Another process already serves a chip at this path.
+    #[error("the socket {} is in use by another process; name another one", .0.display())]
+    InUse(PathBuf),
+    /// The other side does not speak this protocol.
+    #[error(
+        "the socket {}: expected the greeting of a chip shared by the same version of kprof, found \
+         another one",
+        .0.display()
+    )]
+    Greeting(PathBuf),
+}
+
+/// A chip of another process.
+#[derive(Debug)]
+pub struct SharedChip {
+    /// The connection; `None` after a failure, because requests and answers may no longer match.
+    stream: Mutex<Option<UnixStream>>,
+}
+
+impl SharedChip {
+    /// Connects to the process that serves a chip at this path; returns the chip with its facts.
+    ///
+    /// # Errors
+    /// [`ShareError`] if no process serves a chip there.
+    pub fn connect(path: &Path) -> Result<(Self, ChipFacts), ShareError> {
+        let failed = |source| ShareError::Socket { path: path.to_owned(), source };
+        let mut stream = UnixStream::connect(path).map_err(failed)?;
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT)).map_err(failed)?;
+        stream.set_write_timeout(Some(ANSWER_TIMEOUT)).map_err(failed)?;
+        let mut greeting = [0; GREETING_BYTES];
+        stream.read_exact(&mut greeting).map_err(failed)?;
+        let facts = facts_of_greeting(&greeting);
+        let facts = facts.ok_or_else(|| ShareError::Greeting(path.to_owned()))?;
+        Ok((Self { stream: Mutex::new(Some(stream)) }, facts))
+    }
+
+    /// Sends a request and receives the answer.
+    fn request(&self, request: &Request, data: &[u8], answer: &mut [u8]) -> NocResult {
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = stream.as_mut() else {
+            return Err(AccessFailure("the process that shares the chip is gone".to_owned()));
+        };
+        let exchanged = exchange(open, request, data, answer);
+        exchanged.unwrap_or_else(|error| {
+            *stream = None;
+            Err(AccessFailure(format!("the process that shares the chip is gone: {error}")))
+        })
+    }
+}
+
+fn exchange(
+    stream: &mut UnixStream,
+    request: &Request,
+    data: &[u8],
+    answer: &mut [u8],
+) -> io::Result<NocResult> {
+    stream.write_all(&[&request.to_bytes(), data].concat())?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    match u32::from_le_bytes(length) {
+        0 => stream.read_exact(answer).map(Ok),
+        length => {
+            let mut message = Vec::new();
+            stream.take(u64::from(length).min(MESSAGE_BYTES_MAX)).read_to_end(&mut message)?;
+            Ok(Err(AccessFailure(String::from_utf8_lossy(&message).into_owned())))
+        }
+    }
+}
+
+impl ChipAccess for SharedChip {
+    fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult {
+        for (address, piece) in pieces(address).zip(bytes.chunks_mut(PIECE_BYTES)) {
+            let request = Request::new(Operation::Read, noc, tile, address, piece.len());
+            self.request(&request, &[], piece)?;
+        }
+        Ok(())
+    }
+
+    fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
+        for (address, piece) in pieces(address).zip(bytes.chunks(PIECE_BYTES)) {
+            let request = Request::new(Operation::Write, noc, tile, address, piece.len());
+            self.request(&request, piece, &mut [])?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the addresses of the pieces of an access.
+fn pieces(address: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(address), |at| at.checked_add(PIECE_BYTES as u64))
+}
+
+/// A server of a chip for other processes; it ends with its process.
+#[derive(Debug)]
+pub struct ChipServer {
+    path: PathBuf,
+}
+
+impl ChipServer {
+    /// Serves a chip at a path, in threads of their own. A socket that no process serves any more is
+    /// replaced.
+    ///
+    /// Only processes of the same user can connect, at most 16 at a time.
+    ///
+    /// # Errors
+    /// [`ShareError`] if the socket cannot be created.
+    pub fn start<A>(path: &Path, facts: &ChipFacts, access: A) -> Result<Self, ShareError>
+    where
+        A: ChipAccess + Send + Sync + 'static,
+    {
+        let failed = |source| ShareError::Socket { path: path.to_owned(), source };
+        let listener = bind(path)?;
+        let greeting = greeting_of_facts(facts);
+        let access = Arc::new(access);
+        let open_count = Arc::new(AtomicUsize::new(0));
+        let accept = move || {
+            for stream in listener.incoming().flatten() {
+                let guest = Guest::new(&open_count);
+                if guest.number >= GUESTS_MAX {
+                    continue;
+                }
+                let access = Arc::clone(&access);
+                // If no thread can be created, the connection is closed.
+                let _ =
+                    thread::Builder::new().name("kprof chip guest".to_owned()).spawn(move || {
+                        let _guest = guest;
+                        // A guest that leaves ends its connection; there is nobody to tell.
+                        let _ = serve(stream, &greeting, &*access);
+                    });
+            }
+        };
+        thread::Builder::new()
+            .name("kprof chip server".to_owned())
+            .spawn(accept)
+            .map_err(failed)?;
+        Ok(Self { path: path.to_owned() })
+    }
+}
+
+impl Drop for ChipServer {
+    fn drop(&mut self) {
+        // A socket file that stays is replaced by the next server.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A connection, counted while it is open.
+struct Guest {
+    number: usize,
+    open_count: Arc<AtomicUsize>,
+}
+
+impl Guest {
+    fn new(open_count: &Arc<AtomicUsize>) -> Self {
+        let number = open_count.fetch_add(1, Ordering::Relaxed);
+        Self { number, open_count: Arc::clone(open_count) }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.open_count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn bind(path: &Path) -> Result<UnixListener, ShareError> {
+    let failed = |source| ShareError::Socket { path: path.to_owned(), source };
+    let listener = match UnixListener::bind(path) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            if UnixStream::connect(path).is_ok() {
+                return Err(ShareError::InUse(path.to_owned()));
+            }
+            fs::remove_file(path).map_err(failed)?;
+            UnixListener::bind(path).map_err(failed)?
+        }
+        bound => bound.map_err(failed)?,
+    };
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
+    Ok(listener)
+}
+
+/// Answers the requests of one connection until it ends or sends an invalid request.
+fn serve(
+    mut stream: UnixStream,
+    greeting: &[u8; GREETING_BYTES],
+    access: &impl ChipAccess,
+) -> io::Result<()> {
+    stream.write_all(greeting)?;
+    let mut bytes = [0; PIECE_BYTES];
+    loop {
+        let mut request = [0; REQUEST_BYTES];
+        stream.read_exact(&mut request)?;
+        let request = Request::from_bytes(&request).ok_or(io::ErrorKind::InvalidData)?;
+        let data = usize::try_from(request.size_bytes).ok().and_then(|size| bytes.get_mut(..size));
+        let data = data.ok_or(io::ErrorKind::InvalidData)?;
+        let (noc, tile, address) = (request.noc, request.tile, request.address);
+        let (done, answer) = match request.operation {
+            Operation::Read => (access.noc_read(noc, tile, address, data), &*data),
+            Operation::Write => {
+                stream.read_exact(data)?;
+                (access.noc_write(noc, tile, address, data), [].as_slice())
+            }
+        };
+        match done {
+            Ok(()) => stream.write_all(&[&[0; 4], answer].concat())?,
+            Err(AccessFailure(message)) => {
+                let message = if message.is_empty() { "refused" } else { &message };
+                let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
+                stream.write_all(&[&length.to_le_bytes(), message.as_bytes()].concat())?;
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Read,
+    Write,
+}
+
+/// An access to a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Request {
+    operation: Operation,
+    noc: u8,
+    tile: NocTile,
+    size_bytes: u32,
+    address: u64,
+}
+
+impl Request {
+    fn new(operation: Operation, noc: u8, tile: NocTile, address: u64, size_bytes: usize) -> Self {
+        let size_bytes = u32::try_from(size_bytes).unwrap_or(u32::MAX);
+        Self { operation, noc, tile, size_bytes, address }
+    }
+
+    fn to_bytes(self) -> [u8; REQUEST_BYTES] {
+        let Self { operation, noc, tile, size_bytes, address } = self;
+        let head = [operation as u8, noc, tile.x, tile.y];
+        let mut bytes = [0; REQUEST_BYTES];
+        let parts = head.into_iter().chain(size_bytes.to_le_bytes()).chain(address.to_le_bytes());
+        bytes.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; REQUEST_BYTES]) -> Option<Self> {
+        let (&[operation, noc, x, y], rest) = bytes.split_first_chunk::<4>()?;
+        let (size, rest) = rest.split_first_chunk::<4>()?;
+        let address = u64::from_le_bytes(*rest.first_chunk()?);
+        let operation = match operation {
+            0 => Operation::Read,
+            1 => Operation::Write,
+            _ => return None,
+        };
+        let size_bytes = u32::from_le_bytes(*size);
+        Some(Self { operation, noc, tile: NocTile { x, y }, size_bytes, address })
+    }
+}
+
+fn greeting_of_facts(facts: &ChipFacts) -> [u8; GREETING_BYTES] {
+    let active = facts.active_ethernet.and_then(|count| u32::try_from(count).ok());
+    let words = [
+        facts.chip_id,
+        match facts.arch {
+            Arch::WormholeB0 => 0,
+            Arch::Blackhole => 1,
+        },
+        facts.harvest_mask,
+        facts.dram_bank_count,
+        facts.aiclk_mhz,
+        facts.is_translated.into(),
+        active.unwrap_or(u32::MAX),
+    ];
+    let mut bytes = [0; GREETING_BYTES];
+    let parts = MAGIC.into_iter().chain(words.into_iter().flat_map(u32::to_le_bytes));
+    bytes.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
+    bytes
+}
+
+fn facts_of_greeting(greeting: &[u8; GREETING_BYTES]) -> Option<ChipFacts> {
+    let words = greeting.strip_prefix(&MAGIC)?.as_chunks().0.iter();
+    let words: Vec<u32> = words.map(|word| u32::from_le_bytes(*word)).collect();
+    let &[chip_id, arch, harvest_mask, dram_bank_count, aiclk_mhz, is_translated, active] =
+        words.first_chunk()?;
+    Some(ChipFacts {
+        chip_id,
+        arch: match arch {
+            0 => Arch::WormholeB0,
+            1 => Arch::Blackhole,
+            _ => return None,
+        },
+        harvest_mask,
+        dram_bank_count,
+        aiclk_mhz,
+        is_translated: is_translated == 1,
+        active_ethernet: usize::try_from(active).ok().filter(|_| active != u32::MAX),
+    })
+}
+
+const MAGIC: [u8; 8] = *b"KPCHIP1\0";
+const GREETING_BYTES: usize = 36;
+const REQUEST_BYTES: usize = 16;
+/// Maximum number of bytes of a request.
+const PIECE_BYTES: usize = 1 << 16;
+const MESSAGE_BYTES_MAX: u64 = 4096;
+/// Maximum number of connections at a time.
+const GUESTS_MAX: usize = 16;
+/// Time after which a process that does not answer counts as gone. A simulator answers between two
+/// steps of its chip.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chip with one tile of memory, whose NoC and coordinates must be right.
+    #[derive(Debug)]
+    struct OneTile(Mutex<Vec<u8>>);
+
+    const TILE: NocTile = NocTile { x: 3, y: 7 };
+
+    impl OneTile {
+        fn range(
+            noc: u8,
+            tile: NocTile,
+            address: u64,
+            size: usize,
+        ) -> Result<usize, AccessFailure> {
+            let first = usize::try_from(address).unwrap();
+            let is_there = (noc, tile) == (1, TILE) && first + size <= 200_000;
+            let refusal = || AccessFailure(format!("nothing at {tile}, {address:#x}"));
+            is_there.then_some(first).ok_or_else(refusal)
+        }
+    }
+
+    impl ChipAccess for OneTile {
+        fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult {
+            let first = Self::range(noc, tile, address, bytes.len())?;
+            bytes.copy_from_slice(&self.0.lock().unwrap()[first..first + bytes.len()]);
+            Ok(())
+        }
+
+        fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
+            let first = Self::range(noc, tile, address, bytes.len())?;
+            self.0.lock().unwrap()[first..first + bytes.len()].copy_from_slice(bytes);
+            Ok(())
+        }
+    }
+
+    const FACTS: ChipFacts = ChipFacts {
+        chip_id: 5,
+        arch: Arch::Blackhole,
+        harvest_mask: 0x42,
+        dram_bank_count: 8,
+        aiclk_mhz: 1350,
+        is_translated: true,
+        active_ethernet: Some(4),
+    };
+
+    fn served() -> (tempfile::TempDir, PathBuf, ChipServer) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chip");
+        let bytes = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
+        let server = ChipServer::start(&path, &FACTS, OneTile(Mutex::new(bytes))).unwrap();
+        (folder, path, server)
+    }
+
+    #[test]
+    fn facts_and_memory_are_those_of_the_served_chip() {
+        let (_folder, path, _server) = served();
+        let (chip, facts) = SharedChip::connect(&path).unwrap();
+        assert_eq!(facts, FACTS);
+        // Longer than a request, and not a multiple of one.
+        let mut bytes = vec![0; 150_001];
+        chip.noc_read(1, TILE, 40_000, &mut bytes).unwrap();
+        assert!(bytes.iter().zip(40_000..).all(|(byte, number)| *byte == (number % 251) as u8));
+        let written: Vec<u8> = (0..70_000_u32).map(|number| (number % 239) as u8).collect();
+        chip.noc_write(1, TILE, 1_000, &written).unwrap();
+        let (other, _) = SharedChip::connect(&path).unwrap();
+        let mut bytes = vec![0; 70_002];
+        other.noc_read(1, TILE, 999, &mut bytes).unwrap();
+        assert_eq!([bytes[0], bytes[70_001]], [999, 71_000].map(|at| (at % 251) as u8));
+        assert_eq!(bytes[1..70_001], written);
+    }
+
+    #[test]
+    fn a_refused_access_is_said_and_the_next_one_works() {
+        let (_folder, path, _server) = served();
+        let (chip, _) = SharedChip::connect(&path).unwrap();
+        let elsewhere = NocTile { x: 0, y: 0 };
+        let error = chip.noc_read(1, elsewhere, 64, &mut [0; 8]).unwrap_err();
+        assert_eq!(error, AccessFailure("nothing at (0,0), 0x40".to_owned()));
+        assert!(chip.noc_write(0, TILE, 0, &[1]).is_err());
+        let mut byte = [0];
+        chip.noc_read(1, TILE, 250, &mut byte).unwrap();
+        assert_eq!(byte, [250]);
+    }
+
+    #[test]
+    fn a_guest_that_sends_nonsense_is_dropped_and_others_are_served() {
+        let (_folder, path, _server) = served();
+        let (chip, _) = SharedChip::connect(&path).unwrap();
+        let read = Request::new(Operation::Read, 1, TILE, 0, PIECE_BYTES + 1).to_bytes();
+        for nonsense in [[0xFF; REQUEST_BYTES], read] {
+            let mut guest = UnixStream::connect(&path).unwrap();
+            guest.read_exact(&mut [0; GREETING_BYTES]).unwrap();
+            guest.write_all(&nonsense).unwrap();
+            assert_eq!(guest.read(&mut [0]).unwrap_or(0), 0, "the connection ends");
+        }
+        chip.noc_read(1, TILE, 0, &mut [0; 4]).unwrap();
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_said_and_its_socket_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chip");
+        let error = SharedChip::connect(&path).unwrap_err().to_string();
+        assert!(error.contains(path.to_str().unwrap()), "{error}");
+        let listener = bind(&path).unwrap();
+        assert!(matches!(bind(&path), Err(ShareError::InUse(_))));
+        let other = thread::spawn(move || {
+            // The guest of `bind` above is first.
+            let mut streams: Vec<_> = listener.incoming().flatten().take(2).collect();
+            streams[1].write_all(&greeting_of_facts(&FACTS)).unwrap();
+        });
+        let (chip, _) = SharedChip::connect(&path).unwrap();
+        other.join().unwrap();
+        for _ in 0..2 {
+            let error = chip.noc_read(1, TILE, 0, &mut [0; 4]).unwrap_err();
+            assert!(error.0.starts_with("the process that shares the chip is gone"), "{error}");
+        }
+        bind(&path).unwrap();
+        let liar = thread::spawn({
+            let listener = bind(&path).unwrap();
+            move || listener.accept().unwrap().0.write_all(&[b'?'; GREETING_BYTES]).unwrap()
+        });
+        assert!(matches!(SharedChip::connect(&path), Err(ShareError::Greeting(_))));
+        liar.join().unwrap();
+    }
+
+    #[test]
+    fn a_request_has_the_bytes_of_the_table() {
+        let request = Request::new(Operation::Write, 1, TILE, 0x1_0000_0002, 0x0304);
+        let bytes = [1, 1, 3, 7, 4, 3, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0];
+        assert_eq!(request.to_bytes(), bytes);
+        assert_eq!(Request::from_bytes(&bytes), Some(request));
+    }
+}

@@ -1,0 +1,180 @@
+//! Repeated reads of the chips of a running program.
+
+use super::{AnyChip, names::Names};
+use crate::{
+    args::StreamArgs,
+    failure::{Failure, OrFail as _, note},
+    numbers::{counted, grouped},
+    recording::Recording,
+};
+use chip::{
+    mesh::ChipMesh,
+    process::{Execution, Process},
+};
+use host_reader::ledger::LossTotals;
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    flag,
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Reads that repeat until there is a reason to end them.
+pub(super) struct LiveReads {
+    period: Duration,
+    begun: Instant,
+    limit: Option<Duration>,
+    execution: Option<Execution>,
+    /// True after SIGINT or SIGTERM.
+    is_interrupted: Arc<AtomicBool>,
+}
+
+/// Reason why the reads end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    ProgramEnded,
+    TimeIsOver,
+    Interrupted,
+    MemoryIsFull,
+}
+
+impl End {
+    fn label(self) -> String {
+        match self {
+            Self::ProgramEnded => "the program has ended".to_owned(),
+            Self::TimeIsOver => "the time of --for is over".to_owned(),
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::MemoryIsFull => {
+                format!("{} records are the most that are kept", grouped(RECORDS_MAX as u64))
+            }
+        }
+    }
+}
+
+impl LiveReads {
+    /// Begins the time limit. From now on, the first SIGINT or SIGTERM ends the reads, and the
+    /// second one ends the process.
+    pub(super) fn begin(args: StreamArgs, process: Option<&Process>) -> Result<Self, Failure> {
+        let is_interrupted = Arc::new(AtomicBool::new(false));
+        for (signal, exit_code) in [(SIGINT, 130), (SIGTERM, 143)] {
+            let flag = || Arc::clone(&is_interrupted);
+            flag::register_conditional_shutdown(signal, exit_code, flag()).or_fail()?;
+            flag::register(signal, flag()).or_fail()?;
+        }
+        let execution = match process {
+            None => None,
+            Some(process) => Some(process.execution().ok_or_else(|| {
+                Failure::Sentence("the program has ended before the first read".to_owned())
+            })?),
+        };
+        Ok(Self {
+            period: args.read_every.map_or(PERIOD, Duration::from_nanos),
+            begun: Instant::now(),
+            limit: args.limit.map(Duration::from_nanos),
+            execution,
+            is_interrupted,
+        })
+    }
+
+    /// Reads until there is a reason to end, and then for the last time; prints the reason.
+    ///
+    /// If a read fails as a whole, the reads end, and what was read before is kept.
+    pub(super) fn run(
+        &self,
+        recording: &mut Recording,
+        mesh: &mut ChipMesh<AnyChip>,
+        names: &mut Names,
+    ) -> Result<(), Failure> {
+        let mut read_count = 0_u64;
+        let end = loop {
+            let read_begun = Instant::now();
+            if let Some(end) = self.end(recording) {
+                break Ok(end);
+            }
+            recording.add_ops(names.refresh_in_time())?;
+            if let Err(failure) = recording.read(mesh, names.zones(), false) {
+                break Err(failure);
+            }
+            if read_count == 0 {
+                print_earlier_losses(&recording.earlier_losses());
+            }
+            read_count = read_count.saturating_add(1);
+            self.wait_until(read_begun + self.period);
+        };
+        recording.add_ops(names.refresh())?;
+        let end = end.and_then(|end| {
+            recording.read(mesh, names.zones(), true)?;
+            read_count = read_count.saturating_add(1);
+            Ok(end)
+        });
+        let reads = counted(read_count, "time", "times");
+        let seconds = self.begun.elapsed().as_secs_f64();
+        match end {
+            Ok(end) => note!("kprof: read {reads} in {seconds:.1} s: {}", end.label()),
+            Err(failure) if read_count == 0 => return Err(failure),
+            Err(failure) => note!(
+                "kprof: read {reads} in {seconds:.1} s, then no more: {failure}; what the chip kept \
+                 after the last read is missing, and its amount is unknown"
+            ),
+        }
+        Ok(())
+    }
+
+    fn end(&self, recording: &Recording) -> Option<End> {
+        if self.is_interrupted.load(Ordering::Relaxed) {
+            return Some(End::Interrupted);
+        }
+        if self.execution.as_ref().is_some_and(Execution::has_ended) {
+            return Some(End::ProgramEnded);
+        }
+        if self.limit.is_some_and(|limit| self.begun.elapsed() >= limit) {
+            return Some(End::TimeIsOver);
+        }
+        (recording.record_count() >= RECORDS_MAX).then_some(End::MemoryIsFull)
+    }
+
+    /// Waits until a time, or until a signal or the time limit.
+    fn wait_until(&self, time: Instant) {
+        let limit = self.limit.map_or(time, |limit| self.begun + limit);
+        let time = time.min(limit);
+        while !self.is_interrupted.load(Ordering::Relaxed) {
+            let rest = time.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return;
+            }
+            thread::sleep(rest.min(SIGNAL_INTERVAL));
+        }
+    }
+}
+
+/// Prints what the RISCs had lost before this process began to read.
+fn print_earlier_losses(losses: &LossTotals) {
+    let LossTotals { zones, data, events, unknown_markers, .. } = *losses;
+    let records = zones.saturating_add(data).saturating_add(events);
+    for (count, one, several) in [
+        (records, "record had been lost", "records had been lost"),
+        (unknown_markers, "cell had been skipped", "cells had been skipped"),
+    ] {
+        if count > 0 {
+            note!(
+                "kprof: {} before the first read, since the rings had a reader before; the tables \
+                 do not count {}",
+                counted(count, one, several),
+                if count == 1 { "it" } else { "them" },
+            );
+        }
+    }
+}
+
+/// Default time between two reads.
+const PERIOD: Duration = Duration::from_millis(1);
+/// Longest wait without a look at the signals.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+/// Maximum number of records that are kept in memory, about 1 GB.
+const RECORDS_MAX: usize = 1 << 26;

@@ -1,0 +1,245 @@
+//! `kprof read` and `kprof attach`: reading a chip while another program uses it.
+
+mod live;
+mod names;
+
+use crate::{
+    args::{AttachArgs, ChipArgs, ReadArgs, TracyViewArgs},
+    failure::{Failure, OrFail as _, failure, note},
+    json::{HostCounts, Source},
+    numbers::counted,
+    op_names::OpNames,
+    output::Findings,
+    recording::{CaptureTarget, Recording},
+    tracy_view::TracyView,
+};
+use chip::{
+    access::ChipAccess,
+    facts::ChipFacts,
+    layout::FirmwareLayout,
+    mesh::{ChipDevice, ChipMesh, OpenOptions},
+    process::{Firmware, Process},
+    rails::Writes,
+    shared::SharedChip,
+};
+use host_reader::{
+    ReadOptions,
+    architecture::Arch,
+    mesh::{Device as _, Mesh as _},
+};
+use live::LiveReads;
+use names::Names;
+use std::{collections::BTreeMap, process::ExitCode};
+use wire::{CoreKind, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
+
+/// A chip behind the kernel driver, or a simulated chip of another process.
+type AnyChip = Box<dyn ChipAccess>;
+type Chips = Vec<(AnyChip, ChipFacts)>;
+
+/// Reads chips once, with information about their program from the environment.
+pub(crate) fn read(args: &ReadArgs) -> Result<ExitCode, Failure> {
+    let process = Process::new(std::process::id());
+    let chips = shared_chips(&process, &args.chip)?.map_or_else(|| driver_chips(&args.chip), Ok)?;
+    let firmware = firmware(&process, &args.chip)?;
+    read_chips(chips, &firmware, Some(&process), &args.chip, None)
+}
+
+/// Reads the chips of a running program.
+pub(crate) fn attach(args: &AttachArgs) -> Result<ExitCode, Failure> {
+    let process = args.pid.map(Process::new);
+    let or_this = process.clone().unwrap_or_else(|| Process::new(std::process::id()));
+    let shared = shared_chips(&or_this, &args.chip)?;
+    if shared.is_none() {
+        refuse_build_without_driver()?;
+    }
+    let firmware = firmware(&or_this, &args.chip)?;
+    let chips = shared.map_or_else(|| driver_chips(&args.chip), Ok)?;
+    let live = args.stream.stream.then_some(Live { args, process: process.as_ref() });
+    read_chips(chips, &firmware, process.as_ref(), &args.chip, live.as_ref())
+}
+
+/// Repeated reads of a running program.
+struct Live<'args> {
+    args: &'args AttachArgs,
+    process: Option<&'args Process>,
+}
+
+/// Returns the simulated chip that a process serves, if its environment names a socket.
+fn shared_chips(process: &Process, args: &ChipArgs) -> Result<Option<Chips>, Failure> {
+    let Some(socket) = process.chip_socket() else { return Ok(None) };
+    let (chip, facts) = SharedChip::connect(&socket).or_fail()?;
+    if let Some(asked) = args.chip.filter(|&asked| u32::try_from(asked) != Ok(facts.chip_id)) {
+        let found = facts.chip_id;
+        return Err(failure!("expected chip {asked}, but the program serves chip {found}"));
+    }
+    Ok(Some(vec![(Box::new(chip), facts)]))
+}
+
+#[cfg(feature = "chip")]
+fn driver_chips(args: &ChipArgs) -> Result<Chips, Failure> {
+    let chips = chip::driver::open(args.chip).or_fail()?.into_iter();
+    Ok(chips.map(|(chip, facts)| (Box::new(chip) as AnyChip, facts)).collect())
+}
+
+#[cfg(not(feature = "chip"))]
+fn driver_chips(_: &ChipArgs) -> Result<Chips, Failure> {
+    refuse_build_without_driver().map(|()| Vec::new())
+}
+
+#[cfg_attr(feature = "chip", expect(clippy::unnecessary_wraps, reason = "depends on the build"))]
+fn refuse_build_without_driver() -> Result<(), Failure> {
+    #[cfg(feature = "chip")]
+    return Ok(());
+    #[cfg(not(feature = "chip"))]
+    Err(failure!(
+        "this kprof was built without access to chips; build it with `cargo build -p kprof \
+         --features chip`"
+    ))
+}
+
+/// Returns the firmware that the arguments name; otherwise, the firmware of the process.
+fn firmware(process: &Process, args: &ChipArgs) -> Result<Firmware, Failure> {
+    let Some(elf) = &args.elf else { return process.firmware().or_fail() };
+    let layout = FirmwareLayout::open(elf).or_fail()?;
+    let layouts = BTreeMap::from([(layout.arch, (elf.clone(), layout))]);
+    Ok(Firmware { layouts, found_in: "the named file".to_owned() })
+}
+
+fn read_chips(
+    chips: Chips,
+    firmware: &Firmware,
+    process: Option<&Process>,
+    args: &ChipArgs,
+    live: Option<&Live<'_>>,
+) -> Result<ExitCode, Failure> {
+    let is_writing = args.write || live.is_some();
+    let mut mesh = open_mesh(chips, firmware, args, is_writing)?;
+    let (mut names, ops) = Names::open(&mut mesh, process, args)?;
+    let capture = args.output.clone().map(|path| CaptureTarget {
+        path,
+        append: false,
+        is_counter_pass: false,
+    });
+    let options = ReadOptions {
+        read_only: !is_writing,
+        program_support_count: support_count(args),
+        sums_enabled: args.enable_sum_profiling,
+        ..ReadOptions::default()
+    };
+    let mut recording = Recording::begin(&mut mesh, options, capture.as_ref(), ops)?;
+    match live {
+        None => recording.read(&mut mesh, names.zones(), true)?,
+        Some(live) => {
+            recording.show_in(begin_view(live, &mut mesh)?);
+            LiveReads::begin(live.args.stream, live.process)?.run(
+                &mut recording,
+                &mut mesh,
+                &mut names,
+            )?;
+        }
+    }
+    recording.close(&mut mesh)?;
+    for device in &mesh.devices {
+        if let Some(stopped) = device.rails().stopped() {
+            let chip_id = device.description().chip_id;
+            note!("kprof: chip {chip_id}: {stopped}; what was read before is shown");
+        }
+    }
+    let (recording, view) = recording.finish()?;
+    let shown = show(recording.readout, &mut mesh, (names.into_op_names(), firmware), args);
+    if let Some(view) = view {
+        view.wait_for_viewers();
+    }
+    shown
+}
+
+fn begin_view(live: &Live<'_>, mesh: &mut ChipMesh<AnyChip>) -> Result<Option<TracyView>, Failure> {
+    let args: &TracyViewArgs = &live.args.view;
+    let title = match live.args.pid {
+        Some(pid) => format!("kprof: chips of process {pid}"),
+        None => "kprof: chips of this host".to_owned(),
+    };
+    TracyView::begin(args, &title, mesh)
+}
+
+fn show(
+    readout: host_reader::readout::Readout,
+    mesh: &mut ChipMesh<AnyChip>,
+    (names, firmware): (OpNames, &Firmware),
+    args: &ChipArgs,
+) -> Result<ExitCode, Failure> {
+    let chip = readout.devices.first().map(|device| device.chip.clone());
+    let findings = Findings::new(readout, args.show)?.with_names(names);
+    let source = Source {
+        arch: chip.as_ref().map_or("", |chip| &chip.arch),
+        devices: mesh.device_count(),
+        worker_cores: chip.as_ref().and_then(|chip| chip.max_compute_cores),
+        launches: findings.parts().1.summary.launch_count,
+        execution_failures: &[],
+        reads: None,
+        host: HostCounts::default(),
+    };
+    let chips = counted(source.devices as u64, "chip", "chips");
+    let title = format!("{}, {chips}, firmware from {}", source.arch, firmware.found_in);
+    findings.show(&title, &source, args.show)
+}
+
+fn open_mesh(
+    chips: Chips,
+    firmware: &Firmware,
+    args: &ChipArgs,
+    is_writing: bool,
+) -> Result<ChipMesh<AnyChip>, Failure> {
+    let options = OpenOptions {
+        writes: if is_writing { Writes::ControlVectors } else { Writes::Refused },
+        program_support_count: support_count(args),
+        sums_enabled: args.enable_sum_profiling,
+    };
+    let mut devices = Vec::new();
+    for (chip, facts) in chips {
+        let layout = layout_of(&facts, firmware)?;
+        let device = ChipDevice::open(chip, &facts, layout, &options).or_fail()?;
+        print_unread(&device);
+        devices.push(device);
+    }
+    Ok(ChipMesh { devices })
+}
+
+/// Prints which Ethernet cores are not read, and that chips reached over Ethernet are not read.
+fn print_unread(device: &ChipDevice<AnyChip>) {
+    let chip = device.description();
+    let untold = device.untold_ethernet_cores();
+    if untold > 0 {
+        note!(
+            "kprof: chip {}: {} not read: no control vector of theirs names the markers' place",
+            chip.chip_id,
+            counted(untold as u64, "Ethernet core is", "Ethernet cores are"),
+        );
+    }
+    if chip.cores.iter().any(|core| core.kind == CoreKind::ActiveEth) {
+        note!(
+            "kprof: chip {}: chips behind its Ethernet links are read only if the driver shows \
+             them: luwen reaches others through a queue that it does not share with the running \
+             program",
+            chip.chip_id,
+        );
+    }
+}
+
+fn layout_of<'a>(facts: &ChipFacts, firmware: &'a Firmware) -> Result<&'a FirmwareLayout, Failure> {
+    let found = firmware.layouts.get(&facts.arch);
+    found.map(|(_, layout)| layout).ok_or_else(|| {
+        let known: Vec<String> = firmware.layouts.keys().map(Arch::to_string).collect();
+        let ChipFacts { chip_id, arch, .. } = facts;
+        failure!(
+            "chip {chip_id} is a {arch}, but the firmware in {} is for {}; name the chip's own \
+             with --elf",
+            firmware.found_in,
+            known.join(", ")
+        )
+    })
+}
+
+fn support_count(args: &ChipArgs) -> u32 {
+    args.op_support_count.unwrap_or(DEFAULT_PROGRAM_SUPPORT_COUNT)
+}

@@ -1,0 +1,159 @@
+//! Accesses of other processes to the chip, through a socket.
+
+use super::{CHIP, lock};
+use chip::{
+    access::{AccessFailure, ChipAccess, NocResult, NocTile},
+    facts::ChipFacts,
+    shared::{ChipServer, SOCKET_VARIABLE, ShareError, socket_path},
+};
+use sim::board::{Board, pci::PciChip};
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The server of the chip, if one is requested, and the guests that wait for the chip.
+pub(super) struct Guests {
+    server: Mutex<Option<ChipServer>>,
+    waiting_count: AtomicUsize,
+}
+
+impl Guests {
+    pub(super) const fn new() -> Self {
+        Self { server: Mutex::new(None), waiting_count: AtomicUsize::new(0) }
+    }
+
+    /// Serves the chip if the environment names a socket.
+    pub(super) fn serve(&'static self, facts: &ChipFacts) -> Result<(), ShareError> {
+        let Some(socket) = std::env::var_os(SOCKET_VARIABLE) else { return Ok(()) };
+        let path = socket_path(&socket, std::process::id());
+        *lock(&self.server) = Some(ChipServer::start(&path, facts, SimulatedChip(self))?);
+        Ok(())
+    }
+
+    /// Removes the socket. Connections that are open stay, but the chip is gone.
+    pub(super) fn end(&self) {
+        drop(lock(&self.server).take());
+    }
+
+    /// Waits until guests that wait for the chip have had it, but at most [`PATIENCE`].
+    ///
+    /// A host lets cycles pass in a loop, and would lock the chip again before a guest wakes up.
+    pub(super) fn let_pass(&self) {
+        if self.waiting_count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let begun = Instant::now();
+        while self.waiting_count.load(Ordering::Acquire) > 0 && begun.elapsed() < PATIENCE {
+            thread::yield_now();
+        }
+    }
+
+    fn with_chip<T>(&self, call: impl FnOnce(&mut PciChip) -> T) -> Result<T, AccessFailure> {
+        self.waiting_count.fetch_add(1, Ordering::AcqRel);
+        let mut chip = lock(&CHIP);
+        self.waiting_count.fetch_sub(1, Ordering::AcqRel);
+        let chip = chip.as_mut().ok_or_else(|| AccessFailure("the chip is closed".to_owned()))?;
+        Ok(call(chip))
+    }
+}
+
+/// The chip as guests access it.
+struct SimulatedChip(&'static Guests);
+
+impl ChipAccess for SimulatedChip {
+    fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult {
+        let at = (tile.x.into(), tile.y.into());
+        let read = self.0.with_chip(|chip| {
+            chip.board_mut().read_over_noc(noc, at, address, bytes).map_err(AccessFailure)
+        });
+        read?
+    }
+
+    fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
+        let at = (tile.x.into(), tile.y.into());
+        let written = self.0.with_chip(|chip| {
+            chip.board_mut().write_over_noc(noc, at, address, bytes).map_err(AccessFailure)
+        });
+        written?
+    }
+}
+
+/// Returns the facts that a controller would report about the chip.
+pub(super) fn facts(board: &Board) -> ChipFacts {
+    let arch = board.arch();
+    ChipFacts {
+        chip_id: 0,
+        arch,
+        harvest_mask: 0,
+        dram_bank_count: arch.facts().bank_count,
+        aiclk_mhz: arch.facts().aiclk_mhz,
+        is_translated: true,
+        active_ethernet: None,
+    }
+}
+
+/// Longest time for which a host's access waits for guests.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        libttsim_clock, libttsim_exit, libttsim_init, libttsim_tile_rd_bytes,
+        libttsim_tile_wr_bytes,
+    };
+    use chip::shared::SharedChip;
+    use sim::arch::Arch;
+
+    /// A Wormhole's worker at (1,1) is at (8,10) on NoC 1.
+    #[test]
+    fn a_guest_accesses_the_tiles_that_the_host_accesses_while_cycles_pass() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("chip-{pid}");
+        // SAFETY: this crate has no other test that uses the environment.
+        unsafe { std::env::set_var(SOCKET_VARIABLE, &socket) };
+        // SAFETY: as above.
+        unsafe { std::env::set_var("KPROF_CHIP_ARCH", "wormhole_b0") };
+        libttsim_init();
+        let path = folder.path().join(format!("chip-{}", std::process::id()));
+        let (chip, facts) = SharedChip::connect(&path).unwrap();
+        assert_eq!((facts.arch, facts.dram_bank_count), (Arch::WormholeB0, 12));
+        let tile = NocTile { x: 8, y: 10 };
+        chip.noc_write(1, tile, 0x1000, &[1, 2, 3, 4]).unwrap();
+        let mut word = [0_u8; 4];
+        // SAFETY: the buffer has the length of the read.
+        unsafe { libttsim_tile_rd_bytes(1, 1, 0x1000, word.as_mut_ptr().cast(), 4) };
+        assert_eq!(word, [1, 2, 3, 4]);
+        // SAFETY: the buffer has the length of the write.
+        unsafe { libttsim_tile_wr_bytes(1, 1, 0x1002, [9_u8, 8].as_ptr().cast(), 2) };
+        chip.noc_read(1, tile, 0x1000, &mut word).unwrap();
+        assert_eq!(word, [1, 2, 9, 8]);
+
+        // The host lets cycles pass without a pause, and the guest still gets its answers.
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    libttsim_clock(10);
+                }
+            });
+            let begun = Instant::now();
+            for _ in 0..1000 {
+                chip.noc_read(1, tile, 0x1000, &mut word).unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        });
+        let error = chip.noc_read(1, NocTile { x: 40, y: 1 }, 0, &mut word).unwrap_err();
+        assert!(error.0.contains("no tile at (40,1)"), "{error}");
+        libttsim_exit();
+        let error = chip.noc_read(1, tile, 0x1000, &mut word).unwrap_err();
+        assert_eq!(error.0, "the chip is closed");
+        assert!(!path.exists());
+    }
+}
