@@ -41,10 +41,16 @@ struct Texts {
     encoded: Vec<ByteArray>,
     /// Index of each row's text.
     rows: Vec<u32>,
+    /// Bytes of the texts in `encoded`.
+    byte_count: usize,
 }
 
 /// Texts at the end of [`Texts::encoded`] that are compared with the next one.
 const COMPARED_TEXTS: usize = 8;
+
+/// Estimate of the memory of an encoded text besides its bytes: the handle, and what the allocator
+/// adds to the bytes.
+const TEXT_OVERHEAD_BYTES: usize = size_of::<ByteArray>() + 16;
 
 impl Texts {
     fn push(&mut self, text: &str) {
@@ -53,7 +59,7 @@ impl Texts {
         let mut equal = latest.filter(|(_, known)| known.data() == text.as_bytes());
         let index = equal.next().map(|(index, _)| index);
         let index = index.unwrap_or_else(|| {
-            self.encoded.push(ByteArray::from(text));
+            self.add(ByteArray::from(text));
             self.encoded.len().saturating_sub(1)
         });
         self.rows.push(u32::try_from(index).unwrap_or(u32::MAX));
@@ -63,7 +69,18 @@ impl Texts {
     fn extend(&mut self, texts: Vec<ByteArray>) {
         let first = u32::try_from(self.encoded.len()).unwrap_or(u32::MAX);
         self.rows.extend((first..).take(texts.len()));
-        self.encoded.extend(texts);
+        texts.into_iter().for_each(|text| self.add(text));
+    }
+
+    fn add(&mut self, text: ByteArray) {
+        self.byte_count = self.byte_count.saturating_add(text.len());
+        self.encoded.push(text);
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let overhead = self.encoded.len().saturating_mul(TEXT_OVERHEAD_BYTES);
+        let rows = self.rows.len().saturating_mul(size_of::<u32>());
+        self.byte_count.saturating_add(overhead).saturating_add(rows)
     }
 
     fn iter(&self) -> impl Iterator<Item = &ByteArray> {
@@ -71,8 +88,10 @@ impl Texts {
     }
 
     fn clear(&mut self) {
-        self.encoded.clear();
-        self.rows.clear();
+        let Self { encoded, rows, byte_count } = self;
+        encoded.clear();
+        rows.clear();
+        *byte_count = 0;
     }
 
     /// Writes the texts, a batch of rows at a time, as the writer would divide them itself.
@@ -199,6 +218,19 @@ impl Cells {
         }
     }
 
+    /// Returns the memory that the values occupy.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let levels = self.levels.as_ref().map_or(0, |levels| size_of_val(levels.as_slice()));
+        let values = match &self.values {
+            Values::Narrow(values) => size_of_val(values.as_slice()),
+            Values::Wide(values) => size_of_val(values.as_slice()),
+            Values::Flag(values) => size_of_val(values.as_slice()),
+            Values::Real(values) => size_of_val(values.as_slice()),
+            Values::Text(texts) => texts.memory_bytes(),
+        };
+        levels.saturating_add(values)
+    }
+
     /// Writes the values as a column chunk and clears them.
     pub(super) fn write(
         &mut self,
@@ -243,7 +275,7 @@ impl Cells {
             Values::Wide(values) => Box::new(values.into_iter().map(Value::Signed64)),
             Values::Flag(values) => Box::new(values.into_iter().map(Value::Flag)),
             Values::Real(values) => Box::new(values.into_iter().map(Value::Real)),
-            Values::Text(Texts { encoded, rows }) => {
+            Values::Text(Texts { encoded, rows, .. }) => {
                 Box::new(rows.into_iter().filter_map(move |index| {
                     let text = encoded.get(index as usize)?;
                     Some(Value::Text(String::from_utf8_lossy(text.data()).into_owned().into()))

@@ -14,9 +14,17 @@ use parquet::{
 use std::{io::Write, sync::Arc};
 use tables::{ColumnKind, ColumnSchema, Table};
 
-/// Number of rows in a row group. DuckDB uses the same size for its own tables. Engines read row
-/// groups in parallel. The number also bounds the memory in use.
+/// Maximum number of rows in a row group. DuckDB uses the same size for its own tables. Engines read
+/// row groups in parallel.
 pub(super) const ROWS_PER_GROUP: usize = 122_880;
+
+/// Memory of values from which on a row group ends. It bounds the memory in use: rows of the table
+/// `ops`, which has the most columns, take half a kilobyte each. The groups of `zones` remain
+/// shorter than this.
+const GROUP_BYTES: usize = 16 << 20;
+
+/// Number of rows after which the memory of the values is computed again.
+const ROWS_PER_CHECK: usize = 1 << 10;
 
 /// Version of the table schema, stored in each file. A new column does not change the version; a
 /// changed meaning of a column increases it.
@@ -57,10 +65,20 @@ impl<W: Write + Send> RowFile<W> {
         Ok(Self { file, cells, row_count: 0 })
     }
 
-    /// Counts rows that were added to each column. Writes a row group if there are enough rows.
+    /// Counts rows that were added to each column. Writes a row group if there are enough rows, or if
+    /// they take enough memory.
     pub(super) fn added(&mut self, row_count: usize) -> Result<(), ParquetError> {
         self.row_count += row_count as u64;
-        if self.pending() < ROWS_PER_GROUP { Ok(()) } else { self.end_group() }
+        let pending = self.pending();
+        let is_checked = pending % ROWS_PER_CHECK < row_count;
+        if pending < ROWS_PER_GROUP && !(is_checked && self.memory_bytes() >= GROUP_BYTES) {
+            return Ok(());
+        }
+        self.end_group()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.cells.iter().map(Cells::memory_bytes).fold(0, usize::saturating_add)
     }
 
     fn pending(&self) -> usize {
@@ -143,4 +161,44 @@ fn properties(
         }
     }
     builder.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use tables::Value;
+
+    /// Returns the number of rows in each row group of a file with one column.
+    fn group_rows(
+        kind: ColumnKind,
+        row_count: u64,
+        value: impl Fn(u64) -> Value<'static>,
+    ) -> Vec<i64> {
+        let column = FileColumn { name: "column".to_owned(), kind, is_optional: false };
+        let out = tempfile::tempfile().unwrap();
+        let mut file = RowFile::new(out, "table", &[column], &[], Vec::new()).unwrap();
+        for row in 0..row_count {
+            file.cells[0].push(value(row)).unwrap();
+            file.added(1).unwrap();
+        }
+        let (out, written_count) = file.finish().unwrap();
+        assert_eq!(written_count, row_count);
+        let file = SerializedFileReader::new(out).unwrap();
+        file.metadata().row_groups().iter().map(|group| group.num_rows()).collect()
+    }
+
+    #[test]
+    fn a_row_group_ends_with_many_rows_or_with_much_memory() {
+        assert_eq!(
+            group_rows(ColumnKind::Unsigned64, 200_000, Value::Unsigned64),
+            [122_880, 77_120]
+        );
+        // Each text takes 1,000 bytes, 48 around them and 4 for its index: 15,948 texts take 16 MiB.
+        let text = |row| Value::Text(format!("{row:01000}").into());
+        assert_eq!(group_rows(ColumnKind::Text, 40_000, text), [16_384, 16_384, 7_232]);
+        // Equal texts are kept once.
+        let text = |_| Value::Text("equal".into());
+        assert_eq!(group_rows(ColumnKind::Text, 122_881, text), [122_880, 1]);
+    }
 }
