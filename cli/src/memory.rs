@@ -13,8 +13,8 @@ use std::{
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MemoryArgs {
     /// Memory for packed records of a device log, as in 500M or 4G; more of them go to a temporary
-    /// file in TMPDIR, else in /var/tmp. Default: a quarter of the machine's memory; for `kprof merge`,
-    /// 16M.
+    /// file in TMPDIR, else in /var/tmp. Default: 16M, or a quarter of the machine's memory if that is
+    /// less.
     #[arg(long, value_name = "SIZE")]
     memory: Option<MemorySize>,
 }
@@ -22,11 +22,6 @@ pub(crate) struct MemoryArgs {
 impl MemoryArgs {
     /// Returns the memory with its limit.
     pub(crate) fn packed(self) -> Arc<PackedMemory> {
-        self.packed_or(quarter_of_machine)
-    }
-
-    /// Returns the memory with its limit, or with a default limit.
-    pub(crate) fn packed_or(self, default_bytes: impl FnOnce() -> u64) -> Arc<PackedMemory> {
         let limit_bytes = self.memory.map_or_else(default_bytes, |size| size.0);
         PackedMemory::new(limit_bytes, &temporary_folder())
     }
@@ -56,18 +51,19 @@ impl FromStr for MemorySize {
     }
 }
 
-/// Limit if the machine's memory is unknown.
-const UNKNOWN_MACHINE_BYTES: u64 = 4 << 30;
+/// Default limit on all but the smallest machines. A larger limit makes commands hardly faster.
+const DEFAULT_BYTES: u64 = 16 << 20;
 
-/// Returns a quarter of the machine's memory, or of the container's limit if that is lower.
-fn quarter_of_machine() -> u64 {
+/// Returns the default limit: at most a quarter of the machine's memory, or of the container's limit
+/// if that is lower.
+fn default_bytes() -> u64 {
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limits = limits.into_iter().filter_map(|path| {
         let text = fs::read_to_string(path).ok()?;
         text.trim().parse::<u64>().ok()
     });
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
-    limits.chain(machine).min().map_or(UNKNOWN_MACHINE_BYTES, |bytes| bytes / 4)
+    limits.chain(machine).map(|bytes| bytes / 4).chain([DEFAULT_BYTES]).min().unwrap_or_default()
 }
 
 /// Returns the total memory in the text of `/proc/meminfo`.

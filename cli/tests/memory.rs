@@ -9,7 +9,7 @@ use captures::{log_of_json, log_path};
 use program::program;
 use std::{
     fs,
-    io::Write,
+    io::{BufWriter, Write},
     path::Path,
     process::{Child, Output, Stdio},
     time::Duration,
@@ -27,53 +27,75 @@ const RISCS: [(&str, &str); 5] = [
     ("TRISC_2", "TRISC"),
 ];
 
-/// Rows of a log for each op: a firmware zone and a kernel zone on five RISCs of 64 cores.
-const ROWS_PER_OP: u64 = 64 * 5 * 4;
+/// A log of ops that each have a firmware zone and a kernel zone on some lanes.
+#[derive(Clone, Copy)]
+struct Log {
+    op_count: u64,
+    /// Number of cores, with five RISCs each.
+    core_count: u64,
+}
 
-/// Writes a log of `op_count` ops lane by lane, as tt-metal does, with irregular times. Every
-/// hundredth op runs for longer than 65,536 cycles, and has a value and a text.
-fn write_log(op_count: u64, out: &mut impl Write) -> std::io::Result<()> {
-    out.write_all(HEADER.as_bytes())?;
-    for core in 0..64_u64 {
-        let (x, y) = (1 + core % 8, 1 + core / 8);
-        for (risc_number, (risc, zone)) in (0..).zip(RISCS) {
-            let mut time = 10_000_000_000 + core * 7 + risc_number * 11;
-            for op in 1..=op_count {
-                let mixed = op.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-                let start = time + mixed % 90;
-                let is_long = op % 100 == 0;
-                let cycles = 4_000 + mixed % 14_000 + if is_long { 100_000 } else { 0 } + core;
-                let ends = [("FW", start, cycles + 80), ("KERNEL", start + 50, cycles)];
-                let [(_, firmware, firmware_cycles), (_, kernel, kernel_cycles)] = ends;
-                for (part, kind, time) in [
-                    ("FW", "ZONE_START", firmware),
-                    ("KERNEL", "ZONE_START", kernel),
-                    ("KERNEL", "ZONE_END", kernel + kernel_cycles),
-                    ("FW", "ZONE_END", firmware + firmware_cycles),
-                ] {
-                    let (id, program) = (part.len() * 100, op << 10);
-                    writeln!(
-                        out,
-                        "0,{x},{y},{risc},{id},{time},0,{program},,,{zone}-{part},{kind},12,/k.cc,"
-                    )?;
+impl Log {
+    const fn of_chip(op_count: u64) -> Self {
+        Self { op_count, core_count: 64 }
+    }
+
+    /// Returns a log in which the memory for each op is not hidden by that for its rows.
+    #[cfg(target_os = "linux")]
+    const fn of_core(op_count: u64) -> Self {
+        Self { op_count, core_count: 1 }
+    }
+
+    #[cfg(target_os = "linux")]
+    const fn row_count(self) -> u64 {
+        self.op_count * self.core_count * 5 * 4
+    }
+
+    /// Writes the log lane by lane, as tt-metal does, with irregular times. Every hundredth op runs
+    /// for longer than 65,536 cycles, and has a value and a text.
+    fn write(self, out: &mut impl Write) -> std::io::Result<()> {
+        out.write_all(HEADER.as_bytes())?;
+        for core in 0..self.core_count {
+            let (x, y) = (1 + core % 8, 1 + core / 8);
+            for (risc_number, (risc, zone)) in (0..).zip(RISCS) {
+                let mut time = 10_000_000_000 + core * 7 + risc_number * 11;
+                for op in 1..=self.op_count {
+                    let mixed = op.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+                    let start = time + mixed % 90;
+                    let is_long = op % 100 == 0;
+                    let cycles = 4_000 + mixed % 14_000 + if is_long { 100_000 } else { 0 } + core;
+                    let ends = [("FW", start, cycles + 80), ("KERNEL", start + 50, cycles)];
+                    let [(_, firmware, firmware_cycles), (_, kernel, kernel_cycles)] = ends;
+                    for (part, kind, time) in [
+                        ("FW", "ZONE_START", firmware),
+                        ("KERNEL", "ZONE_START", kernel),
+                        ("KERNEL", "ZONE_END", kernel + kernel_cycles),
+                        ("FW", "ZONE_END", firmware + firmware_cycles),
+                    ] {
+                        let (id, program) = (part.len() * 100, op << 10);
+                        writeln!(
+                            out,
+                            "0,{x},{y},{risc},{id},{time},0,{program},,,{zone}-{part},{kind},12,/k.cc,"
+                        )?;
+                    }
+                    if is_long && risc_number == 0 {
+                        let (time, program) = (kernel + 5, op << 10);
+                        writeln!(
+                            out,
+                            "0,{x},{y},{risc},9,{time},{mixed},{program},,,note,TS_DATA,13,/k.cc,text {op}"
+                        )?;
+                    }
+                    time = firmware + firmware_cycles + 20_000 + mixed % 5_000;
                 }
-                if is_long && risc_number == 0 {
-                    let (time, program) = (kernel + 5, op << 10);
-                    writeln!(
-                        out,
-                        "0,{x},{y},{risc},9,{time},{mixed},{program},,,note,TS_DATA,13,/k.cc,text {op}"
-                    )?;
-                }
-                time = firmware + firmware_cycles + 20_000 + mixed % 5_000;
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn log_of(op_count: u64) -> Vec<u8> {
     let mut text = Vec::new();
-    write_log(op_count, &mut text).unwrap();
+    Log::of_chip(op_count).write(&mut text).unwrap();
     text
 }
 
@@ -206,17 +228,19 @@ fn a_kill_leaves_no_temporary_file() {
 }
 
 /// Returns the most memory that a command on a generated log takes, in KiB.
-fn peak_kib(op_count: u64, command_args: &[&str], memory: &str) -> u64 {
+#[cfg(target_os = "linux")]
+fn peak_kib(log: Log, command_args: &[&str], memory: &str) -> u64 {
     let temporary = tempfile::tempdir_in("/var/tmp").unwrap();
     let mut child = begun(temporary.path(), command_args, memory);
-    let mut input = std::io::BufWriter::with_capacity(1 << 20, child.stdin.take().unwrap());
-    let feeder = std::thread::spawn(move || write_log(op_count, &mut input).unwrap());
+    let mut input = BufWriter::with_capacity(1 << 20, child.stdin.take().unwrap());
+    let feeder = std::thread::spawn(move || log.write(&mut input).unwrap());
     let peak = peak_of(child);
     feeder.join().unwrap();
     peak
 }
 
 /// Returns the most memory that a command takes, in KiB.
+#[cfg(target_os = "linux")]
 fn peak_of(mut child: Child) -> u64 {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -231,63 +255,92 @@ fn peak_of(mut child: Child) -> u64 {
     peak
 }
 
+/// Returns the most memory that `kprof merge` of a generated log takes, in KiB.
+#[cfg(all(target_os = "linux", feature = "parquet"))]
+fn merge_peak_kib(log: Log) -> u64 {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let output = folder.path().join("out");
+    peak_kib(log, &["merge", "host=-", "-o", output.to_str().unwrap()], "1M")
+}
+
 /// Ops of the longer log; `.ci/full` takes as many as fill 15 million rows.
-const OPS_VARIABLE: &str = "KPROF_MEMORY_OPS";
+#[cfg(target_os = "linux")]
+fn op_count_or(default: u64) -> u64 {
+    let chosen = std::env::var("KPROF_MEMORY_OPS").ok();
+    chosen.map_or(default, |count| count.parse().unwrap())
+}
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_report_of_eight_times_the_rows_takes_the_same_memory() {
-    let chosen = std::env::var(OPS_VARIABLE).ok().map(|count| count.parse::<u64>().unwrap());
-    let long = chosen.unwrap_or(640);
-    let peaks_kib = [long / 8, long].map(|op_count| peak_kib(op_count, &REPORT, "1M"));
-    let [short_kib, long_kib] = peaks_kib;
-    println!("{} rows: {peaks_kib:?} KiB", long * ROWS_PER_OP);
+fn a_report_takes_less_than_half_a_kilobyte_for_each_op() {
+    let logs = [4_000, 28_000].map(Log::of_core);
+    let peaks_kib @ [short_kib, long_kib] = logs.map(|log| peak_kib(log, &REPORT, "1M"));
+    println!("{} rows: {peaks_kib:?} KiB", logs[1].row_count());
     assert!(short_kib > 4_000, "{short_kib} KiB are less than a program takes");
-    // An op takes less than 200 bytes packed, and its records in the lane that is unpacked twice as
-    // much again; its packed records take more than 3 KiB. Counts of durations stop growing.
-    assert!(long_kib < short_kib + 6_000 + long / 2, "{peaks_kib:?} KiB");
+    let more_ops = logs[1].op_count - logs[0].op_count;
+    assert!(long_kib < short_kib + more_ops / 2, "{peaks_kib:?} KiB");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_rows_of_a_report_take_memory_only_without_a_limit() {
+    let long = Log::of_chip(op_count_or(640));
+    let short = Log::of_chip(long.op_count / 8);
+    let peaks_kib @ [short_kib, long_kib] = [short, long].map(|log| peak_kib(log, &REPORT, "1M"));
+    println!("{} rows: {peaks_kib:?} KiB", long.row_count());
+    // Counts of durations stop growing.
+    assert!(long_kib < short_kib + 6_000 + long.op_count / 2, "{peaks_kib:?} KiB");
+    // The packed records of an op take more than 3 KiB.
     let unlimited_kib = peak_kib(long, &REPORT, "64G");
-    assert!(unlimited_kib > long_kib + 3 * long, "{unlimited_kib} KiB, {peaks_kib:?} with a limit");
     println!("without a limit: {unlimited_kib} KiB");
+    assert!(unlimited_kib > long_kib + 2 * long.op_count, "{unlimited_kib} KiB, {peaks_kib:?}");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn ops_of_eight_times_the_rows_take_hardly_more_memory() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let log = folder.path().join("profile_log_device.csv");
-    let peak_kib = |op_count: u64, memory: &str| {
-        fs::write(&log, log_of(op_count)).unwrap();
+    let path = folder.path().join("profile_log_device.csv");
+    let peak_kib = |log: Log, memory: &str| {
+        log.write(&mut fs::File::create(&path).map(BufWriter::new).unwrap()).unwrap();
         let out = folder.path().join("out");
-        let args = ["ops", log.to_str().unwrap(), "--no-copies", "-o", out.to_str().unwrap()];
+        let args = ["ops", path.to_str().unwrap(), "--no-copies", "-o", out.to_str().unwrap()];
         peak_of(begun(folder.path(), &args, memory))
     };
-    let long = 640;
-    let (short_kib, long_kib) = (peak_kib(long / 8, "1M"), peak_kib(long, "1M"));
-    println!("{} rows: {short_kib} and {long_kib} KiB", long * ROWS_PER_OP);
+    let long = Log::of_chip(640);
+    let short = Log::of_chip(long.op_count / 8);
+    let (short_kib, long_kib) = (peak_kib(short, "1M"), peak_kib(long, "1M"));
+    println!("{} rows: {short_kib} and {long_kib} KiB", long.row_count());
     // The rows of the reports on an op take about 1 KiB; its packed records more than 3 KiB.
-    assert!(long_kib < short_kib + 6_000 + 2 * long, "{short_kib} and {long_kib} KiB");
+    assert!(long_kib < short_kib + 6_000 + 2 * long.op_count, "{short_kib} and {long_kib} KiB");
     let unlimited_kib = peak_kib(long, "64G");
-    assert!(unlimited_kib > long_kib + 3 * long, "{unlimited_kib} KiB, {long_kib} with a limit");
+    let least_kib = long_kib + 2 * long.op_count;
+    assert!(unlimited_kib > least_kib, "{unlimited_kib} KiB, {long_kib} with a limit");
 }
 
 #[test]
 #[cfg(all(target_os = "linux", feature = "parquet"))]
-fn a_merge_of_a_longer_log_takes_hardly_more_memory() {
-    let chosen = std::env::var(OPS_VARIABLE).ok().map(|count| count.parse::<u64>().unwrap());
-    let long = chosen.unwrap_or(800);
-    // Each has more zones than a row group of the dataset.
-    let short = long.min(1_600) / 4;
-    let folder = tempfile::tempdir().unwrap();
-    let peaks_kib = [short, long].map(|op_count| {
-        let output = folder.path().join(op_count.to_string());
-        let peak = peak_kib(op_count, &["merge", "host=-", "-o", output.to_str().unwrap()], "1M");
-        fs::remove_dir_all(output).unwrap();
-        peak
-    });
-    let [short_kib, long_kib] = peaks_kib;
-    println!("{} rows: {peaks_kib:?} KiB", long * ROWS_PER_OP);
-    // Records of an op take more than 80 KiB unpacked; its figures and rows of reports stay.
-    assert!(long_kib < short_kib + 12 * (long - short), "{peaks_kib:?} KiB");
+fn the_memory_of_a_merge_does_not_grow_with_the_rows() {
+    let long = Log::of_chip(op_count_or(800));
+    // Both have more zones than a row group of the dataset.
+    let short = Log::of_chip(long.op_count.min(1_600) / 4);
+    let peaks_kib @ [short_kib, long_kib] = [short, long].map(merge_peak_kib);
+    println!("{} rows: {peaks_kib:?} KiB", long.row_count());
+    // The packed records of an op take more than 3 KiB. Until ops fill a row group, each takes more
+    // than a kilobyte there and in its report.
+    let more_ops = long.op_count - short.op_count;
+    assert!(long_kib < short_kib + 3_000 + more_ops * 5 / 3, "{peaks_kib:?} KiB");
     assert!(long_kib < 150_000, "{long_kib} KiB");
+}
+
+#[test]
+#[cfg(all(target_os = "linux", feature = "parquet"))]
+fn a_merge_keeps_no_op_unpacked() {
+    let logs = [8_000, 24_000].map(Log::of_core);
+    let peaks_kib @ [short_kib, long_kib] = logs.map(merge_peak_kib);
+    println!("{} rows: {peaks_kib:?} KiB", logs[1].row_count());
+    // An op takes more than a kilobyte unpacked. The ops of neither log fill a row group, in which
+    // each takes half a kilobyte; its line of the report takes a fifth of one.
+    let more_ops = logs[1].op_count - logs[0].op_count;
+    assert!(long_kib < short_kib + more_ops * 7 / 5, "{peaks_kib:?} KiB");
 }

@@ -66,13 +66,13 @@ pub use ::reports::{diff, perf, report};
 pub use ::tables;
 #[cfg(feature = "tracy")]
 pub use ::tracy;
-#[cfg(feature = "recording")]
-pub use reader::packed_bytes;
 pub use reader::{
     InitError, ProfilerOptions, ReadError, ReadOptions, Reader, anomaly, architecture, clock,
     decode, init, init_device_profiler, lane, ledger, mesh, names, origins, read,
     read_device_profiler, read_device_profiler_with, readout, role, timeline, traces, watermark,
 };
+#[cfg(feature = "recording")]
+pub use reader::{packed_bytes, packed_numbers};
 
 /// Streamed lanes: their cells and records, and reads of them while kernels run.
 pub mod stream {

@@ -65,7 +65,7 @@ impl PyRecording {
             let trace = Trace::new(&self.recording, &TraceFilter::default());
             let mut table = TableBuilder::<T>::new();
             for device in &trace.devices {
-                let rows = DeviceRows { trace: &trace, device, recording: self.key() };
+                let rows = DeviceRows { trace: &trace, device, first_op: 0, recording: self.key() };
                 T::for_each_row(rows, |row| table.add(row))?;
             }
             table.finish()

@@ -54,6 +54,11 @@ impl PackedLaunches {
         self.iter().map(|launch| launch.op)
     }
 
+    /// Unpacks the launches of one chip, as [`Self::iter`] does.
+    pub fn chip_launches(&self, chip_id: u32) -> impl Iterator<Item = Launch> + '_ {
+        self.chips.iter().filter(move |chip| chip.chip_id == chip_id).flat_map(|chip| chip.iter())
+    }
+
     /// Returns the first error of the temporary file.
     ///
     /// # Errors

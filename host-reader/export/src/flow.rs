@@ -58,11 +58,15 @@ pub(super) struct Arrow {
 pub(super) struct CoreArrows(HashMap<u32, (u64, usize, usize)>);
 
 impl CoreArrows {
-    /// Adds the kernels of one of the core's lanes.
-    pub(super) fn add_lane(&mut self, lane_index: usize, lane: &TraceLane<'_>) {
+    /// Adds the kernels of one of the core's lanes, or of a part of it that begins at a run.
+    pub(super) fn add_lane(
+        &mut self,
+        (lane_index, first_run): (usize, usize),
+        lane: &TraceLane<'_>,
+    ) {
         for (run, op) in lane.run_ops.iter().enumerate() {
             let Some((op, start)) = op.zip(kernel_start(lane, run)) else { continue };
-            let kernel = (start, lane_index, run);
+            let kernel = (start, lane_index, first_run + run);
             let first = self.0.entry(op).or_insert(kernel);
             *first = kernel.min(*first);
         }
@@ -84,7 +88,7 @@ fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
     for lanes in device.cores() {
         let mut core = CoreArrows::default();
         for (index, lane) in (first_lane..).zip(lanes) {
-            core.add_lane(index, lane);
+            core.add_lane((index, 0), lane);
         }
         for Arrow { lane, run, .. } in core.into_arrows() {
             if let Some(lane_runs) = runs.get_mut(lane) {

@@ -21,6 +21,8 @@ pub(super) struct PlacedLane<'t, 'a> {
     pub(super) lane_index: usize,
     /// Index of the lane in the whole trace.
     pub(super) index: usize,
+    /// Index in the lane of its first run here; not 0 if this is a later part of the lane.
+    pub(super) first_run: usize,
 }
 
 /// Returns every lane of a trace with its position.
@@ -29,7 +31,7 @@ pub(super) fn placed_lanes<'t, 'a>(trace: &'t Trace<'a>) -> Vec<PlacedLane<'t, '
     for (device_index, device) in trace.devices.iter().enumerate() {
         for (lane_index, lane) in device.lanes.iter().enumerate() {
             let index = placed.len();
-            placed.push(PlacedLane { device, lane, device_index, lane_index, index });
+            placed.push(PlacedLane { device, lane, device_index, lane_index, index, first_run: 0 });
         }
     }
     placed

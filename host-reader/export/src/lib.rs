@@ -58,8 +58,8 @@ pub use object::ObjectPlace;
 pub use perfetto::{CommonTime, MergedTrace};
 pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFilter};
 pub use trace::{
-    ComparedItem, HiddenCounts, NameId, PackedTrace, PointCategory, Trace, TraceComparison,
-    TraceDevice, TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread, TraceLane, TraceLoss,
-    TraceName, TraceNames, TraceNoc, TraceOp, TracePoint, TracePoints, TraceRun, TraceZone,
-    TraceZones, UnpackedLane, ZoneEdge, ZoneTexts,
+    ComparedItem, HiddenCounts, LanePart, NameId, PackedTrace, PointCategory, Trace,
+    TraceComparison, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread,
+    TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp, TracePoint, TracePoints,
+    TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
 };

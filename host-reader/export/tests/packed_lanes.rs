@@ -9,7 +9,7 @@ use export::{
 use reader::packed_bytes::{PackedError, PackedMemory};
 use recording::{OpenedLog, PackedRecording, device_log::PackedLog};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -215,6 +215,140 @@ fn no_zone_of_a_packed_log_is_clipped() {
         visited.unwrap();
     }
     assert!(zone_count > 10_000, "{zone_count}");
+}
+
+/// A log of one chip whose first lane is written in several parts, and whose second lane is not.
+///
+/// Where the first part has enough records, the next runs begin at the time at which the runs before
+/// them end, so that it has to go on. Every other run there has a zone without length at its end,
+/// which no later zone may precede.
+fn long_log() -> String {
+    let mut text = HEADER.to_owned();
+    for (y, run_count) in [(2, 16_000_u64), (3, 100)] {
+        let mut start = 1_000_000 + y;
+        for number in 0..run_count {
+            let end = start + 100 + number % 7;
+            let program = (number + 1) << 10;
+            let mut row = |id: u32, time: u64, name: &str, kind: &str, note: &str| {
+                text += &format!(
+                    "0,1,{y},BRISC,{id},{time},{number},{program},,,{name},{kind},7,/k.cc,{note}\n"
+                );
+            };
+            row(1, start, "BRISC-FW", "ZONE_START", "");
+            row(2, start + 1, "BRISC-KERNEL", "ZONE_START", "");
+            if number % 50 == 3 {
+                row(4, start + 2, "note", "TS_DATA", "a text");
+                row(3, start + 3, "Open", "ZONE_START", "never ends");
+            }
+            row(2, end - 1, "BRISC-KERNEL", "ZONE_END", "");
+            row(1, end, "BRISC-FW", "ZONE_END", "");
+            let is_touched = (8_100..8_150).contains(&number);
+            if is_touched && number % 2 == 0 {
+                row(5, end, "Empty", "ZONE_START", "");
+                row(5, end, "Empty", "ZONE_END", "");
+            }
+            start = if is_touched { end } else { end + 20 };
+        }
+    }
+    text
+}
+
+/// Fields of a protobuf message: their keys and their contents.
+fn fields(mut message: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    fn number(bytes: &mut &[u8]) -> u64 {
+        let mut number = 0;
+        for shift in (0..).step_by(7) {
+            let (byte, rest) = bytes.split_first().unwrap();
+            *bytes = rest;
+            number |= u64::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        number
+    }
+    let mut found = Vec::new();
+    while !message.is_empty() {
+        let key = number(&mut message);
+        let before = message;
+        let length = match key & 7 {
+            0 => {
+                let mut after = message;
+                number(&mut after);
+                message.len() - after.len()
+            }
+            1 => 8,
+            2 => usize::try_from(number(&mut message)).unwrap(),
+            other => panic!("wire type {other}"),
+        };
+        let (content, rest) = message.split_at(length);
+        found.push((key >> 3, content.to_vec()));
+        assert!(rest.len() < before.len());
+        message = rest;
+    }
+    found
+}
+
+/// Packets of a trace in no order, and the interned data of each sequence.
+#[derive(Debug, PartialEq)]
+struct Packets {
+    events: Vec<Vec<u8>>,
+    interned: BTreeSet<(Vec<u8>, u64, Vec<u8>)>,
+    /// Number of packets with interned data, and of those that begin a sequence.
+    heads: (usize, usize),
+}
+
+fn packets(trace: &[u8]) -> Packets {
+    const SEQUENCE_ID: u64 = 10;
+    const INTERNED_DATA: u64 = 12;
+    const IS_FIRST: u64 = 87;
+    let mut packets =
+        Packets { events: Vec::new(), interned: BTreeSet::new(), heads: Default::default() };
+    for (_, packet) in fields(trace) {
+        let parts: BTreeMap<u64, Vec<u8>> = fields(&packet).into_iter().collect();
+        let Some(interned) = parts.get(&INTERNED_DATA) else {
+            packets.events.push(packet);
+            continue;
+        };
+        packets.heads.0 += 1;
+        packets.heads.1 += usize::from(parts[&IS_FIRST] == [1]);
+        let sequence = &parts[&SEQUENCE_ID];
+        let entries = fields(interned).into_iter();
+        packets.interned.extend(entries.map(|(field, entry)| (sequence.clone(), field, entry)));
+    }
+    packets.events.sort_unstable();
+    packets
+}
+
+#[test]
+fn a_lane_in_parts_has_the_zones_points_and_arrows_of_the_whole_lane() {
+    let log = long_log();
+    let memory = PackedMemory::unlimited();
+    let whole = opened(&log, &memory).into_recording().unwrap();
+    let whole = Trace::new(&whole, &TraceFilter::default());
+    let expected = written(&whole, None);
+    let packed = PackedRecording::new(opened(&log, &memory)).unwrap();
+    let packed = PackedTrace::new(&packed).unwrap();
+    let found = written(packed.trace(), Some(&packed));
+    assert!(found.dataset == expected.dataset);
+    assert_eq!(packed.trace().anomalies, whole.anomalies);
+    let (found, expected) = (packets(&found.trace), packets(&expected.trace));
+    assert!(expected.events.len() > 4 * 2 * 16_000, "{}", expected.events.len());
+    assert!(found.events == expected.events);
+    assert!(found.interned == expected.interned);
+    // Each of two hosts has a sequence for each lane.
+    assert_eq!((expected.heads, found.heads.1), ((4, 4), 4));
+    let mut part_zones = Vec::new();
+    let visited = packed.for_each_batch(|parts| {
+        part_zones.extend(parts.iter().map(|part| part.lane().zones.len()));
+        Ok::<(), PackedError>(())
+    });
+    visited.unwrap();
+    assert_eq!((part_zones.len(), found.heads.0), (3, 6), "{part_zones:?}");
+    let zones: usize = part_zones.iter().sum();
+    assert_eq!(zones, whole.zone_count());
+    // The first part ends only after the last run that touches the one before it.
+    assert!(part_zones[0] > 2 * 8_150, "{part_zones:?}");
 }
 
 #[test]

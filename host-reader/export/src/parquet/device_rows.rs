@@ -33,6 +33,8 @@ pub struct DeviceRows<'t, 'a> {
     pub trace: &'t Trace<'a>,
     /// Chip.
     pub device: &'t TraceDevice<'a>,
+    /// Number of the first of `device.ops` among the chip's ops; 0 unless the ops come in parts.
+    pub first_op: u32,
     /// Names of the recording and the host.
     pub recording: RecordingKey<'t>,
 }
@@ -101,7 +103,8 @@ impl DeviceTable for Ops {
         rows: DeviceRows<'_, '_>,
         mut visit: impl FnMut(&OpRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        (0..).zip(&rows.device.ops).try_for_each(|(number, op)| visit(&rows.op(number, op)))
+        let mut ops = (rows.first_op..).zip(&rows.device.ops);
+        ops.try_for_each(|(number, op)| visit(&rows.op(number, op)))
     }
 }
 

@@ -175,11 +175,20 @@ trait TableSink: Send {
     /// Adds the rows of a recording.
     fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-    /// Adds the rows of a lane's records, if the table has such rows.
-    fn add_lane(&mut self, lane: DeviceRows<'_, '_>) -> Result<(), WriteError>;
+    /// Adds the rows of some of a chip's items, if the table has rows for such items.
+    fn add_part(&mut self, part: Part, rows: DeviceRows<'_, '_>) -> Result<(), WriteError>;
 
     /// Completes the files.
     fn finish(self: Box<Self>) -> Result<Written, WriteError>;
+}
+
+/// Items of a packed recording that are added after the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Some of a chip's ops.
+    Ops,
+    /// Records of a part of a lane.
+    Lane,
 }
 
 /// Recording to be added to a dataset.
@@ -238,7 +247,7 @@ impl ParquetDataset {
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
-    /// Adds a recording whose lanes are packed. `recording` contains its trace.
+    /// Adds a recording that is packed. `recording` contains its trace.
     ///
     /// # Errors
     /// See [`ParquetDataset::add`]. Also returns an error if records cannot be read from the
@@ -252,11 +261,28 @@ impl ParquetDataset {
         packed: &PackedTrace<'_>,
     ) -> Result<(), WriteError> {
         self.add(recording)?;
-        let AddedRecording { key, trace, .. } = *recording;
-        packed.for_each_batch(|lanes| {
+        self.add_items(recording.key, packed)
+    }
+
+    /// Adds the ops and lanes of a packed recording; [`ParquetDataset::add`] has added the rest.
+    ///
+    /// # Errors
+    /// See [`ParquetDataset::add_packed`].
+    pub fn add_items(
+        &mut self,
+        recording: RecordingKey<'_>,
+        packed: &PackedTrace<'_>,
+    ) -> Result<(), WriteError> {
+        let trace = packed.trace();
+        packed.for_each_ops(|first_op, device| {
+            let rows = DeviceRows { trace, device, first_op, recording };
+            self.tables.iter_mut().try_for_each(|table| table.add_part(Part::Ops, rows))
+        })?;
+        packed.for_each_batch(|parts| {
             self.tables.par_iter_mut().try_for_each(|table| {
-                lanes.iter().try_for_each(|lane| {
-                    table.add_lane(DeviceRows { trace, device: &lane.device, recording: key })
+                parts.iter().try_for_each(|part| {
+                    let rows = DeviceRows { trace, device: &part.device, first_op: 0, recording };
+                    table.add_part(Part::Lane, rows)
                 })
             })
         })
@@ -374,7 +400,7 @@ fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
         lane_table::<Markers>(opening),
         chip_table::<NocEvents>(opening),
         lane_table::<Waits>(opening),
-        chip_table::<Ops>(opening),
+        part_table::<Ops>(opening, Part::Ops),
         lane_table::<WaitSums>(opening),
         lane_table::<Counters>(opening),
         lane_table::<ProfilerTime>(opening),
@@ -394,15 +420,15 @@ const BY_RECORDING: &[&str] = &["host", "recording"];
 /// Function that adds the rows of a recording to a table.
 type AddRows<T> = fn(&mut TableFiles<T>, &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-/// Function that adds the rows of a lane to a table.
-type AddLane<T> = fn(&mut TableFiles<T>, DeviceRows<'_, '_>) -> Result<(), WriteError>;
+/// Function that adds the rows of some of a chip's items to a table.
+type AddPart<T> = fn(&mut TableFiles<T>, DeviceRows<'_, '_>) -> Result<(), WriteError>;
 
 /// Files of a table, and the functions that add rows to them.
 struct Sink<T: Table> {
     files: TableFiles<T>,
     add: AddRows<T>,
-    /// [`None`] if the table has no rows for lanes' records.
-    add_lane: Option<AddLane<T>>,
+    /// Items that the table has rows for; [`None`] if it has no rows for ops or records of lanes.
+    add_part: Option<(Part, AddPart<T>)>,
 }
 
 impl<T: Table> Sink<T> {
@@ -413,7 +439,7 @@ impl<T: Table> Sink<T> {
         sorted_by: &'static [&'static str],
         add: AddRows<T>,
     ) -> Box<dyn TableSink> {
-        Box::new(Self { files: TableFiles::new(opening, sorted_by), add, add_lane: None })
+        Box::new(Self { files: TableFiles::new(opening, sorted_by), add, add_part: None })
     }
 }
 
@@ -426,8 +452,11 @@ impl<T: Table> TableSink for Sink<T> {
         (self.add)(&mut self.files, recording)
     }
 
-    fn add_lane(&mut self, lane: DeviceRows<'_, '_>) -> Result<(), WriteError> {
-        self.add_lane.map_or(Ok(()), |add| add(&mut self.files, lane))
+    fn add_part(&mut self, part: Part, rows: DeviceRows<'_, '_>) -> Result<(), WriteError> {
+        match self.add_part {
+            Some((own, add)) if own == part => add(&mut self.files, rows),
+            _ => Ok(()),
+        }
     }
 
     fn finish(self: Box<Self>) -> Result<Written, WriteError> {
@@ -444,9 +473,14 @@ fn chip_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
 
 /// Creates a table with rows for lanes' records.
 fn lane_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
+    part_table::<T>(opening, Part::Lane)
+}
+
+/// Creates a table with rows for items that are added in parts.
+fn part_table<T: DeviceTable>(opening: &Opening<'_>, part: Part) -> Box<dyn TableSink> {
     let files = TableFiles::new(opening, BY_CHIP);
-    let add_lane: AddLane<T> = |files, lane| T::for_each_row(lane, |row| files.add(row));
-    Box::new(Sink { files, add: add_chips::<T>, add_lane: Some(add_lane) })
+    let add_part: AddPart<T> = |files, rows| T::for_each_row(rows, |row| files.add(row));
+    Box::new(Sink { files, add: add_chips::<T>, add_part: Some((part, add_part)) })
 }
 
 fn add_chips<T: DeviceTable>(
@@ -454,7 +488,8 @@ fn add_chips<T: DeviceTable>(
     &AddedRecording { key, trace, .. }: &AddedRecording<'_, '_>,
 ) -> Result<(), WriteError> {
     trace.devices.iter().try_for_each(|device| {
-        T::for_each_row(DeviceRows { trace, device, recording: key }, |row| files.add(row))
+        let rows = DeviceRows { trace, device, first_op: 0, recording: key };
+        T::for_each_row(rows, |row| files.add(row))
     })
 }
 

@@ -11,6 +11,7 @@ use super::{
     read::{TableFile, read_group},
     write_refused,
 };
+use crate::op_label;
 use ::tables::{ColumnKind, Ops, OpsReportCells, Recordings, Table, Value};
 use reader::clock::{DayOffset, DayProblem};
 use std::collections::BTreeMap;
@@ -74,17 +75,10 @@ pub enum SummaryError {
 }
 
 impl SummaryOp {
-    /// Returns the op's label: its name, its program's number, and the trace's id if it was
-    /// replayed.
+    /// Returns the op's label; see [`op_label`].
     #[must_use]
     pub fn label(&self) -> String {
-        let name = self.name.as_deref().unwrap_or("program");
-        match (self.trace_id, self.trace_replay) {
-            (Some(trace), Some(replay)) => {
-                format!("{name} {} trace {trace}.{replay}", self.program)
-            }
-            _ => format!("{name} {}", self.program),
-        }
+        op_label(self.name.as_deref(), self.program, self.trace_id.zip(self.trace_replay))
     }
 }
 

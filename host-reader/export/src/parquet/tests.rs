@@ -161,7 +161,7 @@ fn host_rows<T: HostTable>(host: &TraceHost<'_>, peaks: &BufferPeaks) -> Vec<Str
 
 fn device_rows<T: DeviceTable>(trace: &Trace<'_>) -> Vec<String> {
     let mut rows = Vec::new();
-    let device = DeviceRows { trace, device: &trace.devices[0], recording: RUN };
+    let device = DeviceRows { trace, device: &trace.devices[0], first_op: 0, recording: RUN };
     let Ok(()) = T::for_each_row::<Infallible>(device, |row| {
         rows.push(shown::<T>(row));
         Ok(())
@@ -480,7 +480,7 @@ fn columns_that_some_files_lack_are_null_there() {
 fn column_of_log<T: DeviceTable>(log: &str, title: &str) -> Vec<String> {
     let recording = Recording::from_readout(read_device_log(log.as_bytes(), "log").unwrap());
     let trace = Trace::new(&recording, &TraceFilter::default());
-    let rows = DeviceRows { trace: &trace, device: &trace.devices[0], recording: RUN };
+    let rows = DeviceRows { trace: &trace, device: &trace.devices[0], first_op: 0, recording: RUN };
     let column = T::column(title).unwrap();
     let mut cells = Vec::new();
     let Ok(()) = T::for_each_row::<Infallible>(rows, |row| {

@@ -48,7 +48,7 @@ pub(super) fn write(
     packets.describe_trace();
     for row in 0..tracks.row_count {
         let mut packed_arrows = context.packed.map(|packed| packed.op_arrows(device_index));
-        for (number, op) in (0..).zip(&device.ops).filter(|(_, op)| op.row == row) {
+        for (number, op) in (0..).zip(context.ops(device_index)).filter(|(_, op)| op.row == row) {
             let flow_ids = match &mut packed_arrows {
                 None => context.arrows.ids(device_index, &op.runs),
                 Some(arrows) => {
@@ -56,7 +56,7 @@ pub(super) fn write(
                     arrows.op_arrows(number).into_iter().map(id).collect()
                 }
             };
-            packets.op_slice(op, flow_ids);
+            packets.op_slice(&op, flow_ids);
             packets.sequence.write_many(out)?;
         }
     }

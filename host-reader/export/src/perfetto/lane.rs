@@ -49,8 +49,10 @@ const EVENT: u64 = 2;
 const DATA: u64 = 3;
 const SUM: u64 = 4;
 
-/// Encodes a lane as the sequence with the id `sequence_id`. Arrows end at the kernels of
-/// `arrow_runs`.
+/// Encodes a lane, or a part of it, as packets of the sequence with the id `sequence_id`. Arrows end
+/// at the kernels of `arrow_runs`.
+///
+/// Each part has its own interned names, and may describe the track of waits again.
 pub(super) fn packets(
     placed: &PlacedLane<'_, '_>,
     context: &Context<'_, '_>,
@@ -60,7 +62,8 @@ pub(super) fn packets(
     let base_ns = context.base_ns;
     let lane = placed.lane;
     let capacity_bytes = lane.zones.len() * ZONE_BYTES + lane.points.len() * 48 + 4096;
-    let mut sequence = Sequence::begin(sequence_id, first_packet(placed, context), capacity_bytes);
+    let first = first_packet(placed, context);
+    let mut sequence = Sequence::begin(sequence_id, first, capacity_bytes);
     let flows = kernel_flows(placed, context, arrow_runs);
     let mut next_flow = flows.iter().copied().peekable();
     for edge in lane.zones.edges() {
@@ -130,12 +133,12 @@ fn kernel_flows(
     context: &Context<'_, '_>,
     arrow_runs: &[usize],
 ) -> Vec<(usize, u64)> {
-    let PlacedLane { lane, device_index, lane_index, .. } = *placed;
+    let PlacedLane { lane, device_index, lane_index, first_run, .. } = *placed;
     let mut flows: Vec<_> = arrow_runs
         .iter()
         .filter_map(|&run| {
             let kernel = lane.run_kernels.get(run).copied().flatten()?;
-            Some((kernel as usize, context.arrows.id(device_index, lane_index, run)))
+            Some((kernel as usize, context.arrows.id(device_index, lane_index, first_run + run)))
         })
         .collect();
     flows.sort_unstable();
@@ -145,6 +148,7 @@ fn kernel_flows(
 fn first_packet(placed: &PlacedLane<'_, '_>, context: &Context<'_, '_>) -> TracePacket {
     let track_uuid = Some(lane_track(context.lane_index(placed)));
     TracePacket {
+        first_packet_on_sequence: (placed.first_run > 0).then_some(false),
         interned_data: Some(interned(placed, context.trace)),
         trace_packet_defaults: Some(TracePacketDefaults {
             track_event_defaults: Some(TrackEventDefaults { track_uuid }),

@@ -17,14 +17,17 @@ mod sequence;
 mod summary;
 
 use super::{
-    OnLanes, PackedTrace, Trace, TraceDevice, UnpackedLane,
+    LanePart, OnLanes, PackedTrace, Trace, TraceOp,
     flow::Arrows,
     lane_writer::{PlacedLane, write_lanes},
     point_words::PointWords,
 };
 pub use merged::{CommonTime, MergedTrace};
 use rayon::prelude::*;
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
 /// Writes all chips, then all lanes.
 pub(super) fn write(
@@ -53,7 +56,7 @@ fn write_placed(
 }
 
 /// Writes the trace of a packed log. The output equals that of [`write_placed`] for the unpacked
-/// lanes.
+/// lanes, except that long lanes are written in parts.
 fn write_packed(
     packed: &PackedTrace<'_>,
     placement: &Placement<'_>,
@@ -61,19 +64,20 @@ fn write_packed(
 ) -> io::Result<()> {
     let context = Context::new(packed.trace(), Some(packed), placement);
     let sequence_id = write_chips(&context, out)?;
-    packed.for_each_batch(|lanes| {
-        let encode = |unpacked: &UnpackedLane<'_>| {
+    packed.for_each_batch(|parts| {
+        let encode = |part: &LanePart<'_>| {
             let placed = PlacedLane {
-                device: &unpacked.device,
-                lane: unpacked.lane(),
-                device_index: unpacked.device_index,
-                lane_index: unpacked.lane_index,
-                index: unpacked.index,
+                device: &part.device,
+                lane: part.lane(),
+                device_index: part.device_index,
+                lane_index: part.lane_index,
+                index: part.index,
+                first_run: part.first_run,
             };
-            let sequence_id = lane_sequence(sequence_id, unpacked.index);
-            lane::packets(&placed, &context, &unpacked.arrow_runs, sequence_id)
+            let sequence_id = lane_sequence(sequence_id, part.index);
+            lane::packets(&placed, &context, &part.arrow_runs, sequence_id)
         };
-        let encoded: Vec<Vec<u8>> = lanes.par_iter().map(encode).collect();
+        let encoded: Vec<Vec<u8>> = parts.par_iter().map(encode).collect();
         encoded.iter().try_for_each(|bytes| out.write_all(bytes))
     })?;
     write_host(&context, sequence_id, out)
@@ -85,7 +89,8 @@ fn write_chips(context: &Context<'_, '_>, out: &mut dyn Write) -> io::Result<u32
     let mut first_lane = placement.first_lane;
     let mut sequence_id = placement.first_sequence.saturating_add(1);
     for (device_index, device) in context.trace.devices.iter().enumerate() {
-        let tracks = Tracks::new(placement.first_device + device_index, device, first_lane);
+        let number = placement.first_device + device_index;
+        let tracks = Tracks::new(number, context.row_count(device_index), first_lane);
         device::write(context, device_index, &tracks, sequence_id, out)?;
         first_lane += device.lanes.len();
         sequence_id = sequence_id.saturating_add(1);
@@ -172,7 +177,25 @@ impl<'t, 'a> Context<'t, 'a> {
     }
 }
 
-impl Context<'_, '_> {
+impl<'t, 'a> Context<'t, 'a> {
+    /// Returns the ops of a chip in order.
+    fn ops(&self, device_index: usize) -> Box<dyn Iterator<Item = Cow<'t, TraceOp<'a>>> + 't> {
+        let Self { packed, trace, .. } = *self;
+        match (packed, trace.devices.get(device_index)) {
+            (Some(packed), _) => Box::new(packed.ops(device_index).map(Cow::Owned)),
+            (None, Some(device)) => Box::new(device.ops.iter().map(Cow::Borrowed)),
+            (None, None) => Box::new(std::iter::empty()),
+        }
+    }
+
+    /// Returns the number of rows in which the ops of a chip are drawn.
+    fn row_count(&self, device_index: usize) -> u32 {
+        match self.packed {
+            Some(packed) => packed.row_count(device_index),
+            None => self.ops(device_index).map(|op| op.row + 1).max().unwrap_or(0),
+        }
+    }
+
     /// Index of a lane in the whole file.
     const fn lane_index(&self, placed: &PlacedLane<'_, '_>) -> usize {
         self.placement.first_lane + placed.index
@@ -203,7 +226,7 @@ struct Tracks {
 const DEVICE_TRACKS: u64 = 1 << 48;
 
 impl Tracks {
-    fn new(number: usize, device: &TraceDevice<'_>, first_lane: usize) -> Self {
+    fn new(number: usize, row_count: u32, first_lane: usize) -> Self {
         let base = (number as u64 + 1) * DEVICE_TRACKS;
         Self {
             device: base,
@@ -215,7 +238,7 @@ impl Tracks {
             classes: base + 8,
             critical_path: base + 9,
             first_metric: base + 16,
-            row_count: device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0),
+            row_count,
             first_lane,
         }
     }

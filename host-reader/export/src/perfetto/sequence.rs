@@ -22,7 +22,8 @@ pub(super) struct Sequence {
 
 impl Sequence {
     /// Starts the sequence `id` with a packet of interned data and defaults for all of its events.
-    /// No other sequence in the file may have the same id.
+    /// No other sequence in the file may have the same id, unless `first` states that it is not the
+    /// sequence's first packet: then this continues the sequence with other interned data.
     pub(super) fn begin(id: u32, first: TracePacket, capacity_bytes: usize) -> Self {
         let bytes = Vec::with_capacity(capacity_bytes);
         let packet = TracePacket {
@@ -39,7 +40,7 @@ impl Sequence {
         let mut sequence = Self { id, bytes, packet, zone };
         sequence.add(TracePacket {
             sequence_flags: Some(SEQUENCE_CLEARED),
-            first_packet_on_sequence: Some(true),
+            first_packet_on_sequence: first.first_packet_on_sequence.or(Some(true)),
             ..first
         });
         sequence

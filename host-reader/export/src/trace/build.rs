@@ -289,25 +289,14 @@ pub(super) fn lanes_without_records(
     ids
 }
 
-/// Returns the ops for launches in the same order, without rows and runs.
-pub(super) fn ops_without_runs<'a>(
-    launches: impl Iterator<Item = Launch>,
-    ops: &'a [OpMetadata],
-    clock: &DeviceClock<'_>,
-) -> Vec<TraceOp<'a>> {
-    let metadata = metadata_of(ops);
-    let op = |launch: Launch| {
-        let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
-        TraceOp::new(launch, known, clock)
-    };
-    launches.map(op).collect()
-}
-
 /// Returns the host's metadata by chip and program. If a program has several entries, the first one
 /// is used.
-fn metadata_of(ops: &[OpMetadata]) -> BTreeMap<(u32, u32), &OpMetadata> {
+pub(super) fn metadata_of(ops: &[OpMetadata]) -> ProgramMetadata<'_> {
     ops.iter().rev().map(|op| ((op.chip_id, op.run_host_id.0), op)).collect()
 }
+
+/// Metadata by chip and program.
+pub(super) type ProgramMetadata<'a> = BTreeMap<(u32, u32), &'a OpMetadata>;
 
 /// Returns the ops of a chip, and assigns runs to their ops.
 fn ops_of<'a>(
@@ -331,7 +320,7 @@ fn ops_of<'a>(
         op
     };
     let mut ops: Vec<_> = launches.into_iter().map(op).collect();
-    op::assign_rows(&mut ops);
+    op::sort(&mut ops);
     for (number, op) in (0_u32..).zip(&ops) {
         for run in &op.runs {
             if let Some(entry) = lanes[run.lane].run_ops.get_mut(run.run) {

@@ -6,7 +6,7 @@ use reader::{
     ledger::{LossCause, LossKey, LossTotals},
 };
 use recording::DeviceClock;
-use std::collections::BTreeMap;
+use std::{borrow::Borrow, collections::BTreeMap};
 use tables::{LossRow, RecordingKey};
 use wire::RunHostId;
 
@@ -47,9 +47,12 @@ pub(super) struct UnplacedLoss {
 }
 
 /// Returns the latest end of the ops of each program of a chip.
-pub(super) fn program_ends(ops: &[TraceOp<'_>]) -> BTreeMap<u32, u64> {
+pub(super) fn program_ends<'a>(
+    ops: impl IntoIterator<Item: Borrow<TraceOp<'a>>>,
+) -> BTreeMap<u32, u64> {
     let mut ends = BTreeMap::new();
     for op in ops {
+        let op = op.borrow();
         let end = ends.entry(op.figures.run_host_id).or_insert(op.end_cycle);
         *end = op.end_cycle.max(*end);
     }

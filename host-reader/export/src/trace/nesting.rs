@@ -6,15 +6,49 @@
 //! the end of their parent, and counted.
 
 use super::zones::TraceZones;
+use std::ops::Range;
 
 /// Sorts and nests the zones, unless they are already nested. Times in nanoseconds are ignored.
+///
+/// Zones that are nested, and that no other zones touch, stay as they are: a lane then has the same
+/// zones if it is built in parts.
 pub(super) fn nest(zones: &mut TraceZones) {
-    if is_nested(zones) {
+    if is_nested(zones, 0..zones.len()) {
         return;
     }
-    sort(zones);
+    for stretch in stretches(zones) {
+        if !is_nested(zones, stretch.clone()) {
+            sort(zones, stretch.clone());
+            clip(zones, stretch);
+        }
+    }
+}
+
+/// Returns the shortest ranges of zones of which each ends before the next one starts.
+fn stretches(zones: &TraceZones) -> Vec<Range<usize>> {
+    let mut first_start = u64::MAX;
+    let starts_from = zones.start_cycles.iter().rev().map(|&start| {
+        first_start = first_start.min(start);
+        first_start
+    });
+    let mut starts_from: Vec<u64> = starts_from.collect();
+    starts_from.reverse();
+    let (mut stretches, mut first, mut last_end) = (Vec::new(), 0, 0);
+    for (index, (&end, start)) in zones.end_cycles.iter().zip(starts_from).enumerate() {
+        if last_end < start && index > first {
+            stretches.push(first..index);
+            first = index;
+        }
+        last_end = last_end.max(end);
+    }
+    stretches.push(first..zones.len());
+    stretches
+}
+
+/// Ends zones where the zones around them end.
+fn clip(zones: &mut TraceZones, stretch: Range<usize>) {
     let mut open: Vec<u64> = Vec::new();
-    for index in 0..zones.len() {
+    for index in stretch {
         let (start, end) = (zones.start_cycles[index], zones.end_cycles[index]);
         while open.last().is_some_and(|&open_end| open_end <= start) {
             open.pop();
@@ -32,10 +66,11 @@ pub(super) fn nest(zones: &mut TraceZones) {
 
 /// Returns true if every zone is inside the zone that its depth indicates, after the zones before
 /// it.
-fn is_nested(zones: &TraceZones) -> bool {
+fn is_nested(zones: &TraceZones, mut stretch: Range<usize>) -> bool {
     let mut open: Vec<u64> = Vec::new();
     let mut latest_end = 0;
-    (0..zones.len()).all(|index| {
+    let first = stretch.start;
+    stretch.all(|index| {
         let (start, end) = (zones.start_cycles[index], zones.end_cycles[index]);
         let depth = usize::from(zones.depths[index]);
         if open.len() > depth {
@@ -47,24 +82,31 @@ fn is_nested(zones: &TraceZones) -> bool {
         let fits = open.len() == depth
             && start >= latest_end
             && open.last().is_none_or(|&around| end <= around)
-            && (index == 0 || zones.start_cycles[index - 1] <= start);
+            && (index == first || zones.start_cycles[index - 1] <= start);
         open.push(end);
         fits
     })
 }
 
 /// Sorts zones by start, longer zones first. Equal zones keep their order.
-fn sort(zones: &mut TraceZones) {
-    let mut order: Vec<usize> = (0..zones.len()).collect();
+fn sort(zones: &mut TraceZones, stretch: Range<usize>) {
+    let mut order: Vec<usize> = stretch.clone().collect();
     order.sort_by_key(|&index| {
         (zones.start_cycles[index], std::cmp::Reverse(zones.end_cycles[index]))
     });
-    reorder(&mut zones.names, &order);
-    reorder(&mut zones.start_cycles, &order);
-    reorder(&mut zones.end_cycles, &order);
-    reorder(&mut zones.depths, &order);
-    reorder(&mut zones.runs, &order);
-    reorder(&mut zones.synthetic_ends, &order);
+    reorder_stretch(&mut zones.names, &stretch, &order);
+    reorder_stretch(&mut zones.start_cycles, &stretch, &order);
+    reorder_stretch(&mut zones.end_cycles, &stretch, &order);
+    reorder_stretch(&mut zones.depths, &stretch, &order);
+    reorder_stretch(&mut zones.runs, &stretch, &order);
+    reorder_stretch(&mut zones.synthetic_ends, &stretch, &order);
+}
+
+/// Permutes a part of a column by the indices in `order`.
+fn reorder_stretch<T: Copy>(column: &mut [T], stretch: &Range<usize>, order: &[usize]) {
+    let sorted: Vec<T> = order.iter().filter_map(|&index| column.get(index).copied()).collect();
+    let part = column.get_mut(stretch.clone()).into_iter().flatten();
+    part.zip(sorted).for_each(|(cell, value)| *cell = value);
 }
 
 /// Permutes a column by the indices in `order`.
@@ -106,6 +148,21 @@ mod tests {
         nest(&mut zones);
         assert_eq!((zones.end_cycles[1], zones.depths[1]), (10, 1));
         assert_eq!(zones.clipped, [(1, 10)]);
+    }
+
+    #[test]
+    fn zones_that_nest_stay_as_they_are_where_zones_elsewhere_do_not() {
+        // A zone of zero length before a longer one that starts with it would be sorted after it.
+        let mut zones = zones(&[(20, 30, 0), (25, 35, 0), (40, 40, 0), (40, 50, 0), (60, 70, 0)]);
+        nest(&mut zones);
+        assert_eq!(zones.names, [0, 1, 2, 3, 4].map(NameId));
+        assert_eq!(zones.end_cycles, [30, 30, 40, 50, 70]);
+        assert_eq!(zones.depths, [0, 1, 0, 0, 0]);
+        assert_eq!(zones.clipped, [(1, 10)]);
+        // Not so if the zones before reach it.
+        zones.end_cycles[1] = 45;
+        nest(&mut zones);
+        assert_eq!(zones.names, [0, 1, 3, 2, 4].map(NameId));
     }
 
     #[test]

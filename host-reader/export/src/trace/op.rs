@@ -4,6 +4,7 @@ use super::TraceRun;
 use analysis::{Launch, Op};
 use host_events::OpMetadata;
 use recording::DeviceClock;
+use std::cmp::Reverse;
 use tables::{OpPlace, OpRow, Ops, Table, Value};
 
 /// Columns of the table `ops` that trace viewers show for each op.
@@ -124,34 +125,49 @@ impl<'a> TraceOp<'a> {
         self.metadata?.value(OpMetadata::NAME)
     }
 
-    /// Returns the op's label: its name, its program's number, and the trace's id if the op was
-    /// replayed.
+    /// Returns the op's label; see [`op_label`].
     #[must_use]
     pub fn label(&self) -> String {
-        let name = self.name().unwrap_or("program");
-        let base = self.base_id();
-        match (self.figures.trace_id, self.figures.trace_replay) {
-            (Some(trace), Some(replay)) => format!("{name} {base} trace {trace}.{replay}"),
-            _ => format!("{name} {base}"),
-        }
+        let replay = self.figures.trace_id.zip(self.figures.trace_replay);
+        op_label(self.name(), self.base_id(), replay)
+    }
+}
+
+/// Returns the label of an op: its name, its program's number without the chip, and the trace's id
+/// and replay if the op was replayed.
+#[must_use]
+pub fn op_label(name: Option<&str>, program: u32, replay: Option<(u64, u64)>) -> String {
+    let name = name.unwrap_or("program");
+    match replay {
+        Some((trace, replay)) => format!("{name} {program} trace {trace}.{replay}"),
+        None => format!("{name} {program}"),
     }
 }
 
 /// Returns the key by which a chip's ops are sorted.
-pub(super) const fn order(op: &TraceOp<'_>) -> (u64, std::cmp::Reverse<u64>) {
-    (op.start_cycle, std::cmp::Reverse(op.end_cycle))
+pub(super) const fn order(op: &TraceOp<'_>) -> (u64, Reverse<u64>) {
+    (op.start_cycle, Reverse(op.end_cycle))
 }
 
-/// Assigns each op to the first row that is free when the op begins.
-pub(super) fn assign_rows(ops: &mut [TraceOp<'_>]) {
+/// Sorts the ops of a chip, and assigns their rows.
+pub(super) fn sort(ops: &mut [TraceOp<'_>]) {
     ops.sort_by_key(order);
-    let mut row_ends: Vec<u64> = Vec::new();
-    for op in ops {
-        let free = row_ends.iter().position(|&end| end <= op.start_cycle);
-        let row = free.unwrap_or(row_ends.len());
-        match row_ends.get_mut(row) {
+    let mut rows = FreeRows::default();
+    ops.iter_mut().for_each(|op| rows.assign(op));
+}
+
+/// Rows of a chip, each with the end of its last op.
+#[derive(Debug, Default)]
+pub(super) struct FreeRows(Vec<u64>);
+
+impl FreeRows {
+    /// Assigns an op to the first row that is free when the op begins. Ops must be sorted.
+    pub(super) fn assign(&mut self, op: &mut TraceOp<'_>) {
+        let free = self.0.iter().position(|&end| end <= op.start_cycle);
+        let row = free.unwrap_or(self.0.len());
+        match self.0.get_mut(row) {
             Some(end) => *end = op.end_cycle,
-            None => row_ends.push(op.end_cycle),
+            None => self.0.push(op.end_cycle),
         }
         op.row = u32::try_from(row).unwrap_or(u32::MAX);
     }

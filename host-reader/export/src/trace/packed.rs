@@ -1,11 +1,13 @@
-//! The trace of a packed log: everything except the records of lanes, which are unpacked one lane
-//! for each thread at a time.
+//! The trace of a packed log: everything except its ops, which are unpacked one after the other, and
+//! the records of lanes, which are unpacked one lane for each thread at a time.
 
 use super::{
-    Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceOp, build, lane,
-    lane::LaneContext,
+    Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceOp,
+    build::{self, ProgramMetadata},
+    lane::{self, LaneContext},
+    lane_parts::{LaneRange, parts},
     loss::{self, UnplacedLoss},
-    op,
+    ops_by_start::OpsByStart,
 };
 use crate::{
     counters::{MergedSteps, kernel_steps},
@@ -21,10 +23,10 @@ use reader::{
 use recording::PackedRecording;
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
-/// A trace whose lanes have no zones and points until they are unpacked.
+/// A trace that has no ops, zones and points until they are unpacked.
 ///
 /// ```
-/// use export::{PackedTrace, Trace, TraceFilter};
+/// use export::{PackedTrace, Trace, TraceFilter, TraceOp};
 /// use recording::{OpenedLog, PackedRecording, device_log::PackedLog};
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -37,6 +39,10 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 /// let recording = opened()?.into_recording()?;
 /// let whole = Trace::new(&recording, &TraceFilter::default());
 /// assert_eq!(packed.trace().zone_count(), 0);
+/// assert!(packed.ops(0).eq(whole.devices[0].ops.iter().map(|op| TraceOp {
+///     runs: Vec::new(),
+///     ..op.clone()
+/// })));
 /// packed.for_each_batch(|lanes| {
 ///     assert_eq!(lanes[0].lane(), &whole.devices[0].lanes[0]);
 ///     Ok::<(), recording::device_log::LogError>(())
@@ -47,14 +53,18 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 pub struct PackedTrace<'a> {
     trace: Trace<'a>,
     packed: &'a PackedRecording,
+    /// The host's metadata of programs.
+    metadata: ProgramMetadata<'a>,
     chips: Vec<PackedChip>,
 }
 
-/// What is known of a chip's lanes while they are packed.
+/// What is known of a chip's ops and lanes while they are packed.
 #[derive(Debug, Default)]
 struct PackedChip {
     /// Number of the op of each launch.
     ops: Vec<u32>,
+    /// Number of rows in which the ops are drawn.
+    row_count: u32,
     cores: Vec<PackedCore>,
     /// Begins and ends of kernels on each lane.
     steps: Vec<PackedBytes>,
@@ -69,21 +79,23 @@ struct PackedCore {
     arrows: PackedBytes,
 }
 
-/// One lane with its records, on its chip.
+/// Consecutive runs of one lane with their records, on their chip. Most lanes have one part.
 #[derive(Debug)]
-pub struct UnpackedLane<'l> {
-    /// The chip with this lane alone, and without ops.
+pub struct LanePart<'l> {
+    /// The chip with this part of this lane alone, and without ops.
     pub(crate) device: TraceDevice<'l>,
     pub(crate) device_index: usize,
     /// Index of the lane on its chip, and among all lanes.
     pub(crate) lane_index: usize,
     pub(crate) index: usize,
-    /// Runs at whose kernels arrows end, ascending.
+    /// Index in the lane of the part's first run.
+    pub(crate) first_run: usize,
+    /// Runs of the part at whose kernels arrows end, ascending.
     pub(crate) arrow_runs: Vec<usize>,
 }
 
-impl<'l> UnpackedLane<'l> {
-    /// Returns the lane.
+impl<'l> LanePart<'l> {
+    /// Returns the lane. Its runs begin at those of the part; its last part has its losses.
     #[must_use]
     pub fn lane(&self) -> &TraceLane<'l> {
         &self.device.lanes[0]
@@ -98,6 +110,20 @@ struct Place {
     index: usize,
 }
 
+/// Records of a lane, and the ops of its runs.
+struct UnpackedLane {
+    place: Place,
+    records: Lane,
+    run_ops: Vec<Option<u32>>,
+    parts: Vec<LaneRange>,
+}
+
+/// Number of records that are unpacked at once, unless a lane alone has more.
+const UNPACKED_RECORDS: usize = 1 << 19;
+
+/// Number of ops that are unpacked at once.
+const UNPACKED_OPS: usize = 1 << 10;
+
 impl<'a> PackedTrace<'a> {
     /// Builds everything but the records of lanes.
     ///
@@ -108,58 +134,126 @@ impl<'a> PackedTrace<'a> {
         let names = TraceNames::from_zones(&recording.readout, &packed.used_zones);
         let mut trace = Trace::begun(recording, names);
         trace.host = TraceHost::new(recording, None);
-        let mut launches = packed.launches.launches.iter().peekable();
-        let mut ops_of_launches = Vec::new();
         for (device, clock) in recording.readout.devices.iter().zip(packed.clocks()) {
-            let chip_id = device.chip.chip_id;
-            let of_chip =
-                std::iter::from_fn(|| launches.next_if(|launch| launch.op.chip_id == chip_id));
-            let mut ops = build::ops_without_runs(of_chip, &recording.ops, &clock);
-            ops_of_launches.push(op_numbers(&ops));
-            op::assign_rows(&mut ops);
             trace.devices.push(TraceDevice {
                 chip: &device.chip,
                 clock,
-                lanes: lanes_of_chip(packed, chip_id),
-                ops,
+                lanes: lanes_of_chip(packed, device.chip.chip_id),
+                ops: Vec::new(),
                 pending_run_count: device.pending_runs,
                 discarded_launch_count: device.discarded_launches,
             });
         }
-        let mut built = Self { trace, packed, chips: Vec::new() };
-        built.read_lanes(ops_of_launches)?;
+        let metadata = build::metadata_of(&recording.ops);
+        let mut built = Self { trace, packed, metadata, chips: Vec::new() };
+        built.chips = (0..built.trace.devices.len()).map(|index| built.read_ops(index)).collect();
+        built.read_lanes()?;
         packed.lanes.memory().check()?;
         Ok(built)
     }
 
-    /// Returns the trace; its lanes have losses, but no records.
+    /// Returns the trace; it has no ops, and its lanes have losses, but no records.
     #[must_use]
     pub const fn trace(&self) -> &Trace<'a> {
         &self.trace
     }
 
-    /// Reads each lane once, for what others need of it before it is written.
-    fn read_lanes(&mut self, ops_of_launches: Vec<Vec<u32>>) -> Result<(), PackedError> {
-        let losses = self.trace.sort_losses(&self.packed.recording.readout);
-        for (device_index, ops) in ops_of_launches.into_iter().enumerate() {
-            self.chips.push(PackedChip { ops, ..PackedChip::default() });
-            let ends = match losses.is_empty() {
-                true => BTreeMap::new(),
-                false => loss::program_ends(&self.trace.devices[device_index].ops),
-            };
-            let cores = core_ranges(&self.trace.devices[device_index].lanes);
-            let read = |lanes: Range<usize>| self.read_core(device_index, lanes, (&losses, &ends));
-            let read: Vec<_> = cores.into_par_iter().map(read).collect::<Result<_, _>>()?;
-            for ReadCore { core, steps, lanes } in read {
-                for (lane, read) in core.lanes.clone().zip(lanes) {
-                    self.trace.anomalies.merge(read.anomalies);
-                    self.trace.devices[device_index].lanes[lane].losses = read.losses;
+    /// Returns the ops of a chip, sorted by start, without their runs.
+    ///
+    /// If the temporary file cannot be read, ops are missing, and [`Self::for_each_batch`] returns
+    /// the error.
+    pub fn ops(&self, device_index: usize) -> impl Iterator<Item = TraceOp<'a>> + '_ {
+        self.ops_of_launches(device_index).map(|(_, op)| op)
+    }
+
+    /// Returns the ops of a chip, each with the index of its launch.
+    fn ops_of_launches(
+        &self,
+        device_index: usize,
+    ) -> impl Iterator<Item = (u32, TraceOp<'a>)> + '_ {
+        self.trace.devices.get(device_index).into_iter().flat_map(|device| {
+            let launches = self.packed.launches.launches.chip_launches(device.chip.chip_id);
+            OpsByStart::new(launches, &self.metadata, device.clock)
+        })
+    }
+
+    /// Returns the number of rows in which the ops of a chip are drawn.
+    pub(crate) fn row_count(&self, device_index: usize) -> u32 {
+        self.chips.get(device_index).map_or(0, |chip| chip.row_count)
+    }
+
+    /// Calls `take` with the ops of each chip, some at a time: with the number of the first one, and
+    /// with the chip, which has these ops and no lanes.
+    pub(crate) fn for_each_ops<E>(
+        &self,
+        mut take: impl FnMut(u32, &TraceDevice<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (device_index, device) in self.trace.devices.iter().enumerate() {
+            let (mut ops, mut first_op) = (self.ops(device_index), 0_u32);
+            loop {
+                let ops: Vec<_> = ops.by_ref().take(UNPACKED_OPS).collect();
+                let Ok(count) = u32::try_from(ops.len()) else { break };
+                if count == 0 {
+                    break;
                 }
-                self.chips[device_index].steps.extend(steps);
-                self.chips[device_index].cores.push(core);
+                take(first_op, &TraceDevice { ops, ..without_items(device) })?;
+                first_op = first_op.saturating_add(count);
             }
         }
         Ok(())
+    }
+
+    /// Reads the ops of a chip once, for the number of each launch's op.
+    fn read_ops(&self, device_index: usize) -> PackedChip {
+        let mut chip = PackedChip::default();
+        for (number, (launch, op)) in (0..).zip(self.ops_of_launches(device_index)) {
+            let launch = launch as usize;
+            if chip.ops.len() <= launch {
+                chip.ops.resize(launch.saturating_add(1), 0);
+            }
+            if let Some(of_launch) = chip.ops.get_mut(launch) {
+                *of_launch = number;
+            }
+            chip.row_count = chip.row_count.max(op.row.saturating_add(1));
+        }
+        chip
+    }
+
+    /// Reads each lane once, for what others need of it before it is written.
+    fn read_lanes(&mut self) -> Result<(), PackedError> {
+        let losses = self.trace.sort_losses(&self.packed.recording.readout);
+        for device_index in 0..self.trace.devices.len() {
+            let ends = match losses.is_empty() {
+                true => BTreeMap::new(),
+                false => loss::program_ends(self.ops(device_index)),
+            };
+            let lanes = &self.trace.devices[device_index].lanes;
+            let cores = core_ranges(lanes);
+            let most_records = |core: &Range<usize>| {
+                let lanes = lanes.get(core.clone()).unwrap_or(&[]).iter();
+                lanes.map(|lane| self.packed.lanes.record_count(lane.id)).max().unwrap_or(0)
+            };
+            let batches: Vec<Vec<_>> = batches(&cores, most_records).map(<[_]>::to_vec).collect();
+            for batch in batches {
+                let read = |lanes: &Range<usize>| {
+                    self.read_core(device_index, lanes.clone(), (&losses, &ends))
+                };
+                let read: Vec<_> = batch.par_iter().map(read).collect::<Result<_, _>>()?;
+                self.add_cores(device_index, read);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_cores(&mut self, device_index: usize, cores: Vec<ReadCore>) {
+        for ReadCore { core, steps, lanes } in cores {
+            for (lane, read) in core.lanes.clone().zip(lanes) {
+                self.trace.anomalies.merge(read.anomalies);
+                self.trace.devices[device_index].lanes[lane].losses = read.losses;
+            }
+            self.chips[device_index].steps.extend(steps);
+            self.chips[device_index].cores.push(core);
+        }
     }
 
     fn read_core(
@@ -174,51 +268,70 @@ impl<'a> PackedTrace<'a> {
         let (mut steps, mut read) = (Vec::new(), Vec::new());
         for lane_index in lanes.clone() {
             let id = device.lanes[lane_index].id;
-            let records = self.packed.lanes.lane(id)?;
+            let unpacked = self.unpacked(Place { device_index, lane_index, index: 0 })?;
+            let has_records = unpacked.records.record_count() > 0;
+            let records = has_records.then_some(&unpacked.records);
             let losses = losses.get(&id).map_or_else(Vec::new, |losses| {
-                loss::place_losses(losses, records.as_ref(), ends, &device.clock)
+                loss::place_losses(losses, records, ends, &device.clock)
             });
-            let records = records.unwrap_or_else(|| Lane::new(id));
-            let (lane, anomalies) = self.built(device_index, &records)?;
-            firsts.add_lane(lane_index, &lane);
-            steps.push(pack_steps(kernel_steps(&lane, &self.trace.names), memory));
+            let (mut of_lane, mut anomalies) = (StepPacker::default(), AnomalyLog::default());
+            for part in &unpacked.parts {
+                let cut = part.cut(&unpacked.records);
+                let (lane, of_part) = self.built(&unpacked, part, &cut);
+                anomalies.merge(of_part);
+                firsts.add_lane((lane_index, part.runs.start), &lane);
+                of_lane.add(kernel_steps(&lane, &self.trace.names));
+            }
+            steps.push(of_lane.kept(memory));
             read.push(ReadLane { anomalies, losses });
         }
         let arrows = pack_arrows(firsts.into_arrows(), lanes.start, memory);
         Ok(ReadCore { core: PackedCore { lanes, arrows }, steps, lanes: read })
     }
 
-    /// Builds a lane from its records, with the ops of its runs.
+    fn unpacked(&self, place: Place) -> Result<UnpackedLane, PackedError> {
+        let Place { device_index, lane_index, .. } = place;
+        let id = self.trace.devices[device_index].lanes[lane_index].id;
+        let records = self.packed.lanes.lane(id)?.unwrap_or_else(|| Lane::new(id));
+        let ops = &self.chips[device_index].ops;
+        let mut run_ops = vec![None; records.runs.len()];
+        self.packed.launches.numbers.for_each_run(id, |run, launch| {
+            if let Some(op) = run_ops.get_mut(run) {
+                *op = ops.get(launch as usize).copied();
+            }
+        })?;
+        let parts = parts(&records);
+        Ok(UnpackedLane { place, records, run_ops, parts })
+    }
+
+    /// Builds a part of a lane from its records, with the ops of its runs.
     fn built<'l>(
         &self,
-        device_index: usize,
+        unpacked: &UnpackedLane,
+        part: &LaneRange,
         records: &'l Lane,
-    ) -> Result<(TraceLane<'l>, AnomalyLog), PackedError>
+    ) -> (TraceLane<'l>, AnomalyLog)
     where
         'a: 'l,
     {
         let context = LaneContext {
             zones: &self.packed.recording.readout.zones,
             names: &self.trace.names,
-            clock: &self.trace.devices[device_index].clock,
+            clock: &self.trace.devices[unpacked.place.device_index].clock,
         };
         let (mut lane, anomalies) = lane::build(records, &context);
-        let ops = &self.chips[device_index].ops;
-        self.packed.launches.numbers.for_each_run(records.id, |run, launch| {
-            if let Some(op) = lane.run_ops.get_mut(run) {
-                *op = ops.get(launch as usize).copied();
-            }
-        })?;
-        Ok((lane, anomalies))
+        let run_ops = unpacked.run_ops.get(part.runs.clone());
+        lane.run_ops = run_ops.map_or_else(Vec::new, <[_]>::to_vec);
+        (lane, anomalies)
     }
 
-    /// Unpacks all lanes in order, one for each thread at a time, and calls `take` with them.
+    /// Unpacks all lanes in order, and calls `take` with their parts, one for each thread at a time.
     ///
     /// # Errors
     /// If records cannot be read from the temporary file, or `take` fails.
     pub fn for_each_batch<E: From<PackedError>>(
         &self,
-        mut take: impl FnMut(&[UnpackedLane<'_>]) -> Result<(), E>,
+        mut take: impl FnMut(&[LanePart<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut places = Vec::new();
         for (device_index, device) in self.trace.devices.iter().enumerate() {
@@ -226,38 +339,51 @@ impl<'a> PackedTrace<'a> {
                 places.push(Place { device_index, lane_index, index: places.len() });
             }
         }
-        for batch in places.chunks(rayon::current_num_threads()) {
-            let records = batch.par_iter().map(|place| {
-                let id = self.trace.devices[place.device_index].lanes[place.lane_index].id;
-                Ok(self.packed.lanes.lane(id)?.unwrap_or_else(|| Lane::new(id)))
-            });
-            let records: Vec<Lane> = records.collect::<Result<_, PackedError>>()?;
-            let lanes = batch.par_iter().zip(&records).map(|(place, of)| self.unpacked(*place, of));
+        let record_count = |place: &Place| {
+            let lane = &self.trace.devices[place.device_index].lanes[place.lane_index];
+            self.packed.lanes.record_count(lane.id)
+        };
+        for batch in batches(&places, record_count) {
+            let lanes = batch.par_iter().map(|place| self.unpacked(*place));
             let lanes: Vec<_> = lanes.collect::<Result<_, PackedError>>()?;
-            take(&lanes)?;
+            let parts =
+                lanes.iter().flat_map(|lane| lane.parts.iter().map(move |part| (lane, part)));
+            let parts: Vec<_> = parts.collect();
+            for parts in parts.chunks(rayon::current_num_threads()) {
+                let records: Vec<_> =
+                    parts.par_iter().map(|(lane, part)| part.cut(&lane.records)).collect();
+                let built = parts.par_iter().zip(&records);
+                let built: Vec<_> =
+                    built.map(|((lane, part), records)| self.part(lane, part, records)).collect();
+                take(&built)?;
+            }
         }
         Ok(self.packed.lanes.memory().check()?)
     }
 
-    fn unpacked<'l>(
+    fn part<'l>(
         &'l self,
-        Place { device_index, lane_index, index }: Place,
+        unpacked: &UnpackedLane,
+        part: &LaneRange,
         records: &'l Lane,
-    ) -> Result<UnpackedLane<'l>, PackedError> {
+    ) -> LanePart<'l> {
+        let Place { device_index, lane_index, index } = unpacked.place;
         let device = &self.trace.devices[device_index];
-        let (mut lane, _) = self.built(device_index, records)?;
-        lane.losses.clone_from(&device.lanes[lane_index].losses);
-        let arrow_runs = self.arrow_runs(device_index, lane_index);
-        let TraceDevice { chip, clock, .. } = *device;
-        let device = TraceDevice {
-            chip,
-            clock,
-            lanes: vec![lane],
-            ops: Vec::new(),
-            pending_run_count: 0,
-            discarded_launch_count: 0,
-        };
-        Ok(UnpackedLane { device, device_index, lane_index, index, arrow_runs })
+        let (mut lane, _) = self.built(unpacked, part, records);
+        if part.runs.end == unpacked.records.runs.len() {
+            lane.losses.clone_from(&device.lanes[lane_index].losses);
+        }
+        let mut arrow_runs = self.arrow_runs(device_index, lane_index);
+        arrow_runs.retain(|run| part.runs.contains(run));
+        arrow_runs.iter_mut().for_each(|run| *run = run.saturating_sub(part.runs.start));
+        LanePart {
+            device: TraceDevice { lanes: vec![lane], ..without_items(device) },
+            device_index,
+            lane_index,
+            index,
+            first_run: part.runs.start,
+            arrow_runs,
+        }
     }
 
     fn arrow_runs(&self, device_index: usize, lane_index: usize) -> Vec<usize> {
@@ -311,15 +437,32 @@ fn lanes_of_chip<'a>(packed: &PackedRecording, chip_id: u32) -> Vec<TraceLane<'a
     all.into_iter().map(lane::empty).collect()
 }
 
-/// Returns the number that each op will have once [`op::assign_rows`] has sorted them.
-fn op_numbers(ops: &[TraceOp<'_>]) -> Vec<u32> {
-    let mut order: Vec<usize> = (0..ops.len()).collect();
-    order.sort_by_key(|&launch| op::order(&ops[launch]));
-    let mut numbers = vec![0; ops.len()];
-    for (number, launch) in (0_u32..).zip(order) {
-        numbers[launch] = number;
+/// Returns a chip without lanes and ops.
+fn without_items<'l>(device: &TraceDevice<'l>) -> TraceDevice<'l> {
+    let TraceDevice { chip, clock, .. } = *device;
+    TraceDevice {
+        chip,
+        clock,
+        lanes: Vec::new(),
+        ops: Vec::new(),
+        pending_run_count: 0,
+        discarded_launch_count: 0,
     }
-    numbers
+}
+
+/// Divides items into batches: one item for each thread, or fewer if they have many records.
+fn batches<T>(mut items: &[T], record_count: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let mut records = 0_usize;
+        let fitting = items.iter().take(rayon::current_num_threads()).take_while(|item| {
+            records = records.saturating_add(record_count(item));
+            records <= UNPACKED_RECORDS
+        });
+        let count = fitting.count().max(1);
+        let (batch, rest) = items.split_at_checked(count)?;
+        items = rest;
+        Some(batch)
+    })
 }
 
 fn core_ranges(lanes: &[TraceLane<'_>]) -> Vec<Range<usize>> {
@@ -333,15 +476,27 @@ fn core_ranges(lanes: &[TraceLane<'_>]) -> Vec<Range<usize>> {
     cores.map(range).collect()
 }
 
-fn pack_steps(steps: impl Iterator<Item = (u64, i64)>, memory: &Arc<PackedMemory>) -> PackedBytes {
-    let (mut bytes, mut before) = (Vec::new(), 0);
-    for (time_ns, step) in steps {
-        push(&mut bytes, time_ns - before);
-        push(&mut bytes, fold_sign(step));
-        before = time_ns;
+/// Packs the begins and ends of kernels of a lane.
+#[derive(Default)]
+struct StepPacker {
+    bytes: Vec<u8>,
+    before_ns: u64,
+}
+
+impl StepPacker {
+    /// Adds steps that follow those added before.
+    fn add(&mut self, steps: impl Iterator<Item = (u64, i64)>) {
+        for (time_ns, step) in steps {
+            push(&mut self.bytes, time_ns.saturating_sub(self.before_ns));
+            push(&mut self.bytes, fold_sign(step));
+            self.before_ns = time_ns;
+        }
     }
-    bytes.shrink_to_fit();
-    memory.keep(bytes)
+
+    fn kept(mut self, memory: &Arc<PackedMemory>) -> PackedBytes {
+        self.bytes.shrink_to_fit();
+        memory.keep(self.bytes)
+    }
 }
 
 /// Upper estimate of the bytes of three packed numbers.

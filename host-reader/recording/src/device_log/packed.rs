@@ -302,12 +302,15 @@ impl PackedLane {
         self.held = Some(memory.hold(byte_counts.fold(0, u64::saturating_add)));
     }
 
+    pub(super) fn record_count(&self) -> usize {
+        let written_counts = self.written.iter().map(|(_, count)| *count);
+        written_counts.fold(record_count(&self.segments), usize::saturating_add)
+    }
+
     /// Unpacks the records to columns, in line order.
     pub(super) fn unpack(&self, chunks: &[ChunkNumbers]) -> Result<LaneColumns, PackedError> {
         let mut columns = LaneColumns::new(self.id);
-        let written_counts = self.written.iter().map(|(_, count)| *count);
-        let count = written_counts.fold(record_count(&self.segments), usize::saturating_add);
-        columns.reserve(count);
+        columns.reserve(self.record_count());
         for (packed, _) in &self.written {
             let bytes = packed.read()?;
             let mut bytes = bytes.iter();

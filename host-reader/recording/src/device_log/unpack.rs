@@ -167,11 +167,19 @@ impl PackedLanes {
     /// # Errors
     /// If records cannot be read back from the temporary file.
     pub fn lane(&self, id: LaneId) -> Result<Option<Lane>, PackedError> {
-        let found = self.lanes.binary_search_by_key(&id, |lane| lane.id);
-        let Some(lane) = found.ok().and_then(|index| self.lanes.get(index)) else {
-            return Ok(None);
-        };
+        let Some(lane) = self.packed_lane(id) else { return Ok(None) };
         Ok(Some(self.numbers.finish_lane(lane)?.0))
+    }
+
+    /// Returns the number of records of a lane; 0 if there is no such lane.
+    #[must_use]
+    pub fn record_count(&self, id: LaneId) -> usize {
+        self.packed_lane(id).map_or(0, PackedLane::record_count)
+    }
+
+    fn packed_lane(&self, id: LaneId) -> Option<&PackedLane> {
+        let found = self.lanes.binary_search_by_key(&id, |lane| lane.id);
+        self.lanes.get(found.ok()?)
     }
 
     /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator. The

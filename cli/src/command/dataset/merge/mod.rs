@@ -5,7 +5,9 @@
 mod clocks;
 mod offsets;
 mod ops_csv;
+mod packed_items;
 mod skew;
+mod sorted_launches;
 mod starts;
 
 use super::{
@@ -34,12 +36,12 @@ use host_reader::{
     },
     packed_bytes::{PackedError, PackedMemory},
     recording::{Opened, OpenedLog, PackedRecording},
-    report::OpsReport,
+    report::{OpsReport, ProblemLog},
     tables::RecordingKey,
 };
 use offsets::{HostOffsets, Relation};
 use ops_csv::MergedOps;
-use skew::{HostLaunch, RankSkew};
+use skew::RankSkew;
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -99,7 +101,7 @@ struct Merge<'a> {
     clocks: Clocks,
     trace: MergedTrace,
     opened: OpenedDataset,
-    /// Memory for packed records of the log that is read.
+    /// Memory for packed launches, and for packed records of the log that is read.
     memory: Arc<PackedMemory>,
 }
 
@@ -123,16 +125,17 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     };
     let dataset = ParquetDataset::new(&below(&output, DATASET)?, labels, &cancel).or_fail()?;
     let dataset = dataset.with_delta_logs(delta_logs(args.delta_log));
+    let memory = args.memory.packed();
     let mut merge = Merge {
         output: &output,
         dataset,
         cancel,
         ops: MergedOps::new(scratch.path()),
-        skew: RankSkew::default(),
+        skew: RankSkew::new(&memory),
         clocks: Clocks::default(),
         trace: MergedTrace::default(),
         opened: OpenedDataset::default(),
-        memory: args.memory.packed_or(|| MEMORY_BYTES),
+        memory,
     };
     let trace = below(&output, TRACE)?.into_destination();
     let cancel = merge.cancel.clone();
@@ -224,7 +227,7 @@ impl Merge<'_> {
             // The trace needs as much memory again, so this comes first.
             let report = ops_report(path, run, TraceFilter::default());
             let trace = Trace::new(run, &TraceFilter::default());
-            self.add_recording(host, path, &report, (&trace, None), out)?;
+            self.add_recording(host, path, report, (&trace, None), out)?;
         }
         Ok(())
     }
@@ -240,10 +243,11 @@ impl Merge<'_> {
         let failed = |error: PackedError| Failure::from_error(&error);
         let busy = Busy::new(format!("reading the launches of {}", host.name));
         let packed = PackedRecording::new(log).map_err(failed)?;
+        let trace = PackedTrace::new(&packed).map_err(failed)?;
+        // The report of a long recording is large, and so are the lanes that the trace has read.
         let report = packed_ops_report(path, &packed)?;
-        let packed = PackedTrace::new(&packed).map_err(failed)?;
         drop(busy);
-        self.add_recording(host, path, &report, (packed.trace(), Some(&packed)), out)
+        self.add_recording(host, path, report, (trace.trace(), Some(&trace)), out)
     }
 
     /// Prints a note that a log larger than the memory limit is nevertheless unpacked as a whole.
@@ -260,7 +264,7 @@ impl Merge<'_> {
         &mut self,
         host: &Host,
         path: &Path,
-        report: &OpsReport,
+        report: OpsReport,
         (trace, packed): (&Trace<'_>, Option<&PackedTrace<'_>>),
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
@@ -271,26 +275,28 @@ impl Merge<'_> {
         let relation = Relation::new(trace.origin_host_ns, &host.clock, |origin_ns| {
             host.clock.offset(origin_ns, trace.end_ns())
         });
-        let added = AddedRecording {
-            key: RecordingKey { host: &host.name, recording: &recording },
-            machine: machine_clock(path, trace),
-            trace,
-            ops_csv: Some(&report.ops_csv),
-        };
-        let added = match packed {
-            None => self.dataset.add(&added),
-            Some(packed) => self.dataset.add_packed(&added, packed),
-        };
-        added.or_fail()?;
-        self.skew.add(&host.name, HostLaunch::from_trace(trace), relation.time());
+        let key = RecordingKey { host: &host.name, recording: &recording };
+        let machine = machine_clock(path, trace);
+        let ops_csv = Some(&*report.ops_csv);
+        self.dataset.add(&AddedRecording { key, machine, trace, ops_csv }).or_fail()?;
+        self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
+        let problems = report.problems;
+        drop(report.ops_csv);
+        if let Some(packed) = packed {
+            self.dataset.add_items(key, packed).or_fail()?;
+        }
+        let skew = self.skew.add(&host.name, relation.time(), |launches| match packed {
+            None => launches.add_trace(trace),
+            Some(packed) => launches.add_packed(packed),
+        });
+        skew.or_fail()?;
         let traced = match packed {
             None => self.trace.add(&host.name, trace, relation.time(), out),
             Some(packed) => self.trace.add_packed(&host.name, packed, relation.time(), out),
         };
         traced.map_err(|error| self.trace_refused(&error))?;
         drop(busy);
-        print_problems(&host.name, report);
-        self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
+        print_problems(&host.name, &problems);
         self.clocks.add(&host.name, &recording, relation);
         Ok(())
     }
@@ -306,7 +312,10 @@ impl Merge<'_> {
             let relation = Relation::new(found.origin_host_ns, &host.clock, |origin_ns| {
                 host.clock.offset_of_summary(found, origin_ns)
             });
-            self.skew.add(&host.name, HostLaunch::from_summary(found), relation.time());
+            let skew = self.skew.add(&host.name, relation.time(), |launches| {
+                launches.add_summary(found);
+            });
+            skew.or_fail()?;
             let traced = self.trace.add_summary(found, relation.time(), out);
             traced.map_err(|error| self.trace_refused(&error))?;
             self.ops.add(&host.name, relation.cells(), &found.ops_csv)?;
@@ -374,11 +383,11 @@ impl OpenedDataset {
     }
 }
 
-fn print_problems(host: &str, report: &OpsReport) {
-    for problem in report.problems.kept().iter().take(PROBLEMS_SHOWN) {
+fn print_problems(host: &str, problems: &ProblemLog) {
+    for problem in problems.kept().iter().take(PROBLEMS_SHOWN) {
         note!("kprof: {host}: {problem}");
     }
-    let unshown = report.problems.count().saturating_sub(PROBLEMS_SHOWN as u64);
+    let unshown = problems.count().saturating_sub(PROBLEMS_SHOWN as u64);
     if unshown > 0 {
         let problems = counted(unshown, "more problem", "more problems");
         note!("kprof: {host}: {problems}");
@@ -463,6 +472,4 @@ const TRACE: &str = "trace.pftrace";
 /// Name of the dataset of all hosts.
 const DATASET: &str = "dataset";
 const PROBLEMS_SHOWN: usize = 3;
-/// Default limit of packed records. A larger limit makes a merge hardly faster.
-const MEMORY_BYTES: u64 = 16 << 20;
 const SKEWS_SHOWN: usize = 10;

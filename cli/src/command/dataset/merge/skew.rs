@@ -1,35 +1,72 @@
 //! Skew between hosts: differences in duration and start of the same op.
 
-use super::starts::Starts;
+use super::{
+    packed_items::{Packed, PackedItems, push_index, push_optional, take_index, take_optional},
+    sorted_launches::{HostLaunch, LaunchKey, SortedLaunches},
+    starts::{StartSkew, Starts},
+};
 use crate::numbers::{counted, grouped};
-use host_reader::export::{CommonTime, RecordingSummary, Trace};
+use host_reader::{
+    export::{CommonTime, PackedTrace, RecordingSummary, Trace, TraceDevice, TraceOp, op_label},
+    packed_bytes::{PackedError, PackedMemory},
+    packed_numbers::{push, take},
+};
 use std::{
-    collections::BTreeMap,
+    cmp::Reverse,
+    collections::HashMap,
     io::{self, Write},
+    slice::Iter,
+    sync::Arc,
 };
 
-/// Durations and starts of each launch on all hosts.
+/// Durations and starts of each launch on all hosts, packed.
 ///
 /// Durations can be compared even if the clocks of the hosts are not related.
-#[derive(Default)]
 pub(super) struct RankSkew {
-    launches: BTreeMap<LaunchKey, Skew>,
+    memory: Arc<PackedMemory>,
+    hosts: Vec<String>,
+    names: OpNames,
+    /// Launches in the order of keys.
+    launches: PackedItems<Skew>,
 }
 
-/// Key of a launch: program, trace, replay, and index among the launches for which these three are
-/// equal.
-type LaunchKey = (u32, Option<u64>, Option<u64>, u64);
-
+/// Names of ops, by number.
 #[derive(Default)]
+struct OpNames {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl OpNames {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    fn label(&self, launch: &Skew) -> String {
+        let name = launch.name.and_then(|name| self.names.get(name as usize));
+        let LaunchKey { program, trace_id, trace_replay, .. } = launch.key;
+        op_label(name.map(String::as_str), program, trace_id.zip(trace_replay))
+    }
+}
+
+/// Durations and starts of one launch. Hosts are numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Skew {
-    label: String,
+    key: LaunchKey,
+    name: Option<u32>,
     /// Number of hosts with a known duration; `sum_ns` is the sum of these durations.
     known: u64,
     sum_ns: u64,
     /// Number of hosts without a known duration, since records may be missing.
     unknown: u64,
-    fastest: Option<(u64, String)>,
-    slowest: Option<(u64, String)>,
+    fastest: Option<(u64, u32)>,
+    slowest: Option<(u64, u32)>,
     starts: Starts,
 }
 
@@ -39,94 +76,157 @@ impl Skew {
         ends.map_or(0, |(slowest, fastest)| slowest.0 - fastest.0)
     }
 
-    fn add_duration(&mut self, host: &str, duration_ns: Option<u64>) {
+    fn add_duration(&mut self, host: u32, duration_ns: Option<u64>) {
         let Some(duration_ns) = duration_ns else {
             self.unknown += 1;
             return;
         };
         self.known += 1;
         self.sum_ns = self.sum_ns.saturating_add(duration_ns);
-        if self.fastest.as_ref().is_none_or(|(least, _)| duration_ns < *least) {
-            self.fastest = Some((duration_ns, host.to_owned()));
+        if self.fastest.is_none_or(|(least, _)| duration_ns < least) {
+            self.fastest = Some((duration_ns, host));
         }
-        if self.slowest.as_ref().is_none_or(|(most, _)| duration_ns > *most) {
-            self.slowest = Some((duration_ns, host.to_owned()));
+        if self.slowest.is_none_or(|(most, _)| duration_ns > most) {
+            self.slowest = Some((duration_ns, host));
+        }
+    }
+
+    /// Adds the launch on a host.
+    fn add(&mut self, host: u32, launch: &HostLaunch, time: Option<CommonTime>) {
+        self.name = launch.name;
+        self.add_duration(host, launch.duration_ns);
+        if let Some((time, bound_ns)) = time.zip(launch.bound_ns) {
+            self.starts.add(host, time, launch.start_ns, bound_ns);
         }
     }
 }
 
-/// A launch on one chip of a host.
-///
-/// A host's start is the start of its first chip; its duration is that of its slowest chip.
-pub(super) struct HostLaunch {
-    key: LaunchKey,
-    label: String,
-    duration_ns: Option<u64>,
-    start_ns: u64,
-    /// Error bound of the chip's clock against the host's clock; `None` if unknown.
-    bound_ns: Option<f64>,
-}
-
-impl HostLaunch {
-    /// Returns the launches of a trace.
-    pub(super) fn from_trace(trace: &Trace<'_>) -> impl Iterator<Item = Self> {
-        trace.devices.iter().flat_map(|device| {
-            let bound_ns = device.clock.bound_ns();
-            device.ops.iter().map(move |op| {
-                let figures = &op.figures;
-                Self {
-                    key: (op.base_id(), figures.trace_id, figures.trace_replay, figures.launch),
-                    label: op.label(),
-                    duration_ns: op.duration_ns(),
-                    start_ns: op.start_ns,
-                    bound_ns,
-                }
-            })
-        })
+impl Packed for Skew {
+    fn push(&self, bytes: &mut Vec<u8>) {
+        self.key.push(bytes);
+        push_optional(bytes, self.name.map(u64::from));
+        [self.known, self.sum_ns, self.unknown].into_iter().for_each(|count| push(bytes, count));
+        for end in [self.fastest, self.slowest] {
+            push_optional(bytes, end.map(|(duration_ns, _)| duration_ns));
+            push_index(bytes, end.map_or(0, |(_, host)| host));
+        }
+        self.starts.push(bytes);
     }
 
-    /// Returns the launches of a recording in a dataset.
-    pub(super) fn from_summary(summary: &RecordingSummary) -> impl Iterator<Item = Self> {
-        summary.ops.iter().map(|op| Self {
-            key: (op.program, op.trace_id, op.trace_replay, op.launch),
-            label: op.label(),
-            duration_ns: op.duration_ns,
+    fn take(bytes: &mut Iter<'_, u8>) -> Self {
+        let key = LaunchKey::take(bytes);
+        let name = take_optional(bytes).map(|name| u32::try_from(name).unwrap_or(u32::MAX));
+        let (known, sum_ns, unknown) = (take(bytes), take(bytes), take(bytes));
+        let mut end = || {
+            let (duration_ns, host) = (take_optional(bytes), take_index(bytes));
+            duration_ns.map(|duration_ns| (duration_ns, host))
+        };
+        let (fastest, slowest) = (end(), end());
+        let starts = Starts::take(bytes);
+        Self { key, name, known, sum_ns, unknown, fastest, slowest, starts }
+    }
+}
+
+/// Launches of one recording of a host, to be added to the skew.
+pub(super) struct HostLaunches<'s> {
+    skew: &'s mut RankSkew,
+    launches: SortedLaunches,
+}
+
+impl HostLaunches<'_> {
+    /// Adds the launches of a trace.
+    pub(super) fn add_trace(&mut self, trace: &Trace<'_>) {
+        for device in &trace.devices {
+            device.ops.iter().for_each(|op| self.add_op(device, op));
+        }
+    }
+
+    /// Adds the launches of a packed trace.
+    pub(super) fn add_packed(&mut self, packed: &PackedTrace<'_>) {
+        for (device_index, device) in packed.trace().devices.iter().enumerate() {
+            packed.ops(device_index).for_each(|op| self.add_op(device, &op));
+        }
+    }
+
+    fn add_op(&mut self, device: &TraceDevice<'_>, op: &TraceOp<'_>) {
+        let figures = &op.figures;
+        self.launches.push(HostLaunch {
+            key: LaunchKey {
+                program: op.base_id(),
+                trace_id: figures.trace_id,
+                trace_replay: figures.trace_replay,
+                launch: figures.launch,
+            },
+            name: op.name().map(|name| self.skew.names.number(name)),
+            duration_ns: op.duration_ns(),
             start_ns: op.start_ns,
-            bound_ns: summary.bounds_ns.get(&op.chip_id).copied().flatten(),
-        })
+            bound_ns: device.clock.bound_ns(),
+        });
+    }
+
+    /// Adds the launches of a recording in a dataset.
+    pub(super) fn add_summary(&mut self, summary: &RecordingSummary) {
+        for op in &summary.ops {
+            self.launches.push(HostLaunch {
+                key: LaunchKey {
+                    program: op.program,
+                    trace_id: op.trace_id,
+                    trace_replay: op.trace_replay,
+                    launch: op.launch,
+                },
+                name: op.name.as_deref().map(|name| self.skew.names.number(name)),
+                duration_ns: op.duration_ns,
+                start_ns: op.start_ns,
+                bound_ns: summary.bounds_ns.get(&op.chip_id).copied().flatten(),
+            });
+        }
     }
 }
 
 impl RankSkew {
-    /// Adds the launches of a host's recording.
+    pub(super) fn new(memory: &Arc<PackedMemory>) -> Self {
+        let (hosts, names) = (Vec::new(), OpNames::default());
+        Self { memory: Arc::clone(memory), hosts, names, launches: PackedItems::new(memory) }
+    }
+
+    /// Adds the launches of a host's recording, which `add` adds.
     ///
     /// Starts can be compared if the recording has a common time.
+    ///
+    /// # Errors
+    /// If launches cannot be written to the temporary file, or read back.
     pub(super) fn add(
         &mut self,
         host: &str,
-        launches: impl Iterator<Item = HostLaunch>,
         time: Option<CommonTime>,
-    ) {
-        let mut of_host: BTreeMap<LaunchKey, HostLaunch> = BTreeMap::new();
-        for launch in launches {
-            let Some(entry) = of_host.get_mut(&launch.key) else {
-                of_host.insert(launch.key, launch);
-                continue;
-            };
-            let durations = entry.duration_ns.zip(launch.duration_ns);
-            entry.duration_ns = durations.map(|(known, duration)| known.max(duration));
-            entry.start_ns = entry.start_ns.min(launch.start_ns);
-            let bounds = entry.bound_ns.zip(launch.bound_ns);
-            entry.bound_ns = bounds.map(|(one, other)| one.max(other));
+        add: impl FnOnce(&mut HostLaunches<'_>),
+    ) -> Result<(), PackedError> {
+        let launches = SortedLaunches::new(&self.memory);
+        let mut of_host = HostLaunches { skew: self, launches };
+        add(&mut of_host);
+        let launches = of_host.launches;
+        if self.hosts.last().is_none_or(|last| last != host) {
+            self.hosts.push(host.to_owned());
         }
-        for (key, HostLaunch { label, duration_ns, start_ns, bound_ns, .. }) in of_host {
-            let launch = self.launches.entry(key).or_default();
-            launch.label = label;
-            launch.add_duration(host, duration_ns);
-            if let Some((time, bound_ns)) = time.zip(bound_ns) {
-                launch.starts.add(host, time, start_ns, bound_ns);
+        let number = u32::try_from(self.hosts.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let mut joined = PackedItems::new(&self.memory);
+        let mut known = self.launches.iter().peekable();
+        launches.for_each(|launch| {
+            while let Some(earlier) = known.next_if(|known| known.key < launch.key) {
+                joined.push(&earlier);
             }
-        }
+            let same = known.next_if(|known| known.key == launch.key);
+            let mut all = same.unwrap_or_else(|| Skew { key: launch.key, ..Skew::default() });
+            all.add(number, &launch, time);
+            joined.push(&all);
+        });
+        known.for_each(|later| joined.push(&later));
+        self.launches = joined;
+        self.memory.check()
+    }
+
+    fn host(&self, number: u32) -> &str {
+        self.hosts.get(number as usize).map_or("", String::as_str)
     }
 
     /// Writes a row for each launch.
@@ -151,18 +251,18 @@ impl RankSkew {
             "START SKEW AT LEAST [ns]",
             "START SKEW AT MOST [ns]",
         ])?;
-        for (&(program, _, _, number), launch) in &self.launches {
-            let end = |end: &Option<(u64, String)>| match end {
-                Some((duration_ns, host)) => (host.clone(), duration_ns.to_string()),
+        for launch in self.launches.iter() {
+            let end = |end: Option<(u64, u32)>| match end {
+                Some((duration_ns, host)) => (self.host(host).to_owned(), duration_ns.to_string()),
                 None => (String::new(), String::new()),
             };
-            let ((fastest, least), (slowest, most)) = (end(&launch.fastest), end(&launch.slowest));
+            let ((fastest, least), (slowest, most)) = (end(launch.fastest), end(launch.slowest));
             let mean = launch.sum_ns.checked_div(launch.known);
             let is_compared = launch.known > 1;
             let of_durations = [
-                launch.label.clone(),
-                program.to_string(),
-                number.to_string(),
+                self.names.label(&launch),
+                launch.key.program.to_string(),
+                launch.key.launch.to_string(),
                 launch.known.to_string(),
                 launch.unknown.to_string(),
                 fastest,
@@ -172,50 +272,86 @@ impl RankSkew {
                 mean.map_or_else(String::new, |mean| mean.to_string()),
                 if is_compared { launch.excess_ns().to_string() } else { String::new() },
             ];
-            writer.write_record(of_durations.into_iter().chain(launch.starts.cells()))?;
+            writer
+                .write_record(of_durations.into_iter().chain(launch.starts.cells(&self.hosts)))?;
         }
         writer.flush()
     }
 
     /// Prints the launches with the largest skew, by duration and by start.
     pub(super) fn print(&self, count: usize, out: &mut impl Write) -> io::Result<()> {
-        let mut launches: Vec<&Skew> =
-            self.launches.values().filter(|launch| launch.known > 1).collect();
-        launches.sort_by_key(|launch| std::cmp::Reverse(launch.excess_ns()));
-        for launch in launches.iter().take(count) {
-            let Some((slowest, fastest)) = launch.slowest.as_ref().zip(launch.fastest.as_ref())
-            else {
-                continue;
-            };
+        let mut durations = Largest::new(count, |launch: &Skew| launch.excess_ns());
+        let mut starts = Largest::new(count, |(_, skew): &(Skew, StartSkew)| skew.at_least_ns);
+        for launch in self.launches.iter() {
+            match launch.starts.skew() {
+                None if launch.known > 1 => durations.add(launch),
+                None => {}
+                Some(skew) => {
+                    if launch.known > 1 {
+                        durations.add(launch.clone());
+                    }
+                    starts.add((launch, skew));
+                }
+            }
+        }
+        for launch in durations.into_sorted() {
+            let Some((slowest, fastest)) = launch.slowest.zip(launch.fastest) else { continue };
             writeln!(
                 out,
                 "{}: {} ns on {}, {} ns on {}, {}",
-                launch.label,
+                self.names.label(&launch),
                 grouped(slowest.0),
-                slowest.1,
+                self.host(slowest.1),
                 grouped(fastest.0),
-                fastest.1,
+                self.host(fastest.1),
                 counted(launch.known, "host", "hosts"),
             )?;
         }
-        let mut starts: Vec<_> = self
-            .launches
-            .values()
-            .filter_map(|launch| Some((launch, launch.starts.skew()?)))
-            .collect();
-        starts.sort_by_key(|(_, skew)| std::cmp::Reverse(skew.at_least_ns));
-        for (launch, skew) in starts.into_iter().take(count) {
+        for (launch, skew) in starts.into_sorted() {
             writeln!(
                 out,
                 "{}: starts {} ns later on {} than on {}, between {} and {} ns",
-                launch.label,
+                self.names.label(&launch),
                 grouped(skew.measured_ns),
-                skew.latest,
-                skew.earliest,
+                self.host(skew.latest),
+                self.host(skew.earliest),
                 grouped(skew.at_least_ns),
                 grouped(skew.at_most_ns),
             )?;
         }
         Ok(())
+    }
+}
+
+/// The items with the largest number. Of items with equal numbers, the first ones come first.
+struct Largest<T, F> {
+    count: usize,
+    number: F,
+    items: Vec<T>,
+}
+
+/// Items beyond the wanted ones that are kept before the smaller ones are removed.
+const ITEMS_BEYOND: usize = 64;
+
+impl<T, F: Fn(&T) -> u64> Largest<T, F> {
+    const fn new(count: usize, number: F) -> Self {
+        Self { count, number, items: Vec::new() }
+    }
+
+    fn add(&mut self, item: T) {
+        self.items.push(item);
+        if self.items.len() >= self.count.saturating_add(ITEMS_BEYOND) {
+            self.remove_smaller();
+        }
+    }
+
+    fn remove_smaller(&mut self) {
+        self.items.sort_by_key(|item| Reverse((self.number)(item)));
+        self.items.truncate(self.count);
+    }
+
+    fn into_sorted(mut self) -> Vec<T> {
+        self.remove_smaller();
+        self.items
     }
 }

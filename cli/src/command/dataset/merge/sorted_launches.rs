@@ -1,0 +1,185 @@
+//! Launches of one recording, sorted by key, however many there are.
+
+use super::packed_items::{
+    Packed, PackedItems, push_index, push_optional, take_index, take_optional,
+};
+use host_reader::{
+    packed_bytes::PackedMemory,
+    packed_numbers::{push, take},
+};
+use std::{cmp::Reverse, collections::BinaryHeap, slice::Iter, sync::Arc};
+
+/// Key of a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LaunchKey {
+    /// Program, without the chip.
+    pub(super) program: u32,
+    pub(super) trace_id: Option<u64>,
+    pub(super) trace_replay: Option<u64>,
+    /// Number of the launch among those for which the rest is equal.
+    pub(super) launch: u64,
+}
+
+impl Packed for LaunchKey {
+    fn push(&self, bytes: &mut Vec<u8>) {
+        push_index(bytes, self.program);
+        push_optional(bytes, self.trace_id);
+        push_optional(bytes, self.trace_replay);
+        push(bytes, self.launch);
+    }
+
+    fn take(bytes: &mut Iter<'_, u8>) -> Self {
+        Self {
+            program: take_index(bytes),
+            trace_id: take_optional(bytes),
+            trace_replay: take_optional(bytes),
+            launch: take(bytes),
+        }
+    }
+}
+
+/// A launch on a host. Its start is that of the host's first chip; its duration is that of the
+/// host's slowest chip.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct HostLaunch {
+    pub(super) key: LaunchKey,
+    /// Number of the op's name; `None` if the host has not named it.
+    pub(super) name: Option<u32>,
+    pub(super) duration_ns: Option<u64>,
+    pub(super) start_ns: u64,
+    /// Error bound of the chips' clocks against the host's clock; `None` if unknown.
+    pub(super) bound_ns: Option<f64>,
+}
+
+impl HostLaunch {
+    /// Adds the same launch on another chip.
+    fn add(&mut self, other: &Self) {
+        let durations = self.duration_ns.zip(other.duration_ns);
+        self.duration_ns = durations.map(|(known, duration)| known.max(duration));
+        self.start_ns = self.start_ns.min(other.start_ns);
+        let bounds = self.bound_ns.zip(other.bound_ns);
+        self.bound_ns = bounds.map(|(one, other)| one.max(other));
+    }
+}
+
+impl Packed for HostLaunch {
+    fn push(&self, bytes: &mut Vec<u8>) {
+        self.key.push(bytes);
+        push_optional(bytes, self.name.map(u64::from));
+        push_optional(bytes, self.duration_ns);
+        push(bytes, self.start_ns);
+        push_optional(bytes, self.bound_ns.map(f64::to_bits));
+    }
+
+    fn take(bytes: &mut Iter<'_, u8>) -> Self {
+        Self {
+            key: LaunchKey::take(bytes),
+            name: take_optional(bytes).map(|name| u32::try_from(name).unwrap_or(u32::MAX)),
+            duration_ns: take_optional(bytes),
+            start_ns: take(bytes),
+            bound_ns: take_optional(bytes).map(f64::from_bits),
+        }
+    }
+}
+
+/// Launches of a recording that are sorted in pieces.
+pub(super) struct SortedLaunches {
+    memory: Arc<PackedMemory>,
+    pieces: Vec<PackedItems<HostLaunch>>,
+    unsorted: Vec<HostLaunch>,
+}
+
+/// Number of launches that are sorted at once.
+const PIECE_LAUNCHES: usize = 1 << 14;
+
+impl SortedLaunches {
+    pub(super) fn new(memory: &Arc<PackedMemory>) -> Self {
+        let (pieces, unsorted) = (Vec::new(), Vec::new());
+        Self { memory: Arc::clone(memory), pieces, unsorted }
+    }
+
+    pub(super) fn push(&mut self, launch: HostLaunch) {
+        self.unsorted.push(launch);
+        if self.unsorted.len() >= PIECE_LAUNCHES {
+            self.end_piece();
+        }
+    }
+
+    fn end_piece(&mut self) {
+        let mut launches = std::mem::take(&mut self.unsorted);
+        launches.sort_by_key(|launch| launch.key);
+        let mut piece = PackedItems::new(&self.memory);
+        launches.iter().for_each(|launch| piece.push(launch));
+        self.pieces.push(piece);
+    }
+
+    /// Calls `take` with each launch of the host, in the order of keys. Launches of several chips
+    /// with the same key are one launch.
+    pub(super) fn for_each(mut self, mut take: impl FnMut(HostLaunch)) {
+        self.end_piece();
+        let mut pieces: Vec<_> = self.pieces.iter().map(PackedItems::iter).collect();
+        // The first launch with a key names the op.
+        let mut nexts = BinaryHeap::new();
+        let mut launches: Vec<Option<HostLaunch>> = Vec::new();
+        for (number, piece) in pieces.iter_mut().enumerate() {
+            let next = piece.next();
+            nexts.extend(next.map(|next| Reverse((next.key, number))));
+            launches.push(next);
+        }
+        let mut latest: Option<HostLaunch> = None;
+        while let Some(Reverse((_, number))) = nexts.pop() {
+            let next = pieces.get_mut(number).and_then(Iterator::next);
+            nexts.extend(next.map(|next| Reverse((next.key, number))));
+            let launch = launches.get_mut(number).and_then(|of| std::mem::replace(of, next));
+            let Some(launch) = launch else { continue };
+            match &mut latest {
+                Some(latest) if latest.key == launch.key => latest.add(&launch),
+                _ => latest.replace(launch).into_iter().for_each(&mut take),
+            }
+        }
+        latest.into_iter().for_each(take);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(program: u32, start_ns: u64) -> HostLaunch {
+        let key = LaunchKey { program, launch: 1, ..LaunchKey::default() };
+        let duration_ns = (start_ns % 3 > 0).then_some(start_ns % 100);
+        HostLaunch { key, start_ns, duration_ns, ..HostLaunch::default() }
+    }
+
+    #[test]
+    fn launches_of_many_pieces_are_sorted_and_those_of_several_chips_joined() {
+        let folder = tempfile::tempdir().unwrap();
+        for limit_bytes in [0, u64::MAX] {
+            let memory = PackedMemory::new(limit_bytes, folder.path());
+            let mut sorted = SortedLaunches::new(&memory);
+            // Programs fall from chip to chip, and each is on two chips.
+            let count = 3 * u32::try_from(PIECE_LAUNCHES).unwrap() / 2;
+            for chip in 0..2_u64 {
+                for program in (0..count).rev() {
+                    sorted.push(launch(program, u64::from(program) * 7 + chip));
+                }
+            }
+            let mut found = Vec::new();
+            sorted.for_each(|launch| found.push(launch));
+            assert_eq!(found.len(), count as usize);
+            for (program, found) in (0..).zip(found) {
+                let first = u64::from(program) * 7;
+                // A chip without a duration makes that of the host unknown.
+                let is_known = first % 3 > 0 && (first + 1) % 3 > 0;
+                let longest = (first % 100).max((first + 1) % 100);
+                let expected = HostLaunch {
+                    duration_ns: is_known.then_some(longest),
+                    ..launch(program, first)
+                };
+                assert_eq!(found, expected);
+            }
+            memory.check().unwrap();
+            assert_eq!(memory.written_bytes() > 0, limit_bytes == 0);
+        }
+    }
+}
