@@ -147,7 +147,7 @@ mod tests {
 
     fn launch(program: u32, start_ns: u64) -> HostLaunch {
         let key = LaunchKey { program, launch: 1, ..LaunchKey::default() };
-        let duration_ns = (start_ns % 3 > 0).then_some(start_ns % 100);
+        let duration_ns = (!start_ns.is_multiple_of(3)).then_some(start_ns % 100);
         HostLaunch { key, start_ns, duration_ns, ..HostLaunch::default() }
     }
 
@@ -170,7 +170,7 @@ mod tests {
             for (program, found) in (0..).zip(found) {
                 let first = u64::from(program) * 7;
                 // A chip without a duration makes that of the host unknown.
-                let is_known = first % 3 > 0 && (first + 1) % 3 > 0;
+                let is_known = !first.is_multiple_of(3) && !(first + 1).is_multiple_of(3);
                 let longest = (first % 100).max((first + 1) % 100);
                 let expected = HostLaunch {
                     duration_ns: is_known.then_some(longest),
