@@ -2,11 +2,16 @@
 //! same program would be counted along; the tests in here wait for each other.
 //!
 //! `KPROF_LIVE_ZONES` sets how many zones of launches that never end are read live; `.ci/full` reads
-//! a billion.
+//! a billion. `KPROF_LIVE_SECONDS` sets how long one launch is simulated; `.ci/full` simulates a
+//! minute.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 mod live;
+mod minute;
+#[path = "../system/streamed.rs"]
+#[allow(dead_code, reason = "the system tests use all of it")]
+mod streamed;
 
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,

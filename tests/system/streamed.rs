@@ -50,7 +50,12 @@ impl LaneRecords {
 
     /// Returns the durations of the zones in their order, each with the zone's id.
     pub(crate) fn durations(&self) -> impl Iterator<Item = (u16, u64)> {
-        self.zones.iter().map(|(_, (id, start, end))| (*id, end - start))
+        self.zones().map(|(id, start, end)| (id, end - start))
+    }
+
+    /// Returns the id, start and end of each zone, in the order of their ends.
+    pub(crate) fn zones(&self) -> impl Iterator<Item = (u16, u64, u64)> {
+        self.zones.iter().map(|(_, zone)| *zone)
     }
 
     /// Takes records from the front if they are those of a batch.
@@ -187,7 +192,9 @@ impl StreamedLane {
                 0xFFF5 => {
                     let [program, high] = cells[at + 1];
                     self.program = program;
-                    self.time = u64::from(high & 0xFFFF) << 32 | u64::from(value);
+                    // The cell has the low 48 bits of a time that only rises.
+                    let told = u64::from(high & 0xFFFF) << 32 | u64::from(value);
+                    self.time += told.wrapping_sub(self.time) & 0xFFFF_FFFF_FFFF;
                     2
                 }
                 0xFFF6 | 0xFFF7 => 1,

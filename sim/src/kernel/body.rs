@@ -156,6 +156,20 @@ pub fn steps<E: Environment>(environment: &mut E) {
     }
 }
 
+/// Records argument 0 zones of random lengths, argument 1 cycles on average, with argument 2 cycles
+/// between them.
+pub fn paced<E: Environment>(environment: &mut E) {
+    for _ in 0..environment.arg(0) {
+        {
+            device_zone_scoped!("PACED");
+            let average = environment.arg(1);
+            let drawn = environment.draw(average);
+            environment.spin(average / 2 + drawn);
+        }
+        environment.spin(environment.arg(2));
+    }
+}
+
 /// Records sums over argument 0 passes, each of argument 1 cycles, in both accumulators.
 pub fn sums<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {

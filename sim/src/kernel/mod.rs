@@ -53,6 +53,7 @@ const ALL: &[ObjectKernel] = &[
     ObjectKernel::ready("instructions", |_| Emission::zones(1)),
     ObjectKernel::ready("cycle_count", |_| Emission::zones(1)),
     ObjectKernel::ready("steps", |_| Emission::zones(body::STEPS.into())),
+    ObjectKernel::ready("paced", |context| times(context, Emission::zones(1))),
     ObjectKernel::ready("calibration", |_| {
         (Emission::zones(6) + DATA + DATA + EVENT) * body::CALIBRATION_PASSES.into()
     }),

@@ -49,6 +49,8 @@ pub struct MeshRecorder {
     readout: Readout,
     ops: Vec<OpMetadata>,
     host: Vec<HostRecording>,
+    /// True if live reads leave the records of streamed lanes to the capture.
+    leaves_streamed: bool,
     /// Lanes that have streamed records.
     streamed: BTreeSet<LaneId>,
     /// Host time of the last measurement for a live part.
@@ -88,6 +90,7 @@ impl MeshRecorder {
             readout: Readout::default(),
             ops: Vec::new(),
             host: Vec::new(),
+            leaves_streamed: false,
             streamed: BTreeSet::new(),
             clocks_measured_ns: None,
         }
@@ -102,6 +105,17 @@ impl MeshRecorder {
             let reader = Box::new(reader.for_more_counters());
             self.reader = MeshReader::Capturing { reader, captured };
         }
+        self
+    }
+
+    /// Leaves the records of streamed lanes that [`MeshRecorder::read_live`] finds to the capture and
+    /// to its closure. The recorder keeps none of them, so its memory does not grow with their
+    /// number, and the run of [`MeshRecorder::finish`] has none.
+    ///
+    /// The capture contains all of them, and is loaded as any other capture.
+    #[must_use]
+    pub const fn leaving_streamed_records(mut self) -> Self {
+        self.leaves_streamed = true;
         self
     }
 
@@ -256,9 +270,13 @@ impl MeshRecorder {
         visit: impl FnOnce(LivePart),
     ) -> Result<(), RecordError> {
         let (read, captured) = match &mut self.reader {
+            MeshReader::Plain(reader) if self.leaves_streamed => (reader.read_live(mesh), Ok(())),
             MeshReader::Plain(reader) => (reader.read_with_batches(mesh), Ok(())),
             MeshReader::Capturing { reader, .. } => {
-                let read = reader.read_with_batches(mesh);
+                let read = match self.leaves_streamed {
+                    true => reader.read_live(mesh),
+                    false => reader.read_with_batches(mesh),
+                };
                 (read.readout, read.capture)
             }
         };

@@ -156,7 +156,7 @@ macro_rules! exported {
 
 exported! {
     body: empty short work full_buffer timestamped_events wide_data calibration instructions
-    counted_instructions cycle_count steps sums numbers reads
+    counted_instructions cycle_count steps paced sums numbers reads
     matmul_reader matmul_unpack matmul_math matmul_pack matmul_writer
     matmul_tile_reader matmul_tile_writer
 }
