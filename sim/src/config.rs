@@ -444,6 +444,15 @@ impl MeshConfig {
         self
     }
 
+    /// Makes the RISCs of a core take turns instruction by instruction, in order of time. They then
+    /// use the ports of L1 in that order, as on a chip, and neither reads by the host nor relays
+    /// change the order. The simulation takes longer.
+    #[must_use]
+    pub const fn with_exact_turns(mut self) -> Self {
+        self.modes.has_exact_turns = true;
+        self
+    }
+
     /// Makes kernels record their waits.
     ///
     /// Firmware then takes some more cycles at the end of each kernel. This mode has no object code

@@ -28,6 +28,8 @@ pub struct KernelModes {
     pub has_noc_truth: bool,
     /// True if the truth has the streamed cells of every RISC.
     pub has_cell_truth: bool,
+    /// True if the RISCs of a core take turns instruction by instruction, in order of time.
+    pub has_exact_turns: bool,
     /// Which waits kernels record.
     pub wait_records: WaitRecords,
     /// True if single waits are recorded only in [`wire::wait::SyncWindows::DEFAULT`].
@@ -55,6 +57,7 @@ impl KernelModes {
         firmware: None,
         has_noc_truth: false,
         has_cell_truth: false,
+        has_exact_turns: false,
         wait_records: WaitRecords::Off,
         has_sync_windows: false,
         cycle_budget: DEFAULT_CYCLE_BUDGET,

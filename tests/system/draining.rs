@@ -203,7 +203,8 @@ impl Jitter {
             .with_chip(chip)
             .with_streaming()
             .with_relays(drains.relays)
-            .with_cell_truth();
+            .with_cell_truth()
+            .with_exact_turns();
         let mut mesh = SimulatedMesh::new(&config).unwrap();
         init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
         let mut reader = Reader::new(ReadOptions::default());
@@ -254,15 +255,20 @@ const DRAINS: [Drains; 4] = [
     Drains { relays: 2, host_pause_ns: Some(20_000), ..ALONE },
 ];
 
-/// The most that draining may change the median duration by, in percent.
+/// Maximum change of the duration of 95 of 100 zones and kernels by a drain, in percent.
+///
+/// A drain delays a load or store by a cycle if it reads the same bank of L1 in that cycle. Such a
+/// delay also shifts the RISCs of the core against each other, so that they meet elsewhere at the
+/// port that they share. If the model has no such delays, 95 % of the durations do not change at
+/// all, with any drain: the bound leaves room for the delays only.
 const JITTER_PERCENT: f64 = 0.21;
 
 /// Durations without a drain, each with the same one under a drain.
 type Pairs = Vec<(u64, u64)>;
 
-/// Prints the figures of paired durations, and returns the median of their relative differences in
-/// percent.
-fn median_percent(drains: Drains, what: &str, pairs: &Pairs) -> f64 {
+/// Prints the figures of paired durations, and returns the relative difference in percent that 95 of
+/// 100 do not exceed.
+fn p95_percent(drains: Drains, what: &str, pairs: &Pairs) -> f64 {
     let shares = differences(pairs);
     let at = |percent: usize| shares[(shares.len() - 1) * percent / 100];
     let sum = |side: fn(&(u64, u64)) -> u64| pairs.iter().map(side).sum::<u64>() as f64;
@@ -274,7 +280,7 @@ fn median_percent(drains: Drains, what: &str, pairs: &Pairs) -> f64 {
          all together {change:+.5} %",
         pairs.len(),
     );
-    median
+    p95
 }
 
 #[test]
@@ -302,10 +308,9 @@ fn draining_hardly_changes_how_long_zones_and_kernels_take() {
         }
     }
     let figures = all().zip(&found).map(|(drains, (zones, kernels))| {
-        (median_percent(drains, "zones", zones), median_percent(drains, "kernels", kernels))
+        (p95_percent(drains, "zones", zones), p95_percent(drains, "kernels", kernels))
     });
     let figures: Vec<_> = figures.collect();
-    // The bar is for the median. One kernel in twenty differs by 1 % under relays, in either direction.
     for (zones, kernels) in &figures[..DRAINS.len()] {
         assert!(*zones <= JITTER_PERCENT && *kernels <= JITTER_PERCENT, "{zones} %, {kernels} %");
     }

@@ -25,7 +25,10 @@
 //! - A hart that waits for a byte of the mailbox is not executed until the byte is written, and
 //!   continues at that time.
 //! - Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart up
-//!   to one turn early or late. If waits are recorded, turns are shorter than polling intervals.
+//!   to one turn early or late, and a hart may use a port of L1 before another one that asked for it
+//!   earlier. If waits are recorded, turns are shorter than polling intervals. With exact turns
+//!   ([`MeshConfig::with_exact_turns`](crate::config::MeshConfig::with_exact_turns)), a turn is one
+//!   instruction: the hart that is furthest behind goes first.
 //! - A fault that delays a clock read acts between the two loads of that read. A kernel that only
 //!   waits loads only the low word.
 //! - A store is visible to the host, and a kernel counts as begun, when the hart enters the store,

@@ -261,7 +261,7 @@ impl Run<'_> {
     /// Returns the hart that is furthest behind, and the cycle up to which it may run.
     fn next_turn(&self) -> Option<(usize, u64)> {
         let mut next: Option<(usize, u64)> = None;
-        let mut second = u64::MAX;
+        let mut second: Option<(usize, u64)> = None;
         // Another tile's answer must be delivered before a hart checks for it.
         let limit = self.until.min(self.stage.answer_due().unwrap_or(u64::MAX));
         for (index, risc) in self.machine.processors.iter().enumerate() {
@@ -270,23 +270,37 @@ impl Run<'_> {
             }
             let cycle = risc.hart.cycle();
             match next {
-                Some((_, first)) if cycle >= first => second = second.min(cycle),
+                Some((_, first)) if cycle >= first => {
+                    if second.is_none_or(|(_, second)| cycle < second) {
+                        second = Some((index, cycle));
+                    }
+                }
                 _ => {
-                    second = next.map_or(second, |(_, first)| first);
+                    second = next.or(second);
                     next = Some((index, cycle));
                 }
             }
         }
         let (index, first) = next.filter(|(_, first)| *first < limit)?;
-        let until =
-            if second == u64::MAX { first + LONE_TURN_CYCLES } else { second + self.turn_cycles() };
+        let until = match (self.turn_cycles(), second) {
+            (Some(turn_cycles), Some((_, second))) => second + turn_cycles,
+            (Some(_), None) => u64::MAX,
+            (None, Some((other, second))) => second + u64::from(index < other),
+            // A store of the hart may wake another hart, which then continues at the store's time.
+            (None, None) => first + 1,
+        };
         Some((index, until.min(first + LONE_TURN_CYCLES).min(limit)))
     }
 
-    /// Returns the length of a turn in cycles: short if the truth records how long harts wait for
-    /// each other.
-    const fn turn_cycles(&self) -> u64 {
-        if self.machine.devices.tile_watch.is_some() { EXACT_TURN_CYCLES } else { TURN_CYCLES }
+    /// Returns the cycles that a hart may be ahead of the others after a turn; `None` if harts take
+    /// turns instruction by instruction.
+    fn turn_cycles(&self) -> Option<u64> {
+        match self.machine.devices.tile_watch {
+            _ if self.stage.chip.modes.has_exact_turns => None,
+            // The truth records how long harts wait for each other.
+            Some(_) => Some(EXACT_TURN_CYCLES),
+            None => Some(TURN_CYCLES),
+        }
     }
 
     fn take_turn(&mut self, index: usize, until: u64) {
@@ -369,7 +383,13 @@ impl Run<'_> {
         }
         let risc = &mut self.machine.processors[index];
         let Some(wait) = risc.wait_loop else { return };
-        let is_polling = risc.hart.pc().wrapping_sub(wait) < WAIT_LOOP_BYTES;
+        let ahead = risc.hart.pc().wrapping_sub(wait);
+        // With exact turns, the end of a turn must not decide where in the loop the hart continues.
+        let is_polling = if self.stage.chip.modes.has_exact_turns {
+            ahead == 0
+        } else {
+            ahead < WAIT_LOOP_BYTES
+        };
         if !is_polling || risc.state != HartState::Running {
             return;
         }
