@@ -2,11 +2,12 @@
 //!
 //! Such a hart checks how far the host has read, rests for some cycles, and checks again, for up to
 //! a second. Until the host or a relay writes something, each check finds the same state, so the
-//! time until their next access need not be simulated. In streaming, the policy limits the wait: the
-//! checks near the limit are simulated, so that a hart gives up when it would on a chip.
+//! time until their next access need not be simulated. The checks near the limit of a wait are
+//! simulated, so that a hart gives up when it would on a chip.
 
 use super::{HartState, core_code::RiscCode, images::Image, run::Run};
 use crate::{chip::facts::ChipFacts, tile::Tile};
+use kernel_profiler::port::STALL_CYCLES;
 use std::ops::Range;
 use wire::stream::{Policy, words};
 
@@ -17,17 +18,20 @@ pub(super) struct Rest {
     code: [Range<u32>; 2],
     /// Cycles skipped in this launch.
     pub(super) skipped_cycles: u64,
-    /// The latest wait for a drain.
-    drain_wait: Option<DrainWait>,
+    /// The latest wait.
+    wait: Option<Wait>,
 }
 
-/// A hart's wait for a drain of its ring.
+/// A hart's wait for the host or a relay.
+///
+/// Waits that follow each other within [`LOOK_CYCLES`] may be taken for one. Its end is then expected
+/// too early, and more checks are simulated than necessary.
 #[derive(Clone, Copy, Debug)]
-struct DrainWait {
-    /// Number of cells written, which changes before the next wait.
-    written: u32,
+struct Wait {
     /// First cycle at which the hart was seen resting.
     seen_since: u64,
+    /// Last cycle at which the hart was seen resting.
+    seen_until: u64,
 }
 
 impl Rest {
@@ -45,23 +49,36 @@ impl Rest {
     }
 
     /// Returns the cycle from which the checks of a hart that rests at `cycle` must be simulated,
-    /// since its wait ends soon.
-    fn simulated_from(&mut self, tile: &Tile, risc_index: usize, cycle: u64) -> u64 {
-        let own = |word: usize| tile.load(tile.control_word_address(word + risc_index));
-        let Some(Policy::Block { cycles_log2 }) = Policy::from_word(own(words::POLICY)) else {
-            return cycle;
-        };
-        let (written, limit_cycles) = (own(words::WRITTEN), 1_u64 << (cycles_log2 & 31));
-        // A wait may also follow one that timed out, without a written cell between them.
-        let goes_on = |wait: &DrainWait| {
+    /// since its wait of at most `limit_cycles` ends soon.
+    fn simulated_from(&mut self, cycle: u64, limit_cycles: u64) -> u64 {
+        let goes_on = |wait: &Wait| {
             let latest_end = wait.seen_since.saturating_add(limit_cycles + LOOK_CYCLES);
-            wait.written == written && cycle < latest_end
+            cycle < wait.seen_until.saturating_add(LOOK_CYCLES) && cycle < latest_end
         };
-        let wait = self.drain_wait.filter(goes_on);
-        let wait =
-            *self.drain_wait.insert(wait.unwrap_or(DrainWait { written, seen_since: cycle }));
+        let new = Wait { seen_since: cycle, seen_until: cycle };
+        let wait = self.wait.insert(self.wait.filter(goes_on).unwrap_or(new));
+        wait.seen_until = cycle;
         // The wait counts from its record's time, which is earlier than the first rest.
         (wait.seen_since + limit_cycles).saturating_sub(2 * LOOK_CYCLES)
+    }
+
+    /// Notes that the time up to `cycle` was skipped.
+    fn skip_to(&mut self, cycle: u64, skipped_cycles: u64) {
+        self.skipped_cycles += skipped_cycles;
+        if let Some(wait) = &mut self.wait {
+            wait.seen_until = cycle;
+        }
+    }
+}
+
+/// Returns the maximum cycles that a RISC of a tile waits; `None` if it does not wait.
+fn limit_cycles(chip: &ChipFacts, tile: &Tile, risc_index: usize) -> Option<u64> {
+    if !chip.modes.is_streaming {
+        return Some(STALL_CYCLES.into());
+    }
+    match Policy::from_word(tile.load(tile.control_word_address(words::POLICY + risc_index)))? {
+        Policy::Block { cycles_log2 } => Some(1 << (cycles_log2 & 31)),
+        _ => None,
     }
 }
 
@@ -103,11 +120,8 @@ impl Run<'_> {
         }
         let cycle = risc.hart.cycle();
         let tile = &self.stage.tile;
-        let simulated_from = if self.stage.chip.modes.is_streaming {
-            risc.rest.simulated_from(tile, index, cycle)
-        } else {
-            u64::MAX
-        };
+        let Some(limit_cycles) = limit_cycles(&self.stage.chip, tile, index) else { return };
+        let simulated_from = risc.rest.simulated_from(cycle, limit_cycles);
         // The host may have written since the last check.
         if cycle < tile.host_wrote_at.saturating_add(LOOK_CYCLES) {
             return;
@@ -117,7 +131,7 @@ impl Run<'_> {
         let goes_on = goes_on.min(simulated_from);
         if goes_on > cycle {
             risc.hart.advance_to(goes_on);
-            risc.rest.skipped_cycles += goes_on - cycle;
+            risc.rest.skip_to(goes_on, goes_on - cycle);
         }
     }
 }
