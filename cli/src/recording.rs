@@ -69,13 +69,23 @@ impl Recording {
         target: Option<&CaptureTarget>,
         ops: Vec<OpMetadata>,
     ) -> Result<Self, Failure> {
+        let mut recording = Self::begin_without_clocks(options, target, ops)?;
+        recording.recorder.open_clocks(mesh);
+        Ok(recording)
+    }
+
+    /// Begins a recording of chips whose tiles all have the same clock.
+    pub(crate) fn begin_without_clocks(
+        options: ReadOptions,
+        target: Option<&CaptureTarget>,
+        ops: Vec<OpMetadata>,
+    ) -> Result<Self, Failure> {
         let writer = target.map(CaptureTarget::writer).transpose()?;
         let mut recorder = MeshRecorder::new(options, writer);
         if target.is_some_and(|target| target.is_counter_pass) {
             recorder = recorder.for_more_counters();
         }
         recorder.add_ops(ops).map_err(|error| Failure::from_error(&error))?;
-        recorder.open_clocks(mesh);
         Ok(Self { recorder, view: None })
     }
 

@@ -34,7 +34,14 @@ use wire::{CoreKind, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
 /// A chip behind the kernel driver, or a simulated chip of another process.
 type AnyChip = Box<dyn ChipAccess>;
-type Chips = Vec<(AnyChip, ChipFacts)>;
+
+/// Chips to read.
+struct Chips {
+    chips: Vec<(AnyChip, ChipFacts)>,
+    /// True if another process simulates them. Such a chip makes no cycles while it is read, so clocks
+    /// that are read one after the other cannot be compared, and all of its tiles have the same clock.
+    are_simulated: bool,
+}
 
 /// Reads chips once, with information about their program from the environment.
 pub(crate) fn read(args: &ReadArgs) -> Result<ExitCode, Failure> {
@@ -72,18 +79,19 @@ fn shared_chips(process: &Process, args: &ChipArgs) -> Result<Option<Chips>, Fai
         let found = facts.chip_id;
         return Err(failure!("expected chip {asked}, but the program serves chip {found}"));
     }
-    Ok(Some(vec![(Box::new(chip), facts)]))
+    Ok(Some(Chips { chips: vec![(Box::new(chip), facts)], are_simulated: true }))
 }
 
 #[cfg(feature = "chip")]
 fn driver_chips(args: &ChipArgs) -> Result<Chips, Failure> {
     let chips = chip::driver::open(args.chip).or_fail()?.into_iter();
-    Ok(chips.map(|(chip, facts)| (Box::new(chip) as AnyChip, facts)).collect())
+    let chips = chips.map(|(chip, facts)| (Box::new(chip) as AnyChip, facts)).collect();
+    Ok(Chips { chips, are_simulated: false })
 }
 
 #[cfg(not(feature = "chip"))]
 fn driver_chips(_: &ChipArgs) -> Result<Chips, Failure> {
-    refuse_build_without_driver().map(|()| Vec::new())
+    refuse_build_without_driver().map(|()| Chips { chips: Vec::new(), are_simulated: false })
 }
 
 #[cfg_attr(feature = "chip", expect(clippy::unnecessary_wraps, reason = "depends on the build"))]
@@ -106,7 +114,7 @@ fn firmware(process: &Process, args: &ChipArgs) -> Result<Firmware, Failure> {
 }
 
 fn read_chips(
-    chips: Chips,
+    Chips { chips, are_simulated }: Chips,
     firmware: &Firmware,
     process: Option<&Process>,
     args: &ChipArgs,
@@ -126,7 +134,11 @@ fn read_chips(
         sums_enabled: args.enable_sum_profiling,
         ..ReadOptions::default()
     };
-    let mut recording = Recording::begin(&mut mesh, options, capture.as_ref(), ops)?;
+    let mut recording = if are_simulated {
+        Recording::begin_without_clocks(options, capture.as_ref(), ops)?
+    } else {
+        Recording::begin(&mut mesh, options, capture.as_ref(), ops)?
+    };
     match live {
         None => recording.read(&mut mesh, names.zones(), true)?,
         Some(live) => {
@@ -138,7 +150,9 @@ fn read_chips(
             )?;
         }
     }
-    recording.close(&mut mesh)?;
+    if !are_simulated {
+        recording.close(&mut mesh)?;
+    }
     for device in &mesh.devices {
         if let Some(stopped) = device.rails().stopped() {
             let chip_id = device.description().chip_id;
@@ -185,7 +199,7 @@ fn show(
 }
 
 fn open_mesh(
-    chips: Chips,
+    chips: Vec<(AnyChip, ChipFacts)>,
     firmware: &Firmware,
     args: &ChipArgs,
     is_writing: bool,
