@@ -20,6 +20,7 @@ use wire::{
     control::{ControlLayout, ext},
     dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, bytes_per_program, effective_support_count},
     risc::RISCS_PER_CORE,
+    vector::VECTOR_BYTES,
 };
 
 /// Options for opening chips.
@@ -141,6 +142,30 @@ impl<A: ChipAccess> ChipDevice<A> {
         Ok(Self { rails, plan, description, untold })
     }
 
+    /// Accesses the cores of the user's own program, which has reported where they are and where
+    /// their control vectors are. Control vectors may be written.
+    ///
+    /// Lanes in DRAM are not accessed: the cores are expected to stream.
+    ///
+    /// # Errors
+    /// [`FactsError`] if the facts about the chip are contradictory or unknown.
+    pub fn open_known(
+        access: A,
+        facts: &ChipFacts,
+        description: DeviceDescription,
+    ) -> Result<Self, FactsError> {
+        let plan = ChipPlan::new(facts)?;
+        let mut rails = Rails::new(access, Writes::ControlVectors);
+        for core in &description.cores {
+            let Some(tile) = plan.core(TileCoord { x: core.noc0.x, y: core.noc0.y }) else {
+                continue;
+            };
+            let vectors = (core.kind.risc_count() as u64).saturating_mul(VECTOR_BYTES as u64);
+            name_ranges(&mut rails, tile, core.control_address, (core.vector_address, vectors));
+        }
+        Ok(Self { rails, plan, description, untold: 0 })
+    }
+
     /// Returns the rails that check every access.
     #[must_use]
     pub const fn rails(&self) -> &Rails<A> {
@@ -252,14 +277,8 @@ fn named_core<A: ChipAccess>(
     place: &CorePlace,
     memory: ProfilerMemory,
 ) -> CoreDescription {
-    let markers = memory.size_bytes.saturating_sub(memory.control_bytes);
-    for (start, size_bytes, range_use) in [
-        (memory.control_address, memory.control_bytes, RangeUse::Control),
-        (memory.vector_address(), markers, RangeUse::Markers),
-        (WALL_CLOCK, WALL_CLOCK_BYTES, RangeUse::Clock),
-    ] {
-        rails.name(tile, NamedRange { start, size_bytes, range_use });
-    }
+    let vectors = memory.size_bytes.saturating_sub(memory.control_bytes);
+    name_ranges(rails, tile, memory.control_address, (memory.vector_address(), vectors));
     CoreDescription {
         noc0: Noc0Coord { x: place.coord.x, y: place.coord.y },
         logical: LogicalCoord { x: place.logical.x, y: place.logical.y },
@@ -267,6 +286,22 @@ fn named_core<A: ChipAccess>(
         flat_id: place.flat_id,
         control_address: memory.control_address,
         vector_address: memory.vector_address(),
+    }
+}
+
+/// Permits access to a core's control vector, to its vectors and to its clock.
+fn name_ranges<A: ChipAccess>(
+    rails: &mut Rails<A>,
+    tile: NocTile,
+    control_address: u64,
+    (vector_address, vector_bytes): (u64, u64),
+) {
+    for (start, size_bytes, range_use) in [
+        (control_address, LAYOUT.size_bytes() as u64, RangeUse::Control),
+        (vector_address, vector_bytes, RangeUse::Markers),
+        (WALL_CLOCK, WALL_CLOCK_BYTES, RangeUse::Clock),
+    ] {
+        rails.name(tile, NamedRange { start, size_bytes, range_use });
     }
 }
 

@@ -58,6 +58,7 @@ impl Guests {
         let mut chip = lock(&CHIP);
         self.waiting_count.fetch_sub(1, Ordering::AcqRel);
         let chip = chip.as_mut().ok_or_else(|| AccessFailure("the chip is closed".to_owned()))?;
+        chip.board_mut().advance(ACCESS_CYCLES);
         Ok(call(chip))
     }
 }
@@ -97,6 +98,9 @@ pub(super) fn facts(board: &Board) -> ChipFacts {
     }
 }
 
+/// Cycles that pass during an access. A guest that polls a word therefore sees it change even while
+/// the host lets no cycles pass.
+const ACCESS_CYCLES: u64 = 16;
 /// Longest time for which a host's access waits for guests.
 const PATIENCE: Duration = Duration::from_millis(10);
 

@@ -6,13 +6,19 @@ use host_reader::{
     capture::{CaptureWriter, OpMetadata},
     mesh::{LogicalCoord, Noc0Coord},
     names::ZoneTable,
+    read::PeriodicThread,
     recording::Recording,
     zone_names::{NameAge, ZoneNames},
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 use ttnn::{
-    ClockReading, CopiedChip, Session, WorkerCore,
+    ClockReading, CopiedChip, Session, SessionError, StreamLink, WorkerCore,
     launches::{LaunchEntry, LaunchLog},
     package::Package,
     tree::{Build, PROFILE, SUMS, Tree, base_of, cache_folder},
@@ -20,16 +26,21 @@ use ttnn::{
 use wire::{
     RunHostId,
     dram::{bytes_per_program, effective_support_count},
+    stream::Policy,
 };
 
 /// Chips of a program that uses a stock ttnn.
 #[pyclass(module = "kprof")]
 pub(crate) struct TtnnSession {
-    /// `None` once the session is finished.
-    session: Option<Session>,
+    session: SharedSession,
+    /// Thread that reads the rings of streaming chips.
+    reading: Option<PeriodicThread<SharedSession>>,
     names: ZoneNames,
     title: String,
 }
+
+/// The session; `None` once it is finished. The reading thread shares it.
+type SharedSession = Arc<Mutex<Option<Session>>>;
 
 /// A core: its NoC-0 coordinate, then its logical coordinate.
 type Core = (u16, u16, u16, u16);
@@ -51,7 +62,8 @@ impl TtnnSession {
         let writer = writer.map_err(|error| value_error(&error))?;
         let options =
             ReadOptions { program_support_count, sums_enabled: sums, ..ReadOptions::default() };
-        Ok(Self { session: Some(Session::new(options, writer)), names: ZoneNames::new(), title })
+        let session = Arc::new(Mutex::new(Some(Session::new(options, writer))));
+        Ok(Self { session, reading: None, names: ZoneNames::new(), title })
     }
 
     /// Adds a chip; returns its number in the session and the flat ids of its cores, with dispatch
@@ -60,6 +72,7 @@ impl TtnnSession {
     #[pyo3(signature = (chip_id, arch, aiclk_mhz, cores, bank_count, region_address, region_bytes, dispatch_cores=vec![]))]
     fn add_chip(
         &mut self,
+        py: Python<'_>,
         chip_id: u32,
         arch: &str,
         aiclk_mhz: u32,
@@ -87,21 +100,62 @@ impl TtnnSession {
         let chip = chip.and_then(|chip| chip.with_dispatch_cores(&dispatch_cores));
         let chip = chip.map_err(|error| value_error(&error))?;
         let flat_ids = chip.flat_ids();
-        Ok((self.session()?.add_chip(chip), flat_ids))
+        Ok((self.with_session(py, |session| Ok(session.add_chip(chip)))?, flat_ids))
+    }
+
+    /// Reads a chip's rings from now on, in a thread of its own. The arguments are the socket of the
+    /// simulated chip, the address of control vectors, the policy of full rings as a control word, and
+    /// the time between two reads.
+    fn stream_chip(
+        &mut self,
+        py: Python<'_>,
+        chip: usize,
+        socket: PathBuf,
+        control_address: u64,
+        policy: u32,
+        read_every_ns: u64,
+    ) -> PyResult<()> {
+        let policy = Policy::from_word(policy).ok_or_else(|| {
+            PyValueError::new_err(format!("expected a policy of full rings, found {policy}"))
+        })?;
+        let link = StreamLink { socket, control_address, policy };
+        self.with_session(py, |session| session.stream_chip(chip, &link))?;
+        if self.reading.is_none() {
+            let period = Duration::from_nanos(read_every_ns);
+            let session = Arc::clone(&self.session);
+            let thread = PeriodicThread::start(period, session, |session, is_last| {
+                if let (false, Some(session)) = (is_last, lock(session).as_mut()) {
+                    session.read_meanwhile();
+                }
+            })?;
+            self.reading = Some(thread);
+        }
+        Ok(())
+    }
+
+    /// Reads rings until all launches have published their records. No launch may be running.
+    fn read_at_rest(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.with_session(py, |session| session.take_failure().map_or(Ok(()), Err))?;
+        self.with_session(py, Session::read_at_rest)
+    }
+
+    /// Reads rings for the last time, and lets kernels that run later drop their records.
+    fn end_streams(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.with_session(py, Session::end_streams)
     }
 
     /// Stores copies of a chip's control vectors and lanes.
-    fn load(&mut self, chip: usize, controls: &[u8], lanes: &[u8]) -> PyResult<()> {
-        let chip = self.session()?.chip_mut(chip).map_err(|error| value_error(&error))?;
-        let loaded =
-            chip.load_controls(&words(controls)).and_then(|()| chip.load_lanes(words(lanes)));
-        loaded.map_err(|error| value_error(&error))
+    fn load(&mut self, py: Python<'_>, chip: usize, controls: &[u8], lanes: &[u8]) -> PyResult<()> {
+        self.with_session(py, |session| {
+            let chip = session.chip_mut(chip)?;
+            chip.load_controls(&words(controls))?;
+            Ok(chip.load_lanes(words(lanes))?)
+        })
     }
 
     /// Reads the stored copies.
     fn read(&mut self, py: Python<'_>) -> PyResult<()> {
-        let session = self.session()?;
-        py.detach(|| session.read()).map_err(|error| value_error(&error))
+        self.with_session(py, Session::read)
     }
 
     /// Returns the control vectors to write back to a chip; vectors of unchanged cores are zeros.
@@ -110,13 +164,14 @@ impl TtnnSession {
         py: Python<'py>,
         chip: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let words = self.session()?.acknowledgement(chip).map_err(|error| value_error(&error))?;
+        let words = self.with_session(py, |session| session.acknowledgement(chip))?;
         Ok(PyBytes::new(py, bytemuck::cast_slice(&words)))
     }
 
     /// Adds readings of clocks: x, y, host time before, cycles, host time after.
     fn add_clocks(
         &mut self,
+        py: Python<'_>,
         chip: usize,
         readings: Vec<(u16, u16, i64, u64, i64)>,
     ) -> PyResult<()> {
@@ -129,11 +184,11 @@ impl TtnnSession {
                 after_ns,
             })
             .collect();
-        self.session()?.add_clocks(chip, &readings).map_err(|error| value_error(&error))
+        self.with_session(py, |session| session.add_clocks(chip, &readings))
     }
 
     /// Adds metadata of ops: chip, id of the program, and fields.
-    fn add_ops(&mut self, ops: Vec<OpFacts>) -> PyResult<()> {
+    fn add_ops(&mut self, py: Python<'_>, ops: Vec<OpFacts>) -> PyResult<()> {
         let ops = ops
             .into_iter()
             .map(|(chip_id, program, fields)| OpMetadata {
@@ -142,7 +197,7 @@ impl TtnnSession {
                 fields: fields.into(),
             })
             .collect();
-        self.session()?.add_ops(ops).map_err(|error| value_error(&error))
+        self.with_session(py, |session| session.add_ops(ops))
     }
 
     /// Adds the zone names in tt-metal's log of a compilation; returns how many were new.
@@ -158,38 +213,57 @@ impl TtnnSession {
     }
 
     /// Uses the added names in all further reads.
-    fn use_zone_names(&mut self) -> PyResult<()> {
+    fn use_zone_names(&mut self, py: Python<'_>) -> PyResult<()> {
         let names = std::mem::replace(&mut self.names, ZoneNames::new());
         let (zones, _) = names.clone().finish();
         self.names = names;
         let zones: ZoneTable = zones;
-        self.session()?.set_zones(zones);
-        Ok(())
+        self.with_session(py, |session| {
+            session.set_zones(zones);
+            Ok(())
+        })
     }
 
     /// Adds the events that the program itself recorded.
-    fn add_host(&mut self, host: &Host) -> PyResult<()> {
-        self.session()?.add_host(&host.recorder).map_err(|error| value_error(&error))
+    fn add_host(&mut self, py: Python<'_>, host: &Host) -> PyResult<()> {
+        let recorder = &host.recorder;
+        self.with_session(py, |session| session.add_host(recorder))
     }
 
     /// Returns the number of records read so far.
     #[getter]
-    fn record_count(&mut self) -> PyResult<usize> {
-        Ok(self.session()?.record_count())
+    fn record_count(&mut self, py: Python<'_>) -> PyResult<usize> {
+        self.with_session(py, |session| Ok(session.record_count()))
     }
 
     /// Marks the end of the capture and returns all data that was read.
-    fn finish(&mut self) -> PyResult<PyRecording> {
-        let session = self.session.take().ok_or_else(finished)?;
+    fn finish(&mut self, py: Python<'_>) -> PyResult<PyRecording> {
+        if let Some(reading) = self.reading.take() {
+            // A panic of the thread has printed its message; what was read is kept.
+            let _ = py.detach(|| reading.stop());
+        }
+        let session = lock(&self.session).take().ok_or_else(finished)?;
         let run = session.finish().map_err(|error| value_error(&error))?;
         Ok(PyRecording::new(Recording::from_captured_run(run), self.title.clone()))
     }
 }
 
 impl TtnnSession {
-    fn session(&mut self) -> PyResult<&mut Session> {
-        self.session.as_mut().ok_or_else(finished)
+    /// Passes the session to a function. Other Python threads go on while this one waits.
+    fn with_session<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Session) -> Result<T, SessionError> + Send,
+    ) -> PyResult<T> {
+        let session = &self.session;
+        let result = py.detach(|| lock(session).as_mut().map(call));
+        result.ok_or_else(finished)?.map_err(|error| value_error(&error))
     }
+}
+
+fn lock(session: &SharedSession) -> MutexGuard<'_, Option<Session>> {
+    // After a panic in a read, the session stays in the state that it had reached.
+    session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates a root for tt-metal with kprof's header; returns the variables that make tt-metal use

@@ -30,7 +30,7 @@ const ALLOWED: [(&str, &str); 22] = [
     ("kprof-ttsim", "wire reader sim"),
     ("kprof-chip", "wire reader host-events"),
     ("kprof-pci-chip", "sim chip"),
-    ("kprof-ttnn", "wire reader host-events recording"),
+    ("kprof-ttnn", "wire reader host-events recording chip"),
     ("kprof-c", "wire host-reader"),
     ("kprof", "wire kernel-profiler host-reader sim ttsim chip ttnn"),
     ("kprof-captures", "reader recording"),

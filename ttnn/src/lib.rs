@@ -11,6 +11,7 @@
 //! |---|---|
 //! | what represents a chip whose memory was copied? | [`CopiedChip`], [`CopiedMesh`] |
 //! | how do several reads of a session become one capture? | [`Session`] |
+//! | how are the rings of streaming cores read? | [`StreamLink`], [`Session::stream_chip`] |
 //! | which op does a launch belong to? | [`launches`] |
 //! | which ttnn would a program import? | [`package`] |
 //! | how are a program's kernels compiled with kprof's header? | [`tree`] |
@@ -32,8 +33,10 @@ pub mod package;
 mod session;
 #[cfg(unix)]
 pub mod simulator;
+mod streamed;
 #[cfg(unix)]
 pub mod tree;
 
 pub use mesh::{ChipError, CopiedChip, CopiedMesh, WorkerCore};
 pub use session::{ClockReading, Session, SessionError};
+pub use streamed::StreamLink;

@@ -1,15 +1,23 @@
 //! Reads the chips of a program several times into one capture.
 
-use crate::mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh};
+use crate::{
+    mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh},
+    streamed::{REST_INTERVAL, StreamLink, StreamedChips, are_at_rest, is_rest_overdue},
+};
+use chip::{facts::FactsError, shared::ShareError};
 use host_events::{HostRecorder, OpMetadata};
 use reader::{
-    ReadOptions,
+    InitError, ProfilerOptions, ReadOptions,
     clock::{PingBurst, Tile, TwoWayPing},
-    mesh::{Device, Noc0Coord},
+    mesh::{AccessError, Device, Noc0Coord},
     names::ZoneTable,
 };
 use recording::capture::{CaptureError, CaptureWriter, MeshRecorder, RecordError};
-use std::path::Path;
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::Instant,
+};
 
 /// Error in recording a session.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +32,28 @@ pub enum SessionError {
     /// The capture cannot be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    /// The simulated chip of the program cannot be accessed.
+    #[error(transparent)]
+    Share(#[from] ShareError),
+    /// The facts about the chip are contradictory.
+    #[error(transparent)]
+    Facts(#[from] FactsError),
+    /// The rings cannot be initialised.
+    #[error(transparent)]
+    Init(#[from] InitError),
+    /// The chip does not answer.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The socket is that of another chip.
+    #[error("expected chip {chip_id} at the socket {}, found chip {found}", .socket.display())]
+    OtherChip {
+        /// The socket.
+        socket: PathBuf,
+        /// The chip of the session.
+        chip_id: u32,
+        /// The chip at the socket.
+        found: u32,
+    },
     /// The session has no chip with this number.
     #[error("expected one of {count} chips of the session, found number {index}")]
     NoSuchChip {
@@ -54,6 +84,11 @@ pub struct ClockReading {
 pub struct Session {
     recorder: MeshRecorder,
     mesh: CopiedMesh,
+    streamed: StreamedChips,
+    /// True if the chips' rings are read in place of copies.
+    is_streaming: bool,
+    /// First failure of a read between two calls of the program.
+    failure: Option<SessionError>,
 }
 
 impl Session {
@@ -70,7 +105,18 @@ impl Session {
     /// data there.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
-        Self { recorder: MeshRecorder::new(options, capture), mesh: CopiedMesh::default() }
+        let streamed = StreamedChips::new(ProfilerOptions {
+            program_support_count: options.program_support_count,
+            sums_enabled: options.sums_enabled,
+            ..ProfilerOptions::default()
+        });
+        Self {
+            recorder: MeshRecorder::new(options, capture),
+            mesh: CopiedMesh::default(),
+            streamed,
+            is_streaming: false,
+            failure: None,
+        }
     }
 
     /// Adds a chip and returns its number in the session. A chip that is opened again replaces its
@@ -99,13 +145,89 @@ impl Session {
         self.mesh.chips.get_mut(index).ok_or(SessionError::NoSuchChip { index, count })
     }
 
-    /// Reads the copies of all chips.
+    /// Reads the rings of a chip's cores from now on, in place of copies. Kernels may then run.
+    ///
+    /// # Errors
+    /// If the chip cannot be accessed.
+    pub fn stream_chip(&mut self, index: usize, link: &StreamLink) -> Result<(), SessionError> {
+        let description = self.chip_mut(index)?.description().clone();
+        self.streamed.connect(description, link)?;
+        self.is_streaming = true;
+        self.read()
+    }
+
+    /// Reads the copies of all chips, or their rings.
     ///
     /// # Errors
     /// If nothing can be read, or if the capture cannot be written. In either case, data that was
     /// already read is kept.
     pub fn read(&mut self) -> Result<(), SessionError> {
-        Ok(self.recorder.read(&mut self.mesh)?)
+        if !self.is_streaming {
+            return Ok(self.recorder.read(&mut self.mesh)?);
+        }
+        if self.streamed.is_empty() {
+            return Ok(());
+        }
+        Ok(self.recorder.read(&mut self.streamed.mesh)?)
+    }
+
+    /// Reads rings between two calls of the program; [`Session::take_failure`] returns a failure.
+    ///
+    /// Does nothing if a chip has made few cycles since its last read: a simulated chip is slower
+    /// than the host, and most reads would find nothing.
+    pub fn read_meanwhile(&mut self) {
+        if self.is_streaming
+            && self.failure.is_none()
+            && self.streamed.has_progress()
+            && let Err(failure) = self.read()
+        {
+            self.failure = Some(failure);
+        }
+    }
+
+    /// Returns the first failure of [`Session::read_meanwhile`] since the last call. Until then,
+    /// rings are not read meanwhile.
+    pub const fn take_failure(&mut self) -> Option<SessionError> {
+        self.failure.take()
+    }
+
+    /// Reads rings until each RISC has published all of its records. The host must know that no
+    /// launch is running, but RISCs may still be ending the last one.
+    ///
+    /// # Errors
+    /// As [`Session::read`].
+    pub fn read_at_rest(&mut self) -> Result<(), SessionError> {
+        let begun = Instant::now();
+        loop {
+            let is_over = are_at_rest(&mut self.streamed.mesh)? || is_rest_overdue(begun);
+            self.read()?;
+            if is_over {
+                return Ok(());
+            }
+            thread::sleep(REST_INTERVAL);
+        }
+    }
+
+    /// Reads rings for the last time, and disconnects the streaming chips. Kernels that run later
+    /// drop their records.
+    ///
+    /// # Errors
+    /// As [`Session::read`], and if the rings cannot be released.
+    pub fn end_streams(&mut self) -> Result<(), SessionError> {
+        if self.streamed.is_empty() {
+            return Ok(());
+        }
+        self.read_at_rest()?;
+        self.recorder.options_mut().last_read = true;
+        let read = self.read();
+        self.recorder.options_mut().last_read = false;
+        read?;
+        // The clocks of all cores were read in the launch that found them. A simulated chip makes
+        // no cycles while the host reads it, so clocks read one after the other cannot be compared.
+        if let Some(burst) = self.streamed.ping() {
+            self.recorder.add_clock_readings(burst)?;
+        }
+        self.streamed.disconnect()
     }
 
     /// Returns the control vectors to write back after the last read. A changed core's vector is

@@ -1,6 +1,6 @@
 //! Options of commands that read real chips.
 
-use super::{ShowArgs, TracyViewArgs, run::duration_ns};
+use super::{ShowArgs, TracyViewArgs, duration_ns};
 use clap::Args;
 use std::path::PathBuf;
 

@@ -20,6 +20,7 @@ pub(crate) use counters::CounterChoice;
 pub(crate) use run::{
     Backend, CaptureArgs, DispatchCoreKind, RunArgs, SdkArgs, Waits, WorkloadArgs,
 };
+pub(crate) use run::{duration_ns, stream_policy};
 pub(crate) use show::{
     CheckArgs, InfoArgs, NocArgs, OpOrder, ReportArgs, SchemaArgs, ShowArgs, SqlEngine,
 };

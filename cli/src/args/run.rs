@@ -280,7 +280,7 @@ fn word(text: &str) -> Result<u32, String> {
 }
 
 /// Parses a time of at least a nanosecond; returns nanoseconds.
-pub(super) fn duration_ns(text: &str) -> Result<u64, String> {
+pub(crate) fn duration_ns(text: &str) -> Result<u64, String> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let parsed = units.into_iter().find_map(|(unit, ns)| {
         let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
@@ -290,7 +290,7 @@ pub(super) fn duration_ns(text: &str) -> Result<u64, String> {
 }
 
 /// Parses the policy that a streaming RISC follows when its ring is full.
-fn stream_policy(text: &str) -> Result<Policy, String> {
+pub(crate) fn stream_policy(text: &str) -> Result<Policy, String> {
     let (name, parameter) = text.split_once('=').unwrap_or((text, ""));
     let policy = match (name, parameter) {
         ("drop", "") => Some(Policy::DropNewest),

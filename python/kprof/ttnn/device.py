@@ -28,6 +28,10 @@ WINDOWS_PER_LANE = 4
 """A window is copied separately if it is at most a fourth of each lane."""
 SIGNATURE = 0x4B504000
 """Value that the runtime writes to word 5 of a control vector: `KP`, version 4."""
+STREAM_SIGNATURE = 0x4B531000
+"""Value of the same word if the firmware streams: `KS`, version 1."""
+CONTROL_ANSWER = 3
+"""Index of the control vector's address in an answer of the set-up kernel."""
 SIGNATURE_ANSWER = 4
 """Index of word 5 of the control vector in an answer of the set-up kernel."""
 
@@ -63,10 +67,18 @@ class DeviceProfiler:
     """The profiler of one opened device, which may be a mesh of chips."""
 
     def __init__(
-        self, device: Any, program_support_count: int, sums: bool, dispatch_cores: bool = False
+        self,
+        device: Any,
+        program_support_count: int,
+        sums: bool,
+        dispatch_cores: bool = False,
+        streams: bool = False,
     ) -> None:
         self.device = device
         self.sums = sums
+        self.signature = STREAM_SIGNATURE if streams else SIGNATURE
+        self.control_address = 0
+        """Address of each core's control vector, once the cores are found."""
         self.program_support_count = program_support_count
         grid = device.compute_with_storage_grid_size()
         self.grid = (grid.x, grid.y)
@@ -162,8 +174,9 @@ class DeviceProfiler:
 
     def release(self) -> None:
         """Clears the lane addresses of all cores, so no core writes to lanes; frees the tensors."""
-        self._launch_for(kernels.TAKE_LANES, self.answers, self._all_places, 64)
-        _ttnn.synchronize_device(self.device)
+        if self.signature == SIGNATURE:
+            self._launch_for(kernels.TAKE_LANES, self.answers, self._all_places, 64)
+            _ttnn.synchronize_device(self.device)
         for tensor in self.tensors:
             tensor.deallocate(True)
 
@@ -265,10 +278,11 @@ class DeviceProfiler:
             answers = answers.transpose(1, 0, 2).reshape(-1, 16)[: len(self.logical)]
             chips.append(answers.copy())
         self.first_answers = (before, chips, time.monotonic_ns())
+        self.control_address = int(chips[0][0][CONTROL_ANSWER])
         found = int(chips[0][0][SIGNATURE_ANSWER])
-        if found & 0xFFFFF000 != SIGNATURE:
+        if found & 0xFFFFF000 != self.signature:
             raise NotCompiledForProfiling(
-                f"expected firmware with kprof's header (signature {SIGNATURE:#x}), found "
+                f"expected firmware with kprof's header (signature {self.signature:#x}), found "
                 f"{found:#x}; start the program with `kprof record`, or call kprof.ttnn.prepare() "
                 "before `import ttnn`"
             )

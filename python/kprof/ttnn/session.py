@@ -26,6 +26,9 @@ RUN_WORDS = 12
 """Minimum number of words that a launch writes to a lane."""
 LAUNCHES_BETWEEN_LOOKS = 4
 CALL_TIMEOUT_SECONDS = 1.0
+SECONDS_BETWEEN_NAMES = 1.0
+SOCKET_VARIABLE = "KPROF_CHIP_SOCKET"
+"""Variable with the path of the socket at which this process serves its simulated chip."""
 RISCS = 5
 END_MASK = 0x1FFFF
 """Bits of words 0 to 4 of a control vector that hold the end of a lane."""
@@ -47,6 +50,10 @@ class Options:
     sums: bool = False
     dispatch_cores: bool = False
     """Also profiles dispatch kernels."""
+    stream_policy: int | None = None
+    """Policy of full rings, as a control word, if kernels and firmware stream."""
+    read_every_ns: int = 1_000_000
+    """Time between two reads of the rings."""
 
     @classmethod
     def from_environment(cls, text: str) -> Options:
@@ -79,7 +86,11 @@ class OpenDevice:
         options = session.options
         self.session = session
         self.profiler = DeviceProfiler(
-            device, options.program_support_count, options.sums, options.dispatch_cores
+            device,
+            options.program_support_count,
+            options.sums,
+            options.dispatch_cores,
+            session.streams,
         )
         self.lane_words = self.profiler.lane_bytes // 4
         # Reserve room for a launch that leaves a full vector, if the lanes are long enough.
@@ -116,14 +127,31 @@ class OpenDevice:
             native.add_clocks(chip, profiler.clocks(number))
             if not profiler.leaves_nothing:
                 native.add_ops([(chip_id, 0, [("name", "kprof"), ("kprof_launches", "1")])])
+        if self.session.streams:
+            self._stream()
+            return
         profiler.give_lanes(flat_ids)
         # The rest of that launch is not counted: the next launch starts the lanes of every core.
         profiler.find_cores()
         if profiler.others:
             profiler.give_lanes_to_others()
 
+    def _stream(self) -> None:
+        """Begins to read the rings of all cores in a thread."""
+        options, socket = self.session.options, os.environ.get(SOCKET_VARIABLE)
+        if socket is None or options.stream_policy is None:
+            raise RuntimeError(f"expected the socket of the simulated chip in {SOCKET_VARIABLE}, found none")
+        self.session.ttnn.synchronize_device(self.profiler.device)
+        path = socket.replace("{pid}", str(os.getpid()))
+        for chip in self.chips:
+            self.session.native.stream_chip(
+                chip, path, self.profiler.control_address, options.stream_policy, options.read_every_ns
+            )
+
     def has_room(self, launch_count: int) -> bool:
         """Returns true if the lanes are sure to hold this number of further launches."""
+        if self.session.streams:
+            return True
         more = launch_count * self.run_words + self.reserved_words
         return self.pending_words + more <= self.lane_words
 
@@ -229,7 +257,13 @@ class Session:
         self._counted_id = ttnn._ttnn.get_device_operation_id()
         self.recording: Any = None
         self.is_finished = False
+        self._named_at = time.monotonic()
         self.problems: list[str] = []
+
+    @property
+    def streams(self) -> bool:
+        """True if kernels and firmware stream their records."""
+        return self.options.stream_policy is not None
 
     def aiclk_mhz(self, arch: str) -> int:
         """Returns the nominal frequency of an architecture; ttnn has no call for it."""
@@ -256,6 +290,7 @@ class Session:
                 self._end_dispatch([self.devices[device.id()]])
                 self.read_all()
                 opened = self.devices.pop(device.id())
+                self._end_streams()
                 opened.profiler.release()
 
     def _end_dispatch(self, devices: list[OpenDevice]) -> None:
@@ -283,14 +318,25 @@ class Session:
             return
         for device in opened:
             self.ttnn.synchronize_device(device.profiler.device)
-        self._name_ops([chip for device in opened for chip in device.profiler.chip_ids])
-        self._name_zones()
+        self._name()
+        if self.streams:
+            self.native.read_at_rest()
+            self.native.add_host(self.host)
+            return
         for device in opened:
             device.load()
         self.native.read()
         for device in opened:
             device.acknowledge()
         self.native.add_host(self.host)
+
+    def _end_streams(self) -> None:
+        """Reads rings for the last time, if kernels stream."""
+        try:
+            if self.streams:
+                self.native.end_streams()
+        except Exception as error:
+            self._complain(f"the last read failed: {error}")
 
     def _complain(self, problem: str) -> None:
         problem = " ".join(str(problem).split())
@@ -299,6 +345,12 @@ class Session:
             print(f"kprof: {problem[:400]}", file=sys.stderr)
 
     # Names.
+
+    def _name(self) -> None:
+        """Names ops and zones that are new since the last call."""
+        self._named_at = time.monotonic()
+        self._name_ops([chip for device in self.devices.values() for chip in device.profiler.chip_ids])
+        self._name_zones()
 
     def _name_zones(self) -> None:
         """Adds the zone names of compilations since the last read."""
@@ -360,6 +412,9 @@ class Session:
             count, self._counted_id = end - self._counted_id, end
             if self._is_capturing or self.is_finished:
                 return
+            if self.streams and time.monotonic() - self._named_at >= SECONDS_BETWEEN_NAMES:
+                # Rings are read all the time: what a killed program leaves has names, too.
+                self._name()
             for opened in self.devices.values():
                 opened.add_launches(max(count, 0))
             self._make_room(1)
@@ -426,6 +481,7 @@ class Session:
             self._is_capturing = False
             self._end_dispatch(list(self.devices.values()))
             self.read_all()
+            self._end_streams()
             if not self.chip_count and not self.problems:
                 self._complain("the program has opened no device, so that nothing was profiled")
             if malformed := self.inspector.malformed_count:

@@ -1,10 +1,14 @@
 //! Options of `kprof record`.
 
-use crate::folders::measurements;
+use crate::{
+    args::{duration_ns, stream_policy},
+    folders::measurements,
+};
 use clap::{Args, ValueEnum};
 use host_reader::counters::CounterGroup;
 use std::path::PathBuf;
 use ttnn::simulator::Simulator;
+use wire::stream::Policy;
 
 /// Run a program and record what it does: its host zones, its chips' profile, its ops.
 ///
@@ -18,6 +22,7 @@ use ttnn::simulator::Simulator;
   kprof record -r -n resnet -- python3 resnet.py --batch 16
   kprof record -r -p -m pytest tests/test_model.py
   kprof record -r --simulate wormhole_b0 -- python3 model.py
+  kprof record -r --stream --simulate blackhole -- python3 model.py
   kprof record --collect-noc-traces --sync-host-device -- ./run_layer
 
 Exit code: that of the program; 128 and its number for a signal. With --check-exit-code: 4 if the
@@ -64,6 +69,24 @@ pub(crate) struct RecordArgs {
     /// Records of waits for circular buffers, semaphores and NoC barriers, with kprof's header.
     #[arg(long, value_enum, default_value = "off")]
     pub(crate) waits: KernelWaits,
+    /// Stream records, with kprof's header and --simulate: each RISC writes them into a ring that is
+    /// read while kernels run. POLICY says what a RISC does when its ring is full: drop, overwrite,
+    /// block=CYCLES (it waits so long at most), or sample=N, which keeps one chunk of N. Default:
+    /// block=16777216.
+    #[arg(
+        long,
+        value_name = "POLICY",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "block=16777216",
+        value_parser = stream_policy,
+        conflicts_with = "profile_dispatch_cores"
+    )]
+    pub(crate) stream: Option<Policy>,
+    /// Time from the beginning of a read of the rings to the beginning of the next one, as in 100us
+    /// or 2ms. Default: 1ms.
+    #[arg(long, value_name = "DURATION", value_parser = duration_ns, requires = "stream")]
+    pub(crate) read_every: Option<u64>,
     /// Simulated chip in place of a real one: `wormhole_b0`, `blackhole`, or a library with
     /// libttsim's entry points, with `ARCH=` before its path where no soc_descriptor.yaml lies
     /// beside it.

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     }
     check_port(args.port)?;
     let stock = stock::detect(args)?;
+    stock::check_stream(args, stock.is_some())?;
     let simulated = stock::simulated_chip(args)?;
     let logs = output.join(LOGS);
     if let Some(previous) = artifacts::make_room(&logs)? {

@@ -2,7 +2,8 @@
 //! kprof's header.
 
 use super::{LOGS, args::RecordArgs, exit_code};
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, failure, note};
+use chip::shared::SOCKET_VARIABLE;
 use host_reader::recording::DEVICE_CAPTURE_PREFIX;
 use std::{
     fs,
@@ -11,9 +12,16 @@ use std::{
 };
 use ttnn::{
     package::{BuiltInProfiler, Package, python_of},
+    simulator::Simulator,
     tree::{Build, DISPATCH_CORES, PROFILE, SUMS, Tree, base_of, cache_folder},
 };
-use wire::dram::{bytes_per_program, effective_support_count};
+use wire::{
+    dram::{bytes_per_program, effective_support_count},
+    stream::Policy,
+};
+
+/// Default time between two reads of the rings.
+const READ_EVERY_NS: u64 = 1_000_000;
 
 /// The version of ttnn used in the tests with a stock ttnn.
 const TRIED_VERSION: &str = "0.81.1";
@@ -122,6 +130,9 @@ impl Stock {
         let mut command = self.command(args);
         self.set_environment(args, &logs, &tree, &mut command);
         simulate(simulated, &mut command);
+        if args.stream.is_some() && std::env::var_os(SOCKET_VARIABLE).is_none() {
+            command.env(SOCKET_VARIABLE, chip_socket());
+        }
         let program = command.get_program().to_string_lossy().into_owned();
         let status = super::watch::run_without_clients(command).map_err(|error| {
             Failure::Sentence(format!(
@@ -157,6 +168,7 @@ impl Stock {
             defines.push("PROFILE_NOC_EVENTS=1".to_owned());
         }
         defines.extend(args.waits.define().map(str::to_owned));
+        defines.extend(args.stream.map(|_| "KERNEL_PROFILER_STREAM=1".to_owned()));
         let build = Build {
             header: &kernel_profiler::cpp_header::FILES,
             profile_kernel: PROFILE
@@ -185,6 +197,8 @@ impl Stock {
             "program_support_count": support_count(args),
             "sums": args.device.enable_sum_profiling,
             "dispatch_cores": args.device.profile_dispatch_cores,
+            "stream_policy": args.stream.map(Policy::to_word),
+            "read_every_ns": args.read_every.unwrap_or(READ_EVERY_NS),
             "partial": args.partial,
             "lines": args.lines,
         });
@@ -216,6 +230,36 @@ fn tell_problems(tree: &Tree, keeps_going: bool) {
     let _ = fs::remove_file(&tree.problems);
 }
 
+/// Returns the socket at which a program serves its simulated chip to the thread that reads the rings;
+/// a program may start further processes.
+fn chip_socket() -> PathBuf {
+    let name = format!("kprof-chip-{}-{{pid}}", std::process::id());
+    std::env::temp_dir().join(name)
+}
+
+/// Refuses `--stream` if nobody could read the rings.
+///
+/// # Errors
+/// If the program has a profiler of its own, or a chip that kprof cannot access from within it.
+pub(super) fn check_stream(args: &RecordArgs, is_stock: bool) -> Result<(), Failure> {
+    if args.stream.is_none() {
+        return Ok(());
+    }
+    if !is_stock {
+        return Err(failure!(
+            "expected a Python program with a ttnn from pip for --stream, found another one; build \
+             its kernels with KERNEL_PROFILER_STREAM and use `kprof attach --stream`"
+        ));
+    }
+    match &args.simulate {
+        Some(Simulator::Own(_)) => Ok(()),
+        _ => Err(failure!(
+            "--stream needs kprof's own simulated chip: --simulate wormhole_b0 or --simulate \
+             blackhole; rings of other chips cannot be read from within a program yet"
+        )),
+    }
+}
+
 /// Refuses options that need tt-metal's own profiler.
 fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
     let device = &args.device;
@@ -236,5 +280,9 @@ fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
 }
 
 fn support_count(args: &RecordArgs) -> u32 {
+    if args.stream.is_some() {
+        // Streamed records need no lanes in DRAM: the smallest ones will do.
+        return 1;
+    }
     args.device.op_support_count.unwrap_or(wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT)
 }
