@@ -461,6 +461,11 @@ impl Target {
             command.arg("-isystem").arg(folder);
         }
         command.args(["-include", "ttinsn.h"]);
+        // Hashes of call sites, which are constants in code, do not depend on where the tests lie.
+        let mut mapped = OsString::from("-fmacro-prefix-map=");
+        mapped.push(sources());
+        mapped.push("=tests/tt_metal");
+        command.arg(mapped);
         command.args(self.all_defines().iter().map(|define| format!("-D{define}")));
         for folder in self.includes(package) {
             let mut argument = OsString::from("-I");
