@@ -1,6 +1,5 @@
 //! Starts and ends of kernels on each core, packed, so that they need not be kept in memory.
 
-use super::exact::FIRST_RISCS;
 use reader::{
     from_lanes::FromLanes,
     lane::{Lane, LaneId},
@@ -12,6 +11,9 @@ use reader::{
 };
 use std::{collections::BTreeMap, iter::Peekable, sync::Arc};
 use wire::{PacketKind, Risc};
+
+/// RISCs whose kernels may count as the first kernel of a launch.
+const FIRST_RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
 /// Kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use durations::Durations;
 use reader::packed_bytes::PackedMemory;
 use series::DeviceLog;
 use std::collections::BTreeMap;
-use wire::{PacketKind, Risc};
+use wire::PacketKind;
 
 pub(super) use durations::SUMS;
 pub(super) use series::{ExactCounters, SubDevices};
@@ -108,6 +108,3 @@ fn mark_of(row: &series::Row, names: &[NameMarks]) -> Option<Mark> {
         _ => None,
     }
 }
-
-/// RISCs whose kernels may count as the first kernel of a launch.
-pub(super) const FIRST_RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
