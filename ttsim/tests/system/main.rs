@@ -10,9 +10,13 @@
 #[allow(dead_code, reason = "the tests of the whole system need more of it")]
 mod accounting;
 mod cells;
+mod live;
 mod refusals;
 mod relays;
 mod scripts;
+#[path = "../../../tests/system/streamed.rs"]
+#[allow(dead_code, reason = "the tests of the whole system need more of it")]
+mod streamed;
 mod streams;
 mod support;
 mod tt_metal;
