@@ -19,9 +19,8 @@ use tables::{ColumnKind, ColumnSchema, Table};
 pub(super) const ROWS_PER_GROUP: usize = 122_880;
 
 /// Memory of values from which on a row group ends. It bounds the memory in use: rows of the table
-/// `ops`, which has the most columns, take half a kilobyte each. The groups of `zones` remain
-/// shorter than this.
-const GROUP_BYTES: usize = 16 << 20;
+/// `ops`, which has the most columns, take half a kilobyte each, those of `zones` an eighth of one.
+const GROUP_BYTES: usize = 8 << 20;
 
 /// Number of rows after which the memory of the values is computed again.
 const ROWS_PER_CHECK: usize = 1 << 10;
@@ -194,9 +193,9 @@ mod tests {
             group_rows(ColumnKind::Unsigned64, 200_000, Value::Unsigned64),
             [122_880, 77_120]
         );
-        // Each text takes 1,000 bytes, 48 around them and 4 for its index: 15,948 texts take 16 MiB.
+        // Each text takes 1,000 bytes, 48 around them and 4 for its index: 7,974 texts take 8 MiB.
         let text = |row| Value::Text(format!("{row:01000}").into());
-        assert_eq!(group_rows(ColumnKind::Text, 40_000, text), [16_384, 16_384, 7_232]);
+        assert_eq!(group_rows(ColumnKind::Text, 20_000, text), [8_192, 8_192, 3_616]);
         // Equal texts are kept once.
         let text = |_| Value::Text("equal".into());
         assert_eq!(group_rows(ColumnKind::Text, 122_881, text), [122_880, 1]);

@@ -122,6 +122,7 @@ struct UnpackedLane {
 const UNPACKED_RECORDS: usize = 1 << 19;
 
 /// Number of ops that are unpacked at once.
+#[cfg(feature = "parquet")]
 const UNPACKED_OPS: usize = 1 << 10;
 
 impl<'a> PackedTrace<'a> {
@@ -184,6 +185,7 @@ impl<'a> PackedTrace<'a> {
 
     /// Calls `take` with the ops of each chip, some at a time: with the number of the first one, and
     /// with the chip, which has these ops and no lanes.
+    #[cfg(feature = "parquet")]
     pub(crate) fn for_each_ops<E>(
         &self,
         mut take: impl FnMut(u32, &TraceDevice<'_>) -> Result<(), E>,
