@@ -85,8 +85,7 @@ fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
 }
 
 /// Links all variants of firmware and kernels in Rust. The builds for the chips run in parallel,
-/// since they take longest in a first build, and towards its end nothing else could run in
-/// parallel.
+/// because they take longest in a first build, and near its end nothing else could run in parallel.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     let images: Result<Vec<_>> = thread::scope(|scope| {
         let chips = ARCHITECTURES.map(|arch| scope.spawn(move || images_of_chip(build, arch)));

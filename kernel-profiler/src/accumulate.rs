@@ -1,7 +1,7 @@
 //! Accumulate mode: one push transfers the runs of several launches.
 //!
 //! Each launch appends one run to the vector of each of its RISCs. All vectors are pushed as soon
-//! as one of them might lack room for another launch of the last launch's length:
+//! as one of them might lack room for another launch as long as the last one:
 //!
 //! ```text
 //!            0        12                                      device_end        512
@@ -12,8 +12,8 @@
 //!
 //! The zone `PROFILER-DRAM-PUSH` shows the cost of the previous push, including its wait for the
 //! NoC. The zone is stored as a run without a program at the beginning of BRISC's vector, and is
-//! sent with the next push. It is omitted if a single launch fills the vector. Runs that have not
-//! been pushed when the last program ends stay in L1, where the host reads them.
+//! sent with the next push. The zone is omitted if a single launch fills the vector. Runs that have
+//! not been pushed when the last program ends stay in L1, where the host reads them.
 //!
 //! The runs of the next launch are prepared at the end of a launch, so that no launch measures this
 //! work. Between launches, a RISC's `device_end` holds the number of words in its vector, which is
@@ -21,8 +21,8 @@
 //! `device_end` holds the run's end and the high half its length in words, until the launch ends.
 //! Empty slots in BRISC's next run mark the runs as prepared.
 //!
-//! Nothing is pushed while a kernel runs. A lane takes either everything that has accumulated or
-//! nothing.
+//! Nothing is pushed while a kernel runs. At a push, a lane takes either all accumulated runs or
+//! none of them.
 //!
 //! # Compatibility
 //! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`, which writes one run header for all
@@ -47,14 +47,14 @@ use wire::{
 const LENGTH_SHIFT: u32 = 16;
 const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
 
-/// Minimum of free words for a launch to begin, however short the last one was: the fixed slots and
-/// 29 zones.
+/// Minimum number of words that must be free for another launch, even after a shorter launch: the
+/// fixed slots and 29 zones.
 pub const LEAST_FREE_WORDS: u32 = 128;
 
 /// Id of the runtime's own zone around a push.
 pub(crate) const PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::PUSH));
 
-/// Returns the index, in its vector, of the word at which a RISC's current or next run begins.
+/// Returns the word index at which a RISC's current or next run begins in the RISC's vector.
 ///
 /// `core` is the location of the RISC's first control word.
 #[inline(always)]
@@ -139,7 +139,7 @@ impl State {
 
 /// Ends a launch on the aggregating RISC and prepares the next launch.
 ///
-/// Waits for the runs of the other RISCs. Pushes what has accumulated if another launch of this
+/// Waits for the runs of the other RISCs. Pushes the accumulated runs if another launch of this
 /// length might not fit.
 pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     port.forget_cached();
@@ -210,7 +210,7 @@ fn write<P: Port + ?Sized>(port: &mut P, place: u32, kind: PacketKind, time: Clo
     port.store(place + 4, time.low);
 }
 
-/// Counts of runs and markers in a vector, for losses. The zone of a push is not a run.
+/// Numbers of runs and markers in a vector, for counts of losses. The zone of a push is not a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
     pub(crate) count: u32,

@@ -13,14 +13,14 @@ use crate::{
 };
 use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
 
-/// Words that a dispatch kernel keeps free for the next command's parent zone, a push zone and two
-/// metadata records.
+/// Number of words that a dispatch kernel keeps free for the next command's parent zone, a push
+/// zone and two metadata records.
 ///
 /// # Compatibility
 /// `DISPATCH_HEADROOM_SIZE` of `kernel_profiler.hpp`.
 pub const DISPATCH_HEADROOM_WORDS: usize = 16;
 
-/// Words of the dispatch headroom that even metadata records must leave free.
+/// Number of words of the dispatch headroom that even metadata records must leave free.
 ///
 /// # Compatibility
 /// `DISPATCH_META_DATA_UINT32_SIZE` of `kernel_profiler.hpp`.
@@ -246,7 +246,7 @@ impl State {
 /// Room that a record needs in the vector.
 #[derive(Clone, Copy)]
 struct Reservation {
-    /// Bytes to reserve, including those that are written later.
+    /// Bytes to reserve, including bytes that are written later.
     room: i32,
     /// Words that are written now.
     words: usize,

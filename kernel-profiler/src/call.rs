@@ -1,4 +1,4 @@
-//! Probes as calls, for the feature `out-of-line`. Call sites pass as few instructions as possible.
+//! Probes as function calls, for the feature `out-of-line`. Call sites pass few instructions.
 //!
 //! Ids are passed already shifted to their position in a header, so that one instruction loads an
 //! id.

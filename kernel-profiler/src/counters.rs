@@ -229,7 +229,7 @@ impl State {
         }
     }
 
-    /// Records each counter of these groups. Without room, pushes first if this RISC can push.
+    /// Records each counter of these groups. If a record has no room, pushes first if possible.
     pub fn read_perf_counters<P: Port + ?Sized>(&mut self, port: &mut P, groups: u32) {
         let Some(chip) = port.counter_chip() else { return };
         for_each_group(groups, |group| {
@@ -283,7 +283,7 @@ const STOP: u32 = 2;
 /// Bit position of the counter selection in the mode register. Mode 0, in the bits below, counts
 /// until a stop.
 const SELECT_SHIFT: u32 = 8;
-/// Maximum reads of the mode register until it shows the selection.
+/// Maximum number of reads of the mode register before it shows the selection.
 const SELECT_POLLS: u32 = 1024;
 
 /// Register that selects the L1 ports to count.
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn groups_have_as_many_counters_as_upstreams() {
-        // The length N of `std::array<Entry, N>` in `wormhole.h` and `blackhole.h`.
+        // The expected number is the length N of `std::array<Entry, N>` in these two headers.
         for (chip, expected) in [
             (CounterChip::Wormhole, [3, 14, 18, 16, 16, 59, 0, 0, 0, 0]),
             (CounterChip::Blackhole, [3, 5, 18, 16, 16, 59, 16, 16, 16, 4]),

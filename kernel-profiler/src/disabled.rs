@@ -1,7 +1,7 @@
 //! No-op probes, which the macros call when the profiler is switched off.
 //!
-//! They call no closures, so that arguments cost nothing. `probe.rs` has the real functions under
-//! the same names.
+//! These functions call no closures, so arguments cost nothing. `probe.rs` has the real functions
+//! under the same names.
 
 use core::marker::PhantomData;
 use wire::{
@@ -47,7 +47,7 @@ pub fn open_zone_if<const ID: u16>(_: impl FnOnce() -> bool) -> NoGuard {
     NoGuard(PhantomData)
 }
 
-/// A zone of fixed slots, not recorded.
+/// No-op counterpart of a zone with fixed slots.
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 
 impl<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>

@@ -1,4 +1,4 @@
-//! Transfer of markers from L1 to DRAM, at the end of a launch or during one.
+//! Transfer of markers from L1 to DRAM, at the end of a launch or during a launch.
 //!
 //! The order is always the same: words leave L1, DRAM acknowledges them, and only then do control
 //! words report them. Each wait has a limit; words that have not arrived by then count as lost.
@@ -15,10 +15,10 @@ use wire::{
     Header, PacketKind, ZoneId, control::ext, marker, risc::RISCS_PER_CORE, run::ID_LL, vector,
 };
 
-/// Words of a run without optional markers.
+/// Size of a run without optional markers, in words.
 pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 
-/// Maximum polls by the aggregating RISC for a run that is not published yet.
+/// Maximum number of polls by the aggregating RISC for a run that is not published yet.
 ///
 /// A poll takes some ten cycles. A subordinate that signals its completion before it publishes
 /// needs some hundred cycles more.

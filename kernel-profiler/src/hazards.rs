@@ -37,7 +37,7 @@ mod tests {
 
     const NOTHING_LOST: [u32; 3] = [0; 3];
 
-    /// Runs a launch in which NCRISC is enabled but has not closed its main zone when BRISC does.
+    /// Runs a launch in which NCRISC's main zone is still open when BRISC closes its own.
     fn late_ncrisc(program: u32) -> Rig {
         let mut rig = Rig::new(12_000);
         rig.enables = 0b11;
@@ -132,8 +132,8 @@ mod tests {
         assert_eq!(rig.lost(0), [1, 0, 0]);
     }
 
-    /// One event makes the number of words odd in units of zones: under upstream's rule, the last
-    /// end would then run into the next RISC's vector.
+    /// One event leaves half a zone of free words at the end of the vector: under upstream's rule,
+    /// the last end would then be written into the next RISC's vector.
     #[test]
     fn h07_end_of_open_zone_never_overflows() {
         let mut rig = Rig::new(12_000);
@@ -180,8 +180,8 @@ mod tests {
             let runs = rig.runs(0);
             let last = runs.last().unwrap();
             assert!(last.fixed.iter().all(Option::is_some), "{lane_words} words");
-            // Fixed slots, two markers of each zone that fitted into L1, and two of each push's own
-            // zone.
+            // The lane holds the fixed slots, two markers of each zone that fitted into L1, and two
+            // markers of each push's own zone.
             let run_count = u32::try_from(runs.len()).unwrap();
             let recorded = 4 * run_count + 2 * (201 - rig.lost(0)[0]) + 2 * (run_count - 1);
             let stored: u32 = runs.iter().map(|run| run.slots).sum();
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_full_lane_takes_less_and_less_and_counts_the_rest() {
-        // Room for one whole run of 12 + 40 words, then for 12, then for nothing.
+        // The lane has room for one whole run of 12 + 40 words, then for 12, then for nothing.
         let mut rig = Rig::new(52 + 16);
         let body = |risc: &mut TestRisc| (0..10).for_each(|_| risc.zone(1));
         for program in [10, 15, 20, 25] {
@@ -510,7 +510,7 @@ mod tests {
         assert_eq!(rig.control(24), 0, "the end index is taken back");
     }
 
-    /// FW 4/5..6/7, KERNEL 8/9..10/11, then A { B { D } }, at the times of the example.
+    /// Records FW 4/5..6/7, KERNEL 8/9..10/11, then A { B { D } }, at the times of the example.
     #[test]
     fn the_worked_example_lies_in_memory_word_by_word() {
         let mut rig = Rig::new(12_000);

@@ -22,7 +22,7 @@ pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 /// The lanes of one core, all of the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
-    /// Words of one lane; 0 if the core has no lanes.
+    /// Size of one lane in words; 0 if the core has no lanes.
     pub(crate) words: u32,
     /// Index of an existing DRAM bank.
     pub(crate) bank: u32,
@@ -71,7 +71,7 @@ pub(crate) struct Place {
 }
 
 impl Lanes {
-    /// Finds room for `count` words in the lane of a RISC whose control word is `end`.
+    /// Finds room for `count` words in a RISC's lane; `end` is the control word of the lane.
     ///
     /// The room follows the words in the lane, or is at the beginning of the lane if the host has
     /// read more than `count` words there. After a wrap-around, the lane's end never reaches words
@@ -112,17 +112,17 @@ impl Place {
     }
 }
 
-/// Offset from control word `r` to the word of RISC `r` in a block of control words.
+/// Offset from control word `r` to the `host_end` word of RISC `r`.
 pub(crate) const HOST_END: u32 = offset(CONTROL.host_end);
-/// Offset as for [`HOST_END`], into the block of `device_end` words.
+/// Offset from control word `r` to the `device_end` word of RISC `r`.
 pub(crate) const DEVICE_END: u32 = offset(CONTROL.device_end);
-/// Offset as for [`HOST_END`], into the counters of refused runs.
+/// Offset from control word `r` to the counter of RISC `r`'s refused runs.
 pub(crate) const REFUSED_RUNS: u32 = offset(ext::REFUSED_RUNS);
-/// Offset as for [`HOST_END`], into the counters of refused markers.
+/// Offset from control word `r` to the counter of RISC `r`'s refused markers.
 pub(crate) const REFUSED_MARKERS: u32 = offset(ext::REFUSED_MARKERS);
-/// Offset as for [`HOST_END`], into the words that report the host's progress.
+/// Offset from control word `r` to the word that reports the host's progress in RISC `r`'s lane.
 pub(crate) const CONSUMED: u32 = offset(ext::CONSUMED);
-/// Offset as for [`HOST_END`], into the counters of late runs. RISC 0 has no such counter.
+/// Offset from control word `r` to the counter of RISC `r`'s late runs. RISC 0 has no such counter.
 pub(crate) const LATE_RUNS: u32 = offset(ext::LATE_RUNS - 1);
 
 /// Converts an index or a number of RISCs to a word.

@@ -136,10 +136,10 @@ impl State {
 
     /// Resets the core's lanes and increments their generation.
     ///
-    /// The generation is written last. A host that reads in between finds either new ends, which
-    /// are below the ends that it has read already, or old ends, which it has read already; it
-    /// takes no new words in either case. If the generation were written first, the host would
-    /// mistake the old ends for words of the new generation.
+    /// The generation is written last. A host that reads in between finds either old ends, up to
+    /// which it has read already, or new ends, which are lower. In either case it takes no new
+    /// words. If the generation were written first, the host would mistake the old ends for words
+    /// of the new generation.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_lanes_back<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -227,7 +227,7 @@ impl State {
         Self::push_published(port, control, words);
     }
 
-    /// Publishes this RISC's vector, sums included; returns the run's words.
+    /// Publishes this RISC's vector, sums included; returns the run's length in words.
     #[inline(always)]
     fn publish<P: Port + ?Sized>(&mut self, port: &mut P) -> u32 {
         let mut next = self.next();
@@ -422,6 +422,6 @@ const CONTROL_BYTES: u32 = offset(CONTROL.word_count);
 #[expect(clippy::cast_possible_truncation, reason = "2 KiB")]
 const VECTOR: u32 = VECTOR_BYTES as u32;
 const TWO_VECTORS: u32 = 2 * VECTOR;
-/// Offset from a vector to the base address of the stores that empty its fixed slots and those of
-/// the next vector.
+/// Offset from a vector to the base address of the stores that empty its fixed slots and the fixed
+/// slots of the next vector.
 const REACH: u32 = VECTOR;

@@ -45,8 +45,8 @@
 //! without the time of the NoC.
 //!
 //! Upstream's header, compiled by gcc 12 and run on the same model, takes 30 instructions for a
-//! zone, 17 for data, 71 for the beginning of a launch and 690 for its end. These take 52, 28, 212
-//! and 1054 cycles on Wormhole, and 49, 28, 83 and 1017 on Blackhole.
+//! zone, 17 for data, 71 for the beginning of a launch and 690 for its end. These instructions take
+//! 52, 28, 212 and 1054 cycles on Wormhole, and 49, 28, 83 and 1017 on Blackhole.
 //!
 //! | probe | L1 words | instructions | cycles, Wormhole | cycles, Blackhole |
 //! |---|---|---|---|---|
@@ -75,9 +75,9 @@
 //!
 //! Give this crate `opt-level = "s"` in the profile of firmware and kernels
 //! (`[profile.release.package.kernel-profiler]`). Code that is inlined into a kernel still has the
-//! kernel's own level, and the rest runs only twice a launch.
+//! kernel's own level, and the other code runs only twice a launch.
 //!
-//! Switched off, a probe costs nothing: its arguments are type-checked and not evaluated.
+//! With the profiler off, a probe costs nothing: its arguments are type-checked and not evaluated.
 //!
 //! # Markers as calls
 //!
@@ -154,7 +154,7 @@
 //!
 //! # Limits
 //!
-//! - The main zone must be the outermost one of its RISC.
+//! - The main zone must be the outermost zone of its RISC.
 //! - A launch that runs no kernel on the core ([`device_validate_profiler!`] with 0) is only
 //!   counted.
 //! - Kernels must not use the NoC's transaction id 15.

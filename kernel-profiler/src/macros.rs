@@ -60,8 +60,8 @@ macro_rules! device_zone_scoped_if {
 /// Records the firmware's zone around a whole launch: begins the launch here, ends and pushes it at
 /// the end of the enclosing block.
 ///
-/// This must be the outermost zone, as it empties the buffers. Its name ends in `FW`; under another
-/// name, as in kernels, the macro records an ordinary zone.
+/// This must be the outermost zone, because it empties the buffers. Its name must end in `FW`: with
+/// any other name, as in kernels, the macro records an ordinary zone.
 ///
 /// # Cost
 /// No optional words. See the [crate documentation](crate#cost) for the push.
@@ -80,7 +80,7 @@ macro_rules! device_zone_scoped_main {
 
 /// Records the kernel's zone within the firmware's zone.
 ///
-/// Its name ends in `KERNEL`; under another name the macro records an ordinary zone.
+/// Its name must end in `KERNEL`: with any other name, the macro records an ordinary zone.
 ///
 /// # Cost
 /// No optional words; the zone has fixed slots that always have room.
@@ -191,7 +191,7 @@ macro_rules! device_record_event {
     };
 }
 
-/// Polls until a condition holds, and adds the cycles to the total of the object waited for.
+/// Polls until a condition holds, and adds the cycles to the total of the awaited object.
 ///
 /// A wait whose first poll succeeds adds nothing.
 ///
@@ -228,7 +228,7 @@ macro_rules! device_wait {
 
 /// Begins a wait whose first poll did not succeed; the wait's method `end` ends it.
 ///
-/// This is for loops that [`device_wait!`] cannot express. Kinds, keys and cost are the same.
+/// Use this for loops that [`device_wait!`] cannot express. Kinds, keys and cost are the same.
 #[macro_export]
 macro_rules! device_blocked_wait {
     (CB_WAIT, $key:expr $(,)?) => {

@@ -20,8 +20,8 @@
 //! and into kernels that link against the firmware's symbols, keep only the symbols that kernels
 //! need (`objcopy --keep-global-symbol`).
 //!
-//! Texts of C++ kernels are never loaded, with any linker script. The one text of the static
-//! library needs the line above.
+//! Texts of C++ kernels are never loaded, whatever the linker script. The one text of the static
+//! library needs the line above in the linker script.
 //!
 //! # Native kernels
 //!
@@ -73,14 +73,14 @@ macro_rules! quick_push_text {
     };
 }
 
-/// The text of the zone of a wait for the host, constant for the same reason.
+/// The text of the zone that shows a wait for the host, constant for the same reason.
 macro_rules! stall_text {
     () => {
         "PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// The text of the zone of a push in accumulate mode, constant for the same reason.
+/// The text of the zone that shows a push in accumulate mode, constant for the same reason.
 macro_rules! push_text {
     () => {
         "PROFILER-DRAM-PUSH,kernel-profiler/src/accumulate.rs,1,KERNEL_PROFILER"

@@ -113,7 +113,7 @@ mod tests {
             assert_eq!(trailer & ((1 << 52) - 1), local << 26 | u64::from(index), "{index}");
             counters.push(trailer >> 52);
         }
-        // The counter is read after the push that an event may need, so it never stays at one.
+        // The counter is read after the push that an event may need, so the recorded values grow.
         assert!(counters.is_sorted() && counters.last() > Some(&4), "{counters:?}");
         let locks = values(&lane, 0xB5BA_0000, 2);
         assert_eq!(locks, [&[0x40, 0x0200_0000][..]].repeat(EVENTS as usize));

@@ -21,8 +21,8 @@ pub trait Clock {
     /// within the lane and repairs it.
     fn now(&mut self) -> ClockWords;
 
-    /// Waits for a reading before it is used. Earlier stores of the program are thus issued while
-    /// the clock's loads are in flight.
+    /// Makes the program wait for a reading at this point. Earlier stores of the program are thus
+    /// issued while the clock's loads are in flight.
     #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         reading
@@ -107,8 +107,8 @@ pub trait Memory {
     fn forget_cached(&mut self) {}
 }
 
-/// Returns which word a place names, in a port whose places are not addresses: the RISC whose
-/// vector holds the word, and the word's index.
+/// Returns the RISC whose vector holds the word at a place, and the word's index, in a port whose
+/// places are not addresses.
 ///
 /// The RISC is `None` for a word of the control vector.
 ///
@@ -149,7 +149,7 @@ pub trait Noc {
         let _ = saved;
     }
 
-    /// Waits, up to a limit, until the command buffer of pushes accepts a command. Returns whether
+    /// Waits, up to a limit, until the command buffer of pushes accepts a command. Returns true if
     /// it does.
     ///
     /// If not, the NoC is stuck, and no other method for pushes may be called.
@@ -170,7 +170,7 @@ pub trait Noc {
     /// the write has started. If not, the NoC is stuck, and no further push or wait is allowed.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
-    /// Reads a counter of this RISC's NoC; returns 0, as the format asks, if there is none.
+    /// Reads a counter of this RISC's NoC. Without a counter, returns 0, as the format requires.
     #[inline(always)]
     fn noc_counter(&mut self, counter: NocCounter) -> u32 {
         let _ = counter;
@@ -184,7 +184,7 @@ pub trait Noc {
     }
 
     /// Waits, up to a limit, until DRAM has acknowledged every write since [`Noc::begin_pushes`].
-    /// Waits for no other write. Returns whether all were acknowledged.
+    /// Waits for no other write. Returns true if all of them were acknowledged.
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool;
 }
 
@@ -229,7 +229,7 @@ pub trait Port: Clock + Memory + Noc {
     /// Returns true if sum zones are recorded.
     fn sums_enabled(&self) -> bool;
 
-    /// Returns which records of waits this port makes.
+    /// Returns the kinds of wait records that this port makes.
     #[inline(always)]
     fn wait_records(&self) -> WaitRecords {
         WaitRecords::Off
@@ -310,7 +310,7 @@ pub trait Port: Clock + Memory + Noc {
         false
     }
 
-    /// Returns the maximum cycles that a RISC waits for the host.
+    /// Returns the maximum number of cycles that a RISC waits for the host.
     #[inline(always)]
     fn stall_cycles(&self) -> u32 {
         STALL_CYCLES
@@ -344,11 +344,11 @@ pub trait Port: Clock + Memory + Noc {
     }
 }
 
-/// Maximum cycles that a RISC waits for the host in the debug dump: a second at 1 GHz. TT-Metal's
-/// host reads every half a second, and a read takes time, too.
+/// Maximum number of cycles that a RISC waits for the host in the debug dump: about a second at 1
+/// GHz. TT-Metal's host reads every half a second, and a read takes time, too.
 pub const STALL_CYCLES: u32 = 1 << 30;
 
-/// Records that a port makes of waits.
+/// Wait records that a port makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitRecords {
     /// No records.
@@ -380,7 +380,7 @@ pub struct NocCoordinates {
 
 const CONTROL: ControlLayout = ControlLayout::WORDS64;
 
-/// Converts a word count of a core's memory, which has some thousand words.
+/// Converts a word count to 32 bits; the memory of a core has only some thousand words.
 #[expect(clippy::cast_possible_truncation, reason = "a core's memory has some thousand words")]
 const fn word_count(words: usize) -> u32 {
     words as u32

@@ -33,7 +33,7 @@ pub(crate) const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
 pub(crate) const NOC_REGISTERS: u32 = 0xFFB2_0000;
 pub(crate) const NOC_STRIDE: u32 = 0x1_0000;
 
-/// Maximum polls of a stuck NoC: some milliseconds.
+/// Maximum number of polls of a stuck NoC, which take some milliseconds.
 pub(crate) const NOC_POLLS: u32 = 1 << 18;
 
 /// The transaction id of pushes, which kernels must not use.
@@ -52,18 +52,18 @@ pub(crate) const COMMAND_BUFFER_STRIDE: u32 =
 
 pub(crate) const TARG_ADDR_LO: u32 = 0x00;
 pub(crate) const TARG_ADDR_MID: u32 = 0x04;
-/// Blackhole only.
+/// Register with the high word of the target address; only on a Blackhole.
 pub(crate) const TARG_ADDR_HI: u32 = 0x08;
 pub(crate) const RET_ADDR_LO: u32 = 0x0C;
 pub(crate) const RET_ADDR_MID: u32 = 0x10;
-/// Blackhole only.
+/// Register with the high word of the return address; only on a Blackhole.
 pub(crate) const RET_ADDR_HI: u32 = 0x14;
 pub(crate) const PACKET_TAG: u32 = 0x18;
 pub(crate) const CTRL: u32 = 0x1C;
 pub(crate) const AT_LEN_BE: u32 = 0x20;
 pub(crate) const CMD_CTRL: u32 = if cfg!(feature = "blackhole") { 0x40 } else { 0x28 };
 
-/// The saved registers of a command buffer end with `AT_LEN_BE`, the last that a push changes.
+/// The saved registers of a command buffer end with the last register that a push changes.
 const _: () = assert!(size_of::<SavedRegisters>() == AT_LEN_BE as usize + 4);
 
 /// Returns true if the chip has this register of a command buffer.
@@ -78,9 +78,9 @@ pub(crate) const WORMHOLE_COORDINATE_SHIFT: u32 = 4;
 
 pub(crate) const CTRL_LINKED: u32 = 1 << 6;
 
-/// An acknowledged write on static virtual channel 1. Many tiles that write to one DRAM channel on
-/// dynamic channels get a third of its bandwidth.
+/// An acknowledged write on static virtual channel 1. If many tiles write to one DRAM channel on
+/// dynamic virtual channels, the DRAM channel has only a third of its bandwidth.
 pub(crate) const CTRL_WRITE_ACKNOWLEDGED: u32 = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;
 
-/// A read, and its response.
+/// A read whose response is requested.
 pub(crate) const CTRL_READ: u32 = 1 << 4;

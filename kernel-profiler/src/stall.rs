@@ -27,10 +27,10 @@ use wire::{
 /// Bytes that a launch reserves for zones of stalls: one within the launch, and one at its end.
 pub(crate) const STALL_BYTES: i32 = 2 * ZONE_BYTES;
 
-/// Offset, in a vector, of the word in which a RISC marks a wait that timed out, until its launch
-/// ends.
+/// Offset in a vector of the word that marks a timed-out wait of the vector's RISC. The mark is
+/// valid until the RISC's launch ends.
 ///
-/// It is the second word of the slot for the end of the firmware's zone, empty until then.
+/// This is the second word of the slot for the end of the firmware's zone, empty until then.
 pub(crate) const IN_VAIN: u32 = offset(vector::MAIN_END + 1);
 
 /// A wait for the host.
@@ -79,7 +79,7 @@ impl Stall {
 }
 
 impl State {
-    /// Waits until this RISC's lane has room for what it has recorded so far.
+    /// Waits until this RISC's lane has room for the records made so far.
     ///
     /// Returns `None` if the lane stays full; the zone of the wait is then in the ring.
     #[cold]
@@ -106,8 +106,8 @@ impl State {
         if port.risc_index() == 0 {
             port.store(port.control_place(ext::STALLED_IN_VAIN), stall.progress);
         }
-        // Room for one such zone is reserved. It may be used up if the host has resumed reading and
-        // stopped again.
+        // Room for one such zone is reserved. This room may be used up if the host has resumed
+        // reading and stopped again.
         if self.room() >= 0 {
             self.record_stall(port, &stall);
         }
@@ -173,8 +173,8 @@ pub(crate) fn await_lanes<P: Port + ?Sized>(
     }
 }
 
-/// Returns true if a lane has no room for `count` words but may get room, as the host has not read
-/// all of it.
+/// Returns true if a lane has no room for `count` words but may get room, because the host has not
+/// read the whole lane.
 fn is_full<P: Port + ?Sized>(port: &mut P, lanes: &Lanes, core: u32, count: u32) -> bool {
     let end = port.load(core + HOST_END);
     let place = lanes.place(port, core, (end, count));

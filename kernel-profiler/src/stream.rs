@@ -169,7 +169,7 @@ impl State {
         self.take_behind_chunk(port, cells, kind, time)
     }
 
-    /// Writes a data record with the low word of its time, and its first value if it has 64 bits.
+    /// Writes a data record with the low word of its time; 64-bit data uses only `values[0]`.
     #[inline(always)]
     pub(crate) fn stream_data<P: Port + ?Sized>(
         &mut self,

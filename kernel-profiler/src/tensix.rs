@@ -1,4 +1,4 @@
-//! The port of a Tensix core: every memory-mapped register and all of the crate's unsafe.
+//! The port of a Tensix core: every memory-mapped register and all of the crate's unsafe code.
 //!
 //! # What the firmware must provide
 //!
@@ -48,7 +48,7 @@
 //!
 //! - One thread per RISC and no interrupts: baby RISCs have neither.
 //! - The NoC's transaction id 15 is reserved for this runtime: a push waits only until no write
-//!   with that id is outstanding. So a push ends whatever the kernel has sent, counted or not.
+//!   with that id is outstanding. So a push ends regardless of the kernel's own transactions.
 //! - Pushes use command buffer 0, which dedicated mode uses for large writes, and leave its packet
 //!   tag at 0, as tt-metal expects.
 //! - Firmware and kernels use dedicated NoCs, whose barriers read the counters above. TT-Metal's
@@ -56,8 +56,8 @@
 //!   listed here. A kernel that links this crate does not link with that firmware. C++ kernels can
 //!   use the header in `kernel-profiler/include` there.
 //! - A Blackhole's data cache may be on: words written by others are read after a `fence`.
-//! - Stores to L1 become visible in program order; the runtime publishes by storing the data first.
-//!   Publication needs no `fence`, which does nothing on a Wormhole.
+//! - Stores to L1 become visible in program order, and the runtime stores data before the word that
+//!   publishes it. Publication needs no `fence`, which does nothing on a Wormhole.
 //!
 //! # Compatibility
 //! Registers: `noc_parameters.h` of both architectures, `noc_nonblocking_api.h` (command buffers,

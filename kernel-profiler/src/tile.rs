@@ -44,8 +44,8 @@ pub(crate) fn forget_cached() {
 /// Waits until a store has reached L1; `loaded` is the result of a load of the same address after
 /// the store.
 ///
-/// A store to a NoC register may overtake a store to L1, but not a load whose result has been
-/// consumed. A load waits for the earlier store to its own address.
+/// A store to a NoC register may overtake a store to L1, but cannot overtake a load whose result
+/// has been used. A load waits for the earlier store to its own address.
 #[inline(always)]
 pub(crate) fn settle(loaded: u32) {
     // SAFETY: an instruction that only reads a register; it makes the core wait for the

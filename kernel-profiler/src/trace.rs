@@ -7,10 +7,10 @@
 //! replay begins --> FW_START --main opens--> KERNEL_START --a child opens--> ALL_ENDS
 //! ```
 //!
-//! In the stage `ALL_ENDS` every close overwrites the end, so that the last end stays. Only the
+//! In the stage `ALL_ENDS` every close overwrites the end, so the last end remains. Only the
 //! aggregating RISC opens the main zone, so the status never goes back. If two RISCs see
-//! `KERNEL_START` at once, both write the same status, and starts of the kernel a few cycles apart,
-//! which does no harm.
+//! `KERNEL_START` at once, both write the same status, and their starts of the kernel differ by a
+//! few cycles, which does no harm.
 //!
 //! Zones, data and events are not recorded in this mode, and not counted as lost.
 
@@ -31,7 +31,7 @@ use wire::{
 /// The replay has begun, but not the main zone.
 ///
 /// # Compatibility
-/// This constant and the two below: trace flags of `kernel_profiler.hpp`.
+/// This constant and the next two are the trace flags of `kernel_profiler.hpp`.
 pub const FW_START: u32 = 1 << 31;
 /// The main zone has begun, but no kernel.
 pub const KERNEL_START: u32 = 1 << 30;

@@ -223,7 +223,8 @@ const UPSTREAMS_TREE: [(&str, &str); 2] = [
     ("api/debug/kernel_profiler.hpp", "#pragma once\n#define IS_UPSTREAMS 1\n"),
 ];
 
-/// Builds that our header does not support get upstream's, under both paths and from both folders.
+/// Builds that our header does not support get upstream's header, under both paths and from both
+/// folders.
 #[test]
 fn what_is_not_served_is_left_to_upstreams_header() {
     let tree = tempfile::tempdir().unwrap();

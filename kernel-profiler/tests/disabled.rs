@@ -1,4 +1,5 @@
-//! Switched off, every macro type-checks its arguments and evaluates none of them.
+//! With the profiler switched off, every macro type-checks its arguments and evaluates none of
+//! them.
 #![cfg(not(feature = "enabled"))]
 
 use kernel_profiler::{

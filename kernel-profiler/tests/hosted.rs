@@ -1,4 +1,4 @@
-//! Native kernels: the macros on the RISC that the thread has entered.
+//! Tests of native kernels: the macros act on the RISC that the thread has entered.
 #![cfg(feature = "hosted")]
 
 use kernel_profiler::{

@@ -45,8 +45,8 @@ pub(crate) fn profile_kernel(variant: &Variant) -> &'static str {
 }
 
 impl<'a> CppCompiler<'a> {
-    /// Returns the compiler if it is installed. Also writes the header that its sources include,
-    /// and announces the compiler and the header to cargo.
+    /// Returns the compiler if it is installed. Also writes the header that the C++ sources
+    /// include, and announces the compiler and the header to cargo.
     pub(crate) fn find(build: &'a Build) -> Result<Option<Self>> {
         println!("cargo:rerun-if-env-changed={COMPILER_VARIABLE}");
         let name = env::var(COMPILER_VARIABLE).unwrap_or_else(|_| COMPILER.to_owned());

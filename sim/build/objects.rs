@@ -51,7 +51,7 @@ pub(crate) struct Variant {
 /// A part of the code that is linked into an image.
 pub(crate) struct Part<'a> {
     pub(crate) name: &'a str,
-    /// The linker script that places its sections.
+    /// The linker script that places the part's sections.
     pub(crate) script: &'a str,
     pub(crate) entry: &'a str,
 }

@@ -17,13 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Reason why there is no object code.
 pub(super) struct Hindrance {
     pub(super) cause: String,
-    /// How the user can resolve it; `None` in a package, which has no sources of object code.
+    /// How the user can resolve the problem; `None` in a package, which has no sources of object
+    /// code.
     pub(super) remedy: Option<String>,
 }
 
 impl Build {
-    /// Returns why the RISCs' code cannot be compiled. If a target is missing, first asks rustup to
-    /// install it.
+    /// Returns the reason why the RISCs' code cannot be compiled, if any. If a target is missing,
+    /// first asks rustup to install it.
     pub(super) fn hindrance(&self) -> Option<Hindrance> {
         if !self.objects.join("Cargo.toml").is_file() {
             let cause = "a package holds no sources of object code".to_owned();

@@ -139,7 +139,7 @@ impl WallClock {
         Cycles(self.epoch.wrapping_add(chip_cycle))
     }
 
-    /// Reads the low word and latches the high one.
+    /// Reads the low word and latches the high word.
     pub const fn read_low(&mut self, chip_cycle: u64) -> u32 {
         let value = self.value(chip_cycle);
         self.latched_high = value.high_word();

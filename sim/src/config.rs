@@ -157,7 +157,8 @@ pub struct ChipConfig {
 }
 
 impl ChipConfig {
-    /// Returns a common product with this architecture: 64 Wormhole or 140 Blackhole worker cores.
+    /// Returns the configuration of a common product: a Wormhole with 64 or a Blackhole with 140
+    /// worker cores.
     #[must_use]
     pub const fn new(arch: Arch) -> Self {
         let worker_core_count = match arch {
@@ -296,13 +297,13 @@ impl MeshConfig {
         }
     }
 
-    /// Creates a mesh of one common Wormhole.
+    /// Creates a mesh of one Wormhole, a common product.
     #[must_use]
     pub fn wormhole(seed: u64) -> Self {
         Self::new(seed).with_chip(ChipConfig::new(Arch::WormholeB0))
     }
 
-    /// Creates a mesh of one common Blackhole.
+    /// Creates a mesh of one Blackhole, a common product.
     #[must_use]
     pub fn blackhole(seed: u64) -> Self {
         Self::new(seed).with_chip(ChipConfig::new(Arch::Blackhole))
@@ -329,7 +330,7 @@ impl MeshConfig {
         self
     }
 
-    /// Makes kernels record only traces.
+    /// Enables trace-only mode, in which kernels record one envelope per trace replay.
     #[must_use]
     pub const fn with_trace_only(mut self) -> Self {
         self.modes.is_trace_only = true;
@@ -429,7 +430,7 @@ impl MeshConfig {
         self
     }
 
-    /// Makes the truth contain every NoC request of kernels.
+    /// Makes the ground truth contain every NoC request of kernels.
     #[must_use]
     pub const fn with_noc_truth(mut self) -> Self {
         self.modes.has_noc_truth = true;

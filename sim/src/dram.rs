@@ -47,7 +47,7 @@ impl Dram {
         Self { banks, bank_bytes, in_flight: BTreeMap::new(), issued_count: 0 }
     }
 
-    /// Returns true if the bank exists and `word_count` words from `address` lie in it.
+    /// Returns true if the bank exists and contains `word_count` words from `address` on.
     #[must_use]
     pub fn contains(&self, bank: u32, address: u64, word_count: usize) -> bool {
         let bytes = (word_count as u64).saturating_mul(4);

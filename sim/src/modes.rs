@@ -34,7 +34,7 @@ pub struct KernelModes {
     pub wait_records: WaitRecords,
     /// True if single waits are recorded only in [`wire::wait::SyncWindows::DEFAULT`].
     pub has_sync_windows: bool,
-    /// Maximum cycles of a launch on a core; a longer launch is stopped.
+    /// Maximum number of cycles of a launch on a core; a longer launch is stopped.
     pub cycle_budget: u64,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 pub const HOP_CYCLES: u64 = 9;
 /// Cycles between a tile's network interface and its router.
 pub const INTERFACE_CYCLES: u64 = 5;
-/// Maximum cycles that other traffic adds.
+/// Maximum number of cycles that other traffic adds.
 pub const JITTER_CYCLES: u64 = 40;
 
 /// Latency of a write, split into landing and acknowledgement.
@@ -42,7 +42,8 @@ pub fn hop_count(facts: &ArchFacts, from: TileCoord, to: TileCoord) -> u64 {
     u64::from(hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows))
 }
 
-/// Returns the number of links from one row or column to another on a ring of `size` of them.
+/// Returns the number of links from one row or column to another on a ring of `size` rows or
+/// columns.
 const fn hops_around(from: u16, to: u16, size: u16) -> u16 {
     (to + size - from) % size
 }

@@ -38,7 +38,7 @@ pub struct PushedRecord {
 pub struct PushedLaunch {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
-    /// Program id in the last of its pushes.
+    /// Program id in the last push of the launch.
     pub program_id: u32,
     /// Number of trace replays on the core so far.
     pub trace_counter: u32,

@@ -170,13 +170,13 @@ pub struct CounterTruth {
     pub issued: IssuedInstructions,
 }
 
-/// Cells that RISCs have streamed, in their order.
+/// Cells that each RISC has streamed, in order.
 pub type StreamedCells = BTreeMap<RiscKey, Vec<[u32; 2]>>;
 
-/// Everything that happened on a mesh so far, but for [streamed cells](StreamedCells).
+/// Everything that happened on a mesh so far, except [streamed cells](StreamedCells).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Launches of every RISC that took part in at least one, in order.
+    /// Launches of every RISC that took part in at least one launch, in order.
     pub launches: BTreeMap<RiscKey, Vec<LaunchTruth>>,
     /// Requests of kernels to the NoCs, in order, if the configuration enables them
     /// ([`MeshConfig::with_noc_truth`]). The profiler's own pushes are not included.

@@ -1,4 +1,4 @@
-//! The build script if the target of the RISCs is missing: it asks rustup to install the target.
+//! Tests of the build script without the target of the RISCs: the script asks rustup to install it.
 //!
 //! If rustup cannot help, there is no object code and one warning. In CI the build fails, because
 //! it would otherwise lose its tests.

@@ -36,8 +36,8 @@ impl TtsimMesh {
     }
 }
 
-/// Returns true if a core has no more records of the last launch. `clocks` have passed since the
-/// core signalled the end of the launch.
+/// Returns true if a core has no more records of the last launch, `clocks` clocks after the core
+/// signalled the end of the launch.
 fn is_over(control: &Control, clocks: u64) -> bool {
     if control[ext::SIGNATURE] != words::SIGNATURE_VALUE {
         return control[ControlLayout::WORDS64.profiler_done] == 1;
@@ -63,9 +63,9 @@ fn longest_wait(control: &Control) -> u64 {
     }
 }
 
-/// Maximum clocks that BRISC needs to end its main zone if it does not wait for room.
+/// Maximum number of clocks that BRISC needs to end its main zone if it does not wait for room.
 const CLOSING_CLOCKS: u64 = 2000;
-/// Maximum clocks of a push.
+/// Maximum duration of a push in clocks.
 const CLOCKS_MAX: u64 = 1_000_000;
 
 #[cfg(test)]

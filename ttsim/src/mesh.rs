@@ -16,7 +16,7 @@ use reader::mesh::{
 };
 use sim::arch::{Arch, translation::Translation};
 
-/// Clocks that pass on the chip with each access of the host.
+/// Number of clocks that pass on the chip with each access of the host.
 pub const ACCESS_CLOCKS: u32 = 100;
 
 /// A chip of ttsim.

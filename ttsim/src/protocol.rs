@@ -5,13 +5,13 @@
 
 use std::io::{self, Read, Write};
 
-/// Maximum bytes that one message reads or writes on the chip.
+/// Maximum number of bytes that one message reads or writes on the chip.
 pub(crate) const CHUNK_BYTES_MAX: usize = 1 << 18;
 
 /// Version of the messages. Increase it when the messages change.
 pub(crate) const VERSION: u32 = 1;
 
-/// Maximum bytes of a message: a chunk and the fields before it.
+/// Maximum size of a message in bytes: a chunk and the fields before it.
 const MESSAGE_BYTES_MAX: usize = CHUNK_BYTES_MAX + 64;
 
 /// Request of the host to the chip.

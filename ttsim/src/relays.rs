@@ -32,8 +32,8 @@ impl TtsimMesh {
         Ok(())
     }
 
-    /// Holds a relay's RISCs in reset for good, so that it ends in the middle of its work. Relays are
-    /// numbered in the order of their coordinates.
+    /// Holds a relay's RISCs in reset permanently, so that the relay ends in the middle of its
+    /// work. Relays are numbered in the order of their coordinates.
     ///
     /// # Errors
     /// If there is no such relay, or ttsim refuses something.
@@ -47,5 +47,5 @@ impl TtsimMesh {
     }
 }
 
-/// Maximum clocks until a relay gathers cells. The relay first fills the table for its checksum.
+/// Maximum number of clocks until a relay gathers cells. The relay first fills its checksum table.
 const START_CLOCKS_MAX: u64 = 1_000_000;

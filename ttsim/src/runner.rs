@@ -1,4 +1,4 @@
-//! Runs programs on ttsim: loads them onto its cores like a host loads them onto a chip.
+//! Runs programs on ttsim: loads them onto its cores as a host would load them onto a chip.
 //!
 //! The firmware, kernels and launch messages have the same words as in the simulator of [`sim`].
 
@@ -36,7 +36,7 @@ pub struct TtsimMesh {
     pub(crate) device: TtsimDevice,
     facts: ChipFacts,
     pub(crate) cores: Vec<Core>,
-    /// The launch of the relays, until it has begun.
+    /// The launch of the relays, until that launch has begun.
     pub(crate) relay_launch: Option<Launch>,
     /// Launches that have not begun.
     queue: VecDeque<Launch>,
@@ -424,5 +424,5 @@ pub(crate) const RESET_ALL: u32 = 0x0004_7800;
 const RESET_ALL_BUT_BRISC: u32 = 0x0004_7000;
 /// Clocks between two polls of a core.
 pub(crate) const POLL_CLOCKS: u32 = 500;
-/// Clocks of a core's boot before the first poll.
+/// Number of clocks between the beginning of a core's boot and the first poll.
 const BOOT_CLOCKS: u32 = 1000;

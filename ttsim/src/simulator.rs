@@ -58,7 +58,7 @@ pub enum TtsimError {
     /// The child process ended or does not answer.
     #[error("the process of ttsim {what}{}", said(.output))]
     Ended {
-        /// How the child process ended.
+        /// Description of how the child process ended.
         what: String,
         /// The end of the child's output.
         output: String,
@@ -76,7 +76,7 @@ pub enum TtsimError {
         core: String,
         /// Step that was not completed.
         what: &'static str,
-        /// Clocks within the time limit.
+        /// The time limit in clocks.
         clocks: u64,
     },
 }
@@ -100,8 +100,8 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Starts the child by `command`, with the library's path appended. The child loads the
-    /// library.
+    /// Starts the child with `command`, to which the library's path is appended. The child loads
+    /// the library.
     ///
     /// The program that `command` starts must call [`crate::child::serve`].
     ///
@@ -150,7 +150,7 @@ impl Simulator {
         self.arch
     }
 
-    /// Returns the clocks that have passed.
+    /// Returns the number of clocks that have passed.
     #[must_use]
     pub const fn clock(&self) -> u64 {
         self.clock
@@ -377,7 +377,8 @@ fn end_of(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
 
 /// Time limit of the child for one request.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Maximum clocks of one request. They take far less than [`PATIENCE`], even if every core is busy.
+/// Maximum number of clocks in one request. So many clocks take far less than [`PATIENCE`], even if
+/// every core is busy.
 const CLOCKS_MAX: u32 = 20_000;
 /// Maximum number of bytes kept of the child's output.
 const KEPT_BYTES: usize = 4096;

@@ -56,7 +56,7 @@ const BLACKHOLE: Layout = Layout {
 };
 
 const CONFIG: u64 = 0x1FC0_0000;
-/// Accesses take effect in the order in which they are issued.
+/// Order of accesses: they take effect in the order in which they are issued.
 const STRICT: u64 = 1;
 
 const fn low(value: u64) -> u32 {
@@ -125,7 +125,7 @@ impl Windows {
         }
     }
 
-    /// Returns the bytes of one access: up to the end of the window, or one register.
+    /// Returns the number of bytes of one access: up to the end of the window, or one register.
     fn part_bytes(&self, address: u64, byte_count: usize) -> usize {
         let size = 1_u64 << self.layout.size_bits;
         let room = if REGISTERS.contains(&address) { 4 } else { size - address % size };

@@ -1,8 +1,9 @@
-//! Takes the two words of a marker apart.
+//! Decodes the two words of a marker.
 
 use wire::{PacketKind, RunHostId, ZoneId, marker::Header};
 
-/// Describes a marker, `None` for a word that is none.
+/// Returns a description of a marker; `None` if the word is not a marker's header or its kind is
+/// unknown.
 fn describe(header: u32, low: u32) -> Option<String> {
     let header = Header(header);
     let kind = header.is_marker().then(|| header.kind()).flatten()?;

@@ -1,22 +1,22 @@
 //! The control vector: words that the device and the host share to control a core's profiler.
 //!
 //! The host writes the DRAM address, the flat id, the cores per bank, the dispatch flag and the
-//! words of [`ext`] whose writer is the host. The device writes all other words. A host that resets
-//! a core writes the whole vector: the words that it owns, and zeros elsewhere.
+//! words of [`ext`] that list the host as writer. The device writes all other words. When a host
+//! resets a core, it writes the whole vector: its own words, and zeros elsewhere.
 //!
 //! # Compatibility
 //! `ControlBuffer` of `profiler_common.h`. All end indices count words.
 
 use crate::risc::RISCS_PER_CORE;
 
-/// Word indices of a control vector of one generation.
+/// Indices of the words in a control vector, for one generation of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlLayout {
-    /// Words of the whole vector.
+    /// Number of words in the vector.
     pub word_count: usize,
-    /// First of one word per RISC: the number of filled words in the RISC's DRAM lane.
+    /// One word per RISC from this index on: number of filled words in the RISC's DRAM lane.
     pub host_end: usize,
-    /// First of one word per RISC: the number of filled words in the RISC's L1 vector.
+    /// One word per RISC from this index on: number of filled words in the RISC's L1 vector.
     pub device_end: usize,
     /// High word of the clock-sync exchange.
     pub fw_reset_high: usize,
@@ -24,7 +24,7 @@ pub struct ControlLayout {
     pub fw_reset_low: usize,
     /// DRAM address of the profiler region, equal in all banks; 0 means "do not push".
     pub dram_address: usize,
-    /// Finished pushes since the host zeroed the vector.
+    /// Number of finished pushes since the host zeroed the vector.
     pub run_counter: usize,
     /// NoC x coordinate of the core, written by the core.
     pub noc_x: usize,
@@ -32,7 +32,7 @@ pub struct ControlLayout {
     pub noc_y: usize,
     /// Number of the core on its chip.
     pub flat_id: usize,
-    /// Cores that share a DRAM bank.
+    /// Number of cores that share a DRAM bank.
     pub cores_per_bank: usize,
     /// Bit r: RISC r lost markers because its DRAM lane was full.
     pub dropped_zones: usize,
@@ -40,7 +40,7 @@ pub struct ControlLayout {
     pub profiler_done: usize,
     /// State of trace-only mode; `None` for vectors older than this mode.
     pub trace_replay_status: Option<usize>,
-    /// Set by the host on dispatch cores in accumulate mode.
+    /// Flag that the host sets on dispatch cores in accumulate mode.
     pub dispatch_core: Option<usize>,
 }
 
@@ -83,7 +83,7 @@ impl ControlLayout {
         dispatch_core: None,
     };
 
-    /// Bytes of the whole vector.
+    /// Returns the size of the vector in bytes.
     #[must_use]
     pub const fn size_bytes(&self) -> usize {
         self.word_count * 4
@@ -98,11 +98,11 @@ impl ControlLayout {
 
 /// Extension words of kprof, version 4 of the protocol.
 ///
-/// They use the part of the 64-word vector that upstream reserves for architectures with more than
-/// five RISCs per core.
+/// The extension words are in the part of the 64-word vector that upstream reserves for
+/// architectures with more than five RISCs per core.
 ///
-/// They are in use only if the word [`ext::SIGNATURE`] holds [`ext::SIGNATURE_VALUE`]. An upstream
-/// host ignores them.
+/// The words are valid only if the word [`ext::SIGNATURE`] holds [`ext::SIGNATURE_VALUE`]. An
+/// upstream host ignores them.
 ///
 /// | word | writer | meaning |
 /// |---|---|---|
@@ -151,56 +151,56 @@ pub mod ext {
     /// Generation of the core's lanes. Its low bits are in the ID words of every run
     /// ([`crate::run::IdPacking::generation`]).
     pub const GENERATION: usize = 7;
-    /// `run_counter` up to which the host has read everything of this core.
+    /// Value of `run_counter` up to which the host has read all runs of this core.
     pub const SEEN_RUNS: usize = 8;
-    /// Per RISC: refused runs, which were not stored completely in DRAM because the lane was full,
-    /// the core has no lane, or the push timed out.
+    /// Per RISC: number of refused runs. A refused run was not stored completely in DRAM because
+    /// the lane was full, the core has no lane, or the push timed out.
     pub const REFUSED_RUNS: usize = 9;
-    /// Per RISC: markers (two words) of refused runs that were not stored.
+    /// Per RISC: number of markers (two words each) that refused runs could not store.
     ///
-    /// A run refused as a whole counts all markers after its ID words, including the guaranteed
-    /// slots. A run whose guaranteed part was stored counts the markers after this part. Padding is
-    /// not counted.
+    /// If nothing of a run was stored, all markers after its ID words count, including the
+    /// guaranteed slots. If the guaranteed part of a run was stored, the markers after this part
+    /// count. Padding does not count.
     pub const REFUSED_MARKERS: usize = REFUSED_RUNS + RISCS_PER_CORE;
     /// Program id of the first refused run since the lanes were reset.
     pub const FIRST_REFUSED_PROGRAM: usize = REFUSED_MARKERS + RISCS_PER_CORE;
     /// Program id of the last refused run since the lanes were reset.
     pub const LAST_REFUSED_PROGRAM: usize = FIRST_REFUSED_PROGRAM + 1;
-    /// Pushes that ended in a time-out. Their runs count as refused too.
+    /// Number of pushes that timed out. Their runs also count as refused.
     pub const TIMED_OUT_PUSHES: usize = LAST_REFUSED_PROGRAM + 1;
-    /// Launches that were declared to run no kernel on this core.
+    /// Number of launches that were declared to run no kernel on this core.
     pub const IDLE_LAUNCHES: usize = TIMED_OUT_PUSHES + 1;
-    /// Scratch of the runtime, without meaning for the host.
+    /// Scratch word of the runtime; the host ignores it.
     pub const SCRATCH: usize = IDLE_LAUNCHES + 1;
-    /// Per RISC: whole zones that found no room in L1.
+    /// Per RISC: number of zones that found no room in L1; start and end count once.
     pub const LOST_ZONES: usize = 29;
-    /// Per RISC: timestamped data of both sizes that found no room in L1.
+    /// Per RISC: number of data records, of either size, that found no room in L1.
     pub const LOST_DATA: usize = LOST_ZONES + RISCS_PER_CORE;
-    /// Per RISC: events that found no room in L1.
+    /// Per RISC: number of events that found no room in L1.
     pub const LOST_EVENTS: usize = LOST_DATA + RISCS_PER_CORE;
-    /// Runs that were not published when the aggregating RISC stopped waiting; one word for each
-    /// of RISC 1 to 4, see [`late_runs`].
+    /// Number of runs that were not published before the aggregating RISC stopped waiting; one word
+    /// for each of RISC 1 to 4, see [`late_runs`].
     pub const LATE_RUNS: usize = LOST_EVENTS + RISCS_PER_CORE;
 
-    /// Debug dump only: 1 plus the sum of the words [`CONSUMED`] at RISC 0's last wait for the host
-    /// that timed out.
+    /// Debug dump only: 1 plus the sum of the words [`CONSUMED`], stored when a wait of RISC 0 for
+    /// the host last timed out.
     ///
-    /// 0 if no wait of RISC 0 has timed out since the lanes were reset.
+    /// The word is 0 if no wait of RISC 0 has timed out since the lanes were reset.
     ///
     /// # Compatibility
     /// Upstream's runtime writes this word in trace-only mode.
     pub const STALLED_IN_VAIN: usize = 58;
 
-    /// Per RISC: the position in its lane up to which the host has read. The device zeroes it when
-    /// it resets the lanes, and reads it when a lane is full.
+    /// Per RISC: the position in its lane up to which the host has read. The device zeroes the word
+    /// when it resets the lanes, and reads the word when the lane is full.
     ///
     /// # Compatibility
-    /// Upstream's host writes these words in accumulate mode and in its debug dump, which
-    /// upstream's own runtime implements.
+    /// Upstream's host writes these words in accumulate mode and in its debug dump. Its debug dump
+    /// needs upstream's own runtime.
     pub const CONSUMED: usize = 59;
 
-    /// Returns the word that counts the late runs of a RISC; `None` for RISC 0, which waits for the
-    /// others.
+    /// Returns the index of the word that counts a RISC's late runs; `None` for RISC 0, which waits
+    /// for the other RISCs.
     #[must_use]
     pub const fn late_runs(risc_index: usize) -> Option<usize> {
         match risc_index {
@@ -233,16 +233,16 @@ pub mod ext {
 pub mod debug_dump {
     use super::{ControlLayout, RISCS_PER_CORE};
 
-    /// Per RISC: address of the buffer that it fills, 0 if it has none.
+    /// Per RISC: address of the buffer that the RISC fills; 0 if the RISC has no buffer.
     pub const BUFFER_ADDRESS: usize = 60;
-    /// Value of [`BUFFER_ADDRESS`] while the buffer is full and the host has not given another one.
+    /// Value of [`BUFFER_ADDRESS`] while the buffer is full and the RISC has no other buffer.
     pub const STALLED: u32 = 0xFFFF_FFFF;
-    /// Bit r: the host last gave RISC r its second buffer.
+    /// Bit r is set if the host last gave RISC r its second buffer.
     pub const GIVEN_BUFFERS: usize = 8;
-    /// Bit of [`GIVEN_BUFFERS`]: the host has given the last RISC a buffer. No other word shows
-    /// this once that buffer is full.
+    /// Bit of [`GIVEN_BUFFERS`], set once the host has given the last RISC a buffer. No other word
+    /// shows this when that buffer is full.
     pub const LAST_RISC_HAS_BUFFER: u32 = 1 << 31;
-    /// Per RISC: words of its buffer that the host has read.
+    /// Per RISC: number of words of its buffer that the host has read.
     pub const READ_TO: usize = 9;
 
     const _: () = assert!(BUFFER_ADDRESS + RISCS_PER_CORE == ControlLayout::WORDS64.word_count + 1);

@@ -1,8 +1,8 @@
-//! Time stamps: 44 bits of a 64-bit wall clock, and the arithmetic of their wraps.
+//! Time stamps: 44 bits of a 64-bit wall clock, and differences across a wrap of the clock.
 //!
 //! This module does not convert cycles to seconds, which requires a frequency.
 
-/// Bits of a time stamp that a marker keeps in the current generation.
+/// Number of time bits that a marker keeps in the current generation.
 ///
 /// # Compatibility
 /// `kernel_profiler.hpp`: 12 bits of the high word, all 32 of the low word.

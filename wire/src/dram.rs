@@ -17,7 +17,7 @@ use crate::{risc::RISCS_PER_CORE, vector};
 /// Default number of programs that a lane holds.
 pub const DEFAULT_PROGRAM_SUPPORT_COUNT: u32 = 1000;
 
-/// Sum zones per RISC and launch.
+/// Number of sum zones per RISC and launch.
 pub const SUM_COUNT: usize = 2;
 
 /// Returns the bytes of DRAM that a program without optional markers takes per RISC.
@@ -60,11 +60,11 @@ pub struct DramGeometry {
 /// Reason why a geometry cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeometryError {
-    /// The chip is described without cores or without DRAM banks.
+    /// The chip has no cores or no DRAM banks.
     NothingToPlace,
     /// A bank would need more bytes than 32 bits can address.
     TooLarge {
-        /// The requested count.
+        /// The requested program support count.
         program_support_count: u32,
     },
 }
@@ -123,13 +123,13 @@ impl DramGeometry {
         Ok(Self { lane_words: lane_bytes / 4, cores_per_bank, bank_count })
     }
 
-    /// Returns the words of one RISC's lane.
+    /// Returns the size of a RISC's lane in words.
     #[must_use]
     pub const fn lane_words(&self) -> u32 {
         self.lane_words
     }
 
-    /// Returns the bytes of one RISC's lane.
+    /// Returns the size of a RISC's lane in bytes.
     #[must_use]
     pub const fn lane_bytes(&self) -> u32 {
         self.lane_words * 4
@@ -147,7 +147,7 @@ impl DramGeometry {
         self.bank_count
     }
 
-    /// Returns the bytes of one bank's profiler region.
+    /// Returns the size of the profiler region of one bank, in bytes.
     #[must_use]
     pub const fn bank_bytes(&self) -> u32 {
         self.lane_bytes() * LANES_PER_CORE * self.cores_per_bank
@@ -170,7 +170,7 @@ impl DramGeometry {
 pub struct LanePlace {
     /// Index of the DRAM bank.
     pub bank: u32,
-    /// Bytes from the start of the bank's profiler region.
+    /// Offset from the start of the bank's profiler region, in bytes.
     pub offset_bytes: u32,
 }
 

@@ -7,22 +7,22 @@
 //!      +---------+----------------------------------+------------------------------+----------+
 //! ```
 //!
-//! The control vector is a copy as the relay has read it, except for the words [`stream::words::READ`],
-//! which hold the number of each RISC's first cell. The word [`stream::words::WRITTEN`] of a RISC is the
-//! number after its last cell. The NoC moves 16 bytes at a time between memories of cores, so a RISC's
-//! cells begin with an even number and end before an even number. If the cells would take two requests,
-//! and more than half of the ring is new, the frame holds the whole ring: [`CellSpan`].
+//! The control vector is a copy of the producer's, except for the words [`stream::words::READ`]:
+//! they hold the number of each RISC's first cell. A RISC's word [`stream::words::WRITTEN`] is the
+//! number after its last cell. The NoC moves 16 bytes, or two cells, at a time between memories of
+//! cores, so a frame holds whole pairs of cells. If the cells would take two requests, and more
+//! than half of the ring is new, the frame holds the whole ring: [`CellSpan`].
 //!
 //! The length of a frame is a multiple of [`ALIGN_BYTES`], and a frame never crosses the end of its
-//! ring. If the next frame does not fit, a filler ([`FILLER`]), which consists of a header, takes the
-//! rest.
+//! ring. If the next frame does not fit, a filler takes the rest of the ring. A filler ([`FILLER`])
+//! consists of a header only.
 //!
 //! # What is checked
 //! The CRC-32 of the header covers the frame's sequence number, its length, and a sum. This sum
 //! adds the other words of the header and all control words that a host uses. A CRC of all these
 //! words would take a relay longer than the rest of a visit. The sequence number is also the
 //! frame's last word: NoC writes arrive in order, so a torn frame lacks this word. The cells have
-//! no checksum, which would cost a relay more than reading them.
+//! no checksum, because a checksum would take a relay longer than reading the cells.
 
 use crate::{
     risc::RISCS_PER_CORE,
@@ -35,17 +35,17 @@ use core::ops::Range;
 
 /// `KF` and the version of the format.
 pub const MAGIC: u32 = 0x4B46_1000;
-/// Frame lengths are multiples of this many bytes, the unit in which a Blackhole's DRAM is read.
+/// Alignment of frames in bytes: the unit in which a Blackhole's DRAM is read.
 pub const ALIGN_BYTES: u32 = 64;
-/// Words of a header.
+/// Size of a header in words.
 pub const HEADER_WORDS: usize = 8;
-/// Words of the control vector in a frame.
+/// Size of the control vector in a frame, in words.
 pub const CONTROL_WORDS: usize = 64;
 /// Index of the first word of cells.
 pub const FIRST_CELL_WORD: usize = HEADER_WORDS + CONTROL_WORDS;
-/// Producer field of a frame without cells, which takes the rest of a ring.
+/// Producer field of a filler: a frame without cells that takes the rest of a ring.
 pub const FILLER: u32 = u32::MAX;
-/// Maximum bytes of a frame.
+/// Maximum size of a frame in bytes.
 #[expect(clippy::cast_possible_truncation, reason = "some thousand")]
 pub const FRAME_BYTES_MAX: u32 = {
     let cells = RISCS_PER_CORE * RING_CELLS * CELL_WORDS;
@@ -56,14 +56,14 @@ pub const FRAME_BYTES_MAX: u32 = {
 pub mod header {
     /// [`MAGIC`](super::MAGIC).
     pub const MAGIC: usize = 0;
-    /// Sequence number of the frame, from 1.
+    /// Sequence number of the frame, counted from 1.
     pub const SEQUENCE: usize = 1;
-    /// Bytes of the frame.
+    /// Length of the frame in bytes.
     pub const BYTES: usize = 2;
     /// Label of the producer from the relay's setup: NoC-0 column, and row from bit 16 on; or
     /// [`FILLER`](super::FILLER).
     pub const PRODUCER: usize = 3;
-    /// Bits 0 to 31 of the relay's clock after it has read the control vector.
+    /// Bits 0 to 31 of the relay's clock, read after the control vector.
     pub const TIME_LOW: usize = 4;
     /// Bits 32 to 63 of the same clock reading.
     pub const TIME_HIGH: usize = 5;
@@ -78,7 +78,7 @@ pub mod header {
 pub const SUMMED: [Range<usize>; 3] =
     [TOLD..TRACE_COUNT + 1, LAUNCHES..LAUNCHES + 1, READ..READ + RISCS_PER_CORE];
 
-/// The cells of a RISC in a frame.
+/// The cells of one RISC in a frame.
 ///
 /// ```
 /// use wire::frame::CellSpan;
@@ -93,7 +93,7 @@ pub const SUMMED: [Range<usize>; 3] =
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellSpan {
-    /// Number of the first cell.
+    /// Cell number of the first cell.
     pub first: u32,
     /// Number of cells, at most [`RING_CELLS`].
     pub count: u32,
@@ -137,7 +137,7 @@ impl CellSpan {
         if self.is_whole_ring() { RING } else { self.paired_count() }
     }
 
-    /// Returns the first slot and the number of cells of both parts; part two begins at slot 0.
+    /// Returns first slot and cell count of the span's two parts; the second part begins at slot 0.
     #[must_use]
     #[inline(always)]
     pub const fn parts(self) -> [(u32, u32); 2] {
@@ -155,8 +155,8 @@ impl CellSpan {
 #[expect(clippy::cast_possible_truncation, reason = "256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// Returns the sum, modulo 2^32, of a header's words from the producer to the time and of the
-/// control words in [`SUMMED`]. Missing words count as 0.
+/// Returns the sum, modulo 2^32, of a header's words from its producer to its time, plus the sum of
+/// the control words in [`SUMMED`]. Missing words count as 0.
 ///
 /// ```
 /// let mut words = [0; 64];
@@ -185,11 +185,11 @@ pub fn crc32(words: &[u32]) -> u32 {
     !words.iter().fold(u32::MAX, |crc, &word| crc_step(crc, word, added))
 }
 
-/// Entries of the CRC table: for each number of bytes that follow a byte in its word, the
-/// contribution of each byte value to the CRC.
+/// Number of entries in the CRC table: 256 for each of the four bytes of a word. An entry is the
+/// contribution of one value of that byte to the CRC.
 pub const CRC_ENTRIES: usize = 4 * 256;
 
-/// Adds a word to a CRC that is not inverted yet, given the entries of the table.
+/// Returns the CRC after one more word, before the final inversion; `entry` looks up the table.
 #[inline(always)]
 pub fn crc_step(crc: u32, word: u32, mut entry: impl FnMut(usize) -> u32) -> u32 {
     let [a, b, c, d] = (crc ^ word).to_le_bytes();
@@ -199,7 +199,7 @@ pub fn crc_step(crc: u32, word: u32, mut entry: impl FnMut(usize) -> u32) -> u32
 }
 
 /// Returns an entry of the table, given the entry 256 positions before it. Each of the first 256
-/// entries follows from its own index.
+/// entries is computed from its own index instead.
 #[must_use]
 #[inline(always)]
 pub const fn next_crc_entry(entry: u32) -> u32 {

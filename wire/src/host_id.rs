@@ -1,6 +1,6 @@
 //! Run host ids: the program numbers in reports.
 
-/// Program id of a run, in the form that reports show.
+/// Program id of a run, as reports show it.
 ///
 /// ```text
 ///  31        30 .. 10      9 .. 0

@@ -46,7 +46,7 @@ impl LaneEnd {
     /// Size of the largest lane that can turn, in words.
     pub const TURNING_LANE_WORDS_MAX: u32 = END_MASK - 2 * LARGEST_RUN;
 
-    /// Reads the control word of a lane of `lane_words` words.
+    /// Decodes the control word of a lane whose size is `lane_words` words.
     #[must_use]
     pub const fn from_word(word: u32, lane_words: u32) -> Self {
         let mark = word >> MARK_SHIFT << 2;

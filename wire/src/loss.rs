@@ -35,8 +35,8 @@ impl LossKind {
     }
 }
 
-/// Numbers of lost records by kind, or the loss counters of one RISC. A zone counts once, with its
-/// start and end.
+/// Numbers of lost records by kind, or the loss counters of one RISC. A zone's start and end count
+/// as one record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LossCounts {
     /// Lost zones.
@@ -54,7 +54,7 @@ impl LossCounts {
         self.zones == 0 && self.data == 0 && self.events == 0
     }
 
-    /// Returns the losses between an earlier state of the same counters and this one.
+    /// Returns the losses since an earlier state of the same counters.
     ///
     /// ```
     /// use wire::loss::LossCounts;

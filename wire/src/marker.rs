@@ -11,13 +11,13 @@
 //!        +-------------------------------------+
 //! ```
 //!
-//! [`HeaderLayout`] describes the split between id and time, since an announced successor of the
-//! format has 18 bits of id. Payload words follow their marker and hold raw data. A reader must
-//! skip them by packet type, and never test their bit 31.
+//! [`HeaderLayout`] describes the split between id and time, because an announced successor of the
+//! format has 18-bit ids. Payload words follow their marker and hold raw data. A reader must skip
+//! them by packet type, and never test their bit 31.
 
 use crate::{Cycles, PacketKind, PacketType, ZoneId, cycles::TIMESTAMP_BITS};
 
-/// Words of a marker without payload.
+/// Size of a marker without payload, in words.
 pub const MARKER_WORDS: usize = 2;
 
 /// The header of an empty marker: a guaranteed slot not yet used, or padding.

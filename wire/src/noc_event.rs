@@ -110,8 +110,8 @@ pub enum NocEventKind {
 }
 
 impl NocEventKind {
-    /// Returns true for waits and for operations on single words, which are recorded on request
-    /// only.
+    /// Returns true for waits and for operations on single words, which are recorded only on
+    /// request.
     ///
     /// # Compatibility
     /// `isDebugOnlyEventType`.
@@ -210,7 +210,7 @@ impl NocTarget {
     }
 }
 
-/// Bits of a NoC address below its coordinates.
+/// Number of bits of a NoC address below the coordinates.
 const ADDRESS_BITS: u32 = 36;
 const COORDINATE_BITS: u32 = 6;
 
@@ -236,7 +236,7 @@ pub struct LocalNocEvent {
 }
 
 impl LocalNocEvent {
-    /// Returns an event without a target and without bytes: a wait.
+    /// Returns an event with no target and no payload: a wait.
     #[must_use]
     pub const fn without_address(kind: NocEventKind, is_posted: bool, noc: u8) -> Self {
         let target = NocTarget::NONE;
@@ -340,7 +340,7 @@ pub enum FabricRoute {
 
 /// Packs a fabric packet's target: the tile of a unicast, the rectangle of a multicast.
 ///
-/// A unicast's other corner is -1, -1.
+/// For a unicast, the other corner is (-1, -1).
 #[must_use]
 #[inline(always)]
 pub const fn pack_fabric(
@@ -379,7 +379,7 @@ pub const fn pack_fabric_line(route: u32) -> u64 {
     (NocEventKind::FabricRoutingFields1d as u64) | (route as u64) << 8
 }
 
-/// Event for a preceding fabric packet whose route is not recorded.
+/// Event that reports that the preceding fabric packet's route is not recorded.
 pub const FABRIC_ROUTE_UNAVAILABLE: u64 = NocEventKind::FabricRoutingUnavailable2d as u64;
 
 /// Returns the low word of an event with a target.

@@ -36,7 +36,7 @@ pub enum PacketKind {
     ZoneTotal = 2,
     /// A time stamp with 64 bits of data.
     TimestampedData = 3,
-    /// A time stamp whose id is the event.
+    /// A time stamp whose id identifies an event.
     TimestampedEvent = 4,
     /// A time stamp with 128 bits of data.
     TimestampedData16B = 5,
@@ -77,8 +77,8 @@ impl PacketKind {
         PacketType(self as u8)
     }
 
-    /// Returns the number of payload words after the marker's two words. Data starts with its high
-    /// word.
+    /// Returns the number of payload words after the marker's two words. The high word of a payload
+    /// comes first.
     #[must_use]
     pub const fn payload_words(self) -> usize {
         match self {
@@ -88,7 +88,7 @@ impl PacketKind {
         }
     }
 
-    /// Returns the words of the whole record.
+    /// Returns the size of the whole record in words.
     #[must_use]
     pub const fn record_words(self) -> usize {
         crate::marker::MARKER_WORDS + self.payload_words()

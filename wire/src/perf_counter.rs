@@ -1,4 +1,4 @@
-//! Hardware counters: bits that enable their groups, and the data of a record.
+//! Hardware counters: enable bits of counter groups, and the data of a record.
 //!
 //! # Compatibility
 //! `PROFILE_PERF_COUNTERS_*` and `union PerfCounter` of TT-Metal's `perf_counters.hpp`.
@@ -9,7 +9,7 @@ pub const FPU: u32 = 1;
 pub const PACK: u32 = 1 << 1;
 /// Unpackers.
 pub const UNPACK: u32 = 1 << 2;
-/// Instructions of the threads, and their stalls.
+/// Instructions and stalls of the threads.
 pub const INSTRUCTIONS: u32 = 1 << 5;
 /// Ports of L1, by bank; a Wormhole has two banks, a Blackhole six.
 pub const L1: [u32; 6] = [1 << 3, 1 << 4, 1 << 6, 1 << 7, 1 << 8, 1 << 9];

@@ -18,22 +18,22 @@ use crate::{
     risc::RISCS_PER_CORE,
 };
 
-/// Maximum gatherers of a relay.
+/// Maximum number of gatherers in a relay.
 pub const GATHERERS_MAX: usize = 2;
-/// Maximum producers of a gatherer.
+/// Maximum number of producers per gatherer.
 pub const PRODUCERS_MAX: u32 = 256;
-/// Size of the smallest ring, which always has room for two frames that the host may not read yet,
-/// a filler, and the next frame. Sizes are powers of two.
+/// Minimum size of a ring in bytes. It has room for two frames that the host may not read yet, a
+/// filler, and the next frame. All sizes are powers of two.
 pub const RING_BYTES_MIN: u32 = (4 * FRAME_BYTES_MAX).next_power_of_two();
-/// Frames in progress at a time.
+/// Number of frames that a gatherer has in progress at a time.
 pub const BUFFER_COUNT: u32 = 4;
-/// Bytes of a buffer, which holds a frame.
+/// Size of a buffer in bytes; a buffer holds one frame.
 pub const BUFFER_BYTES: u32 = FRAME_BYTES_MAX;
 /// Offset of the filler from the first buffer: after all buffers.
 pub const FILLER_OFFSET: u32 = BUFFER_COUNT * BUFFER_BYTES;
 /// Offset of the CRC table from the first buffer.
 pub const CRC_OFFSET: u32 = FILLER_OFFSET + ALIGN_BYTES;
-/// Bytes of the buffers, the filler and the CRC table together.
+/// Size of the buffers, the filler and the CRC table together, in bytes.
 #[expect(clippy::cast_possible_truncation, reason = "1024 entries")]
 pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 
@@ -52,7 +52,7 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// | 17, 27 | gatherer | address of the ring in the bank |
 /// | 18, 28 | gatherer | bytes of the ring, a power of two |
 /// | 19, 29 | gatherer | bytes written, modulo 2^32 |
-/// | 20, 30 | gatherer | sweeps over all producers whose frames are written |
+/// | 20, 30 | gatherer | sweeps over all producers, counted once their frames are written |
 /// | 21, 31 | gatherer | number of times that the ring had no room for a frame |
 /// | 22, 32 | gatherer | number of producers |
 /// | 23, 33 | gatherer | L1 address of the list of producers, see [`crate::relay::setup`] |
@@ -72,26 +72,26 @@ pub mod words {
     pub const BANK: usize = 16;
     /// Address of the ring in its bank.
     pub const RING_ADDRESS: usize = 17;
-    /// Bytes of the ring.
+    /// Size of the ring in bytes.
     pub const RING_BYTES: usize = 18;
-    /// Bytes written.
+    /// Number of bytes written to the ring, modulo 2^32.
     pub const WRITTEN: usize = 19;
-    /// Sweeps over all producers whose frames are written.
+    /// Number of sweeps over all producers, counted once their frames are written.
     pub const SWEEPS: usize = 20;
     /// Number of times that the ring was full.
     pub const FULL_WAITS: usize = 21;
     /// Number of producers.
     pub const PRODUCERS: usize = 22;
-    /// Address of the list of producers.
+    /// L1 address of the list of producers.
     pub const PRODUCER_LIST: usize = 23;
-    /// Number of earlier relays that have read the producers; the same word for all gatherers.
+    /// Number of earlier relays that have read the producers; all gatherers share this word.
     pub const TERM: usize = 34;
-    /// Bytes that the host has read.
+    /// Number of bytes that the host has read, modulo 2^32.
     pub const READ: usize = ext::CONSUMED;
     /// Nonzero if the relay is requested to end.
     pub const STOP: usize = READ + super::GATHERERS_MAX;
 
-    /// Returns the word of a gatherer, given the same word of gatherer 0.
+    /// Returns the index of a gatherer's word, given the index of the same word of gatherer 0.
     ///
     /// ```
     /// use wire::relay::words;
@@ -150,7 +150,7 @@ impl State {
     }
 }
 
-/// Words that set up a gatherer, in its L1 at a multiple of 16 bytes.
+/// Setup of a gatherer: words in its L1, at an address that is a multiple of 16.
 ///
 /// The gatherer also keeps its planned read position in each producer here.
 pub mod setup {
@@ -170,7 +170,7 @@ pub mod setup {
     pub const BANK: usize = 5;
     /// Address of the ring in the bank, for the host.
     pub const RING_ADDRESS: usize = 6;
-    /// Bytes of the ring.
+    /// Size of the ring in bytes.
     pub const RING_BYTES: usize = 7;
     /// Number of producers.
     pub const PRODUCERS: usize = 8;
@@ -183,7 +183,7 @@ pub mod setup {
     /// First word of the list of producers.
     pub const LIST: usize = 12;
 
-    /// Words of a producer's entry in the list.
+    /// Size of a producer's entry in the list, in words.
     pub const PRODUCER_WORDS: usize = 8;
     /// In an entry: the producer's tile on the gatherer's NoC, encoded like [`DRAM_TILE`].
     pub const TILE: usize = 0;

@@ -3,7 +3,7 @@
 //! # Compatibility
 //! Labels as in column 4 of upstream's `profile_log_device.csv`.
 
-/// RISCs of a Tensix core, and the number of DRAM lanes that every core owns.
+/// Number of RISCs of a Tensix core, and number of DRAM lanes that every core owns.
 ///
 /// # Compatibility
 /// Upstream's HAL: the largest processor count of any core kind on Wormhole and Blackhole.
@@ -55,15 +55,15 @@ impl CoreKind {
 /// A processor that writes markers, in the order of upstream's reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Risc {
-    /// The data-movement core that starts the others and pushes their markers.
+    /// The data-movement core that starts the other RISCs and pushes their markers.
     Brisc,
     /// The second data-movement core.
     Ncrisc,
-    /// Unpack.
+    /// The compute processor for unpacking.
     Trisc0,
-    /// Math.
+    /// The compute processor for math.
     Trisc1,
-    /// Pack.
+    /// The compute processor for packing.
     Trisc2,
     /// The core of an Ethernet tile.
     Erisc,

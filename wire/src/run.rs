@@ -14,7 +14,7 @@
 //! # Compatibility
 //! Upstream leaves bits 31 .. 29 of word 2 clear and its reader masks them away.
 
-/// Words of a run header.
+/// Size of a run header in words.
 pub const RUN_HEADER_WORDS: usize = 4;
 
 /// Index of the word that packs RISC, core, trace counter and generation.
@@ -139,7 +139,7 @@ impl RunHeader {
     }
 }
 
-/// Generations that a run header can distinguish.
+/// Number of generations that a run header can distinguish.
 pub const GENERATIONS: u32 = 1 << (u32::BITS - GENERATION_SHIFT);
 
 const GENERATION_SHIFT: u32 = 29;

@@ -1,9 +1,9 @@
 //! Streamed lanes: cells of eight bytes that leave a core while its kernels run.
 //!
 //! In place of its vector, a RISC has a ring of [`RING_CELLS`] cells. It writes a cell when a zone
-//! ends, and reports in the control vector how many cells it has written. The drain of the ring
-//! reports there how many cells it has read. Nothing else is exchanged, so a drain may be a host,
-//! or a kernel on another core.
+//! ends, and reports in the control vector how many cells it has written. The reader of the ring,
+//! called its drain, reports there how many cells it has read. Nothing else is exchanged, so a
+//! drain may be a host, or a kernel on another core.
 //!
 //! ```text
 //! cell   word 0: 31 .. 16    15 .. 0          word 1: 31 .. 0
@@ -27,26 +27,26 @@
 //!
 //! # Launches
 //! Each launch begins with a [`Code::LAUNCH`]. If there is no room at the launch's beginning, this
-//! record is written as soon as there is room. A RISC repeats it at the beginning of a chunk when
-//! the high word of the time has changed. [`words::TOLD`] holds the last announcement. So no cell
-//! is ever attributed to the program of another launch.
+//! record is written as soon as there is room. A RISC repeats the record at the beginning of a
+//! chunk when the high word of the time has changed. [`words::TOLD`] holds the launch that was
+//! announced last. So no cell is ever attributed to the program of another launch.
 
 use crate::{Cycles, ZoneId, risc::RISCS_PER_CORE, vector::VECTOR_WORDS};
 
-/// Words of a cell.
+/// Size of a cell in words.
 pub const CELL_WORDS: usize = 2;
-/// Cells of a ring: as many as fit into the vector that the ring replaces.
+/// Number of cells in a ring: as many as fit into the vector that the ring replaces.
 pub const RING_CELLS: usize = VECTOR_WORDS / CELL_WORDS;
-/// Cells of a chunk.
+/// Number of cells in a chunk.
 pub const CHUNK_CELLS: usize = 8;
-/// Cells of an overwriting ring that stay intact until the RISC reports that it has written more.
+/// Number of cells in an overwriting ring that stay intact until the RISC reports more cells.
 ///
-/// They are the last cells before the beginning of the chunk that the next cell belongs to. The
-/// RISC fills that chunk before it reports more cells.
+/// These are the last cells before the chunk that the next cell belongs to. The RISC fills that
+/// chunk before it reports more cells.
 pub const STABLE_CELLS: usize = RING_CELLS - CHUNK_CELLS;
 /// Lowest code that is not the id of a zone.
 pub const FIRST_ESCAPE: u16 = 0xFFF0;
-/// Maximum cycles in the single cell of a zone.
+/// Maximum duration, in cycles, of a zone that takes a single cell.
 pub const ZONE_CYCLES_MAX: u32 = 0xFFFF;
 
 const _: () = assert!(
@@ -59,20 +59,20 @@ const _: () = assert!(
 pub struct Code(pub u16);
 
 impl Code {
-    /// A zone: the field is its id, the value the low time of its end. The next cell holds its
-    /// cycles, low word first.
+    /// A zone: the field is its id, the value the low word of its end time. The next cell holds the
+    /// zone's cycles, low word first.
     pub const LONG_ZONE: Self = Self(FIRST_ESCAPE);
-    /// Timestamped data: the field is its id, the value the low time. The next cell holds 64 bits,
-    /// low word first.
+    /// Timestamped data: the field is its id, the value the low word of the time. The next cell
+    /// holds 64 bits, low word first.
     pub const DATA: Self = Self(0xFFF1);
     /// Timestamped data of 128 bits: like [`Self::DATA`], with a cell for each value.
     pub const DATA_16B: Self = Self(0xFFF2);
-    /// An event: the field is its number, the value the low time.
+    /// An event: the field is its number, the value the low word of the time.
     pub const EVENT: Self = Self(0xFFF3);
-    /// A total of a sum: the field is its id, the value its cycles modulo 2^32.
+    /// Total of a sum zone: the field is its id, the value its cycles modulo 2^32.
     pub const TOTAL: Self = Self(0xFFF4);
     /// A launch: the field is the low half of its number ([`words::LAUNCHES`]), the value the low
-    /// time. The next cell is a [`LaunchCell`].
+    /// word of the time. The next cell is a [`LaunchCell`].
     pub const LAUNCH: Self = Self(0xFFF5);
     /// Records were lost here because the ring was full: the value is the number of records that
     /// the RISC has lost so far, modulo 2^32.
@@ -204,7 +204,7 @@ impl LaunchCell {
     }
 }
 
-/// The launch that a RISC announced last: its word [`words::TOLD`].
+/// The launch that a RISC announced last, decoded from its word [`words::TOLD`].
 ///
 /// ```
 /// use wire::stream::ToldLaunch;
@@ -215,7 +215,7 @@ impl LaunchCell {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ToldLaunch {
-    /// Low half of the launch's number. Launches count from 1.
+    /// Low half of the launch's number. Launches are numbered from 1.
     pub number: u16,
     /// True if the RISC has ended the launch.
     pub has_ended: bool,
@@ -249,7 +249,7 @@ impl ToldLaunch {
 /// Position of the code in a cell's first word.
 pub const CODE_SHIFT: u32 = 16;
 
-/// What a RISC does when its ring is full, and how many of its chunks it keeps.
+/// Determines what a RISC does when its ring is full, and how many chunks the RISC keeps.
 ///
 /// The host sets the policy in [`words::POLICY`]; 0 is [`Policy::DropNewest`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -257,17 +257,17 @@ pub enum Policy {
     /// Records are lost until there is room again.
     #[default]
     DropNewest,
-    /// The oldest cells are overwritten; the drain determines how many. After reading cells, the drain
-    /// reads [`words::WRITTEN`] again, and keeps only cells that are at most [`STABLE_CELLS`] behind it.
+    /// The oldest cells are overwritten. The drain detects this: after reading cells, it reads
+    /// [`words::WRITTEN`] again, and keeps only cells at most [`STABLE_CELLS`] before that number.
     OverwriteOldest,
     /// The RISC waits for room, up to a limit. After a time-out it loses records, and does not wait
-    /// again until something has been read.
+    /// again until the drain has read cells.
     Block {
-        /// Binary logarithm of the maximum cycles of a wait, at most 31.
+        /// Binary logarithm of the maximum wait in cycles, at most 31.
         cycles_log2: u8,
     },
-    /// Keeps one of every 2^`chunks_log2` chunks, and all chunks with launches; otherwise like
-    /// [`Policy::DropNewest`].
+    /// The RISC keeps one of every 2^`chunks_log2` chunks, and each chunk that contains a launch.
+    /// Otherwise this policy is like [`Policy::DropNewest`].
     KeepOneOf {
         /// Binary logarithm of the number of chunks, at most 15.
         chunks_log2: u8,
@@ -348,9 +348,9 @@ pub mod words {
     pub const SIGNATURE_VALUE: u32 = 0x4B53_1000;
     /// Id of the running program.
     pub const PROGRAM: usize = ext::LATE_RUNS;
-    /// Trace replays that the core has seen.
+    /// Number of trace replays that the core has seen.
     pub const TRACE_COUNT: usize = PROGRAM + 1;
-    /// Launches that ran no kernel here.
+    /// Number of launches that ran no kernel on this core.
     pub const IDLE_LAUNCHES: usize = 8;
     /// Per RISC: its policy.
     pub const POLICY: usize = 9;
@@ -361,21 +361,21 @@ pub mod words {
     pub const TOLD: usize = POLICY + RISCS_PER_CORE;
     /// Bit of [`TOLD`]: the launch has ended.
     pub const TOLD_ENDED: u32 = 1 << 15;
-    /// Per RISC: cells skipped.
+    /// Per RISC: number of cells skipped.
     pub const SKIPPED: usize = TOLD + RISCS_PER_CORE;
-    /// Per RISC, in the word of [`SKIPPED`]: [`READ`] at its last wait that timed out, plus 1.
+    /// Per RISC, instead of [`SKIPPED`]: [`READ`] at the RISC's last wait that timed out, plus 1.
     pub const WAITED_IN_VAIN: usize = SKIPPED;
-    /// Per RISC: cells written.
+    /// Per RISC: number of cells written.
     pub const WRITTEN: usize = ControlLayout::WORDS64.device_end;
-    /// Per RISC: zones that found no room, including totals.
+    /// Per RISC: number of zones that found no room, including totals.
     pub const LOST_ZONES: usize = ext::LOST_ZONES;
-    /// Per RISC: data of both sizes that found no room.
+    /// Per RISC: number of data records, of either size, that found no room.
     pub const LOST_DATA: usize = ext::LOST_DATA;
-    /// Per RISC: events that found no room.
+    /// Per RISC: number of events that found no room.
     pub const LOST_EVENTS: usize = ext::LOST_EVENTS;
-    /// Launches that have begun, except launches without a kernel.
+    /// Number of launches that have begun, except launches without a kernel.
     pub const LAUNCHES: usize = ControlLayout::WORDS64.run_counter;
-    /// Per RISC: cells that the drain has read.
+    /// Per RISC: number of cells that the drain has read.
     pub const READ: usize = ext::CONSUMED;
 
     const _: () = assert!(SKIPPED + RISCS_PER_CORE == WRITTEN);
@@ -392,7 +392,7 @@ pub mod words {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// Number of the first cell.
+    /// Cell number of the first cell.
     pub first: u32,
     /// Number of cells, modulo 2^32; more than [`RING_CELLS`] if some were overwritten.
     pub count: u32,
@@ -434,7 +434,7 @@ impl Unread {
     }
 }
 
-/// Returns the number of cells from cell `number` to the next chunk: 0 if it begins a chunk.
+/// Returns the number of cells from cell `number` to the next chunk: 0 at the start of a chunk.
 ///
 /// ```
 /// assert_eq!([16, 17, 23].map(wire::stream::cells_to_next_chunk), [0, 7, 1]);

@@ -5,28 +5,28 @@
 
 use crate::{marker::MARKER_WORDS, run::RUN_HEADER_WORDS};
 
-/// Markers with a fixed slot: FW start and end, KERNEL start and end.
+/// Number of markers with a fixed slot: FW start and end, KERNEL start and end.
 pub const GUARANTEED_MARKER_COUNT: usize = 4;
-/// Markers for everything else.
+/// Number of markers without a fixed slot.
 pub const OPTIONAL_MARKER_COUNT: usize = 250;
 
-/// First word of the FW start marker.
+/// Index of the first word of the FW start marker.
 pub const MAIN_START: usize = 4;
-/// First word of the FW end marker.
+/// Index of the first word of the FW end marker.
 pub const MAIN_END: usize = 6;
-/// First word of the KERNEL start marker.
+/// Index of the first word of the KERNEL start marker.
 pub const CHILD_START: usize = 8;
-/// First word of the KERNEL end marker.
+/// Index of the first word of the KERNEL end marker.
 pub const CHILD_END: usize = 10;
-/// First word after the guaranteed slots.
+/// Index of the first word after the guaranteed slots.
 pub const FIRST_OPTIONAL: usize = 12;
 
-/// Words of one RISC's vector.
+/// Size of a RISC's vector in words.
 pub const VECTOR_WORDS: usize = FIRST_OPTIONAL + OPTIONAL_MARKER_COUNT * MARKER_WORDS;
-/// Bytes of one RISC's vector.
+/// Size of a RISC's vector in bytes.
 pub const VECTOR_BYTES: usize = VECTOR_WORDS * 4;
 
-/// Every push is a multiple of this many words, so that NoC writes stay 16-byte aligned.
+/// Unit of push lengths in words, which keeps NoC writes 16-byte aligned.
 pub const PUSH_ALIGN_WORDS: usize = 4;
 
 const _: () = assert!(FIRST_OPTIONAL == RUN_HEADER_WORDS + GUARANTEED_MARKER_COUNT * MARKER_WORDS);

@@ -1,6 +1,6 @@
 //! Records of waits: objects, cycles, signals.
 //!
-//! Three kinds of records, all of them timestamped data under the hash of a name:
+//! There are three kinds of records. All are timestamped data whose id is the hash of a name:
 //!
 //! | record | name | data |
 //! |---|---|---|
@@ -40,13 +40,13 @@ pub const CB_RESERVE_ZONE: &str = "SYNC-CB-RESERVE";
 pub const SEM_WAIT_ZONE: &str = "SYNC-SEM-WAIT";
 /// Name of waits at a NoC barrier; the record's kind identifies the barrier.
 pub const NOC_BARRIER_ZONE: &str = "SYNC-NOC-BARRIER";
-/// Name of records of tiles that were put into a circular buffer.
+/// Name of records that report tiles put into a circular buffer.
 pub const CB_PUSH_ZONE: &str = "SYNC-CB-PUSH";
-/// Name of records of tiles that were taken from a circular buffer.
+/// Name of records that report tiles taken from a circular buffer.
 pub const CB_POP_ZONE: &str = "SYNC-CB-POP";
-/// Name of changes to a semaphore of the tile itself.
+/// Name of records of changes to a semaphore of the tile itself.
 pub const SEM_SET_ZONE: &str = "SYNC-SEM-SET";
-/// Name of changes to a semaphore of other tiles.
+/// Name of records of changes to a semaphore of other tiles.
 pub const SEM_SET_REMOTE_ZONE: &str = "SYNC-SEM-SET-REMOTE";
 /// Suffix of the name under which upstream records a wait's key, inside the wait's zone.
 pub const KEY_SUFFIX: &str = "-KEY";
@@ -137,7 +137,7 @@ impl WaitKind {
     }
 }
 
-/// Sum of one kernel's waits for one object, without waits that did not block.
+/// Sum of one kernel's blocked waits for one object.
 ///
 /// ```
 /// use wire::wait::{WaitKind, WaitTotal};
@@ -150,7 +150,7 @@ impl WaitKind {
 pub struct WaitTotal {
     /// Kind of the wait.
     pub kind: WaitKind,
-    /// Number or address of the object.
+    /// Index or address of the object.
     pub key: u32,
     /// Cycles blocked; `u32::MAX` stands for this many or more.
     pub cycles: u32,
@@ -184,7 +184,7 @@ impl WaitTotal {
 pub struct BlockedWait {
     /// Kind of the wait.
     pub kind: WaitKind,
-    /// Number or address of the object.
+    /// Index or address of the object.
     pub key: u32,
     /// Cycles blocked; `u32::MAX` stands for this many or more.
     pub cycles: u32,
@@ -233,7 +233,7 @@ pub struct SyncWindows {
 }
 
 impl SyncWindows {
-    /// 16,384 of 131,072 cycles: enough for the shares of a critical path.
+    /// 16,384 of 131,072 cycles: enough to estimate the shares of a critical path.
     pub const DEFAULT: Self = Self { length_log2: 14, period_log2: 17 };
     /// Largest binary logarithm of a period.
     pub const PERIOD_LOG2_MAX: u8 = 20;
@@ -270,7 +270,7 @@ impl SyncWindows {
         self.phase(clock_low) >> self.length_log2 == 0
     }
 
-    /// Returns true if a wait is recorded: any part of it is in a window.
+    /// Returns true if any part of a wait is in a window, which means that the wait is recorded.
     #[must_use]
     pub const fn has_wait(self, begun: u32, ended: u32) -> bool {
         self.is_open(begun) || (begun ^ ended) >> self.period_log2 != 0
@@ -316,7 +316,7 @@ impl WindowedWait {
         [first, second | (upper as u64) << 32]
     }
 
-    /// Returns the wait in a record's data, `None` if it has no windows or reserved bits are set.
+    /// Returns the wait in a record's data; `None` without windows or with reserved bits set.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "halves of the word, and 5 bits of one")]
     pub const fn from_data(data: [u64; 2]) -> Option<Self> {
@@ -362,7 +362,7 @@ impl SignalKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::CbPush, Self::CbPop, Self::SemSet, Self::SemSetRemote];
 
-    /// Returns the name of the records.
+    /// Returns the name of this kind's records.
     #[must_use]
     pub const fn zone_name(self) -> &'static str {
         match self {

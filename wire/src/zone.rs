@@ -1,12 +1,12 @@
 //! Zone ids: 16-bit hashes of a zone's name and source location.
 //!
 //! The text that is hashed is `name,file,line,KERNEL_PROFILER`. Two texts can have the same id.
-//! Such a collision is found when names are collected, and never stops a reader.
+//! Such a collision is detected when names are collected, and never stops a reader.
 //!
 //! # Compatibility
 //! `kernel_profiler.hpp` and `profiler.cpp`: 32-bit FNV-1a, folded by XOR of its halves. Bytes are
-//! unsigned, as on the device. Upstream's x86 host treats them as signed, and so finds no names
-//! with bytes above 0x7F.
+//! unsigned, as on the device. Upstream's x86 host treats bytes as signed, so it does not find
+//! names that contain bytes above 0x7F.
 
 /// The last field of every zone text.
 pub const ZONE_TAG: &str = "KERNEL_PROFILER";
@@ -23,11 +23,11 @@ pub const ZONE_TAG: &str = "KERNEL_PROFILER";
 pub struct ZoneId(pub u16);
 
 impl ZoneId {
-    /// Marks a NoC event (`NOC_TRACING_STATIC_ID`).
+    /// Id of NoC events (`NOC_TRACING_STATIC_ID`).
     pub const NOC_TRACING: Self = Self(12345);
-    /// Marks a NoC debugging event (`NOC_DEBUGGING_STATIC_ID`).
+    /// Id of NoC debugging events (`NOC_DEBUGGING_STATIC_ID`).
     pub const NOC_DEBUGGING: Self = Self(23456);
-    /// Marks a hardware counter record.
+    /// Id of hardware counter records.
     pub const PERF_COUNTER: Self = Self(9090);
 
     /// Returns the id of a zone text, computed at compile time if the text is a literal.

@@ -1,13 +1,14 @@
-//! Constants of the C++ header, written from this crate into the header's folder.
+//! Generated constants of the C++ header, compared with this crate.
 //!
-//! The files are compared with what this crate says; `BLESS=1` rewrites them.
+//! The tests compare the files in the header's folder with the text that they generate from this
+//! crate; `BLESS=1` rewrites the files.
 //!
 //! | file | content |
 //! |---|---|
-//! | `profiler_common.hpp` | what tt-metal's `profiler_common.h` says, under its names, for builds outside of tt-metal |
-//! | `constants.hpp` | what this project adds to the format; waits and hardware counters |
+//! | `profiler_common.hpp` | constants of tt-metal's `profiler_common.h`, under its names, for builds outside of tt-metal |
+//! | `constants.hpp` | constants that this project adds to the format; waits and hardware counters |
 //! | `stream_constants.hpp` | streamed lanes: cells, words of the control vector |
-//! | `noc_constants.hpp` | NoC events and locks, which have a file of tt-metal's there |
+//! | `noc_constants.hpp` | NoC events and locks, for which tt-metal has its own files |
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -62,7 +63,8 @@ fn constants_of_noc_events_are_those_of_this_crate() {
     compare("noc_constants.hpp", &noc_events::constants());
 }
 
-/// By hand from `profiler_common.h`, `noc_parameters.h` and `docs/wire-extensions.md`.
+/// Compares constants with values copied by hand from `profiler_common.h`, `noc_parameters.h` and
+/// `docs/wire-extensions.md`.
 #[test]
 fn values_are_those_of_upstream_and_of_the_documentation() {
     let sources = [

@@ -3,7 +3,7 @@
 ///
 /// launch.hpp includes this file instead of plain.hpp. Each launch appends one run to the vector of
 /// each of its RISCs. All vectors are pushed as soon as one of them might lack room for another
-/// launch of the last launch's length:
+/// launch as long as the last one:
 ///
 ///              0        12                                      DEVICE_END       512
 ///              +--------+---------------+---------------+-------+-------------------+
@@ -12,22 +12,22 @@
 ///
 /// The zone PROFILER-DRAM-PUSH shows the cost of the previous push, including its wait for the NoC.
 /// The zone is stored as a run without a program at the beginning of BRISC's vector, and is sent
-/// with the next push. It is omitted if a single launch fills the vector. Runs that have not been
-/// pushed when the last program ends stay in L1, where the host reads them.
+/// with the next push. The zone is omitted if a single launch fills the vector. Runs that have not
+/// been pushed when the last program ends stay in L1, where the host reads them.
 ///
-/// The end of a launch prepares the runs of the next launch, when no RISC waits for it. DEVICE_END
+/// The runs of the next launch are prepared at the end of a launch, when no RISC waits. DEVICE_END
 /// holds the number of words in a RISC's vector, which is the index at which its next run begins.
 /// From the publication of a run until its launch ends, the high half of DEVICE_END holds the words
-/// of that run. Upstream's host reads L1 between launches, and so finds there what upstream's
-/// firmware leaves: a number of words.
+/// of that run. Upstream's host reads L1 between launches, and so finds the same there as with
+/// upstream's firmware: a number of words.
 ///
-/// Nothing is pushed while a kernel runs. A lane takes either everything that has accumulated or
-/// nothing.
+/// Nothing is pushed while a kernel runs. At a push, a lane takes either all accumulated runs or
+/// none of them.
 ///
 /// # Compatibility
 /// PROFILER_OPT_DO_ACCUMULATE of upstream's `kernel_profiler.hpp`, which writes one run header for
-/// all launches, stores the zones of firmware and kernels as records, and omits the programs' ids,
-/// data, sums and the count of launches without kernels.
+/// all launches, stores the zones of firmware and kernels as records, and omits the ids, data and
+/// sums of programs, and the count of launches without kernels.
 
 #pragma once
 
@@ -51,7 +51,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void publish_run(uint32_t place, uint32_t words) {
 /// Empties the slots of a run that the firmware has begun but no kernel has filled.
 KERNEL_PROFILER_ALWAYS_INLINE void leave_no_run() { empty_slots(own_run()); }
 
-/// Makes the beginning of this RISC's run, which another RISC has written, visible.
+/// Makes visible what another RISC has written to the beginning of this RISC's run.
 KERNEL_PROFILER_ALWAYS_INLINE void prepare_own_run() { forget_cached(); }
 
 #if KERNEL_PROFILER_HAS_NOC
@@ -93,11 +93,11 @@ inline __attribute__((noinline)) void begin_launch() {
     }
 }
 
-/// Words in the vectors at the end of a launch.
+/// Numbers of words in the vectors at the end of a launch.
 struct Filled {
-    /// Words of the fullest vector.
+    /// Number of words in the fullest vector.
     uint32_t fullest;
-    /// Words of the launch's longest run, but at least the minimum for any launch.
+    /// Number of words in the launch's longest run, but at least the minimum for any launch.
     uint32_t longest;
 };
 
@@ -136,10 +136,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_push_zone(Clock started) {
     write_word(control_place() + 4 * DEVICE_BUFFER_END_INDEX_BR_ER, CUSTOM_MARKERS);
 }
 
-/// Counts the runs and their markers in the first `count` words of a RISC's
-/// vector, which DRAM did not take. Empty slots count as markers; padding
-/// does not. The zone of a push is not a run. `core` is the address of the
-/// RISC's first control word, `words` that of the control vector.
+/// Counts the runs and markers in the first `count` words of a RISC's vector as refused: DRAM did
+/// not take them. Empty slots count as markers; padding does not. The zone of a push is not a run.
+/// `core` is the address of the RISC's first control word, `words` the address of the control
+/// vector.
 inline __attribute__((noinline)) void refuse_runs(uint32_t words, uint32_t core, uint32_t count) {
     constexpr uint32_t SLOTS = (CUSTOM_MARKERS - GUARANTEED_MARKER_1_H) / PROFILER_L1_MARKER_UINT32_SIZE;
     const uint32_t risc = (core - words) / 4;
@@ -191,7 +191,7 @@ inline __attribute__((noinline)) void push_runs(uint32_t longest) {
 }
 
 /// Ends a launch on the aggregating RISC and prepares the next launch. Waits for the runs of the
-/// other RISCs. Pushes what has accumulated if another launch of this length might not fit.
+/// other RISCs. Pushes the accumulated runs if another launch of this length might not fit.
 inline __attribute__((noinline)) void end_launch() {
     const uint32_t words = hidden(control_place());
     Filled filled = await_runs(words);

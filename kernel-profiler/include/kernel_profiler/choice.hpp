@@ -1,6 +1,6 @@
 /// \file
 ///
-/// The choice between this header and upstream's header, by location and build options.
+/// The choice between this header and upstream's header, depending on location and build options.
 ///
 /// - `KERNEL_PROFILER_IN_TT_METAL` is 1 if tt-metal's headers are on the include path.
 /// - `KERNEL_PROFILER_IS_UPSTREAMS` is 1 for builds that use upstream's header, which comes later
@@ -75,7 +75,7 @@
 #define KERNEL_PROFILER_MODE_IS_BUILT 0
 #elif KERNEL_PROFILER_IS_ON && ((PROFILE_KERNEL) & PROFILER_OPT_DO_TRACE_ONLY) != 0
 #define KERNEL_PROFILER_MODE_IS_BUILT 0
-// A dispatch kernel pushes from the beginning of its vector, unknown to the firmware.
+// A dispatch kernel pushes from the beginning of its vector, without the firmware's knowledge.
 #elif KERNEL_PROFILER_IS_ASKED_TO_ACCUMULATE && \
     (((PROFILE_KERNEL) & PROFILER_OPT_DO_DISPATCH_CORES) != 0 || KERNEL_PROFILER_IS_NON_DROPPING)
 #define KERNEL_PROFILER_MODE_IS_BUILT 0

@@ -54,7 +54,7 @@ static_assert(
         are_free<LOST_EVENTS, RISCS_PER_CORE>() && are_free<LATE_RUNS, RISCS_PER_CORE - 1>(),
     "upstream's ControlBuffer names a word from 29 to 47, which this header uses");
 
-// Words of upstream's modes that this header does not support, and of upstream's host in them.
+// Words that upstream's runtime and host use in modes that this header does not support.
 static_assert(
     STALLED_IN_VAIN == TRACE_REPLAY_STATUS && CONSUMED == PROFILER_DISPATCH_CORE &&
         CONSUMED + 1 == DRAM_PROFILER_ADDRESS_BR_ER_0 && CONSUMED + 4 == DRAM_PROFILER_ADDRESS_T1_0 &&

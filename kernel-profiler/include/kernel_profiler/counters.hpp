@@ -25,7 +25,7 @@ constexpr uint32_t L1_CHOICE_MASK = (IS_BLACKHOLE ? 7u : 1u) << 4;
 constexpr uint32_t COUNTER_START = 1;
 constexpr uint32_t COUNTER_STOP = 2;
 constexpr uint32_t SELECT_SHIFT = 8;
-/// Maximum reads of the mode register until it shows the selection.
+/// Maximum number of reads of the mode register before it shows the selection.
 constexpr uint32_t SELECT_POLLS = 1024;
 
 constexpr uint32_t GROUP_COUNT = 10;
@@ -58,7 +58,7 @@ constexpr uint32_t readings_of(uint32_t group) {
                                                             : 0x118);
 }
 
-/// A group as a type, so that none of its data becomes a table in memory.
+/// A type for each group, so that the compiler makes no table of the groups' data in memory.
 template <uint32_t value>
 struct Group {
     static constexpr uint32_t number = value;

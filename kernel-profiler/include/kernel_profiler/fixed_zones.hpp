@@ -43,7 +43,7 @@ struct FixedZone<timer_id, index, false> {
 
 }  // namespace detail
 
-/// Upstream's name of the zone in accumulate mode, which profileScopeGuaranteed handles itself.
+/// Upstream's name of this zone in accumulate mode; profileScopeGuaranteed itself handles the mode.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeMainAccumulate : profileScopeGuaranteed<timer_id, index> {};
 

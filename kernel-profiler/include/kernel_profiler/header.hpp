@@ -35,8 +35,8 @@
 ///   `DeviceValidateProfiler(true)` keeps the other RISCs of the launch valid.
 /// - `DeviceZoneScopedNIf` honours its condition, as upstream's header does when it streams.
 /// - A block may contain several zones.
-/// - Sums keep 32 bits, as upstream's. A total is written for each accumulator that was used, and
-///   its room is reserved at the first use. A total without room counts as a lost zone.
+/// - Sums keep 32 bits, as with upstream's header. A total is written for each accumulator that was
+///   used, and its room is reserved at the first use. A total without room counts as a lost zone.
 /// - A quick push records its own zone, with its duration, at the beginning of the next run.
 /// - Waits for circular buffers and semaphores and at NoC barriers can be added up
 ///   (`KERNEL_PROFILER_WAITS=1`) or recorded one by one (`PROFILE_SYNC_EVENTS`), on both chips and
@@ -63,7 +63,7 @@
 /// The text of a zone is `name,file,line,KERNEL_PROFILER`. Its id is computed from the text at
 /// compile time. In tt-metal each call site prints its text as a #pragma message, where tt-metal
 /// looks for it. Elsewhere the text goes into the section .kprof_zones, which is never loaded: keep
-/// the kernel's ELF. KERNEL_PROFILER_LOG_NAMES prints the text there, too.
+/// the kernel's ELF. KERNEL_PROFILER_LOG_NAMES prints the text in such builds, too.
 
 #pragma once
 
@@ -152,13 +152,13 @@
     (static_cast<bool>(active));
 
 /// Records the firmware's zone around a launch: begins the launch here, ends and pushes it at the
-/// end of the block. The name ends in FW; under another name, as in kernels, the macro records an
-/// ordinary zone.
+/// end of the block. The name must end in FW: with any other name, as in kernels, the macro records
+/// an ordinary zone.
 #define DeviceZoneScopedMainN(name) \
     KERNEL_PROFILER_GUARD(name, ::kernel_profiler::detail::FixedZone<KERNEL_PROFILER_ID(name), 0, ::kernel_profiler::detail::ends_in(name, "FW")>::Scope);
 
-/// Records the kernel's zone within the firmware's zone. The name ends in KERNEL; under another
-/// name the macro records an ordinary zone.
+/// Records the kernel's zone within the firmware's zone. The name must end in KERNEL: with any
+/// other name, the macro records an ordinary zone.
 #define DeviceZoneScopedMainChildN(name) \
     KERNEL_PROFILER_GUARD(name, ::kernel_profiler::detail::FixedZone<KERNEL_PROFILER_ID(name), 1, ::kernel_profiler::detail::ends_in(name, "KERNEL")>::Scope);
 

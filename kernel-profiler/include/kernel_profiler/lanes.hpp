@@ -23,11 +23,11 @@ constexpr uint32_t EMPTY_SLOT = PROFILER_MARKER_VALID;
 /// the end of the firmware's zone, unused within a launch.
 constexpr uint32_t IN_VAIN_BYTES = 4 * (GUARANTEED_MARKER_2_H + 1);
 
-/// Maximum polls of the NoC, some ten milliseconds. The polled events take microseconds unless the
-/// chip is stuck.
+/// Maximum number of polls of the NoC, which take some ten milliseconds. The polled events take
+/// microseconds unless the chip is stuck.
 constexpr uint32_t NOC_POLLS = 1 << 20;
-/// Maximum polls of a word in which another RISC publishes its ring. The RISC publishes some
-/// hundred cycles after it has signalled the end of its kernel.
+/// Maximum number of polls of a word in which another RISC publishes its ring. The RISC publishes
+/// some hundred cycles after it has signalled the end of its kernel.
 constexpr uint32_t PUBLICATION_POLLS = 1 << 12;
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t control(uint32_t index) { return read_word(control_place() + 4 * index); }
@@ -36,7 +36,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_control(uint32_t index, uint32_t value) {
     write_word(control_place() + 4 * index, value);
 }
 
-/// Waits, up to a limit, until the word at `place` is (or is not) 0. Returns the word.
+/// Waits, up to a limit, until the word at `place` is 0 or, if requested, not 0. Returns the word.
 template <bool IS_ZERO_WANTED, uint32_t POLLS>
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t await_word(uint32_t place) {
     uint32_t word = read_word(place);
@@ -168,7 +168,7 @@ inline __attribute__((noinline)) void take_lanes_back() {
 
 /// Location of a core's lanes in DRAM.
 struct Lanes {
-    /// Words of each lane; 0 if the core has no lanes.
+    /// Size of each lane in words; 0 if the core has no lanes.
     uint32_t words;
     uint32_t bank;
     /// Address of the lane of the core's first RISC; the other lanes follow it.
@@ -212,7 +212,7 @@ struct Place {
 KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, uint32_t count, uint32_t capacity) {
     const bool can_turn = lane_words() <= TURNING_LANE_WORDS_MAX;
     const uint32_t position = can_turn ? end & TURN_MASK : end;
-    // In accumulate mode, upstream's host writes a 1 to the first such word of a dispatch core.
+    // In accumulate mode, upstream's host writes a 1 to the first CONSUMED word of dispatch cores.
     const uint32_t consumed = read_word(core + 4 * CONSUMED) & (DO_ACCUMULATE ? ~3u : ~0u);
     if (consumed > capacity) {
         return {position, 0, 0};
@@ -223,7 +223,7 @@ KERNEL_PROFILER_ALWAYS_INLINE Place place_in_lane(uint32_t core, uint32_t end, u
         return {position, count, limit};
     }
     if (can_turn && !is_behind && count < consumed) {
-        // The position is a multiple of four, so that its lowest set bit is above the bits of the
+        // The position is a multiple of four, so its lowest set bit is above the bits of the
         // end.
         return {0, (position << (32 - TURN_SHIFT) | count) - end, limit};
     }

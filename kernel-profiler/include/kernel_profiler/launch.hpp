@@ -44,7 +44,7 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
     forget_stalls();
     if constexpr (DO_SUM) {
         // This emits no instruction. gcc lays variables out in the order of their first use, and
-        // would leave a gap before these.
+        // would otherwise leave a gap before these.
         __asm__ volatile("" : : "i"(sums), "i"(sumIDs));
     }
 #if KERNEL_PROFILER_HAS_NOC && !KERNEL_PROFILER_IS_ACCUMULATING
@@ -54,7 +54,7 @@ static inline void init_profiler(uint16_t = 0, uint16_t = 0, uint16_t = 0) {
 #endif
 }
 
-/// Sets which RISCs have a kernel in this launch; if none has, no record of it is pushed.
+/// Sets which RISCs have a kernel in this launch; if none has, no record of the launch is pushed.
 template <typename Enables>
 KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     detail::set_control(PROFILER_DONE, static_cast<uint32_t>(enables) == 0);
@@ -90,7 +90,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void increment_trace_count() {
     using namespace detail;
     traceCount = traceCount + 1;
     if constexpr (DO_ACCUMULATE) {
-        return;  // The next launch prepares its runs anew, and those before keep their count.
+        return;  // The next launch prepares its runs anew; earlier runs keep their count.
     }
     uint32_t vector = hidden(first_vector()) + ID_LH_BYTES;
     for (uint32_t risc = 0; risc < risc_count(); ++risc) {
@@ -118,7 +118,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t accumulators_in_use() {
 }
 
 /// Writes the totals of the accumulators in use, as long as the vector has room, and clears the
-/// accumulators. Returns the place after the totals.
+/// accumulators. Returns the address after the totals.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_totals(uint32_t place) {
     // The debug dump reserves room for the zone of a wait at the launch's end.
     constexpr uint32_t KEPT_BYTES = STALL_BYTES / 2;
@@ -151,7 +151,7 @@ static inline void finish_profiler(bool = false) {
     using namespace detail;
     uint32_t place = load_cursor();
     const uint32_t used = accumulators_in_use();
-    // L1 is slow, so this load precedes code that does not need its result. A load still earlier
+    // L1 is slow, so this load precedes code that does not need its result. An even earlier load
     // would delay the loads from local RAM.
     const uint32_t done = control(PROFILER_DONE);
     if (__builtin_expect(used != 0, 0)) {
@@ -188,8 +188,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void end_kernel();
 
 }  // namespace detail
 
-/// The zone of the firmware (index 0), which begins and ends the launch, or of the kernel within
-/// it. Their markers have fixed slots.
+/// The zone of the firmware (index 0), which begins and ends the launch, or the zone of the kernel
+/// within it. The markers of both zones have fixed slots.
 template <uint32_t timer_id, uint32_t index>
 struct profileScopeGuaranteed {
     static_assert(index < 2, "index 0 or 1");

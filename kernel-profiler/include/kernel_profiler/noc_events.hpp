@@ -21,8 +21,8 @@
 ///
 /// # Compatibility
 /// `event_metadata.hpp` of tt-metal 0.81: the numbers and the layout, with 12 bits for a payload.
-/// Older versions of upstream's reader give the numbers from 30 on other meanings, read payloads of
-/// 8,192 bytes and more as posted events, and read posted events as others.
+/// Older versions of upstream's reader give other meanings to the numbers from 30 on, read payloads
+/// of 8,192 bytes and more as posted events, and read posted events as non-posted.
 
 #pragma once
 
@@ -61,7 +61,7 @@ constexpr NocPlace place_in(uint64_t address, unsigned first_bit = NOC_ADDRESS_B
         static_cast<int8_t>(address >> (first_bit + NOC_COORDINATE_BITS) & MASK)};
 }
 
-/// Returns the target of an address; a rectangle's end is in lower bits than its beginning.
+/// Returns the target of an address; a rectangle's end is in lower bits than the beginning.
 constexpr NocTarget target_of(NocEventType type, uint64_t address) {
     const NocPlace low = place_in(address);
     return is_one_of(NOC_MULTICAST_EVENTS, type)
@@ -72,7 +72,7 @@ constexpr NocTarget target_of(NocEventType type, uint64_t address) {
 /// True if all NoC events are recorded. PROFILE_NOC_EVENTS may be defined without a value.
 constexpr bool IS_EACH_NOC_EVENT_RECORDED = KERNEL_PROFILER_IS_NON_DROPPING != 0 || (PROFILE_NOC_EVENTS + 0) > 1;
 
-/// Returns true if a type is recorded; waits and single-word operations only on request.
+/// Returns true if a type is recorded. Waits and single-word operations require a request.
 constexpr bool is_recorded(NocEventType type) {
     return IS_EACH_NOC_EVENT_RECORDED || !is_one_of(NOC_DEBUG_ONLY_EVENTS, type);
 }
@@ -169,7 +169,7 @@ inline void record_noc_event_with_addresses(uint64_t event, uint32_t remote, uin
         event, noc_trailer(remote, local, count));
 }
 
-/// Records an event of the tile's own NoC, in the form that the options select.
+/// Records an event of the tile's own NoC, with or without addresses as the options select.
 template <NocEventType TYPE>
 KERNEL_PROFILER_ALWAYS_INLINE void record_local_event(uint64_t event, uint32_t remote, uint32_t local, bool posted) {
     if constexpr (NON_DROPPING) {
@@ -269,14 +269,14 @@ struct NocDebuggingEventMetadata {
         ::kernel_profiler::detail::fabric_scatter_event(                                                   \
             packet, ::kernel_profiler::detail::place_in(noc_addr), bytes, parts, noc)))
 
-/// Records the route of the previous packet, along a line.
+/// Records the previous packet's route along a line.
 #define RECORD_FABRIC_ROUTE_1D(value)                                      \
     ::kernel_profiler::detail::record_noc_event(                           \
         static_cast<uint64_t>(static_cast<uint32_t>(value))                \
             << ::kernel_profiler::detail::FABRIC_LINE_SHIFT |              \
         static_cast<uint64_t>(::kernel_profiler::NocEventType::FABRIC_ROUTING_FIELDS_1D))
 
-/// Records that the route of the previous packet, on a mesh, is unknown.
+/// Records that the previous packet's route on a mesh is unknown.
 #define RECORD_FABRIC_ROUTE_UNAVAILABLE_2D()     \
     ::kernel_profiler::detail::record_noc_event( \
         static_cast<uint64_t>(::kernel_profiler::NocEventType::FABRIC_ROUTING_METADATA_UNAVAILABLE_2D))

@@ -19,10 +19,10 @@ namespace detail {
 
 /// Waits, up to a limit, for the run of a RISC that has not published it, if the RISC has a kernel
 /// in this launch. Sets `run` to the words of the RISC's vector. `core` is the address of the
-/// RISC's first control word, `words` that of the control vector.
+/// RISC's first control word, `words` the address of the control vector.
 KERNEL_PROFILER_ALWAYS_INLINE void await_publication(uint32_t words, uint32_t core, uint32_t& run);
-/// Counts what DRAM refused of the `run` words in a RISC's vector. DRAM took the first `stored`
-/// words.
+/// Counts the refused words in a RISC's vector: all of its `run` words except the first `stored`
+/// words, which DRAM took.
 KERNEL_PROFILER_ALWAYS_INLINE void refuse(uint32_t words, uint32_t core, uint32_t run, uint32_t stored);
 /// Waits for a host that has stopped reading, in a mode that must not drop records.
 KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words);
@@ -54,14 +54,14 @@ KERNEL_PROFILER_ALWAYS_INLINE void push(uint32_t buffer, uint32_t from, uint32_t
     write_word(buffer + CMD_CTRL, 1);
 }
 
-/// Waits for the acknowledgements of the runtime's pushes only. Returns false if they do not arrive
+/// Waits only for the acknowledgements of the runtime's pushes. Returns false if they do not arrive
 /// within a limit.
 KERNEL_PROFILER_ALWAYS_INLINE bool await_pushes(uint32_t noc) {
     return await_word<true, NOC_POLLS>(noc + PUSHES_OUTSTANDING) == 0;
 }
 
 /// Waits until the store to `place` and all earlier stores have reached L1. A store to a register
-/// may overtake them, but not a load from `place` whose result is consumed.
+/// can overtake these stores, but cannot overtake a load from `place` whose result is used.
 KERNEL_PROFILER_ALWAYS_INLINE void settle(uint32_t place) {
     __asm__ volatile("mv zero, %0" : : "r"(read_word(place)) : "memory");
 }
@@ -78,7 +78,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void pad(uint32_t vector, uint32_t word_count) {
 
 constexpr uint32_t padded(uint32_t word_count) { return (word_count + 2) & ~3u; }
 
-/// The writes that were sent.
+/// Result of `send_published`.
 struct Sent {
     uint32_t writes;
     /// True if the command buffer stayed busy and some writes were not sent.

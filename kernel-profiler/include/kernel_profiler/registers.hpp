@@ -48,7 +48,7 @@ constexpr uint32_t CTRL = 0x1C;
 constexpr uint32_t AT_LEN_BE = 0x20;
 constexpr uint32_t CMD_CTRL = IS_BLACKHOLE ? 0x40 : 0x28;
 
-/// A Wormhole has the coordinates above the address bits, a Blackhole in a separate register.
+/// Registers with coordinates: a Wormhole has them above the address bits, a Blackhole separately.
 constexpr uint32_t TARG_COORDINATE = IS_BLACKHOLE ? TARG_ADDR_HI : TARG_ADDR_MID;
 constexpr uint32_t RET_COORDINATE = IS_BLACKHOLE ? RET_ADDR_HI : RET_ADDR_MID;
 constexpr uint32_t COORDINATE_SHIFT = IS_BLACKHOLE ? 0 : 4;
@@ -61,20 +61,20 @@ constexpr uint32_t OWN_COORDINATES_SHIFT = 20;
 
 /// The transaction id of pushes, the highest of a NoC's 16.
 ///
-/// Some kernels use the id, too: those that cycle through ids, the fabric's routers, and kernels
-/// that name the id. A push also waits for the acknowledgements of their outstanding requests. A
-/// push that times out is counted. A kernel's own wait for the id cannot end early, since a push
-/// ends before the kernel continues.
+/// Some kernels also use this id: kernels that cycle through ids, the fabric's routers, and kernels
+/// that name the id. A push also waits for the acknowledgements of these kernels' outstanding
+/// requests. A push that times out is counted. A kernel's own wait for the id cannot end early,
+/// since a push ends before the kernel continues.
 constexpr uint32_t PUSH_TRANSACTION_ID = 15;
 constexpr uint32_t PUSH_PACKET_TAG = PUSH_TRANSACTION_ID << 10;
-/// Register with the number of unacknowledged transactions with the id of pushes.
+/// Register that counts the unacknowledged transactions that have the id of pushes.
 constexpr uint32_t PUSHES_OUTSTANDING = 0x200 + 4 * (0x10 + PUSH_TRANSACTION_ID);
 
 constexpr uint32_t CTRL_LINKED = 1 << 6;
 /// Reserved bits of CTRL, which are undefined when read and must be written as 0.
 constexpr uint32_t CTRL_RESERVED = 0x87FC0000;
-/// An acknowledged write on static virtual channel 1. Many tiles that write to one DRAM channel on
-/// dynamic channels get a third of its bandwidth.
+/// An acknowledged write on static virtual channel 1. If many tiles write to one DRAM channel on
+/// dynamic virtual channels, the DRAM channel has only a third of its bandwidth.
 constexpr uint32_t CTRL_ANSWERED_WRITE = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;
 
 #pragma GCC diagnostic push

@@ -30,9 +30,9 @@
 /// | an accumulator's first use in a launch | - | 8 | 0 |
 /// | a sum's total, at the end of a launch | - (lost if beyond the vector's end) | 0 | 8 |
 ///
-/// A dispatch kernel requires 64 more free bytes (DISPATCH) or 16 more (DISPATCH_META), which it
-/// does not use. A record that does not fit adds 1 to control word 29 + RISC (zones and totals), 34
-/// + RISC (data of both sizes) or 39 + RISC (events).
+/// In a dispatch kernel, a record also requires 64 (DISPATCH) or 16 (DISPATCH_META) further free
+/// bytes, which it leaves unused. A record that does not fit adds 1 to control word 29 + RISC
+/// (zones and totals), 34 + RISC (data of both sizes) or 39 + RISC (events).
 ///
 /// A quick push resets `wIndex` to vector + 48 and adds the freed bytes to `stackSize`.
 ///
@@ -58,7 +58,7 @@ constexpr int32_t ZONE_BYTES = 2 * static_cast<int32_t>(MARKER_BYTES);
 /// Bytes from the beginning of a vector to its first optional word.
 constexpr uint32_t FIRST_OPTIONAL_BYTES = 4 * CUSTOM_MARKERS;
 /// Bytes that every launch reserves for zones of stalls, in a mode in which a RISC may wait for the
-/// host: one within the launch, and one at its end.
+/// host: one zone within the launch, and one zone at its end.
 constexpr int32_t STALL_BYTES = KERNEL_PROFILER_IS_NON_DROPPING != 0 ? 2 * ZONE_BYTES : 0;
 constexpr int32_t OPTIONAL_BYTES = 4 * (PROFILER_L1_VECTOR_SIZE - CUSTOM_MARKERS) - STALL_BYTES;
 /// Returns the first word of a marker without its time.
@@ -109,10 +109,10 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_marker(uint32_t place, uint32_t prefix,
     write_ring(place + 4, now.low);
 }
 
-/// Advances the cursor from a place by `BYTES`, and returns the new place. The two instructions
-/// must stay adjacent. After the clock's loads, a Wormhole forwards a result only to the very next
-/// instruction at once; any other instruction waits until the clock has been read. The caller
-/// writes relative to the returned place, so that a loop needs one register for both.
+/// Advances the cursor from an address by `BYTES`, and returns the new address. The two
+/// instructions must stay adjacent: after the clock's loads, a Wormhole forwards a result without
+/// delay only to the very next instruction; any other instruction waits until the clock has been
+/// read. The caller writes relative to the new address, so that a loop needs one register for both.
 template <int32_t BYTES>
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t move_cursor(uint32_t place) {
     uint32_t next;
@@ -121,9 +121,9 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t move_cursor(uint32_t place) {
     return next;
 }
 
-/// Subtracts bytes from the room; the result is below 0 if there was too little. Without headroom,
-/// the subtraction is opaque to the compiler, so a loop keeps only the result. In a dispatch
-/// kernel, whose records leave headroom, the plain subtraction takes less code.
+/// Subtracts bytes from the room; the result is below 0 if the room was too small. Without
+/// headroom, the subtraction is opaque to the compiler, so a loop keeps only the result. In a
+/// dispatch kernel, whose records leave headroom, the plain subtraction takes less code.
 template <int32_t BYTES, int32_t HEADROOM>
 KERNEL_PROFILER_ALWAYS_INLINE int32_t take(int32_t room) {
     if constexpr (HEADROOM != 0) {
@@ -175,7 +175,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t prefix, int32_t left, Con
     }
 }
 
-/// Reserves room for a record of `BYTES` bytes and writes its marker. Sets `place` to the place
+/// Reserves room for a record of `BYTES` bytes and writes its marker. Sets `place` to the address
 /// after the marker. Returns false if there is no room.
 template <int32_t BYTES, int32_t HEADROOM>
 KERNEL_PROFILER_ALWAYS_INLINE bool append(uint32_t prefix, uint32_t& place) {
@@ -229,7 +229,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_zone(uint32_t place, uint32_t id, Clock
     write_word(place + 12, ended.low);
 }
 
-/// Writes 64 bits, high word first, as the format requires; returns the next place.
+/// Writes 64 bits, high word first, as the format requires; returns the next address.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
     write_ring(place, static_cast<uint32_t>(data >> 32));
     write_ring(place + 4, static_cast<uint32_t>(data));
@@ -237,8 +237,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data)
 }
 
 /// Reserves room for a data record and writes its marker with a time that was read earlier. Sets
-/// `place` to the place after the marker. If there is no room, the record is lost and the result is
-/// false.
+/// `place` to the address after the marker. If there is no room, counts the record as lost and
+/// returns false.
 KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Clock time, uint32_t& place) {
     const int32_t room = load_room();
     if (room < size) {
@@ -253,16 +253,16 @@ KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t prefix, int32_t size, Cloc
     return true;
 }
 
-/// Minimum of free words for a launch to begin if launches share pushes, however short the last
-/// launch was: the fixed slots and 29 zones.
+/// Minimum number of words that must be free for another launch if launches share pushes, even
+/// after a shorter launch: the fixed slots and 29 zones.
 constexpr uint32_t LEAST_FREE_WORDS = 128;
-/// Number of low bits in `DEVICE_END` for the words of a vector. From a run's publication to the
-/// end of its launch, the bits above are the words of that run.
+/// Number of low bits in `DEVICE_END` that hold the words of a vector. From a run's publication to
+/// the end of its launch, the bits above hold the words of that run.
 constexpr uint32_t RUN_WORDS_SHIFT = 16;
 constexpr uint32_t END_MASK = (1u << RUN_WORDS_SHIFT) - 1;
 
-/// Returns the bytes before a RISC's run in its vector: 0 unless launches share pushes. `core` is
-/// the address of the RISC's first control word.
+/// Returns the number of bytes before a RISC's run in its vector: 0 unless launches share pushes.
+/// `core` is the address of the RISC's first control word.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bytes_before_run(uint32_t core) {
     if constexpr (DO_ACCUMULATE) {
         const uint32_t words = read_word(core + 4 * DEVICE_BUFFER_END_INDEX_BR_ER) & END_MASK;
@@ -272,7 +272,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t bytes_before_run(uint32_t core) {
     return 0;
 }
 
-/// Returns the place of this RISC's run.
+/// Returns the address of this RISC's run.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t own_run() { return own_vector() + bytes_before_run(own_place()); }
 
 /// Returns the time at which the kernel of this launch ended.

@@ -6,9 +6,9 @@
 /// also ends if the host has read all of the lane and the run still does not fit, or after
 /// KERNEL_PROFILER_STALL_CYCLES. After such a time-out, no RISC waits again before the host has
 /// read more. For this, the aggregating RISC stores the host's progress in the control word
-/// STALLED_IN_VAIN; the others store it in their vector until the launch ends. Records without room
-/// are counted as in other modes. So a host that keeps up loses nothing, and a kernel without a
-/// host still ends.
+/// STALLED_IN_VAIN; the other RISCs store it in their vectors until the launch ends. Records
+/// without room are counted as in other modes. So a host that keeps up loses nothing, and a kernel
+/// without a host still ends.
 ///
 /// The zone PROFILER-DRAM-STALL shows each wait. It is recorded in the run after the wait, or in
 /// the run that did not fit. The zone of a wait at the launch's end comes after the firmware's
@@ -22,7 +22,7 @@
 #include "push.hpp"
 
 #if !defined(KERNEL_PROFILER_STALL_CYCLES)
-/// Maximum cycles that a RISC waits for the host: a second at 1 GHz.
+/// Maximum number of cycles that a RISC waits for the host: about a second at 1 GHz.
 #define KERNEL_PROFILER_STALL_CYCLES (1u << 30)
 #endif
 
@@ -47,8 +47,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t host_progress(uint32_t words) {
     return sum;
 }
 
-/// Returns true if a run of `count` words does not fit into a lane but may fit later, as the host
-/// has not read all of it.
+/// Returns true if a run of `count` words does not fit into a lane now, but may fit later, because
+/// the host has not read the whole lane.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_full(uint32_t core, uint32_t count, uint32_t capacity) {
     const uint32_t end = read_word(core + 4 * HOST_BUFFER_END_INDEX_BR_ER);
     Place place = place_in_lane(core, end, count, capacity);
@@ -62,7 +62,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool has_given_up() {
     return read_word(own_vector() + IN_VAIN_BYTES) == host_progress(control_place());
 }
 
-/// A wait for the host. Passed by reference: gcc copies it with `memcpy`, which kernels do not have.
+/// A wait for the host, passed by reference: gcc would call `memcpy`, which kernels do not have.
 struct Stall {
     Clock started;
     /// The host's progress at the last poll.
@@ -134,8 +134,8 @@ inline __attribute__((noinline)) void await_lanes(uint32_t words) {
 
 KERNEL_PROFILER_ALWAYS_INLINE void await_host(uint32_t words) { await_lanes(words); }
 
-/// Records the zone of a wait that timed out in a ring that is not pushed, if there is room.
-/// Returns false if the wait did not time out.
+/// Records the zone of a wait that timed out, if there is room. The ring is not pushed in this
+/// case. Returns false if the wait did not time out.
 KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(const Stall& stall, uint32_t place) {
     if (!stall.is_over || !stall.has_waited || load_room() < 0) {
         return false;
@@ -146,7 +146,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool leave_vain_stall(const Stall& stall, uint32_t
     return true;
 }
 
-/// Begins a ring with the zone of the wait before a push; returns the zone's bytes.
+/// Begins a ring with the zone of the wait before a push; returns the zone's size in bytes.
 KERNEL_PROFILER_ALWAYS_INLINE int32_t record_stall(const Stall& stall, uint32_t place, Clock ended) {
     if (!stall.has_waited) {
         return 0;

@@ -29,8 +29,8 @@ extern uint32_t bank_to_dram_offset[];
 extern uint32_t noc_nonposted_writes_num_issued[2];
 extern uint32_t noc_nonposted_writes_acked[2];
 
-/// Defines the variables of the profiler and its pushes, once per RISC in a C++ firmware, in zeroed
-/// local RAM.
+/// Defines the variables that the profiler and its pushes need. Each RISC's firmware in C++ uses
+/// this macro once, and zeroes its local RAM.
 #define KERNEL_PROFILER_FIRMWARE_STATE                            \
     namespace kernel_profiler {                                   \
     uint32_t wIndex, stackSize, traceCount;                       \
@@ -78,7 +78,7 @@ KERNEL_PROFILER_ALWAYS_INLINE bool is_aggregator() { return hidden(own_place()) 
 /// Returns true on the RISC whose firmware receives the launch.
 KERNEL_PROFILER_ALWAYS_INLINE bool is_first_risc() { return is_aggregator(); }
 
-/// Returns the words of a lane: the host's value, or by default the host's size for 1,000 programs.
+/// Returns a lane's size in words, set by the host; the default is the size for 1,000 programs.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t lane_words() {
     constexpr bool HAS_SUMS = ((PROFILE_KERNEL) & PROFILER_OPT_DO_SUM) != 0;
     constexpr uint32_t DEFAULT_WORDS = HAS_SUMS ? DEFAULT_LANE_WORDS_WITH_SUMS : DEFAULT_LANE_WORDS;

@@ -2,8 +2,8 @@
 ///
 /// A RISC's ring of cells, which is drained while the RISC runs, and the hot paths that fill it.
 ///
-/// docs/streaming.md documents the format; `wire::stream` defines the same in Rust. A zone is one
-/// cell of two words, written when the zone ends; nothing is written when the zone begins.
+/// docs/streaming.md documents the format, which `wire::stream` defines in Rust. A zone is one cell
+/// of two words, written when the zone ends; nothing is written when the zone begins.
 ///
 /// # State
 /// The state uses the variables of ring.hpp with other meanings. Everything else is in the control
@@ -28,9 +28,9 @@
 ///
 /// # Limits
 /// A zone of a kernel is measured by the low word of the clock: a length of 2^32 cycles or more (3
-/// to 4 s) is recorded modulo 2^32. The zones of a launch itself have 64 bits. If nothing is
-/// recorded for that long, and then a short record, the times in the rest of the chunk are too
-/// early by the same multiple of 2^32 cycles.
+/// to 4 s) is recorded modulo 2^32. The zones of a launch itself have 64 bits. If a RISC records
+/// nothing for that long, and then a short record, the times in the rest of the chunk are too early
+/// by the same multiple of 2^32 cycles.
 
 #pragma once
 
@@ -97,7 +97,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void write_cell(uint32_t place, uint32_t head, uin
     write_word(place + 4, value);
 }
 
-/// Writes 64 bits in a cell's order, low word first; returns the place after them.
+/// Writes 64 bits in a cell's order, low word first; returns the address after them.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data) {
     write_cell(place, static_cast<uint32_t>(data), static_cast<uint32_t>(data >> 32));
     return place + CELL_BYTES;
@@ -106,8 +106,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_data(uint32_t place, uint64_t data)
 // The following functions are defined in turn.hpp.
 
 /// Takes cells for a record when the current chunk has no room for them. `kind` is the control word
-/// that counts the record if it is lost, `time` the low word of its time. Returns the place of the
-/// cells, or 0 if the record is lost.
+/// that counts the record if it is lost, `time` the low word of its time. Returns the address of
+/// the cells, or 0 if the record is lost.
 uint32_t take_behind_chunk(uint32_t bytes, uint32_t kind, uint32_t time);
 /// Ends a zone when the current chunk has no room for it; `place` is the value of the cursor.
 void end_zone_behind_chunk(uint32_t code, uint32_t begun, uint32_t place, uint32_t ended);
@@ -179,8 +179,8 @@ KERNEL_PROFILER_ALWAYS_INLINE void close_zone(uint32_t begun) {
 }
 
 /// Takes cells for a record with a time that was read earlier, and writes the first cell. Sets
-/// `place` to the place after that cell. If there is no room, the record is lost and the result is
-/// false.
+/// `place` to the address after that cell. If there is no room, counts the record as lost and
+/// returns false.
 KERNEL_PROFILER_ALWAYS_INLINE bool append_at(uint32_t head, uint32_t bytes, Clock time, uint32_t& place) {
     place = take(bytes, LOST_DATA, time.low);
     if (place == 0) {
@@ -234,7 +234,7 @@ inline void quick_push_if_linked(uint32_t, bool) {}
 template <DoingDispatch = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE void flush_to_dram_if_full(uint32_t = 0) {}
 
-/// Returns true: the record itself checks the room when it is written, or is counted as lost.
+/// Returns true: writing a record checks the room, and counts the record as lost if there is none.
 template <DoingDispatch = DoingDispatch::NOT_DISPATCH>
 KERNEL_PROFILER_ALWAYS_INLINE constexpr bool bufferHasRoom(uint32_t = 0) { return true; }
 

@@ -2,9 +2,9 @@
 ///
 /// The beginning and the end of a launch whose records are streamed.
 ///
-/// Each RISC writes the program that it runs into its own lane. The first RISC does so when it gets
-/// the program id. The other RISCs do so when their firmware's zone begins, which is after that.
-/// The end of a launch publishes the cells written so far. Nothing is pushed, and no RISC waits for
+/// Each RISC announces its program in its own lane. The first RISC does so when it gets the
+/// program id. The other RISCs do so later, when their firmware's zone begins. The end of a
+/// launch publishes the cells written so far. Nothing is pushed, and no RISC waits for
 /// another.
 ///
 /// # Compatibility
@@ -24,8 +24,8 @@ inline __attribute__((noinline, cold)) void open_lane_with_care(uint32_t core, u
     const First first = (wIndex & CLOSED_WITH_LOSS) != 0 ? First::LOST_BEFORE : First::NOTHING;
     const uint32_t place = place_of_cell(written);
     const uint32_t rest = -written % STREAM_CHUNK_CELLS;
-    // A launch cell never ends a chunk, since the chunk would then be published before it is found
-    // full.
+    // A launch cell is never the last cell of its chunk: otherwise the chunk would be published
+    // before the RISC finds it full.
     if (rest >= (first == First::NOTHING ? 3 : 4)) {
         stackSize = place + rest * CELL_BYTES;
         wIndex = write_first_cells(core, place, first, time);
@@ -55,8 +55,8 @@ struct Opening {
 
     /// Begins a launch in this RISC's lane.
     KERNEL_PROFILER_ALWAYS_INLINE void open(uint32_t launches, uint32_t program, uint32_t replays) const {
-        // A launch cell never ends a chunk, since the chunk would then be published before it is
-        // found full.
+        // A launch cell is never the last cell of its chunk: otherwise the chunk would be published
+        // before the RISC finds it full.
         const uint32_t rest = -written % STREAM_CHUNK_CELLS;
         const bool is_cut = rest - 1 < 2;
         const uint32_t first = is_cut ? written + rest : written;
@@ -179,7 +179,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void init_profiler(uint16_t = 0, uint16_t = 0, uin
     }
     if constexpr (DO_SUM) {
         // This emits no instruction. gcc lays variables out in the order of their first use, and
-        // would leave a gap before these.
+        // would otherwise leave a gap before these.
         __asm__ volatile("" : : "i"(sums), "i"(sumIDs));
     }
 }
@@ -192,7 +192,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void set_host_counter(uint32_t program_id) {
     }
 }
 
-/// Sets which RISCs have a kernel in this launch; without any, the launch is idle.
+/// Sets which RISCs have a kernel in this launch; if none has, the launch is idle.
 template <typename Enables>
 KERNEL_PROFILER_ALWAYS_INLINE void set_profiler_zone_valid(Enables enables) {
     if (static_cast<uint32_t>(enables) == 0) {

@@ -4,7 +4,7 @@
 
 #pragma once
 
-// Upstream's header includes these files, and files that include it rely on them.
+// Upstream's header includes these files, and files that include that header rely on this.
 #if defined(COMPILE_FOR_NCRISC) || defined(COMPILE_FOR_BRISC) || defined(COMPILE_FOR_ERISC) || \
     defined(COMPILE_FOR_IDLE_ERISC) || defined(COMPILE_FOR_AERISC)
 #define KERNEL_PROFILER_HAS_NOC 1
@@ -106,7 +106,7 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t command_buffer_place() {
 
 KERNEL_PROFILER_ALWAYS_INLINE constexpr uint32_t bank_count() { return NUM_DRAM_BANKS; }
 
-/// Returns the coordinates of a DRAM bank as the register expects them.
+/// Returns the coordinates of a DRAM bank in the format of the coordinate register.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_coordinates(uint32_t bank) { return dram_bank_to_noc_xy[noc_index][bank]; }
 
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t bank_offset(uint32_t bank) {

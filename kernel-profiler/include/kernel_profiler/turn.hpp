@@ -20,8 +20,8 @@
 namespace kernel_profiler {
 namespace detail {
 
-/// What the first cell of a chunk reports, apart from the launch: the number of records lost in
-/// this launch or before it, or the number of skipped cells.
+/// Content of a chunk's first cell, in addition to the launch: the number of records lost in this
+/// launch or before it, or the number of skipped cells.
 enum class First { NOTHING, LOST, LOST_BEFORE, SKIPPED };
 
 constexpr uint32_t POLICY_KIND_MASK = (1u << STREAM_POLICY_KIND_BITS) - 1;
@@ -50,8 +50,8 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t high_word_at(uint32_t time) {
 constexpr uint32_t told_of(uint32_t launches, uint32_t high) { return launches << 16 | (high & (STREAM_TOLD_ENDED - 1)); }
 
 /// Writes the launch into the cell with the given number and the next cell, publishes both cells,
-/// and marks the launch as announced. A reader of the mark thus finds the cells published. Returns
-/// the place after the cells.
+/// and marks the launch as announced. A drain that sees the mark thus finds the cells published.
+/// Returns the address after the cells.
 KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_launch(
     uint32_t core, uint32_t place, uint32_t number, uint32_t launches, uint32_t program, uint32_t replays, Clock time) {
     write_cell(place, cell_head(StreamCode::LAUNCH, launches), time.low);
@@ -61,14 +61,14 @@ KERNEL_PROFILER_ALWAYS_INLINE uint32_t write_launch(
     return place + 2 * CELL_BYTES;
 }
 
-/// Writes the number of records that the RISC has lost; returns the place after the cell.
+/// Writes the number of records that the RISC has lost; returns the address after the cell.
 inline __attribute__((noinline, cold)) uint32_t write_lost(uint32_t core, uint32_t place) {
     const uint32_t lost = read_word(core + 4 * LOST_ZONES) + read_word(core + 4 * LOST_DATA) + read_word(core + 4 * LOST_EVENTS);
     write_cell(place, cell_head(StreamCode::LOST), lost);
     return place + CELL_BYTES;
 }
 
-/// Writes the first cells of a chunk or launch; returns the place after them.
+/// Writes the first cells of a chunk or launch; returns the address after them.
 inline __attribute__((noinline, cold)) uint32_t write_first_cells(uint32_t core, uint32_t place, First first, uint32_t time) {
     if (first == First::LOST_BEFORE) {
         place = write_lost(core, place);
@@ -92,8 +92,8 @@ inline __attribute__((noinline, cold)) uint32_t write_first_cells(uint32_t core,
     return place;
 }
 
-/// Publishes the cells before a place. Publishes nothing if they do not follow the published cells,
-/// since a host has then zeroed the control vector, and would read cells that were never written.
+/// Publishes the cells before an address. Publishes nothing if they do not follow the published
+/// cells: a host has then zeroed the control vector, and would read cells that were never written.
 KERNEL_PROFILER_ALWAYS_INLINE void publish(uint32_t core, uint32_t written, uint32_t place) {
     const uint32_t cells = ((place - own_vector()) / CELL_BYTES - written) % STREAM_RING_CELLS;
     if (cells <= STREAM_CHUNK_CELLS) {
@@ -101,7 +101,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void publish(uint32_t core, uint32_t written, uint
     }
 }
 
-/// Skips the chunk that ends at a place if the policy discards it. A chunk that is partly
+/// Skips the chunk that ends at an address if the policy discards the chunk. A chunk that is partly
 /// published, as at the beginning of a launch, is kept.
 inline bool skip_chunk(uint32_t core, uint32_t end, uint32_t policy) {
     const uint32_t written = read_word(core + 4 * STREAM_WRITTEN);
@@ -133,7 +133,7 @@ inline uint32_t await_room(uint32_t core, uint32_t first, uint32_t read, uint32_
     return read;
 }
 
-/// Writes the zone of a wait; returns the place after it.
+/// Writes the zone of a wait; returns the address after the zone.
 inline uint32_t write_stall(uint32_t place, uint32_t begun) {
     // Both macros must be on one line, because both use the current line number.
     KERNEL_PROFILER_SITE("PROFILER-DRAM-STALL") constexpr uint32_t ID = KERNEL_PROFILER_ID("PROFILER-DRAM-STALL");
@@ -149,7 +149,7 @@ inline uint32_t write_stall(uint32_t place, uint32_t begun) {
 }
 
 /// Begins the next chunk with its first cells, and takes the following `bytes` bytes for a record.
-/// Returns the place of the record's cells, or 0 if the ring is full.
+/// Returns the address of the record's cells, or 0 if the ring is full.
 inline __attribute__((noinline, cold)) uint32_t begin_chunk(uint32_t core, uint32_t bytes, First first, uint32_t time) {
     const uint32_t written = read_word(core + 4 * STREAM_WRITTEN) & ~(STREAM_CHUNK_CELLS - 1);
     const uint32_t begin = place_of_cell(written);
@@ -257,7 +257,7 @@ struct UsualTurn {
         return (skips | (high ^ told) << TIME_ABOVE_TOLD) == 0 && told != 0 && !is_full(next(), read);
     }
 
-    /// Publishes the chunk, begins the next one and takes `bytes` bytes in it.
+    /// Publishes the chunk, begins the next chunk and takes `bytes` bytes in it.
     KERNEL_PROFILER_ALWAYS_INLINE uint32_t take(uint32_t core, uint32_t bytes) const {
         const uint32_t place = hidden(place_of_cell(next()));
         write_word(core + 4 * STREAM_WRITTEN, next());
@@ -270,8 +270,8 @@ struct UsualTurn {
 /// Counts a lost record, if the ring is as full as at the previous loss.
 KERNEL_PROFILER_ALWAYS_INLINE void count_lost_again(uint32_t core, uint32_t kind, uint32_t lost) {
     write_word(core + 4 * kind, lost + 1);
-    // On a Blackhole, the writes of others become visible only after the cache is emptied. That is
-    // too expensive for each lost record; once per sixteen is enough.
+    // On a Blackhole, the drain's writes become visible only after the cache is emptied. That is
+    // too expensive for each lost record; once per sixteen lost records is enough.
     if (IS_BLACKHOLE && __builtin_expect(lost % 16 == 0, 0)) {
         forget_cached();
     }

@@ -12,8 +12,8 @@
 ///
 /// | macro | effect |
 /// |---|---|
-/// | `KERNEL_PROFILER_WAITS=1` | adds up, per kernel and object, the cycles and number of waits that blocked; one record of 16 bytes each at the kernel's end |
-/// | `PROFILE_SYNC_EVENTS` | the same, and records each wait that blocked (16 bytes) and each signal (8 bytes) |
+/// | `KERNEL_PROFILER_WAITS=1` | adds up, per kernel and object, the cycles and number of waits that blocked; one record with 16 bytes of data each at the kernel's end |
+/// | `PROFILE_SYNC_EVENTS` | the same, and records each wait that blocked (16 bytes of data) and each signal (8 bytes of data) |
 /// | `KERNEL_PROFILER_SYNC_WINDOW=14` | restricts these records to windows of 2^14 cycles; a window opens whenever the tile's clock reaches a multiple of 2^17; `KERNEL_PROFILER_SYNC_PERIOD` sets the exponent 17 |
 ///
 /// docs/wire-extensions.md documents the format of the records. The totals are in the kernel's
@@ -96,7 +96,7 @@ constexpr uint32_t NOCS = 2;
 inline WaitSum waits_for_tiles[BUFFERS];
 inline WaitSum waits_for_room[BUFFERS];
 inline SemaphoreWaits waits_for_semaphores[SEMAPHORES];
-/// Totals by kind, and by NoC within a kind.
+/// Totals of waits at barriers: by kind, and by NoC within a kind.
 inline WaitSum waits_at_barriers[BARRIER_KINDS * NOCS];
 
 /// Returns the index of a barrier's first NoC in `waits_at_barriers`.
@@ -111,7 +111,7 @@ constexpr uint64_t wait_words(WaitKind kind, uint32_t key) {
     return static_cast<uint64_t>(kind) << WAIT_KIND_SHIFT | key;
 }
 
-/// Bytes of a record with 64 and with 128 bits of data.
+/// Size in bytes of a record with 64 bits of data, and of a record with 128 bits of data.
 constexpr int32_t DATA_BYTES = MARKER_BYTES + sizeof(uint64_t);
 constexpr int32_t DATA_16B_BYTES = MARKER_BYTES + 2 * sizeof(uint64_t);
 
@@ -324,8 +324,8 @@ inline __attribute__((noinline)) void record_blocked_wait(WaitKind kind, uint32_
 
 #endif
 
-/// Ends a wait that blocked and began at `begun`: adds it up, and records it if single waits are
-/// recorded.
+/// Ends a wait that blocked and began at `begun`: adds it to the total of its object, and records
+/// it if single waits are recorded.
 template <WaitKind KIND, uint32_t ID>
 KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t begun) {
     const uint32_t cycles = add_wait<KIND>(key, begun);
@@ -334,7 +334,7 @@ KERNEL_PROFILER_ALWAYS_INLINE void end_wait(uint32_t key, uint32_t begun) {
     }
 }
 
-/// A wait, in place of the function with which its loop polls. The replaced function reads a
+/// A wait that replaces the function with which its loop polls. The replaced function reads a
 /// register, or makes words written by others visible to the next load.
 template <WaitKind KIND, uint32_t ID>
 struct Wait {
@@ -380,7 +380,7 @@ struct Wait {
     Wait& operator=(const Wait&) = delete;
 };
 
-/// Replaces a function that the loop calls, if this function does not indicate polls.
+/// Replacement of a function that the loop calls, but that does not indicate polls.
 struct NoWait {
     KERNEL_PROFILER_ALWAYS_INLINE explicit constexpr NoWait(uint32_t) {}
     KERNEL_PROFILER_ALWAYS_INLINE uint32_t operator()(uint32_t address) const { return read_word(address); }

@@ -24,8 +24,8 @@
 //! wait for the host ends when the host reads, or when it asks the relay to end.
 //!
 //! # Producers that are left to the host
-//! The reader of a ring that overwrites its oldest cells must check afterwards how many were
-//! overwritten while it read. A relay leaves cores with such a ring to the host.
+//! The reader of a ring that overwrites its oldest cells must check afterwards how many cells were
+//! overwritten during the read. A relay leaves cores with such a ring to the host.
 
 mod port;
 #[cfg(any(target_arch = "riscv32", doc))]
@@ -46,10 +46,10 @@ use wire::{
     },
 };
 
-/// Maximum polls of a NoC that does not answer: some milliseconds.
+/// Maximum number of polls of a NoC that does not answer; the polls take some milliseconds.
 pub const NOC_POLLS: u32 = 1 << 16;
-/// Cycles of rest after all producers were found empty. A kernel with a zone every hundred cycles
-/// takes 25 times as long to fill a ring.
+/// Cycles of rest after all producers were found empty. A kernel that records a zone every hundred
+/// cycles takes 25 times as long to fill a ring.
 pub const REST_CYCLES: u32 = 1024;
 
 /// Runs a gatherer until the host ends its relay or the NoC stops answering.
@@ -79,9 +79,9 @@ struct Gatherer<'a, P: ?Sized> {
     list: u32,
     list_end: u32,
     visits_end: u32,
-    /// Bytes pushed so far, modulo 2^32.
+    /// Number of bytes pushed so far, modulo 2^32.
     pushed: u32,
-    /// How many of these bytes the host may read, and how many it has read.
+    /// Number of these bytes that the host may read, and number that it has read.
     written: u32,
     read: u32,
     sequence: u32,
@@ -323,7 +323,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Returns true if bytes fit; false if the host claims to have read unwritten bytes.
+    /// Returns true if bytes fit; false also if the host claims to have read unwritten bytes.
     #[inline(always)]
     const fn has_room(&self, byte_count: u32) -> bool {
         let read = self.read;
@@ -374,9 +374,9 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
     }
 }
 
-/// Bytes of a producer's entry in the list.
+/// Size of a producer's entry in the list, in bytes.
 const PRODUCER_BYTES: u32 = bytes(PRODUCER_WORDS);
-/// Maximum bytes of one request on either chip.
+/// Maximum size of one request on either chip, in bytes.
 const BURST_BYTES: u32 = 8192;
 
 const _: () = assert!(FRAME_BYTES_MAX <= 2 * BURST_BYTES);

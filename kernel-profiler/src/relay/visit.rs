@@ -21,11 +21,11 @@ pub(super) struct Visit {
     pub(super) frame: u32,
     /// L1 address of the producer's list entry; an address past the list for an empty visit.
     pub(super) producer: u32,
-    /// Bytes of the frame; 0 if there is none.
+    /// Size of the frame in bytes; 0 if the visit has no frame.
     pub(super) frame_bytes: u32,
     /// Sum of the words that the relay has written into the frame.
     sum: u32,
-    /// Bytes that the frame takes in the ring, including a filler; 0 until it is pushed.
+    /// Bytes that the frame takes in the ring, with a filler; 0 until the frame is pushed.
     pub(super) ring_bytes: u32,
 }
 
@@ -121,7 +121,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         let policies: [u32; RISCS_PER_CORE] = core::array::from_fn(|risc| {
             self.port.load(control.wrapping_add(bytes(words::POLICY + risc)))
         });
-        // Most cores have no policy with this bit, so they need no closer check.
+        // Most cores have no policy with a bit of `OVERWRITE`, so they need no closer check.
         let any = policies.into_iter().fold(0, |any, policy| any | policy);
         let overwrites = any & OVERWRITE != 0
             && policies.into_iter().any(|policy| policy & KIND_MASK == OVERWRITE);
@@ -167,7 +167,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         let last = frame.wrapping_add(frame_bytes).wrapping_sub(4);
         self.port.store(last, self.sequence.wrapping_add(1));
         let control = control_in(frame);
-        // The third range is in the sum already: the gatherer wrote those words.
+        // The third range is in the sum already: the gatherer added those words when it wrote them.
         let [told, launches, _] = SUMMED;
         sum = sum.wrapping_add(self.port.load(control.wrapping_add(bytes(launches.start))));
         let (mut word, end) =
@@ -199,7 +199,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         self.port.settle(checksum);
     }
 
-    /// Reports to a producer how far its cells were read. It is not visited again before.
+    /// Reports a producer's read position. The relay does not visit the producer again before.
     #[inline(always)]
     pub(super) fn tell_producer(&mut self, slot: u32, producer: u32) -> Result<(), State> {
         let tile = self.port.load(producer);
@@ -227,9 +227,9 @@ pub(super) const fn bytes(words: usize) -> u32 {
     words as u32 * 4
 }
 
-/// Loads in flight at a time.
+/// Number of loads in flight at a time.
 const GROUP: usize = 8;
-/// Cells of a ring.
+/// Number of cells in a ring.
 const RING: u32 = bytes(RING_CELLS) / 4;
 const CELL_BYTES: u32 = bytes(CELL_WORDS);
 const RING_BYTES: u32 = bytes(VECTOR_WORDS);

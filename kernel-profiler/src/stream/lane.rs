@@ -1,8 +1,8 @@
 //! Begin and end of a launch whose records are streamed.
 //!
-//! Each RISC writes the program that it runs into its own lane. The first RISC does so when it gets
-//! the program id. The other RISCs do so when their firmware's zone begins, which is after that.
-//! The end of a launch publishes the cells written so far. Nothing is pushed, and no RISC waits for
+//! Each RISC announces its program in its own lane. The first RISC does so when it gets the
+//! program id. The other RISCs do so later, when their firmware's zone begins. The end of a
+//! launch publishes the cells written so far. Nothing is pushed, and no RISC waits for
 //! another.
 
 use super::{
@@ -83,8 +83,8 @@ impl State {
         let first = if has_lost { First::LostBefore } else { First::Nothing };
         let place = place_of(port, written);
         let rest = cells_to_next_chunk(written);
-        // A launch cell never ends a chunk, since the chunk would then be published before it is
-        // found full.
+        // A launch cell is never the last cell of its chunk: otherwise the chunk would be published
+        // before the RISC finds it full.
         if rest >= if has_lost { 4 } else { 3 } {
             self.set_limit(place + rest * CELL_BYTES);
             self.set_next(write_first_cells(port, place, first, time));

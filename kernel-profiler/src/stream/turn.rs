@@ -33,7 +33,7 @@ pub(super) const CHUNK: u32 = CHUNK_CELLS as u32;
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// What the first cell of a chunk reports, apart from the launch.
+/// Content of a chunk's first cell, in addition to the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
     Nothing,
@@ -104,8 +104,8 @@ fn high_word_at<P: Port + ?Sized>(port: &mut P, time: u32) -> u32 {
 
 /// Writes the cells of the current launch and publishes them; returns the place after them.
 ///
-/// The launch is marked as announced only after publication, so that a reader of the mark finds the
-/// cells published.
+/// The launch is marked as announced only after publication, so that a drain that sees the mark
+/// finds the cells published.
 #[expect(clippy::cast_possible_truncation, reason = "halves of words")]
 pub(super) fn write_launch<P: Port + ?Sized>(
     port: &mut P,
@@ -175,7 +175,7 @@ pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     }
 }
 
-/// Skips the chunk that ends at a place if the policy discards it. A chunk that is partly
+/// Skips the chunk that ends at a place if the policy discards the chunk. A chunk that is partly
 /// published, as at the beginning of a launch, is kept.
 fn skip_chunk<P: Port + ?Sized>(port: &mut P, end: u32, policy: u32) -> bool {
     let (written, skipped) = (own(port, WRITTEN), own(port, SKIPPED));

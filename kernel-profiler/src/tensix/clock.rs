@@ -32,8 +32,8 @@ impl Clock for Tensix {
         ClockWords { high, low }
     }
 
-    /// Masks in a way that keeps the mask in a register across a loop. The compiler alone would use
-    /// two shifts each time.
+    /// Keeps the mask in a register across a loop. Without this implementation, the compiler would
+    /// use two shifts each time.
     #[inline(always)]
     fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
         let ClockWords { mut high, low } = reading;

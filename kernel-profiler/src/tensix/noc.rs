@@ -167,7 +167,7 @@ fn own_coordinates() -> u32 {
     x | y << COORDINATE_BITS
 }
 
-/// Returns the coordinates of an existing DRAM bank, in the form of a command buffer.
+/// Returns the coordinates of an existing DRAM bank, in the format of command buffers.
 #[inline(always)]
 fn bank_coordinates(bank: u32) -> u32 {
     let row = u32::from(noc_index()) * Tensix(()).bank_count();

@@ -36,7 +36,7 @@ impl Port for Tensix {
     }
 
     /// Calls a function with its own calling convention, so that a probe does not save registers
-    /// for the rare case of no room.
+    /// for the rare case that there is no room.
     #[inline(always)]
     fn count_loss(&mut self, kind: LossKind) {
         macro_rules! call {
@@ -187,5 +187,5 @@ fn rest_between_looks() {
     }
 }
 
-/// Iterations of a pause, two instructions each.
+/// Number of iterations of a pause; an iteration has two instructions.
 const REST_PASSES: u32 = 64;

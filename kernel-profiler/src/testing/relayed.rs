@@ -1,5 +1,5 @@
-//! A relay on a scripted NoC: producers write while it reads, the host reads now and then, and it may
-//! die at any time. Every cell is in a frame or still in its ring.
+//! A relay on a scripted NoC. Producers write while the relay reads, the host reads now and then,
+//! and the relay may die at any time. Every cell is in a frame or still in its ring.
 
 use crate::{
     port::{Clock, ClockWords},
@@ -84,9 +84,9 @@ struct World {
     ends_at: u32,
     /// True if the relay dies without ending properly.
     dies: bool,
-    /// The host reads in one of this many steps; 0 for never.
+    /// The host reads once in this many steps; 0 for never.
     host_period: u32,
-    /// Steps in which a host zeroes the control vector named; 0 for never.
+    /// Step in which a host zeroes the named control vector; 0 for never.
     zeroes_own_at: u32,
     zeroes_producer_at: u32,
     found: Found,

@@ -174,7 +174,7 @@ impl TestPort {
     }
 }
 
-/// Words of a Blackhole's cache line.
+/// Size of a Blackhole's cache line in words.
 const LINE_WORDS: usize = 4;
 
 impl Clock for TestPort {

@@ -20,7 +20,7 @@ thread_local uint32_t of_thread;
 extern "C" uint32_t next();
 uint32_t next() { return ++of_thread; }
 
-// The relocation of a low half before that of its high half.
+// The relocation of a low half before the relocation of its high half.
 __asm__(".pushsection .text.late_high_half, \"ax\", @progbits\n"
         "j 2f\n"
         "1: lw a0, %lo(outside)(a0)\n"

@@ -3,7 +3,7 @@
 #include "twin_lines.hpp"
 
 #if defined(WITHOUT_HEADER)
-// This file without any profiler: all probes are empty.
+// Without any profiler, all probes in this file are empty.
 #include <stdint.h>
 #define DeviceZoneScopedN(name)
 #define DeviceZoneScopedNIf(name, active)

@@ -21,11 +21,12 @@ use wire::CoreKind;
 
 /// First address of a tile's registers.
 pub(super) const FIRST_REGISTER: u64 = 0xFFB0_0000;
-/// Consecutive windows without an effect before a hart is checked for a polling loop.
+/// Number of consecutive windows without an effect before a hart is checked for a polling loop.
 const QUIET_WINDOWS: u32 = 2;
-/// Maximum cycles that a hart may run ahead of the others while it is checked for polling.
+/// Maximum number of cycles that a hart may run ahead of the other harts while it is checked for
+/// polling.
 const AHEAD_CYCLES_MAX: u64 = 256;
-/// Windows until a hart is checked again if it did more than poll.
+/// Number of windows until a hart that did more than poll is checked again.
 const PATIENCE_WINDOWS: u32 = 16;
 
 /// A tile with RISCs.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Bytes per page.
+/// Size of a page in bytes.
 const PAGE_BYTES: usize = 1 << 14;
 
 /// A sparse memory without a size limit.

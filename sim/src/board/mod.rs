@@ -129,13 +129,13 @@ impl Board {
         }
     }
 
-    /// The architecture.
+    /// Returns the architecture.
     #[must_use]
     pub fn arch(&self) -> Arch {
         self.chip.arch
     }
 
-    /// Cycles since the chip started.
+    /// Returns the number of cycles since the chip started.
     #[must_use]
     pub const fn cycle(&self) -> u64 {
         self.now

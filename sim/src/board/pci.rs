@@ -73,7 +73,7 @@ pub struct PciChip {
 /// Target of a window.
 struct Target {
     at: (u16, u16),
-    /// The other corner if the window targets a rectangle; `None` for a single tile.
+    /// Other corner of the target rectangle; `None` for a single tile.
     start: Option<(u16, u16)>,
     address: u64,
 }

@@ -18,7 +18,7 @@ pub(super) struct Watched {
     pub(super) has_registers: bool,
 }
 
-/// What an instruction loads.
+/// Data that an instruction loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loaded {
     Nothing,

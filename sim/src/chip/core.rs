@@ -36,11 +36,11 @@ pub(crate) struct Core {
     core_use: CoreUse,
     free_at_cycle: u64,
     launches: Vec<(Risc, Vec<LaunchTruth>)>,
-    /// By index of the RISC.
+    /// Requests to the NoC, by index of the RISC.
     noc_requests: [Vec<NocRequest>; RISCS_PER_CORE],
-    /// By index of the RISC.
+    /// Streamed cells, by index of the RISC.
     cells: [Vec<[u32; 2]>; RISCS_PER_CORE],
-    /// By index of the RISC.
+    /// Waits, by index of the RISC.
     waits: [Vec<WaitTruth>; RISCS_PER_CORE],
     counters: Vec<CounterTruth>,
     idle_launch_count: u64,
@@ -65,7 +65,7 @@ pub(crate) struct Job<'a> {
     pub(crate) launch_index: u64,
     /// Cycle at which the GO message leaves the dispatcher.
     pub(crate) go_cycle: u64,
-    /// Cycle up to which the host has seen everything.
+    /// Cycle up to which the host has seen the chip's state.
     pub(crate) seen_until: u64,
     pub(crate) chip: &'a Arc<ChipFacts>,
     pub(crate) rules: &'a Arc<RuleSet>,
@@ -147,15 +147,15 @@ pub(crate) fn run_windows(
     }
 }
 
-/// Cycles of the first window of a launch.
+/// Length of the first window of a launch in cycles.
 const FIRST_WINDOW_CYCLES: u64 = 1024;
-/// Maximum cycles of a window.
+/// Maximum length of a window in cycles.
 const WINDOW_CYCLES_MAX: u64 = 16_384;
 
-/// Cycles of a window while kernels wait for other cores: about one polling interval.
+/// Length of a window in cycles while kernels wait for other cores: about one polling interval.
 const COUPLED_CYCLES: u64 = 16;
 
-/// Minimum cores per task; fewer cores do not justify another thread.
+/// Minimum number of cores per task; fewer cores do not justify another thread.
 const CORES_PER_TASK: usize = 8;
 
 impl Core {
@@ -375,7 +375,8 @@ impl Core {
         (stage, go)
     }
 
-    /// Takes the cells that the RISCs have streamed since the last call, also of a launch that goes on.
+    /// Takes the cells that the RISCs have streamed since the last call, including cells of a
+    /// launch in progress.
     pub(crate) fn take_cells(&mut self, chip_id: u32, taken: &mut StreamedCells) {
         if let Some(running) = &mut self.running {
             append_cells(&mut self.cells, &mut running.stage.cells);
@@ -412,7 +413,7 @@ impl Core {
     }
 }
 
-/// Moves cells behind earlier ones.
+/// Appends cells to earlier cells.
 fn append_cells(
     all: &mut [Vec<[u32; 2]>; RISCS_PER_CORE],
     new: &mut [Vec<[u32; 2]>; RISCS_PER_CORE],

@@ -40,7 +40,7 @@ use std::{
 };
 use wire::CoreKind;
 
-/// Cycles between the end of a launch and the GO of the next one.
+/// Cycles between the end of a launch and the GO of the next launch.
 pub const DISPATCH_CYCLES: u64 = 1200;
 
 /// A chip of a simulated mesh.

@@ -38,7 +38,8 @@ const START_CYCLES: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub(super) struct Relays {
     launch: Launch,
-    /// Launch number, counted down from the largest number. Launches of programs count up from 0.
+    /// Launch number, counted down from the largest number. Launches of programs are numbered up
+    /// from 0.
     launch_index: u64,
     cores: Vec<TileCoord>,
     begun_at: Option<u64>,
@@ -120,7 +121,8 @@ impl Kernel for RelayKernel {
 impl Chip {
     /// Returns the launch of the chip's relays; `None` without relays.
     ///
-    /// A host that drives another simulator gives it to the cores that it names, and only to those.
+    /// A host that drives another simulator passes this launch to the cores that the launch names,
+    /// and to no other core.
     #[must_use]
     pub fn relay_launch(&self) -> Option<&Launch> {
         self.relays.first().map(|relays| &relays.launch)
@@ -205,8 +207,8 @@ impl Chip {
         }
     }
 
-    /// Tells the journals of the relays' tiles that the host accesses them only at this cycle or
-    /// later.
+    /// Informs the journals of the relays' tiles that the host accesses the tiles only at this
+    /// cycle or later.
     pub(super) fn see_relays_until(&mut self, cycle: u64) {
         for relays in &self.relays {
             let running = self.cores.iter_mut().filter(|core| core.runs(relays.launch_index));

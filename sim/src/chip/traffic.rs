@@ -406,7 +406,7 @@ impl Core {
     }
 }
 
-/// Returns the L1 address if a semaphore is there.
+/// Returns the L1 address of a semaphore; `None` if no semaphore is at the address.
 fn semaphore_at(address: u64) -> Option<u32> {
     u32::try_from(address).ok().filter(|&address| TileWatch::is_semaphore(address))
 }

@@ -9,9 +9,9 @@
 /// Data of a command in addition to its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// None.
+    /// No data.
     None,
-    /// Program whose commands follow: the low half of its id.
+    /// Low half of the id of the program whose commands follow.
     HostId(u16),
     /// Type of small writes; its lowest bit is set for a multicast.
     Packed(u32),
@@ -65,11 +65,11 @@ const EVENT: Command = Command::packed(4, false);
 const CONFIGURATION: Command = Command::packed_large(1);
 const BINARIES: Command = Command::packed_large(2);
 
-/// Commands before the first program; they set up buffers and their contents.
+/// Number of commands before the first program; they set up buffers and their contents.
 pub const OPENING_COMMANDS: usize = 65;
 
-/// Commands of a host access: the dispatcher waits, moves bytes, and waits for the event after
-/// that.
+/// Number of commands of a host access: the dispatcher waits, moves bytes, and waits for the event
+/// after that.
 pub const ACCESS_COMMANDS: usize = 5;
 
 /// Capacity of a core's ring of launch messages.
@@ -78,7 +78,7 @@ pub const ACCESS_COMMANDS: usize = 5;
 /// `launch_msg_buffer_num_entries` of `dev_msgs.h`.
 const LAUNCH_MESSAGES: usize = 8;
 
-/// Programs that a queue accepts before it waits for the first program's workers.
+/// Number of programs that a queue accepts before it waits for the first program's workers.
 ///
 /// One launch message stays in the ring, so that a watcher can inspect the previous launch.
 ///

@@ -16,7 +16,7 @@ use super::{
 use crate::program::{Emission, Kernel, KernelContext};
 use std::{borrow::Cow, sync::Arc};
 
-/// Cycles by which a command reaches the prefetcher before it reaches the dispatcher.
+/// Cycles between a command's arrival at the prefetcher and its arrival at the dispatcher.
 const PREFETCH_CYCLES: u64 = 400;
 
 /// Role of a kernel.
@@ -68,8 +68,8 @@ impl Session {
         opening.chain(program_commands).chain(closing).collect()
     }
 
-    /// Returns the commands of the subordinate; for each, it waits for the event that the command
-    /// announces.
+    /// Returns the commands of the subordinate. For each command, the subordinate waits for the
+    /// event that the command announces.
     fn announced(&self) -> Vec<Due> {
         let [first, go, last] = command::subordinate();
         let mut arrives_at = self.opened_at;
@@ -137,8 +137,8 @@ fn detail_bits(detail: Detail) -> u32 {
     sort << SORT_SHIFT | data << DATA_SHIFT
 }
 
-/// Appends a time relative to `since`; returns true if a word with a count of [`LONG_CYCLES`]
-/// precedes it.
+/// Appends a time relative to `since`. Returns true if a word with a number of [`LONG_CYCLES`]
+/// intervals precedes the time.
 fn push_time(words: &mut Vec<u32>, since: &mut u64, cycle: u64) -> bool {
     let passed = cycle.saturating_sub(*since);
     let turns = passed / u64::from(LONG_CYCLES);

@@ -1,8 +1,8 @@
 //! Dispatch cores: the part of a chip that runs the host's command queue.
 //!
-//! `command` defines the commands and their records. `kernels` defines the three kernels that carry
-//! them out: the prefetcher receives commands from the host, the dispatcher executes them, and the
-//! dispatcher's subordinate sends the GO messages.
+//! `command` defines the commands and their records. `kernels` defines the three kernels that
+//! execute them: the prefetcher receives commands from the host, the dispatcher carries them out,
+//! and the dispatcher's subordinate sends the GO messages.
 //!
 //! These kernels run from the first launch until the host closes the queue. The simulator therefore
 //! runs them over all commands when the queue is closed. A GO message leaves the subordinate when
@@ -78,7 +78,8 @@ pub(crate) struct Dispatched {
     pub(crate) go_cycle: u64,
 }
 
-/// Cycles from opening the queue to the first GO message; the host writes the kernels' inputs.
+/// Cycles from opening the queue to the first GO message; meanwhile the host writes the kernels'
+/// inputs.
 pub(crate) const OPENING_CYCLES: u64 = 20_000;
 
 /// All commands and launches that went through a chip's command queue.

@@ -7,7 +7,7 @@ use crate::{arch::TileCoord, random::Stream};
 use std::ops::Range;
 use wire::Risc;
 
-/// Where and when a rule applies: everywhere and always, unless narrowed.
+/// Where and when a rule applies: everywhere and always, unless restricted.
 ///
 /// ```
 /// use sim::{arch::TileCoord, fault::rules::{LoseWrite, Selection}};
@@ -131,7 +131,7 @@ impl Rule for DelayWrite {
     }
 }
 
-/// Which word of a write is corrupted.
+/// Choice of the word of a write that is corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordChoice {
     /// The word with this index; shorter writes stay intact.
@@ -145,9 +145,9 @@ pub enum WordChoice {
 pub struct CorruptWord {
     /// Where and when the rule applies.
     pub selection: Selection,
-    /// Which word of each write is corrupted.
+    /// The word of each write that is corrupted.
     pub word: WordChoice,
-    /// Which bits are flipped; 0 flips one bit drawn from the simulation's seed.
+    /// Mask of the flipped bits; 0 flips one bit drawn from the simulation's seed.
     pub mask: u32,
 }
 
@@ -172,7 +172,7 @@ impl Rule for CorruptWord {
     }
 }
 
-/// Makes clocks wrap at a given time: their low word, or the low bits that a marker carries.
+/// Makes the low word of clocks, or the low bits that a marker carries, wrap at a given time.
 #[derive(Clone, Debug)]
 pub struct WrapClock {
     /// Selected chips and cores.
@@ -200,7 +200,7 @@ impl Rule for WrapClock {
 pub struct TearClock {
     /// Selected cores and RISCs.
     pub selection: Selection,
-    /// When the low word wraps, in nanoseconds since the simulation began.
+    /// Time at which the low word wraps, in nanoseconds since the simulation began.
     pub at_ns: u64,
     /// Length of the interval before the wrap in which reads are delayed, in microseconds.
     pub within_us: u64,
@@ -233,8 +233,8 @@ impl Rule for TearClock {
 
 /// Makes subordinates close their main zone some time after they have signalled that they are done.
 ///
-/// BRISC waits for [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS), some 40,000
-/// cycles, and then counts the run as late.
+/// BRISC polls [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) times, for some
+/// 40,000 cycles, and then counts the run as late.
 #[derive(Clone, Debug)]
 pub struct LateSubordinate {
     /// Selected subordinates.
@@ -305,7 +305,7 @@ pub struct KillRelay {
     pub chip_id: u32,
     /// Number of the relay on its chip; successors are numbered after the relays.
     pub relay: u32,
-    /// When the relay stops.
+    /// Time at which the relay stops.
     pub death: RelayDeath,
 }
 

@@ -142,7 +142,7 @@ fn a_stale_control_vector_is_the_one_before_the_last_launch() {
 #[test]
 fn a_lost_chip_answers_until_then_and_starts_nothing_afterwards() {
     let mut bench = waiting();
-    // During the second of three launches; each takes some 105 microseconds.
+    // This time is within the second of three launches; each launch takes some 105 microseconds.
     let at_ns = bench.mesh.now_ps() / 1_000 + 150_000;
     bench.mesh.add_rule(LoseChip { chip_id: 0, at_ns });
     bench.control(&bench.worker(0));

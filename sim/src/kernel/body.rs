@@ -15,7 +15,7 @@ pub trait Environment {
     /// Waits for at least a number of cycles.
     fn spin(&mut self, cycles: u32);
 
-    /// Returns runtime argument `index` of the launch, or 0 if it has none.
+    /// Returns runtime argument `index` of the launch, or 0 if there is no such argument.
     fn arg(&self, index: u32) -> u32;
 
     /// Returns word `index` of the kernel's own data, which is part of the launch.
@@ -43,7 +43,7 @@ pub trait Environment {
 /// A transfer between this tile's L1 and another tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// True if bytes of this tile are written to the other tile, on virtual channel 1; else a read.
+    /// True for a write from this tile to the other, on virtual channel 1; false for a read.
     pub is_write: bool,
     /// True for a write without acknowledgement.
     pub is_posted: bool,
@@ -53,7 +53,7 @@ pub struct Transfer {
     pub local: u32,
     /// Address in the other tile.
     pub remote: u32,
-    /// Bytes, at most 8,192.
+    /// Number of bytes, at most 8,192.
     pub byte_count: u32,
 }
 
@@ -229,11 +229,11 @@ pub fn calibration<E: Environment>(environment: &mut E) {
 /// Shape of a matrix product on one core, in tiles of 32 by 32; the kernels' arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {
-    /// Blocks along the inner dimension.
+    /// Number of blocks along the inner dimension.
     pub blocks: u32,
-    /// Input tiles of a block.
+    /// Number of input tiles per block.
     pub tiles_in: u32,
-    /// Tiles of the result.
+    /// Number of tiles in the result.
     pub tiles_out: u32,
 }
 
@@ -359,7 +359,7 @@ pub fn matmul_tile_writer<E: Environment>(environment: &mut E) {
     write_result::<E, true>(environment);
 }
 
-/// Bytes of a tile of 32 by 32 numbers, each of 16 bits.
+/// Size in bytes of a tile of 32 by 32 numbers, each of 16 bits.
 pub const TILE_BYTES: u32 = 2048;
 
 /// Loads the tiles of a block, and spends the time that this takes.

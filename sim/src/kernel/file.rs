@@ -62,7 +62,7 @@ pub enum KernelFileError {
     Unmovable {
         /// Name of the kernel.
         name: String,
-        /// The address that it was linked for.
+        /// The address that the kernel was linked for.
         linked: u32,
         /// The requested load address.
         place: u32,
@@ -107,7 +107,7 @@ impl KernelFile {
     /// Returns the file's segments and symbols.
     ///
     /// # Errors
-    /// None: the file was parsed before.
+    /// Never: the file was parsed before.
     pub(crate) fn image(&self) -> Result<Image<'_>, KernelFileError> {
         Image::parse(&self.file)
             .map_err(|source| KernelFileError::NotProgram { name: self.name.clone(), source })

@@ -1,6 +1,7 @@
 //! Kernels of the simulator's object code, and the records expected of each kernel.
 //!
-//! Their bodies are in [`body`] and [`script_body`], which are compiled by `sim/objects/kernels`.
+//! The kernels' bodies are in [`body`] and [`script_body`], which are compiled by
+//! `sim/objects/kernels`.
 
 pub mod body;
 pub mod file;
@@ -12,7 +13,8 @@ pub mod tile_words;
 use crate::program::{Emission, KernelContext};
 pub use object::ObjectKernel;
 
-/// Returns the records of a kernel that makes the records of `each` argument 0 times.
+/// Returns the records of a kernel that repeats the records in `each`; argument 0 is the number of
+/// repetitions.
 fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
 }

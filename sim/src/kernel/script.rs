@@ -1,8 +1,8 @@
 //! Scripted kernels: kernels whose records are given as data.
 //!
-//! A script runs through the profiler's macros, but its records are counted without them. Random
-//! scripts can therefore test a reader against the truth. One kernel runs all scripts:
-//! `kernel::script_body`, which also documents their encoding as words.
+//! A script runs through the profiler's macros, but its records are counted without these macros.
+//! Random scripts can therefore test a reader against the truth. One kernel runs all scripts:
+//! `kernel::script_body`, which also documents the encoding of scripts as words.
 
 use crate::{
     kernel::{
@@ -38,7 +38,7 @@ pub enum Step {
     /// Moves bytes over the NoC and records the transfer. Does nothing on RISCs without a NoC of
     /// their own.
     Transfer(Movement),
-    /// The same as `Transfer`, with addresses in the record.
+    /// Like `Transfer`, with addresses in the record.
     TransferWithAddresses(Movement),
     /// Records a lock event: its type, address and bytes. Does nothing on RISCs without a NoC of
     /// their own.
@@ -73,7 +73,7 @@ impl Movement {
     }
 }
 
-/// Maximum bytes of a transfer.
+/// Maximum number of bytes in a transfer.
 pub const MOVED_BYTES_MAX: u16 = 8192;
 
 /// One of the two accumulators of a RISC.
@@ -125,8 +125,8 @@ pub const ZONE_SITE_COUNT: u8 = 8;
 /// Number of names for data that scripts can record.
 pub const DATA_SITE_COUNT: u8 = 4;
 
-/// Maximum number of open zones in a script. Each takes 64 bytes of the stack, which has 1808 bytes
-/// on a Wormhole's TRISC.
+/// Maximum number of open zones in a script. Each zone takes 64 bytes of the stack, which has 1808
+/// bytes on a Wormhole's TRISC.
 pub const DEPTH_MAX: usize = 16;
 
 /// A kernel that executes a list of steps. Zones that are still open at its end are closed.
@@ -158,7 +158,7 @@ impl Script {
     /// Creates a script of these steps.
     ///
     /// # Errors
-    /// If a step closes a zone without an open one, names a site that does not exist, or nests
+    /// If a step closes a zone while no zone is open, names a site that does not exist, or nests
     /// zones deeper than [`DEPTH_MAX`].
     pub fn new(steps: Vec<Step>) -> Result<Self, ScriptError> {
         let mut depth = 0_usize;

@@ -25,7 +25,7 @@ pub(crate) trait Station {
     fn tile_mut(&mut self) -> &mut Tile;
     /// Sends a request of a hart.
     fn issue(&mut self, devices: &mut Devices, risc_index: usize, cycle: u64, request: &Request);
-    /// Called before a hart's store to L1 takes effect.
+    /// Records a hart's store to L1, before the store takes effect.
     fn note_store(&mut self, address: u64, value: u32, cycle: u64);
     /// Returns the cycles by which a fault delays the second half of a clock read.
     fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64;

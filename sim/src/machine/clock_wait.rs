@@ -1,9 +1,9 @@
-//! Harts that wait for a time: the rounds of their wait loops are skipped.
+//! Harts that wait until the clock reaches a value: most rounds of their wait loops are skipped.
 //!
 //! Such a hart reads the low word of the wall clock repeatedly, until enough cycles have passed
 //! since a start value. Nothing else changes the values that the hart reads. Once all rounds take
-//! the same time, only the last few are executed. For the others, the hart and its pipeline are
-//! advanced by the same number of cycles as if the rounds had been executed.
+//! the same time, only the last few are executed. For the skipped rounds, the hart and its pipeline
+//! are advanced by the same number of cycles as if the rounds had been executed.
 
 use super::{registers::WALL_CLOCK_LOW, run::Run};
 use crate::riscv::{LOCAL_RAM_BASE, Pause};
@@ -59,7 +59,7 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// Advances a hart that waits for a time, leaving only the last rounds of its wait.
+    /// Advances a hart that waits for a clock value, and leaves only the last rounds of its wait.
     pub(super) fn skip_clock_wait(&mut self, index: usize) {
         let Some(found) = self.clock_loop(index) else { return };
         let hart = &self.machine.processors[index].hart;
@@ -152,10 +152,10 @@ impl Run<'_> {
 /// other harts.
 const LONG_WAIT_CYCLES: u32 = 16_384;
 const LOOP_BYTES: u32 = 12;
-/// Rounds executed at the end of a wait.
+/// Number of rounds executed at the end of a wait.
 const ROUNDS_LEFT: u64 = 2;
-/// Number of equal rounds after which earlier instructions no longer affect the pipeline: it
-/// remembers eight instructions and four loads.
+/// Number of equal rounds after which earlier instructions no longer affect the pipeline. The
+/// pipeline remembers eight instructions and four loads.
 const EQUAL_ROUNDS: u32 = 4;
-/// Maximum rounds within which a loop must become steady.
+/// Maximum number of rounds within which a loop must become steady.
 const ROUNDS_MAX: u32 = 16;

@@ -10,11 +10,11 @@
 
 use crate::{arch::Arch, truth::IssuedInstructions};
 
-/// Instruction streams, one per TRISC.
+/// Number of instruction streams: one per TRISC.
 pub(crate) const THREAD_COUNT: usize = 3;
-/// General-purpose registers of each thread.
+/// Number of general-purpose registers of each thread.
 pub(crate) const GPR_COUNT: usize = 64;
-/// Semaphores that the threads share.
+/// Number of semaphores that the threads share.
 pub(crate) const SEMAPHORE_COUNT: usize = 8;
 
 /// State of a tile's coprocessor.
@@ -180,7 +180,7 @@ impl Semaphore {
     }
 }
 
-/// First of a range that also contains `ELWMUL` and `ELWADD`.
+/// First opcode of a range that also contains `ELWMUL` and `ELWADD`.
 const MVMUL: u32 = 0x26;
 const DOTPV: u32 = 0x29;
 const ELWSUB: u32 = 0x30;
@@ -191,7 +191,7 @@ const MOP: u32 = 0x01;
 const PACR: u32 = 0x41;
 const SETDMAREG: u32 = 0x45;
 const STOREREG: u32 = 0x67;
-/// First and last instruction of the SFPU; on a Wormhole the last instruction is 0x95.
+/// First and last opcode of the SFPU; on a Wormhole the last opcode is 0x95.
 const SFPLOAD: u32 = 0x70;
 const SFPARECIP: u32 = 0x99;
 const SEMINIT: u32 = 0xA3;
@@ -200,7 +200,7 @@ const SEMGET: u32 = 0xA5;
 const SEMAPHORE_MAX: u32 = 15;
 /// Lowest address that `STOREREG` can write.
 const REGISTERS_BASE: u32 = 0xFFB0_0000;
-/// Writing this word clears the bank.
+/// Index of the word that clears the bank when it is written.
 const STATE_RESET_WORD: usize = 4;
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl CoreCode {
         &self.riscs
     }
 
-    /// L1 address of the [`mailbox`].
+    /// Returns the L1 address of the [`mailbox`].
     #[must_use]
     pub fn mailbox(&self) -> u32 {
         let firmware = self.riscs.first().map(|risc| risc.firmware);
@@ -124,7 +124,7 @@ impl CoreCode {
 
     /// Returns the contents of L1 when the core leaves reset, as addresses and words.
     ///
-    /// They consist of all code, the description of the core, and at address 0 the jump to BRISC's
+    /// These words are all code, the description of the core, and at address 0 the jump to BRISC's
     /// firmware.
     #[must_use]
     pub fn boot_writes(&self) -> Vec<(u32, Vec<u32>)> {
@@ -140,8 +140,8 @@ impl CoreCode {
         writes
     }
 
-    /// Returns the L1 region for the kernels' data, in an L1 of `l1_bytes`: from the end of all
-    /// code to the next address in use.
+    /// Returns the L1 region for the kernels' data: from the end of all code to the next address in
+    /// use. `l1_bytes` is the size of L1.
     #[must_use]
     pub fn data_area(&self, l1_bytes: u64) -> Range<u32> {
         let start = self.bounds().1.next_multiple_of(16);
@@ -334,7 +334,8 @@ impl LaunchMessage {
         &self.writes
     }
 
-    /// Makes each listed RISC signal done that number of cycles before it closes its main zone.
+    /// Makes each listed RISC signal done the given number of cycles before it closes its main
+    /// zone.
     pub(crate) fn set_late(&mut self, riscs: Vec<(usize, u64)>) {
         let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);
         self.set(mailbox::LATE, bits);

@@ -422,7 +422,8 @@ impl Devices {
     /// Reads and, if requested, changes a control and status register of a RISC.
     ///
     /// # Compatibility
-    /// tt-isa-documentation, `BlackholeA0/TensixTile/BabyRISCV/CSRs.md`; a Wormhole has none.
+    /// tt-isa-documentation, `BlackholeA0/TensixTile/BabyRISCV/CSRs.md`; a Wormhole has no such
+    /// registers.
     pub(crate) fn control_status(
         &mut self,
         risc_index: usize,

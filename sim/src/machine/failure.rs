@@ -3,7 +3,7 @@
 use crate::{arch::TileCoord, riscv::Trap};
 use wire::Risc;
 
-/// Object code that did something no correct program does. Its core stopped; other cores continued.
+/// Failure of object code that no correct program causes. The core stopped; other cores continued.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "chip {chip_id}, core {core}, {risc}, launch {launch_index}, cycle {chip_cycle}: {reason}, \
@@ -22,7 +22,8 @@ pub struct ExecutionFailure {
     pub chip_cycle: u64,
     /// Address of the instruction.
     pub pc: u32,
-    /// Function that contains the instruction, with the instruction's offset in it in bytes.
+    /// Function that contains the instruction, and the instruction's offset in that function in
+    /// bytes.
     pub symbol: Option<String>,
     /// Reason for the failure.
     pub reason: FailureReason,
@@ -35,7 +36,7 @@ pub enum FailureReason {
     /// An instruction that a correct program does not execute.
     #[error("{0}")]
     Trap(Trap),
-    /// `ebreak` or `ecall`, to which a panic compiles.
+    /// `ebreak` or `ecall`; a panic executes `ebreak`.
     #[error("the code stopped itself, as it does when it panics")]
     Stopped,
     /// The launch exceeded its cycle budget.

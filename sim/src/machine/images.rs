@@ -67,15 +67,15 @@ pub enum Mode {
     /// Records zones, data and events.
     #[default]
     Plain,
-    /// Also records waits, as a total for each object.
+    /// Like [`Self::Plain`], and also records a total of the waits for each object.
     WaitTotals,
-    /// Also records each wait that blocked.
+    /// Like [`Self::WaitTotals`], and also records each wait that blocked.
     WaitEvents,
-    /// Also records waits: a total for each object and, in windows of time, each wait that blocked.
+    /// Like [`Self::WaitTotals`], and also records, in windows of time, each wait that blocked.
     WaitWindows,
     /// Shares one push between several launches.
     Accumulate,
-    /// Also records hardware counters in each launch.
+    /// Like [`Self::Plain`], and also records hardware counters in each launch.
     Counters,
     /// Records only one envelope for each replay of a trace.
     TraceOnly,
@@ -114,7 +114,7 @@ impl Selection {
     }
 }
 
-/// Returns the name that images use for a processor, by its index on a kind of core.
+/// Returns the name that images use for a processor, given its index on a kind of core.
 #[must_use]
 pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     const TENSIX: [&str; 5] = ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2"];
@@ -127,8 +127,8 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
 
 /// Returns an image of a build.
 ///
-/// `part` is `firmware`, `kernels` or `cpp_kernels`. The last exists only in the plain mode, and
-/// only if a C++ compiler was installed.
+/// `part` is `firmware`, `kernels` or `cpp_kernels`. `cpp_kernels` exists only in the plain mode,
+/// and only if a C++ compiler was installed.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
     let index = EMBEDDED.iter().position(|image| {

@@ -25,7 +25,7 @@ pub const STAGE: u32 = 12;
 pub const PROGRAM_ID: u32 = 28;
 /// One bit per RISC, set if the RISC has a kernel in this launch.
 pub const ENABLES: u32 = 32;
-/// Trace replays begun since the core's previous launch.
+/// Number of trace replays begun since the core's previous launch.
 pub const REPLAYS_BEGUN: u32 = 36;
 /// One bit per RISC, set if the RISC signals done before it closes its main zone.
 pub const LATE: u32 = 40;
@@ -53,7 +53,7 @@ pub const RISC_COUNT: u32 = LATE_CYCLES + 4 * 5;
 pub const OWN_COORDINATES: u32 = RISC_COUNT + 4;
 /// Number of DRAM banks.
 pub const BANK_COUNT: u32 = OWN_COORDINATES + 4;
-/// Per NoC, [`BANK_COUNT_MAX`] half words: the banks' coordinates as command buffers take them.
+/// Per NoC, [`BANK_COUNT_MAX`] half words: the banks' coordinates in the format of command buffers.
 pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
 /// One word per bank: offset that is added to addresses in the bank.
 pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;

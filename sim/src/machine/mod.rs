@@ -186,7 +186,7 @@ impl Machine {
         Self::from_code(CoreCode::new(chip, place), chip, place)
     }
 
-    /// Creates a machine in reset, with the kernels for a use of the core.
+    /// Creates a machine in reset, with the code for the given use of the core.
     pub(crate) fn for_use(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         match core_use {
             CoreUse::Programs => Self::new(chip, place),

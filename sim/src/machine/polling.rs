@@ -1,8 +1,8 @@
 //! Detection of harts that poll memory, for any firmware.
 //!
-//! The hart's registers and pc return to earlier values, and meanwhile it has stored nothing and
-//! has accessed only memory. Such a hart repeats the same loop until one of the words that it reads
-//! changes. Until then, it need not be executed.
+//! The registers and the pc of such a hart return to earlier values. Meanwhile, the hart has stored
+//! nothing and has accessed only memory. So it repeats the same loop until one of the words that it
+//! reads changes. Until then, it need not be executed.
 
 use super::{HartState, run::Run};
 use crate::{

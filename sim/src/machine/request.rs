@@ -1,7 +1,7 @@
 //! Parser for the requests that a request initiator's registers describe.
 //!
-//! Every field of a request is checked before the request is sent. The message therefore reports an
-//! error at the instruction that caused it.
+//! Every field of a request is checked before the request is sent. A failure therefore names the
+//! instruction that caused the error.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `NoC/MemoryMap.md`, `NoC/Atomics.md`, `NoC/Alignment.md`. A request whose

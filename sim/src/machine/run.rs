@@ -242,7 +242,7 @@ impl Run<'_> {
         (0..kind.risc_count()).filter_map(|index| Some((index, kind.risc(index)?))).collect()
     }
 
-    /// Runs the harts in turns; returns true if none can continue.
+    /// Runs the harts in turns; returns true if no hart can continue.
     fn take_turns(&mut self) -> bool {
         while let Some((index, until)) = self.next_turn() {
             self.take_turn(index, until);
@@ -537,11 +537,11 @@ impl Run<'_> {
     }
 }
 
-/// Cycles before GO at which the core leaves reset, if it has not left it earlier.
+/// Cycles from the end of the core's reset to GO, unless the core has left reset earlier.
 const BOOT_CYCLES: u64 = 20_000;
-/// Cycles of a turn if waits are recorded: fewer than between two polls.
+/// Length of a turn in cycles if waits are recorded: less than the interval between two polls.
 const EXACT_TURN_CYCLES: u64 = 4;
-/// Cycles of a turn while all other harts wait.
+/// Length of a turn in cycles while all other harts wait.
 const LONE_TURN_CYCLES: u64 = 256;
-/// The two instructions of the loop in `__wait_for_byte`.
+/// Size in bytes of the loop in `__wait_for_byte`, which has two instructions.
 const WAIT_LOOP_BYTES: u32 = 8;

@@ -41,11 +41,11 @@ pub(crate) struct Stage {
     pub(crate) core_use: CoreUse,
     /// Cycle at which a fault stops the core permanently.
     pub(crate) dies_at: Option<u64>,
-    /// Cycle from which the core stops permanently at its next write to another core, which is not
-    /// sent.
+    /// From this cycle on, the core stops permanently at its next write to another core. That write
+    /// is not sent.
     pub(crate) dies_telling_at: Option<u64>,
     context: KernelContext,
-    /// For each hart, the fault that delays its clock read: its cycles and rule.
+    /// For each hart, the cycles and the rule of the fault that delays the hart's clock read.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
     pushes: [Pushes; RISCS_PER_CORE],
 }

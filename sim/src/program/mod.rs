@@ -58,8 +58,8 @@ impl KernelContext {
         Stream::new(self.seed, &path)
     }
 
-    /// Returns the NoC that kernels of this RISC use and record events for; `None` if they use
-    /// none.
+    /// Returns the NoC that kernels of this RISC use and record events for; `None` if they use no
+    /// NoC.
     #[must_use]
     pub const fn noc(&self) -> Option<u8> {
         match self.risc {
@@ -340,8 +340,8 @@ impl Launch {
         self
     }
 
-    /// Sets the sub-device. The launch runs on its cores, in parallel with launches on other
-    /// sub-devices.
+    /// Sets the sub-device. The launch runs on the sub-device's cores, in parallel with launches on
+    /// other sub-devices.
     #[must_use]
     pub const fn on_sub_device(mut self, sub_device: SubDevice) -> Self {
         self.sub_device = Some(sub_device);

@@ -8,12 +8,12 @@ use crate::truth::{NocOperation, NocRequest};
 
 /// Returns the error of the first NoC event without a matching request.
 ///
-/// Between an event and the next one, there must be a request with the event's operation,
+/// Between an event and the next event, there must be a request with the event's operation,
 /// coordinates, bytes, network, virtual channel and acknowledgement. A transfer longer than a
-/// packet consists of several requests. If the event has addresses, they must equal those of the
-/// first request, and the counter must agree with the earlier requests. Since events can be lost,
-/// requests without an event are accepted if `may_lack_events`. Events that are not transfers are
-/// ignored.
+/// packet consists of several requests. If the event has addresses, they must equal the addresses
+/// of the first request, and the counter must agree with the earlier requests. Since events can be
+/// lost, requests without an event are accepted if `may_lack_events`. Events that are not transfers
+/// are ignored.
 ///
 /// ```
 /// use sim::pushed::{PushedRecord, unexplained_noc_event};
@@ -96,7 +96,7 @@ impl Trailer {
     }
 }
 
-/// Number of requests so far, as counted by the NoC's counters.
+/// Numbers of requests so far, as counted by the NoC's counters.
 #[derive(Default)]
 struct Counts {
     reads: u64,

@@ -349,8 +349,8 @@ mod tests {
 
     #[test]
     fn what_the_base_set_and_m_do_not_define_is_illegal() {
-        // Zero, all ones, Tensix instruction 0, fence.i, mret, lr.w, sll with a wrong funct7, and
-        // sh1add of Zba.
+        // Illegal words: zero, all ones, Tensix instruction 0, fence.i, mret, lr.w, sll with a
+        // wrong funct7, and sh1add of Zba.
         for word in [
             0,
             u32::MAX,

@@ -126,8 +126,8 @@ enum Reason {
     Trap(TrapKind, u32),
 }
 
-/// Access to mapped registers. It is separate from [`Engine`], because a call through it would
-/// otherwise force the engine's own state into memory.
+/// Access to mapped registers, separate from [`Engine`]. A call through the engine would force the
+/// engine's own state into memory.
 struct Outside<'e, 'a, B, T> {
     around: &'e mut Surroundings<'a, B, T>,
     counters: &'e mut Counters,

@@ -31,7 +31,7 @@ pub struct Trap {
     pub kind: TrapKind,
     /// Address of the instruction; the hart's pc stays there.
     pub pc: u32,
-    /// The invalid address: that of the data or of a jump's target, or the pc itself.
+    /// The invalid address: the address of the data, the target of a jump, or the pc.
     pub address: u32,
     /// The instruction word; 0 if it could not be fetched.
     pub instruction: u32,

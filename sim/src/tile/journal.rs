@@ -36,7 +36,8 @@ impl Journal {
         }
     }
 
-    /// Undoes all stores after a cycle in `words`, which were read from `address`.
+    /// Restores words as of a cycle: undoes all later stores in `words`, which were read from
+    /// `address`.
     pub fn take_back(&self, address: u64, words: &mut [u32], chip_cycle: u64) {
         for entry in self.entries.iter().rev().filter(|entry| entry.chip_cycle > chip_cycle) {
             let index = entry.address.wrapping_sub(address) / 4;
@@ -46,8 +47,8 @@ impl Journal {
         }
     }
 
-    /// Writes a word as if before the stores that follow a cycle; returns `false` if no such store
-    /// exists.
+    /// Writes a word as if it had been written before the stores that follow a cycle; returns
+    /// `false` if no such store exists.
     pub fn write_beneath(&mut self, address: u64, value: u32, chip_cycle: u64) -> bool {
         let first = self
             .entries

@@ -4,7 +4,8 @@ use std::mem;
 
 /// Little-endian memory from address 0 up to a fixed size.
 ///
-/// Only the part below the highest address ever written is allocated; the rest reads as zero.
+/// Only the part below the highest address ever written is allocated; higher addresses read as
+/// zero.
 ///
 /// ```
 /// use sim::tile::l1::L1;

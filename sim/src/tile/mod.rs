@@ -19,7 +19,7 @@ use wire::{control::ControlLayout, vector::VECTOR_BYTES};
 pub struct Tile {
     /// The core of the tile.
     pub place: CorePlace,
-    /// Memory as the device sees it; the journal holds the stores by which it is ahead of the host.
+    /// Memory as the device sees it; the journal holds the stores that the host cannot see yet.
     pub l1: L1,
     /// Wall clock registers.
     pub clock: WallClock,

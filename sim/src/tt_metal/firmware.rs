@@ -73,7 +73,8 @@ pub(crate) struct LaunchParts {
     pub(super) enables: Part,
     pub(super) ncrisc_size16: Part,
     pub(super) text_offsets: Vec<Part>,
-    /// Fields with offsets of regions. Launches without these regions mark them as absent.
+    /// Fields that contain the offsets of optional regions. A launch without a region marks the
+    /// region's field as absent.
     pub(super) absent: Vec<Part>,
 }
 

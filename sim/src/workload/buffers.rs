@@ -21,7 +21,7 @@ pub struct BufferChange {
     pub memory: BufferMemory,
     /// Index of the buffer in the run.
     pub buffer: u64,
-    /// Bytes of the buffer, in all banks together.
+    /// Size of the buffer in bytes, in all banks together.
     pub byte_count: u64,
     /// True for an allocation, false for a release.
     pub is_allocated: bool,
@@ -62,6 +62,6 @@ fn output_of(seed: u64, index: u64) -> BufferChange {
     BufferChange { memory, buffer: index + 1, byte_count: tiles * TILE_BYTES, is_allocated: true }
 }
 
-/// Bytes of a tile of 32 by 32 elements, each of two bytes.
+/// Size in bytes of a tile of 32 by 32 elements, each of two bytes.
 const TILE_BYTES: u64 = 2048;
 const BUFFER_STREAM: u64 = 0xB0F;

@@ -33,7 +33,8 @@ use wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT;
 /// Options of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadOptions {
-    /// Number of launches; the workload's default if `None`. Workloads of fixed shape ignore it.
+    /// Number of launches; the workload's default if `None`. Workloads of fixed shape ignore this
+    /// option.
     pub ops: Option<u32>,
     /// Number of trace replays; the workload's default if `None`.
     pub replays: Option<u32>,
@@ -111,7 +112,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Returns every workload, the default one first.
+    /// Returns every workload, the default workload first.
     #[must_use]
     pub const fn all() -> &'static [Self] {
         ALL

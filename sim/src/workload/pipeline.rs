@@ -81,8 +81,8 @@ pub struct PipelineShape {
     /// Maximum number of tiles by which the reader may be ahead of the writer, enforced by a
     /// semaphore; 0 for no limit.
     pub ahead: u32,
-    /// Number of cores in a row that share one reader; if below 2, each core has its own. Groups
-    /// have no straggler.
+    /// Number of cores in a row that share one reader; if below 2, each core has its own reader.
+    /// Groups have no straggler.
     pub group: u32,
     /// How a reader signals the cores that share it: 0 for one multicast, otherwise one signal per
     /// core.
@@ -200,10 +200,10 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     Plan::launching(&Arc::new(program), options.ops.unwrap_or(DEFAULT_OPS), &[])
 }
 
-/// Role of a core that differs from a core with its own reader.
+/// Special role of a core; a core without a special role has its own reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CorePart {
-    /// The core has more tiles than the others.
+    /// The core has more tiles than the other cores.
     Straggler,
     /// This core asks the core at these coordinates, which reads for it.
     Asks(u32),
@@ -240,7 +240,7 @@ fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
 }
 
 /// Returns the groups of a chip's worker cores that share a reader. A group consists of neighbours
-/// in a row; the first of them reads.
+/// in a row; the first core of a group reads.
 fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     let mut rows: BTreeMap<u16, Vec<TileCoord>> = BTreeMap::new();
     for core in chip.workers() {
@@ -257,7 +257,7 @@ fn coordinates(chip: &ChipFacts, tile: TileCoord) -> u32 {
 }
 
 /// Returns the rectangle of tiles for the reader's NoC, which is NoC 1. That NoC goes left and up,
-/// so the rectangle begins at its last corner and ends at its first one.
+/// so the rectangle begins at its last corner and ends at its first corner.
 fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
     let all = tiles.iter().map(|&tile| coordinates(chip.facts(), tile));
     let (columns, rows) = (all.clone().map(|at| at & 0x3F), all.map(|at| at >> 6));

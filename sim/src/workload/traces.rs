@@ -47,7 +47,7 @@ impl Trace {
 
 const DEFAULT_OPS: u32 = 100;
 const DEFAULT_REPLAYS: u32 = 5;
-/// An arbitrary number.
+/// Id of the trace, an arbitrary number.
 const TRACE_ID: u64 = 1;
 
 /// Returns one launch outside of the trace, which a host needs for compilation, and the replays.

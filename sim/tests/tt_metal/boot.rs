@@ -13,7 +13,7 @@ use sim::{
 use std::{path::Path, sync::Arc};
 use wire::CoreKind;
 
-/// Returns the first failure in two launches without kernels, with a firmware set.
+/// Runs two launches without kernels on a firmware set; returns the first failure.
 fn failure(folder: &Path) -> Option<String> {
     let set = Arc::new(FirmwareSet::open(folder).unwrap());
     let config = MeshConfig::new(1)

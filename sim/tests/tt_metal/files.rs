@@ -157,7 +157,7 @@ fn damaged_files_are_refused_or_read() {
             let at = usize::try_from(random.below(file.len() as u64)).unwrap();
             file[at] = random.below(256).to_le_bytes()[0];
         }
-        // The headers, because parsers are most likely to trust them.
+        // Damages the headers, because parsers are most likely to trust them.
         if random.below(2) == 0 {
             let at = usize::try_from(random.below(200)).unwrap();
             file[at] = random.below(256).to_le_bytes()[0];

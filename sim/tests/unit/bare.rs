@@ -178,5 +178,5 @@ impl BareChip {
     }
 }
 
-/// Maximum cycles of a script.
+/// Maximum number of cycles of a script.
 const BUDGET_CYCLES: u64 = 60_000;

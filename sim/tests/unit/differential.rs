@@ -1,5 +1,5 @@
-//! Random programs run on the interpreter and on another interpreter (`rrs-lib`), and with and
-//! without timing; the results are compared.
+//! Random programs run on the interpreter, with and without timing, and on another interpreter
+//! (`rrs-lib`). The tests compare the results.
 
 use proptest::prelude::*;
 use rrs_lib::instruction_executor::InstructionExecutor;
@@ -12,14 +12,14 @@ use super::{Arch, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Timing};
 
 /// Number of instructions in a program, without the end.
 const LENGTH: usize = 200;
-/// Bytes of L1, the same for both interpreters.
+/// Size of L1 in bytes, the same for both interpreters.
 const MEMORY_BYTE_COUNT: usize = 0x1000;
 /// Maximum distance of loads and stores from their window's middle; the data windows have twice
 /// this size.
 const REACH: i32 = 0x200;
 const L1_WINDOW: u32 = 0x800 + REACH.cast_unsigned();
 const LOCAL_WINDOW: u32 = LOCAL_RAM_BASE + REACH.cast_unsigned();
-/// Maximum steps of both interpreters: a backward branch may create an endless loop.
+/// Maximum number of steps of both interpreters: a backward branch may create an endless loop.
 const STEP_COUNT: u64 = 1_000;
 
 /// Register that points into the program. It is never written, so the target of a register jump is
@@ -31,7 +31,7 @@ const L1_POINTER: u32 = 30;
 /// Register that points to the window in private RAM; it is never written.
 const LOCAL_POINTER: u32 = 31;
 
-/// A destination: any register except the three pointers.
+/// Returns a strategy for destinations: any register except the three pointers.
 fn destination() -> impl Strategy<Value = u32> {
     0_u32..CODE_POINTER
 }

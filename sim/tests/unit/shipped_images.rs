@@ -45,8 +45,9 @@ fn compressed(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Returns everything that a run uses from an image: the bytes of its sections, its symbols, and
-/// the texts of its zones. Sorted, because the order of the texts depends on the repository's
-/// folder.
+/// the texts of its zones.
+///
+/// The result is sorted, because the order of the texts depends on the repository's folder.
 fn contents(elf: &[u8]) -> Vec<String> {
     let file = object::File::parse(elf).unwrap();
     let mut lines = Vec::new();
@@ -74,7 +75,7 @@ fn contents(elf: &[u8]) -> Vec<String> {
     lines
 }
 
-/// Compares the images; set `BLESS=1` and `KPROF_OBJECT_CODE=compile` to ship the compiled ones.
+/// Compares the images; set `BLESS=1` and `KPROF_OBJECT_CODE=compile` to ship the compiled images.
 #[test]
 fn the_shipped_object_code_is_what_its_sources_give() {
     let (list, bytes) = compiled();

@@ -2,7 +2,7 @@
 
 use crate::support::without_answers;
 
-/// Cells of a ring and of a chunk.
+/// Numbers of cells in a ring and in a chunk.
 pub(crate) const RING: u32 = 256;
 const CHUNK: u32 = 8;
 
@@ -22,7 +22,7 @@ pub(crate) enum Record {
 /// A record with the number of its first cell.
 pub(crate) type Numbered = (u32, Record);
 
-/// Decodes cells, of which the first has a number that begins a chunk.
+/// Decodes cells; `first` is the number of the first cell, which begins a chunk.
 ///
 /// Asserts that cells with a time are in the order of their times.
 #[track_caller]

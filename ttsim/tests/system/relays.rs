@@ -1,7 +1,7 @@
-//! Relays: both simulators leave the same cells in frames, and a reader takes the same records out of
-//! them. Frames are taken apart by the tables of `docs/streaming.md`.
+//! Tests of relays: both simulators leave the same cells in frames, and a reader decodes the same
+//! records from these frames. The tests decode frames by the tables of `docs/streaming.md`.
 //!
-//! How many cells are in a frame depends on times, so frames are not compared one by one.
+//! The number of cells in a frame depends on times, so frames are not compared one by one.
 
 use crate::{
     accounting::assert_honest,
@@ -28,13 +28,13 @@ use wire::stream::Policy;
 
 const RELAYS: u32 = 2;
 const SHORT: ScriptShape = ScriptShape { step_max: 120, depth_max: 8, has_pushes: false };
-/// Kernels wait for their relay, so that nothing is lost.
+/// Policy under which kernels wait for their relay, so that nothing is lost.
 const PATIENT: Policy = Policy::Block { cycles_log2: 24 };
 
-/// The cells of each RISC of each producer, from the first one on, without times.
+/// The cells of each RISC of each producer, from the first cell on, without times.
 type Gathered = BTreeMap<(Noc0Coord, usize), Vec<Numbered>>;
 
-/// What the gatherers of a chip have left in DRAM.
+/// Cells that a chip's gatherers have left in DRAM, with the numbers of frames and fillers.
 struct Frames {
     cells: BTreeMap<(Noc0Coord, usize), Vec<[u32; 2]>>,
     frame_count: u32,
@@ -86,7 +86,7 @@ fn sum(words: impl IntoIterator<Item = u32>) -> u32 {
 }
 
 impl Frames {
-    /// Reads the rings of all gatherers, which have not gone round yet.
+    /// Reads the rings of all gatherers, which have not wrapped around yet.
     #[track_caller]
     fn read(mesh: &mut dyn Mesh, what: &str) -> Self {
         let (cells, frame_count, filler_count) = (BTreeMap::new(), 0, 0);
@@ -143,7 +143,7 @@ impl Frames {
         }
     }
 
-    /// Adds the cells of a frame, which must continue those of the frames before it.
+    /// Adds the cells of a frame, which must continue the cells of the earlier frames.
     #[track_caller]
     fn add_cells(&mut self, producer: u32, control: &[u32], mut words: &[u32], what: &str) {
         let core = Noc0Coord { x: (producer & 0xFFFF) as u16, y: (producer >> 16) as u16 };
@@ -182,7 +182,7 @@ fn spread(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch> {
     launches(seed, count, shape).into_iter().map(|launch| launch.on(on.clone())).collect()
 }
 
-/// Waits until everything is gathered, with a function that lets some time pass.
+/// Waits until all cells are gathered; `wait` lets some time pass.
 #[track_caller]
 fn await_relays<M: Mesh>(mesh: &mut M, what: &str, mut wait: impl FnMut(&mut M)) {
     for _ in 0..200 {
@@ -205,7 +205,8 @@ fn frames_of_relays_have_the_same_cells_and_hold_together() {
             let config = streaming(arch, seed).with_relays(RELAYS).with_relay_ring_bytes(1 << 22);
             let launches = spread(seed, 40, &SHORT);
             let mut ttsim = start_ttsim(&config, &library, PATIENT);
-            // No RISC waits for its relay, since such a wait would be a cell, too.
+            // No RISC waits for its relay, because the record of such a wait would take a cell,
+            // too.
             for launch in &launches {
                 ttsim.run(launch).unwrap();
                 await_relays(&mut ttsim, &what, |mesh| mesh.advance(5_000).unwrap());
@@ -252,7 +253,7 @@ fn frames_of_relays_have_the_same_cells_and_hold_together() {
     }
 }
 
-/// Tests the smallest rings, which go round several times while the host reads them.
+/// Tests the smallest rings, which wrap around several times while the host reads them.
 #[test]
 fn a_host_that_reads_relays_while_kernels_run_reads_the_same_records() {
     let fresh = tests::seed::fresh();

@@ -1,4 +1,5 @@
-//! Random scripts: records kept, lost and read during pushes, as on our simulator.
+//! Tests of random scripts: the records that are kept, lost, or read during pushes are the same as
+//! on our simulator.
 
 use crate::{
     accounting::assert_honest,
@@ -104,7 +105,7 @@ fn four_hundred_scripts_that_push_within_a_launch_leave_the_same_records() {
     }
 }
 
-/// Tests sixty launches without a read, with DRAM for 43 of the smallest.
+/// Tests sixty launches without a read, with room in DRAM for 43 of the smallest launches.
 #[test]
 fn launches_that_find_dram_full_are_counted_to_the_marker() {
     for (arch, library) in libraries() {
@@ -211,8 +212,8 @@ fn read_without_a_pause(mesh: &mut TtsimMesh, core: TileCoord, launches: &[Launc
     found
 }
 
-/// Starts each launch while the one before pushes, and reads its core all the time; returns the
-/// records and the number of reads.
+/// Starts each launch while the previous launch pushes, and reads its core all the time; returns
+/// the records and the number of reads.
 fn read_while_pushed(mesh: &mut TtsimMesh, seed: u64, launches: &[Launch]) -> (Readout, usize) {
     mesh.set_access_clocks(10);
     let mut reader = Reader::new(ReadOptions::default());

@@ -1,9 +1,11 @@
-//! Streamed lanes: the same cells in rings, the same control words and losses under every policy, and
-//! the same records if a host drains the rings while kernels run.
+//! Tests of streamed lanes: both simulators have the same cells in rings, the same control words
+//! and the same losses under every policy.
 //!
-//! Times are instruction counts on ttsim, so times and cycles are not compared. The scripts of the
-//! tests of rings have zones shorter than 2^16 cycles on both simulators, except those of
-//! [`LONG_CYCLES`]: a longer zone takes another cell.
+//! Both simulators have the same records if a host drains the rings while kernels run.
+//!
+//! Times are instruction counts on ttsim, so times and cycles are not compared. In the tests of
+//! rings, the zones of scripts are shorter than 2^16 cycles on both simulators, except zones of
+//! [`LONG_CYCLES`], because a longer zone takes another cell.
 
 use crate::{
     accounting::{WAIT_FOR_HOST_ZONE, assert_honest},
@@ -72,8 +74,8 @@ pub(crate) fn start_ours(config: &MeshConfig, policy: Policy) -> SimulatedMesh {
     mesh
 }
 
-/// Returns launches with a random script on each RISC of the cores. Every fifth runs no kernel, and
-/// every third begins a replay of a trace.
+/// Returns launches with a random script on each RISC of the cores. Every fifth launch runs no
+/// kernel, and every third launch begins a replay of a trace.
 pub(crate) fn launches(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch> {
     let mut random = Stream::new(seed, &[count.into()]);
     let launch = |id: u32| {
@@ -87,7 +89,7 @@ pub(crate) fn launches(seed: u64, count: u32, shape: &ScriptShape) -> Vec<Launch
     (1..=count).map(launch).collect()
 }
 
-/// Returns a launch with a long zone on each RISC of the cores, between short ones.
+/// Returns a launch with a long zone on each RISC of the cores, between short zones.
 fn long_launch(id: u32) -> Launch {
     let steps = vec![
         Step::Open(0),
@@ -143,7 +145,7 @@ impl Core {
         self.words[24 + risc]
     }
 
-    /// Returns the published cells of a RISC that its ring still has.
+    /// Returns the published cells of a RISC that the RISC's ring still holds.
     fn cells(&self, risc: usize) -> Vec<Numbered> {
         let written = self.written(risc);
         // A RISC may have filled the chunk in which the next cell will be.
@@ -153,7 +155,8 @@ impl Core {
     }
 }
 
-/// Asserts that both simulators have the same control words and cells on a core; returns ours.
+/// Asserts that both simulators have the same control words and cells on a core; returns the cores
+/// of our simulator.
 #[track_caller]
 fn assert_same_core(what: &str, (ttsim, ours): (&mut TtsimMesh, &mut SimulatedMesh)) -> Vec<Core> {
     let read = |core| {
@@ -171,7 +174,7 @@ fn assert_same_core(what: &str, (ttsim, ours): (&mut TtsimMesh, &mut SimulatedMe
 
 const SHORT: ScriptShape = ScriptShape { step_max: 120, depth_max: 8, has_pushes: false };
 
-/// Tests rings that nobody drains, so that the policy decides what is in them.
+/// Tests rings that no host drains, so that the policy determines their cells.
 #[test]
 fn a_ring_that_nobody_drains_has_the_same_cells_under_every_policy() {
     let fresh = tests::seed::fresh();
@@ -207,7 +210,7 @@ fn a_ring_that_nobody_drains_has_the_same_cells_under_every_policy() {
     }
 }
 
-/// Asserts that the rings were full, and that the policy has done what it says.
+/// Asserts that the rings were full, and that the losses are those of the policy.
 #[track_caller]
 fn assert_has_lost(what: &str, policy: Policy, cores: &[Core]) {
     let sum = |first: usize, count: usize| -> u64 {
@@ -279,7 +282,7 @@ pub(crate) fn drain_ttsim(
     drain_ttsim_with(mesh, launches, pause_ns, |_, _| {})
 }
 
-/// Does the same, and calls a function with the number of reads before each read.
+/// Acts like [`drain_ttsim`], and calls a function with the number of reads before each read.
 pub(crate) fn drain_ttsim_with(
     mesh: &mut TtsimMesh,
     launches: &[Launch],
@@ -319,7 +322,7 @@ pub(crate) fn drain_ours(mesh: &mut SimulatedMesh, launches: &[Launch], pause_ns
     readout
 }
 
-/// Zones of the runtime, whose number depends on times.
+/// Names of the runtime's own zones, whose number depends on times.
 pub(crate) const RUNTIMES_OWN_ZONES: [&str; 1] = [WAIT_FOR_HOST_ZONE];
 
 /// Tests the debug dump in lanes for 43 programs: kernels wait for the host to read DRAM.

@@ -165,7 +165,8 @@ pub(crate) fn assert_same(ttsim: &Readout, ours: &Readout) -> usize {
     assert_same_beside(&[], ttsim, ours)
 }
 
-/// Asserts the same as [`assert_same`] without zones of these names, whose number depends on times.
+/// Asserts the same as [`assert_same`], but ignores zones of these names, because their number
+/// depends on times.
 #[track_caller]
 pub(crate) fn assert_same_beside(zones: &[&str], ttsim: &Readout, ours: &Readout) -> usize {
     let lane_count = assert_same_records(zones, ttsim, ours);
@@ -183,7 +184,7 @@ pub(crate) fn assert_same_beside(zones: &[&str], ttsim: &Readout, ours: &Readout
     lane_count
 }
 
-/// Asserts that both simulators left the same records, without zones of these names; returns the
+/// Asserts that both simulators left the same records, except zones of these names; returns the
 /// number of lanes.
 #[track_caller]
 pub(crate) fn assert_same_records(zones: &[&str], ttsim: &Readout, ours: &Readout) -> usize {

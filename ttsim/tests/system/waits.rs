@@ -14,7 +14,7 @@ use wire::{
     wait::{BlockedWait, SignalKind, WAIT_TOTAL_ZONE, WaitKind, WaitTotal},
 };
 
-/// Tiles that pass through the chain in a launch.
+/// Number of tiles that pass through the chain in a launch.
 const TILES: u32 = 12;
 const CAPACITY: u32 = 3;
 const LAUNCHES: u32 = 3;
@@ -33,7 +33,7 @@ fn chain() -> Program {
     for (number, (risc, cycles)) in (0..).zip(CHAIN) {
         let input = if number == 0 { NONE } else { number };
         let output = if number == 4 { NONE } else { number + 1 };
-        // No tiles are moved, no core is ahead of its writer, and each reads for itself alone.
+        // No tiles are moved, no core is ahead of its writer, and each core reads only for itself.
         let words = [TILES, cycles, 0, input, output, CAPACITY, 0, 0, 0, NONE, 0, NONE];
         program =
             program.with_kernel(risc, Arc::new(ObjectKernel::new("pass_tiles").with_data(words)));
@@ -82,8 +82,8 @@ fn found(readout: &Readout) -> BTreeMap<Risc, Found> {
 
 /// Checks waits around a slow RISC.
 ///
-/// RISCs before it wait for space, RISCs after it wait for tiles, equally often on both simulators.
-/// Each sum is that of the single waits.
+/// RISCs before the slow RISC wait for space, and RISCs after it wait for tiles, equally often on
+/// both simulators. Each total equals the sum of the single waits.
 #[test]
 fn riscs_around_a_slow_one_wait_as_often_as_on_ours() {
     for (arch, library) in libraries() {

@@ -1,4 +1,4 @@
-//! Workloads and single kernels: the same records and losses as on our simulator.
+//! Tests of workloads and single kernels: records and losses are the same as on our simulator.
 
 use crate::support::{assert_same, config, libraries, plan, run_on_ours, run_on_ttsim, start};
 use sim::{

@@ -1,4 +1,4 @@
-//! NoC events and locks of memory.
+//! Constants of NoC events and of locks of memory.
 
 use crate::{first_bit, source::Source};
 use wire::{
@@ -9,7 +9,7 @@ use wire::{
     scoped_lock::{self, LockEvent, LockEventKind},
 };
 
-/// Constants of NoC events and locks.
+/// Returns the constants of NoC events and locks.
 pub(crate) fn constants() -> Source {
     let mut source = Source::new(&[
         "NoC events and locks of memory, under the names of tt-metal's `event_metadata.hpp` and",
@@ -71,7 +71,7 @@ fn numbers(is_in: impl Fn(NocEventKind) -> bool) -> impl Iterator<Item = u8> {
     KINDS.into_iter().filter(move |(kind, _)| is_in(*kind)).map(|(kind, _)| kind as u8)
 }
 
-/// Where an address has the coordinates of its tile.
+/// Adds the positions of a tile's coordinates in a NoC address.
 fn add_address(source: &mut Source) {
     let bit_of =
         |axis: usize| (0..64_u32).find(|bit| NocTarget::tile(1 << bit).first[axis] == 1).unwrap();
@@ -163,7 +163,7 @@ fn add_locks(source: &mut Source) {
     source.masks(&[("LOCK_FIELD_MAX", scoped_lock::FIELD_MAX)]);
 }
 
-/// Kinds with the names of tt-metal's `event_metadata.hpp`.
+/// Kinds of NoC events with their names in tt-metal's `event_metadata.hpp`.
 const KINDS: [(NocEventKind, &str); 41] = [
     (NocEventKind::Read, "READ"),
     (NocEventKind::ReadSetState, "READ_SET_STATE"),

@@ -1,4 +1,4 @@
-//! Text of a C++ file of constants.
+//! Text of a C++ file that defines constants.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 pub(super) struct Source(String);
 
 impl Source {
-    /// Begins a file with lines that say what it is.
+    /// Starts a file with a comment of these lines.
     pub(super) fn new(about: &[&str]) -> Self {
         let mut text = String::from("/// \\file\n");
         for line in about {
@@ -19,7 +19,7 @@ impl Source {
         Self(text)
     }
 
-    /// The whole file.
+    /// Returns the text of the file.
     pub(super) fn text(&self) -> String {
         self.0.clone()
     }
@@ -49,20 +49,20 @@ impl Source {
         }
     }
 
-    /// Adds constants that are written in hexadecimal.
+    /// Adds constants, written in hexadecimal.
     pub(super) fn masks(&mut self, constants: &[(&str, u32)]) {
         for (name, value) in constants {
             writeln!(self.0, "constexpr uint32_t {name} = {value:#X};").unwrap();
         }
     }
 
-    /// Adds a set of numbers below 64, one bit each.
+    /// Adds a set of numbers below 64 as a bit mask.
     pub(super) fn set(&mut self, name: &str, numbers: impl IntoIterator<Item = u8>) {
         let bits = numbers.into_iter().fold(0_u64, |bits, number| bits | 1 << number);
         writeln!(self.0, "constexpr uint64_t {name} = {bits:#X};").unwrap();
     }
 
-    /// Adds an enumeration; `head` is what stands before the brace.
+    /// Adds an enumeration; `head` is the text before the brace.
     pub(super) fn enumeration(&mut self, head: &str, entries: &[(&str, u32)]) {
         writeln!(self.0, "{head} {{").unwrap();
         for (name, value) in entries {

@@ -1,4 +1,4 @@
-//! Streamed lanes.
+//! Constants of streamed lanes.
 
 use crate::source::Source;
 use wire::stream::{self, CELL_WORDS, CHUNK_CELLS, Code, Policy, RING_CELLS, words};
@@ -7,7 +7,7 @@ fn word(index: usize) -> u32 {
     u32::try_from(index).unwrap()
 }
 
-/// Cells, and words of the control vector of a core that streams.
+/// Returns the constants of cells and of the control vector of a core that streams.
 pub(crate) fn constants() -> Source {
     let mut source = Source::new(&["Streamed lanes: see docs/streaming.md."]);
     source.open_namespace("kernel_profiler");

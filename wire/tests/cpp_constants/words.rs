@@ -1,4 +1,4 @@
-//! Words of vectors and control vectors, fields of markers and of waits.
+//! Constants of vectors and control vectors, and of the fields of markers and waits.
 
 use crate::{first_bit, source::Source};
 use wire::{
@@ -20,7 +20,7 @@ fn word(index: usize) -> u32 {
     u32::try_from(index).unwrap()
 }
 
-/// What tt-metal's `profiler_common.h` says.
+/// Returns the constants of tt-metal's `profiler_common.h`.
 pub(crate) fn profiler_common() -> Source {
     let mut source = Source::new(&[
         "Constants of the format under the names of tt-metal's `profiler_common.h`, whose place this",
@@ -65,7 +65,7 @@ fn add_vector(source: &mut Source) {
     ]);
 }
 
-/// Fields of the run header's third word and of a marker's first one.
+/// Adds the fields of the run header's third word and of a marker's first word.
 fn add_fields(source: &mut Source) {
     let flat = PACKING.pack(0, u32::MAX, 0);
     let trace = PACKING.trace_field();
@@ -157,7 +157,7 @@ fn add_packet_types(source: &mut Source) {
     }
 }
 
-/// What this project adds to the format; waits and hardware counters.
+/// Returns the constants that this project adds to the format, for waits and hardware counters.
 pub(crate) fn constants() -> Source {
     let mut source = Source::new(&[
         "What this project adds to the format, and records without constants in tt-metal's",

@@ -60,7 +60,7 @@ unsafe extern "C" {
 
 /// Returns once the byte at `address` is `value`.
 ///
-/// A RISC is idle while it executes these two instructions; the simulator looks for them.
+/// A RISC is idle while it executes these two instructions; the simulator recognises them.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn __wait_for_byte(address: u32, value: u32) {
@@ -201,7 +201,7 @@ fn write(register: u32, value: u32) {
     unsafe { ptr::with_exposed_provenance_mut::<u32>(register as usize).write_volatile(value) }
 }
 
-/// Stops the core in a way that a debugger sees. Nothing here panics.
+/// Stops the core in a way that a debugger sees. No code here panics.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {
@@ -213,12 +213,12 @@ fn stop(_: &PanicInfo<'_>) -> ! {
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 
-/// Registers with the TRISCs' entry points after reset, their enable bits, and those of NCRISC.
+/// Registers with the entry points of TRISCs and NCRISC after reset, and with their enable bits.
 ///
-/// On a Wormhole they are configuration registers, on a Blackhole debug registers.
+/// These are configuration registers on a Wormhole, and debug registers on a Blackhole.
 ///
 /// # Compatibility
-/// `cfg_defines.h` (`TRISC_RESET_PC_SEC0_PC_ADDR32` 158 and what follows) and `tensix.h`.
+/// `cfg_defines.h` (`TRISC_RESET_PC_SEC0_PC_ADDR32` 158 and the next constants) and `tensix.h`.
 const TRISC_RESET_PC: u32 =
     if cfg!(feature = "blackhole") { 0xFFB1_2228 } else { configuration(158) };
 const TRISC_RESET_PC_OVERRIDE: u32 = TRISC_RESET_PC + 12;

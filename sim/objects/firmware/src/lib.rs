@@ -70,7 +70,7 @@ fn brisc() -> ! {
 }
 
 /// Reads the hardware counters if TRISC 1, which starts them, has a kernel. Without that kernel,
-/// they would have the counts of an earlier launch.
+/// the counters would hold the counts of an earlier launch.
 #[inline(always)]
 fn read_counters(enables: u32) {
     let groups = word(COUNTER_GROUPS);

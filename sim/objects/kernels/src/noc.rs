@@ -3,13 +3,13 @@
 use crate::registers::{IS_BLACKHOLE, read, write};
 
 /// The second request initiator of a NoC, which tt-metal uses for small writes. The profiler uses
-/// the first one for its pushes.
+/// the first request initiator for its pushes.
 #[derive(Clone, Copy)]
 pub(crate) struct Initiator {
     registers: u32,
 }
 
-/// The remote end of a request: a tile's coordinates (column below row), and an address in it.
+/// Remote endpoint of a request: a tile's coordinates (column in the low bits), and an address.
 #[derive(Clone, Copy)]
 pub(crate) struct Remote {
     pub(crate) tile: u32,

@@ -4,7 +4,7 @@
 
 use core::panic::PanicInfo;
 
-/// Stops the core in a way that a debugger sees. Nothing here panics.
+/// Stops the core in a way that a debugger sees. No code here panics.
 #[panic_handler]
 fn stop(_: &PanicInfo<'_>) -> ! {
     loop {

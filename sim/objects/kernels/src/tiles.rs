@@ -58,7 +58,7 @@ pub(crate) fn pass_tiles(launch: &mut Launch) {
     }
 }
 
-/// Moves a tile and spends its cycles, some of them at a barrier.
+/// Moves a tile and spends the tile's cycles, some of them at a barrier.
 #[inline(always)]
 fn work(launch: &mut Launch, tile: u32, is_write: bool) {
     let (cycles, jitter) = (launch.data(CYCLES), launch.data(JITTER));
@@ -150,7 +150,7 @@ fn wait_for_semaphore(semaphore: u32, value: u32) {
     device_wait!(SEM_WAIT, semaphore, read(semaphore) >= value);
 }
 
-/// Waits until the NoC has answered all requests, and at least the cycles that a tile's data takes.
+/// Waits until the NoC has answered all requests, and at least as long as a tile's data takes.
 fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
     let noc = Initiator::from_risc(launch.risc());
     let number = launch.noc().map_or(0, u32::from);

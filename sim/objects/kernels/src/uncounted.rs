@@ -8,9 +8,9 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Copies its data's first 16 bytes by argument 0 uncounted writes, posted unless argument 1 is 0.
+/// Makes argument 0 uncounted writes of its data's first 16 bytes, posted unless argument 1 is 0.
 ///
-/// The copies follow these bytes. Records a zone before the writes, pushes, and records another.
+/// The copies follow these bytes. Records a zone, makes the writes, pushes, and records a zone.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");

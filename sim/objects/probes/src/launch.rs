@@ -1,5 +1,5 @@
-//! A whole launch, in images of its own: a second caller would change which functions the compiler
-//! inlines where the end of a launch is measured.
+//! A whole launch, in separate images. Another caller would change which functions the compiler
+//! inlines into the measured end of a launch.
 
 use kernel_profiler::{
     device_increment_trace_count, device_profiler_init, device_record_event,

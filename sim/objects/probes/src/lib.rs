@@ -56,7 +56,7 @@ looped! {
     sum { device_zone_scoped_sum1!("SUM"); }
 }
 
-/// Defines a function with one call site of a probe and a function with eight.
+/// Defines a function with one call site of a probe and a function with eight call sites.
 macro_rules! sites {
     ($($one:ident $eight:ident { $($probe:tt)* })*) => {
         $(

@@ -16,7 +16,7 @@ use super::{
     Reach, Register, unmodelled, word, words,
 };
 
-/// Blocks of every tile with RISCs.
+/// Register blocks of every tile with RISCs.
 pub(super) static ALL_TILES: [Block; 4] = [
     initiators(0xFFB2_0000),
     initiators(0xFFB3_0000),
@@ -70,9 +70,9 @@ static INTERFACE: [Register; 7] = [
     unmodelled(0x400, 128, "NIU security fence and packet counters"),
 ];
 
-/// Streams of a Tensix tile.
+/// Registers of the streams of a Tensix tile.
 pub(super) static TENSIX_STREAMS: Block = streams(64);
-/// Streams of an Ethernet tile.
+/// Registers of the streams of an Ethernet tile.
 pub(super) static ETHERNET_STREAMS: Block = streams(32);
 
 const fn streams(instance_count: u32) -> Block {
@@ -98,7 +98,7 @@ pub(super) static ETHERNET: [Block; 1] = [Block::single(
     ],
 )];
 
-/// Blocks of Tensix tiles.
+/// Register blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 4] = [
     Block::single(
         "tt-metal's blackhole/tensix.h",

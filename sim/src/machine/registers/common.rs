@@ -14,7 +14,7 @@ use super::{
     Reach, Register, unmodelled, word, words,
 };
 
-/// Blocks of every tile with RISCs.
+/// Register blocks of every tile with RISCs.
 pub(super) static ALL_TILES: [Block; 5] = [
     Block::single("TensixTile/DebugTimestamper.md", 0xFFB1_2000, &WALL_CLOCK),
     Block::single(
@@ -97,7 +97,7 @@ static PERFORMANCE_READINGS: [[Register; 2]; 5] = [
     readings(0x120, 1, ["PERF_CNT_OUT_L_FPU", "PERF_CNT_OUT_H_FPU"]),
 ];
 
-/// Blocks of Tensix tiles.
+/// Register blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 7] = [
     Block {
         source: "TensixTile/TensixCoprocessor/MOPExpander.md",

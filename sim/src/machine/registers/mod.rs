@@ -76,15 +76,15 @@ pub(crate) enum Effect {
     Accepted,
     /// A register of a request initiator.
     Initiator,
-    /// Starts a request when its low bit is written.
+    /// A register that starts a request when its low bit is written.
     Send,
-    /// One bit per initiator, set while the initiator is busy.
+    /// A register with one bit per initiator, set while the initiator is busy.
     InitiatorsBusy,
     NodeId,
     LogicalId,
     Counter,
     ClearOutstanding,
-    /// Size of a stream's buffer. A write to it sets the free space, which later updates change.
+    /// Size of a stream's buffer. A write sets the free space, which later updates change.
     StreamSize,
     StreamSpaceUpdate,
     StreamSpace,

@@ -16,7 +16,7 @@ use super::{
     Reach, Register, unmodelled, word, words,
 };
 
-/// Blocks of every tile with RISCs.
+/// Register blocks of every tile with RISCs.
 pub(super) static ALL_TILES: [Block; 4] = [
     initiators(0xFFB2_0000),
     initiators(0xFFB3_0000),
@@ -63,9 +63,9 @@ static INTERFACE: [Register; 5] = [
     unmodelled(0x300, 64, "NoC router and NIU debug information"),
 ];
 
-/// Streams of a Tensix tile.
+/// Registers of the streams of a Tensix tile.
 pub(super) static TENSIX_STREAMS: Block = streams(64);
-/// Streams of an Ethernet tile.
+/// Registers of the streams of an Ethernet tile.
 pub(super) static ETHERNET_STREAMS: Block = streams(32);
 
 const fn streams(instance_count: u32) -> Block {
@@ -84,7 +84,7 @@ static STREAM: [Register; 5] = [
     word(0x100, "STREAM_REMOTE_DEST_BUF_SPACE_AVAILABLE", Read, StreamSpace),
 ];
 
-/// Blocks of Tensix tiles.
+/// Register blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 3] = [
     Block::single(
         "WormholeB0/TensixTile/TDMA-RISC.md",

@@ -9,7 +9,7 @@ use super::noc_reads::NocReads;
 /// Cycles covered by the calendar, past and future together.
 const WINDOW_CYCLES: u64 = 1024;
 const WORD_COUNT: usize = (WINDOW_CYCLES / 64) as usize;
-/// Distance by which the end of the window is moved beyond a request that lies after it.
+/// Cycles by which the end of the window is moved beyond a request that is after the window.
 const LOOKAHEAD_CYCLES: u64 = 256;
 
 /// Busy cycles of one port, one bit each.

@@ -35,7 +35,7 @@ pub(crate) struct NocRead {
     pub(crate) byte_count: u32,
     /// Bytes read per cycle.
     pub(crate) cycle_bytes: u32,
-    /// Cycles from one such cycle to the next: 1, unless the reader takes its time.
+    /// Cycles between the starts of two such reads: 1, unless the reader is slower.
     pub(crate) step_cycles: u32,
 }
 

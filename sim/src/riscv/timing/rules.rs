@@ -68,7 +68,7 @@ pub(in super::super) trait Rules {
     }
 }
 
-/// ISA `WormholeB0/TensixTile/BabyRISCV/README.md`.
+/// Rules of Wormhole, from ISA `WormholeB0/TensixTile/BabyRISCV/README.md`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Wormhole;
 
@@ -82,8 +82,8 @@ impl Rules for Wormhole {
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 7, 7, 8, 8];
 }
 
-/// ISA `BlackholeA0/TensixTile/BabyRISCV/README.md`, with the L0 data cache off as TT-Metal
-/// leaves it.
+/// Rules of Blackhole, from ISA `BlackholeA0/TensixTile/BabyRISCV/README.md`, with the L0 data
+/// cache off as TT-Metal leaves it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Blackhole;
 
