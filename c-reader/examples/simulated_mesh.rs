@@ -1,6 +1,7 @@
-//! C interface of the simulator, `simulated_mesh.h`: hosts in C and C++ can read simulated chips.
+//! C interface of the simulator, `simulated_mesh.h`, with which hosts in C and C++ read simulated
+//! chips.
 //!
-//! Pointers are not checked here: the only callers are the hosts of the tests.
+//! Pointers are not checked here because only the hosts in tests call these functions.
 
 use sim::{
     arch::Arch,
@@ -13,7 +14,7 @@ use std::{
     ptr,
 };
 
-// The simulator implements these for its chips.
+// The simulator implements these traits for its chips.
 use host_reader::mesh::{AccessError, Device, DeviceDescription, Mesh, Noc0Coord};
 
 /// Simulated chips with a workload.

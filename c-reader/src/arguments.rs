@@ -18,7 +18,7 @@ use std::{
 /// # Safety
 /// The type must be `repr(C)`, and its first field a `usize`.
 pub(crate) unsafe trait HasSize {
-    /// Name of the struct in the header.
+    /// Name of the struct in the C header.
     const NAME: &'static str;
 }
 
@@ -88,7 +88,7 @@ unsafe fn check_size<T: HasSize>(pointer: *const T, name: &str) -> Result<(), Fa
 pub(crate) struct Out<'a, T>(&'a mut MaybeUninit<T>);
 
 impl<'a, T> Out<'a, T> {
-    /// Takes a pointer for a result.
+    /// Wraps a pointer to memory for a result.
     ///
     /// # Safety
     /// If `pointer` is neither null nor misaligned, it points to memory for a `T` that nobody else
@@ -107,7 +107,7 @@ impl<'a, T> Out<'a, T> {
 }
 
 impl<'a, T: HasSize> Out<'a, T> {
-    /// Takes a pointer to a struct whose size the caller has set.
+    /// Wraps a pointer to memory for a struct. The caller has set the struct's size field.
     ///
     /// # Safety
     /// If `pointer` is neither null nor misaligned, it points to a readable `usize`; and if that is
@@ -120,7 +120,7 @@ impl<'a, T: HasSize> Out<'a, T> {
     }
 }
 
-/// Borrows an array; a pointer to no elements may be null.
+/// Borrows an array. If `count` is 0, the pointer may be null.
 ///
 /// # Safety
 /// If `pointer` is neither null nor misaligned, it points to `count` valid elements that nobody
@@ -140,7 +140,7 @@ pub(crate) unsafe fn array<'a, T>(
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 
-/// Borrows an array of plain numbers for writing; a pointer to no elements may be null.
+/// Borrows an array of plain numbers for writing. If `count` is 0, the pointer may be null.
 ///
 /// # Safety
 /// If `pointer` is neither null nor misaligned, it points to `count` elements that nobody else uses
@@ -187,7 +187,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
 /// Borrows the name of a file.
 ///
 /// # Safety
-/// As [`text`].
+/// The same as for [`text`].
 pub(crate) unsafe fn path<'a>(pointer: *const c_char, name: &str) -> Result<&'a Path, Fault> {
     // SAFETY: the caller makes the same promise.
     let text = unsafe { text(pointer, name) }?;

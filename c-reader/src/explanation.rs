@@ -8,8 +8,8 @@ use crate::{
     status::{KprofStatus, guard},
 };
 
-/// Writes a JSON text with the causes of slowness to `json`, as `kprof explain --json` prints it.
-/// The text belongs to the recording.
+/// Writes a JSON text with the causes of slowness to `json`. `kprof explain --json` prints the same
+/// text. The text belongs to the recording.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and `json` must point to memory for a

@@ -1,4 +1,4 @@
-//! Values of handles, each used by one call at a time or lent to a thread.
+//! Handles: each guards a value that one call at a time may use, or that is lent to a thread.
 
 #![allow(unsafe_code, reason = "handles are pointers that a host gives back")]
 
@@ -38,7 +38,7 @@ impl<T> Handle<T> {
         }
     }
 
-    /// Takes the value out until it is given back. Until then, calls return an error.
+    /// Removes the value from the handle. Until the value is given back, calls return an error.
     pub(crate) fn lend(&self) -> Result<T, Fault> {
         let mut place = self.lock()?;
         match std::mem::replace(&mut *place, Place::Lent) {
@@ -85,10 +85,10 @@ fn lost() -> Fault {
     )
 }
 
-/// Frees a handle, unless a call uses it or its value is lent.
+/// Frees a handle, unless a call uses the handle or the value is lent.
 ///
 /// # Safety
-/// As [`owned`].
+/// The same as for [`owned`].
 pub(crate) unsafe fn free<T, V>(
     pointer: *mut T,
     name: &str,

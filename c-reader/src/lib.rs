@@ -15,8 +15,8 @@
 //!   [`kprof_last_error`](status::kprof_last_error) returns a message about the last failure of the
 //!   calling thread. No panic leaves the library: a panic becomes a status.
 //! - **Arguments.** A call returns an error for a null pointer, a misaligned pointer, and a struct
-//!   whose `struct_size` is that of another version. Nothing else about a pointer can be checked:
-//!   it must point to a valid value of its type.
+//!   whose `struct_size` differs from the size in this version. Nothing else about a pointer can be
+//!   checked: it must point to a valid value of its type.
 //! - **Threads.** Handles may be passed between threads. A mesh and a session can be used by one
 //!   call at a time: a second call at the same time, from another thread or from a callback,
 //!   returns `KPROF_STATUS_BUSY`. A recording may be read by any number of threads at the same

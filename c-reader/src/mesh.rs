@@ -28,16 +28,16 @@ pub const KPROF_ACCESS_OK: i32 = 0;
 pub const KPROF_ACCESS_NO_SUCH_CORE: i32 = 1;
 /// Result of a callback: the range exceeds the memory.
 pub const KPROF_ACCESS_OUT_OF_RANGE: i32 = 2;
-/// Result of a callback: the chip does not answer. Every unnamed number means the same.
+/// Result of a callback: the chip does not answer. Any other undefined value has the same meaning.
 pub const KPROF_ACCESS_UNREACHABLE: i32 = 3;
 /// Result of a callback: the words are lost, and a retry is useless.
 pub const KPROF_ACCESS_GONE: i32 = 4;
 
 /// Kind of a core: a compute tile with five RISCs.
 pub const KPROF_CORE_TENSIX: u32 = 0;
-/// Kind of a core: an Ethernet tile with a link.
+/// Kind of a core: an Ethernet tile that is connected to another chip.
 pub const KPROF_CORE_ACTIVE_ETH: u32 = 1;
-/// Kind of a core: an Ethernet tile without a link.
+/// Kind of a core: an Ethernet tile that is not connected.
 pub const KPROF_CORE_IDLE_ETH: u32 = 2;
 
 /// A core that can be profiled, with the addresses of its profiler memory.
@@ -48,17 +48,18 @@ pub struct KprofCore {
     pub noc0_x: u16,
     /// Row on the NoC-0 grid.
     pub noc0_y: u16,
-    /// Column among cores of the same kind.
+    /// Column in the grid of cores of the same kind.
     pub logical_x: u16,
-    /// Row among cores of the same kind.
+    /// Row in the grid of cores of the same kind.
     pub logical_y: u16,
     /// One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
     pub kind: u32,
-    /// Number of the core on its chip: cores ordered by NoC-0 x, then y.
+    /// Index of the core on its chip, if the cores are ordered by NoC-0 x, then y.
     pub flat_id: u32,
     /// L1 byte address of the control vector.
     pub control_address: u64,
-    /// L1 byte address of the first RISC's vector; the others follow without gaps.
+    /// L1 byte address of the first RISC's vector. The vectors of the other RISCs follow without
+    /// gaps.
     pub vector_address: u64,
 }
 
@@ -68,7 +69,7 @@ pub struct KprofCore {
 pub struct KprofChip {
     /// Number of the chip in its mesh.
     pub chip_id: u32,
-    /// Clock of the tiles in MHz.
+    /// Clock frequency of the tiles in MHz.
     pub aiclk_mhz: u32,
     /// Lower-case name of the architecture, such as `wormhole_b0`.
     pub arch: *const c_char,
@@ -90,17 +91,17 @@ pub struct KprofChip {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofLink {
-    /// Index of the chip that sends.
+    /// Index of the chip that sends the message.
     pub sender: u32,
-    /// Index of the chip that echoes.
+    /// Index of the chip that echoes the message.
     pub receiver: u32,
-    /// Column of the core that sends.
+    /// Column of the sending core.
     pub sender_x: u16,
-    /// Row of the core that sends.
+    /// Row of the sending core.
     pub sender_y: u16,
-    /// Column of the core that echoes.
+    /// Column of the echoing core.
     pub receiver_x: u16,
-    /// Row of the core that echoes.
+    /// Row of the echoing core.
     pub receiver_y: u16,
 }
 
@@ -108,20 +109,20 @@ pub struct KprofLink {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KprofPing {
-    /// Sender's clock when the message left.
+    /// Sender's clock when the message was sent, in cycles.
     pub sender_start_cycles: u64,
-    /// Receiver's clock when it saw the message.
+    /// Receiver's clock when the message arrived, in cycles.
     pub receiver_start_cycles: u64,
-    /// Receiver's clock when it had sent the echo.
+    /// Receiver's clock when the echo was sent, in cycles.
     pub receiver_end_cycles: u64,
-    /// Sender's clock when it saw the echo.
+    /// Sender's clock when the echo arrived, in cycles.
     pub sender_end_cycles: u64,
 }
 
-/// Callbacks that access the chips of a mesh. `chip` is the index of a chip, `context` the pointer
-/// below.
+/// Callbacks that access the chips of a mesh. Their parameter `chip` is the index of a chip, and
+/// `context` is the pointer below.
 ///
-/// The first four callbacks must be set, the others may be null.
+/// The first four callbacks must be set. The other callbacks may be null.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofMeshCallbacks {
@@ -174,15 +175,16 @@ pub struct KprofMeshCallbacks {
             cycles: *mut u64,
         ) -> i32,
     >,
-    /// Reads the host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, which
-    /// relates recordings of one machine to each other.
+    /// Reads the host's monotonic clock in nanoseconds. If null, the library reads the system's
+    /// `CLOCK_MONOTONIC`, which relates recordings of one machine to each other.
     pub host_time_ns: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
-    /// Waits on the host. Null: the calling thread sleeps.
+    /// Waits on the host. If null, the calling thread sleeps.
     pub wait_ns: Option<unsafe extern "C" fn(context: *mut c_void, duration_ns: u64)>,
-    /// Sends a message over the link with this index and echoes it. Null: no links are used.
+    /// Sends a message over the link with this index and echoes it. If null, no links are used.
     pub exchange:
         Option<unsafe extern "C" fn(context: *mut c_void, link: u32, ping: *mut KprofPing) -> i32>,
-    /// Returns a message about the last failed callback, valid until the next callback, or null.
+    /// Returns a message about the last failed callback, or null. The message must stay valid until
+    /// the next callback.
     pub last_error: Option<unsafe extern "C" fn(context: *mut c_void) -> *const c_char>,
     /// Links between the chips.
     pub links: *const KprofLink,
@@ -195,7 +197,7 @@ unsafe impl HasSize for KprofMeshCallbacks {
     const NAME: &'static str = "KprofMeshCallbacks";
 }
 
-/// A mesh of chips; made by `kprof_mesh_new`, freed by `kprof_mesh_free`.
+/// A mesh of chips; created by `kprof_mesh_new`, freed by `kprof_mesh_free`.
 #[derive(Debug)]
 pub struct KprofMesh(pub(crate) Handle<CallbackMesh>);
 
@@ -260,7 +262,7 @@ impl Accesses {
     }
 }
 
-/// Maximum number of characters that are kept of a host's message.
+/// Maximum length of a host's message in characters; longer messages are truncated.
 const LONGEST_REASON: usize = 1000;
 
 /// Chips accessed through callbacks.
@@ -396,8 +398,8 @@ impl Mesh for CallbackMesh {
 /// # Safety
 /// `callbacks`, `chips` and everything that they point to must be valid during the call. Until the
 /// mesh is freed, its callbacks must be callable with its context by every thread that calls the
-/// library with the mesh, and by that of a periodic reader; they must fill or read no more words
-/// than they are asked to, and must return. `mesh` must point to memory for a pointer.
+/// library with the mesh, and by the thread of a periodic reader. The callbacks must read or write
+/// no more words than requested, and must return. `mesh` must point to memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_mesh_new(
     callbacks: *const KprofMeshCallbacks,

@@ -32,7 +32,8 @@ pub extern "C" fn kprof_output_name(index: usize) -> *const c_char {
 /// `op=Matmul*,risc=ncrisc`; null selects everything.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed; the others must be texts, or null.
+/// `recording` must be null or a recording that is not freed. `output`, `filter` and `file` must be
+/// texts or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_write(
     recording: *const KprofRecording,

@@ -1,4 +1,4 @@
-//! Reading a mesh from a thread of the library while programs run on the mesh.
+//! Periodic reads of a mesh from a thread of the library, while programs run on the mesh.
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
@@ -21,11 +21,12 @@ use std::{
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofPeriodicCounts {
-    /// `sizeof(KprofPeriodicCounts)`; to be set before the call.
+    /// `sizeof(KprofPeriodicCounts)`. Must be set before the call.
     pub struct_size: usize,
-    /// Reads until now, including failed reads.
+    /// Number of reads so far, including failed reads.
     pub reads: u64,
-    /// Reads that failed. The next read tries again, so a failed read need not lose data.
+    /// Number of failed reads. The next read tries again, so a failed read does not necessarily
+    /// lose data.
     pub failed_reads: u64,
 }
 
@@ -34,7 +35,7 @@ unsafe impl HasSize for KprofPeriodicCounts {
     const NAME: &'static str = "KprofPeriodicCounts";
 }
 
-/// A thread that reads a mesh periodically; made by `kprof_periodic_start`, stopped and freed by
+/// A thread that reads a mesh periodically; created by `kprof_periodic_start`, stopped and freed by
 /// `kprof_periodic_stop`.
 #[derive(Debug)]
 pub struct KprofPeriodicReader {
@@ -78,10 +79,11 @@ impl Progress {
 /// Starts a thread of the library that reads every `period_ns` until `kprof_periodic_stop`. The
 /// first read begins at once.
 ///
-/// Until it stops, only this thread may use the session and the mesh: every other call with them
-/// returns `KPROF_STATUS_BUSY`, including `kprof_session_free` and `kprof_mesh_free`. The thread
-/// calls the callbacks of the mesh, one after the other, while the host's own threads launch
-/// programs. After a read that takes longer than the period, the next read begins at once.
+/// Until the thread stops, no other thread may use the session or the mesh. Other calls with the
+/// session or the mesh, even `kprof_session_free` and `kprof_mesh_free`, return
+/// `KPROF_STATUS_BUSY`. The thread calls the callbacks of the mesh, one at a time, while the host's
+/// own threads launch programs. After a read that takes longer than the period, the next read
+/// begins at once.
 ///
 /// # Safety
 /// `session` and `mesh` must be null or handles that are not freed, and `reader` must point to
@@ -128,7 +130,7 @@ pub unsafe extern "C" fn kprof_periodic_start(
     })
 }
 
-/// Writes the number of reads until now to `counts`.
+/// Writes the number of reads so far to `counts`.
 ///
 /// # Safety
 /// `reader` must be null or a reader that is not stopped, and `counts` must point to a struct whose
@@ -147,11 +149,12 @@ pub unsafe extern "C" fn kprof_periodic_counts(
     })
 }
 
-/// Stops after a last read, releases session and mesh, and frees the reader; null is allowed.
+/// Stops the reader after a last read, releases the session and the mesh, and frees the reader.
+/// `reader` may be null.
 ///
-/// Waits for the read in progress; there must be no further launch after the call. `counts`
-/// receives the number of reads unless it is null. The status is that of the last read, which also
-/// reads the data that failed reads have left.
+/// The call waits for the read in progress. After the call, no program may be launched. Unless
+/// `counts` is null, it receives the number of reads. The returned status is the status of the last
+/// read. The last read also reads the data that failed reads have missed.
 ///
 /// # Safety
 /// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`

@@ -1,4 +1,4 @@
-//! Performance figures of the programs in a session's latest read, and in all its reads.
+//! Performance figures of the programs in a session's latest read or in all reads of the session.
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
@@ -9,8 +9,8 @@ use crate::{
     status::{KprofStatus, guard},
 };
 
-/// Makes a session keep performance figures of programs from its next read on, as
-/// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS` do.
+/// Makes a session keep performance figures of programs, from the next read on. This corresponds to
+/// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS`.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed.
@@ -26,8 +26,9 @@ pub unsafe extern "C" fn kprof_session_keep_programs(session: *mut KprofSession)
     })
 }
 
-/// Writes a JSON text with figures of the latest read's programs to `json`: a list of programs by
-/// chip number. If `is_of_all` is not 0, the figures cover all reads.
+/// Writes performance figures of the programs in the latest read to `json`, as a JSON text: an
+/// object that maps chip numbers to lists of programs. If `is_of_all` is not 0, the figures cover
+/// all reads.
 ///
 /// The text belongs to the session. It is valid until the next call of this function or until the
 /// session is freed.

@@ -30,13 +30,13 @@ use std::{ffi::c_char, sync::OnceLock};
 pub const KPROF_RECORD_ZONE_START: u32 = 0;
 /// Kind of a record: a zone closes.
 pub const KPROF_RECORD_ZONE_END: u32 = 1;
-/// Kind of a record: the cycles of a sum zone in one launch; one value.
+/// Kind of a record: the total cycles of a sum zone in one launch. The record has one value.
 pub const KPROF_RECORD_ZONE_TOTAL: u32 = 2;
-/// Kind of a record: 64 bits of data; one value.
+/// Kind of a record: 64 bits of data. The record has one value.
 pub const KPROF_RECORD_DATA: u32 = 3;
 /// Kind of a record: an event.
 pub const KPROF_RECORD_EVENT: u32 = 4;
-/// Kind of a record: 128 bits of data; two values.
+/// Kind of a record: 128 bits of data. The record has two values.
 pub const KPROF_RECORD_DATA_16B: u32 = 5;
 /// Number of low bits of a head that hold the zone; the bits above hold the kind.
 pub const KPROF_HEAD_ZONE_BITS: u32 = 24;
@@ -44,10 +44,10 @@ pub const KPROF_HEAD_ZONE_BITS: u32 = 24;
 /// All recorded data of one run; created by reads and loads, freed by `kprof_recording_free`.
 #[derive(Debug)]
 pub struct KprofRecording {
-    /// Boxed and never changed, since rows point into it.
+    /// The recording, boxed and never changed, because rows point into it.
     recording: Box<Recording>,
     figures: OnceLock<Figures>,
-    /// JSON of the explanation.
+    /// Causes of slowness as JSON.
     explanation: OnceLock<String>,
 }
 
@@ -129,7 +129,7 @@ impl KprofRecording {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofCounts {
-    /// `sizeof(KprofCounts)`; to be set before the call.
+    /// `sizeof(KprofCounts)`. Must be set before the call.
     pub struct_size: usize,
     /// Chips that were read.
     pub chips: u64,
@@ -139,9 +139,9 @@ pub struct KprofCounts {
     pub runs: u64,
     /// Records of every kind.
     pub records: u64,
-    /// Zones, including those without an end of their own.
+    /// Zones, including open zones.
     pub zones: u64,
-    /// Zones without an end of their own.
+    /// Open zones: zones whose end is not recorded.
     pub open_zones: u64,
     /// Timestamped data of either size.
     pub data: u64,
@@ -149,25 +149,25 @@ pub struct KprofCounts {
     pub events: u64,
     /// Totals of sum zones.
     pub sums: u64,
-    /// Ends that belong to no zone.
+    /// Zone ends without a start.
     pub orphan_ends: u64,
     /// Launches of programs on chips.
     pub ops: u64,
     /// Lost records; a zone counts once.
     pub lost: u64,
-    /// Lost records that found no room in L1.
+    /// Records lost because L1 was full.
     pub lost_l1_full: u64,
-    /// Lost records that found no room in DRAM.
+    /// Records lost because DRAM was full.
     pub lost_dram_full: u64,
     /// Records that the firmware left out by configuration: no kernel ran in the launch.
     pub lost_validate_off: u64,
     /// Records lost for another cause.
     pub lost_other: u64,
-    /// 1 if more may be lost than is counted.
+    /// 1 if `lost` is a lower bound, else 0.
     pub lost_is_lower_bound: u64,
     /// Record sources that do not count their losses; 0 means that all losses are counted.
     pub uncounted_sources: u64,
-    /// Anomalies that made data lost or doubtful.
+    /// Anomalies because of which data is lost or doubtful.
     pub anomalies: u64,
     /// Anomalies that were repaired.
     pub repairs: u64,
@@ -193,7 +193,7 @@ unsafe impl HasSize for KprofColumn {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofLane {
-    /// `sizeof(KprofLane)`; to be set before the call.
+    /// `sizeof(KprofLane)`. Must be set before the call.
     pub struct_size: usize,
     /// Number of the chip.
     pub chip_id: u32,
@@ -209,11 +209,13 @@ pub struct KprofLane {
     pub heads: *const u32,
     /// Cycles of each record, on the clock of the chip's reference tile.
     pub times: *const u64,
-    /// Values of the records in record order; the kind of a record determines how many it has.
+    /// Values of all records, in record order. The kind of a record determines how many values it
+    /// has.
     pub data: *const u64,
     /// Number of values.
     pub data_count: usize,
-    /// Launches, each with its first record; a launch ends where the next launch begins.
+    /// Launches. Each launch contains the index of its first record, and ends where the next launch
+    /// begins.
     pub runs: *const KprofRun,
     /// Number of launches.
     pub run_count: usize,
@@ -228,7 +230,7 @@ unsafe impl HasSize for KprofLane {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofZone {
-    /// `sizeof(KprofZone)`; to be set before the call.
+    /// `sizeof(KprofZone)`. Must be set before the call.
     pub struct_size: usize,
     /// Marker id of the zone.
     pub id: u32,
@@ -238,7 +240,7 @@ pub struct KprofZone {
     pub name: KprofText,
     /// Source file; empty if unknown.
     pub file: KprofText,
-    /// Number of names that share the id; `name` is the first of them.
+    /// Number of names that share the id; `name` is the first of these names.
     pub candidate_count: usize,
 }
 
@@ -251,16 +253,16 @@ unsafe impl HasSize for KprofZone {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofClock {
-    /// `sizeof(KprofClock)`; to be set before the call.
+    /// `sizeof(KprofClock)`. Must be set before the call.
     pub struct_size: usize,
-    /// 1 if the clock is related to the host's clock, else 0.
+    /// 1 if times can be converted to the host's clock, else 0.
     pub is_host_time: u32,
     /// Nominal frequency in MHz; 0 if unknown.
     pub nominal_mhz: u32,
-    /// Measured frequency in GHz. Without a measurement, the nominal frequency; 1 if that is
-    /// unknown.
+    /// Measured frequency in GHz. Without a measurement, it is the nominal frequency, or 1 if that
+    /// is unknown.
     pub frequency_ghz: f64,
-    /// Guaranteed bound of the error of host times, in ns; NaN without host times.
+    /// Guaranteed maximum error of host times, in ns; NaN without host times.
     pub bound_ns: f64,
     /// Cycle of the chip's first record.
     pub first_cycle: u64,
@@ -273,7 +275,7 @@ unsafe impl HasSize for KprofClock {
     const NAME: &'static str = "KprofClock";
 }
 
-/// Loads a capture, a device log or a folder of logs; `run` is the index of a run in a capture,
+/// Loads a capture, a device log or a folder of logs. `run` is the index of a run in a capture,
 /// from 0.
 ///
 /// # Safety
@@ -305,8 +307,8 @@ pub unsafe extern "C" fn kprof_load(
 /// Frees a recording with all its texts and columns; null is allowed.
 ///
 /// # Safety
-/// `recording` must be null or come from this library, and must not be used again, nor anything
-/// that belongs to it.
+/// `recording` must be null or come from this library. Neither the recording nor anything that
+/// belongs to it may be used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_free(recording: *mut KprofRecording) -> KprofStatus {
     guard(|| {
@@ -378,7 +380,8 @@ pub unsafe extern "C" fn kprof_recording_lane(
     })
 }
 
-/// Writes name and source of a zone to `zone`. The heads of records contain the number of the zone.
+/// Writes the name and source location of a zone to `zone`. The zone is identified by its number in
+/// the heads of records.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and `zone` must point to a struct
@@ -435,7 +438,7 @@ pub unsafe extern "C" fn kprof_recording_column_at(
 /// Writes the table's column with this name to `column`, such as `kernel_ns` of `ops`.
 ///
 /// # Safety
-/// As of `kprof_recording_column_at`, and `name` must be null or a text.
+/// As for `kprof_recording_column_at`. In addition, `name` must be null or a text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_column(
     recording: *const KprofRecording,
@@ -455,7 +458,7 @@ pub unsafe extern "C" fn kprof_recording_column(
 /// Writes the column that `is_wanted` selects.
 ///
 /// # Safety
-/// As the functions above.
+/// The same as for the functions above.
 unsafe fn give_column(
     recording: *const KprofRecording,
     table: *const c_char,
@@ -488,8 +491,8 @@ unsafe fn give_column(
 /// to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must point to memory
-/// for a pointer and for a number.
+/// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
+/// pointer, and `count` must point to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_uncounted(
     recording: *const KprofRecording,
@@ -504,8 +507,8 @@ pub unsafe extern "C" fn kprof_recording_uncounted(
 /// most 8 of each kind and lane are kept.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must point to memory
-/// for a pointer and for a number.
+/// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
+/// pointer, and `count` must point to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_recording_anomalies(
     recording: *const KprofRecording,
@@ -516,10 +519,10 @@ pub unsafe extern "C" fn kprof_recording_anomalies(
     unsafe { give(recording, rows, count, |rows| &rows.anomalies) }
 }
 
-/// Writes rows and their number.
+/// Writes a pointer to rows and the number of rows.
 ///
 /// # Safety
-/// As the functions above.
+/// The same as for the functions above.
 unsafe fn give<T>(
     recording: *const KprofRecording,
     rows: *mut *const T,
@@ -573,8 +576,8 @@ pub unsafe extern "C" fn kprof_recording_clock(
     })
 }
 
-/// Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, receives
-/// their largest possible error.
+/// Converts cycles of a chip to nanoseconds of the host's clock. Unless `bound_ns` is null, it
+/// receives the maximum error of these times.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must point to

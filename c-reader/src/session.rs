@@ -1,4 +1,4 @@
-//! Preparing a mesh, and reading it with its clocks.
+//! Sessions: preparing a mesh, and reading its records and clocks.
 
 #![allow(unsafe_code, reason = "functions that C calls take pointers")]
 
@@ -31,7 +31,8 @@ use wire::RunHostId;
 pub struct KprofInitOptions {
     /// `sizeof(KprofInitOptions)`.
     pub struct_size: usize,
-    /// Programs that each RISC's DRAM lane holds, like `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    /// Number of programs that each RISC's DRAM lane can hold, as in
+    /// `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
     /// Not 0 if sum zones are recorded.
     pub sums_enabled: u32,
@@ -49,16 +50,16 @@ unsafe impl HasSize for KprofInitOptions {
 pub struct KprofReadOptions {
     /// `sizeof(KprofReadOptions)`.
     pub struct_size: usize,
-    /// Programs that a lane holds, used if the device does not announce its lane size.
+    /// Number of programs that a lane can hold; used if the device does not report its lane size.
     pub program_support_count: u32,
-    /// Not 0 if lanes have room for sums, used if the device does not announce its lane size.
+    /// Not 0 if lanes have room for sums; used if the device does not report its lane size.
     pub sums_enabled: u32,
-    /// Generation of the format: 0 as found on the chip, 1 current, 2 previous.
+    /// Generation of the record format: 0 detect on the chip, 1 current, 2 previous.
     pub generation: u32,
-    /// Form of the program ids that launches carried: 0 plain, 1 encoded with their chip.
+    /// Format of the program ids in launches: 0 plain, 1 encoded with the chip.
     pub host_ids: u32,
-    /// Records that the device captures: 0 of workers, 1 of workers and dispatch cores, 2 one
-    /// envelope per trace replay, 3 of workers whose launches share pushes.
+    /// Capture mode of the device: 0 records of workers, 1 records of workers and dispatch cores, 2
+    /// one envelope per trace replay, 3 records of workers that push several launches together.
     pub mode: u32,
 }
 
@@ -111,7 +112,7 @@ pub(crate) struct State {
     recorder: Option<MeshRecorder>,
     zones: ZoneTable,
     anomalies: AnomalyLog,
-    /// Figures of programs, if they are kept.
+    /// Performance figures of programs, if they are kept.
     programs: Option<ProgramsPerfData>,
     /// The last returned text, to which the caller has a pointer.
     programs_json: String,
@@ -140,7 +141,7 @@ impl State {
         self.programs.get_or_insert_default();
     }
 
-    /// Returns figures of the programs of the latest read, or of all reads, as JSON.
+    /// Returns the programs' performance figures for the latest read, or for all reads, as JSON.
     pub(crate) fn programs_json(&mut self, is_of_all: bool) -> Result<&str, Fault> {
         let Some(programs) = &self.programs else {
             return Err(Fault::invalid(
@@ -199,7 +200,7 @@ fn finished() -> Fault {
     Fault::invalid("expected a session that is under way, found one that is finished")
 }
 
-/// Prepares every chip of a mesh; to be called before the first kernel is launched.
+/// Prepares every chip of a mesh. Call this function before the first kernel is launched.
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid.
@@ -225,8 +226,8 @@ pub unsafe extern "C" fn kprof_init_device_profiler(
     })
 }
 
-/// Begins a session. With `capture`, all data that is read is also written to a new capture of this
-/// name.
+/// Begins a session. Unless `capture` is null, all data that is read is also written to a new
+/// capture with this path.
 ///
 /// # Safety
 /// `options` must be null or valid, `capture` null or a text, and `session` must point to memory
@@ -254,7 +255,9 @@ pub unsafe extern "C" fn kprof_session_new(
 }
 
 /// Frees a session; null is allowed. A session in use by a call or a periodic reader is not freed.
-/// If the session was not finished, its capture has no end mark, which readers report.
+///
+/// If the session was not finished, the end mark is missing in the session's capture. Readers of the
+/// capture report this.
 ///
 /// # Safety
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
@@ -352,10 +355,10 @@ pub unsafe extern "C" fn kprof_session_add_op(
     })
 }
 
-/// Measures the clocks of an initialised mesh; to be called before the first read.
+/// Measures the clocks of an initialised mesh. Call this function before the first read.
 ///
 /// # Safety
-/// Both must be null or handles that are not freed.
+/// `session` and `mesh` must be null or handles that are not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_open_clocks(
     session: *mut KprofSession,
@@ -370,10 +373,10 @@ pub unsafe extern "C" fn kprof_session_open_clocks(
     }
 }
 
-/// Measures the clocks again; to be called after the last read.
+/// Measures the clocks again. Call this function after the last read.
 ///
 /// # Safety
-/// Both must be null or handles that are not freed.
+/// `session` and `mesh` must be null or handles that are not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_close_clocks(
     session: *mut KprofSession,
@@ -394,7 +397,7 @@ pub unsafe extern "C" fn kprof_session_close_clocks(
 /// are then read from L1.
 ///
 /// # Safety
-/// Both must be null or handles that are not freed.
+/// `session` and `mesh` must be null or handles that are not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_read(
     session: *mut KprofSession,
@@ -405,12 +408,12 @@ pub unsafe extern "C" fn kprof_session_read(
     unsafe { with_mesh(session, mesh, |state, mesh| state.read(mesh, is_last_read != 0)) }
 }
 
-/// Checks whether markers may be lost within `launches` more launches if the mesh is not read.
-/// `is_about_to` receives 1 if so, else 0.
+/// Checks whether markers may be lost within the next `launches` launches if the mesh is not read
+/// before. `is_about_to` receives 1 if markers may be lost, else 0.
 ///
 /// # Safety
-/// The first two must be null or handles that are not freed, and `is_about_to` must point to memory
-/// for a number.
+/// `session` and `mesh` must be null or handles that are not freed, and `is_about_to` must point to
+/// memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kprof_session_about_to_overflow(
     session: *mut KprofSession,
@@ -452,7 +455,7 @@ pub unsafe extern "C" fn kprof_session_finish(
     })
 }
 
-/// Reads everything that a mesh has recorded, with its clocks, in one call.
+/// Reads all records and the clocks of a mesh in one call.
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
@@ -482,7 +485,7 @@ pub unsafe extern "C" fn kprof_read_device_profiler(
 /// Locks a session and a mesh, and calls a function with them.
 ///
 /// # Safety
-/// Both must be null or handles that are not freed.
+/// `session` and `mesh` must be null or handles that are not freed.
 unsafe fn with_mesh(
     session: *mut KprofSession,
     mesh: *mut KprofMesh,

@@ -25,7 +25,7 @@ pub enum KprofStatus {
     WrongSize = 2,
     /// Another call uses the handle.
     Busy = 3,
-    /// The mesh cannot be prepared as asked.
+    /// The mesh cannot be prepared with these options.
     InitFailed = 4,
     /// No data could be read.
     ReadFailed = 5,
@@ -37,7 +37,7 @@ pub enum KprofStatus {
     WriteFailed = 8,
     /// The recording does not have the requested data.
     NotAvailable = 9,
-    /// The library panicked. The handles of the call can only be freed.
+    /// The library panicked. The handles that were passed to the call can only be freed.
     Panic = 10,
 }
 
@@ -57,7 +57,7 @@ impl Fault {
         Self::new(KprofStatus::InvalidArgument, text)
     }
 
-    /// Returns a failure with the message of an error and of its causes.
+    /// Returns a failure whose message contains the error and its causes.
     pub(crate) fn from_error(status: KprofStatus, error: &dyn Error) -> Self {
         Self::new(status, host_reader::sentence::from_error(error))
     }
@@ -67,10 +67,10 @@ thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Carries out a call. Panics are caught, and the message of a failure is stored.
+/// Executes a call. Catches panics, and stores the message of a failure.
 pub(crate) fn guard(call: impl FnOnce() -> Result<(), Fault>) -> KprofStatus {
-    // Data that a panic leaves half changed is protected by the locks of handles, which the panic
-    // poisons.
+    // A panic may leave data half changed. The locks of the handles protect this data, because the
+    // panic poisons them.
     let fault = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => return KprofStatus::Ok,
         Ok(Err(fault)) => fault,
@@ -89,7 +89,7 @@ fn panic_text(payload: Box<dyn Any + Send>) -> String {
     format!("a defect of the library was caught: {}", text.unwrap_or_default())
 }
 
-/// Returns the text for C. Zero bytes, which would end it, are replaced.
+/// Returns the text for C. Zero bytes would end the text, so they are replaced.
 pub(crate) fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }

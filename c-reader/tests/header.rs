@@ -1,4 +1,4 @@
-//! Compares the header in the repository with the one generated from the sources.
+//! Compares the header in the repository with the header generated from the sources.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn the_header_is_that_of_the_sources() {
         "{} is stale: BLESS=1 cargo test -p kprof-c --test header",
         file.display()
     );
-    // Every function of the library is declared, and nothing else.
+    // The header declares every function of the library, and no other function.
     let exported = SOURCES.iter().flat_map(|source| {
         let text = std::fs::read_to_string(root.join(format!("src/{source}.rs"))).unwrap();
         let names = text.split("extern \"C\" fn kprof_").skip(1);

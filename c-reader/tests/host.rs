@@ -52,7 +52,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Compiles a host; `None` without a compiler, which fails on CI.
+/// Compiles a host. Returns `None` if there is no compiler, except on CI, where this is a failure.
 fn compile(compiler: &str, source: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     let program = folder.join("host");
     let Built { kprof, simulated_mesh, .. } = built();
@@ -210,7 +210,7 @@ fn a_thread_of_the_library_reads_while_programs_run() {
         (&0.into(), &expected["ops"].as_array().unwrap().len().into())
     );
     check_clock(&found);
-    // At least four reads, each with its own end mark in the capture.
+    // The capture must contain at least four reads, each with its own end mark.
     let info = kprof(&["info", of_host.join("run.kprof").to_str().unwrap(), "--json"]);
     let info: Value = serde_json::from_slice(&info.stdout).unwrap();
     let last: Vec<_> =
@@ -232,7 +232,8 @@ fn figures_of_programs_after_a_read_are_those_of_the_report() {
     check_programs(&of_host);
 }
 
-/// Checks that a simulated chip runs at 1 or 1.35 GHz, at most 20 parts per million off.
+/// Checks that a simulated chip runs at 1 or 1.35 GHz, with an error of at most 20 parts per
+/// million.
 fn check_clock(found: &Value) {
     assert_eq!(found["is_host_time"], 1);
     let ghz = found["frequency_ghz"].as_f64().unwrap();
@@ -243,7 +244,7 @@ fn check_clock(found: &Value) {
     assert!(found["first_zone"].as_str().unwrap().contains("-FW"), "{found}");
 }
 
-/// Checks that every output exists, and that the device log equals that of `kprof run`.
+/// Checks that every output exists, and that the device log equals the device log of `kprof run`.
 fn check_outputs(workload: &str, of_host: &Path, of_kprof: &Path) {
     let log = |path: PathBuf| std::fs::read_to_string(path).unwrap();
     let expected = log(of_kprof.join("profile_log_device.csv"));
@@ -272,8 +273,8 @@ fn check_outputs(workload: &str, of_host: &Path, of_kprof: &Path) {
     assert!(ops.starts_with("OP CODE,"), "{ops:.60}");
 }
 
-/// Checks that causes equal those of `kprof explain` and of pages of `kprof export` for the same
-/// capture.
+/// Checks that the causes equal the causes in `kprof explain` and in pages of `kprof export` for
+/// the same capture.
 fn check_causes(workload: &str, of_host: &Path) {
     let file = |name: &str| of_host.join(name).display().to_string();
     let text = |name: &str| std::fs::read_to_string(of_host.join(name)).unwrap();
@@ -297,8 +298,8 @@ fn check_causes(workload: &str, of_host: &Path) {
     assert!(of_page == causes(text("kprof.html")), "{workload}: causes in pages differ");
 }
 
-/// Checks that the programs of the only read equal those of the device perf report. The report is
-/// written at the end, when the clocks of tiles are known a little better.
+/// Checks that the programs of the only read equal the programs in the device perf report. The
+/// report is written at the end, when the tile clocks are known slightly more precisely.
 fn check_programs(of_host: &Path) {
     let text = |name: &str| std::fs::read_to_string(of_host.join(name)).unwrap();
     let programs: Value = serde_json::from_str(&text("programs.json")).unwrap();
@@ -333,7 +334,7 @@ fn check_programs(of_host: &Path) {
     assert!(compared >= 8 * row_count, "{compared} of {row_count}");
 }
 
-/// Runs the `kprof` program, which contains no C.
+/// Runs the `kprof` program, which does not use the C interface.
 fn kprof(args: &[&str]) -> Output {
     let output = Command::new(&built().program).args(args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

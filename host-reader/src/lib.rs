@@ -1,7 +1,7 @@
 //! The host side of the device profiler: read, decode, pair, synchronise, analyse, export.
 //!
-//! Every module re-exports a separate crate, or a part of one, under one path. Without default
-//! features, only modules for reading are included.
+//! Every module re-exports a separate crate or a part of a crate. Without default features, only
+//! the modules for reading are included.
 //!
 //! # Map
 //!
@@ -36,7 +36,7 @@
 //! | How is a read kept, word for word? | `capture` |
 //! | How is an error with its causes put into one sentence? | [`sentence`] |
 //!
-//! Start with the example of [`read_device_profiler`].
+//! Start with the example in the documentation of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
 
@@ -74,7 +74,7 @@ pub use reader::{
 #[cfg(feature = "recording")]
 pub use reader::{packed_bytes, packed_numbers};
 
-/// Streamed lanes: their cells and records, and reads of them while kernels run.
+/// Streamed lanes: cells, records, and reads while kernels run.
 pub mod stream {
     pub use reader::{
         read::{Backpressure, LiveRead, LiveReader},

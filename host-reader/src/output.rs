@@ -1,4 +1,4 @@
-//! All kinds of files that a recording can be written to, by name.
+//! All kinds of files to which a recording can be written, by name.
 
 use crate::{
     export::{
@@ -17,7 +17,7 @@ use crate::{
 };
 use std::{borrow::Borrow, fmt, io, path::Path, str::FromStr};
 
-/// A kind of file or folder that a recording can be written to.
+/// A kind of file or folder to which a recording can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
@@ -40,7 +40,7 @@ pub enum Output {
     Parquet,
 }
 
-/// Why an output was not written.
+/// Reason why an output was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
@@ -58,7 +58,7 @@ pub enum OutputError {
     /// The recording has no data for this output.
     #[error("expected {expected} in the recording, found none; nothing was written")]
     Empty {
-        /// The missing content.
+        /// Description of the missing data.
         expected: &'static str,
     },
 }
@@ -118,8 +118,8 @@ impl Output {
 
     /// Writes a recording to a path.
     ///
-    /// A file gets its final name only once it is complete. `filter` selects the contents of traces
-    /// and reports; times are those of the filtered trace.
+    /// A file gets its final name only after it is complete. `filter` selects the contents of
+    /// traces and reports. Times in these files are those of the filtered trace.
     ///
     /// `title` is the name of the recording in traces and datasets.
     ///
@@ -223,7 +223,7 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
     .map(drop)
 }
 
-/// Writes the NoC events that were read from trace files next to a log without NoC events.
+/// Writes the NoC events of the trace files next to a log that has no NoC events itself.
 fn write_traces_beside(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
     let lanes = ProgramLanes::from_readout(&recording.readout);
     let files = TraceFiles::new(recording.noc_traces.unrepeated(), &lanes);
@@ -235,12 +235,14 @@ fn write_traces_beside(recording: &Recording, folder: &Path) -> Result<(), Outpu
     write_noc_folder(folder, traces, None).map(drop)
 }
 
-/// Writes TT-Metal's `noc_trace_*.json` files, replacing existing ones; returns how many.
+/// Writes TT-Metal's `noc_trace_*.json` files, replacing existing files. Returns the number of
+/// files.
 ///
-/// The folder also gets two files with information that no recording contains. The positions of the
-/// chips in the cluster are copied from the file next to `input`, or written as unknown. The
-/// connections between chips, `topology.json`, are copied if `input` has such a file next to it. If
-/// one of the two files exists in the folder already, it stays.
+/// Two more files contain information that no recording contains. `cluster_coordinates.json` has
+/// the positions of the chips in the cluster. That file is copied from the folder of `input`, or
+/// written with unknown positions. `topology.json` has the connections between chips. That file is
+/// copied if the folder of `input` has it. If one of the two files already exists in the output
+/// folder, it is not changed.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -302,7 +304,7 @@ fn write_dataset(
         has_one_recording: true,
     };
     let files = crate::export::ParquetDataset::new(&folder.into(), labels, &CancelFlag::default());
-    // The name is never empty.
+    // This error does not occur, because the name is never empty.
     let mut files = files.map_err(|_| OutputError::Empty { expected: "a name" })?;
     let key = crate::tables::RecordingKey { host: "local", recording: &name };
     let report = report(recording, filter);

@@ -1,4 +1,5 @@
-//! Figures of programs after each read of a mesh, for a host that queries them at run time.
+//! Performance figures of programs after each read of a mesh, for hosts that query them at run
+//! time.
 
 use crate::{
     capture::{MeshRecorder, RecordError},
@@ -7,8 +8,8 @@ use crate::{
     report::ProgramsPerfData,
 };
 
-/// Reads the records since the last read of a mesh, and adds its programs to the previous ones. If
-/// a read fails, the figures stay unchanged.
+/// Reads the records since the last read of a mesh, and adds the programs to `programs`. If the
+/// read fails, the figures are unchanged.
 ///
 /// ```
 /// use host_reader::{
@@ -23,15 +24,15 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// If nothing can be read, or a capture cannot be written; records that were read are added even
-/// then.
+/// If nothing can be read, or if a capture cannot be written. In the latter case, the programs are
+/// still added.
 pub fn read_programs<M: Mesh + ?Sized>(
     recorder: &mut MeshRecorder,
     mesh: &mut M,
     programs: &mut ProgramsPerfData,
 ) -> Result<(), RecordError> {
     recorder.read_part(mesh, |part| {
-        // Tiles share one clock here, so figures over several cores are known.
+        // The tiles of a captured run share one clock, so figures over several cores are known.
         programs.add_read(&Recording::from_captured_run(part).readout);
     })
 }

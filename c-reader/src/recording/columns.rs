@@ -30,7 +30,7 @@ pub const KPROF_COLUMN_TEXT: u32 = 5;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofColumn {
-    /// `sizeof(KprofColumn)`; to be set before the call.
+    /// `sizeof(KprofColumn)`. Must be set before the call.
     pub struct_size: usize,
     /// Name, ending with the unit if there is one.
     pub name: KprofText,
@@ -42,9 +42,9 @@ pub struct KprofColumn {
     pub kind: u32,
     /// Number of rows in the table.
     pub row_count: usize,
-    /// A value for each row; an unknown value is 0 or an empty text.
+    /// Array with one value per row; an unknown value is 0 or an empty text.
     pub values: *const c_void,
-    /// 1 for each row whose value is known, else 0; null if all values are known.
+    /// Array with one flag per row: 1 if the value is known, else 0. Null if all values are known.
     pub is_known: *const u8,
 }
 
@@ -68,7 +68,7 @@ enum Values {
     Signed64(Vec<i64>),
     Flag(Vec<u8>),
     Real(Vec<f64>),
-    /// Texts, and the pointers to them.
+    /// Texts, and pointers to these texts.
     Text {
         _texts: Vec<Box<str>>,
         pointers: Vec<KprofText>,
@@ -90,7 +90,7 @@ impl Columns {
         ])
     }
 
-    /// Names of the tables.
+    /// Returns the names of the tables.
     pub(super) fn table_names(&self) -> Vec<&'static str> {
         self.0.iter().map(|(name, _)| *name).collect()
     }
@@ -164,7 +164,8 @@ impl Column {
     }
 }
 
-/// Converts a value to a whole number; 0 for null, which a flag of the column marks.
+/// Converts a value to an integer. Null becomes 0; the column's `is_known` flag marks it as
+/// unknown.
 fn number<N: TryFrom<i128> + Default>(value: Value<'_>) -> N {
     let number = match value {
         Value::Unsigned32(number) => number.into(),

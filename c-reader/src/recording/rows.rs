@@ -3,7 +3,7 @@
 use host_reader::{analysis::Report, anomaly::Anomaly, lane::Lane, recording::Recording};
 use std::ffi::c_char;
 
-/// A text without a terminating zero byte. It belongs to the recording, or to the library.
+/// A text without a terminating zero byte. It belongs to the recording, the session or the library.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofText {
@@ -21,7 +21,7 @@ impl KprofText {
     }
 }
 
-/// A launch on one lane.
+/// A launch of a program on one RISC.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KprofRun {
@@ -47,7 +47,7 @@ pub struct KprofAnomaly {
     pub detail: KprofText,
     /// 1 if the data was repaired, else 0.
     pub is_repair: u32,
-    /// 1 if it belongs to one lane, which the next fields name, else 0.
+    /// 1 if the anomaly belongs to the lane that the next fields identify, else 0.
     pub has_lane: u32,
     /// Number of the chip.
     pub chip_id: u32,
@@ -57,7 +57,7 @@ pub struct KprofAnomaly {
     pub core_y: u16,
     /// Name of the RISC.
     pub risc: KprofText,
-    /// Position: word of the lane, line of the log, or index of the control word.
+    /// Position: index of the word in the lane, line of the log, or index of the control word.
     pub position: u64,
 }
 

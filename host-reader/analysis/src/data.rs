@@ -54,10 +54,10 @@ pub struct DataStatistics {
     pub name: String,
     /// Number of values.
     pub count: u64,
-    /// Number of cores that recorded any such value.
+    /// Number of cores that recorded at least one of the values.
     pub core_count: u64,
     /// Number of distinct texts that a log attached to the values; 0 without texts. Texts that
-    /// differ only in their numbers count once. For counters, this is the number of counters.
+    /// differ only in numbers count as one. For hardware counters, this is the number of counters.
     pub text_count: u64,
 }
 

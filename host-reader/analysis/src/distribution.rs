@@ -13,8 +13,8 @@ use super::{
 /// Count, total, extremes and percentiles of durations, in cycles and nanoseconds.
 ///
 /// Percentiles are exact. The median of an even number of durations is the mean of the two middle
-/// ones, rounded down. The 99th percentile is the smallest duration that at least 99 % do not
-/// exceed. Nanoseconds are `None` if the clock's frequency is unknown.
+/// durations, rounded down. The 99th percentile is the smallest duration that at least 99 % of the
+/// durations do not exceed. Nanoseconds are `None` if the clock's frequency is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CycleStatistics {
     /// Number of durations.
@@ -57,7 +57,8 @@ impl CycleStatistics {
         Self::by_size(&[&Pieces(vec![durations])], aiclk_mhz)
     }
 
-    /// As [`Self::from_durations`], of durations by size: any of one list is shorter than all of the next.
+    /// Like [`Self::from_durations`], but for durations in several collections, sorted by size:
+    /// every duration of a collection is shorter than all durations of the next collection.
     pub(super) fn by_size(sizes: &[&dyn Values], aiclk_mhz: u32) -> Self {
         let found: Vec<_> = sizes.iter().filter(|values| values.count() > 0).collect();
         let count: usize = found.iter().map(|values| values.count()).sum();
@@ -80,7 +81,7 @@ impl CycleStatistics {
         cycles.with_ns(aiclk_mhz)
     }
 
-    /// Returns the statistics with the nanoseconds of their cycles.
+    /// Returns the statistics with nanoseconds computed from the cycles.
     pub(super) fn with_ns(self, aiclk_mhz: u32) -> Self {
         let ns = |cycles| cycles_to_ns(cycles, aiclk_mhz);
         Self {
@@ -101,7 +102,7 @@ impl CycleStatistics {
     }
 }
 
-/// The values at ranks of all sizes together.
+/// Returns the values at ranks of all collections together.
 fn at_ranks(sizes: &[&dyn Values], ranks: [usize; 3]) -> [u64; 3] {
     let mut found = [0; 3];
     let mut before = 0;

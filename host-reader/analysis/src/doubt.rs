@@ -1,7 +1,7 @@
 //! Doubts: reasons why figures of ops are empty, such as missing records or incomparable clocks.
 //!
-//! A figure computed despite missing records would be wrong but would look like any other figure.
-//! So the figure is left empty, and the reason is stored with it.
+//! A figure computed despite missing records would be wrong, but would look like any other figure.
+//! Such a figure is therefore left empty, and the reason is stored with the op.
 
 #![expect(clippy::indexing_slicing, reason = "indices and counts are those of lists in memory")]
 
@@ -65,7 +65,7 @@ impl Doubt {
 /// Times of the earliest and latest record of runs, by lane and index.
 pub(super) type RunBounds = HashMap<(LaneId, usize), (u64, u64)>;
 
-/// Times at which launches of one chip may be missing, by lane.
+/// Time windows in which launches of one chip may be missing, by lane.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holes<'ledger> {
     windows: BTreeMap<LaneId, Vec<&'ledger LossWindow>>,

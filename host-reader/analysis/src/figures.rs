@@ -1,4 +1,4 @@
-//! Contribution of one lane's run to an op: first starts and last ends.
+//! Figures that one run of a lane contributes to an op: first starts and last ends.
 
 use super::{op::LaunchRun, own_zones::OwnTime, sub_device::sub_device_of};
 use reader::{
@@ -9,9 +9,9 @@ use wire::{PacketKind, Risc};
 
 /// First start, last start and last end of zones of one kind.
 ///
-/// # Compatibility
-/// TT-Metal's analyses use the first marker that matches the start, and the last marker that
-/// matches the end. Because markers are not paired, a lost marker in between changes nothing.
+/// # Compatibility TT-Metal's analyses use the first marker that matches the start, and the last
+/// marker that matches the end. Markers are not paired, so a lost marker between the two does not
+/// change the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) first_start: Option<u64>,

@@ -1,4 +1,4 @@
-//! Figures of lanes, collected lane by lane, so that no lane needs to be kept.
+//! Figures of lanes, collected lane by lane. No lane needs to be kept.
 
 use super::{
     Report, ZoneGrouping,
@@ -91,7 +91,7 @@ impl FromLanes for LaneFigures {
 }
 
 impl Report {
-    /// Computes all figures. Lanes are paired one by one, and no timeline is kept.
+    /// Computes all figures. Lanes are paired one after the other, and no timeline is kept.
     ///
     /// ```
     /// use analysis::Report;
@@ -117,8 +117,8 @@ impl Report {
         Self::from_lanes(readout, figures, &PackedMemory::unlimited())
     }
 
-    /// Computes all figures from those of lanes, and keeps ops in `memory`. The readout no longer
-    /// needs its lanes.
+    /// Computes all figures from the figures of all lanes, and stores ops in `memory`. The readout
+    /// no longer needs its lanes.
     ///
     /// ```
     /// use analysis::{LaneFigures, Report};
@@ -227,8 +227,8 @@ impl LaneRuns {
         }
     }
 
-    /// Joins the runs into launches, like [`launches_of`](super::launches_of). The readout, which
-    /// may be without lanes, contains the losses and hidden launches.
+    /// Joins the runs into launches, like [`launches_of`](super::launches_of). The readout supplies
+    /// the losses and the hidden launches, and needs no lanes.
     ///
     /// ```
     /// use analysis::LaneRuns;
@@ -254,8 +254,8 @@ impl LaneRuns {
         readout.devices.iter().flat_map(of_device).collect()
     }
 
-    /// Joins the runs into launches that do not keep them; launches and the launch of each run are
-    /// kept in `memory`.
+    /// Joins the runs into launches without a list of runs, and numbers the launch of each run.
+    /// Both are stored in `memory`.
     ///
     /// ```
     /// use analysis::{LaneRuns, NumberedLaunches};

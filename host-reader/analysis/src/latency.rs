@@ -11,7 +11,7 @@ use super::{
 /// First and last cycle of a span.
 type Bounds = (u64, u64);
 
-/// What the latencies of a chip's launches depend on.
+/// Times of a launch from which latencies are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     pub(super) first_cycle: u64,
@@ -109,7 +109,8 @@ impl Latency {
     }
 }
 
-/// Events between two ops of a chip that make a latency unknown.
+/// Launches that are missing or hidden. A latency is unknown if such a launch is between the two
+/// ops.
 #[derive(Clone, Copy)]
 pub(super) struct Before<'chip> {
     pub(super) holes: &'chip Holes<'chip>,
@@ -127,8 +128,8 @@ enum End {
 }
 
 impl End {
-    /// Returns the end after one more op. An op of a sub-device may outlast ops that begin after
-    /// it.
+    /// Returns the last end after one more op. An op on a sub-device may end after ops that begin
+    /// later.
     fn joined(self, kernel: Option<Bounds>) -> Self {
         match (self, kernel) {
             (_, None) => Self::Unknown,
@@ -138,14 +139,14 @@ impl End {
     }
 }
 
-/// Returns the latencies of one chip's launches by `span`, in the order of `launches`.
+/// Returns the latency of each launch of a chip, in the order of `timings`. `span` selects the span
+/// of an op that the latency precedes.
 ///
-/// # Compatibility
-/// `cpp_device_perf_report.csv`: ops in the order of their starts; 0 for the first op; none if an
-/// op starts before the previous op ends or has no length. If ops overlap, the latency begins at
-/// the last end of all earlier ops; TT-Metal uses the end of the op that began before. TT-Metal
-/// scales the cycles by the op's own rounded nanoseconds per cycle, with the resulting error; here
-/// latencies are exact.
+/// # Compatibility `cpp_device_perf_report.csv`: ops in the order of their starts; 0 for the first
+/// op; empty if an op starts before the previous op ends, or has no duration. If ops overlap, the
+/// latency begins at the last end of all earlier ops; TT-Metal uses the end of the op that began
+/// before. TT-Metal scales the cycles by the op's own rounded nanoseconds per cycle, with the
+/// resulting error; here latencies are exact.
 fn latencies(
     timings: &[impl AsRef<Timing>],
     before: (Before<'_>, bool),

@@ -101,7 +101,7 @@ pub struct Report {
     pub data: Vec<DataStatistics>,
     /// Probe costs subtracted from the zones, if any. Ops and sums stay as recorded.
     pub probe_cost: Option<SubtractedProbeCost>,
-    /// Open zones and orphan ends. Anomalies of reading are in the readout.
+    /// Open zones and orphan ends. Anomalies found while reading are in the readout.
     pub pairing: AnomalyLog,
 }
 

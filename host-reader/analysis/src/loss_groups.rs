@@ -24,7 +24,7 @@ pub struct LossGroup {
     /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`. A text such as `among 7..9` is a
     /// range in which only some launches lost records. At most three ranges are listed.
     pub programs: String,
-    /// True if, on each of these cores, the RISC's lane in DRAM was full.
+    /// True if, on each of these cores, the lane of the RISC in DRAM was full as well.
     pub is_behind_full_dram: bool,
 }
 
@@ -220,8 +220,8 @@ mod tests {
         LossTotals { zones, ..LossTotals::default() }
     }
 
-    /// A dispatcher pushes its buffer during its launch until its lane in DRAM is full. Then L1
-    /// fills up.
+    /// A dispatcher pushes its buffer during a launch until the dispatcher's lane in DRAM is full.
+    /// Then L1 fills up.
     #[test]
     fn l1_that_is_full_behind_full_dram_is_helped_by_more_dram() {
         let lane = |risc| LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 2 }, risc };

@@ -53,9 +53,9 @@ pub struct RiscKernels {
 /// `cpp_device_analyses.json` and `cpp_device_perf_report.csv`: spans go from the first start to
 /// the last end of zones whose name contains `-FW` or `-KERNEL`, over all cores and RISCs.
 ///
-/// TT-Metal puts all launches with one run host id into one row; here each launch has its own. A
-/// figure over missing records or incomparable clocks is `None` here, with the reason in
-/// [`Op::duration_doubt`] or [`Op::latency_doubt`].
+/// TT-Metal combines all launches with one run host id in one row; here each launch has its own
+/// row. A figure that would depend on missing records or incomparable clocks is `None` here, with
+/// the reason in [`Op::duration_doubt`] or [`Op::latency_doubt`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Op {
     /// Number of the chip.
@@ -107,15 +107,15 @@ pub struct Op {
     pub data_movement_op_to_op_latency_cycles: Option<u64>,
     /// Nanoseconds from the end of the previous op's kernel to this op's first data-movement start.
     pub data_movement_op_to_op_latency_ns: Option<u64>,
-    /// Time for which RISCs waited until the host had read their lanes, in the debug dump, summed
-    /// over all RISCs; `None` if none was recorded or records are missing.
+    /// Time in which RISCs waited for the host to read their lanes, in the debug dump, summed over
+    /// all RISCs; `None` if no wait was recorded or records are missing.
     pub stall: Option<OwnTime>,
     /// Sum of `stall` in nanoseconds.
     pub stall_ns: Option<u64>,
     /// True if the cores began so far apart that their clocks cannot share an epoch.
     ///
-    /// There are then no figures over several cores until the readout is aligned by its
-    /// [`TileOrigins`](reader::origins::TileOrigins).
+    /// Figures over several cores are then empty. Aligning the readout by its
+    /// [`TileOrigins`](reader::origins::TileOrigins) makes them available.
     pub is_spread_implausible: bool,
     /// Reason why durations are empty although records for them exist.
     pub duration_doubt: Option<Doubt>,
@@ -130,7 +130,7 @@ impl RiscKernels {
         self.quasar_dm.is_some() || self.quasar_trisc.is_some()
     }
 
-    /// Returns the kernel span of each group of RISCs.
+    /// Returns mutable references to the kernel spans of all groups of RISCs.
     const fn groups_mut(&mut self) -> [&mut Option<Span>; KERNEL_GROUP_COUNT] {
         [
             &mut self.brisc,
@@ -188,8 +188,8 @@ impl Op {
     }
 }
 
-/// Maximum cycles between the starts of two cores in one launch whose clocks share an epoch. A
-/// larger difference is plausible only if one of the cores runs as long.
+/// Maximum cycles between the starts of two cores in one launch, if their clocks share an epoch. A
+/// larger difference is plausible only if a core runs for at least that time.
 ///
 /// A launch reaches all cores within microseconds. Different epochs are 10^9 cycles or more apart.
 pub const IMPLAUSIBLE_SKEW_CYCLES: u64 = 1_000_000;
@@ -234,8 +234,8 @@ pub(super) fn chip_launches(
     launches
 }
 
-/// As [`chip_launches`], without runs and packed in `memory`. The launch of each run is added to
-/// `numbers`, if given.
+/// Like [`chip_launches`], but without runs, and packed in `memory`. The launch of each run is
+/// added to `numbers`, if given.
 pub(super) fn packed_chip_launches(
     mut runs: ChipRuns,
     chip: &ChipSummary,
@@ -278,7 +278,8 @@ impl<'readout> Around<'readout> {
     }
 }
 
-/// Joins the runs of one chip into launches, program by program; `take` gets some at a time.
+/// Joins the runs of one chip into launches, program by program; passes several launches at a time
+/// to `take`.
 fn join_chip(
     runs: &mut ChipRuns,
     (chip, holes): (&ChipSummary, &Holes<'_>),
@@ -306,7 +307,7 @@ fn join_chip(
     let mut pieces = runs.pieces();
     let mut next = pieces.next();
     while let Some(piece) = next {
-        // Runs are unpacked by one thread, and joined meanwhile by the others.
+        // One thread unpacks the next runs while the other threads join the current runs.
         let (after, joined) = rayon::join(|| pieces.next(), || of_piece(&piece));
         take(joined);
         next = after;

@@ -1,5 +1,5 @@
-//! Runs of lanes, packed into about twenty bytes each, because a report needs the runs of all
-//! launches at once. Runs beyond the memory limit are stored in a temporary file.
+//! Runs of lanes, packed into about twenty bytes each. A report needs the runs of all launches at
+//! once. Runs beyond the memory limit are stored in a temporary file.
 
 use super::{
     figures::{Extent, LaneExtents, LaneRun, OpKey},
@@ -62,8 +62,8 @@ impl ChipRuns {
     }
 }
 
-/// Number of runs from which on a piece ends after the current program. Unpacked, they take about a
-/// megabyte, so they are still cached when they are joined.
+/// Minimum number of runs in a piece, except in the last piece. Unpacked, this number takes about a
+/// megabyte, so the runs are still cached when they are joined.
 const PIECE_RUN_COUNT: usize = 1 << 12;
 
 /// Iterator over the runs of a chip, piece by piece.
@@ -77,7 +77,7 @@ impl Iterator for Pieces<'_> {
     type Item = Vec<LaneRun>;
 
     fn next(&mut self) -> Option<Vec<LaneRun>> {
-        // The count is exceeded by at most one program, here estimated as one run per lane.
+        // A piece exceeds the minimum by at most one program, estimated here as one run per lane.
         let mut piece: Vec<LaneRun> =
             Vec::with_capacity(PIECE_RUN_COUNT.saturating_add(self.lanes.len()));
         // Most lanes run the same programs, so few iterations are needed.
@@ -221,9 +221,9 @@ const fn difference(one: u64, other: u64) -> i64 {
 /// increased by 1; 0 means no time.
 type NearExtents = [[u64; 3]; 2];
 
-/// Packs extents that follow from the firmware and kernel extents, with their shape.
+/// Packs the firmware and kernel extents, and returns them with the flags of their shape.
 ///
-/// `None` if any extent does not follow from these two.
+/// Returns `None` if another extent cannot be derived from these two.
 fn near_extents(extents: &LaneExtents, bounds: (u64, u64)) -> Option<(u64, NearExtents)> {
     let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
     let as_kernel = |part: &Extent, bit: u64| match part {

@@ -1,5 +1,5 @@
-//! The launch of each run of a lane, packed into about two bytes, so that launches need not keep
-//! their runs.
+//! Launch of each run of a lane, packed into about two bytes. With these numbers, launches need no
+//! list of their runs.
 
 use super::{
     op::{Launch, LaunchRun},
@@ -24,14 +24,14 @@ pub struct NumberedLaunches {
     pub numbers: RunNumbers,
 }
 
-/// For each run of each lane, the index of its launch among those of the chip.
+/// Index of the launch to which each run of each lane belongs. Launches are counted per chip.
 ///
-/// # Cost
-/// Memory: about 2 bytes for each run; those beyond a limit go to a temporary file.
+/// # Cost Memory: about 2 bytes for each run. Bytes beyond the memory limit go to a temporary file.
 #[derive(Debug)]
 pub struct RunNumbers {
     lanes: HashMap<LaneId, LaneNumbers>,
-    /// Indices of launches, by the number in the order in which they were joined, for each chip.
+    /// For each chip, the index of each launch in sorted order, by the number that it got when
+    /// joined.
     indices: BTreeMap<u32, Vec<u32>>,
     memory: Arc<PackedMemory>,
 }
@@ -44,7 +44,7 @@ struct LaneNumbers {
     before: (u64, u64),
 }
 
-/// Bytes of a lane that are kept together.
+/// Number of bytes of a lane that are moved to the packed memory at once.
 const KEPT_BYTES: usize = 1 << 13;
 
 impl RunNumbers {
@@ -53,7 +53,7 @@ impl RunNumbers {
         Self { lanes, indices, memory: Arc::clone(memory) }
     }
 
-    /// Takes the runs of launches that follow `launch_count` others of their chip.
+    /// Moves the runs out of launches. The first of these launches has the number `launch_count`.
     pub(super) fn take(&mut self, launch_count: usize, launches: &mut [Launch]) {
         for (number, launch) in (launch_count as u64..).zip(launches) {
             for LaunchRun { lane, run } in std::mem::take(&mut launch.runs) {
@@ -63,7 +63,7 @@ impl RunNumbers {
         }
     }
 
-    /// Notes the indices that a chip's launches will have once they are sorted by first cycle.
+    /// Sets the final indices of a chip's launches, which are the launches' ranks by first cycle.
     pub(super) fn set_order(&mut self, chip_id: u32, first_cycles: impl Iterator<Item = u64>) {
         let mut order: Vec<(u64, u32)> = first_cycles.zip(0..).collect();
         order.sort_unstable();
@@ -76,8 +76,8 @@ impl RunNumbers {
         self.indices.insert(chip_id, indices);
     }
 
-    /// Calls `visit` with each run of a lane that belongs to a launch, and with the index of the
-    /// launch among those of the chip.
+    /// Calls `visit` with each run of a lane that belongs to a launch, and with the index of that
+    /// launch among the launches of the chip.
     ///
     /// # Errors
     /// If the temporary file cannot be read.

@@ -1,4 +1,4 @@
-//! Sub-devices: parts of a chip, as named by a run's records.
+//! Sub-devices: parts of a chip, named in the records of a run.
 
 use reader::lane::Lane;
 use std::ops::Range;

@@ -21,7 +21,7 @@ use wire::PacketKind;
 pub struct KeptCounts {
     /// Zones with a recorded start and end.
     pub zones: u64,
-    /// Zones with a made-up end.
+    /// Zones whose end was not recorded; they have an artificial end.
     pub open_zones: u64,
     /// Zone ends that belong to no zone and are not shown.
     pub orphan_ends: u64,
@@ -203,8 +203,8 @@ impl Summary {
         }
     }
 
-    /// Returns true if there are no unintended losses, no damaged sources, and no anomalies other
-    /// than repaired ones.
+    /// Returns true if there are no unintended losses, no damaged sources, and no anomalies except
+    /// those that were repaired.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let is_whole = self.lost.iter().all(|row| row.is_intended) && !self.is_source_damaged;

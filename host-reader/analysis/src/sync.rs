@@ -221,7 +221,7 @@ impl Blocked {
 pub struct WindowsAt {
     /// Length and period of the windows.
     pub windows: SyncWindows,
-    /// Cycle at which any one of the windows opens.
+    /// Cycle at which one of the windows opens.
     pub opens: u64,
 }
 
@@ -273,10 +273,10 @@ impl RunSync {
         sums
     }
 
-    /// Returns the cycle up to which all waits of a run with lost records are known; `None` if all
+    /// Returns the cycle until which all waits of a run with lost records are known; `None` if all
     /// waits of the run are known.
     ///
-    /// Sums are written last. If there are any sums, nothing before them was lost.
+    /// Sums are written last. If a run has sums, none of its earlier records were lost.
     #[must_use]
     pub fn known_until(&self) -> Option<u64> {
         if self.totals.is_empty() { self.last_time() } else { None }

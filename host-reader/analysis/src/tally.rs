@@ -56,7 +56,7 @@ pub(super) struct Tally {
     zones: ZoneNumbers,
     /// Durations of each group, by zone number.
     groups: BTreeMap<GroupKey, Vec<ZoneDurations>>,
-    /// The latest zone, preceded by the zones around it, outermost first.
+    /// The latest zone, preceded by the zones that contain it, outermost first.
     around: Vec<Frame>,
 }
 
@@ -242,8 +242,8 @@ fn rows_of<'tally>(
     join_envelopes(rows, names)
 }
 
-/// Combines the envelope zones of each kind of aggregate lane into one row, over all RISCs that
-/// began such a zone.
+/// Combines the envelope zones of each kind of aggregate lane into one row, whichever RISC began
+/// the zones.
 fn join_envelopes<'tally>(
     rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,
     names: &ZoneTable,

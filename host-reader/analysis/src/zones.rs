@@ -173,8 +173,7 @@ impl Pairer {
 mod tests {
     use super::*;
 
-    /// Two cores whose envelope zones were begun by different RISCs, and two `Load` zones of
-    /// kernels.
+    /// Two cores on which different RISCs began the envelope zones, and two kernel zones `Load`.
     #[test]
     fn envelopes_of_aggregate_lanes_are_one_row_whichever_risc_began_them() {
         let mut log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000\nPCIe slot,core_x,core_y,RISC \

@@ -1,5 +1,5 @@
-//! Figures of real chips, computed with other programs, and of small made-up logs, computed by
-//! hand.
+//! Compares figures of real chips with those of other programs, and figures of small artificial
+//! logs with values computed by hand.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -341,8 +341,8 @@ fn kernels_of_a_quasar_are_spans_of_its_two_kinds_of_processors() {
     assert_eq!((cycles(riscs.quasar_dm), riscs.quasar_trisc), (Some(550), None));
 }
 
-/// Two ops. The first has stalls on two RISCs of one core and on one of another, including one
-/// without an end. The second has none.
+/// Two ops. The first has stalls on two RISCs of one core and on one RISC of another core; one
+/// stall has no end. The second op has no stalls.
 #[test]
 fn stalls_are_added_up_by_op_and_unknown_where_none_is_recorded() {
     let mut log = String::from(

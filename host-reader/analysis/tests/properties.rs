@@ -1,4 +1,4 @@
-//! Statistics of lanes paired one by one, compared with those of a whole timeline.
+//! Compares statistics of lanes that are paired one by one with statistics of a whole timeline.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -4,7 +4,7 @@ use crate::{finding::share, threshold::SMALL_TRANSFER, timeline::merged};
 use analysis::noc_events::{EventKind, ProgramTrace, TraceObject};
 use std::collections::BTreeMap;
 
-/// Barriers of the core that spends most time at barriers, over all launches of a program.
+/// Barriers of the core that spends most time at barriers, summed over all launches of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BarrierUse {
     /// Core on the NoC-0 grid, as column and row.

@@ -196,8 +196,8 @@ pub(crate) struct Evidence {
     pub(crate) counts: SyncCounts,
     /// True if any lane has NoC events.
     pub(crate) has_noc_events: bool,
-    /// Times of the first and last record of cores that ran ops, by chip. Dispatch kernels are
-    /// excluded, because they start before the first op and run until the queue is closed.
+    /// Times of the first and last record of the cores that ran ops, by chip. Dispatch kernels are
+    /// excluded, because they start before the first op and run until the command queue is closed.
     bounds: Bounds,
     /// Times of the first and last record of cores that dispatched ops, by chip.
     dispatch_bounds: Bounds,

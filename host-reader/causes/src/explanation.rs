@@ -64,8 +64,8 @@ pub struct Explanation {
     pub steady: Option<SteadyPart>,
     /// Sentence about the rows or launches that the explanation covers; `None` for a single launch.
     pub window: Option<String>,
-    /// Each chip's time as a sum of kernels, waiting for the host, and the rest; empty if the
-    /// length of no op is known.
+    /// Sentences that divide each chip's time into kernels, waiting for the host, and other time;
+    /// empty if no op has a known duration.
     pub time_sums: Vec<String>,
     /// Sentence about the ops CSV in the recording's folder that describes the launches; `None`
     /// without such a CSV.
@@ -99,8 +99,8 @@ impl Explanation {
         Self::from_evidence(recording, Evidence::from_parts(parts), window)
     }
 
-    /// Explains a log. Only one lane per thread is unpacked at a time, if that suffices. The
-    /// returned recording contains its lanes only if the explanation needed all of them.
+    /// Explains a log. Each thread unpacks one lane at a time, unless the explanation needs all
+    /// lanes at once. Only in that case does the returned recording contain its lanes.
     ///
     /// # Errors
     /// If records beyond the memory limit cannot be written to the temporary file or read back.
@@ -191,10 +191,10 @@ impl Explanation {
         explanation
     }
 
-    /// Returns the options for the ops reports in which causes are searched.
+    /// Returns the options of the ops reports from which causes are derived.
     ///
     /// All rows are kept. Devices are not merged, because a gap belongs to the time of its own
-    /// device, whatever the other devices do.
+    /// device, regardless of other devices.
     #[must_use]
     pub fn report_options() -> PerfOptions {
         PerfOptions {
@@ -205,7 +205,7 @@ impl Explanation {
     }
 
     /// Adds findings from rows that describe the ops, removes findings that follow from the added
-    /// ones, and ranks all findings.
+    /// findings, and ranks all findings.
     fn add_rows(&mut self, described: &LaunchRows, rows: &[OpReport], uses: &NocUses) {
         let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
@@ -249,7 +249,7 @@ impl Explanation {
     }
 
     /// Adds a finding from the shapes of an op. If a finding from the op's waits exists, that
-    /// finding stays, and the shapes become its reason.
+    /// finding is kept, and the shapes are added to it as a reason.
     fn add_of_shapes(&mut self, finding: Finding) {
         let is_outranked = finding.cause == Cause::OpGroup && finding.place.op.is_some();
         let of_waits = self.findings.iter_mut().find(|told| {
@@ -317,8 +317,8 @@ impl Explanation {
     }
 }
 
-/// Returns the finding about ops on the host. Its location is the rows of these ops. If the rows
-/// are not from a file, it is the launch after the first of these ops.
+/// Returns the finding about ops on the host. Its location lists the rows of these ops. If the rows
+/// are not from a file, the location is the launch after the first of these ops.
 fn host_ops(described: &LaunchRows, rows: &[OpReport]) -> Option<Finding> {
     let of_host: Vec<&OpReport> = rows.iter().filter(|row| row.kind == RowKind::Host).collect();
     let facts = GapFacts {

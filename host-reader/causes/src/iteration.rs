@@ -40,8 +40,8 @@ pub(crate) enum Step<'a> {
 pub(crate) struct OpStep<'a> {
     pub(crate) device: Option<u64>,
     pub(crate) name: &'a str,
-    /// Text that distinguishes ops with the same name: their tensors. For an op without a name, it
-    /// is the program.
+    /// Text that distinguishes ops with the same name: their tensors. For an op without a name,
+    /// this is the program.
     pub(crate) form: &'a str,
     /// Trace and replay of the op.
     pub(crate) replay: Option<(u64, u64)>,
@@ -72,7 +72,7 @@ pub(crate) fn last_iteration(steps: &[Step<'_>]) -> Option<LastIteration> {
     replay.or_else(signpost).or_else(|| last_repetition(steps))
 }
 
-/// Returns the indices of the first steps of all iterations like the last one, in time order.
+/// Returns the indices of the first steps of all iterations that equal the last one, in time order.
 ///
 /// Repetitions of a single op are not iterations.
 pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<usize> {
@@ -178,7 +178,8 @@ fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {
     best.map(|(period, _)| period)
 }
 
-/// Returns for each index how many items from there on match the beginning (the Z function).
+/// Returns for each index how many items, starting there, match the beginning of the list (the Z
+/// function).
 fn prefix_matches<T: PartialEq>(items: &[T]) -> Vec<usize> {
     let mut matches = vec![0_usize; items.len()];
     // The match with the largest end so far.

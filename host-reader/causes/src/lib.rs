@@ -8,7 +8,7 @@
 //! | how long was each RISC blocked, by what? | [`RiscWait`], [`SyncCounts`] |
 //! | for whom did cores wait at a semaphore? | [`SemaphoreWait`] |
 //! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
-//! | from which figure on does a rule fire, by which source? | [`Threshold`] |
+//! | at which figure does a rule fire, and where does the figure come from? | [`Threshold`] |
 //!
 //! All results can be serialised, and field names contain their units. This crate prints nothing.
 //! `docs/explain.md` describes the rules and the known sources of error of each rule.

@@ -14,9 +14,9 @@ pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 /// Losses of one lane.
 #[derive(Debug, Default)]
 struct LaneLosses {
-    /// Programs. Each of their runs may have lost records.
+    /// Programs. Every run of these programs may have lost records.
     programs: Vec<RunHostId>,
-    /// Ranges of launches. Each of their runs may have lost records.
+    /// Ranges of launches. Every run of these launches may have lost records.
     spans: Vec<ProgramSpan>,
     /// Time windows in which runs were lost or truncated.
     windows: Vec<LossWindow>,
@@ -27,9 +27,9 @@ struct LaneLosses {
 impl LostRuns {
     /// Collects the losses of a ledger.
     ///
-    /// A loss without a known launch affects the loss windows of its lane. Losses that consist only
-    /// of whole zones are left out, because a launch that is lost completely takes no records of
-    /// other launches with it.
+    /// A loss without a known launch affects the loss windows of its lane. A loss that consists
+    /// only of whole zones is left out, because the loss of a complete launch does not affect the
+    /// records of other launches.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let mut lanes: HashMap<LaneId, LaneLosses> = HashMap::new();
         for (key, totals) in losses.entries().filter(|(_, totals)| may_hold_waits(totals)) {
@@ -98,8 +98,8 @@ mod tests {
 
     const LANE: LaneId = LaneId { chip_id: 0, core: Noc0Coord { x: 1, y: 1 }, risc: Risc::Brisc };
 
-    /// Returns a lane with runs of programs 1 to 6. Each takes 100 cycles; they start at cycles
-    /// 1000, 2000 and so on. Program 3 is launched again at the end.
+    /// Returns a lane with runs of programs 1 to 6. Each run takes 100 cycles. The runs start at
+    /// cycles 1000, 2000 and so on. Program 3 is launched again at the end.
     fn lane() -> Lane {
         let mut lane = Lane::new(LANE);
         for (number, program) in (1_u32..).zip([1, 2, 3, 4, 5, 6, 3]) {

@@ -23,8 +23,8 @@ pub(crate) struct MathUse {
 pub(crate) struct LastBlocks {
     /// Share of the time between the filling and the draining of the pipeline.
     pub(crate) steady_percent: f64,
-    /// Stage that the others wait for at the end: the writer if the packer is held up, the reader
-    /// if the math has waited for its last block, otherwise the math.
+    /// Stage that the other stages wait for at the end: the writer if the packer is held up, the
+    /// reader if the math has waited for its last block, otherwise the math.
     pub(crate) slowest: Stage,
     /// Time that the math waited for its last block, in percent of a step. Negative if the unpacker
     /// waited for the math.

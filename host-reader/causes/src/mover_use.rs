@@ -52,7 +52,7 @@ pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
 
 /// Returns the use of the stages without the cost of records of single waits.
 ///
-/// All stages have waited while the busiest stage wrote its records, so the op took longer by that
+/// The other stages waited while the busiest stage wrote its records, so the op took longer by that
 /// time.
 pub(crate) fn without_records(
     movers: [Option<MoverUse>; 2],
@@ -150,8 +150,8 @@ pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
     })
 }
 
-/// Returns a run's blocked cycles without the first wait for a buffer. The length of the first wait
-/// is assumed to be the mean.
+/// Returns a run's blocked cycles without the first wait for a buffer. The first wait is assumed to
+/// have the mean length of all waits.
 fn behind_the_first(run: &CoreRun<'_>, cycles: u64) -> u64 {
     let sums = run.evidence.sync().map(RunSync::sums).unwrap_or_default();
     let is_buffer = |kind| kind == WaitKind::CB_WAIT || kind == WaitKind::CB_RESERVE;

@@ -74,7 +74,7 @@ pub struct OpCodeGroup {
     pub core_count: Option<u64>,
     /// Number of cores available to the longest op.
     pub available_core_count: Option<u64>,
-    /// Reasons in the rows for the distance from the limit.
+    /// Reasons, found in the rows, why the ops are slower than their limit.
     pub reasons: Vec<Reason>,
 }
 
@@ -160,8 +160,8 @@ impl OpCodeGroup {
         })
     }
 
-    /// Returns the number of cores of the longest op and of available cores; `None` unless the op
-    /// uses only a small part of them.
+    /// Returns the numbers of used and of available cores of the longest op; `None` unless the op
+    /// uses only a small part of the available cores.
     pub(crate) fn few_cores(&self) -> Option<(u64, u64)> {
         let cores = self.core_count.zip(self.available_core_count)?;
         is_few(cores).then_some(cores)
@@ -201,8 +201,8 @@ pub(crate) fn rearranges(row: &OpReport) -> bool {
     row.category == Some(OpCategory::TensorManipulation) && !row.raw_op_code.starts_with("Ternary")
 }
 
-/// Returns the number of cores of an op and of available cores; `None` unless the op uses only a
-/// small part.
+/// Returns the numbers of used and of available cores of an op; `None` unless the op uses only a
+/// small part of the available cores.
 #[expect(clippy::cast_precision_loss, reason = "counts of cores")]
 pub(crate) fn few_cores(row: &OpReport) -> Option<(f64, f64)> {
     let (cores, available) = row.core_count.zip(row.available_core_count)?;

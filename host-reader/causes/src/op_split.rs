@@ -52,8 +52,8 @@ fn length((start, end): (u64, u64)) -> f64 {
     end.saturating_sub(start) as f64
 }
 
-/// Splits the time by open kernels: if a TRISC kernel is open on any core, the time is compute; if
-/// only other kernels are open, it is data movement.
+/// Splits the time by the kernels that are running. If a TRISC kernel runs on any core, the time is
+/// compute. If only other kernels run, the time is data movement.
 fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
     let riscs = view.launch.op.risc_kernels;
     let compute = union(&[riscs.trisc0, riscs.trisc1, riscs.trisc2]);
@@ -67,7 +67,7 @@ fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
     let whole = length((kernel.start_cycle, kernel.end_cycle));
     let is_both = compute > 0.0 && movement > 0.0 && whole > 0.0;
     times.overlap = is_both.then(|| {
-        // Kernels of both kinds were open. It is unknown whether both worked.
+        // Kernels of both kinds ran. It is unknown whether both worked at the same time.
         Overlap { at_least_percent: 0.0, at_most_percent: both / whole * 100.0 }
     });
     times

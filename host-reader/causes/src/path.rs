@@ -114,8 +114,8 @@ impl CriticalPath {
 /// Finds the critical path of an op; `None` if no single waits were recorded, or if the op's end is
 /// unknown.
 ///
-/// Math that sets the pace never starves. Its unpacker runs ahead, so only the unpacker's first
-/// wait delays the op. Its packer's waits never do.
+/// If the math sets the pace, it never starves. The unpacker then runs ahead of the math, so only
+/// the unpacker's first wait delays the op. Waits of the packer never delay the op.
 pub(crate) fn critical_path(
     view: &OpView<'_>,
     signals: &Signals<'_>,
@@ -124,9 +124,9 @@ pub(crate) fn critical_path(
     if view.has_timed_waits() { walked(view, signals, is_math_pacer) } else { None }
 }
 
-/// Part (1/n) at the end of a window that the path walks but does not count.
+/// The path is walked but not counted in the last 1/n of each window, where n is this number.
 ///
-/// It is unknown which RISC matters at the window's end. Some blocks earlier, the paths from all
+/// It is unknown which RISC determines the end of a window. Some blocks earlier, the paths from all
 /// RISCs are the same.
 const SETTLING_PART: u64 = 4;
 

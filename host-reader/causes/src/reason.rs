@@ -1,4 +1,4 @@
-//! Reasons in the rows of ops for their distance from the limit of their shapes.
+//! Reasons, found in the rows of ops, why ops are slower than the limit of their shapes.
 
 use crate::{
     finding::share,
@@ -20,7 +20,8 @@ pub struct Reason {
     /// True if the reason is that ops run on few cores.
     #[serde(skip)]
     pub(crate) is_few_cores: bool,
-    /// Time that the group would save at the speed of a better row; `None` for all other reasons.
+    /// Time that the group would save at the speed of a better row; `None` if the reason is not a
+    /// better row.
     #[serde(skip)]
     pub(crate) gain_ns: Option<f64>,
 }

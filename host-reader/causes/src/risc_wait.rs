@@ -34,9 +34,10 @@ pub struct RiscWait {
     pub core_count: u64,
     /// Cycles of the RISC's kernels, summed over the cores.
     pub kernel_cycles_sum: u64,
-    /// Percentage of the kernel cycles in which other RISCs blocked it, at buffers and semaphores.
+    /// Percentage of the kernel cycles in which other RISCs blocked this RISC, at buffers and
+    /// semaphores.
     pub blocked_percent: f64,
-    /// Percentage of the kernel cycles in which it waited for the NoC.
+    /// Percentage of the kernel cycles in which this RISC waited for the NoC.
     pub barrier_percent: f64,
     /// Sums by object, sorted by descending cycles.
     pub sums: Vec<WaitSum>,

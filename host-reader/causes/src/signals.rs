@@ -129,8 +129,8 @@ impl<'a> Signals<'a> {
         lanes.and_then(|lanes| lanes.get(&lane)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the lane that ended a wait, and the time of its signal; `None` if it cannot be
-    /// decided.
+    /// Returns the lane that ended a wait, and the time of its signal; `None` if the lane cannot be
+    /// determined.
     pub(crate) fn releaser(&self, lane: LaneId, wait: &Wait) -> Option<(LaneId, u64)> {
         let key = u64::from(wait.key);
         match wait.kind {
@@ -180,8 +180,9 @@ impl<'a> Signals<'a> {
                 .is_none_or(|waits| waits.iter().all(|other| other == by));
             return agrees.then(|| release(*by, given, wait)).flatten().map(|at| (*by, at));
         }
-        // Without signals, the lane is the only one that must signal the object, or otherwise the
-        // RISC at the other end of the buffer. The time is the end of the wait.
+        // Without recorded signals, the wait was ended by the only lane that must signal the
+        // object. If there is no such lane, it was ended by the RISC at the other end of the
+        // buffer. The time is the end of the wait.
         let by = match self.by_waits.get(&(lane.core, object)) {
             Some(lanes) => *only(lanes.iter())?,
             None => LaneId { risc: self.opposite(lane.risc, wait.kind)?, ..lane },

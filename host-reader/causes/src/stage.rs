@@ -43,7 +43,7 @@ pub struct StageUse {
     /// Share of the stage's kernel time at semaphores that other cores signal.
     pub other_cores_percent: f64,
     /// Share of the time in which the stage waits for another stage, without its first wait. In
-    /// this time, the work of its neighbours does not overlap its own.
+    /// this time, the stage's work does not overlap the work of the neighbouring stages.
     #[serde(skip)]
     pub(crate) in_turn_percent: f64,
 }

@@ -159,8 +159,8 @@ impl Apart {
 
 impl SteadyPart {
     /// Returns the part of `rows` that starts at the iteration's first row, and the sentence that
-    /// compares it with the whole recording. `all` and `own` are the host waits of all rows and of
-    /// the part.
+    /// compares this part with the whole recording. `all` and `own` are the host waits of all rows
+    /// and of the part.
     pub(crate) fn from_rows(
         rows: &[OpReport],
         iteration: LastIteration,

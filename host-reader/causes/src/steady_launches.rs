@@ -56,8 +56,8 @@ impl SteadyLaunches {
         self.chips.get(&chip_id).is_some_and(|[_, own]| own.contains(&index))
     }
 
-    /// Returns the part, with the sentence that compares it with the whole recording. `all` and
-    /// `own` are the times of the chips in the recording and in the part.
+    /// Returns the steady part, with the sentence that compares it with the whole recording. `all`
+    /// and `own` are the times of the chips in the recording and in the part.
     #[expect(clippy::cast_precision_loss, reason = "shares are shown")]
     pub(crate) fn part(
         &self,

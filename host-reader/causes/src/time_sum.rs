@@ -1,4 +1,4 @@
-//! One line about a chip's time as the sum of kernels, waiting for the host, and the rest.
+//! One line per chip: its time as the sum of kernels, waiting for the host, and other time.
 
 use crate::{
     no_cause::has_no_length, rules::duration, threshold::TRACED_GAP, time_class::TimeClass,
@@ -25,7 +25,7 @@ const KERNELS: &str = "of kernels";
 const LAUNCHES: &str = "of launches";
 const UNKNOWN: &str = "unknown";
 
-/// Returns a line for each chip's time as a sum; empty if no lengths of ops are known.
+/// Returns a line for each chip, with the chip's time as a sum; empty if no op has a known length.
 pub(crate) fn time_sums(devices: &[DeviceTime]) -> Vec<String> {
     let longest = devices.iter().max_by_key(|device| device.time.total_ns);
     match devices.len() {

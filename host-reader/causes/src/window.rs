@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 /// Maximum number of an op's windows that are used. Later windows are ignored.
 const WINDOWS_MAX: usize = 512;
 
-/// Cycles after a window opens in which a signal may have no record. The RISC checks the window
-/// slightly before or after the time of the record.
+/// Number of cycles after the opening of a window in which a signal may have no record. The RISC
+/// checks the window slightly before or after it takes the time of the record.
 const EDGE_CYCLES: u64 = 32;
 
 /// Times at which an op's single waits are known.

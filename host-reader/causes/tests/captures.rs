@@ -39,8 +39,8 @@ fn the_time_of_real_logs_adds_up_and_they_show_no_false_cause() {
     assert_eq!(causes, [Cause::Host]);
 }
 
-/// The shares were computed by a script over the `noc_trace` files: the union of the barriers over the
-/// time from the first kernel's start to the last one's end.
+/// The expected shares come from a script over the `noc_trace` files. The script divides the union
+/// of the barriers by the time from the first kernel's start to the last kernel's end.
 #[test]
 fn a_barrier_after_each_transfer_is_told_from_noc_events() {
     for (log, waited) in [

@@ -80,7 +80,7 @@ fn the_csv_of_another_run_is_not_used() {
     let later: Vec<Op> = later.collect();
     let mut together = explain(folder(&ops, Some(&later)).path());
     let untold = together.untold.pop().unwrap();
-    // What to record next names the file, too.
+    // The advice on what to record next also names the file.
     let next = together.no_cause.as_mut().map(|of| std::mem::take(&mut of.record_next)).unwrap();
     let next_alone = alone.no_cause.as_mut().map(|of| std::mem::take(&mut of.record_next)).unwrap();
     assert_eq!(
@@ -178,7 +178,7 @@ fn write_trace(folder: &Path, program: u32, bytes: u64) {
 fn traces_next_to_a_log_give_the_use_of_the_noc() {
     let ops = model();
     let folder = folder(&ops, Some(&ops));
-    // Both iterations of the matmul, and a program that the log does not have.
+    // Traces of both iterations of the matmul, and of a program that is not in the log.
     for (program, bytes) in [(1024, 3_000_000), (3072, 2_240_000), (9216, 1)] {
         write_trace(folder.path(), program, bytes);
     }
@@ -191,7 +191,8 @@ fn traces_next_to_a_log_give_the_use_of_the_noc() {
         )
     );
     let [matmul, add] = explanation.groups.as_slice() else { panic!("{explanation:#?}") };
-    // Of the last iteration; the event that is left out may belong to it.
+    // The use is that of the last iteration. It is a lower bound, because the omitted event may
+    // belong to this iteration.
     assert_eq!((matmul.bound, matmul.is_noc_lower_bound), (Some(GroupBound::Noc), true));
     assert!((matmul.noc_percent.unwrap() - 70.0).abs() < 1e-9, "{matmul:?}");
     assert_eq!((add.bound, add.noc_percent), (None, None));
@@ -200,7 +201,8 @@ fn traces_next_to_a_log_give_the_use_of_the_noc() {
     assert!(!explain(folder.path()).groups[0].is_noc_lower_bound);
 }
 
-/// The trace of one launch says too little of two, and that of two too much of one.
+/// A trace of fewer launches than the log gives a lower bound. A trace of more launches gives no
+/// use.
 #[test]
 fn traces_of_fewer_launches_are_lower_bounds_and_of_more_launches_no_use() {
     let (ops, folder) = (model(), folder(&model(), Some(&model())));

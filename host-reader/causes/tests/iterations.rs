@@ -96,7 +96,7 @@ fn all_launches_are_explained_if_asked_for_or_if_nothing_repeats() {
 
 #[test]
 fn a_core_that_is_late_in_each_iteration_gains_what_the_last_one_takes() {
-    // Core (2,2) takes 60 us, the three others 20 us: 30 us on average.
+    // Core (2,2) takes 60 us, and the other three cores take 20 us: 30 us on average.
     let mut log = Log::new();
     for iteration in 0..4 {
         let gap = if iteration == 0 { 20_000_000 } else { 1_000 };

@@ -166,7 +166,8 @@ fn the_first_three_sentences_of_each_real_recording_are_those_written_down() {
     assert_eq!(found, expected, "BLESS=1 writes the sentences down");
 }
 
-/// Gaps of launches are everywhere; each other sentence names its first row.
+/// Every finding names its first row, except findings about gaps before launches, which concern all
+/// rows.
 #[test]
 fn each_sentence_says_where() {
     for path in CSVS {

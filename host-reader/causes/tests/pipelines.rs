@@ -115,12 +115,12 @@ fn the_slowest_of_the_engines_is_told_from_the_others() {
             assert_eq!(first.cause, cause, "{form:?} {work:?}: {} {pace:#?}", first.sentence);
             let found = first.gain_at_most_percent.unwrap();
             assert!(found >= gain - 2.0, "{form:?} {work:?}: {found} of {gain}: {pace:#?}");
-            // If two engines are almost equally slow, the figure may be that of both.
+            // If two engines are almost equally slow, the figure may belong to either of them.
             assert!(found <= gain + 12.0, "{form:?} {work:?}: {found} of {gain}: {pace:#?}");
         }
     }
-    // Equally slow engines cannot be distinguished. The finding names all three, and what would
-    // distinguish them.
+    // Equally slow engines cannot be distinguished. The finding names all three engines, and a
+    // recording that would distinguish them.
     let even = work(1400, 1400, 200);
     let (explanation, _) = explain(&even, Form::Sums);
     let first = &explanation.findings[0];

@@ -8,8 +8,8 @@
 //!
 //! All runs of a lane are summed. Cycles are counted as drawn, so the sum of a lane's lines is the
 //! total of its outermost zones. Events, values and sums have no cycles and are left out. The
-//! losses of a lane appear as a stack of 0 cycles. So does everything that is missing, or may be
-//! missing, from the whole trace.
+//! losses of a lane appear as a stack of 0 cycles. Losses and possible losses of the whole trace
+//! appear in the same way.
 //!
 //! The profile of whole chips also sums over cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 

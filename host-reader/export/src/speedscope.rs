@@ -4,8 +4,8 @@
 //! thread has one evented profile, in nanoseconds.
 //!
 //! This format cannot show events, values and sums, nor messages and plots of the host. The name in
-//! the file states how many are left out, and the name of a lane's profile states the losses of the
-//! lane.
+//! the file states how many of these are left out. The name of a lane's profile states the losses
+//! of the lane.
 //!
 //! # Compatibility
 //! `file-format-schema.json` of the npm package `speedscope`.

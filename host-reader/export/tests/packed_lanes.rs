@@ -1,4 +1,5 @@
-//! Traces and datasets of packed logs, beside those of the same logs with all lanes in memory.
+//! Compares traces and datasets of packed logs with those of the same logs with all lanes in
+//! memory.
 #![cfg(feature = "parquet")]
 #![expect(clippy::unwrap_used, reason = "a panic is a test's report")]
 
@@ -20,8 +21,8 @@ const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
 ";
 
-/// A log of two chips with programs that overlap, that are launched again, and that traces replay,
-/// and with zones that do not end, values, sums and texts.
+/// Returns a log of two chips. Its programs overlap, are launched several times, and are replayed
+/// by traces. It also has zones without ends, values, sums and texts.
 fn varied_log() -> String {
     let mut text = HEADER.to_owned();
     for (chip, x, y, risc, lag) in [
@@ -33,11 +34,12 @@ fn varied_log() -> String {
         let zone = risc.trim_end_matches("_0");
         for number in 0..60_u64 {
             // Every fifth launch ends after the two launches that follow it.
-            // The longer one of two that begin together comes first, not that of the first program.
+            // If two launches begin at the same time, the longer one comes first, not the launch of
+            // the first program.
             let (lag, longer) = if number == 31 && y == 3 { (0, 90) } else { (lag, 0) };
             let start = 1_000_000 + number * 1_000 + lag + number * number % 7;
             let end = start + 400 + longer + if number % 5 == 0 { 2_500 } else { 0 };
-            // The second core runs other programs meanwhile.
+            // The second core runs other programs at the same time.
             let program = (1 + number % 40 + if y == 3 { 100 } else { 0 }) << 10;
             let replay = if number % 6 == 5 { format!("3,{number}") } else { ",".to_owned() };
             let mut row = |id: u32, time: u64, data: u64, name: &str, kind: &str, note: &str| {
@@ -61,7 +63,8 @@ fn varied_log() -> String {
     text
 }
 
-/// Logs of real chips without the events and counters that need all lanes.
+/// Returns logs of real chips, except logs with NoC events or hardware counters, which need all
+/// lanes.
 fn captured_logs() -> Vec<(String, String)> {
     let names = [
         "blackhole-noc-256",
@@ -80,7 +83,8 @@ fn captured_logs() -> Vec<(String, String)> {
     names.iter().map(|name| log(name)).collect()
 }
 
-/// The log with every seventh line cut, every eleventh gone, and the rest in another order.
+/// Returns the log with every seventh line truncated, every eleventh line removed, and the
+/// remaining lines in another order.
 fn damaged(log: &str) -> String {
     let (header, lines): (Vec<_>, Vec<_>) =
         log.lines().enumerate().partition(|(number, _)| *number < 2);
@@ -98,7 +102,7 @@ fn opened(log: &str, memory: &Arc<PackedMemory>) -> OpenedLog {
     PackedLog::read_within(log.as_bytes(), "test", memory).unwrap().into()
 }
 
-/// Returns each file in a folder, by its path there.
+/// Returns each file in a folder, by its relative path.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -117,7 +121,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
-/// What is written of a log: a trace of it twice, and a dataset.
+/// Exports of a log: a merged trace that contains the log twice, and a dataset.
 #[derive(Debug, PartialEq)]
 struct Written {
     trace: Vec<u8>,
@@ -179,7 +183,7 @@ fn packed_lanes_are_written_as_lanes_in_memory_are() {
     }
 }
 
-/// Rows of random zones, programs and times on three lanes, in no order.
+/// Returns rows of random zones, programs and times on three lanes, unsorted.
 fn random_log(seed: u64) -> String {
     let mut state = seed;
     let mut random = |below: u64| {
@@ -197,7 +201,7 @@ fn random_log(seed: u64) -> String {
     text
 }
 
-/// Packed traces need not count clipped zones, since the runs of a log's lanes do not overlap.
+/// Packed traces need not count clipped zones, because the runs of a lane in a log do not overlap.
 #[test]
 fn no_zone_of_a_packed_log_is_clipped() {
     let mut zone_count = 0;

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt};
 /// Kinds of memory in which a host allocates buffers.
 ///
 /// # Compatibility
-/// `BufferType` of tt-metal's `buffer_types.hpp`.
+/// The names are those of `BufferType` in tt-metal's `buffer_types.hpp`.
 const KINDS: [&str; 5] = ["DRAM", "L1", "SYSTEM_MEMORY", "L1_SMALL", "TRACE"];
 
 /// A kind of memory of a chip, in which a host allocates buffers.
@@ -20,7 +20,7 @@ const KINDS: [&str; 5] = ["DRAM", "L1", "SYSTEM_MEMORY", "L1_SMALL", "TRACE"];
 /// ```
 ///
 /// # Compatibility
-/// Names of the pools that tt-metal reports to Tracy with `TT_METAL_MEM_PROFILER=1`
+/// The names are those of the pools that tt-metal reports to Tracy with `TT_METAL_MEM_PROFILER=1`
 /// (`tt_metal/impl/buffers/buffer.cpp`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferPool {
@@ -76,12 +76,12 @@ pub fn buffer_address(text: &str) -> Option<u64> {
 /// Bytes of the buffers in each pool over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferUsage {
-    /// Times, each with the bytes in use from then on, ordered by time.
+    /// Changes of each pool, ordered by time: (time in nanoseconds, bytes in use from then on).
     pools: BTreeMap<BufferPool, Vec<(u64, u64)>>,
 }
 
 impl BufferUsage {
-    /// Collects the pools that threads of the host plotted.
+    /// Collects the points of all pools that threads of the host plotted.
     #[must_use]
     pub fn from_host(host: &[HostRecording]) -> Self {
         let mut pools: BTreeMap<BufferPool, Vec<(u64, u64)>> = BTreeMap::new();
@@ -96,7 +96,8 @@ impl BufferUsage {
         Self { pools }
     }
 
-    /// Returns, for each pool, times with the bytes in use from then on, ordered by time.
+    /// Returns each pool with its changes, ordered by time: (time in nanoseconds, bytes in use from
+    /// then on).
     pub fn pools(&self) -> impl Iterator<Item = (BufferPool, &[(u64, u64)])> {
         self.pools.iter().map(|(pool, points)| (*pool, points.as_slice()))
     }
@@ -107,9 +108,10 @@ impl BufferUsage {
         self.pools.is_empty()
     }
 
-    /// Returns the maximum bytes of each pool of a chip from `start_ns` to `end_ns`, both included.
+    /// Returns the maximum bytes in use from `start_ns` to `end_ns` inclusive, for each pool of a
+    /// chip.
     ///
-    /// Pools without a buffer up to `end_ns` are left out.
+    /// Pools that had no buffer up to `end_ns` are left out.
     pub fn peaks(
         &self,
         device_id: u64,

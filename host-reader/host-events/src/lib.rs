@@ -1,8 +1,8 @@
 //! Events of the host: zones, messages, signposts, frame marks, plots and op records.
 //!
-//! A host that drives chips records its own events on the same clock as the chips' events: the
-//! monotonic clock of the host, to which clock samples relate the chips' clocks. A trace can
-//! therefore show which call of the host a kernel waited for.
+//! A host that drives chips records its own events with the host's monotonic clock. Clock samples
+//! relate the chips' clocks to this clock. A trace can therefore show which call of the host a
+//! kernel waited for.
 //!
 //! | question | item |
 //! |---|---|
@@ -11,8 +11,9 @@
 //! | what was recorded? | [`HostRecording`], which a capture keeps |
 //! | how are spans of `tracing` recorded? | `HostLayer`, with the feature `tracing` |
 //!
-//! A recorder never waits for another thread's records, never grows beyond its bounds, and counts
-//! dropped events. Without an installed recorder, an instrumented program has almost no overhead.
+//! A recorder never waits for another thread to record, never uses more memory than its limits
+//! allow, and counts dropped events. Without an installed recorder, an instrumented program has
+//! almost no overhead.
 //!
 //! ```
 //! use host_events::{host_message, host_zone_scoped, HostRecorder};
@@ -29,8 +30,8 @@
 //! ```
 //!
 //! # Compatibility
-//! The names follow Tracy, with which TT-Metal's hosts are instrumented (`ZoneScopedN`,
-//! `TracyMessage`, `FrameMark`, `TracyPlot`), and `signpost` of TT-Metal's Python package `tracy`.
+//! The names follow Tracy (`ZoneScopedN`, `TracyMessage`, `FrameMark`, `TracyPlot`), which TT-Metal
+//! uses to instrument hosts, and `signpost` in TT-Metal's Python package `tracy`.
 
 #![forbid(unsafe_code)]
 
@@ -68,12 +69,12 @@ pub use tracing_layer::HostLayer;
 /// A back end for real hardware should use this clock for its pings, so that chips and host share a
 /// clock.
 ///
-/// On Unix this is `CLOCK_MONOTONIC`, which all processes of a machine share; elsewhere the clock
-/// begins with the process.
+/// On Unix this is `CLOCK_MONOTONIC`, which all processes of a machine share. On other systems the
+/// clock starts at 0 with the process.
 ///
 /// The clock is read directly, not estimated from a processor counter. A counter is slightly faster
-/// to read, but has a calibration error, while chips are fitted to this clock within some
-/// nanoseconds.
+/// to read, but its calibration error would increase the error of chip times. With this clock, that
+/// error is only some nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     #[cfg(unix)]

@@ -1,8 +1,8 @@
-//! Log of one thread: its writer, used by the thread, and its reader, used by other threads.
+//! Log of one thread: a writer for the thread, and a reader for other threads.
 //!
-//! The thread takes no lock to record, except once for each chunk of words and for each source
-//! location created at run time. Every record is published at once, so a reader sees it even if the
-//! thread never records again.
+//! The thread records without a lock, except that it takes a lock once for each chunk of words and
+//! for each source location created at run time. Every record is published at once, so a reader
+//! sees it even if the thread never records again.
 
 use super::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostSource, HostThread,
@@ -45,7 +45,8 @@ pub(super) struct ThreadLog {
     number: u64,
     name: String,
     written: Totals,
-    /// Number of events taken, from which the writer calculates the available space.
+    /// Number of events that readers have taken. The writer calculates the available space from
+    /// this number.
     taken_events: AtomicU64,
     taken_text_bytes: AtomicU64,
     is_ended: AtomicBool,
@@ -211,7 +212,7 @@ impl Writer {
         &self.log
     }
 
-    /// Begins a zone if there is room for its end; returns the zone's depth.
+    /// Begins a zone if there is room for the zone's end; returns the zone's depth.
     #[inline]
     pub(super) fn begin_zone(&mut self) -> Option<u16> {
         let depth = self.open_zones;
@@ -324,7 +325,8 @@ fn grow(total: &AtomicU64) {
     total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
-/// Locks a mutex, even if it is poisoned: guarded data changes in one step, so it stays consistent.
+/// Locks a mutex, even if it is poisoned. The guarded data stays consistent, because it is changed
+/// in a single step.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@
 /// ```
 ///
 /// # Compatibility
-/// Tracy's `ZoneScopedN`.
+/// Corresponds to Tracy's `ZoneScopedN`.
 #[macro_export]
 macro_rules! host_zone_scoped {
     ($name:expr $(,)?) => {
@@ -18,14 +18,14 @@ macro_rules! host_zone_scoped {
     };
 }
 
-/// Records a message, with the arguments of `format!`.
+/// Records a message. The arguments are those of `format!`.
 ///
 /// ```
 /// host_events::host_message!("layer {} of {}", 1, 24);
 /// ```
 ///
 /// # Compatibility
-/// Tracy's `TracyMessage`.
+/// Corresponds to Tracy's `TracyMessage`.
 #[macro_export]
 macro_rules! host_message {
     ($($text:tt)*) => {
@@ -43,7 +43,7 @@ macro_rules! host_message {
 /// ```
 ///
 /// # Compatibility
-/// `signpost` of TT-Metal's Python package `tracy`.
+/// Corresponds to `signpost` in TT-Metal's Python package `tracy`.
 #[macro_export]
 macro_rules! host_signpost {
     ($name:expr $(,)?) => {
@@ -58,7 +58,7 @@ macro_rules! host_signpost {
     };
 }
 
-/// Records the end of a frame, such as an iteration; the optional argument is the name of the
+/// Records the end of a frame, such as an iteration. The optional argument names the sequence of
 /// frames.
 ///
 /// ```
@@ -67,7 +67,7 @@ macro_rules! host_signpost {
 /// ```
 ///
 /// # Compatibility
-/// Tracy's `FrameMark` and `FrameMarkNamed`.
+/// Corresponds to Tracy's `FrameMark` and `FrameMarkNamed`.
 #[macro_export]
 macro_rules! host_frame_mark {
     () => {
@@ -88,7 +88,7 @@ macro_rules! host_frame_mark {
 /// ```
 ///
 /// # Compatibility
-/// Tracy's `TracyPlot`.
+/// Corresponds to Tracy's `TracyPlot`.
 #[macro_export]
 macro_rules! host_plot {
     ($name:expr, $value:expr $(,)?) => {

@@ -8,9 +8,9 @@ use wire::RunHostId;
 pub struct OpMetadata {
     /// Id of the chip that ran the op.
     pub chip_id: u32,
-    /// Id of the op's runs, as in reports.
+    /// Id of the op's program runs, as in reports.
     pub run_host_id: RunHostId,
-    /// Keys and values in the order in which they were given; `name` is the op's name. Ops from a
+    /// Keys and values in their original order. The key `name` has the op's name. Ops from a
     /// program cache share the fields of the first op.
     pub fields: Arc<[(String, String)]>,
 }
@@ -19,7 +19,7 @@ impl OpMetadata {
     /// Key of an op's name.
     pub const NAME: &'static str = "name";
 
-    /// Returns the first value of a key.
+    /// Returns the first value of this key.
     ///
     /// ```
     /// use host_events::OpMetadata;
@@ -33,7 +33,7 @@ impl OpMetadata {
     }
 }
 
-/// Column titles of `tracy_ops_times.csv`, which contains the host's zones for tt-metal's scripts.
+/// Column titles of `tracy_ops_times.csv`, in which tt-metal's scripts expect the host's zones.
 pub const OP_TIMES_TITLES: [&str; 9] = [
     "name",
     "src_file",
@@ -45,5 +45,5 @@ pub const OP_TIMES_TITLES: [&str; 9] = [
     "thread",
     "special_parent_text",
 ];
-/// Column titles of `tracy_ops_data.csv`, which contains the host's messages for the same scripts.
+/// Column titles of `tracy_ops_data.csv`, in which tt-metal's scripts expect the host's messages.
 pub const OP_MESSAGES_TITLES: [&str; 2] = ["MessageName", "total_ns"];

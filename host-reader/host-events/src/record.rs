@@ -1,4 +1,4 @@
-//! Events encoded as words: head, time, the value of the kind, colour and text.
+//! Events encoded as words: head, time, value (depends on the kind), colour and text.
 
 use super::{HostColor, HostEventKind};
 

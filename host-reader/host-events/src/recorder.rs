@@ -20,14 +20,15 @@ use std::{
 /// A clock in nanoseconds.
 pub type HostClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Clock and limits of a recorder; limits apply between two calls of [`HostRecorder::take`].
+/// Clock and limits of a recorder. The limits apply to the records between two calls of
+/// [`HostRecorder::take`].
 #[derive(Clone)]
 pub struct HostRecorderOptions {
-    /// Maximum events per thread; an event takes 16 to 32 bytes, besides its text.
+    /// Maximum number of events per thread. An event takes 16 to 32 bytes, plus its text.
     pub events_per_thread: usize,
-    /// Maximum bytes of texts per thread.
+    /// Maximum total size of texts per thread, in bytes.
     pub text_bytes_per_thread: usize,
-    /// Maximum ops of all threads together.
+    /// Maximum number of ops of all threads together.
     pub op_count: usize,
     /// Clock in nanoseconds; [`monotonic_ns`] if `None`. A host with simulated chips passes the
     /// clock of the simulation.
@@ -82,7 +83,7 @@ struct Shared {
 /// Logs of all threads that have recorded events.
 type Threads = Vec<Arc<ThreadLog>>;
 
-/// Number of threads that have begun to record, over all recorders of the process.
+/// Number of threads of the process that have begun to record, for all recorders together.
 static THREAD_COUNT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug, Default)]
@@ -156,7 +157,7 @@ impl HostRecorder {
         read_clock(self.shared.options.clock.as_ref())
     }
 
-    /// Begins a zone; it ends when the guard is dropped.
+    /// Begins a zone, which ends when the guard is dropped.
     pub fn zone(&self, source: &'static HostSource) -> HostZoneGuard {
         self.begin(SourceRef::Static(source))
     }
@@ -171,7 +172,7 @@ impl HostRecorder {
         self.add(SourceRef::Static(source), HostEventKind::Message, said(text.as_ref()));
     }
 
-    /// Records a message, with the arguments of `format_args!`.
+    /// Records a formatted message, such as the result of `format_args!`.
     pub fn message_fmt(&self, source: &'static HostSource, text: fmt::Arguments<'_>) {
         match text.as_str() {
             Some(text) => self.message(source, text),
@@ -195,7 +196,7 @@ impl HostRecorder {
         self.add(SourceRef::Made(source), HostEventKind::Message, attached);
     }
 
-    /// Records a signpost, at which reports can cut their time windows.
+    /// Records a signpost. Reports can use signposts as the limits of time windows.
     pub fn signpost(&self, name: impl Into<String>, text: Option<&str>) {
         self.signpost_with(name.into(), Attached { text, color: None });
     }
@@ -235,7 +236,8 @@ impl HostRecorder {
         }
     }
 
-    /// Removes and returns everything recorded so far. Zones still open are part of a later result.
+    /// Removes and returns everything recorded so far. A zone that is still open is returned by a
+    /// later call, after it has ended.
     #[must_use]
     pub fn take(&self) -> HostRecording {
         let mut sources = Sources::default();
@@ -253,7 +255,8 @@ impl HostRecorder {
 
     fn take_threads(&self, sources: &mut Sources) -> Vec<HostThread> {
         let logs = lock(&self.shared.threads).clone();
-        // If a thread ended before this point, the following read gets all its records.
+        // If a thread ended before this point, the following read returns all records of the
+        // thread.
         let ended: Vec<_> = logs.iter().filter(|log| log.is_ended()).collect();
         let taken = logs.iter().filter_map(|log| log.take(sources)).collect();
         lock(&self.shared.threads).retain(|log| !ended.iter().any(|ended| Arc::ptr_eq(ended, log)));

@@ -3,13 +3,13 @@
 use super::{HostColor, HostSource};
 use crate::OpMetadata;
 
-/// Events recorded by the threads of a host, up to one call of
+/// Events that the threads of a host recorded, as returned by
 /// [`HostRecorder::take`](super::HostRecorder::take).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostRecording {
     /// Process id from the operating system.
     pub process_id: u32,
-    /// Names and source locations of events.
+    /// Names and source locations, to which events refer by index.
     pub sources: Vec<HostSource>,
     /// Threads, ordered by number.
     pub threads: Vec<HostThread>,
@@ -17,7 +17,7 @@ pub struct HostRecording {
     pub ops: Vec<OpMetadata>,
     /// Number of ops dropped for lack of space.
     pub dropped_op_count: u64,
-    /// Number of events from threads that were terminating.
+    /// Number of events dropped because their threads were terminating.
     pub late_event_count: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct HostThread {
     pub name: String,
     /// Events of the thread; zones are ordered by end.
     pub events: Vec<HostEvent>,
-    /// Number of zones that had not ended yet.
+    /// Number of zones that were still open.
     pub open_zone_count: u64,
     /// Counts of events and texts dropped for lack of space.
     pub dropped: HostDrops,
@@ -42,7 +42,7 @@ pub struct HostThread {
 pub struct HostEvent {
     /// Index in [`HostRecording::sources`].
     pub source: u32,
-    /// Time in nanoseconds of the recorder's clock; for a zone, its start.
+    /// Time on the recorder's clock, in nanoseconds. For a zone, this is the start.
     pub time_ns: u64,
     /// Kind of the event.
     pub kind: HostEventKind,
@@ -58,7 +58,7 @@ pub struct HostEvent {
 pub enum HostEventKind {
     /// A zone.
     Zone {
-        /// End of the zone, in nanoseconds of the recorder's clock.
+        /// End of the zone on the recorder's clock, in nanoseconds.
         end_ns: u64,
         /// Number of enclosing zones of the thread; 0 for an outermost zone.
         depth: u16,
@@ -137,7 +137,7 @@ impl HostDrops {
 }
 
 impl HostEvent {
-    /// Returns the end of a zone, and the time of any other event.
+    /// Returns the end of a zone, or the time of any other event.
     #[must_use]
     pub const fn end_ns(&self) -> u64 {
         match self.kind {

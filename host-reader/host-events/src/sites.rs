@@ -6,8 +6,8 @@ use std::{collections::HashMap, sync::Mutex};
 /// Number of static source locations in a thread's cache.
 const REMEMBERED: usize = 256;
 
-/// Static source locations of all recorded events, numbered in the order of their first records.
-/// Their number is limited by the program's code.
+/// Static source locations of all recorded events, numbered in the order of first use. Their number
+/// is limited, because each one is in the program's code.
 static SITES: Mutex<Sites> = Mutex::new(Sites { list: Vec::new(), numbers: None });
 
 struct Sites {
@@ -29,7 +29,7 @@ impl Sites {
 /// A thread's cache of [`SITES`].
 #[derive(Debug)]
 pub(super) struct SiteNumbers {
-    /// Address and number, at an index derived from the address.
+    /// Pairs of address and number. The index of a pair is derived from the address.
     remembered: Box<[(usize, u32); REMEMBERED]>,
 }
 

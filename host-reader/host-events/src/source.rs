@@ -32,7 +32,7 @@ impl HostSource {
         }
     }
 
-    /// Returns a source with only a name, which may be created at run time.
+    /// Returns a source that only has a name. The name may be created at run time.
     #[must_use]
     pub fn from_name(name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), ..Self::default() }

@@ -185,7 +185,7 @@ fn host_message_to(recorder: &HostRecorder, layer: u32) {
     recorder.message_fmt(&OUTER, format_args!("layer {layer}"));
 }
 
-/// Limits apply between two calls of `take`: taking events frees their space, any number of times.
+/// Limits apply between two calls of `take`: each call frees the space of the events that it takes.
 #[test]
 fn what_was_taken_makes_room_for_more() {
     let options = HostRecorderOptions {

@@ -28,9 +28,9 @@ pub enum TraceStep {
 /// ```
 ///
 /// # Compatibility
-/// `tt_metal_tracy.hpp`; until 2025 the messages began with `TT_DNN_TRACE`. Backticks quote the
-/// commas, so that a message is one field of `tracy_ops_data.csv`; the field does not contain the
-/// backticks.
+/// The messages are those of `tt_metal_tracy.hpp`. Until 2025 they began with `TT_DNN_TRACE`. The
+/// messages contain commas, so backticks quote them in `tracy_ops_data.csv`. The parsed field does
+/// not contain the backticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceMessage {
     /// Step that the message reports.

@@ -1,7 +1,8 @@
-//! Chunks of words that one thread appends to, while others read the published words.
+//! Chunks of words. One thread appends words while other threads read the published words.
 //!
-//! The writer stores words after the published ones and then publishes them; both are plain stores.
-//! A chunk does not move or grow; a writer that needs more space begins another chunk.
+//! The writer stores new words after the published words, and then publishes the new words. Both
+//! steps are plain stores. A chunk does not move or grow. If the writer needs more space, it begins
+//! another chunk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,8 +13,8 @@ const CHUNK_WORDS: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Chunk {
     words: Box<[AtomicU64]>,
-    /// Number of published words, which no longer change. The low bits contain the number of zones
-    /// that the thread has open at this point.
+    /// Number of published words, which no longer change. The low bits contain the number of the
+    /// thread's open zones at this point.
     published: AtomicU64,
 }
 

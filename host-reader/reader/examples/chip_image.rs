@@ -46,7 +46,7 @@ fn zones() -> Result<Vec<(u64, u64)>, Box<dyn Error>> {
         [0x8E42_7001, 0x1100, 0x9E42_7001, 0x1600],
     ];
     mesh.devices[0].write_dram(0, REGION, run.as_flattened())?;
-    // The device publishes the end of the lane, in words.
+    // The device publishes the number of words in the lane.
     mesh.devices[0].write_l1(CORE, 0, &[12])?;
     let readout = read_device_profiler(&mut mesh)?;
     let timeline = Timeline::from_readout(&readout);

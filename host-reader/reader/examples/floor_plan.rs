@@ -6,7 +6,7 @@ use reader::architecture::{
     translation::Translation,
 };
 
-/// Returns the number of remaining worker cores, and the coordinates of tile (1,2) in NoC
+/// Returns the number of remaining worker cores, and the coordinates that select tile (1,2) in NoC
 /// registers.
 fn laid_out() -> Result<(usize, Option<(u16, u16)>), FloorplanError> {
     let plan = Floorplan::new(Arch::WormholeB0, &[1, 11], 0)?;

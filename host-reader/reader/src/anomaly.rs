@@ -20,7 +20,7 @@ pub enum AnomalyKind {
     ForeignRun,
     /// A control word exceeds the size of the memory it describes.
     ImplausibleControlWord,
-    /// A run's words are left over from an earlier read.
+    /// Words of an earlier run remain in the lane.
     StaleRun,
     /// Words that the device reports as pushed are zero.
     MissingRun,
@@ -42,7 +42,8 @@ pub enum AnomalyKind {
     AmbiguousPadding,
     /// A log contains an unknown RISC; its lines are left out.
     UnknownRisc,
-    /// A log has a value for a kind of record without values; the rest of the line is kept.
+    /// A line of a log has a value although its kind of record has none; the rest of the line is
+    /// kept.
     StrayValue,
     /// A run belongs to a replay that the host did not report, so the run's trace is unknown.
     UnknownReplay,
@@ -54,7 +55,7 @@ pub enum AnomalyKind {
     TornTimestamp,
     /// Repair: the clock's 44 bits wrapped.
     TimestampWrap,
-    /// Repair: a guaranteed marker was repeated after a push within the launch.
+    /// Repair: a guaranteed marker was repeated because the launch was pushed in several parts.
     DuplicateGuaranteedMarker,
     /// Repair: a log assigns a record to a different program than the enclosing launch.
     RelabelledRecord,
@@ -146,9 +147,9 @@ impl AnomalyLog {
         }
     }
 
-    /// Adds `count` to the count of a kind, without storing positions.
+    /// Increases the count of a kind by `count`, without storing positions.
     ///
-    /// [`Self::record`] must have stored the first positions.
+    /// Call [`Self::record`] for the first anomalies, so that their positions are stored.
     pub fn count_more(&mut self, kind: AnomalyKind, lane: Option<LaneId>, count: u64) {
         if count > 0 {
             raise(self.counts.entry(kind).or_default(), count);
@@ -156,7 +157,7 @@ impl AnomalyLog {
         }
     }
 
-    /// Adds all anomalies of another log, with the same limit per lane and kind.
+    /// Adds all anomalies of another log. The limit per lane and kind also applies to the result.
     pub fn merge(&mut self, other: Self) {
         for (kind, count) in other.counts {
             raise(self.counts.entry(kind).or_default(), count);
@@ -194,7 +195,7 @@ impl AnomalyLog {
         self.counts.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Returns the number of anomalies that left data lost or doubtful.
+    /// Returns the number of anomalies that were not repaired: data is lost or doubtful.
     #[must_use]
     pub fn anomaly_count(&self) -> u64 {
         self.counts().filter(|(kind, _)| !kind.is_repair()).map(|(_, count)| count).sum()

@@ -17,7 +17,8 @@ use wire::{
 /// the reader must use the same values too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfilerOptions {
-    /// Number of programs per RISC's DRAM lane: `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    /// Number of programs that each RISC's DRAM lane can hold:
+    /// `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     pub program_support_count: u32,
     /// True if sum zones are recorded, which reserves space for them in every lane.
     pub sums_enabled: bool,
@@ -26,10 +27,10 @@ pub struct ProfilerOptions {
     /// True for the debug dump of TT-Metal's runtime. Each lane then has two buffers, which the
     /// RISC and the host exchange.
     pub has_two_buffers: bool,
-    /// Policy of a streaming RISC if its ring is full.
+    /// What a streaming RISC does if its ring is full.
     ///
-    /// Use the default for kernels that push, since these control words have another meaning for
-    /// them.
+    /// Use the default for kernels that push their records, because these kernels use the same
+    /// control words for another purpose.
     pub stream_policy: Policy,
 }
 
@@ -71,14 +72,14 @@ pub enum InitError {
         chip_id: u32,
         /// The requested support count.
         program_support_count: u32,
-        /// Bytes per bank that this count needs.
+        /// Bytes per bank that the support count needs.
         needed_bytes: u64,
         /// Available bytes per bank.
         available_bytes: u64,
         /// The largest count that fits, if any.
         largest_count: Option<u32>,
     },
-    /// The region's address does not fit the control word, or is the "do not push" value 0.
+    /// The region's address does not fit the control word, or is 0, which means "do not push".
     #[error(
         "chip {chip_id}: the profiler region lies at {address:#x}, but must lie above 0 and below \
          4 GiB"
@@ -101,15 +102,15 @@ pub enum InitError {
     },
 }
 
-/// Prepares all chips of a mesh, before the first kernel is launched.
+/// Prepares all chips of a mesh. Call this function before the first kernel is launched.
 ///
 /// Writes each core's control vector: zeros, the DRAM address, the core's number, the cores per
 /// bank, the words per lane and the generation of the core's lanes. Every chip's layout is checked
 /// before any core is written.
 ///
 /// # Errors
-/// If a chip's profiler region is too small (the error contains the largest support count that
-/// fits) or at an invalid address, or if a core cannot be written.
+/// If a chip's profiler region is too small or has an invalid address, or if a core cannot be
+/// written. If the region is too small, the error contains the largest support count that fits.
 ///
 /// ```
 /// use reader::{init_device_profiler, mesh::MeshImage, ProfilerOptions};
@@ -226,7 +227,7 @@ fn init_device(
     Ok(())
 }
 
-/// Writes a core's control vector, with its next generation and the policy for its rings.
+/// Writes a core's control vector, including the next lane generation and the policy of the rings.
 fn write_control(
     device: &mut dyn Device,
     core: &CoreDescription,
@@ -252,7 +253,7 @@ fn give_first_buffers(
     mut words: [u32; LAYOUT.word_count],
     address: u32,
 ) -> Result<(), AccessError> {
-    // This word is used only by our runtime, and the following words have another meaning here.
+    // Only our runtime uses this word. In the debug dump, the following words have another meaning.
     words[ext::DRAM_LANE_WORDS] = 0;
     words[LAYOUT.run_counter] = 1;
     words[debug_dump::BUFFER_ADDRESS..].fill(address);
@@ -269,7 +270,8 @@ fn give_first_buffers(
     device.write_l1(core.noc0, core.control_address, &words)
 }
 
-/// Returns a new generation for a core's lanes, different from the generation of the words in DRAM.
+/// Returns a new generation for a core's lanes, which differs from the generation of old words in
+/// DRAM.
 ///
 /// If our runtime has used the core before, the core's last generation is incremented. If a write
 /// is lost later, runs of an earlier session are then not mistaken for new runs.

@@ -53,7 +53,7 @@ impl RecordHead {
         Self(((kind as u32) << 24) | (zone.0 & ZoneIndex::MAX))
     }
 
-    /// Packs the type and id of a marker; the type must be one with a kind.
+    /// Packs the type and id of a marker. The packet type must have a record kind.
     #[inline]
     pub(crate) const fn from_marker(packet_type: PacketType, id: u32) -> Self {
         Self(((packet_type.0 as u32) << 24) | id)
@@ -79,13 +79,13 @@ impl RecordHead {
         self.0 >> 24 <= PacketKind::ZoneEnd as u32
     }
 
-    /// Returns the head of the zone's end; `self` is the head of its start.
+    /// Returns the head of the end of a zone, given the head of the zone's start.
     #[inline]
     pub(crate) const fn end_of_start(self) -> Self {
         Self(self.0 | (PacketKind::ZoneEnd as u32) << 24)
     }
 
-    /// Returns the number of 64-bit values of the record in [`Lane::data`].
+    /// Returns how many 64-bit values the record has in [`Lane::data`].
     #[must_use]
     #[inline]
     pub const fn data_count(self) -> usize {
@@ -111,13 +111,13 @@ pub struct TraceReplay {
 pub struct Run {
     /// The program, encoded with its chip.
     pub program: RunHostId,
-    /// The device's count of replays at the launch; 0 outside of replays.
+    /// Number of replays that the device had counted at the launch; 0 outside of replays.
     pub trace_counter: u32,
     /// The replay, if its trace is known.
     pub trace: Option<TraceReplay>,
     /// Index of the run's first record in its lane.
     pub first_record: usize,
-    /// Word (of a lane in DRAM) or line (of a log) at which the run begins.
+    /// Position at which the run begins: index of a word in the DRAM lane, or line of a log.
     pub origin: u64,
 }
 
@@ -132,7 +132,8 @@ pub struct Lane {
     pub id: LaneId,
     /// True if the first run continues a launch whose beginning is in an earlier read.
     ///
-    /// The device then repeats the launch's first marker, which is left out here.
+    /// In that case the device repeats the launch's first marker. The lane does not contain this
+    /// repeated marker.
     pub goes_on: bool,
     /// Launches, ordered by `first_record`; a run ends at the beginning of the next run.
     pub runs: Vec<Run>,
@@ -140,8 +141,8 @@ pub struct Lane {
     pub heads: Vec<RecordHead>,
     /// Times, in cycles of the tile's own clock.
     ///
-    /// They are corrected to be monotonic within a run, if the device writes in order of time. A
-    /// total has the time of its run's first marker.
+    /// If the device writes records in order of time, the times are corrected to be monotonic
+    /// within each run. A total has the time of the run's first marker.
     pub times: Vec<u64>,
     /// Values of totals and data.
     pub data: Vec<u64>,
@@ -227,7 +228,7 @@ impl Lane {
         count
     }
 
-    /// Begins a run of a program that was launched on its own, not replayed.
+    /// Begins a run of a program that was launched directly, not replayed from a trace.
     ///
     /// Records that are pushed after this call belong to the run.
     ///
@@ -261,7 +262,7 @@ impl Lane {
         if let Some(last) = self.runs.last_mut().filter(|_| later.goes_on)
             && let Some(rest) = runs.next()
         {
-            // The id is set in the course of a launch, so the later id is right.
+            // The program id is set during a launch, so the later id is correct.
             (last.program, last.trace_counter) = (rest.program, rest.trace_counter);
         }
         self.runs.extend(

@@ -1,6 +1,6 @@
 //! The loss ledger: records that were emitted but did not arrive, by lane, program and cause.
 //!
-//! The ledger only sums. The modules that detect losses decide the cause.
+//! The ledger only adds up losses. The modules that detect losses determine the cause.
 
 use crate::lane::LaneId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,31 +85,31 @@ impl LossCause {
 
     /// Returns true if whole launches of a lane may be missing.
     ///
-    /// Otherwise every launch has the start and the end of its firmware and its kernel, unless the
-    /// whole launch was omitted on purpose.
+    /// Otherwise every recorded launch has the start and the end of its firmware zone and its
+    /// kernel zone. Launches that were omitted on purpose have no records.
     #[must_use]
     pub const fn loses_launches(self) -> bool {
         !matches!(self, Self::L1Full | Self::ValidateOff)
     }
 }
 
-/// An interval of time in which launches of a lane may be missing, on the clock of its tile.
+/// An interval of time in which launches of a lane may be missing, on the clock of the lane's tile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LossWindow {
     /// The missing launches began after this cycle; `None` if unknown.
     pub after: Option<u64>,
     /// The missing launches ended before this cycle; `None` if unknown.
     pub before: Option<u64>,
-    /// True if a recorded launch in the window may lack the start or the end of its firmware or its
-    /// kernel.
+    /// True if a recorded launch in the window may lack the start or the end of its firmware zone
+    /// or its kernel zone.
     pub may_cut_launches: bool,
 }
 
 impl LossWindow {
-    /// The window of all times, for launches at an unknown time.
+    /// The window that contains all times, for launches at an unknown time.
     pub const ANY_TIME: Self = Self { after: None, before: None, may_cut_launches: true };
 
-    /// The window of all times, for whole launches only.
+    /// The window that contains all times, if only whole launches may be missing.
     const UNREAD: Self = Self { may_cut_launches: false, ..Self::ANY_TIME };
 
     fn moved(self, moved: impl Fn(u64) -> u64) -> Self {
@@ -130,7 +130,7 @@ impl LossWindow {
             && self.before.is_none_or(|before| before > from_cycle)
     }
 
-    /// Returns true if both cycles are in the window or on its edges.
+    /// Returns true if both cycles are in the window, edges included.
     #[must_use]
     pub fn holds(&self, from_cycle: u64, to_cycle: u64) -> bool {
         self.after.is_none_or(|after| after <= from_cycle)
@@ -138,7 +138,7 @@ impl LossWindow {
     }
 }
 
-/// The range of programs of several launches.
+/// The programs of the first and the last of several launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramSpan {
     /// Program of the first launch.
@@ -160,7 +160,7 @@ impl ProgramSpan {
         Self { first: self.first, last: later.last }
     }
 
-    /// Joins two optional spans, `later` after the other; `None` if both are unknown.
+    /// Joins two optional spans, the earlier first; `None` if both are unknown.
     #[must_use]
     pub const fn joined(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
         match (earlier, later) {
@@ -217,12 +217,12 @@ pub struct LossTotals {
     pub unknown_markers: u64,
     /// The launches that may have lost the records, if more than one is possible.
     pub programs: Option<ProgramSpan>,
-    /// Number of runs with missing records, if the device counts them; otherwise 0.
+    /// Number of runs with missing records, if the device counts such runs; otherwise 0.
     pub runs: u64,
 }
 
 impl LossTotals {
-    /// Returns the exact loss from the counters of a device.
+    /// Returns the exact loss given by the counters of a device.
     #[must_use]
     pub fn from_counts(counts: LossCounts) -> Self {
         Self {
@@ -239,7 +239,7 @@ impl LossTotals {
         Self { unknown_markers, is_lower_bound: true, ..Self::default() }
     }
 
-    /// Adds another loss, from later launches, to this one.
+    /// Adds a loss of later launches to this loss.
     pub const fn add(&mut self, other: Self) {
         self.zones = self.zones.saturating_add(other.zones);
         self.data = self.data.saturating_add(other.data);
@@ -335,7 +335,7 @@ pub struct LossKey {
     pub lane: LaneId,
     /// The cause.
     pub cause: LossCause,
-    /// The program that recorded them; `None` if unknown.
+    /// The program whose records were lost; `None` if unknown.
     pub program: Option<RunHostId>,
 }
 
@@ -355,12 +355,13 @@ pub struct LossLedger {
     entries: BTreeMap<LossKey, LossTotals>,
     uncounted: BTreeSet<UncountedSource>,
     windows: BTreeMap<LaneId, BTreeSet<LossWindow>>,
-    /// Windows of unread data, which a later read may still get.
+    /// Windows of unread data, which a later read may still find.
     unread: BTreeMap<LaneId, LossWindow>,
 }
 
 impl LossLedger {
-    /// Adds a loss to the entry of its key. Any missing launches may have run at any time.
+    /// Adds a loss to the entry with this key. If launches are missing, their time counts as
+    /// unknown.
     pub fn record(&mut self, key: LossKey, totals: LossTotals) {
         if key.cause == LossCause::Unread {
             return self.add_unread(key.lane, totals, None);
@@ -373,7 +374,8 @@ impl LossLedger {
         self.add_in_windows(key, totals);
     }
 
-    /// Adds the unread content of a lane: a loss of launches that began after cycle `after`.
+    /// Adds the unread content of a lane. It counts as a loss of launches that began after cycle
+    /// `after`.
     ///
     /// `after` is on the tile's clock. It is `None` if the lane was never read.
     pub fn add_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {
@@ -381,7 +383,7 @@ impl LossLedger {
         self.add_in_windows(LossKey { lane, cause: LossCause::Unread, program: None }, totals);
     }
 
-    /// Adds a loss of launches, without a window of time.
+    /// Adds a loss of launches without adding a window of time.
     ///
     /// The windows of the lane are added separately, with [`Self::note_window`].
     pub fn add_in_windows(&mut self, key: LossKey, totals: LossTotals) {
@@ -400,9 +402,9 @@ impl LossLedger {
         noted.chain(self.unread.iter().map(|(&lane, window)| (lane, window)))
     }
 
-    /// Converts the windows of all lanes to another clock.
+    /// Converts the windows of all lanes to another clock with the function `moved`.
     ///
-    /// `moved` converts a cycle of a lane's tile.
+    /// `moved` converts a cycle on the clock of a lane's tile.
     pub fn move_windows(&mut self, moved: impl Fn(LaneId, u64) -> u64) {
         for (&lane, windows) in &mut self.windows {
             let tile_windows = std::mem::take(windows).into_iter();
@@ -424,7 +426,7 @@ impl LossLedger {
         self.uncounted.iter().copied()
     }
 
-    /// Adds all entries of another ledger, from later launches.
+    /// Adds all entries of another ledger, whose launches are later.
     pub fn merge(&mut self, other: &Self) {
         self.uncounted.extend(&other.uncounted);
         for (&key, &totals) in &other.entries {
@@ -456,7 +458,8 @@ impl LossLedger {
         self.merge(later);
     }
 
-    /// Keeps only the wanted entries and the windows of their lanes. Uncounted sources are kept.
+    /// Keeps only the entries for which `is_wanted` returns true, and the windows of their lanes.
+    /// Uncounted sources are kept.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&LossKey, &LossTotals) -> bool) {
         self.entries.retain(|key, totals| is_wanted(key, totals));
         let lanes: BTreeSet<LaneId> = self.entries.keys().map(|key| key.lane).collect();
@@ -469,7 +472,8 @@ impl LossLedger {
 
     /// Converts unread data to losses of unknown amount.
     ///
-    /// Another reader takes over the data. Its success is unknown here.
+    /// Call this method if another reader takes over the data. It is then unknown whether the data
+    /// will be read.
     pub fn hand_over(&mut self) {
         let unread: Vec<_> =
             self.entries.keys().filter(|key| key.cause == LossCause::Unread).copied().collect();

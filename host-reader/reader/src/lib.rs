@@ -16,7 +16,7 @@
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |
 //! | What does a probe itself cost? | [`probe_cost`] |
 //!
-//! Start with the example of [`read_device_profiler`].
+//! Start with the example in the documentation of [`read_device_profiler`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,8 +1,8 @@
 //! Zone names: map a marker's id to the zone's name and source location.
 //!
-//! This module only contains the table; the modules that read ELF files and logs collect the names.
-//! If two locations share an id, both are kept. The zone is then labelled as ambiguous, which is
-//! not an error.
+//! This module only contains the table. The modules that read ELF files and logs collect the names.
+//! If two locations share an id, both are kept and the zone is labelled as ambiguous. This is not
+//! an error.
 
 use crate::lane::ZoneIndex;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -20,7 +20,7 @@ pub struct ZoneSource {
 }
 
 impl ZoneSource {
-    /// Parses `name,file,line,KERNEL_PROFILER`; returns `None` for any other form.
+    /// Parses `name,file,line,KERNEL_PROFILER`; returns `None` for any other text.
     ///
     /// The text is split from the right, since a name may contain commas.
     ///
@@ -85,10 +85,10 @@ impl ZoneTable {
     }
 
     /// Builds a table from zone texts, `name,file,line,KERNEL_PROFILER`. The id of each zone is the
-    /// hash of its text.
+    /// hash of the zone's text.
     ///
     /// # Errors
-    /// If a text has another form.
+    /// If a text has another format.
     ///
     /// ```
     /// use reader::{lane::ZoneIndex, names::ZoneTable};
@@ -172,7 +172,8 @@ impl ZoneTable {
         self.interned(zone).map_or(zone.0, |(id, _)| u32::from(id.0))
     }
 
-    /// Returns the zone's name as TT-Metal prints it: empty if unknown, the first if ambiguous.
+    /// Returns the zone's name as TT-Metal prints it: empty if unknown, the first name if
+    /// ambiguous.
     #[must_use]
     pub fn name(&self, zone: ZoneIndex) -> &str {
         self.sources(zone).first().map_or("", |source| &source.name)
@@ -195,7 +196,7 @@ impl ZoneTable {
         }
     }
 
-    /// Iterates over the ids with more than one source location, and those locations.
+    /// Iterates over the ids that have more than one source location, with their locations.
     pub fn collisions(&self) -> impl Iterator<Item = (u32, &[ZoneSource])> {
         let ambiguous = self.by_id.iter().filter(|(_, sources)| sources.len() > 1);
         ambiguous.map(|(&id, sources)| (id, sources.as_slice()))
@@ -212,7 +213,8 @@ impl ZoneTable {
         direct.chain(self.interned.iter().map(|(id, source)| (*id, source)))
     }
 
-    /// Iterates over the indices with a source location and the name that [`Self::name`] returns.
+    /// Iterates over the indices that have a source location, each with the name that
+    /// [`Self::name`] returns.
     pub fn named_indices(&self) -> impl Iterator<Item = (ZoneIndex, &str)> {
         let interned = (ZoneIndex::FIRST_INTERNED..).take(self.interned.len());
         let indices = self.by_id.keys().copied().chain(interned);

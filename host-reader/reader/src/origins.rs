@@ -22,12 +22,14 @@ pub struct TileOrigins {
 }
 
 impl TileOrigins {
-    /// Sets the offset of the tile's counter: its value minus the value of its chip's reference.
+    /// Sets the offset of the tile's counter: the tile's counter minus the chip's reference
+    /// counter.
     pub fn set(&mut self, chip_id: u32, core: Noc0Coord, offset_cycles: i64) {
         self.offsets.insert((chip_id, core), offset_cycles);
     }
 
-    /// Returns the tile's counter minus its chip's reference counter.
+    /// Returns the offset of the tile's counter: the tile's counter minus the chip's reference
+    /// counter.
     #[must_use]
     pub fn offset_cycles(&self, chip_id: u32, core: Noc0Coord) -> i64 {
         self.offsets.get(&(chip_id, core)).copied().unwrap_or(0)

@@ -1,4 +1,5 @@
-//! Packed records of many lanes, in memory up to a limit and in a temporary file beyond the limit.
+//! Packed records of many lanes. They are stored in memory up to a limit, and beyond it in a
+//! temporary file.
 //!
 //! ```
 //! use reader::packed_bytes::PackedMemory;
@@ -43,8 +44,8 @@ impl From<PackedError> for io::Error {
 
 /// Memory for packed bytes with a limit. Bytes beyond the limit go to one temporary file.
 ///
-/// The first error of the file is kept, and all later reads and writes do nothing. Code that uses
-/// the bytes read must call [`Self::check`] afterwards.
+/// After the first error of the file, all reads and writes do nothing. Code that reads bytes must
+/// therefore call [`Self::check`] afterwards. It returns the first error.
 #[derive(Debug)]
 pub struct PackedMemory {
     limit_bytes: u64,
@@ -85,7 +86,7 @@ impl PackedMemory {
         self.used_bytes.load(Ordering::Relaxed).saturating_add(more_bytes) > self.limit_bytes
     }
 
-    /// Counts bytes that the caller keeps in memory, until the returned guard is dropped.
+    /// Counts bytes that the caller keeps in memory as used, until the returned guard is dropped.
     #[must_use]
     pub fn hold(self: &Arc<Self>, byte_count: u64) -> HeldBytes {
         self.used_bytes.fetch_add(byte_count, Ordering::Relaxed);
@@ -210,7 +211,7 @@ impl PackedBytes {
     /// Returns all bytes.
     ///
     /// # Errors
-    /// If the file cannot be read, or a write had failed.
+    /// If the file cannot be read, or an earlier write has failed.
     pub fn read(&self) -> Result<Cow<'_, [u8]>, PackedError> {
         let (offset, byte_count) = match &self.place {
             Place::Memory(bytes) => return Ok(Cow::Borrowed(bytes)),
@@ -234,7 +235,7 @@ impl PackedBytes {
         }
     }
 
-    /// Returns a window that reads the bytes in order, a small part at a time.
+    /// Returns a window that reads the bytes in order, in small parts.
     #[must_use]
     pub fn window(&self) -> PackedWindow<'_> {
         match &self.place {
@@ -250,7 +251,7 @@ impl PackedBytes {
     }
 }
 
-/// A part of [`PackedBytes`] that moves forward.
+/// A window of [`PackedBytes`] that moves forward.
 #[derive(Debug)]
 pub struct PackedWindow<'bytes> {
     /// The memory with the file, if bytes are still in the file.
@@ -258,7 +259,8 @@ pub struct PackedWindow<'bytes> {
     bytes: Cow<'bytes, [u8]>,
     /// Index in `bytes` of the next byte.
     at: usize,
-    /// File offset of the byte after `bytes`; the next field is the number of bytes from there on.
+    /// File offset of the byte after `bytes`. The next field is the number of bytes from this
+    /// offset on.
     next: u64,
     left: usize,
 }
@@ -270,7 +272,7 @@ impl<'bytes> PackedWindow<'bytes> {
         Self { memory: None, bytes: Cow::Borrowed(bytes), at: 0, next: 0, left: 0 }
     }
 
-    /// Returns the next bytes: at least `least` bytes, or all remaining bytes.
+    /// Returns the next bytes: at least `least` bytes, or all remaining bytes if there are fewer.
     #[inline]
     pub fn ahead(&mut self, least: usize) -> &[u8] {
         if self.left > 0 && self.bytes.len().saturating_sub(self.at) < least {

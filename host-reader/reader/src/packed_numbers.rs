@@ -18,7 +18,7 @@ const MORE_FOLLOWS: u8 = 0x80;
 /// Appends a number.
 ///
 /// # Cost
-/// One byte per seven bits, up to the highest bit set.
+/// One byte for each seven bits, up to the highest bit that is set.
 #[inline]
 pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number > u64::from(LOW_BITS) {
@@ -48,8 +48,8 @@ pub fn take(bytes: &mut Iter<'_, u8>) -> u64 {
 
 /// Returns the number at the start of eight bytes, and its length in bytes.
 ///
-/// Returns `None` if the number continues after the eight bytes. Neighbouring groups are joined to
-/// groups of 14, 28 and 56 bits in parallel.
+/// Returns `None` if the number continues after the eight bytes. Neighbouring groups of seven bits
+/// are joined in parallel: first to groups of 14 bits, then of 28 and 56 bits.
 #[inline]
 const fn joined_groups(bytes: [u8; 8]) -> Option<(u64, usize)> {
     const ENDS: u64 = 0x8080_8080_8080_8080;

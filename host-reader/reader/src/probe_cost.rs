@@ -68,7 +68,7 @@ impl ProbeCosts {
         self.by_risc.insert((chip_id, risc), cost);
     }
 
-    /// Adds the costs of another calibration, which replace existing costs of the same RISCs.
+    /// Adds the costs of a later calibration. These replace existing costs of the same RISCs.
     pub fn merge(&mut self, later: Self) {
         self.by_risc.extend(later.by_risc);
     }
@@ -80,7 +80,7 @@ impl ProbeCosts {
     }
 }
 
-/// Serializes a RISC as its label, since `wire` does not depend on serde.
+/// Serializes a RISC as its label. This function is needed because `wire` does not depend on serde.
 ///
 /// # Errors
 /// Returns the serializer's errors.

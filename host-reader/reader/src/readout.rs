@@ -13,13 +13,15 @@ pub struct ChipSummary {
     pub chip_id: u32,
     /// Lower-case name of the architecture.
     pub arch: String,
-    /// Clock of the tiles in MHz; 0 if unknown.
+    /// Clock frequency of the tiles, in MHz; 0 if unknown.
     pub aiclk_mhz: u32,
     /// Size of the worker grid, if known.
     pub max_compute_cores: Option<u32>,
-    /// Maps translated row numbers (Wormhole) or column numbers (Blackhole) to worker lines.
+    /// Maps translated row numbers (Wormhole) or column numbers (Blackhole) to rows or columns of
+    /// the worker grid.
     ///
-    /// Lines are counted from 0. Numbers that appear in no file of the host are missing.
+    /// Rows and columns of the worker grid are counted from 0. Translated numbers that appear in no
+    /// file of the host are missing.
     pub known_lines: BTreeMap<u16, u16>,
 }
 
@@ -84,7 +86,8 @@ pub struct Readout {
     pub losses: LossLedger,
     /// Anomalies and repairs.
     pub anomalies: AnomalyLog,
-    /// Fill levels of the lanes when read; the maximum of several reads. Empty for logs.
+    /// Fill levels of the lanes at the time of the read. For several reads, the maxima. Empty for
+    /// logs.
     pub watermarks: Watermarks,
     /// Number of words read from the device, including control vectors; 0 for logs.
     pub words_read: u64,
@@ -101,8 +104,8 @@ impl Readout {
 
     /// Appends a later readout of the same mesh.
     ///
-    /// Both readouts must come from chips, whose zone indices are marker ids. Logs cannot be
-    /// appended, since each log numbers its zones itself.
+    /// Both readouts must come from chips, because their zone indices are marker ids. Logs cannot
+    /// be appended, because each log has its own zone indices.
     ///
     /// ```
     /// use reader::{lane::*, mesh::Noc0Coord, readout::*};

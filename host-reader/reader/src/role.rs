@@ -1,7 +1,7 @@
 //! Classifies zones as firmware, kernel or user zones.
 //!
 //! # Compatibility
-//! The tests for substrings of the zone's name are those of `TracyTTDeviceData.hpp`. A user's zone
+//! The zone's name is searched for the same substrings as in `TracyTTDeviceData.hpp`. A user's zone
 //! with `-FW` in its name is therefore also classified as firmware.
 
 use crate::{lane::ZoneIndex, names::ZoneTable};
@@ -60,7 +60,7 @@ impl ZoneRole {
         self.0 & !(Self::SHARED_PUSH | Self::DISPATCH | Self::STALL) == 0
     }
 
-    /// Returns true if the zone is a push of several launches (accumulate mode).
+    /// Returns true if the zone is the push of several launches (accumulate mode).
     #[inline]
     #[must_use]
     pub const fn is_shared_push(self) -> bool {
@@ -95,12 +95,13 @@ impl ZoneRole {
         self.0 & Self::KERNEL != 0
     }
 
-    /// Returns the zone's name in a lane of [`Risc::TensixAggregate`]; `None` for a user zone.
+    /// Returns the name of a zone with this role in a lane of [`Risc::TensixAggregate`]; `None` for
+    /// a user zone.
     ///
-    /// Such a lane has one zone around the zones of all RISCs.
+    /// Such a lane has one zone that encloses the zones of all RISCs.
     ///
     /// # Compatibility
-    /// `profiler.cpp` of tt-metal, which uses these names both in logs and in Tracy.
+    /// The names are those of tt-metal's `profiler.cpp`, which uses them both in logs and in Tracy.
     #[must_use]
     pub const fn envelope_name(self) -> Option<&'static str> {
         if self.is_firmware() {

@@ -1,4 +1,4 @@
-//! Temporary files; if this process is killed, a later process removes them.
+//! Temporary files. If this process is killed, a later process removes its files.
 
 use std::{
     collections::BTreeSet,
@@ -8,14 +8,15 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Temporary files of this process.
+/// Paths of this process's temporary files.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files of this process; for signal handlers that are about to end it.
+/// Removes the temporary files of this process. Signal handlers call this function before they end
+/// the process.
 ///
 /// Other threads can continue to write, but can no longer publish their files.
 pub fn remove_unfinished_files() {
@@ -76,7 +77,7 @@ impl TemporaryFile {
         Ok(Self { file, name: Some((path, entry)) })
     }
 
-    /// Unlinks the file, if the system allows that for an open file.
+    /// Unlinks the file, if the operating system can unlink open files.
     ///
     /// The system then deletes the file when it is closed, even if the process is killed.
     ///
@@ -94,7 +95,7 @@ impl TemporaryFile {
     /// Gives the file its final name.
     ///
     /// # Errors
-    /// If the file cannot be renamed, or has no name any more.
+    /// If the file cannot be renamed, or no longer has a name.
     pub fn persist(self, path: &Path) -> io::Result<()> {
         let Some((temporary, _entry)) = self.name else {
             return Err(io::Error::other("the file has no name"));
@@ -106,7 +107,7 @@ impl TemporaryFile {
     /// renamed.
     ///
     /// # Errors
-    /// If the file cannot be renamed, or has no name any more.
+    /// If the file cannot be renamed, or no longer has a name.
     pub fn persist_new(self, path: &Path) -> io::Result<bool> {
         let Some((temporary, _entry)) = self.name else {
             return Err(io::Error::other("the file has no name"));

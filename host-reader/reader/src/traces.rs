@@ -1,12 +1,12 @@
 //! Traces: assigns runs to replays of traces.
 //!
-//! A core counts the replays that it was notified of, over all traces, and writes the count into
-//! its run headers. The host knows the trace of each replay and the programs of each trace.
-//! Together, this information identifies the replay of a run.
+//! A core counts all replays of which it was notified, regardless of the trace, and writes the
+//! count into its run headers. The host knows the trace of each replay and the programs of each
+//! trace. The combination identifies the replay of a run.
 //!
 //! # Compatibility
-//! `getTraceIdAndCount` of tt-metal's `profiler.cpp`. The count is that of the latest replay. Runs
-//! of programs outside of traces carry this count too, although they are not replays.
+//! The method is that of `getTraceIdAndCount` in tt-metal's `profiler.cpp`. A run header contains
+//! the count at the latest replay, even if the program is outside of traces.
 
 use crate::{
     anomaly::AnomalyKind,
@@ -38,9 +38,9 @@ pub struct TraceBook {
 /// Traces of one chip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ChipTraces {
-    /// Base ids of the programs of each trace.
+    /// Base ids of the programs in each trace, by trace id.
     programs: BTreeMap<u64, BTreeSet<u32>>,
-    /// Replays in the order of their beginnings.
+    /// Replays, ordered by beginning.
     replays: Vec<TraceReplay>,
     replay_counts: BTreeMap<u64, u64>,
 }
@@ -64,7 +64,7 @@ impl TraceBook {
         programs.entry(trace_id).or_default().insert(base_id);
     }
 
-    /// Adds a replay that began after all earlier ones.
+    /// Adds a replay that began after all replays added before.
     pub fn add_replay(&mut self, chip_id: u32, trace_id: u64) {
         let chip = self.chips.entry(chip_id).or_default();
         let count = chip.replay_counts.entry(trace_id).or_default();
@@ -86,8 +86,8 @@ impl TraceBook {
 
     /// Returns the replay of a run that was launched after `count` replays had begun.
     ///
-    /// Returns `None` if the latest trace does not contain the run's program, or if there are fewer
-    /// replays.
+    /// Returns `None` if there are fewer than `count` replays, or if the trace of the latest of
+    /// these replays does not contain the run's program.
     #[must_use]
     pub fn replay_of(&self, chip_id: u32, count: u64, program: RunHostId) -> Option<TraceReplay> {
         let chip = self.chips.get(&chip_id)?;
@@ -97,10 +97,10 @@ impl TraceBook {
 
     /// Assigns a replay to every run without one.
     ///
-    /// The readout must be a whole session, with lanes that begin at the first replay: the wraps of
-    /// a core's 16-bit count are tracked from run to run.
+    /// The readout must contain a whole session, from the first replay on. A core's count has 16
+    /// bits, and its wraps are tracked from run to run.
     ///
-    /// Each run of a replay that is missing from the list is recorded as an anomaly.
+    /// A run whose replay is missing from the list counts as an anomaly.
     pub fn name_runs(&self, readout: &mut Readout) -> NamedRuns {
         let mut totals = NamedRuns::default();
         for device in &mut readout.devices {
@@ -145,11 +145,11 @@ impl TraceBook {
     }
 }
 
-/// The first run of a lane whose replay the host did not report.
+/// The first run in a lane that belongs to a replay that the host did not report.
 struct UnknownReplay {
-    /// Word of the lane at the beginning of the run.
+    /// Index of the word in the lane at which the run begins.
     position: u64,
-    /// Number of replays that had begun.
+    /// Number of replays that had begun before the run.
     replay: u64,
 }
 
@@ -189,8 +189,8 @@ mod tests {
         (runs.map(|run| run.trace.map(|trace| (trace.trace_id, trace.counter))).collect(), totals)
     }
 
-    /// Returns a list of two traces: trace 5 with programs 3 and 4, and trace 9 with program 8. The
-    /// replays are of traces 5, 9 and 5.
+    /// Returns a list of two traces: trace 5 with programs 3 and 4, and trace 9 with program 8.
+    /// Trace 5 is replayed first, then trace 9, then trace 5 again.
     fn book() -> TraceBook {
         let mut book = TraceBook::default();
         for (trace_id, base_id) in [(5, 3), (5, 4), (9, 8)] {

@@ -1,4 +1,4 @@
-//! Watermarks: fill levels of the lanes, and launches until a lane overflows.
+//! Watermarks: fill levels of the lanes, and estimates of when a lane overflows.
 
 use crate::lane::LaneId;
 use std::collections::BTreeMap;
@@ -13,42 +13,43 @@ pub struct LaneWatermark {
     pub lane_words: u32,
     /// Filled words that the RISC cannot reuse until a host has read them.
     ///
-    /// The value is 0 if the host has read all data of the core, since the next launch then starts
-    /// at the beginning of the lane.
+    /// The value is 0 if the host has read all data of the core, because the next launch then
+    /// starts at the beginning of the lane.
     pub used_words: u32,
-    /// Words of a finished run in the RISC's L1 vector, which the next launch will push.
+    /// Number of words of a finished run in the RISC's L1 vector, which the next launch will push.
     pub waiting_words: u32,
     /// Number of launches that found the lane full since the previous read.
     pub lost_launches: u32,
-    /// Words pushed since the previous read.
+    /// Number of words pushed since the previous read.
     pub pushed_words: u32,
-    /// Launches of the core that were pushed since the previous read.
+    /// Number of launches of the core that were pushed since the previous read.
     ///
     /// In accumulate mode, if only control vectors were read, this is the number of pushes.
     pub pushed_launches: u32,
     /// Cycles of the tile's clock since the previous read, if both reads include the clock.
     pub elapsed_cycles: Option<u64>,
-    /// Words per launch: the maximum so far of the averages between two polls.
+    /// Words per launch. The average is taken between two polls; the value is the largest average
+    /// so far.
     ///
     /// The value is 0 if nothing has been pushed yet.
     pub words_per_launch: u32,
 }
 
-/// Maximum words of a launch above the average: a full vector.
+/// Maximum number of words by which a launch may exceed the average: a full vector.
 const LARGEST_PUSH_WORDS: u32 = VECTOR_WORDS;
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 pub(crate) const VECTOR_WORDS: u32 = vector::VECTOR_WORDS as u32;
 
 impl LaneWatermark {
-    /// Returns the free words of the lane in DRAM.
+    /// Returns the number of free words of the lane in DRAM.
     #[must_use]
     pub const fn free_words(&self) -> u32 {
         self.lane_words.saturating_sub(self.used_words)
     }
 
-    /// Returns the words of the L1 vector that hold no finished run.
+    /// Returns the number of words in the L1 vector that do not contain a finished run.
     ///
-    /// Records of a launch in progress are not counted, since only the RISC knows their number.
+    /// Records of a launch in progress are ignored, because only the RISC knows their number.
     #[must_use]
     pub const fn free_l1_words(&self) -> u32 {
         VECTOR_WORDS.saturating_sub(self.waiting_words)
@@ -56,8 +57,8 @@ impl LaneWatermark {
 
     /// Returns the number of launches for which the lane has room; `None` before the first launch.
     ///
-    /// This assumes launches like the earlier ones, except that one launch may need an additional
-    /// whole L1 vector.
+    /// The estimate assumes that later launches need as much room as earlier launches, except that
+    /// one launch may need a whole L1 vector in addition.
     #[must_use]
     pub const fn launches_left(&self) -> Option<u32> {
         if self.lost_launches > 0 {
@@ -76,8 +77,8 @@ impl LaneWatermark {
         Some(f64::from(self.pushed_words) / seconds)
     }
 
-    /// Returns true if the lane may lose markers within `launches` more launches and a read now
-    /// would prevent the loss.
+    /// Returns true if the lane may lose markers within the next `launches` launches, and if a read
+    /// now would prevent the loss.
     #[must_use]
     pub const fn is_about_to_overflow(&self, launches: u32) -> bool {
         let has_room = match self.launches_left() {
@@ -95,12 +96,12 @@ pub struct Watermarks {
 }
 
 impl Watermarks {
-    /// Iterates, by id, over the lanes with pushed or waiting words.
+    /// Iterates over the lanes with pushed or waiting words, ordered by id.
     pub fn lanes(&self) -> impl Iterator<Item = &LaneWatermark> {
         self.lanes.values()
     }
 
-    /// Returns the lane with the smallest free share.
+    /// Returns the lane with the smallest fraction of free words.
     #[must_use]
     pub fn fullest(&self) -> Option<&LaneWatermark> {
         self.lanes().max_by_key(|lane| {
@@ -110,8 +111,8 @@ impl Watermarks {
         })
     }
 
-    /// Returns true if any lane may lose markers within `launches` more launches and a read now
-    /// would prevent the loss.
+    /// Returns true if any lane may lose markers within the next `launches` launches, and if a read
+    /// now would prevent the loss.
     #[must_use]
     pub fn about_to_overflow(&self, launches: u32) -> bool {
         self.lanes().any(|lane| lane.is_about_to_overflow(launches))

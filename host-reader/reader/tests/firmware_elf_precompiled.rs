@@ -1,4 +1,5 @@
-//! Tests all firmware files of the `ttnn` package; without `KPROF_TTNN` there are no files.
+//! Tests all firmware files of the `ttnn` package. Without the variable `KPROF_TTNN`, no files are
+//! tested.
 
 #![cfg(feature = "firmware-elf")]
 #![expect(clippy::unwrap_used, reason = "a panic is the report")]
@@ -26,11 +27,12 @@ fn file(set: &Path, processor: &str) -> Vec<u8> {
     fs::read(set.join(processor).join(format!("{processor}.elf"))).unwrap()
 }
 
-/// Control address, size of the member in bytes and number of sets, for each processor.
+/// For each kind of processor: address of the control vector, size of the profiler member in bytes,
+/// and number of sets.
 ///
-/// The sizes equal `sizeof(profiler_msg_t)` with 5, 2 and 1 processors. The addresses on Wormhole
-/// were found by a loader that boots these files on Tenstorrent's simulator, and from the mailbox
-/// bases of `dev_mem_map.h`.
+/// The sizes equal `sizeof(profiler_msg_t)` with 5, 2 and 1 processors. Two sources confirm the
+/// addresses on Wormhole: a loader that boots these files on Tenstorrent's simulator, and the
+/// mailbox bases in `dev_mem_map.h`.
 const EXPECTED: [(&str, &str, u64, u64, u64, usize); 17] = [
     ("blackhole", "active_erisc", 0xA10, 4352, 2, 36),
     ("blackhole", "brisc", 0xBE0, 10_496, 5, 36),
@@ -94,7 +96,8 @@ fn tables_of_every_set_tell_its_chip() {
 #[test]
 fn a_file_without_mailboxes_names_what_is_missing() {
     let Some(set) = sets().into_iter().next() else { return };
-    // The weakened file for linking kernels has symbols and tables, but those of another processor.
+    // The weakened file for linking kernels has symbols and tables, but they belong to another
+    // processor.
     let error = TableSizes::from_file(&file(&set, "trisc1")).unwrap_err();
     assert!(error.to_string().contains("no symbol `dram_bank_to_noc_xy`"), "{error}");
 }

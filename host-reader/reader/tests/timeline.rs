@@ -1,4 +1,5 @@
-//! A simple reference pairing, and the properties that compare the real pairing with it.
+//! A simple reference implementation of pairing, and property tests that compare the real
+//! implementation with it.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -178,7 +179,7 @@ fn oracle(records: &[(PacketKind, u32, u64)]) -> (Vec<Zone>, u64) {
     (closed, orphans)
 }
 
-/// Generates records of any kind with different times, in the order of memory.
+/// Generates records of any kind with different times, in the order in which a lane contains them.
 fn any_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     let kind = prop::sample::select(vec![
         START,
@@ -221,7 +222,8 @@ fn nested_records() -> impl Strategy<Value = Vec<(PacketKind, u32, u64)>> {
     })
 }
 
-/// Checks that each child is inside the last zone before it with one level less depth.
+/// Checks that each zone is inside its parent, which is the last earlier zone whose depth is one
+/// less.
 fn assert_nested(timeline: &LaneTimeline) -> Result<(), proptest::test_runner::TestCaseError> {
     let mut around: Vec<Zone> = Vec::new();
     for zone in timeline.zones.iter() {

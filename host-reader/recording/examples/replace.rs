@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-/// Writes lines; a write that fails midway leaves the file unchanged.
+/// Writes lines to a file. If the write fails midway, the file is unchanged.
 fn write_lines(path: &Path, lines: &[&str]) -> io::Result<()> {
     write_whole_file(path, |out| {
         lines.iter().try_for_each(|line| {

@@ -11,9 +11,9 @@ use reader::{
 
 /// Conversion of a chip's cycles to the trace's time.
 ///
-/// With a clock fitted to the host's, times are host times. Without such a clock, the chip's first
-/// record is at 0, cycles are converted at the nominal frequency, and times of different chips are
-/// not comparable.
+/// If the chip's clock was related to the host's clock, times are host times. Otherwise, the chip's
+/// first record is at 0, cycles are converted at the nominal frequency, and times of different
+/// chips are not comparable.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceClock<'a> {
     nominal_mhz: u32,
@@ -25,7 +25,7 @@ pub struct DeviceClock<'a> {
 }
 
 impl<'a> DeviceClock<'a> {
-    /// Returns the clock of a chip whose records lie between the given cycles.
+    /// Returns the clock of a chip whose records are between the given cycles.
     fn new(
         chip: &ChipSummary,
         (first_cycle, last_cycle): (u64, u64),
@@ -50,7 +50,8 @@ impl<'a> DeviceClock<'a> {
         self.host.is_some()
     }
 
-    /// Returns the nominal frequency in MHz; `None` if unknown: a cycle then counts as 1 ns.
+    /// Returns the nominal frequency in MHz. Returns `None` if it is unknown; a cycle then counts
+    /// as 1 ns.
     #[must_use]
     pub const fn nominal_mhz(&self) -> Option<u32> {
         if self.nominal_mhz == 0 { None } else { Some(self.nominal_mhz) }
@@ -65,8 +66,8 @@ impl<'a> DeviceClock<'a> {
         }
     }
 
-    /// Returns the error bound of times against the host's clock, in ns; `None` without a host
-    /// clock.
+    /// Returns the maximum error of times relative to the host's clock, in ns; `None` without a
+    /// host clock.
     #[must_use]
     pub fn bound_ns(&self) -> Option<f64> {
         let clock = self.host?;
@@ -75,8 +76,8 @@ impl<'a> DeviceClock<'a> {
         Some(bounds[0].max(bounds[1]))
     }
 
-    /// Returns the host time of the trace's origin; without a host clock, the nominal time between
-    /// the chip's reset and its first record.
+    /// Returns the host time of the trace's origin, in ns. Without a host clock, returns the
+    /// nominal time from the chip's reset to the chip's first record.
     #[must_use]
     pub fn origin_ns(&self) -> i64 {
         if self.host.is_some() {
@@ -134,8 +135,8 @@ impl<'a> DeviceClock<'a> {
     }
 }
 
-/// Returns the clocks of chips that were not related to the host's clock, such as those of a device
-/// log; `bounds` are the earliest and latest cycle of each chip's records.
+/// Returns the clocks of chips that were not related to the host's clock, such as the chips of a
+/// device log. `bounds` are the earliest and latest cycle of each chip's records.
 pub(crate) fn unrelated_clocks<'chips>(
     devices: &'chips [DeviceReadout],
     bounds: impl IntoIterator<Item = (u64, u64)>,
@@ -175,7 +176,7 @@ pub(crate) fn lane_bounds(lane: &Lane) -> Option<(u64, u64)> {
     Some((*lane.times.iter().min()?, *lane.times.iter().max()?))
 }
 
-/// Returns the bounds that contain both.
+/// Returns the smallest bounds that contain both.
 pub(crate) fn wider(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.min(other.0), one.1.max(other.1))
 }

@@ -1,9 +1,9 @@
 //! Commands of dispatch cores: the command that each zone executes, and the command's program.
 //!
 //! # Compatibility
-//! `profiler.cpp` of June 2026 writes these texts and names into `profile_log_device.csv`, for
-//! BRISC and NCRISC only. Command numbers are those of `cq_commands.hpp` of TT-Metal 0.81.1;
-//! numbers up to 17 are the same in June 2026.
+//! TT-Metal's `profiler.cpp` of June 2026 writes the same texts and names into
+//! `profile_log_device.csv`, but only for BRISC and NCRISC. The command numbers come from
+//! `cq_commands.hpp` of TT-Metal 0.81.1. Numbers up to 17 are the same in the version of June 2026.
 
 use reader::{
     lane::{Lane, Record, RecordHead, ZoneIndex},
@@ -16,11 +16,11 @@ use wire::{PacketKind, Risc, ZoneId};
 /// Substring in the names of zones that each represent one command.
 const DISPATCH: &str = "DISPATCH";
 
-/// Names each command's zone and annotates the data of dispatch kernels; returns the number of
-/// named zones.
+/// Names the zone of each command, and annotates the data of dispatch kernels. Returns the number
+/// of named zones.
 ///
-/// The annotation of a number is the number's meaning. The command and its program are added to a
-/// zone's name. A device log already has annotations and names.
+/// Each number is annotated with its meaning. The command and the command's program are added to
+/// the name of the zone. Device logs already have annotations and names.
 pub fn name_dispatch_commands(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     if !zones.places().any(|(_, zone)| zone.name.contains(DISPATCH)) {
@@ -74,7 +74,7 @@ struct Work {
 }
 
 impl Work {
-    /// Stores a value; returns the text of its record.
+    /// Stores a value, and returns the text for the value's record.
     fn take(&mut self, role: Role, value: u64) -> Option<String> {
         match role {
             Role::Command => {
@@ -102,7 +102,7 @@ impl Work {
         format!(r#"{{"dispatch_command_subtype":"{}"}}"#, self.sort)
     }
 
-    /// Returns the label that a value adds to the name of its zone.
+    /// Returns the label that is added to the name of the zone.
     fn label(&self, risc: Risc) -> String {
         match (risc, self.sort.as_str()) {
             (Risc::Brisc, "") => format!("{}:{}", self.program, self.command),
@@ -116,7 +116,7 @@ impl Work {
 struct OpenZone {
     start: usize,
     zone: ZoneIndex,
-    /// Parts that values have added to the zone's name.
+    /// Labels to add to the zone's name.
     labels: String,
 }
 
@@ -148,7 +148,7 @@ fn name_lane(
             PacketKind::ZoneEnd => {
                 work.sort.clear();
                 let Some(at) = open.iter().rposition(|open| open.zone == zone) else { continue };
-                // Zones inside this zone that have no end are closed too.
+                // Inner zones that have no end are closed together with this zone.
                 let ended = open.drain(at..).enumerate();
                 named.extend(ended.map(|(inner, zone)| (zone, (inner == 0).then_some(index))));
             }
@@ -171,7 +171,7 @@ fn name_lane(
     rename(lane, &named, zones)
 }
 
-/// Attaches texts to records that have no text.
+/// Attaches texts to records that do not have a text yet.
 fn attach(lane: &mut Lane, texts: Vec<(usize, Box<str>)>) {
     let known = lane.metadata.len();
     for text in texts {
@@ -183,7 +183,7 @@ fn attach(lane: &mut Lane, texts: Vec<(usize, Box<str>)>) {
     lane.metadata.sort_by_key(|(record, _)| *record);
 }
 
-/// Gives zones their full names; returns the number of zones that got one.
+/// Gives zones their full names, and returns the number of renamed zones.
 fn rename(lane: &mut Lane, named: &[(OpenZone, Option<usize>)], zones: &mut ZoneTable) -> u64 {
     let mut count = 0_u64;
     for (OpenZone { start, zone, labels }, end) in named {
@@ -210,7 +210,7 @@ fn named(names: &[&str], number: u64) -> String {
     name.filter(|name| !name.is_empty()).map_or_else(|| number.to_string(), |&name| name.to_owned())
 }
 
-/// Commands by number: `CQDispatchCmdId`.
+/// Names of commands by number, as in `CQDispatchCmdId`.
 const COMMANDS: [&str; 20] = [
     "CQ_DISPATCH_CMD_ILLEGAL",
     "CQ_DISPATCH_CMD_WRITE_LINEAR",
@@ -234,7 +234,7 @@ const COMMANDS: [&str; 20] = [
     "CQ_DISPATCH_CMD_RT_PROFILER_FLUSH",
 ];
 
-/// Types of small writes by number: `CQDispatchCmdPackedWriteType`.
+/// Types of small writes by number, as in `CQDispatchCmdPackedWriteType`.
 const PACKED_WRITES: [&str; 6] = [
     "",
     "CQ_DISPATCH_CMD_PACKED_WRITE_FLAG_TYPE_RTA",
@@ -244,7 +244,7 @@ const PACKED_WRITES: [&str; 6] = [
     "CQ_DISPATCH_CMD_PACKED_WRITE_FLAG_TYPE_GO_MSG_INDEX",
 ];
 
-/// Types of large writes by number: `CQDispatchCmdPackedWriteLargeType`.
+/// Types of large writes by number, as in `CQDispatchCmdPackedWriteLargeType`.
 const LARGE_WRITES: [&str; 3] = [
     "CQ_DISPATCH_CMD_PACKED_WRITE_LARGE_TYPE_UNKNOWN",
     "CQ_DISPATCH_CMD_PACKED_WRITE_LARGE_TYPE_CBS_SEMS_CRTAS",
@@ -280,7 +280,8 @@ mod tests {
     }
     use Step::{Data, End, Start};
 
-    /// Returns the names at zone starts, the names at zone ends, and the texts, after naming.
+    /// Names the zones of a lane. Returns the names at zone starts, the names at zone ends, and the
+    /// texts.
     fn names_of(risc: Risc, steps: &[Step]) -> (Vec<String>, Vec<String>, Vec<(usize, String)>) {
         let core = Noc0Coord { x: 1, y: 1 };
         let mut lane = Lane::new(LaneId { chip_id: 0, core, risc });

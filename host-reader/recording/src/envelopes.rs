@@ -1,10 +1,12 @@
-//! Envelopes of trace-only mode. A core records one zone around the firmware of all its RISCs and
-//! one zone around their kernels. The name of an envelope depends on the RISCs that begin and end
-//! it.
+//! Envelopes of trace-only mode.
+//!
+//! A core records one zone around the firmware of all its RISCs and one zone around their kernels.
+//! The start and the end of an envelope are recorded under the zone names of the RISCs that record
+//! them. This module gives the start and the end the same name.
 //!
 //! # Compatibility
-//! tt-metal's `profiler.cpp` names envelopes `TRACE-FW` and `TRACE-KERNEL` when it reads them. A
-//! device log already contains these names.
+//! tt-metal's `profiler.cpp` names the envelopes `TRACE-FW` and `TRACE-KERNEL` when it reads them.
+//! Device logs therefore already contain these names.
 
 use reader::{
     lane::{Lane, RecordHead, ZoneIndex},
@@ -15,7 +17,7 @@ use reader::{
 use std::collections::BTreeMap;
 use wire::{PacketKind, Risc, ZoneId};
 
-/// Names the envelopes of all aggregate lanes; ids and source locations stay the same.
+/// Names the envelopes of all aggregate lanes. Ids and source locations are unchanged.
 pub(crate) fn name_envelopes(readout: &mut Readout) {
     let Readout { devices, zones, .. } = readout;
     let mut named = BTreeMap::new();
@@ -35,7 +37,8 @@ fn name_lane(lane: &mut Lane, zones: &mut ZoneTable, named: &mut BTreeMap<ZoneIn
     }
 }
 
-/// Returns the index of the zone under its envelope name, or the given index if it is no envelope.
+/// Returns the index of the zone with its envelope name. If the zone is not an envelope, returns
+/// the given index.
 fn envelope_of(zone: ZoneIndex, zones: &mut ZoneTable) -> ZoneIndex {
     let name = ZoneRole::from_name(zones.name(zone)).envelope_name();
     let Some((name, source)) = name.zip(zones.sources(zone).first()) else { return zone };

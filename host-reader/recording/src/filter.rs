@@ -1,15 +1,15 @@
-//! Selection of a part of a trace, and the syntax in which a user writes it.
+//! Filter that selects a part of a trace, and its syntax for users.
 
 use reader::{lane::LaneId, mesh::Noc0Coord};
 use std::str::FromStr;
 use wildmatch::WildMatch;
 
-/// Selection of a part of a trace; the default selects the whole trace.
+/// Filter that selects a part of a trace. The default selects the whole trace.
 ///
 /// # Syntax
 /// A filter is a comma-separated list of terms `KEY=VALUE`. A value without a key belongs to the
-/// previous key. Values of one key are alternatives; different keys must all match. `KEY!=VALUE`
-/// excludes values. A comma in a name is written `\,`.
+/// previous key. The values of one key are alternatives. If there are several keys, all of them
+/// must match. `KEY!=VALUE` excludes values. A comma in a name is written `\,`.
 ///
 /// | key | value | example |
 /// |---|---|---|
@@ -107,7 +107,8 @@ impl TraceFilter {
         self.terms.is_empty()
     }
 
-    /// Returns a filter that excludes a program's launches; `base_id` is the id without the chip.
+    /// Returns a filter that excludes the launches of a program. `base_id` is the program's id
+    /// without the chip.
     #[must_use]
     pub fn without_program(base_id: u32) -> Self {
         let value = Value::Numbers(base_id.into(), base_id.into());
@@ -126,13 +127,13 @@ impl TraceFilter {
         keys.filter(|key| !known.contains(key)).collect()
     }
 
-    /// Returns true if a chip may contain selected data.
+    /// Returns true if data of this chip may be selected.
     #[must_use]
     pub fn selects_device(&self, chip_id: u32) -> bool {
         self.selects(Key::Device, |value| value.has_number(chip_id.into()))
     }
 
-    /// Returns true if a lane may contain selected data.
+    /// Returns true if data of this lane may be selected.
     #[must_use]
     pub fn selects_lane(&self, lane: LaneId) -> bool {
         let label = lane.risc.label();
@@ -144,7 +145,7 @@ impl TraceFilter {
 
     /// Returns true if an op is selected.
     ///
-    /// `base_id` is the program's number without the chip, or 0 if there is no program.
+    /// `base_id` is the program's id without the chip, or 0 if there is no program.
     #[must_use]
     pub fn selects_op(&self, base_id: u32, name: Option<&str>) -> bool {
         self.selects(Key::Op, |value| {
@@ -158,7 +159,8 @@ impl TraceFilter {
         self.selects(Key::Zone, |value| value.has_name(name))
     }
 
-    /// Returns true if a time range is selected, in nanoseconds since the trace's origin.
+    /// Returns true if a time range is selected. Its limits are in nanoseconds since the trace's
+    /// origin.
     #[must_use]
     pub fn selects_time(&self, start_ns: u64, end_ns: u64) -> bool {
         self.selects(Key::Time, |value| {
@@ -168,8 +170,8 @@ impl TraceFilter {
 
     /// Returns the filter with its signposts replaced by windows of time.
     ///
-    /// `signposts` are times in nanoseconds since the trace's origin, in time order. A signpost
-    /// that was never set gives an empty window.
+    /// `signposts` are the times of signposts, in nanoseconds since the trace's origin, and their
+    /// names, in time order. If the host never set a signpost of the filter, the window is empty.
     #[must_use]
     pub fn resolved(&self, signposts: &[(u64, &str)]) -> Self {
         Self {
@@ -187,7 +189,7 @@ impl TraceFilter {
         }
     }
 
-    /// Returns the signpost names of the filter that match no known signpost.
+    /// Returns the signpost names of the filter that do not match any known signpost.
     pub fn unknown_signposts<'a>(
         &self,
         known: impl Iterator<Item = &'a str> + Clone,
@@ -211,7 +213,8 @@ impl TraceFilter {
     }
 }
 
-/// Returns the window from the first signpost named `first` to the next one named `last`.
+/// Returns the window from the first signpost that matches `first` to the next signpost that
+/// matches `last`.
 fn window(
     signposts: &[(u64, &str)],
     first: Option<&WildMatch>,
@@ -231,7 +234,7 @@ fn window(
     (begin.unwrap_or(0), end.unwrap_or(u64::MAX))
 }
 
-/// Returns true if `at` is between two numbers, given in any order; both are included.
+/// Returns true if `at` is between two numbers, inclusive. The two numbers can be in any order.
 fn is_between(one: u16, other: u16, at: u16) -> bool {
     (one.min(other)..=one.max(other)).contains(&at)
 }
@@ -303,7 +306,7 @@ fn push(terms: &mut [String], character: char) {
     }
 }
 
-/// A key and whether it excludes.
+/// A key, and true if the term excludes its values.
 type KeyPart = (Key, bool);
 
 /// Splits a term into its key, if the term has one, and its value.
@@ -368,7 +371,8 @@ fn core(text: &str) -> Option<Noc0Coord> {
     Some(Noc0Coord { x: x.parse().ok()?, y: y.parse().ok()? })
 }
 
-/// Parses a time such as `1.5ms` exactly to the nanosecond; without a unit it is in nanoseconds.
+/// Parses a time such as `1.5ms`, exactly to the nanosecond. A time without a unit is in
+/// nanoseconds.
 fn nanoseconds(text: &str) -> Option<u64> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);

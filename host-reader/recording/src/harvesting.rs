@@ -1,4 +1,4 @@
-//! Files next to a device log that contain the harvested rows or columns of worker tiles.
+//! Reads the harvested rows or columns of worker tiles from files next to a device log.
 
 use crate::device_log::PackedLog;
 use analysis::noc_events::{
@@ -16,16 +16,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// File names of the cluster descriptor as saved by tools next to logs.
+/// File names under which tools save the cluster descriptor next to logs.
 const DESCRIPTORS: [&str; 2] = ["cluster_descriptor.yaml", "cluster_desc.yaml"];
 
-/// Maximum bytes read of a cluster descriptor; the descriptor of a 32-chip Galaxy has 60 KB.
+/// Maximum number of bytes that are read of a cluster descriptor. The descriptor of a 32-chip
+/// Galaxy has 60 KB.
 const DESCRIPTOR_BYTES: u64 = 4 << 20;
 
 /// The part of a cluster descriptor that describes harvesting.
 ///
 /// # Compatibility
-/// tt-umd, `cluster_descriptor.cpp`.
+/// The format is that of `cluster_descriptor.cpp` in tt-umd.
 #[derive(Deserialize)]
 struct ClusterDescriptor {
     #[serde(default)]
@@ -63,7 +64,7 @@ pub(crate) fn add_descriptor(log: &mut PackedLog, folder: &Path) {
     log.lanes.add_anomalies(anomalies);
 }
 
-/// Reads harvest masks by chip; error messages contain no text of the file.
+/// Reads the harvest mask of each chip. Error messages do not contain text of the file.
 fn read_descriptor(path: &Path) -> Result<BTreeMap<u32, u32>, String> {
     let mut text = String::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
@@ -97,8 +98,8 @@ pub fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Adds rows or columns that occur in TT-Metal's NoC traces, unless the records contain all of
-/// them.
+/// Adds the rows or columns that occur in TT-Metal's NoC traces, unless the records already contain
+/// all of them.
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     let is_needed =
         readout.devices.iter().filter_map(TileMap::from_device).any(|map| !map.is_complete());

@@ -1,4 +1,4 @@
-//! All data recorded in one run of a program, and the selection of a part of the data.
+//! All data recorded in one run of a program, and filters to select a part of it.
 //!
 //! | question | item |
 //! |---|---|
@@ -66,7 +66,7 @@ use reader::readout::Readout;
 use std::{collections::BTreeMap, path::PathBuf};
 use wire::RunHostId;
 
-/// Everything that was recorded of one run of a program, on one clock per chip.
+/// Everything that was recorded in one run of a program. Each chip has one clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Records, names, losses and anomalies; times are on the clock of each chip's reference
@@ -76,13 +76,14 @@ pub struct Recording {
     pub clock: Option<MeshClock>,
     /// Clock samples from which `clock` was fitted.
     pub samples: MeshSamples,
-    /// The host's metadata of the ops, in any order.
+    /// The host's metadata of the ops, in no particular order.
     pub ops: Vec<OpMetadata>,
     /// Events recorded by the threads of the host.
     pub host: Vec<HostRecording>,
-    /// Omitted launches with which the profiler itself read the chips.
+    /// Number of omitted launches, with which the profiler itself read the chips.
     pub profiler_launch_count: u64,
-    /// Newest ops CSV in the recording's folder; its rows may belong to the launches.
+    /// Newest ops CSV in the recording's folder. The rows of the CSV may belong to the recorded
+    /// launches.
     pub ops_csv: Option<PathBuf>,
     /// TT-Metal's NoC traces in the folder of a device log.
     pub noc_traces: NocTraceFiles,
@@ -104,8 +105,8 @@ impl NocTraceFiles {
         if self.repeat_log { &[] } else { &self.paths }
     }
 
-    /// Returns a sentence if the NoC events come from the log and not from the files next to the
-    /// log.
+    /// Returns a sentence for the user if the NoC events come from the log instead of the files
+    /// next to the log.
     ///
     /// ```
     /// let one = recording::NocTraceFiles { paths: vec!["noc_trace_dev0_ID0.json".into()], repeat_log: true };
@@ -124,9 +125,9 @@ impl NocTraceFiles {
     }
 }
 
-/// Metadata key which states that launches of program 0 are the profiler's own.
+/// Metadata key. If it is present, launches of program 0 are the profiler's own launches.
 ///
-/// With these launches the profiler reads chips that it cannot read otherwise.
+/// The profiler uses such launches to read chips that it cannot read in another way.
 pub const PROFILER_LAUNCHES: &str = "kprof_launches";
 
 impl Recording {
@@ -140,9 +141,9 @@ impl Recording {
 
     /// Creates a recording of a captured run.
     ///
-    /// Fits the clocks that were sampled, aligns the records with them, and adds the replays of
-    /// traces and the sub-devices that the host reported. Names commands of dispatch cores and
-    /// envelopes of trace-only mode.
+    /// Fits clocks to the clock samples and aligns the records with these clocks. Adds the trace
+    /// replays and the sub-devices that the host reported. Names the commands of dispatch cores and
+    /// the envelopes of trace-only mode.
     #[must_use]
     pub fn from_captured_run(run: CapturedRun) -> Self {
         let CapturedRun { mut readout, samples, ops, host, .. } = run;
@@ -163,7 +164,7 @@ impl Recording {
 
     /// Removes launches of program 0 if the capture states that these are the profiler's own.
     ///
-    /// Losses are kept, since losses of an unknown program may be the user's.
+    /// Losses are kept, because losses of an unknown program may be losses of the user's programs.
     fn leave_out_profiler(&mut self) {
         let before = self.ops.len();
         self.ops.retain(|op| op.value(PROFILER_LAUNCHES).is_none());
@@ -175,8 +176,8 @@ impl Recording {
         self.readout.losses = losses;
     }
 
-    /// Creates a recording of each run. Repetitions of a run for other hardware counters are
-    /// combined.
+    /// Creates a recording of each run. A run and its repetitions for other hardware counters
+    /// become one recording.
     ///
     /// The combined recording has the counters and the losses of all repetitions.
     #[must_use]
@@ -204,7 +205,8 @@ impl Recording {
         }
     }
 
-    /// Returns the host's names of programs, by chip; the first name if a program has several.
+    /// Returns the host's name of each program, by chip and id. If a program has several names, the
+    /// first name is used.
     ///
     /// ```
     /// use host_events::OpMetadata;

@@ -25,21 +25,21 @@ use wire::ZoneId;
 
 /// Name of the device log in a folder of logs.
 pub const DEVICE_LOG: &str = "profile_log_device.csv";
-/// Prefix of the names of captures in a folder of logs, one for each profiled process.
+/// Prefix of the names of captures in a folder of logs. Each profiled process writes one capture.
 ///
-/// The process number follows.
+/// The process number follows the prefix.
 pub const DEVICE_CAPTURE_PREFIX: &str = "device-";
 
-/// Content of a file or folder.
+/// Loaded content of a file or folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
-    /// The runs of a capture, at least one; a log is one run.
+    /// The runs of a capture (at least one), or the single run of a log.
     pub recordings: Vec<Recording>,
-    /// Number of problems in a capture; the rest of the capture was used.
+    /// Number of problems in a capture. The parts without problems were used.
     pub problem_count: u64,
 }
 
-/// Content of a file or folder; a device log is still packed.
+/// Opened content of a file or folder. A device log is still packed.
 #[derive(Debug)]
 pub enum Opened {
     /// A device log.
@@ -150,7 +150,7 @@ impl From<PackedLog> for OpenedLog {
     }
 }
 
-/// Computes all figures of a log; each thread unpacks one lane at a time.
+/// Computes all figures of a log. Each thread unpacks one lane at a time.
 ///
 /// The returned recording has no lanes.
 ///
@@ -168,7 +168,7 @@ impl From<PackedLog> for OpenedLog {
 /// ```
 ///
 /// # Errors
-/// If records beyond the memory limit cannot be written to the temporary file, or read back.
+/// If records beyond the memory limit cannot be written to the temporary file or read back from it.
 pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), PackedError> {
     let log = log.into();
     let memory = Arc::clone(log.log.lanes.memory());
@@ -178,7 +178,7 @@ pub fn report_of_log(log: impl Into<OpenedLog>) -> Result<(Recording, Report), P
     Ok((recording, report))
 }
 
-/// Extracts the NoC events of a log; each thread unpacks one lane at a time.
+/// Extracts the NoC events of a log. Each thread unpacks one lane at a time.
 ///
 /// The returned recording has no lanes.
 ///
@@ -235,13 +235,14 @@ pub enum LoadError {
     },
 }
 
-/// Loads the file or folder at the path; the content determines its type.
+/// Loads the file or folder at the path. The content determines the type of a file.
 ///
-/// In a folder, captures of profiled processes have priority, because a log next to captures was
-/// made from them and contains less. Zones without a name in the log get their names from the zone
-/// logs next to the log. Ops come from the host's messages in the same folder. Harvested rows or
-/// columns are taken from a `cluster_descriptor.yaml` or from TT-Metal's `noc_trace_*.json` in the
-/// log's folder. If the log has no NoC events, those of the `noc_trace_*.json` files are used.
+/// In a folder, captures of profiled processes have priority over a log, because a log next to
+/// captures was made from the captures and contains less. Zones without a name in the log get their
+/// names from the zone logs next to the log. Ops come from the host's messages in the same folder.
+/// Harvested rows or columns come from a `cluster_descriptor.yaml` or from TT-Metal's
+/// `noc_trace_*.json` in the log's folder. If the log has no NoC events, the NoC events of the
+/// `noc_trace_*.json` files are used.
 ///
 /// ```
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
@@ -257,13 +258,13 @@ pub enum LoadError {
 /// ```
 ///
 /// # Errors
-/// If the path has no such file, or nothing in it can be read. Damage within a capture is counted
-/// instead.
+/// If there is no such file, or if nothing can be read from the file. Damage within a capture is
+/// not an error, but is counted.
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
     Ok(open(path)?.into_loaded()?)
 }
 
-/// Opens the file or folder at the path, as [`load`] does.
+/// Opens the file or folder at the path, like [`load`], but keeps a device log packed.
 ///
 /// # Errors
 /// The errors of [`load`].
@@ -273,10 +274,11 @@ pub fn open(path: &Path) -> Result<Opened, LoadError> {
 
 /// Opens the file or folder at the path, with a memory limit.
 ///
-/// A log's records beyond the limit of `memory` go to its temporary file.
+/// If the records of a log exceed the limit of `memory`, further records go to the temporary file
+/// of `memory`.
 ///
 /// # Errors
-/// The errors of [`load`]; also if the temporary file cannot be written.
+/// The errors of [`load`], and errors of writing the temporary file.
 pub fn open_within(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, LoadError> {
     if path.is_dir() {
         return match &device_captures(path)[..] {
@@ -308,7 +310,8 @@ fn add_harvesting(log: &mut OpenedLog, folder: &Path) {
     log.noc_traces = harvesting::noc_trace_files(folder);
 }
 
-/// Opens a device log from a stream, as [`open_within`] does; error messages call it `source`.
+/// Opens a device log from a stream, like [`open_within`]. `source` is the name of the stream in
+/// error messages.
 ///
 /// # Errors
 /// If the stream is not a device log, or if the temporary file cannot be written.
@@ -320,14 +323,16 @@ pub fn open_log(
     Ok(Opened::Log(Box::new(PackedLog::read_within(log, source, memory)?.into())))
 }
 
-/// Returns the folder that contains the log file: `folder` or its `.logs`; `None` if neither does.
+/// Returns the folder that contains `file`: `folder` or its `.logs`. Returns `None` if neither
+/// contains the file.
 #[must_use]
 pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     let candidates = [folder.to_owned(), folder.join(".logs")];
     candidates.into_iter().find(|logs| logs.join(file).exists())
 }
 
-/// Finds the newest ops CSV in a folder or below its `reports`, where TT-Metal stores it.
+/// Finds the newest ops CSV in a folder, or in the `reports` below it, where TT-Metal stores such
+/// files.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -362,7 +367,7 @@ fn is_ops_csv(path: &Path) -> bool {
     name.starts_with("ops_perf_results") && name.ends_with(".csv") && path.is_file()
 }
 
-/// Finds captures of profiled processes in a folder or in its `.logs`, sorted by name.
+/// Finds the captures of profiled processes in a folder or in its `.logs`. They are sorted by name.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -418,7 +423,8 @@ fn load_capture(path: &Path) -> Result<Loaded, LoadError> {
     Ok(Loaded { recordings: Recording::from_captured_runs(runs), problem_count })
 }
 
-/// Names the zones that have no name in the log, from the zone logs in the same folder.
+/// Names the zones that have no name in the log. The names come from the zone logs in the same
+/// folder.
 fn name_unknown_zones(log: &mut PackedLog, logs: &Path) -> Result<(), ZoneNamesError> {
     let mut names = ZoneNames::new();
     names.add_log_folder(logs)?;
@@ -435,7 +441,8 @@ fn name_unknown_zones(log: &mut PackedLog, logs: &Path) -> Result<(), ZoneNamesE
     Ok(())
 }
 
-/// Returns true if a file begins with the magic of captures. A few of its bytes may be damaged.
+/// Returns true if a file begins with the magic bytes of captures. A few of these bytes may be
+/// damaged.
 #[must_use]
 pub fn is_capture(path: &Path) -> bool {
     // Only a plain file can be read again from its beginning; a pipe cannot.

@@ -40,7 +40,7 @@ pub struct PackedRecording {
     pub recording: Recording,
     /// The lanes.
     pub lanes: PackedLanes,
-    /// Launches by chip and time, and the launch of each run.
+    /// Launches, numbered by chip and time, and the launch to which each run belongs.
     pub launches: NumberedLaunches,
     /// Zone indices that occur in records.
     pub used_zones: BTreeSet<u32>,
@@ -98,8 +98,8 @@ impl Seen {
 }
 
 impl PackedRecording {
-    /// Returns the kind of a log's data that needs all lanes unpacked at once; `None` if there is
-    /// none.
+    /// Returns the kind of data for which all lanes of this log must be unpacked at once; `None` if
+    /// the log has no such data.
     #[must_use]
     pub fn obstacle(log: &OpenedLog) -> Option<&'static str> {
         let lanes = &log.log.lanes;
@@ -110,11 +110,11 @@ impl PackedRecording {
         has_noc_events.then_some("NoC events")
     }
 
-    /// Reads each lane once. If a log has an [obstacle](Self::obstacle), the obstacle's data is
-    /// omitted.
+    /// Creates the recording, reading each lane once. If the log has an [obstacle](Self::obstacle),
+    /// that kind of data is omitted.
     ///
     /// # Errors
-    /// If records cannot be written to the temporary file, or read back.
+    /// If records cannot be written to the temporary file or read back from it.
     pub fn new(log: OpenedLog) -> Result<Self, PackedError> {
         let (recording, lanes, parts) = log.collect_and_keep()?;
         let Seen { runs, used_zones, bounds } = Seen::from_parts(parts);

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, fmt};
 
-/// A missing or wrong part of an input; the report still covers the rest.
+/// A missing or wrong part of an input. The report still covers the other parts.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
     /// Name of the input, as the caller gave it.
     pub file: String,
     /// Line number from 1; `None` if the problem concerns the whole file.
     pub line: Option<u64>,
-    /// Title of the column, or index of the character in the line.
+    /// Title of the column, or position of the character in the line.
     pub column: Option<String>,
     /// Expected content, content found, and the consequence.
     #[serde(flatten)]
@@ -25,7 +25,7 @@ pub enum Detail {
         /// The sentence.
         detail: String,
     },
-    /// A problem that several lines may share; the problem's `line` is the first such line.
+    /// A problem that several lines may share. The problem's `line` is the first of these lines.
     Deviation {
         /// Description of the expected content.
         expected: String,
@@ -75,12 +75,12 @@ pub struct Position<'a> {
     pub column: &'a str,
 }
 
-/// Maximum number of problems kept with their positions; further problems are only counted.
+/// Maximum number of problems that are kept. Further problems are only counted.
 pub const KEPT_PROBLEMS: usize = 1_000;
 
 /// All distinct problems of a report, in the order in which they were found.
 ///
-/// Memory is bounded, whatever the inputs contain.
+/// The memory use is bounded for any input.
 ///
 /// ```
 /// use recording::problem::{Detail, Problem, ProblemLog};
@@ -134,7 +134,7 @@ impl ProblemLog {
         self.kept.push(problem);
     }
 
-    /// Adds a line's deviation from what is expected.
+    /// Adds a deviation of a line from the expected content.
     pub fn add_deviation(
         &mut self,
         position: Position<'_>,
@@ -217,7 +217,7 @@ impl ProblemLog {
     }
 }
 
-/// Formats a cell for messages: in back quotes, without control characters, truncated.
+/// Formats a cell for messages: in back quotes, without control characters, and truncated if long.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
@@ -278,7 +278,7 @@ mod tests {
             log.add_to_line("a.csv", line, "torn");
             log.add_to_line("a.csv", line, "torn");
         }
-        // Problems that are not kept are counted each time: their keys are unknown.
+        // A problem that is not kept is counted every time, because its key is unknown.
         assert_eq!((log.kept().len(), log.count()), (1_000, 1_020));
     }
 

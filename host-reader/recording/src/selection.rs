@@ -1,4 +1,4 @@
-//! Selection of a readout's launches with a filter, for tables.
+//! Selects the launches of a readout with a filter, for tables.
 
 #![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
 
@@ -19,11 +19,11 @@ pub struct HiddenLaunches {
     pub launch_count: u64,
     /// Number of removed lanes.
     pub lane_count: u64,
-    /// Number of records removed with lanes and launches.
+    /// Number of records in the removed lanes and launches.
     pub record_count: u64,
-    /// Number of lost records removed from the losses.
+    /// Number of lost records that were removed from the ledger.
     pub lost_record_count: u64,
-    /// Chip and encoded id of each op that has no launch left.
+    /// Chip and encoded id of each op of which all launches were removed.
     #[serde(skip)]
     pub ops: BTreeSet<(u32, u32)>,
     /// The removed launches, until they are moved to the readout.
@@ -45,8 +45,9 @@ impl HiddenLaunches {
 impl Recording {
     /// Removes the lanes and the launches that a filter does not select.
     ///
-    /// A launch is kept or removed as a whole. It is in a window of time if it overlaps the window.
-    /// Zone names remove nothing here; tables of zones call [`TraceFilter::selects_zone`].
+    /// Each launch is kept or removed as a whole. A launch is in a window of time if it overlaps
+    /// the window. This method ignores the filter's zone names; tables of zones call
+    /// [`TraceFilter::selects_zone`].
     ///
     /// ```
     /// use analysis::ops_of;
@@ -102,7 +103,8 @@ impl Recording {
         hidden
     }
 
-    /// Returns for each run whether it belongs to a selected launch, and the hidden launches.
+    /// Returns, for each run, whether the run belongs to a selected launch. Also returns the hidden
+    /// launches.
     fn wanted_runs(
         &self,
         filter: &TraceFilter,
@@ -156,7 +158,8 @@ fn names_of(ops: &[OpMetadata]) -> HashMap<(u32, u32), &str> {
     names
 }
 
-/// Returns signposts by time since the trace's origin; none if a chip has no host clock.
+/// Returns the signposts with their times since the trace's origin, in time order. Returns none if
+/// a chip has no host clock.
 fn signposts_of(recordings: &[HostRecording], origin_ns: Option<i64>) -> Vec<(u64, &str)> {
     let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
         return Vec::new();
@@ -214,7 +217,7 @@ mod tests {
     };
     use wire::{PacketKind, Risc};
 
-    /// Returns a lane of three runs, each with an event, a value of two words with a text, and a
+    /// Returns a lane of three runs. Each run has an event, a value of two words with a text, and a
     /// sum.
     fn lane() -> Lane {
         let core = Noc0Coord { x: 1, y: 1 };

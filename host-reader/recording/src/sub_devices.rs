@@ -5,17 +5,19 @@ use reader::{lane::Lane, readout::Readout};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
-/// Key of the sub-device number of an op, both in the host's metadata and in a log.
+/// Metadata key of the number of an op's sub-device. The host's metadata and device logs use the
+/// same key.
 ///
 /// # Compatibility
-/// This key and the next key occur in the meta data of `profile_log_device.csv`.
+/// This key and the next key occur in the column `meta data` of `profile_log_device.csv`.
 pub const SUB_DEVICE_ID: &str = "sub_device_id";
-/// Key of the number of the sub-device manager that split the chip.
+/// Metadata key of the number of the sub-device manager that divided the chip.
 pub const SUB_DEVICE_MANAGER_ID: &str = "sub_device_manager_id";
-/// Key of the number of worker cores of the sub-device; only in the host's metadata.
+/// Metadata key of the number of worker cores in the sub-device. It only occurs in the host's
+/// metadata.
 pub const SUB_DEVICE_WORKER_CORES: &str = "sub_device_worker_cores";
 
-/// Attaches the sub-device of a program to each of its records, as in a log of TT-Metal.
+/// Attaches the program's sub-device to each record, as in a log of TT-Metal.
 ///
 /// Records of programs for which the host reported no sub-device are unchanged.
 pub(crate) fn attach_sub_devices(ops: &[OpMetadata], readout: &mut Readout) {

@@ -3,7 +3,8 @@
 use host_events::{HostEventKind, HostRecording, TraceMessage, TraceStep};
 use reader::traces::TraceBook;
 
-/// Returns the messages of the host's threads about traces, with their times, in time order.
+/// Returns all messages about traces from the host's threads. Each message has its time in ns; the
+/// order is by time.
 #[must_use]
 pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
     let events =
@@ -16,7 +17,7 @@ pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
     messages
 }
 
-/// Builds the book of traces from the messages of the host's threads, in time order.
+/// Builds the list of traces and replays from the messages of the host's threads.
 #[must_use]
 pub fn traces_of_host(host: &[HostRecording]) -> TraceBook {
     let mut book = TraceBook::default();

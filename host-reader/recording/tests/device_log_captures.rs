@@ -1,4 +1,5 @@
-//! Logs of real chips, with figures counted by hand and with other programs.
+//! Tests with logs of real chips. The expected figures were counted by hand and with other
+//! programs.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -7,7 +8,7 @@ use reader::lane::RecordHead;
 use recording::device_log::{read_device_log, write_device_log};
 use wire::PacketKind;
 
-/// Log of each capture, and the number of its lines after the header.
+/// Path of the log of each capture, and the number of lines after the header.
 const LOGS: [(&str, usize); 5] = [
     ("blackhole-noc-256", 58),
     ("blackhole-noc-4096", 58),
@@ -88,7 +89,8 @@ fn a_log_with_run_ids_in_the_order_of_memory_is_brought_into_time_order() {
     assert_eq!(lane.id.to_string(), "chip 0 core (18,18) BRISC");
     let runs: Vec<_> = lane.runs.iter().map(|run| (run.program.0, run.first_record)).collect();
     assert_eq!(runs, [(781, 0), (782, 4), (783, 6)]);
-    // In memory the firmware's end is the second record; in time order it is the fourth.
+    // In the order of the lane, the end of the firmware is the second record. In time order, it is
+    // the fourth record.
     let expected = [1_737_026_780_979, 1_737_026_782_009, 1_737_026_786_849, 1_737_026_821_746];
     assert_eq!(lane.times[..4], expected);
     let origins: Vec<_> = lane.runs.iter().map(|run| run.origin).collect();

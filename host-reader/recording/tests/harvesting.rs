@@ -9,10 +9,12 @@ use std::{fs, path::Path};
 const LOG: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,trace id,trace id counter,zone name,type,source line,source file,meta data
 ";
-/// A write of 256 bytes to the tile (18,21), in the fourth row that is not harvested.
+/// NoC event: a write of 256 bytes to the tile (18,21), which is in the fourth row that is not
+/// harvested.
 const EVENT: u64 = 0x0008_1100_0015_120B;
 
-/// A descriptor in tt-umd's form, with its other keys. Bits 3 and 9 of the mask are rows 4 and 11.
+/// A descriptor in tt-umd's format, including keys that are not used here. Bits 3 and 9 of the mask
+/// are rows 4 and 11.
 const DESCRIPTOR: &str = "arch: {
    0: Wormhole,
 }
@@ -32,7 +34,7 @@ harvesting: {
 }
 ";
 
-/// A trace in TT-Metal's form; the fourth row that is not harvested is row 5.
+/// A trace in TT-Metal's format. According to it, the fourth row that is not harvested is row 5.
 const TRACE: &str = r#"[{"dx":1,"dy":5,"noc":"NOC_0","num_bytes":256,"proc":"BRISC",
 "run_host_id":1024,"src_device_id":0,"sx":1,"sy":1,"timestamp":100,"type":"WRITE_","vc":1}]"#;
 
@@ -71,7 +73,8 @@ fn traces_of_the_same_run_tell_which_rows_are_left() {
     for is_by_file in [false, true] {
         let recording = load(&[(name, TRACE)], is_by_file);
         assert_eq!(target_row(&recording), Some(5));
-        // One of rows 2 to 4 is harvested, and one row after row 5; which ones is unknown.
+        // One of the rows 2 to 4 is harvested, and one row after row 5. It is not known which rows
+        // these are.
         let map = TileMap::from_device(&recording.readout.devices[0]).unwrap();
         let row = |y| map.noc0(RawCoord { x: 18, y }, Noc::Noc0).map(|tile| tile.y);
         assert_eq!([row(18), row(20), row(26), row(27)], [Some(1), None, None, None]);

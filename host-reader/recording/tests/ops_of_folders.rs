@@ -11,7 +11,8 @@ const CHIP: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 
     PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
     run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n";
 
-/// A log with one launch of BRISC and NCRISC for each program with its trace and replay.
+/// Returns a log with one launch on BRISC and NCRISC for each pair of a program and its trace and
+/// replay.
 fn log(launches: &[(u32, &str)]) -> String {
     let mut text = CHIP.to_owned();
     for ((program, replay), start) in launches.iter().zip((1000..).step_by(1000)) {
@@ -46,7 +47,7 @@ fn loaded(path: &Path) -> Recording {
     load(path).unwrap().recordings.remove(0)
 }
 
-/// Returns the kinds of anomalies that ops have, and the texts kept of them.
+/// Returns the anomalies of ops that were kept: kinds and texts.
 fn said(anomalies: &AnomalyLog) -> Vec<(AnomalyKind, &str)> {
     anomalies.kept().iter().map(|found| (found.kind, found.detail.as_str())).collect()
 }
@@ -63,12 +64,12 @@ fn launches_have_the_names_of_the_messages_and_what_does_not_fit_is_said() {
         "`TT_METAL_TRACE_BEGIN: 0, 4`;1\n".into(),
         message(0, 2048, "Mul"),
         "`TT_METAL_TRACE_END: 0, 4`;3\n`TT_METAL_TRACE_BEGIN: 0, 9`;3\n".into(),
-        // Captured but never replayed.
+        // This op was captured but never replayed.
         message(0, 3072, "Sub"),
         "`TT_METAL_TRACE_END: 0, 9`;4\n`TT_METAL_TRACE_REPLAY: 0, 4`;5\n".into(),
         cached,
         unknown,
-        // A chip without a log.
+        // This op ran on a chip without a log.
         message(1, 1025, "Exp"),
     ];
     let folder = folder(&log(&launches), &messages);

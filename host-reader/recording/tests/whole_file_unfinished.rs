@@ -1,4 +1,5 @@
-//! Removal of a process's unfinished files; a test file of its own, since the call removes all.
+//! Test of the removal of a process's unfinished files. It is a separate test program, because the
+//! call removes all unfinished files of the process.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

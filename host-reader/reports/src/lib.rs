@@ -2,7 +2,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | How is it reported as tt-metal does? | [`report`] |
+//! | How are reports written in tt-metal's formats? | [`report`] |
 //! | What do ops cost, and what bounds them? | [`perf`] |
 //! | What became slower or faster? | [`diff`] |
 

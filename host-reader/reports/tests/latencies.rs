@@ -1,4 +1,4 @@
-//! Op-to-op times compared with exact arithmetic, on logs that are generated anew in each run.
+//! Compares op-to-op times with exact arithmetic, on logs that are generated in each run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

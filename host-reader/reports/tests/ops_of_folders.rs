@@ -317,8 +317,8 @@ fn sub_devices_come_from_the_meta_data_of_the_log() {
     }
 }
 
-/// The replay (chip 0, op 42, trace 0, replay 1) has a row in the device perf report and one in the
-/// log.
+/// The replay (chip 0, op 42, trace 0, replay 1) has a row in the device perf report and a row in
+/// the log.
 #[test]
 fn an_exact_report_takes_a_replay_from_the_device_perf_report() {
     let log = [CHIP, &launch(1, 1000, 42, "0,1"), &launch(1, 9000, 42, "0,2")].concat();

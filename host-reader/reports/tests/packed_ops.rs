@@ -1,4 +1,4 @@
-//! Ops reports of packed logs, beside those of the same logs with all lanes in memory.
+//! Compares ops reports of packed logs with those of the same logs with all lanes in memory.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -13,8 +13,8 @@ const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 500, Max Compute Cores:
     PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
     run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data\n";
 
-/// A log of two chips, with programs that traces replay, kernels that do not end, and lines that
-/// cannot be read.
+/// Returns a log of two chips, with programs replayed by traces, kernels without ends, and
+/// unreadable lines.
 fn log(zones: [&str; 2]) -> String {
     let mut text = HEADER.to_owned();
     for (chip, core_x, lag) in [(1, 1, 0), (0, 1, 3), (0, 2, 40)] {

@@ -106,8 +106,8 @@ fn every_duration_is_the_cell_of_the_device_perf_report() {
             compared += usize::from(found.is_some());
         }
     }
-    // Six figures each: firmware, kernel, kernel from its data-movement start, first to last start,
-    // BRISC and NCRISC.
+    // Each program has six figures: firmware, kernel, kernel from its data-movement start, first to
+    // last start, BRISC and NCRISC.
     assert_eq!(compared, 5 * 6);
 }
 

@@ -10,9 +10,9 @@
 //! | which variables are there? | [`VARIABLES`] |
 //!
 //! # Compatibility
-//! `tt_metal/llrt/rtoptions.cpp` of June 2026. Variables are processed in the order of its table. A
-//! switch is on if its value begins with `1`. Some variables only have an effect if an earlier
-//! variable has switched the profiler on.
+//! This module follows `tt_metal/llrt/rtoptions.cpp` of June 2026. Variables are processed in the
+//! order of the table in that file. A switch is on if its value begins with `1`. Some variables
+//! only have an effect if an earlier variable has switched the profiler on.
 
 #![cfg_attr(
     not(test),

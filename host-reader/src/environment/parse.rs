@@ -1,4 +1,4 @@
-//! Conversion of variables to settings, in TT-Metal's order.
+//! Converts variables to settings, in TT-Metal's order.
 
 use crate::environment::{
     problem::Problem,
@@ -22,7 +22,7 @@ pub struct Environment {
     pub problems: Vec<Problem>,
 }
 
-/// Bits of the L1 counter banks.
+/// Bits of the counter groups that are L1 banks.
 const L1_BANKS: u32 = 0b11_1101_1000;
 
 impl Environment {
@@ -112,7 +112,8 @@ impl Parser {
         self.switch_on(name, &value);
     }
 
-    /// Returns the reason why a variable has no effect without the profiler.
+    /// Returns the problem of a variable that has no effect because the profiler is off when it is
+    /// processed.
     fn without_profiler(&self, name: &'static str) -> Problem {
         let is_on =
             |name: &&str| self.values.get(*name).is_some_and(|value| value.starts_with('1'));
@@ -174,7 +175,7 @@ impl Parser {
         }
     }
 
-    /// Adds a problem if the value continues after its number.
+    /// Adds a problem if other characters follow the number in the value.
     fn note_cut_number(&mut self, name: &'static str, value: &str, taken: i64) {
         let rest = value.trim_start().trim_start_matches(['+', '-']);
         if !rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).is_empty() {
@@ -329,8 +330,8 @@ fn misspelling(name: &str) -> Option<Problem> {
     (is_near || has_profiler).then(|| Problem::Misspelled { name: name.to_owned(), nearest })
 }
 
-/// Returns the words of a name, sorted, without `TT`, `METAL`, `DEVICE` and `PROFILER`: people
-/// confuse these common words and the order, but remember the others.
+/// Returns the words of a name, sorted and without `TT`, `METAL`, `DEVICE` and `PROFILER`. People
+/// confuse these common words and the order of words, but remember the other words.
 fn own_words(name: &str) -> String {
     let mut words: Vec<&str> = name
         .split('_')
@@ -340,13 +341,13 @@ fn own_words(name: &str) -> String {
     words.join("_")
 }
 
-/// TT-Metal's handling of a time that is not a number.
+/// Description of how TT-Metal handles a time that is not a number.
 const KEEPS_ITS_OWN: &str = "keeps its default";
 
-/// Maximum edit distance of a misspelling whose name does not refer to the profiler.
+/// Maximum edit distance for a misspelled name that does not contain the word `PROFILER`.
 const NEAR: usize = 3;
 
-/// Prefix of the streaming profiler's own options.
+/// Prefix of the variables that only affect TT-Metal's streaming profiler.
 const STREAMING_OPTIONS: &str = "TT_METAL_STREAMING_PROFILER_";
 
 fn is_known(name: &str) -> bool {
@@ -368,7 +369,7 @@ fn leading_number(value: &str) -> Option<i64> {
     };
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     let digits = digits.get(..end).filter(|digits| !digits.is_empty())?;
-    // A number that does not fit is out of range for every variable.
+    // A number that does not fit 64 bits is out of range for every variable.
     Some(digits.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(sign))
 }
 

@@ -6,7 +6,7 @@ use crate::environment::variable::PRINT_SERVER;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// An unknown name similar to that of a variable.
+    /// A name is unknown, but similar to the name of a variable.
     #[error("{name} is not known; did you mean {nearest}?")]
     Misspelled {
         /// The unknown name.
@@ -14,7 +14,7 @@ pub enum Problem {
         /// The most similar known name.
         nearest: &'static str,
     },
-    /// A switch with a value that looks like on but means off.
+    /// A switch has a value that looks like "on" but means "off".
     #[error("{name}={value} is off: TT-Metal looks for a 1 at the beginning")]
     NotOn {
         /// The switch.
@@ -22,13 +22,14 @@ pub enum Problem {
         /// Value of the switch.
         value: String,
     },
-    /// A variable that only has an effect with the profiler on.
+    /// A variable has no effect, because the profiler is off.
     #[error("{name} has no effect: TT_METAL_DEVICE_PROFILER=1 is not set")]
     NeedsProfiler {
         /// The variable.
         name: &'static str,
     },
-    /// A variable that is processed before the variable that switches the profiler on.
+    /// A variable has no effect, because it is processed before the variable that switches the
+    /// profiler on.
     #[error(
         "{name} has no effect: TT-Metal takes it before {switched_by}, which switches the profiler \
          on; set TT_METAL_DEVICE_PROFILER=1 as well"
@@ -39,7 +40,7 @@ pub enum Problem {
         /// The variable that switches the profiler on.
         switched_by: &'static str,
     },
-    /// A variable without effect unless another variable is set.
+    /// A variable has no effect, because another variable is not set.
     #[error("{name} has no effect without {needed}")]
     HasNoEffect {
         /// The variable.
@@ -47,7 +48,7 @@ pub enum Problem {
         /// The other variable.
         needed: &'static str,
     },
-    /// A value that should be a number but is not.
+    /// A value should be a number, but is not.
     #[error("{name}={value}: expected a number; TT-Metal {consequence}")]
     NoNumber {
         /// The variable.
@@ -57,7 +58,7 @@ pub enum Problem {
         /// TT-Metal's reaction to the value.
         consequence: &'static str,
     },
-    /// A number followed by other characters, which are ignored.
+    /// A number is followed by other characters, which are ignored.
     #[error("{name}={value}: expected digits alone; TT-Metal takes it as {taken}")]
     CutNumber {
         /// The variable.
@@ -67,7 +68,7 @@ pub enum Problem {
         /// Number that TT-Metal uses.
         taken: i64,
     },
-    /// A number that is out of range.
+    /// A number is out of range.
     #[error("{name}={value}: expected {expected}")]
     OutOfRange {
         /// The variable.
@@ -77,7 +78,8 @@ pub enum Problem {
         /// Valid values.
         expected: &'static str,
     },
-    /// A program support count that is raised, since a lane must hold at least one full L1 vector.
+    /// The program support count is raised, because a lane must have room for at least one full L1
+    /// vector.
     #[error("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT={given} is raised to {raised}")]
     SupportCountRaised {
         /// The given count.
@@ -85,7 +87,7 @@ pub enum Problem {
         /// The count that is used instead.
         raised: u32,
     },
-    /// Several banks of L1 counters, although a run can only count one bank.
+    /// Several banks of L1 counters are selected, although a run can only use one bank.
     #[error(
         "TT_METAL_PROFILE_PERF_COUNTERS={mask}: expected one bank of L1 counters (bits 3, 4, 6 to \
          9), found {bank_count}; TT-Metal stops, so read them in several runs"
@@ -96,7 +98,7 @@ pub enum Problem {
         /// Number of banks in the mask.
         bank_count: u32,
     },
-    /// A margin of the NoC checker that is not longer than the interval between reads.
+    /// The margin of the NoC checker is not longer than the interval between reads.
     #[error(
         "TT_METAL_NOC_DEBUG_WATERMARK_MARGIN_MS={margin_ms}: expected more than the {interval_ms} of \
          TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS; TT-Metal stops"
@@ -107,18 +109,18 @@ pub enum Problem {
         /// Interval between two reads in milliseconds.
         interval_ms: u32,
     },
-    /// The print server is on.
+    /// The print server is on, which excludes the profiler.
     #[error(
         "{PRINT_SERVER} and the profiler exclude each other, since both use the same L1; TT-Metal \
          stops, so unset {PRINT_SERVER}"
     )]
     PrintServer,
-    /// Two modes that exclude each other.
+    /// Two selected modes exclude each other.
     #[error("{one} and {other} exclude each other: {reason}")]
     Contradiction {
         /// One variable.
         one: &'static str,
-        /// The other.
+        /// The other variable.
         other: &'static str,
         /// Reason for the exclusion.
         reason: &'static str,

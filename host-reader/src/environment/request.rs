@@ -1,4 +1,4 @@
-//! Conversion of settings to the variables that select them.
+//! Converts settings to the variables that select them.
 
 use crate::environment::{
     settings::Settings,
@@ -14,7 +14,7 @@ use std::path::Path;
 impl Settings {
     /// Returns the variables that select these settings, in TT-Metal's order, each with its value.
     ///
-    /// Variables that are not in the list must be unset, or have no effect.
+    /// Variables that are not returned must be unset or have no effect.
     ///
     /// ```
     /// use host_reader::environment::{Environment, Settings};
@@ -27,8 +27,8 @@ impl Settings {
         VARIABLES.iter().filter_map(|variable| Some((variable.name, self.value_of(variable)?)))
     }
 
-    /// Returns the value of a time for the debug dump; `None` without the dump, as it has no effect
-    /// then.
+    /// Returns the value of a time of the debug dump; `None` if the debug dump is off, because the
+    /// time has no effect then.
     fn dump_time(&self, time_ms: Option<u32>) -> Option<String> {
         time_ms.filter(|_| self.non_dropping).map(|ms| ms.to_string())
     }
@@ -65,7 +65,7 @@ impl Settings {
             FOLDER => return Some(path_text(&self.artifacts)),
             OP_RECORDS => self.op_records,
             FULL_OPS => self.full_op_records,
-            // Older names of other variables, and variables that are no longer read.
+            // These variables are older names of other variables, or are no longer read.
             _ => false,
         };
         is_on.then(|| "1".to_owned())

@@ -1,4 +1,4 @@
-//! The variables as typed options.
+//! Settings: the variables as typed options.
 
 use reader::{ProfilerOptions, ReadOptions, decode::CaptureMode};
 use std::path::PathBuf;
@@ -33,20 +33,22 @@ pub struct Settings {
     pub sums: bool,
     /// True if the runs of several programs share a push (accumulate mode).
     pub accumulate: bool,
-    /// Number of programs that a lane holds; `None` if not set.
+    /// Number of programs that a lane can hold; `None` if not set.
     pub program_support_count: Option<u32>,
     /// True if log and noc_trace files are written.
     pub files: bool,
     /// True if zones are sent to Tracy.
     pub tracy: bool,
-    /// True if cores wait for the host instead of dropping NoC events.
+    /// True if a core waits for the host when its lane is full, instead of dropping records (debug
+    /// dump).
     pub non_dropping: bool,
-    /// Interval between two reads in milliseconds, if cores wait.
+    /// Interval between two reads in milliseconds, if cores wait for the host.
     pub poll_interval_ms: u32,
-    /// Idle milliseconds before a read in this mode reads everything, 0 for never; `None` if not
-    /// set.
+    /// Idle time in milliseconds after which a read reads everything, if cores wait for the host; 0
+    /// means never, `None` not set.
     pub full_read_interval_ms: Option<u32>,
-    /// Milliseconds by which TT-Metal's NoC checker lags behind the reads; `None` if not set.
+    /// Time in milliseconds by which TT-Metal's NoC checker stays behind the reads; `None` if not
+    /// set.
     pub watermark_margin_ms: Option<u32>,
     /// True if markers are streamed.
     pub streaming: bool,
@@ -54,11 +56,11 @@ pub struct Settings {
     pub artifacts: PathBuf,
     /// True if the host records ops.
     pub op_records: bool,
-    /// True if the host records cached ops with all fields.
+    /// True if the host records all fields even of ops from the program cache.
     pub full_op_records: bool,
 }
 
-/// Default number of programs that a lane holds if cores wait for the host.
+/// Default number of programs that a lane can hold, if cores wait for the host.
 const NON_DROPPING_SUPPORT_COUNT: u32 = 500;
 
 impl Default for Settings {
@@ -93,7 +95,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns the number of programs that a lane holds after TT-Metal's adjustments.
+    /// Returns the number of programs that a lane can hold, after TT-Metal's adjustments.
     #[must_use]
     pub const fn effective_support_count(&self) -> u32 {
         let count = match self.program_support_count {
@@ -122,7 +124,7 @@ impl Settings {
         }
     }
 
-    /// Returns the options for reading a mesh; a host uses them like this:
+    /// Returns the options for reading a mesh. A host uses them like this:
     ///
     /// ```
     /// use host_reader::environment::Environment;

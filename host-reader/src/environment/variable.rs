@@ -19,7 +19,7 @@ pub struct Variable {
 pub(crate) enum Form {
     /// On if the value begins with `1`.
     Switch,
-    /// On if the variable is set, whatever its value.
+    /// On if the variable is set to any value.
     Presence,
     /// A number.
     Number,
@@ -67,7 +67,7 @@ pub(crate) const HOME: &str = "TT_METAL_HOME";
 pub(crate) const OP_RECORDS: &str = "TTNN_OP_PROFILER";
 pub(crate) const FULL_OPS: &str = "TT_METAL_PROFILER_NO_CACHE_OP_INFO";
 
-/// Variable that enables the print server, which excludes the profiler.
+/// Name of the variable that enables the print server, which excludes the profiler.
 pub(crate) const PRINT_SERVER: &str = "TT_METAL_DPRINT_CORES";
 
 /// All variables that affect profiling, in the order in which TT-Metal processes them.

@@ -4,7 +4,7 @@ use crate::{ColumnKind, ColumnSchema, Scope, Table};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A column: its description and the getter of its values.
+/// A column: the description, and the getter of the values.
 pub struct Column<T: Table> {
     /// Description.
     pub schema: ColumnSchema,
@@ -14,7 +14,7 @@ pub struct Column<T: Table> {
 /// Value of one column in one row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'r> {
-    /// No value, for the reason in [`ColumnSchema::null_means`].
+    /// No value. [`ColumnSchema::null_means`] describes the reason.
     Null,
     /// Value of a [`ColumnKind::Unsigned32`] column.
     Unsigned32(u32),
@@ -34,7 +34,7 @@ type Get<T, V> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> V;
 type GetText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Cow<'r, str>;
 type GetOptionalText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Option<Cow<'r, str>>;
 
-/// A getter with the column's type. Only optional getters can return null.
+/// Getter of a column's values, by type. Only optional getters can return null.
 enum Getter<T: Table> {
     Unsigned32(Get<T, u32>),
     OptionalUnsigned32(Get<T, Option<u32>>),
@@ -117,19 +117,20 @@ impl<T: Table> Column<T> {
         Self { schema, getter }
     }
 
-    /// Shows the column in every output; `title` is its header in the terminal.
+    /// Shows the column in every output. `title` is the column's header in the terminal.
     pub(crate) const fn titled(mut self, title: &'static str) -> Self {
         self.schema.title = Some(title);
         self.in_summary()
     }
 
-    /// Does the same as `titled`, but the terminal hides the column if all its rows are null.
+    /// Shows the column like `titled`, but the terminal hides it if all rows are null.
     pub(crate) const fn titled_if_any(mut self, title: &'static str) -> Self {
         self.schema.is_hidden_if_empty = true;
         self.titled(title)
     }
 
-    /// Makes the terminal mark the column's values in rows with a true `is_lower_bound`.
+    /// Marks the column's values as lower bounds in the terminal, in rows whose `is_lower_bound` is
+    /// true.
     pub(crate) const fn bounded(mut self) -> Self {
         self.schema.is_bounded = true;
         self

@@ -7,7 +7,7 @@ use crate::{
 use reader::lane::LaneId;
 use std::borrow::Cow;
 
-/// Recording and lane to which a row belongs.
+/// The recording and the lane to which a row belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct LanePlace<'a> {
     /// Recording.
@@ -16,7 +16,7 @@ pub struct LanePlace<'a> {
     pub lane: LaneId,
 }
 
-/// Type of a row's field, from the kind of its column.
+/// Rust type of a row's field, determined by the kind of the column.
 macro_rules! field {
     (small $life:lifetime) => { u32 };
     (optional_small $life:lifetime) => { Option<u32> };
@@ -44,7 +44,7 @@ macro_rules! value {
     };
 }
 
-/// Defines a table of chips (`lane`) or of the host; its row has a field for each column.
+/// Defines a table of chips (with `lane`) or of the host. The row type has a field for each column.
 macro_rules! table {
     (
         $(#[$doc:meta])*
@@ -204,7 +204,7 @@ table! {
 }
 
 table! {
-    /// Table of waits, one by one.
+    /// Table of single waits.
     Waits WaitRow = "waits", "one wait of one RISC for a circular buffer, a semaphore or a NoC", lane
     optional_small op: OP, null NO_OP;
     optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;
@@ -304,7 +304,7 @@ table! {
 }
 
 table! {
-    /// Table of the cells of TT-Metal's ops report, for merging reports of many hosts.
+    /// Table of the cells of TT-Metal's ops report, for combining the reports of many hosts.
     OpsReportCells OpsReportCell = "ops_report", "one cell of one row of the recording's ops report, as TT-Metal's scripts write it";
     small row: "row of the report, from 1; 0 is that of the titles";
     text title: "title of the column";
@@ -312,7 +312,7 @@ table! {
 }
 
 table! {
-    /// Table of recordings, with what is needed to judge how far their rows can be trusted.
+    /// Table of recordings, with columns that show how reliable the rows of a recording are.
     Recordings RecordingRow = "recordings", "one recording of one host";
     text kprof_version: "version of kprof that wrote its rows";
     signed end_ns: "end of the recording's last record, since its first";

@@ -1,7 +1,8 @@
-//! The schema of every output; each table is declared once, with names, units, nulls and values.
+//! The schema of every output. Each table is declared once, with names, units, meanings of null,
+//! and values.
 //!
 //! The terminal, JSON, Parquet, Arrow in Python, the C interface, the MCP server and the HTML page
-//! read the same [`Table`]: a column added here appears in all of them.
+//! read the same [`Table`]. A column that is added here therefore appears in all of these outputs.
 //!
 //! ```
 //! use analysis::Op;
@@ -62,7 +63,7 @@ const WAIT_KEY: &str = "number of the buffer or NoC, L1 address of the semaphore
 /// fleet run that the recording belongs to.
 pub const DATASET_FOLDERS: &[&str] = &["date", "run"];
 
-/// A recording and the host that made it; these are the first columns of each dataset table.
+/// A recording and the host that made it. These are the first columns of each dataset table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordingKey<'a> {
     /// Name of the host; empty outside of a dataset.
@@ -82,7 +83,7 @@ pub trait Table: Sized + 'static {
     /// Columns that a Parquet dataset stores as folders, outermost first, in addition to
     /// [`Table::COLUMNS`].
     ///
-    /// [`DATASET_FOLDERS`], or empty if the table is not part of a dataset.
+    /// The value is [`DATASET_FOLDERS`], or empty if the table is not part of a dataset.
     const PARTITIONS: &'static [&'static str];
     /// Columns in order.
     const COLUMNS: &'static [Column<Self>];
@@ -98,7 +99,7 @@ pub trait Table: Sized + 'static {
         Self::COLUMNS.iter().filter(|column| column.schema.scope != Scope::Dataset)
     }
 
-    /// Returns the columns of narrow outputs: the terminal and answers of the MCP server.
+    /// Returns the columns that narrow outputs show: the terminal and answers of the MCP server.
     fn summary_columns() -> impl Iterator<Item = &'static Column<Self>> {
         Self::COLUMNS.iter().filter(|column| column.schema.scope == Scope::Summary)
     }

@@ -47,7 +47,7 @@ const NO_RUNS: &str = "the device does not count runs";
 type LossColumn = Column<Losses>;
 type GroupColumn = Column<LossGroups>;
 
-/// Returns the number of runs that lost records, or `None` if the device does not count runs.
+/// Returns the number of runs with lost records, or `None` if the device does not count such runs.
 fn runs(totals: LossTotals) -> Option<u64> {
     Some(totals.runs).filter(|&runs| runs > 0)
 }

@@ -2,7 +2,8 @@
 
 use host_events::OpMetadata;
 
-/// Formats an op's host metadata as a JSON object; the first value of a repeated key counts.
+/// Formats the host's metadata of an op as a JSON object. If a key is repeated, its first value is
+/// used.
 pub(crate) fn metadata_json(metadata: &OpMetadata) -> String {
     let fields = metadata.fields.iter().rev();
     let object: serde_json::Map<_, _> =

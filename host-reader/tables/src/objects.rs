@@ -1,4 +1,4 @@
-//! JSON of items whose table belongs to one output only.
+//! JSON for items of tables that only one output has.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
@@ -39,7 +39,7 @@ impl<T> Object<T> {
 }
 
 impl<T> Objects<T> {
-    /// Creates the objects of items from the fields of one.
+    /// Creates the objects of items. All items have the same fields.
     pub fn new<const COUNT: usize>(
         items: impl IntoIterator<Item = T>,
         fields: [Field<T>; COUNT],
@@ -55,7 +55,7 @@ impl<T> Default for Objects<T> {
 }
 
 impl<T> Arrays<T> {
-    /// Creates the arrays of items from the fields of one.
+    /// Creates the arrays of items. All items have the same fields.
     pub fn new<const COUNT: usize>(
         items: impl IntoIterator<Item = T>,
         fields: [Field<T>; COUNT],
@@ -104,7 +104,7 @@ impl<T> Serialize for Array<'_, T> {
 mod tests {
     use super::*;
 
-    /// Fields in an order that is not the order of their names.
+    /// Fields that are not ordered by name.
     const FIELDS: [Field<(u32, Option<&str>)>; 2] =
         [("size_bytes", |item| item.0.into()), ("name", |item| item.1.into())];
 

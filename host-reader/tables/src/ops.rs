@@ -22,11 +22,11 @@ pub struct OpRow<'a> {
     pub figures: &'a Op,
     /// Name given by the host.
     pub name: Option<&'a str>,
-    /// Position, which only datasets have.
+    /// Position of the op in a dataset; unused in other outputs.
     pub place: OpPlace<'a>,
 }
 
-/// Position of an op in a dataset; only columns of datasets read it.
+/// Position of an op in a dataset. Only columns of datasets use it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpPlace<'a> {
     /// Recording.
@@ -35,13 +35,13 @@ pub struct OpPlace<'a> {
     pub op: u32,
     /// First cycle of the op.
     pub start_cycle: u64,
-    /// Duration, as traces show it.
+    /// Duration in traces; `None` if unknown.
     pub duration_cycles: Option<u64>,
-    /// Start, relative to the recording's first record.
+    /// Start, relative to the recording's first record, in ns.
     pub start_ns: i64,
-    /// Duration.
+    /// Duration in traces, in ns; `None` if unknown.
     pub duration_ns: Option<i64>,
-    /// Start on the host's clock.
+    /// Start on the host's clock, in ns; `None` without a host clock.
     pub start_host_ns: Option<i64>,
     /// Metadata from the host.
     pub metadata: Option<&'a OpMetadata>,
@@ -65,7 +65,7 @@ impl<'a> OpRow<'a> {
     }
 }
 
-/// Creates rows of ops for outputs other than datasets; `name_of` returns the host's name of an op.
+/// Creates rows of ops for outputs other than datasets. `name_of` returns the host's name of an op.
 pub fn op_rows<'a>(
     ops: impl IntoIterator<Item = &'a Op>,
     name_of: impl Fn(&Op) -> Option<&'a str>,
@@ -76,14 +76,15 @@ pub fn op_rows<'a>(
 /// Function that returns the host's name of an op.
 type NameOf<'a> = dyn Fn(&Op) -> Option<&'a str> + 'a;
 
-/// Ops of launches, serialized as JSON objects like [`Rows`](crate::Rows), one unpacked at a time.
+/// Ops of packed launches, serialized as JSON objects like [`Rows`](crate::Rows). The ops are
+/// unpacked one at a time.
 pub struct OpObjects<'a> {
     launches: &'a PackedLaunches,
     name_of: Box<NameOf<'a>>,
 }
 
 impl<'a> OpObjects<'a> {
-    /// Takes the launches, and a function that returns the host's name of an op.
+    /// Creates the objects of launches. `name_of` returns the host's name of an op.
     pub fn new(
         launches: &'a PackedLaunches,
         name_of: impl Fn(&Op) -> Option<&'a str> + 'a,

@@ -1,4 +1,4 @@
-//! Rows of a table as JSON: an object for each row, or an array for each column.
+//! Rows of a table as JSON, either as an object for each row or as an array for each column.
 
 use crate::{Column, Table};
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -10,7 +10,7 @@ pub struct Rows<'a, T: Table>(pub Vec<T::Row<'a>>);
 pub struct Columns<'a, T: Table> {
     /// Rows.
     pub rows: Vec<T::Row<'a>>,
-    /// Decides which columns are written.
+    /// Function that returns true for the columns to be written.
     pub is_wanted: fn(&Column<T>) -> bool,
 }
 

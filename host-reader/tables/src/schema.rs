@@ -38,13 +38,13 @@ pub struct ColumnSchema {
     pub meaning: &'static str,
     /// Meaning of null; `None` if the column is never null.
     pub null_means: Option<&'static str>,
-    /// Outputs that have the column.
+    /// Outputs that contain the column.
     pub scope: Scope,
     /// Header in tables of the terminal; `None` if the terminal does not show the column.
     pub title: Option<&'static str>,
-    /// True if the terminal hides the column in a table in which all its rows are null.
+    /// True if the terminal hides the column when its values are null in all rows.
     pub is_hidden_if_empty: bool,
-    /// True if the column's values are lower bounds in rows with a true `is_lower_bound`.
+    /// True if the column's values are lower bounds in rows whose `is_lower_bound` is true.
     pub is_bounded: bool,
 }
 
@@ -87,13 +87,13 @@ impl Serialize for ColumnSchema {
     }
 }
 
-/// Outputs that have a column.
+/// Outputs that contain a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Every output.
     Summary,
-    /// Every output except the narrow ones: the terminal and the MCP server.
+    /// Every output except the narrow outputs, which are the terminal and the MCP server.
     Report,
     /// Only Parquet datasets.
     Dataset,
@@ -106,7 +106,7 @@ pub enum ColumnKind {
     Unsigned32,
     /// Unsigned 64-bit numbers, such as cycles.
     Unsigned64,
-    /// Signed 64-bit numbers, such as times; saturated.
+    /// Signed 64-bit numbers, such as times. Larger values saturate.
     Signed64,
     /// True or false.
     Flag,

@@ -7,7 +7,7 @@ use tables::{ColumnKind, TableSchema, schemas};
 
 const BEGIN: &str = "<!-- tables: BLESS=1 cargo test -p kprof-tables --test schema -->";
 
-/// Formats a table of a dataset as the page shows it.
+/// Formats a dataset table for the page.
 fn shown(table: &TableSchema) -> String {
     let mut text = format!(
         "\n## `{}`: {}\n\n| column | type | unit | meaning | null means |\n|---|---|---|---|---|\n",
@@ -36,7 +36,7 @@ fn the_page_of_the_dataset_shows_every_column() {
     assert_eq!(std::fs::read_to_string(page).unwrap(), current, "{page}");
 }
 
-/// Checks that a column name has one type in all tables and appears once in a table.
+/// Checks that a column name has the same type in all tables, and appears only once in each table.
 #[test]
 fn a_name_means_one_type_in_all_tables() {
     let mut kinds: BTreeMap<&str, (&str, ColumnKind)> = BTreeMap::new();
@@ -44,8 +44,8 @@ fn a_name_means_one_type_in_all_tables() {
         let names: BTreeSet<&str> = table.columns.iter().map(|column| column.name).collect();
         assert_eq!(names.len(), table.columns.len(), "{}", table.name);
         for column in table.columns {
-            // Nanoseconds are durations or times, and a time may be before the recording. Values of
-            // markers and of plots differ in type.
+            // These names are exceptions. Nanoseconds are durations or times, and times may be
+            // before the recording. The values of markers and the values of plots differ in type.
             if column.name == "value" || column.name == "duration_ns" {
                 continue;
             }
@@ -55,7 +55,7 @@ fn a_name_means_one_type_in_all_tables() {
     }
 }
 
-/// Checks that columns requested by scripts have the documented unit and meaning of null.
+/// Checks the unit and the meaning of null of columns that scripts use.
 #[test]
 fn scripts_find_the_columns_that_they_ask_for() {
     let tables = schemas();

@@ -1,4 +1,4 @@
-//! Call stacks as text; the program resolves the functions at their addresses.
+//! Call stacks as text. The program finds the functions at the addresses of a stack.
 
 use crate::{
     fields::{Fields, text},
@@ -22,11 +22,13 @@ enum Entry {
 pub(crate) struct Callstacks {
     met: Vec<Vec<Entry>>,
     by_entries: HashMap<Vec<Entry>, u32>,
-    /// Functions at each address, inlined functions first; empty until the answer arrives.
+    /// Functions at each address, inlined functions first. The list is empty until the answer
+    /// arrives.
     functions: HashMap<u64, Vec<StackFunction>>,
-    /// The stack received last, which belongs to the next item.
+    /// The last received stack, which belongs to the next item.
     payload: Vec<Entry>,
-    /// Answer in progress: its address, and the number of functions not yet received.
+    /// Answer in progress: the address, and the number of functions that have not been received
+    /// yet.
     answer: Option<(u64, u8)>,
 }
 
@@ -39,8 +41,8 @@ impl Callstacks {
         }
     }
 
-    /// Adds the functions of an interpreted language, which the program's functions on the stack
-    /// called.
+    /// Adds the functions of an interpreted language. They were called by the program's functions
+    /// on the stack.
     pub(crate) fn take_functions(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let mut entries = Vec::new();
         for _ in 0..fields.u8()? {
@@ -53,12 +55,12 @@ impl Callstacks {
         Some(())
     }
 
-    /// Discards the stack received last, if its item is not kept.
+    /// Discards the last received stack, because its item is not kept.
     pub(crate) fn drop_payload(&mut self) {
         self.payload.clear();
     }
 
-    /// Returns the index of the stack received last, and requests its functions.
+    /// Returns the index of the last received stack, and requests the functions of the stack.
     pub(crate) fn take_payload(&mut self, queries: &mut Queries) -> Option<u32> {
         let entries = std::mem::take(&mut self.payload);
         if let Some(known) = self.by_entries.get(&entries) {
@@ -103,7 +105,7 @@ impl Callstacks {
         Some(())
     }
 
-    /// Returns the stacks with their functions; counts functions that were never received.
+    /// Returns the stacks with their functions, and counts functions that were never received.
     pub(crate) fn resolve(self, missing: &mut u64) -> Vec<Vec<StackFunction>> {
         let Self { met, functions, .. } = self;
         met.into_iter()

@@ -23,30 +23,30 @@ use std::{
 
 /// Time limit for the connection and for each part of the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
-/// Time to wait for answers after a stop request, and then for the end of the connection.
+/// Maximum time to wait for answers after a stop request, and then for the end of the connection.
 ///
-/// Clients answer at once, except for functions of call stacks. Clients discard requests for these
-/// after a stop request.
+/// Clients answer at once, except for requests for functions of call stacks. Clients discard such
+/// requests after a stop request.
 const STOP_TIME: Duration = Duration::from_secs(2);
-/// Time to wait for a block before checking whether to stop.
+/// Maximum time to wait for a block before checking again for a stop request.
 const POLL_TIME: Duration = Duration::from_millis(50);
-/// Maximum number of blocks read ahead: about ten megabytes of a program's data.
+/// Maximum number of blocks that are read ahead: about ten megabytes of a program's data.
 const MOST_BLOCKS: usize = 256;
-/// First protocol number that is not tried; the protocol gains about five numbers a year.
+/// First protocol number that is not tried. The protocol number increases by about five a year.
 const FIRST_UNLIKELY_NUMBER: u32 = 256;
-/// Bytes sent only by on-demand programs: number of frames so far, and time of the connection.
+/// Number of bytes that only on-demand programs send: the number of frames so far, and the time of
+/// the connection.
 const ON_DEMAND_BYTES: usize = 16;
-/// Flag of programs that are recorded only while a server is connected.
+/// Flag of on-demand programs, which are recorded only while a server is connected.
 const IS_ON_DEMAND: u8 = 1;
 
 /// Options of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
     /// Program to assume if Tracy and the fork share a protocol number and the received data fits
-    /// both.
+    /// both of them.
     pub expected: Program,
-    /// Maximum number of zones, messages and plot points to keep; any further ones are only
-    /// counted.
+    /// Maximum number of zones, messages and plot points to keep. Further events are only counted.
     pub most_events: usize,
     /// Time without data after which the recording ends. Clients send a keep-alive item every five
     /// seconds.
@@ -59,7 +59,7 @@ impl Default for RecordOptions {
     }
 }
 
-/// Content of a client's welcome.
+/// Content of the welcome that a client sends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Welcome {
     pub(crate) clock: ClientClock,
@@ -87,9 +87,9 @@ pub struct TracyClient {
 impl TracyClient {
     /// Connects to a client and determines its protocol version.
     ///
-    /// A client that rejects a server's version does not send its own version, but listens again.
-    /// All known versions are therefore tried, likely versions first. If the client's version is
-    /// unknown, the connection is closed at once. A client that waits for a server before it exits
+    /// If a client rejects a server's version, it does not send its own version, but listens again.
+    /// All known versions are therefore tried, likely versions first. If the client uses an unknown
+    /// version, the connection is closed at once. A client that waits for a server before it exits
     /// can then exit.
     ///
     /// # Errors
@@ -111,7 +111,8 @@ impl TracyClient {
     /// Connects to a client with one of the given protocol numbers.
     ///
     /// # Errors
-    /// The errors of [`connect`](Self::connect); versions not in `numbers` count as unknown.
+    /// The errors of [`connect`](Self::connect). Versions that are not in `numbers` count as
+    /// unknown.
     pub fn connect_with(address: SocketAddr, numbers: &[u32]) -> Result<Self, TracyError> {
         for number in numbers {
             if let Some(client) = Self::try_version(address, *number)? {
@@ -189,7 +190,7 @@ impl TracyClient {
     }
 }
 
-/// Connects, sends a version, and returns the answer, a single byte.
+/// Connects and sends a version. Returns the connection and the answer, which is a single byte.
 fn greet(address: SocketAddr, number: u32) -> io::Result<(TcpStream, u8)> {
     let mut stream = TcpStream::connect_timeout(&address, GREETING_TIME)?;
     stream.set_nodelay(true)?;
@@ -208,7 +209,8 @@ fn is_welcome(address: SocketAddr, number: u32) -> bool {
     greet(address, number).is_ok_and(|(_, answer)| answer == Handshake::Welcome.byte())
 }
 
-/// Returns the numbers of all versions: releases before other versions, newer before older.
+/// Returns the numbers of all versions. Versions of releases come first, and newer versions before
+/// older versions.
 fn numbers_by_likelihood() -> Vec<u32> {
     /// Versions of releases and of the fork.
     const LIKELY: [u32; 8] = [82, 76, 66, 83, 79, 74, 69, 72];
@@ -263,7 +265,7 @@ struct Recorder<'stop> {
     frames: Frames,
     silence: Duration,
     stop: &'stop AtomicBool,
-    /// Time at which the stop request was noticed.
+    /// Time at which the stop request was detected.
     stop_wanted: Option<Instant>,
     has_asked_to_stop: bool,
 }
@@ -271,7 +273,8 @@ struct Recorder<'stop> {
 impl Recorder<'_> {
     /// Processes blocks as they arrive.
     ///
-    /// A separate thread reads ahead, because a program waits while its blocks are not read.
+    /// A separate thread reads blocks ahead, because the program waits while nobody reads its
+    /// blocks.
     fn run(&mut self) -> RecordingEnd {
         let Ok(stream) = self.stream.try_clone() else { return RecordingEnd::Cut };
         if stream.set_read_timeout(None).is_err() {
@@ -284,7 +287,7 @@ impl Recorder<'_> {
                 return RecordingEnd::Cut;
             }
             let end = self.take_blocks(blocks);
-            // Ends the reading thread, which may be waiting for a block.
+            // This ends the reading thread, which may be waiting for a block.
             let _ = self.stream.shutdown(Shutdown::Both);
             end
         })
@@ -350,14 +353,14 @@ impl Recorder<'_> {
 
     /// Sends a request.
     ///
-    /// Errors are ignored: if the program has exited, reading ends with an error, after everything
-    /// that was sent before.
+    /// Errors are ignored: if the program has exited, reading also ends with an error, but only
+    /// after all data that was sent before.
     fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// Requests the end of the connection, once, after a stop request and the answers to all
-    /// requests.
+    /// Requests the end of the connection. This happens once, after a stop request, when all other
+    /// requests have been answered.
     fn heed_stop(&mut self) {
         if self.has_asked_to_stop || !self.stop.load(Ordering::Relaxed) {
             return;
@@ -369,7 +372,8 @@ impl Recorder<'_> {
         }
     }
 
-    /// Returns the maximum time without data, and the reason for ending if this time is exceeded.
+    /// Returns the maximum time without data, and the reason for the end of the recording if this
+    /// time is exceeded.
     const fn patience(&self) -> (Duration, RecordingEnd) {
         if self.has_asked_to_stop {
             (STOP_TIME, RecordingEnd::Stopped)
@@ -383,14 +387,14 @@ impl Recorder<'_> {
 enum Ending {
     /// The connection ended.
     Cut,
-    /// A block with this length, which is larger than any valid length.
+    /// The length of a block is larger than any valid length.
     TooLong(usize),
 }
 
 /// Length of the size field before each block, in bytes.
 const SIZE_BYTES: usize = 4;
 
-/// Reads compressed frames until the connection ends or the receiver is dropped.
+/// Reads compressed frames until the connection ends or nobody receives from `blocks`.
 fn read_blocks(mut stream: TcpStream, blocks: &SyncSender<Result<Vec<u8>, Ending>>) {
     loop {
         let block = read_block(&mut stream);

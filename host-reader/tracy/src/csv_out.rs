@@ -13,8 +13,8 @@ const PARENT: &str = "TT_";
 
 /// Writes one row for each zone of nonzero duration, thread by thread.
 ///
-/// For functions in `children`, the row repeats the text of the enclosing zone that has `TT_` in
-/// its name. The thread column is the index in [`TracyRecording::threads`].
+/// For functions in `children`, the row repeats the text of the enclosing zone whose name contains
+/// `TT_`. The thread column contains the index in [`TracyRecording::threads`].
 ///
 /// # Errors
 /// If writing fails.
@@ -86,9 +86,9 @@ fn write_thread(
     Ok(())
 }
 
-/// Writes one row for each message: its unchanged text, `;`, and its time.
+/// Writes one row for each message: the unchanged text, `;`, and the time.
 ///
-/// TT-Metal's texts contain quotes of their own, which are backticks.
+/// TT-Metal's texts are already quoted with backticks.
 ///
 /// # Errors
 /// If writing fails.

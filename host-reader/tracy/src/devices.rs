@@ -8,15 +8,15 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Step back in time, in ticks, beyond which a counter is assumed to have wrapped around.
+/// Minimum step back in time, in ticks, for which a counter is assumed to have wrapped around.
 const WRAP_TICKS: i64 = 1 << 31;
 
-/// Begin or end of a zone whose time has not arrived.
+/// Begin or end of a zone, whose time has not arrived yet.
 #[derive(Clone, Copy, Debug)]
 enum Edge {
     Start(usize),
     End(usize),
-    /// Begin or end of a zone that was not kept for lack of space.
+    /// Begin or end of a zone that was not kept because of the limit on events.
     Unkept,
 }
 
@@ -24,10 +24,10 @@ enum Edge {
 #[derive(Clone, Copy, Debug)]
 struct DeviceClock {
     ns_per_tick: f32,
-    /// Host time minus device time.
+    /// Host time minus device time, in ns.
     offset_ns: i64,
-    /// Latest pair of device and host time, and the host time per device time since the previous
-    /// pair.
+    /// Latest pair of device time and host time, and the ratio of host time to device time since
+    /// the previous pair.
     ///
     /// Only calibrated contexts have this value.
     calibration: Option<(i64, i64, f64)>,
@@ -45,7 +45,7 @@ impl DeviceClock {
         (f64::from(self.ns_per_tick) * ticks as f64) as i64
     }
 
-    /// Returns the ticks, corrected for wraps of the counter.
+    /// Returns the ticks after correcting wraps of the counter.
     fn unwrapped(&mut self, ticks: i64) -> i64 {
         if ticks < self.last_ticks.saturating_sub(WRAP_TICKS) {
             let bits = 64_u32.saturating_sub(self.last_ticks.leading_zeros());
@@ -78,9 +78,11 @@ struct OpenDevice {
     clock: DeviceClock,
     /// True if all zones belong to the thread that created the context.
     is_bound: bool,
-    /// Indices of open zones by lane; `None` for a zone that was not kept for lack of space.
+    /// Indices of open zones by lane; `None` for a zone that was not kept because of the limit on
+    /// events.
     open: HashMap<u32, Vec<Option<usize>>>,
-    /// Begins and ends whose time has not arrived, by the query number of the time's item.
+    /// Begins and ends whose time has not arrived yet. The key is the query number, which the item
+    /// with the time repeats.
     waiting: HashMap<u16, Edge>,
 }
 
@@ -101,7 +103,7 @@ fn context(protocol: &TracyProtocol, fields: &mut Fields<'_>) -> Option<u16> {
     }
 }
 
-/// Common fields of begins and ends: lane, query and context.
+/// Fields that begins and ends have in common: lane, query number and context.
 struct Head {
     lane: u32,
     query: u16,
@@ -117,7 +119,7 @@ impl Head {
 }
 
 impl Devices {
-    /// Returns the number of zones kept.
+    /// Returns the number of zones that were kept.
     pub(crate) const fn zone_count(&self) -> usize {
         self.count
     }
@@ -174,8 +176,8 @@ impl Devices {
 
     /// Begins a zone.
     ///
-    /// `location` returns the location of the payload, or reads the location from the fields after
-    /// the head.
+    /// `location` returns the zone's location: the location of the payload, or the location in the
+    /// fields after the head.
     pub(crate) fn begin(
         &mut self,
         protocol: &TracyProtocol,
@@ -250,7 +252,7 @@ impl Devices {
         Some(())
     }
 
-    /// Processes a pair of device and host time of a calibrated context.
+    /// Processes a pair of device time and host time of a calibrated context.
     #[expect(clippy::cast_precision_loss, reason = "Tracy's server rounds as well")]
     pub(crate) fn calibrate(
         &mut self,
@@ -269,7 +271,7 @@ impl Devices {
         Some(())
     }
 
-    /// Processes a new pair of device and host time of a context without calibration.
+    /// Processes a new pair of device time and host time of a context without calibration.
     pub(crate) fn synchronise(
         &mut self,
         protocol: &TracyProtocol,

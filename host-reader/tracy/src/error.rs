@@ -35,7 +35,7 @@ pub enum TracyError {
         lowest: u32,
         /// Largest known protocol number.
         highest: u32,
-        /// Number that the client accepts, if found.
+        /// Protocol number that the client accepts, if it was found.
         found: Option<u32>,
     },
     /// Another server was connected before.

@@ -1,6 +1,6 @@
-//! Fields of an item, which follow each other without padding.
+//! Fields of an item. They follow each other without padding.
 
-/// Remaining bytes; fields are read from the front.
+/// Remaining bytes of an item. Fields are read from the front.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'frame>(&'frame [u8]);
 

@@ -3,7 +3,7 @@
 use crate::protocol::FRAME_BYTES;
 use lz4_flex::block::decompress_into_with_dict;
 
-/// Maximum distance of a reference in LZ4.
+/// Maximum distance of a back reference in LZ4, in bytes.
 const WINDOW_BYTES: usize = 64 * 1024;
 
 /// Decompressor for frames that refer to earlier frames.
@@ -19,10 +19,10 @@ impl Frames {
         Self { window: Vec::new(), frame: vec![0; FRAME_BYTES].into() }
     }
 
-    /// Decompresses the next frame; returns its items.
+    /// Decompresses the next frame, and returns the bytes of its items.
     ///
     /// # Errors
-    /// If the block is corrupt, or decompresses to more than the maximum size of a frame.
+    /// If the block is corrupt, or if its decompressed size exceeds the maximum size of a frame.
     pub(crate) fn decompress(&mut self, block: &[u8]) -> Result<&[u8], String> {
         let size = decompress_into_with_dict(block, &mut self.frame, &self.window)
             .map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Conversion to a host recording, the format that captures store and all outputs use.
+//! Converts a recording to a host recording, which captures store and all outputs use.
 
 use crate::recording::{DeviceZone, TracyRecording, TracyZone};
 use host_events::{
@@ -43,7 +43,8 @@ fn time_ns(since_start_ns: i64, start_ns: u64) -> u64 {
     start_ns.saturating_add_signed(since_start_ns)
 }
 
-/// Returns the sort key of a thread's zones: by end; for equal ends the inner zone is first.
+/// Returns the key by which a thread's zones are sorted: by end. If ends are equal, the inner zone
+/// is first.
 const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
     match event.kind {
         HostEventKind::Zone { depth, .. } => (event.end_ns(), u16::MAX.wrapping_sub(depth)),
@@ -54,9 +55,9 @@ const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
 impl TracyRecording {
     /// Converts zones, messages, plots and frames of the threads to a host recording.
     ///
-    /// `start_ns` is the client's start on the clock of the host recording; 0 keeps the times
+    /// `start_ns` is the client's start on the clock of the host recording; with 0, the times are
     /// unchanged. Zones without an end are counted as open. Call stacks become lines of a zone's
-    /// text. Each lane of a device becomes a thread with the device's name; these threads come
+    /// text. Each lane of a device becomes a thread with the device's name. These threads come
     /// after the program's threads. Device zones without times are counted as open.
     #[must_use]
     pub fn to_host_recording(&self, start_ns: u64) -> HostRecording {
@@ -98,7 +99,8 @@ impl TracyRecording {
         }
     }
 
-    /// Returns the source of zones at a location; `name` replaces the location's name.
+    /// Returns the index of the source for zones at a location. If `name` is given, it replaces the
+    /// location's name.
     fn source(&self, location: u32, name: Option<&str>, sources: &mut Sources) -> u32 {
         let location = self.location(location).cloned().unwrap_or_default();
         let name = name.unwrap_or_else(|| location.zone_name()).to_owned();
@@ -137,8 +139,8 @@ impl TracyRecording {
         }
     }
 
-    /// Returns the zones of a lane that have times; the depth is the number of zones open at the
-    /// zone's start.
+    /// Returns the zones of a lane that have times. The depth of a zone is the number of zones that
+    /// are open at its start.
     fn lane_events(
         &self,
         zones: &[&DeviceZone],
@@ -175,7 +177,8 @@ impl TracyRecording {
         own.or_else(|| self.location(zone.location).map(|location| location.color)).and_then(color)
     }
 
-    /// Returns the attached text, followed by one line for each function of the call stack.
+    /// Returns the text attached to a zone, followed by one line for each function of the call
+    /// stack.
     fn zone_text(&self, zone: &TracyZone) -> Option<Box<str>> {
         let extra = zone.extra.as_deref()?;
         let stack = extra.callstack.and_then(|index| {
@@ -253,7 +256,8 @@ fn color(rgb: u32) -> Option<HostColor> {
     HostColor::from_rgb(rgb).filter(|color| color.rgb() != 0)
 }
 
-/// Parses a signpost message of TT-Metal's Python package into header and message.
+/// Parses a signpost message of TT-Metal's Python package. Returns the header and the optional
+/// message.
 fn signpost(message: &str) -> Option<(&str, Option<&str>)> {
     let text = message.strip_prefix(SIGNPOST)?;
     let text = text.strip_suffix('`').unwrap_or(text);
@@ -313,7 +317,7 @@ mod tests {
                 .collect()
         };
         let zone = |name: &str, start, end, depth| (name.to_owned(), start, end, depth);
-        // Ordered by end, inner zones first.
+        // The zones are ordered by end, inner zones first.
         let lane_zones = [
             zone("KERNEL", 1100, 1300, 1),
             zone("KERNEL", 1300, 1900, 1),

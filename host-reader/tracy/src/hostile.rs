@@ -1,5 +1,5 @@
-//! Tests with frames that no client would send. Nothing panics, and all indices in the recording
-//! are valid.
+//! Tests with frames that no client would send. They check that nothing panics, and that all
+//! indices in the recording are valid.
 
 use crate::{
     RecordingEnd, TracyRecording,
@@ -18,7 +18,7 @@ pub(crate) fn session(protocol: &'static TracyProtocol, most_events: usize) -> S
     Session::new(protocol, welcome, Program::Stock, most_events)
 }
 
-/// Returns an item of a kind; its fields are filled with repetitions of `bytes`.
+/// Returns an item of a kind whose fields are filled with repetitions of `bytes`.
 fn item(protocol: &TracyProtocol, kind: ItemKind, bytes: &[u8]) -> Vec<u8> {
     let mut item: Vec<u8> = protocol.code(kind).into_iter().collect();
     let filled = |count: usize| bytes.iter().copied().cycle().take(count);
@@ -85,8 +85,8 @@ fn protocols() -> impl Strategy<Value = &'static TracyProtocol> {
 
 /// Returns the versions with a unique number.
 ///
-/// For a number shared by both programs, the frames decide between them, and the frames of this
-/// test match neither program.
+/// If both programs share a number, the server decides between them by the frames. The frames of
+/// this test match neither program.
 fn unshared() -> impl Strategy<Value = &'static TracyProtocol> {
     protocols().prop_filter("a number of two programs", |known| {
         TracyProtocol::all().iter().filter(|other| other.number == known.number).count() == 1

@@ -51,7 +51,8 @@ fn take_fields<'frame>(
     kind: ItemKind,
     rest: &mut Fields<'frame>,
 ) -> Option<Item<'frame>> {
-    /// Minimum length of a text in the longer encoding, if a shorter encoding exists.
+    /// Minimum length of a text in the longer encoding, in bytes, if the version has a shorter
+    /// encoding.
     const LONG_TEXT_BYTES: usize = 256;
     let mut key = 0;
     let count = match protocol.form(kind) {
@@ -75,12 +76,13 @@ fn take_fields<'frame>(
 
 /// A protocol version that is checked against the received frames.
 ///
-/// A wrong version may also find complete items: the second byte of a context's number is 0, and 0
-/// is also the code of a zone's text. But then the text itself is missing.
+/// Even a wrong version may find complete items: the second byte of a context's number is 0, which
+/// is also the code of a zone's text. In that case, the text itself is missing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) protocol: &'static TracyProtocol,
-    /// True if a text was received whose item has not been received; it may be in the next frame.
+    /// True if the item of a received text has not been received yet. The item may be in the next
+    /// frame.
     has_text: bool,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! TT-Metal's hosts are instrumented with Tracy. [`TracyClient::connect`] determines the program's
 //! protocol version. [`TracyClient::record`] records until the program exits, is killed or the
-//! recording is stopped. In every case the result is a [`TracyRecording`], which states the reason
-//! for its end and counts missing data.
+//! recording is stopped. In every case the result is a [`TracyRecording`], which contains the
+//! reason why the recording ended, and counts of missing data.
 //!
 //! | question | item |
 //! |---|---|
@@ -23,8 +23,8 @@
 //! ```
 //!
 //! # Compatibility
-//! Supported are protocols 66 to 82 of Tracy, and 66, 76, 79 and 83 of Tenstorrent's fork. Tracy's
-//! `server/TracyWorker.cpp` defines the meaning of each item.
+//! This crate supports protocols 66 to 82 of Tracy, and 66, 76, 79 and 83 of Tenstorrent's fork.
+//! Tracy's `server/TracyWorker.cpp` defines the meaning of each item.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! Source locations: constant locations, which the server requests, and locations sent with items.
+//! Source locations. The server requests constant locations; other locations are sent with items.
 
 use crate::{
     fields::Fields,
@@ -28,7 +28,7 @@ pub(crate) struct Locations {
     by_payload: HashMap<Box<[u8]>, u32>,
     /// Indices of requested locations, in the order of the requests.
     ///
-    /// Answers contain no address, but arrive in the same order.
+    /// Answers do not contain the address, but arrive in the order of the requests.
     asked: VecDeque<u32>,
     /// Index of the location for the next item.
     next: Option<u32>,
@@ -84,7 +84,7 @@ impl Locations {
         Some(())
     }
 
-    /// Returns the location of the last payload, and clears it.
+    /// Removes and returns the location of the last payload.
     pub(crate) const fn take_next(&mut self) -> Option<u32> {
         self.next.take()
     }

@@ -1,10 +1,10 @@
-//! Allocations in named pools, as plots of the bytes allocated in each pool.
+//! Allocations in named pools, converted to plots of the bytes allocated in each pool.
 //!
 //! # Compatibility
-//! Tracy's `TracyQueue.hpp` and `TracyProfiler.cpp`: the name of a pool precedes each allocation
-//! and each free. All items of the serial queue share one time; each item contains the difference
-//! from the previous item's time. TT-Metal's pools are the kinds of memory of a chip, such as
-//! `Device 0 L1` (`buffer.cpp`).
+//! The items are those of Tracy's `TracyQueue.hpp` and `TracyProfiler.cpp`. The name of a pool
+//! precedes each allocation and each free. All items of the serial queue share one time: each item
+//! contains the difference from the previous item's time. TT-Metal's pools are the kinds of memory
+//! of a chip, such as `Device 0 L1` (`buffer.cpp`).
 
 use crate::{
     fields::Fields,
@@ -15,12 +15,12 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Pools by the address of their name, in order of first appearance.
+/// Pools in order of first appearance. They are identified by the address of their name.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
     met: Vec<(TextRef, Pool)>,
     by_name: HashMap<u64, usize>,
-    /// Name of the pool for the next item.
+    /// Address of the pool's name for the next item.
     next_name: Option<u64>,
 }
 
@@ -29,11 +29,12 @@ pub(crate) struct Pools {
 struct Pool {
     /// Size of each allocation in bytes, by address.
     sizes: HashMap<u64, u64>,
-    /// Total bytes of all allocations.
+    /// Total size of all allocations, in bytes.
     total: u64,
-    /// Time, total and thread of each point.
+    /// Time in ns, total size in bytes, and thread index of each point.
     points: Vec<(i64, f64, usize)>,
-    /// Address of each point's allocation; `None` if all allocations were discarded.
+    /// Address of the allocation of each point; `None` if all allocations were discarded at this
+    /// point.
     addresses: Vec<Option<u64>>,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct PoolItem {
 }
 
 impl PoolItem {
-    /// Reads the fields of an item; the size is 0 for kinds without a size.
+    /// Reads the fields of an item. For kinds without a size, the size is 0.
     pub(crate) fn take(kind: ItemKind, mut fields: Fields<'_>) -> Option<Self> {
         let (distance, thread, address) = (fields.i64()?, fields.u32()?, fields.u64()?);
         let size = if is_allocation(kind) {
@@ -74,10 +75,10 @@ impl Pools {
 
     /// Processes an allocation, a free, or a discard of all allocations.
     ///
-    /// Returns true if a point was kept; `None` if the item's pool is unknown.
+    /// Returns true if a point was kept, and `None` if the item's pool is unknown.
     ///
-    /// If there is no room for a point, the allocation is not stored either. A program can
-    /// therefore not exhaust the memory.
+    /// If there is no room for a point, the allocation is not stored either. A program therefore
+    /// cannot exhaust the memory.
     pub(crate) fn take(
         &mut self,
         kind: ItemKind,
@@ -122,7 +123,7 @@ impl Pools {
         Some(true)
     }
 
-    /// Returns the pool with a name; adds it if it is new.
+    /// Returns the pool with this name. Adds the pool if it is new.
     fn pool(&mut self, name: u64, texts: &mut Texts, queries: &mut Queries) -> Option<&mut Pool> {
         let next = self.met.len();
         let index = *self.by_name.entry(name).or_insert(next);
@@ -134,8 +135,8 @@ impl Pools {
 
     /// Removes an allocation and returns its size.
     ///
-    /// An unknown pool is not added, since the free of an unknown allocation has no point that
-    /// would count against the limit.
+    /// An unknown pool is not added, because freeing an unknown allocation records nothing that
+    /// counts against the limit.
     fn free(&mut self, name: u64, address: u64) -> Option<u64> {
         let (_, pool) = self.met.get_mut(*self.by_name.get(&name)?)?;
         pool.sizes.remove(&address)
@@ -240,13 +241,13 @@ mod tests {
         use ItemKind as Kind;
         let protocol = TracyProtocol::with_number(76, Program::Stock).unwrap();
         let mut frame = Frame(Vec::new(), protocol);
-        // Frees in pools without allocations.
+        // Frees in pools that have no allocations.
         for name in [0x700, 0x800] {
             frame.name(name);
             frame.free(Kind::MemFreeNamed, 1_020, 0x40);
         }
-        // Beyond the limit are the second allocation, a third allocation in another pool, and a
-        // free.
+        // The second allocation, a third allocation in another pool, and a free are beyond the
+        // limit.
         for (name, address) in [(L1, 0x40), (L1, 0x80), (DRAM, 0x40)] {
             frame.name(name);
             frame.allocate(Kind::MemAllocNamed, 20, address, 100);

@@ -1,4 +1,5 @@
-//! Requests to the program, limited to the number that its buffers can hold.
+//! Requests to the program. The number of unanswered requests is limited, because the program's
+//! buffers are limited.
 
 use crate::protocol::{QUERY_BYTES, Query};
 use std::collections::VecDeque;
@@ -8,7 +9,7 @@ use std::collections::VecDeque;
 /// Tracy's server allows 8,188. A client answers requests in order.
 const MOST_IN_FLIGHT: usize = 4096;
 
-/// Requests to be sent, and the number of requests waiting for an answer.
+/// Requests to be sent, and the number of sent requests that are not answered yet.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
     waiting: VecDeque<(Query, u64)>,

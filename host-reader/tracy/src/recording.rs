@@ -3,7 +3,8 @@
 use crate::protocol::ItemKind;
 use std::collections::BTreeMap;
 
-/// All data that one process sent. Times are nanoseconds since the start of its Tracy client.
+/// All data that one process sent. Times are nanoseconds since the start of the process's Tracy
+/// client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TracyRecording {
     /// Information about the program.
@@ -20,14 +21,14 @@ pub struct TracyRecording {
     pub frames: Vec<FrameSeries>,
     /// Contexts of devices.
     pub devices: Vec<TracyDevice>,
-    /// Call stacks; each starts with the innermost function.
+    /// Call stacks. Each stack starts with the innermost function.
     pub callstacks: Vec<Vec<StackFunction>>,
-    /// Information about the program that the program sent as texts.
+    /// Texts in which the program sent information about itself.
     pub facts: Vec<String>,
-    /// The crash that ended the program.
+    /// The crash that ended the program, if any.
     pub crash: Option<TracyCrash>,
-    /// Number of items that were received but not kept, by kind: for example locks, and allocations
-    /// without a pool.
+    /// Number of items that were received but not kept, by kind. Examples are locks, and
+    /// allocations without a pool.
     pub left_out: BTreeMap<ItemKind, u64>,
     /// Counts of inconsistent and missing data.
     pub damage: Damage,
@@ -55,7 +56,7 @@ pub struct ProgramFacts {
 /// Name and source location of zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TracyLocation {
-    /// Name; empty if the zone has only the name of its function.
+    /// Name; empty if zones at this location are named after the function.
     pub name: Box<str>,
     /// Function.
     pub function: Box<str>,
@@ -119,7 +120,7 @@ pub struct TracyMessage {
     pub text: Box<str>,
     /// Colour as 0xRRGGBB.
     pub color: Option<u32>,
-    /// Severity and source, packed into one byte as since protocol 77.
+    /// Severity and source, packed into one byte in the format of protocol 77.
     pub metadata: Option<u8>,
     /// Index in [`TracyRecording::callstacks`].
     pub callstack: Option<u32>,
@@ -144,7 +145,7 @@ pub struct TracyPlot {
     pub name: Box<str>,
     /// Unit.
     pub format: PlotFormat,
-    /// Time, value and thread of each point, in order of arrival; the thread is an index in
+    /// Time in ns, value and thread of each point, in order of arrival. The thread is an index in
     /// [`TracyRecording::threads`].
     pub points: Vec<(i64, f64, usize)>,
     /// Addresses of the points' allocations; empty for plots without a pool.
@@ -156,7 +157,7 @@ pub struct TracyPlot {
 pub struct FrameSeries {
     /// Name; `Frame` for the program's main frames.
     pub name: Box<str>,
-    /// Start and end of each frame. A frame without an end lasts until the next frame.
+    /// Start and end of each frame, in ns. A frame without an end lasts until the next frame.
     pub frames: Vec<(i64, Option<i64>)>,
 }
 
@@ -167,7 +168,7 @@ pub struct TracyDevice {
     pub name: Box<str>,
     /// Type, as numbered by the protocol.
     pub kind: u8,
-    /// Zones in the order of their begins.
+    /// Zones, in the order in which they began.
     pub zones: Vec<DeviceZone>,
 }
 
@@ -178,16 +179,16 @@ pub struct DeviceZone {
     pub location: u32,
     /// Number of the lane; TT-Metal packs chip, core and RISC into this number.
     pub lane: u32,
-    /// Start on the host's clock; `None` if it was not received.
+    /// Start on the host's clock, in ns; `None` if it was not received.
     pub start_ns: Option<i64>,
-    /// End on the host's clock; `None` if it was not received.
+    /// End on the host's clock, in ns; `None` if it was not received.
     pub end_ns: Option<i64>,
 }
 
 /// One function of a call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StackFunction {
-    /// Name; the address in hexadecimal if the program did not know a name.
+    /// Name, or the address in hexadecimal if the program did not know a name.
     pub name: Box<str>,
     /// Source file or library.
     pub file: Box<str>,
@@ -215,7 +216,7 @@ pub struct Damage {
     pub open_zones: u64,
     /// Zones whose end is earlier than their start.
     pub reversed_zones: u64,
-    /// Texts, names, colours and numbers for a zone that was not open.
+    /// Texts, names, colours and numbers for a zone when no zone was open.
     pub stray_extras: u64,
     /// Frees of unknown allocations.
     pub unmatched_frees: u64,
@@ -227,7 +228,7 @@ pub struct Damage {
     pub missing_texts: u64,
     /// Functions of call stacks that were requested but not received.
     pub missing_functions: u64,
-    /// Events beyond the recorder's limit.
+    /// Events that were not kept because of the recorder's limit.
     pub beyond_limit: u64,
     /// Number of received bytes that could not be interpreted.
     pub unread_bytes: u64,
@@ -240,9 +241,9 @@ pub enum RecordingEnd {
     #[default]
     Complete,
     /// The recording was stopped. Data that the program had recorded but not yet sent is missing,
-    /// since clients discard it.
+    /// because clients discard such data.
     Stopped,
-    /// The connection ended early: the program was killed, or it crashed.
+    /// The connection ended early, because the program was killed or crashed.
     Cut,
     /// The program sent nothing for longer than the recorder's limit.
     Silent,
@@ -250,7 +251,7 @@ pub enum RecordingEnd {
     Unreadable {
         /// Number of the frame, from 0.
         frame: u64,
-        /// Content found in the frame.
+        /// Description of what was found in the frame.
         found: String,
     },
 }
@@ -278,7 +279,8 @@ impl Damage {
 }
 
 impl TracyLocation {
-    /// Returns the name of zones at this location: its own name, or else the function's name.
+    /// Returns the name of zones at this location: the location's name, or else the function's
+    /// name.
     #[must_use]
     pub fn zone_name(&self) -> &str {
         if self.name.is_empty() { &self.function } else { &self.name }
@@ -286,7 +288,7 @@ impl TracyLocation {
 }
 
 impl TracyZone {
-    /// Returns the zone's duration; `None` if its end is unknown.
+    /// Returns the zone's duration in ns; `None` if the zone's end is unknown.
     #[must_use]
     pub fn duration_ns(&self) -> Option<u64> {
         u64::try_from(self.end_ns?.saturating_sub(self.start_ns)).ok()

@@ -28,7 +28,8 @@ use std::collections::{BTreeMap, HashMap};
 /// One session with a client.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Versions that can decode all data so far, since two versions may share the client's number.
+    /// Versions that can decode all data so far. There may be several, because two versions can
+    /// share the client's number.
     candidates: Vec<Candidate>,
     program: ProgramFacts,
     clock: ClientClock,
@@ -47,7 +48,7 @@ pub(crate) struct Session {
     facts: Vec<String>,
     crash: Option<(usize, i64, TextRef)>,
     thread_time: Reference,
-    /// Time of the serial queue, shared by locks, memory and devices.
+    /// Time of the serial queue. Items about locks, memory and devices share this time.
     serial_time: Reference,
     pools: Pools,
     first_text: Option<Box<str>>,
@@ -61,7 +62,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Creates a session with a client that sent this welcome to a server of version `protocol`.
+    /// Creates a session with a client. The client sent this welcome to a server of version
+    /// `protocol`.
     pub(crate) fn new(
         protocol: &'static TracyProtocol,
         welcome: Welcome,
@@ -136,7 +138,7 @@ impl Session {
 
     /// Removes candidate versions that cannot decode the frame.
     ///
-    /// Tracy and the fork share protocol numbers and differ in the width of a context number. A
+    /// Tracy and the fork share protocol numbers, but differ in the width of a context number. A
     /// frame contains only complete items. A version that cannot decode a frame is therefore not
     /// the client's version.
     fn choose_version(&mut self, frame: &[u8]) {
@@ -157,7 +159,7 @@ impl Session {
         *count = count.saturating_add(1);
     }
 
-    /// Returns true if one more event may be kept; otherwise counts the event as beyond the limit.
+    /// Returns true if one more event may be kept. Otherwise, counts the event as beyond the limit.
     fn has_room(&mut self) -> bool {
         let kept = [self.threads.zone_count(), self.devices.zone_count(), self.messages.len()];
         let kept = kept.into_iter().fold(self.point_count, usize::saturating_add);
@@ -168,8 +170,8 @@ impl Session {
         has_room
     }
 
-    /// Processes one item; returns `None` if its kind is not kept, or if it refers to something
-    /// unknown.
+    /// Processes one item. Returns `None` if its kind is not kept, or if the item refers to
+    /// something unknown.
     fn take(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
         match Topic::from_kind(item.kind) {
             Topic::Session => self.is_over |= item.kind == ItemKind::Terminate,
@@ -186,7 +188,7 @@ impl Session {
             Topic::FrameMark => return self.take_frame_mark(item),
             Topic::Device => return self.take_device_item(protocol, item),
             Topic::Section => {
-                // Sections are not kept, but times are differences, so the section's time must be
+                // Sections are not kept. Times are differences, so the section's time must still be
                 // added.
                 let mut fields = item.fields;
                 self.thread_time.advance(fields.i64()?);
@@ -210,7 +212,7 @@ impl Session {
         Some(())
     }
 
-    /// Processes an item about an allocation; allocations without a pool are not kept.
+    /// Processes an item about an allocation. Allocations without a pool are not kept.
     fn take_memory_item(&mut self, item: Item<'_>) -> Option<()> {
         use ItemKind as Kind;
         let mut fields = item.fields;
@@ -273,7 +275,7 @@ impl Session {
                 let stack = self.callstacks.take_payload(&mut self.queries);
                 self.threads.set_callstack(stack, &mut self.queries);
             }
-            // Call stacks of the serial queue's items are not kept.
+            // Call stacks of items in the serial queue are not kept.
             Kind::CallstackSerial => self.callstacks.drop_payload(),
             Kind::CallstackFrameSize => {
                 self.queries.answered();
@@ -292,12 +294,12 @@ impl Session {
         Some(())
     }
 
-    /// Returns the reason for the end of a recording at a frame that cannot be read.
+    /// Returns the end reason for a recording that ends at an unreadable frame.
     pub(crate) fn unreadable(&self, found: String) -> RecordingEnd {
         RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
     }
 
-    /// Counts bytes of a frame that cannot be decompressed.
+    /// Counts the bytes of a frame that cannot be decompressed.
     pub(crate) fn count_unread(&mut self, bytes: usize) {
         self.frame_count = self.frame_count.saturating_add(1);
         self.damage.unread_bytes = self.damage.unread_bytes.saturating_add(bytes as u64);

@@ -19,7 +19,8 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// Returns the text at an address, which is requested only once; address 0 means no text.
+    /// Returns a reference to the text at an address. Each text is requested only once. Address 0
+    /// means no text.
     pub(crate) fn at(&mut self, address: u64, queries: &mut Queries) -> TextRef {
         if address == 0 {
             return TextRef::Nothing;
@@ -36,7 +37,8 @@ impl Texts {
         self.known.insert(address, Some(text));
     }
 
-    /// Returns the text: empty if there is none, `None` if the answer never arrived.
+    /// Returns the text. The result is empty if there is no text, and `None` if the answer never
+    /// arrived.
     pub(crate) fn resolve(&self, text: TextRef) -> Option<Box<str>> {
         match text {
             TextRef::Nothing => Some("".into()),

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// First number of a fiber: numbers of threads have 32 bits.
+/// First number that identifies a fiber. Numbers of threads have 32 bits.
 const FIRST_FIBER: u64 = 1 << 32;
 
 /// One thread during recording.
@@ -17,9 +17,9 @@ struct OpenThread {
     thread: TracyThread,
     /// Open zones: index of each zone, and the number that its end will contain.
     ///
-    /// The index is `None` if the zone was not kept for lack of space.
+    /// The index is `None` if the zone was not kept because of the limit on events.
     open: Vec<(Option<usize>, u32)>,
-    /// Number of the zone that the next item refers to.
+    /// Number of the zone to which the next item refers.
     expected: u32,
     /// Index of the fiber that runs on the thread.
     fiber: Option<usize>,
@@ -36,12 +36,12 @@ pub(crate) struct Threads {
     by_fiber: HashMap<u64, usize>,
     /// Index of the current thread; items refer to this thread.
     current: usize,
-    /// Number of zones kept.
+    /// Number of zones that were kept.
     count: usize,
 }
 
 impl Threads {
-    /// Selects the thread that the following items refer to.
+    /// Selects the thread to which the following items refer.
     pub(crate) fn set_current(&mut self, id: u32, queries: &mut Queries) {
         self.current = self.thread_of(id.into(), queries);
     }
@@ -85,7 +85,7 @@ impl Threads {
         }
     }
 
-    /// Continues a thread with a fiber.
+    /// Records that a fiber now runs on a thread.
     pub(crate) fn begin_fiber(&mut self, thread: u32, key: u64, queries: &mut Queries) {
         let thread = self.thread_of(thread.into(), queries);
         let next = self.met.len();
@@ -109,7 +109,7 @@ impl Threads {
         }
     }
 
-    /// Sets the number of the zone that the next item refers to.
+    /// Sets the number of the zone to which the next item refers.
     pub(crate) fn expect(&mut self, number: u32, queries: &mut Queries) {
         if let Some(thread) = self.current_thread(queries) {
             thread.expected = number;
@@ -126,7 +126,7 @@ impl Threads {
         self.current_thread(queries)?.callstack.take()
     }
 
-    /// Returns the number of zones kept.
+    /// Returns the number of zones that were kept.
     pub(crate) const fn zone_count(&self) -> usize {
         self.count
     }
@@ -155,8 +155,8 @@ impl Threads {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Ends the zone with the expected number if the client numbers its zones, else the innermost
-    /// zone.
+    /// Ends a zone. If the client numbers its zones, this is the zone with the expected number,
+    /// otherwise the innermost zone.
     pub(crate) fn end(&mut self, end_ns: i64, damage: &mut Damage, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
@@ -164,8 +164,8 @@ impl Threads {
             damage.unmatched_ends = damage.unmatched_ends.saturating_add(1);
             return;
         };
-        // Zones inside the ended zone have no end. They stay open, and are counted at the end of
-        // the recording.
+        // Zones inside the ended zone did not end. They stay open, and are counted when the
+        // recording ends.
         let ended = thread.open.get(position).and_then(|open| open.0);
         thread.open.truncate(position);
         let Some(zone) = ended.and_then(|index| thread.thread.zones.get_mut(index)) else { return };
@@ -176,7 +176,7 @@ impl Threads {
         }
     }
 
-    /// Changes the innermost zone.
+    /// Calls a function that changes the innermost zone.
     pub(crate) fn change(
         &mut self,
         damage: &mut Damage,

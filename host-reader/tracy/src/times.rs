@@ -1,11 +1,11 @@
-//! Times of a client, in nanoseconds since its start.
+//! Times of a client, in nanoseconds since the client's start.
 
 use crate::protocol::{FAR_NS, NEAR_NS, TracyProtocol};
 
-/// Clock of a client: processor ticks since its start.
+/// Clock of a client: converts processor ticks to nanoseconds since the client's start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientClock {
-    /// Ticks at which the client's start began.
+    /// Ticks at the beginning of the client's start-up.
     pub(crate) start_ticks: i64,
     /// Nanoseconds per tick.
     pub(crate) ns_per_tick: f64,
@@ -20,7 +20,7 @@ impl ClientClock {
     }
 }
 
-/// A time that items update by differences.
+/// A time that items update by adding differences.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reference(i64);
 

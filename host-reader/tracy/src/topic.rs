@@ -1,4 +1,4 @@
-//! Topics of items: each part of a session processes the items of certain topics.
+//! Topics of items. Each part of a session processes the items of certain topics.
 
 use crate::protocol::ItemKind;
 
@@ -26,7 +26,7 @@ pub(crate) enum Topic {
     FrameMark,
     Section,
     Device,
-    /// Locks; only their effect on the serial queue's time is used.
+    /// Locks. Only their times are used, to advance the time of the serial queue.
     Lock,
     /// Allocations.
     Memory,

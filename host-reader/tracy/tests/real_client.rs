@@ -1,6 +1,6 @@
-//! Tests with Tracy's own client, in a program that keeps its own record of its zones.
+//! Tests with Tracy's own client, in a program that also records its zones itself.
 //!
-//! `KPROF_TRACY_LOAD` is the path of the program, which `tests/tracy-client` builds.
+//! `KPROF_TRACY_LOAD` is the path of the program. `tests/tracy-client` builds the program.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -52,9 +52,10 @@ fn connect(port: u16) -> TracyClient {
     }
 }
 
-/// Name of the starting thread: the client sets it, whatever the program says.
+/// Name of the main thread. The client sets this name, regardless of the name that the program
+/// sets.
 const MAIN_THREAD: &str = "Main thread";
-/// Mask for a message's source: 0 is the program, not Tracy itself.
+/// Mask for the source of a message: 0 is the program, other values are Tracy itself.
 const SOURCE: u8 = 0x0F;
 
 /// One zone as measured by the program.
@@ -79,9 +80,10 @@ fn account(path: &Path, thread: &str) -> Vec<Accounted> {
         .collect()
 }
 
-/// Asserts that each zone lasted as long as the program measured. Both clocks have a resolution of
-/// some ten nanoseconds. The client calibrates its clock within 200 ms, on a busy machine to some
-/// percent.
+/// Asserts that each zone lasted as long as the program measured.
+///
+/// Both clocks have a resolution of some ten nanoseconds. The client calibrates its clock within
+/// 200 ms; on a busy machine, the calibration error is some percent.
 fn assert_as_accounted(thread: &TracyThread, recording: &TracyRecording, accounted: &[Accounted]) {
     assert_eq!(thread.zones.len(), accounted.len(), "{}", thread.name);
     for (zone, accounted) in thread.zones.iter().zip(accounted) {
@@ -135,7 +137,7 @@ fn a_million_zones_of_ten_threads_arrive_as_the_program_measured_them() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Asserts that the client's colours are kept in captures, and that nothing else has a colour.
+/// Asserts that captures keep the client's colours, and that nothing else has a colour.
 fn assert_colors(recording: &TracyRecording) {
     let host = recording.to_host_recording(0);
     let events = host.threads.iter().flat_map(|thread| &thread.events);

@@ -24,9 +24,9 @@ pub(crate) enum Formula {
     RestWithin(&'static str, &'static str),
     /// The first counter divided by the sum of both.
     Share(&'static str, &'static str),
-    /// The counter of the first port in the list that was read, divided by its own cycles.
+    /// Rate of the first port in the list that was read: its counter divided by its own cycles.
     Port(&'static [&'static str]),
-    /// The mean over the ports in the list that have counters.
+    /// Mean of the rates of the ports in the list that were read.
     MeanOfPorts(&'static [&'static str]),
     MeanOfAllPorts,
     /// Share of the requests to these ports that were granted.
@@ -36,11 +36,11 @@ pub(crate) enum Formula {
     Port1Refused,
     /// Instructions of a thread divided by the cycles in which it was not stalled.
     PerReadyCycle(&'static str, &'static str),
-    /// The sum of all waits of a thread, divided by cycles.
+    /// The sum of all waits of a thread, divided by the cycles.
     Overlap(u8),
     /// Stalls for one reason, divided by the stalls for all reasons.
     StallShare(&'static str),
-    /// Stalls of the math pipe that only source B causes.
+    /// Stalls of the math pipe for source B only.
     SrcBStall,
     /// Cycles with math results ready to be packed, divided by the packer's busy cycles, or by all
     /// cycles if the packer was never busy.
@@ -190,7 +190,7 @@ fn mean_of_ports(reader: &CounterReader, ports: &[&str]) -> Option<f64> {
     mean(&rates)
 }
 
-/// Returns the granted share of the requests to all ports that have both counters.
+/// Returns the share of granted requests, over all ports that have both counters.
 fn granted(reader: &CounterReader, ports: &[&str]) -> Option<f64> {
     let sums = ports
         .iter()
@@ -234,8 +234,8 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
 
 /// Returns the share of one stall reason; `None` unless at least two reasons are known.
 ///
-/// The counter for both sources includes the stalls for source A, so only its source B part is
-/// used.
+/// The counter for both sources includes the stalls for source A. Only its remainder, the stalls
+/// for source B, is used.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
     let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
     let known = reasons.filter_map(|&name| Some((name, reader.count(name)?)));
@@ -276,7 +276,7 @@ fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
     divided(most - least, most)
 }
 
-/// Returns the mean refused share of the most important ports.
+/// Returns the mean share of refused requests over the most important ports.
 fn contention(reader: &CounterReader) -> Option<f64> {
     let ports = UNPACKER.iter().chain(RING_0_OUTGOING).chain(RING_0_INCOMING);
     mean(
@@ -382,7 +382,8 @@ mod tests {
             (Formula::L1Bandwidth, Some(0.1)),
             (Formula::L1Reads, Some(48.0 / 80.0)),
             (Formula::Ring0Outgoing, Some(0.4)),
-            // None of the unpacker's requests was refused, and a quarter of the ring's.
+            // None of the unpacker's requests was refused, and a quarter of the ring's requests
+            // was.
             (Formula::Contention, Some(0.125)),
             (Formula::NocOfWork, Some(0.4)),
         ] {

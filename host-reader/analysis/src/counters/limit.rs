@@ -23,7 +23,7 @@ pub enum Limit {
     SecondChannels,
     /// Banks of L1 that another run counts.
     OtherBanks,
-    /// One common time span: the counters start one after the other, or in different runs.
+    /// A single time span: the counters start one after the other, or count in different runs.
     OneSpan,
     /// Writers other than the unpacker.
     OtherWriters,
@@ -35,7 +35,7 @@ pub enum Limit {
     OtherSelections,
     /// Lane of an L1 client's port, if the port's banks are counted.
     WhichLane,
-    /// Events that are too few to produce a carry.
+    /// Events whose number is too small to produce a carry.
     BelowCarry,
     /// Window of one part of a core, if the cycle count covers all four parts.
     OwnWindow,

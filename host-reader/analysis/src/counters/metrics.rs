@@ -129,8 +129,8 @@ fn counts_pending(counter: &str) -> bool {
     counter.ends_with("_PENDING_REQS_CARRY")
 }
 
-/// Returns how many pending-request cycles one count stands for. The number depends on the client:
-/// packer 0 has room for more requests.
+/// Returns the number of pending-request cycles per count. Packer 0 has room for more requests than
+/// other clients, so its counts stand for more cycles.
 fn pending_requests(counter: &str) -> f64 {
     if counter.starts_with("L1_CLIENT_PACK0_IF") { 128.0 } else { 64.0 }
 }

@@ -282,7 +282,7 @@ const TIED_OFF: [&str; 5] = [
     "XSEARCH_INSTRN_AVAILABLE_",
 ];
 
-/// Returns the name of the counter with a number; `None` if there is none.
+/// Returns the name of the counter with a number; `None` if no counter has the number.
 ///
 /// ```
 /// assert_eq!(analysis::counters::counter_name(1).as_deref(), Some("FPU_COUNTER"));
@@ -298,7 +298,7 @@ pub fn counter_name(number: u16) -> Option<Cow<'static, str>> {
     name.map(|&name| name.into())
 }
 
-/// Returns the current name of a counter; other names are returned unchanged.
+/// Returns the current name of a renamed counter; other names are returned unchanged.
 ///
 /// ```
 /// assert_eq!(analysis::counters::current_name("FPU_INSTRN_AVAILABLE_1"), "MATH_INSTRN_AVAILABLE_1");

@@ -1,4 +1,4 @@
-//! Counters of one launch, and metrics over all cores that reported counters.
+//! Counters of one launch, and statistics of metrics over the cores that reported counters.
 
 use crate::counters::{
     CounterArch,
@@ -113,8 +113,8 @@ impl OpCounters {
         self.readers.is_empty()
     }
 
-    /// Adds a reading and replaces an earlier reading of the same counter. A reading of an interval
-    /// of 0 cycles is ignored, because the counter was never started.
+    /// Adds a reading, which replaces an earlier reading of the same counter. A reading over 0
+    /// cycles is ignored, because the counter was never started.
     pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
         if sample.cycles == Some(0) {
             return;
@@ -141,8 +141,8 @@ impl OpCounters {
         }
     }
 
-    /// Returns the metrics whose counters any core has read, in the order of their columns. Metrics
-    /// of Quasar's L1 clients follow, sorted by name.
+    /// Returns the statistics of each metric whose counters were read on any core, in the order of
+    /// their columns. Metrics of Quasar's L1 clients follow, sorted by name.
     pub fn summaries(&self, is_blackhole: bool) -> impl Iterator<Item = MetricSummary> + '_ {
         let names = self.readers.values().flat_map(CounterReader::names);
         let clients: BTreeSet<&str> = names.filter(|name| is_l1_client_title(name)).collect();
@@ -157,7 +157,7 @@ impl OpCounters {
         })
     }
 
-    /// Returns the means over the whole grid that can be computed.
+    /// Returns the means over the whole grid whose counters and inputs in `scale` are known.
     pub fn grid_means(&self, scale: CounterScale) -> impl Iterator<Item = GridMean> + '_ {
         let units = scale.arch.map_or(1, CounterArch::unit_count);
         let cores = scale.max_compute_cores.filter(|&cores| cores > 0);

@@ -38,8 +38,8 @@ impl Bank {
         }
     }
 
-    /// Returns the counters whose cycles represent the bank if the bank's cycles differ between
-    /// runs.
+    /// Returns the counters whose cycle count is used for the bank if the cycle counts of the bank
+    /// differ between runs.
     const fn anchors(self) -> &'static [&'static str] {
         match self {
             Self::Fpu => &["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"],
@@ -94,7 +94,7 @@ impl CounterReader {
         self.find(name).map(|counter| counter.count)
     }
 
-    /// Returns the sum of those listed counters that were read.
+    /// Returns the sum of the listed counters; counters that were not read add 0.
     pub(crate) fn total(&self, names: &[&str]) -> f64 {
         // `sum` of an empty iterator is -0.
         names.iter().filter_map(|name| self.count(name)).fold(0.0, |sum, count| sum + count)

@@ -38,9 +38,9 @@ pub type ProblemCounts = BTreeMap<SampleProblem, u64>;
 pub struct LaunchCounters {
     /// Index of the launch.
     pub launch: usize,
-    /// Readings by core, in the order in which they were taken.
+    /// Readings in the order in which each core took them.
     pub samples: Vec<CounterSample>,
-    /// Readings in the form used to compute metrics.
+    /// The same readings, prepared for computing metrics.
     pub counters: OpCounters,
     /// Number of data records that are not valid readings, by reason.
     pub problems: ProblemCounts,
@@ -104,7 +104,7 @@ pub struct CounterTotal {
     /// Events per core and in total; `None` if no reading is meaningful, because the hardware ties
     /// the counter to a constant or the counter counted over 0 cycles.
     pub counts: Option<CounterCounts>,
-    /// Minimum and maximum of the known cycles per core.
+    /// Minimum and maximum of the cycles per core, among cores with a known number.
     pub cycles: Option<(u64, u64)>,
 }
 

@@ -17,8 +17,8 @@ use wire::PacketKind;
 /// Timeline without the cost of its probes, with statistics of the subtraction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subtraction {
-    /// Timeline in which zones keep their starts but have the durations that they would have
-    /// without probes. So inner zones may seem to end after their outer zones.
+    /// Timeline in which each zone keeps its start, but has the duration that it would have without
+    /// probes. An inner zone may therefore seem to end after its outer zone.
     pub timeline: Timeline,
     /// Costs that were subtracted.
     pub costs: Vec<ProbeCostRow>,

@@ -84,8 +84,8 @@ fn rounds<'a>(group: &OpGroup<'a>) -> Vec<Vec<&'a OpCauses>> {
     }
     let rounds = rounds.into_values().filter(|round| {
         let chips: std::collections::BTreeSet<_> = round.iter().map(|op| op.chip_id).collect();
-        // If a chip has several ops with the same number, for example in replays, they cannot be
-        // matched.
+        // A chip may have several ops with the same number, for example in replays. Such ops cannot
+        // be matched.
         chips.len() == round.len() && chips.len() > 1
     });
     rounds.collect()

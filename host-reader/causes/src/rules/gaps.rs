@@ -150,7 +150,7 @@ impl Waiting {
         facts
     }
 
-    /// Returns the cause with its sentence and its advice.
+    /// Returns the cause, its sentence and its advice.
     fn told(&self) -> (Cause, String, String) {
         let (percent, total) = (self.percent, duration(self.total_ns));
         match self.class {
@@ -368,7 +368,7 @@ pub(super) mod tests {
 
     #[test]
     fn launches_name_their_firmware_and_the_longest_gap_of_a_launch() {
-        // 7 us is longer than a launch takes, so part of that gap counts as late host.
+        // A launch takes less than 7 us, so a part of that gap counts as late host.
         let mut launches = wait(TimeClass::Dispatch, 30.0, &[2e3, 7e3, 5e3], Iterations::All);
         let finding = waiting(&launches).unwrap();
         assert_eq!((finding.place.row, &*finding.rows), (Some(4), &[4, 3, 2][..]));

@@ -134,7 +134,7 @@ fn far_from(group: &OpCodeGroup, limit_ns: f64) -> String {
 /// Maximum number of layout changes that one sentence names.
 const LAYOUT_NAMES: usize = 3;
 
-/// Reports layout changes, if they take a large part of the kernel time together.
+/// Reports layout changes, if together they take a large part of the kernel time.
 fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
     let kernels_ns: f64 = groups.iter().map(|group| group.duration_ns).sum();
     let changes: Vec<_> = groups.iter().filter(|group| group.is_layout).collect();
@@ -275,7 +275,7 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
     Some(finding)
 }
 
-/// An op, and the next op on its chip, which undoes it.
+/// An op and the next op on its chip, if the next op undoes the first one.
 struct Trip<'a> {
     ops: [&'a OpReport; 2],
     ns: f64,

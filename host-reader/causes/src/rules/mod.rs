@@ -406,7 +406,7 @@ fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     )
 }
 
-/// Reports the time from which on waits are lost; `None` if no waits are lost.
+/// Reports after which time waits are lost; `None` if no waits are lost.
 fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     let partial = || {
         let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());
@@ -441,7 +441,7 @@ fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
     })
 }
 
-/// Reports that single waits are only known inside windows; `None` if they are known everywhere.
+/// Reports that single waits are known only inside windows; `None` if they are known everywhere.
 fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
     let least = ops.iter().filter_map(|op| op.windows_percent).min_by(f64::total_cmp)?;
     Some(Untold {

@@ -127,8 +127,8 @@ fn barriers_of(group: &OpGroup<'_>, uses: &NocUses, kernels_ns: f64) -> Option<F
     barrier_bound(place, &group.label, &times, kernels_ns)
 }
 
-/// Returns true if the op ran no compute kernel and has no records of waits. Such records would
-/// give more detail.
+/// Returns true if the op ran no compute kernel and has no records of waits, which would give more
+/// detail.
 fn only_moves_data(op: &OpCauses) -> bool {
     op.time.waits == WaitEvidence::None && op.time.percent(TimeClass::Compute) <= 0.0
 }

@@ -2,7 +2,7 @@
 
 use causes::{Cause, Explanation, Finding, TimeClass};
 
-/// Causes that make others wait.
+/// Causes that make other RISCs, cores or chips wait.
 const WAITED_FOR: [Cause; 12] = [
     Cause::Straggler,
     Cause::UnevenWork,

@@ -9,7 +9,7 @@ use tables::Arrays;
 /// Metrics and counters of all ops, column by column.
 #[derive(Serialize)]
 pub(super) struct CounterFacts {
-    /// Labels of all limits: what metrics cannot see.
+    /// Labels of all limits. A limit is something that a metric does not measure.
     limits: [&'static str; Limit::ALL.len()],
     metrics: Arrays<(usize, MetricSummary)>,
     counters: Arrays<(usize, CounterTotal)>,

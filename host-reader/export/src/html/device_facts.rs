@@ -48,8 +48,8 @@ struct FitFacts {
     /// Difference between the slowest and the fastest clock that are consistent with all pings.
     frequency_range_ppm: f64,
     is_assured: bool,
-    /// Number of tiles whose offset from the reference was measured; below, the largest error bound
-    /// of an offset.
+    /// Number of tiles whose offset from the reference was measured. The next field is the largest
+    /// error bound of these offsets.
     tile_count: usize,
     tile_bound_cycles: f64,
 }

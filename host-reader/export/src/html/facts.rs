@@ -31,7 +31,7 @@ struct Facts<'a> {
     zone_count: usize,
     point_count: usize,
     doubts: Vec<(String, u64)>,
-    /// Reasons why more may be missing than was counted, each with true if it is a failure.
+    /// Reasons why more may be missing than was counted. The flag is true for a failure.
     uncounted: Vec<(&'static str, bool)>,
     riscs: [&'static str; Risc::ALL.len()],
     names: NameFacts<'a>,

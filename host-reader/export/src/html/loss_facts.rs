@@ -80,7 +80,7 @@ impl ShownLosses {
 /// Anomalies and repairs: the counts of each kind, and the first ones with lane and position.
 #[derive(Serialize)]
 pub(super) struct AnomalyFacts<'a> {
-    /// Kind, count, and true if the records were repaired.
+    /// Kind, count, and a flag that is true if the records were repaired.
     kinds: Vec<(&'static str, u64, bool)>,
     kept: Vec<KeptAnomaly<'a>>,
     /// Number of stored anomalies that the page does not list.

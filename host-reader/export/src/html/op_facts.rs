@@ -17,8 +17,8 @@ pub(super) struct OpFacts<'a> {
     columns: Columns<'a, Ops>,
     #[serde(flatten)]
     drawn: Arrays<DrawnOp<'a>>,
-    /// Kernel cycles of each processor of a Quasar that has no column of its own, by the RISC's
-    /// number; empty for other chips.
+    /// Kernel cycles of each Quasar processor without its own column, by RISC number; empty for
+    /// other chips.
     processor_kernel_cycles: Vec<Vec<Option<u64>>>,
     lost_records: Vec<u64>,
     /// Value of `latency_doubt` for launches that may be missing before an op.
@@ -28,7 +28,7 @@ pub(super) struct OpFacts<'a> {
 /// An op with its chip and the chip's index.
 type DrawnOp<'a> = (usize, &'a TraceDevice<'a>, &'a TraceOp<'a>);
 
-/// Number of RISCs with a column of their own for their kernels.
+/// Number of RISCs whose kernels have their own column.
 const RISCS_WITH_COLUMN: usize = 6;
 
 impl<'a> OpFacts<'a> {

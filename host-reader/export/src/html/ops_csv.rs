@@ -87,8 +87,8 @@ fn rounded_ns(us: Option<f64>) -> Option<f64> {
 
 /// Writes a page about an ops CSV.
 ///
-/// `report` is a report on each device, made with [`Explanation::report_options`]; `explanation`
-/// explains that report.
+/// `report` must have separate rows for each device, as with [`Explanation::report_options`].
+/// `explanation` must be the explanation of that report.
 ///
 /// ```
 /// use causes::Explanation;

@@ -34,10 +34,10 @@ enum Values {
     Text(Texts),
 }
 
-/// Texts of rows in few bytes: most columns have few texts, which repeat.
+/// Texts of rows. Equal texts are mostly stored once, because most columns have few distinct texts.
 #[derive(Debug, Default)]
 struct Texts {
-    /// Texts, each other than those shortly before.
+    /// Texts. Each text differs from the few texts stored before it.
     encoded: Vec<ByteArray>,
     /// Index of each row's text.
     rows: Vec<u32>,
@@ -45,7 +45,7 @@ struct Texts {
     byte_count: usize,
 }
 
-/// Texts at the end of [`Texts::encoded`] that are compared with the next one.
+/// Number of texts at the end of [`Texts::encoded`] with which the next text is compared.
 const COMPARED_TEXTS: usize = 8;
 
 /// Estimate of the memory of an encoded text besides its bytes: the handle, and what the allocator
@@ -94,7 +94,7 @@ impl Texts {
         *byte_count = 0;
     }
 
-    /// Writes the texts, a batch of rows at a time, as the writer would divide them itself.
+    /// Writes the texts in batches of rows, which have the size that the writer uses itself.
     fn write(
         &self,
         levels: Option<&[i16]>,

@@ -8,8 +8,8 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what does a log say? | [`delta_snapshot`](super::delta_snapshot) |
-//! | what does a log say about a file? | [`delta_file`](super::delta_file) |
+//! | what does a log contain? | [`delta_snapshot`](super::delta_snapshot) |
+//! | what does a log contain about a file? | [`delta_file`](super::delta_file) |
 //! | which types do the columns have? | [`delta_schema`](super::delta_schema) |
 //!
 //! # Compatibility

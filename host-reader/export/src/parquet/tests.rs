@@ -378,8 +378,8 @@ fn many_short_files_become_one_with_the_same_rows() {
     let again = compact(&folder.into(), DeltaLogs::Continue, &CancelFlag::default()).unwrap();
     assert_eq!((again.files_before, again.files, again.rewritten_rows), (4, 4, 0));
 
-    // The same recording is refused, since its rows would exist twice; another recording is
-    // appended.
+    // The same recording is refused, because its rows would exist twice. Another recording is
+    // added.
     let refused = add(folder, "host07", log_of(1)).unwrap_err().to_string();
     assert!(
         refused.contains("`rec` of host `host07`") && refused.contains("kprof compact"),

@@ -151,7 +151,8 @@ impl HostProcess<'_> {
 /// Inputs shared by all sequences of a trace.
 struct Context<'t, 'a> {
     trace: &'t Trace<'a>,
-    /// Lanes that are still packed. They then contain the arrows.
+    /// Trace with lanes that are still packed; it also contains the arrows. `None` if lanes are
+    /// unpacked.
     packed: Option<&'t PackedTrace<'a>>,
     arrows: Arrows,
     words: PointWords<'t>,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | how is a trace written as a file for every viewer? | [`write_tracy_file`] |
 //! | how is a trace sent to a running viewer or capture tool? | [`TracyServer`] |
-//! | how does a viewer see a program that still runs? | [`LiveFeed`], [`LiveServer`] |
+//! | how does a viewer show a program that is still running? | [`LiveFeed`], [`LiveServer`] |
 //! | which viewers can connect? | [`TracyProtocol`] |
 //! | what can Tracy not show as recorded? | [`TracyNotes`] |
 //!

@@ -2,7 +2,7 @@
 
 /// Contents of an export to Tracy, and the changes made for it.
 ///
-/// The export itself contains the same information, as messages at its start.
+/// These facts are also in the export, as messages at its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TracyNotes {
     /// Number of RISC zones.
@@ -15,17 +15,17 @@ pub struct TracyNotes {
     pub host_zones: u64,
     /// Number of messages: events, values, sums, losses, messages of the host, and remarks.
     pub messages: u64,
-    /// Number of zones that share a less exact source location, since Tracy supports only 32,767
+    /// Number of zones that share a less exact source location, because Tracy supports only 32,767
     /// locations.
     pub vague_zones: u64,
     /// Number of zones that end after Tracy's last nanosecond (39 hours) and are drawn there.
     pub late_zones: u64,
     /// Number of plot points of the host that are not finite and are left out.
     pub undrawn_plot_points: u64,
-    /// Number of zones of a running program that were no longer kept when the viewer could take
-    /// them: they ended long before it connected, or it took too little.
+    /// Number of zones of a running program that the viewer has missed because they were no longer
+    /// kept: the viewer connected long after they ended, or received too slowly.
     pub missed_zones: u64,
-    /// Number of messages of a running program that were no longer kept.
+    /// Number of messages of a running program that the viewer has missed.
     pub missed_messages: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Source locations in Tracy: name, location and colour of each zone of each RISC.
 //!
-//! Tracy supports 32,767 source locations. Zones of firmware carry the number of their op, as in
-//! TT-Metal's traces. If there are too many locations, the op's number is dropped first, then the
-//! remark, then the name.
+//! Tracy supports 32,767 source locations. Locations of firmware zones contain the number of their
+//! op, as in TT-Metal's traces. If there are too many locations, the op's number is left out first,
+//! then the remark, then the name.
 //!
 //! # Compatibility
 //! Tracy's `server/TracyWorker.cpp`: the limit. tt-metal's `tt_metal/impl/profiler/profiler.cpp`:
@@ -75,13 +75,13 @@ pub(super) struct PlaceTable<'a> {
     /// Locations by name and RISC, for zones without op and remarks.
     plain: Vec<Option<PlaceNumber>>,
     special: HashMap<Key, PlaceNumber>,
-    /// Locations by source and colour, since zones of one source may differ in colour.
+    /// Locations by source and colour, because zones of one source may have different colours.
     host: HashMap<(&'a HostSource, Option<HostColor>), PlaceNumber>,
     vague_zone_count: u64,
 }
 
 impl<'a> PlaceTable<'a> {
-    /// Creates a table that reserves a location for every name first, without ops and remarks.
+    /// Creates a table. For every name, it first reserves a location without op and remarks.
     pub(super) fn new(trace: &'a Trace<'a>, limit: usize) -> Self {
         let names = &trace.names;
         let mut table = Self {
@@ -106,7 +106,7 @@ impl<'a> PlaceTable<'a> {
         table
     }
 
-    /// Location of ops that did not get a location of their own.
+    /// Location of ops without their own location.
     pub(super) const OP: PlaceNumber = 0;
 
     fn unnamed(risc: Risc) -> PlaceNumber {
@@ -208,7 +208,7 @@ impl<'a> PlaceTable<'a> {
         }
     }
 
-    /// Returns a location without the op if the table is full; zones of several ops then share it.
+    /// Returns a location without the op if the table is full. Zones of several ops then share it.
     fn without_op(&mut self, key: &Key) -> PlaceNumber {
         let vague_before = self.vague_zone_count;
         let number = self.zone_place(&Key { op: OpTag::None, ..*key });
@@ -240,7 +240,7 @@ impl<'a> PlaceTable<'a> {
 /// Remark on zones that are drawn shorter than recorded.
 pub(super) const CLIPPED: &str = "drawn shorter than recorded";
 
-/// Name of zones for whose own names there is no room.
+/// Name of zones if there is no room for their own names.
 const UNNAMED: &str = "(one name too many for Tracy)";
 
 impl<'a> Place<'a> {
@@ -251,7 +251,7 @@ impl<'a> Place<'a> {
         Place { name, function, file, line: self.line, rgb: self.rgb }
     }
 
-    /// Returns the location of zones for whose own location there is no room.
+    /// Returns the location of zones if there is no room for their own location.
     pub(super) const fn unnamed(rgb: Rgb) -> Self {
         Self::new(UNNAMED, rgb)
     }

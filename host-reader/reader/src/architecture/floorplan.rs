@@ -8,11 +8,11 @@ use wire::CoreKind;
 pub struct CorePlace {
     /// Coordinate on the NoC-0 grid.
     pub coord: TileCoord,
-    /// Coordinate among the usable cores of the same kind; Ethernet cores are (0, channel).
+    /// Coordinate in the grid of usable cores of the same kind. Ethernet cores have (0, channel).
     pub logical: TileCoord,
     /// Kind of the core.
     pub kind: CoreKind,
-    /// Number on the chip: cores of all kinds, ordered by x, then y.
+    /// Index of the core on the chip, with cores of all kinds ordered by x, then y.
     pub flat_id: u32,
 }
 
@@ -33,12 +33,12 @@ pub enum FloorplanError {
     WorkerCoreCount {
         /// The architecture.
         arch: Arch,
-        /// The requested value.
+        /// The requested number of worker cores.
         asked: u32,
-        /// Possible values.
+        /// Possible numbers of worker cores.
         possible: &'static [u32],
     },
-    /// A given line has no Tensix tiles, or is given twice.
+    /// A given row or column has no Tensix tiles, or is given twice.
     #[error("{line} cannot be harvested on {arch}: name each of {} at most once", list(.possible))]
     HarvestedLine {
         /// The architecture.
@@ -66,8 +66,8 @@ impl Floorplan {
     /// The first `active_eth_count` Ethernet channels have a link.
     ///
     /// # Errors
-    /// If the lines cannot be harvested, no product has the remaining number of worker cores, or
-    /// there are too few Ethernet tiles.
+    /// If the rows or columns cannot be harvested, if no product has the remaining number of worker
+    /// cores, or if there are too few Ethernet tiles.
     ///
     /// ```
     /// use reader::architecture::{Arch, floorplan::Floorplan};
@@ -93,7 +93,7 @@ impl Floorplan {
         Ok(plan)
     }
 
-    /// Returns the number of harvested lines of a product with `worker_core_count` cores.
+    /// Returns the number of harvested rows or columns in a product with `worker_core_count` cores.
     ///
     /// # Errors
     /// If there is no such product.
@@ -123,10 +123,10 @@ impl Floorplan {
         &self.harvested
     }
 
-    /// Returns the lines in a harvest mask, in the architecture's harvest order.
+    /// Returns the rows or columns in a harvest mask, in the architecture's harvest order.
     ///
     /// # Errors
-    /// Returns the bits of the mask that have no line.
+    /// Returns the bits of the mask that stand for no row or column.
     pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
         let order = arch.facts().harvest_order;
         let unknown = mask >> order.len() << order.len();
@@ -134,7 +134,8 @@ impl Floorplan {
         if unknown == 0 { Ok(named.map(|(_, &line)| line).collect()) } else { Err(unknown) }
     }
 
-    /// Returns the harvested lines as a mask, in the architecture's harvest order.
+    /// Returns the harvested rows or columns as a mask. The architecture's harvest order assigns
+    /// the bits.
     #[must_use]
     pub fn harvest_mask(&self) -> u32 {
         let order = self.arch.facts().harvest_order;

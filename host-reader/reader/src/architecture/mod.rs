@@ -41,7 +41,7 @@ pub enum Arch {
     Blackhole,
 }
 
-/// Direction of the lines that are harvested because of defective Tensix tiles.
+/// Whether rows or columns are harvested because of defective Tensix tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HarvestAxis {
     /// Whole rows.
@@ -61,11 +61,11 @@ pub struct ArchFacts {
     pub tensix_columns: &'static [u16],
     /// Rows with Tensix tiles.
     pub tensix_rows: &'static [u16],
-    /// Lines that are disabled as a whole if one of their tiles is defective.
+    /// Whether a defective tile disables the tile's row or its column.
     pub harvest_axis: HarvestAxis,
-    /// The line for bit i of a harvest mask.
+    /// Rows or columns in the order of the bits of a harvest mask, lowest bit first.
     pub harvest_order: &'static [u16],
-    /// Worker core counts of products, ascending.
+    /// Numbers of worker cores in available products, ascending.
     pub worker_core_counts: &'static [u32],
     /// Ethernet tiles in channel order.
     pub ethernet: &'static [TileCoord],
@@ -75,11 +75,11 @@ pub struct ArchFacts {
     pub bank_count: u32,
     /// Size of a bank, in bytes.
     pub bank_bytes: u64,
-    /// DRAM alignment in bytes, which is also the size of the barrier word at address 0.
+    /// DRAM alignment in bytes. The barrier word at address 0 has the same size.
     pub dram_align_bytes: u64,
-    /// Number of cores in the layout of the profiler region, independent of harvesting.
+    /// Number of cores for which the profiler region has space, independent of harvesting.
     pub profiled_core_max: u32,
-    /// Tile clock under load in MHz.
+    /// Frequency of the tile clock under load, in MHz.
     pub aiclk_mhz: u32,
     /// L1 size of a Tensix tile, in bytes.
     pub tensix_l1_bytes: u64,
@@ -132,9 +132,9 @@ impl ArchFacts {
     ///
     /// # Compatibility
     /// The Tensix addresses come from compiling the mailbox structure of `dev_msgs.h` (June 2026).
-    /// The Ethernet addresses are after the mailbox base of `dev_mem_map.h`. Both move with every
-    /// change of the mailbox. A reader must therefore use the addresses in the device's
-    /// description, never these.
+    /// The Ethernet addresses are derived from the mailbox base in `dev_mem_map.h`. All of these
+    /// addresses change with every change of the mailbox. A reader must therefore use the addresses
+    /// in the device's description instead.
     #[must_use]
     pub const fn control_address(&self, kind: CoreKind) -> u64 {
         match kind {
@@ -163,12 +163,12 @@ impl ArchFacts {
         group.get(bank as usize % banks_per_group).copied()
     }
 
-    /// Returns the start address of a DRAM bank in the address space of its tile.
+    /// Returns the start address of a DRAM bank in the address space of its DRAM tile.
     ///
-    /// The banks of one group share the addresses of their tiles.
+    /// Banks of the same group are in the same address space.
     ///
     /// # Compatibility
-    /// `bank_to_dram_offset` of TT-Metal's firmware.
+    /// The offset equals `bank_to_dram_offset` in TT-Metal's firmware.
     #[must_use]
     pub const fn bank_offset(&self, bank: u32) -> u64 {
         (bank as usize % self.banks_per_group()) as u64 * self.bank_bytes

@@ -1,12 +1,12 @@
 //! Conversion between tiles and the coordinates that kernels write into NoC registers.
 //!
 //! The chip's firmware enables a translation. A pair of translated coordinates refers to the same
-//! tile on both NoCs, and harvested lines come after the others. Untranslated coordinates on NoC 1
-//! start from the opposite corner.
+//! tile on both NoCs, and harvested rows or columns get the highest coordinates. Untranslated
+//! coordinates on NoC 1 start from the opposite corner.
 //!
 //! # Compatibility
 //! Wormhole: tt-isa-documentation, `WormholeB0/NoC/Coordinates.md`. Blackhole: tt-umd,
-//! `blackhole_coordinate_manager.cpp`. ttsim rejects the same coordinates as this module.
+//! `blackhole_coordinate_manager.cpp`. ttsim and this module reject the same coordinates.
 
 use super::{Arch, HarvestAxis, TileCoord};
 
@@ -26,9 +26,9 @@ pub const NOC_COUNT: usize = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translation {
     arch: Arch,
-    /// Columns of Tensix tiles in the order of their translated numbers.
+    /// Columns of Tensix tiles, ordered by translated coordinate.
     columns: Vec<u16>,
-    /// Rows of Tensix tiles in the order of their translated numbers.
+    /// Rows of Tensix tiles, ordered by translated coordinate.
     rows: Vec<u16>,
     harvested: Vec<u16>,
 }
@@ -99,7 +99,7 @@ impl Translation {
         }
     }
 
-    /// Returns tt-metal's coordinates for the tile of a DRAM bank on a NoC.
+    /// Returns the coordinates that tt-metal uses on a NoC for the tile of a DRAM bank.
     #[must_use]
     pub fn dram(&self, noc: usize, tile: TileCoord) -> Option<(u16, u16)> {
         let groups = self.arch.facts().dram_groups;
@@ -199,8 +199,8 @@ const BLACKHOLE_GROUPS: usize = 4;
 mod tests {
     use super::*;
 
-    /// Translation tables of an unharvested Wormhole, as ttsim provides them: columns and rows of
-    /// each NoC.
+    /// Translation tables of an unharvested Wormhole, as ttsim provides them: for each NoC, one for
+    /// columns and one for rows.
     ///
     /// Each entry has four bits; the first entry is for coordinate 16.
     const TTSIM_TABLES: [[u64; 2]; 2] = [

@@ -1,38 +1,38 @@
 //! The max-margin corridor fit: one line with a guaranteed error bound.
 //!
-//! A two-way ping brackets the instant of a counter reading between two host times. In the (cycles,
-//! host time) plane the brackets are vertical gates, and the true line passes through all gates. A
-//! delay of a ping only makes its gate wider. The fit is the line with the largest vertical
-//! distance to the nearest gate end.
+//! A two-way ping limits the instant of a counter reading to an interval between two host times,
+//! its bracket. In the (cycles, host time) plane the brackets are vertical gates, and the true line
+//! passes through all gates. If a ping is delayed, its gate only becomes wider. The fit is the line
+//! with the largest vertical distance to the nearest gate end.
 //!
 //! # The fit
 //!
 //! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)` be the width of the
-//! interval left for the offset. The minimum and the maximum are always at corners of the two
-//! hulls, and the active corners change exactly at the slopes of hull edges. `w` is concave and
-//! piecewise linear with breaks at these slopes. So merging the edges of both hulls by slope
-//! evaluates all of `w` in linear time. The largest `w` is at the sign change of its derivative
-//! `x_lower - x_upper`.
+//! interval left for the offset. The minimum and the maximum are always attained at corners of the
+//! two hulls. These active corners change exactly at the slopes of hull edges. `w` is concave and
+//! piecewise linear with breaks at these slopes. So one merge of the edges of both hulls, ordered
+//! by slope, evaluates all of `w` in linear time. The largest `w` is at the sign change of its
+//! derivative `x_lower - x_upper`.
 //!
 //! # The bound
 //!
 //! The admissible lines `{(a, b): lower_i <= a + b x_i <= upper_i}` are a convex polygon. At a
 //! given `x` the deviation of an admissible line from the fit is linear in `(a, b)`, hence largest
 //! at a corner. The corners are the breaks of `w` with `w >= 0` and the two zeros of `w`. The true
-//! line is in the polygon. So at any `x`, inside or far outside the window, its deviation is at
-//! most the largest deviation of the corners.
+//! line is in the polygon. So at any `x`, inside or far outside the window, the true line's
+//! deviation from the fit is at most the largest deviation of the corners.
 //!
-//! Half the margin alone is *not* such a bound, although the literature uses it that way: the fit's
-//! distance to the gates equals the margin only at the tight gates. [`CorridorFit::half_width`] is
-//! a quality figure, not an error bound.
+//! Half the margin alone is *not* such a bound, although the literature uses it as a bound. The
+//! fit's distance to the gates equals the margin only at the tight gates.
+//! [`CorridorFit::half_width`] shows the quality of the fit, but is not an error bound.
 //!
 //! # Assumptions
 //!
 //! The bound has two conditions. The clocks must run at a constant ratio within the window
-//! (otherwise most windows become infeasible, see the module on steps), and the host times must be
-//! accurate to the given [`Resolution`]. The two legs of a ping need not be equal. Their unknown
-//! difference limits the bound to half a round trip, although the actual error is usually a tenth
-//! of that.
+//! (otherwise most windows become infeasible, see module `steps`), and the host times must be
+//! accurate to the given [`Resolution`]. The two legs of a ping need not be equal. Because their
+//! difference is unknown, the bound cannot be smaller than half a round trip. The actual error is
+//! usually a tenth of that.
 
 use super::{
     BoundedLine, ClockError, Deviation, ErrorBound, EthernetPing, Line, TwoWayPing,
@@ -42,9 +42,9 @@ use super::{
 /// A counter reading between two readings of another clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bracket {
-    /// The other clock before the reading: nanoseconds, or sender cycles.
+    /// The other clock before the reading, in nanoseconds or sender cycles.
     pub before: i64,
-    /// The counter, cycles.
+    /// The counter value, in cycles.
     pub cycles: u64,
     /// The other clock after the reading, in the same units as `before`.
     pub after: i64,
@@ -53,8 +53,8 @@ pub struct Bracket {
 impl Bracket {
     /// Returns the two brackets of an Ethernet ping, in sender cycles.
     ///
-    /// Both brackets have the sender's two stamps as their ends, so the receiver's response time
-    /// does not widen the corridor.
+    /// Both brackets begin and end at the sender's two stamps, so the receiver's response time does
+    /// not widen the corridor.
     pub fn from_ethernet(ping: &EthernetPing) -> [Self; 2] {
         [ping.receiver_start_cycles, ping.receiver_end_cycles].map(|cycles| Self {
             before: ping.sender_start_cycles.cast_signed(),
@@ -72,9 +72,10 @@ impl From<TwoWayPing> for Bracket {
 
 /// Resolution of the two clocks, in units of the bracketing clock.
 ///
-/// A counter shows `d` until its next clock edge, so the edge that produced `d` may be one device
-/// tick earlier than `before`. If the host clock rounds down, its true time may be one host tick
-/// later than `after`. The corridor is widened by both ticks, which keeps the bound valid.
+/// A counter shows `d` until the next edge of its clock, so the edge that produced `d` may be up to
+/// one device tick earlier than `before`. If the host clock rounds down, the true time may be up to
+/// one host tick later than `after`. The corridor is widened by both ticks, which keeps the bound
+/// valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolution {
     /// One tick of the bracketing clock.
@@ -146,7 +147,8 @@ impl CorridorFit {
         &self.line
     }
 
-    /// Returns the distance of the line to the nearest bracket end, units.
+    /// Returns the distance of the line to the nearest bracket end, in units of the bracketing
+    /// clock.
     pub fn half_width(&self) -> f64 {
         self.half_width
     }
@@ -184,7 +186,7 @@ struct Sweep<'a> {
     active: Vec<(usize, usize)>,
 }
 
-/// A hull edge; at its slope an active corner changes.
+/// A hull edge. At the slope of the edge, an active corner changes.
 #[derive(Clone, Copy)]
 struct Break {
     from: Point,
@@ -297,7 +299,7 @@ fn edge_break(edge: &[Point], is_upper: bool) -> Break {
     Break { from: edge[0], to: edge[1], is_upper }
 }
 
-/// The peak of `w(b)` and the polygon around it.
+/// The peak of `w(b)` and the polygon of admissible lines.
 struct Best {
     /// The corner opposite the touching edge; the anchor of the fit.
     pivot: Point,
@@ -360,7 +362,7 @@ mod tests {
         whole as f64 + fraction
     }
 
-    /// Returns the width of the offset's interval at a slope, by evaluating every sample.
+    /// Returns the width of the interval for the offset at a slope. Evaluates every sample.
     fn room(brackets: &[Bracket], slope: f64) -> f64 {
         let offset = |y: i64, b: &Bracket| y as f64 - slope * b.cycles as f64;
         let high = brackets.iter().map(|b| offset(b.after, b)).fold(f64::MAX, f64::min);

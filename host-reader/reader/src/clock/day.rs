@@ -1,28 +1,28 @@
 //! Offset between a host's own clock and the time of day, for relating the clocks of several hosts.
 //!
 //! A reading at the host's time `t_k` bounds the offset `day - host` to the interval from `low_k`
-//! to `high_k`. At another time the bounds are wider by the possible drift of the host's clock, so
-//! each reading bounds the offset to a cone. The true offset is inside all cones.
+//! to `high_k`. At other times the bounds are wider, because the host's clock may have drifted.
+//! Each reading therefore limits the offset to a cone. The true offset is inside all cones.
 
 /// Reading of the time of day between two readings of the host's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DayReading {
-    /// Host's clock before, nanoseconds.
+    /// Host's clock before the reading, in nanoseconds.
     pub before_ns: u64,
-    /// Time of day, nanoseconds since the Unix epoch.
+    /// Time of day, in nanoseconds since the Unix epoch.
     pub day_ns: u64,
-    /// Host's clock after, nanoseconds.
+    /// Host's clock after the reading, in nanoseconds.
     pub after_ns: u64,
-    /// Maximum error of the time of day, nanoseconds; `None` if unknown.
+    /// Maximum error of the time of day, in nanoseconds; `None` if unknown.
     pub error_ns: Option<u64>,
 }
 
 /// Offset of the true time of day from a host's clock, valid for an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayOffset {
-    /// Time of day minus the host's clock, nanoseconds.
+    /// Time of day minus the host's clock, in nanoseconds.
     pub offset_ns: i64,
-    /// Maximum error of the offset in the interval, nanoseconds.
+    /// Maximum error of the offset in the interval, in nanoseconds.
     pub error_ns: u64,
 }
 
@@ -60,10 +60,10 @@ impl std::fmt::Display for DayProblem {
 
 impl std::error::Error for DayProblem {}
 
-/// Maximum drift of a host's clock, parts per million.
+/// Maximum drift of a host's clock, in parts per million.
 ///
 /// # Compatibility
-/// `MAXFREQ` in Linux and in NTP's reference implementation.
+/// The value is that of `MAXFREQ` in Linux and in NTP's reference implementation.
 const DRIFT_PPM: i128 = 500;
 
 /// Bounds on the offset from one reading.
@@ -147,7 +147,8 @@ impl Cone {
         (self.low <= self.high).then_some(())
     }
 
-    /// Returns the bounds for all times between two readings that do not narrow each other.
+    /// Returns bounds that are valid at all times between two readings, neither of which narrows
+    /// the other.
     ///
     /// The upper sides of the two cones cross between the readings, and so do the lower sides.
     fn between(&self, other: &Self) -> (i128, i128) {
@@ -157,7 +158,7 @@ impl Cone {
         (low.min(self.low).min(other.low), high.max(self.high).max(other.high))
     }
 
-    /// Returns the maximum drift between any two instants of both readings.
+    /// Returns the maximum drift from the earliest to the latest instant of both readings.
     fn drift_to(&self, other: &Self) -> i128 {
         drift(self.after.max(other.after) - self.before.min(other.before))
     }
@@ -264,7 +265,8 @@ mod tests {
             }
         }
 
-        /// No bound is wider than the bound from the best single reading.
+        /// The bound from several readings is not wider than the bound from the best single
+        /// reading.
         #[test]
         fn more_readings_never_widen_the_bound(truth in truth(), draws in draws()) {
             let readings: Vec<_> = draws

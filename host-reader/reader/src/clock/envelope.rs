@@ -1,11 +1,12 @@
-//! A robust line through one-way stamps: the lowest line with no stamp above it.
+//! A robust fit to one-way stamps: the lowest line with no stamp above it.
 //!
 //! A chip cannot see a write before the host begins the write, so `begin <= f(d)` for every stamp,
 //! and delays move stamps only to one side. The best line is the lowest line above all beginnings.
-//! This line is the hull edge over the mean counter value; it minimises the sum of the distances.
+//! This line is the hull edge above the mean counter value; it minimises the sum of the distances
+//! to the stamps.
 //!
-//! There is no bound on the other side. The line is early by the latency of the fastest write, some
-//! hundred nanoseconds, which one-way stamps cannot show. The slope is not affected.
+//! One-way stamps give no bound on the other side. The line is early by the latency of the fastest
+//! write, some hundred nanoseconds, which one-way stamps do not show. The slope is not affected.
 
 use super::{
     BoundedLine, Bracket, ClockError, ErrorBound, Line, OneWaySession, Resolution,
@@ -54,7 +55,7 @@ impl EnvelopeFit {
     }
 }
 
-/// Iterates over the beginnings of a session's writes.
+/// Iterates over the times at which a session's writes began.
 fn begins(session: &OneWaySession, start: u64) -> impl Iterator<Item = Bracket> + '_ {
     let since = session.host_start_ticks - start;
     session.unwrapped().map(move |stamp| {

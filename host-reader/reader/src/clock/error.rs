@@ -27,21 +27,22 @@ pub enum ClockError {
     },
     /// No line passes all brackets: the frequency changed or a sample is wrong.
     Infeasible {
-        /// Total widening of the brackets that would make them feasible, units.
+        /// Amount by which the brackets would have to be widened to become feasible, in units of
+        /// the bracketing clock.
         deficit_units: f64,
-        /// Slope of the closest line, units per cycle.
+        /// Slope of the closest line, in units per cycle.
         slope: f64,
     },
-    /// The slope of the best line is impossible for a clock: the window is too short.
+    /// The slope of the best line is impossible for a clock, because the window is too short.
     NotIncreasing {
-        /// The slope of the best line, units per cycle.
+        /// The slope of the best line, in units per cycle.
         slope: f64,
     },
     /// Input and output slices differ in length.
     LengthMismatch {
-        /// Items in the input slice.
+        /// Number of items in the input slice.
         input: usize,
-        /// Items in the output slice.
+        /// Number of items in the output slice.
         output: usize,
     },
     /// The number of nanoseconds per host tick is not positive and finite.

@@ -1,17 +1,18 @@
-//! Clocks of several chips, composed along a tree of links and checked on its loops.
+//! Clocks of several chips: maps composed along a tree of links, and checked on the loops that
+//! other links close.
 //!
 //! Each edge maps one chip's counter to a neighbour's counter, with a maximum error. A tree of
 //! edges connects each chip to the root by the path with the smallest sum of bounds. Each other
 //! edge closes a loop: its map and the path through the tree must agree within the bounds of the
 //! loop.
 //!
-//! This module does not measure edges. Loops are only checked: the redundant edges do not improve
-//! the tree.
+//! This module does not measure edges. Loops are only checked; edges outside the tree do not
+//! improve it.
 
 use super::BoundedLine;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Map from the counter of one chip to the counter of another.
+/// Map from the counter of one chip to the counter of another chip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChipEdge {
     /// The chip of the map's output.
@@ -48,12 +49,13 @@ pub struct LoopClosure {
     pub sender: u32,
     /// The edge's receiver chip.
     pub receiver: u32,
-    /// Root time over the edge minus root time over the tree, root cycles.
+    /// Root time computed through the edge minus root time computed through the tree, in root
+    /// cycles.
     ///
-    /// The residual is evaluated at both ends of the edge's window. The
-    /// field is the value at the end that uses the larger share of the allowance.
+    /// The residual is evaluated at both ends of the edge's window. The field is the residual that
+    /// is larger relative to the allowed residual.
     pub residual_cycles: f64,
-    /// Maximum residual that the bounds of the loop's edges allow, root cycles.
+    /// Maximum residual that the bounds of the loop's edges allow, in root cycles.
     pub allowed_cycles: f64,
 }
 
@@ -86,10 +88,10 @@ impl ChipGraph {
     ///
     /// # Compatibility
     ///
-    /// Maps are composed as in TT-Metal: `scale = parent * child`,
-    /// `shift = parent_scale * child_shift + parent_shift`. TT-Metal walks its tree depth first
-    /// from the root. Its reverse edges are `(1 / scale, -shift)`; here they are
-    /// `(1 / scale, -shift / scale)`.
+    /// Maps are composed as in TT-Metal: `scale = parent * child`, `shift = parent_scale *
+    /// child_shift + parent_shift`. TT-Metal walks its tree depth first from the root. TT-Metal's
+    /// reverse edges are `(1 / scale, -shift)`. In this module, reverse edges are `(1 / scale,
+    /// -shift / scale)`.
     pub fn tree(&self, root: u32) -> ChipTree {
         let mut growth = Growth::new(root);
         let mut used = BTreeSet::new();
@@ -108,7 +110,7 @@ impl ChipGraph {
         ChipTree { root, to_root: growth.to_root, parents: growth.parents, closures }
     }
 
-    /// Returns the edge with the smallest bound among the edges that leave the tree.
+    /// Returns the edge with the smallest bound among the edges from the tree to a new chip.
     fn best_step(&self, growth: &Growth) -> Option<(usize, Step)> {
         let steps = self.edges.iter().enumerate();
         let steps = steps.filter_map(|(index, edge)| Some((index, growth.step(edge)?)));
@@ -117,7 +119,7 @@ impl ChipGraph {
 }
 
 impl ChipTree {
-    /// Returns the chip to whose counter all others are mapped.
+    /// Returns the root: the counters of all other chips are mapped to its counter.
     pub fn root(&self) -> u32 {
         self.root
     }

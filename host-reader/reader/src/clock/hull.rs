@@ -1,8 +1,8 @@
 //! Convex hulls of the two walls of a corridor, in exact integer arithmetic.
 //!
-//! A line stays below every upper wall point if and only if it stays below their lower hull. It
-//! stays above every lower wall point if and only if it stays above their upper hull. The fit
-//! therefore needs only a few hull corners.
+//! A line stays below all points of the upper wall if and only if it stays below the lower hull of
+//! these points. A line stays above all points of the lower wall if and only if it stays above the
+//! upper hull of these points. The fit therefore needs only a few hull corners.
 
 use super::{Bracket, ClockError, Resolution};
 use std::cmp::Ordering;
@@ -40,7 +40,7 @@ impl Slope {
         self.dy as f64 / self.dx as f64
     }
 
-    /// Returns the height above `point` of the line with this slope through `on`.
+    /// Returns how far the line with this slope through `on` is above `point`.
     pub(super) fn height_above(self, on: Point, point: Point) -> f64 {
         let rise = i128::from(self.dy) * i128::from(point.x - on.x);
         let above = rise + i128::from(on.y - point.y) * i128::from(self.dx);

@@ -1,21 +1,21 @@
 //! Anchored lines from cycles to another clock, and their maximum errors.
 //!
-//! A [`Line`] is `value(d) = value(anchor) + slope * (d - anchor)`. The difference is an integer
-//! and the slope is a binary fraction, so the product is exact in 128 bits. A counter at 10^13 or
-//! 2^60 cycles therefore has the same sub-cycle accuracy as a counter that starts at zero.
+//! A [`Line`] is `value(d) = value(anchor) + slope * (d - anchor)`. The difference `d - anchor` is
+//! an integer and the slope is a binary fraction, so the product is exact in 128 bits. A counter at
+//! 10^13 or 2^60 cycles therefore has the same sub-cycle accuracy as a counter that starts at zero.
 //!
 //! An [`ErrorBound`] is the maximum distance between a line and the true line. All lines consistent
-//! with the samples form a convex polygon in (offset, slope). At a fixed cycle the deviation is
-//! linear in (offset, slope), so its maximum is at a corner: the bound is the largest deviation
-//! over the corners. The bound is convex in the cycle, so over an interval of cycles it is largest
-//! at one end.
+//! with the samples form a convex polygon in (offset, slope). At a fixed cycle the deviation from
+//! the fitted line is linear in (offset, slope), so its maximum is at a corner of the polygon. The
+//! bound is the largest deviation of all corners. As a function of the cycle, the bound is convex,
+//! so in an interval of cycles it is largest at one end.
 //!
 //! This module does not fit lines to samples.
 
-/// Relative margin for rounding in a bound: 16 units in the last place.
+/// Relative margin that is added to a bound for rounding errors: 16 units in the last place.
 const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
 
-/// Limit of slopes: at most 2^11 units per cycle, or cycles per unit.
+/// Limit of slopes: at most 2^11 units per cycle, and at most 2^11 cycles per unit.
 ///
 /// At the lower limit the 53 bits of a slope end at fraction bit 64, so every slope within the
 /// limits is an exact binary fraction of 64 bits.
@@ -26,13 +26,14 @@ const FRACTION_SCALE: f64 = (1u128 << 64) as f64;
 
 /// An ascending line from device cycles to units of another clock.
 ///
-/// The units are nanoseconds if the other clock is the host's, and cycles if it is another chip's.
+/// The units are nanoseconds if the other clock is the clock of the host, and cycles if it is the
+/// clock of another chip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
     anchor_cycles: u64,
     anchor_units: i64,
     slope: f64,
-    /// Integer part of the slope; 64 fraction bits follow in the next field.
+    /// Integer part of the slope. The next field has the 64 fraction bits.
     whole_slope: i64,
     fractional_slope: u64,
     /// Fraction of a unit at the anchor, in units of 2^-64.
@@ -67,7 +68,7 @@ impl Line {
         })
     }
 
-    /// Returns the slope, units per cycle.
+    /// Returns the slope, in units per cycle.
     pub fn slope(&self) -> f64 {
         self.slope
     }
@@ -119,14 +120,14 @@ impl Line {
         )
     }
 
-    /// Composes this line with `outer`, whose cycles are this line's units.
+    /// Composes this line with `outer`. The input of `outer` is the output of this line.
     pub fn then(&self, outer: &Self) -> Option<Self> {
         let (whole, fraction) = outer.at(self.anchor_units.cast_unsigned());
         let fraction = fraction + outer.slope * self.anchor_fraction();
         Self::through(self.anchor_cycles, whole, fraction, self.slope * outer.slope)
     }
 
-    /// Returns the same line for a counter that reads `offset_cycles` more.
+    /// Returns the line for a counter whose value is higher by `offset_cycles`.
     pub fn with_counter_shifted(&self, offset_cycles: i64) -> Self {
         Self { anchor_cycles: self.anchor_cycles.wrapping_add_signed(offset_cycles), ..*self }
     }
@@ -138,7 +139,7 @@ impl Line {
         (mine - its) as f64 + (my_fraction - its_fraction)
     }
 
-    /// Returns the signed cycles from the anchor. Only this function subtracts counters.
+    /// Returns the signed number of cycles from the anchor. Only this function subtracts counters.
     pub(super) fn cycles_from_anchor(&self, cycles: u64) -> i64 {
         cycles.wrapping_sub(self.anchor_cycles).cast_signed()
     }
@@ -156,7 +157,7 @@ impl Line {
     /// Returns whole units and 64 fraction bits, without rounding.
     fn exact_at(&self, cycles: u64) -> (i128, u64) {
         let distance = i128::from(self.cycles_from_anchor(cycles));
-        // 63 bits times 64 bits, plus a fraction: below 2^127.
+        // A product of 63 and 64 bits plus a fraction is below 2^127.
         let product =
             distance * i128::from(self.fractional_slope) + i128::from(self.anchor_fraction);
         let whole = distance * i128::from(self.whole_slope) + (product >> 64);
@@ -167,9 +168,9 @@ impl Line {
 /// Deviation of an admissible line above the fitted line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deviation {
-    /// Deviation at the anchor of the fitted line, units.
+    /// Deviation at the anchor of the fitted line, in units.
     pub at_anchor: f64,
-    /// Change per cycle, units per cycle.
+    /// Change of the deviation, in units per cycle.
     pub per_cycle: f64,
 }
 
@@ -181,7 +182,7 @@ impl Deviation {
 
 /// Maximum distance between a line and the true clock, for any cycle.
 ///
-/// A sum of independent parts, one for each fit in the composition of the line.
+/// The bound is a sum of independent parts, one for each fit from which the line is composed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ErrorBound {
     constant: f64,
@@ -189,7 +190,7 @@ pub struct ErrorBound {
 }
 
 impl ErrorBound {
-    /// Returns a bound that is the same at all cycles, units.
+    /// Returns a bound with the same value at all cycles, in units.
     pub fn constant(units: f64) -> Self {
         Self { constant: units, parts: Vec::new() }
     }
@@ -199,12 +200,12 @@ impl ErrorBound {
         Self::constant(f64::INFINITY)
     }
 
-    /// Returns the bound from the corners of a polygon of lines: their largest deviation.
+    /// Returns the bound for a polygon of lines: the largest deviation of the polygon's corners.
     pub fn from_corners(corners: Vec<Deviation>) -> Self {
         Self { constant: 0.0, parts: vec![corners] }
     }
 
-    /// Returns the bound at a distance from the line's anchor, units.
+    /// Returns the bound at a distance from the line's anchor, in units.
     fn at(&self, cycles_from_anchor: f64) -> f64 {
         self.constant
             + self
@@ -219,7 +220,7 @@ impl ErrorBound {
                 .sum::<f64>()
     }
 
-    /// Returns the maximum error of the slope, units per cycle.
+    /// Returns the maximum error of the slope, in units per cycle.
     fn slope_bound(&self) -> f64 {
         self.parts
             .iter()
@@ -227,7 +228,8 @@ impl ErrorBound {
             .sum()
     }
 
-    /// Returns the bound with each deviation changed and then scaled by `factor`.
+    /// Returns the bound after applying `change` to each deviation and scaling the result by
+    /// `factor`.
     fn mapped(&self, factor: f64, change: impl Fn(&Deviation) -> Deviation) -> Self {
         Self {
             constant: self.constant * factor,
@@ -276,8 +278,9 @@ impl BoundedLine {
     ///
     /// # Compatibility
     ///
-    /// TT-Metal's device-to-device pairs (`profiler.cpp`, `setShift`) have this form. TT-Metal
-    /// stores `-shift` for the reverse direction, which is correct only for equal frequencies.
+    /// TT-Metal stores its device-to-device maps as such pairs (`profiler.cpp`, `setShift`).
+    /// TT-Metal stores `-shift` for the reverse direction, which is correct only for equal
+    /// frequencies.
     pub fn from_scale_and_shift(scale: f64, shift: f64, bound_units: f64) -> Option<Self> {
         let line = Line::through(0, 0, shift, scale)?;
         Some(Self::new(line, ErrorBound::constant(bound_units)))
@@ -288,15 +291,15 @@ impl BoundedLine {
         &self.line
     }
 
-    /// Returns the maximum error of the line at this cycle, units.
+    /// Returns the maximum error of the line at this cycle, in units.
     pub fn bound_at(&self, cycles: u64) -> f64 {
         let distance = self.line.cycles_from_anchor(cycles) as f64;
         self.bound.at(distance) + ROUNDING * (1.0 + (self.line.slope * distance).abs())
     }
 
-    /// Returns the value at cycle zero as one number, units: TT-Metal's `shift`.
+    /// Returns the value at cycle zero as one number, in units. This is TT-Metal's `shift`.
     ///
-    /// It has less precision than the anchored form; for display and CSV only.
+    /// The number is less precise than the anchored line. Use it only for display and CSV.
     pub fn shift(&self) -> f64 {
         let (whole, fraction) = self.line.at_wide(0);
         whole as f64 + fraction
@@ -306,8 +309,8 @@ impl BoundedLine {
     pub fn inverse(&self) -> Option<Self> {
         let line = self.line.inverse()?;
         let slope = self.line.slope;
-        // At the true cycle x the error is at most bound(x) units. But the computed cycle is up to
-        // the resulting bound away from x, so the slope's error matters too.
+        // At the true cycle x the error is at most bound(x) units. But the computed cycle may
+        // differ from x by the resulting bound, so the error of the slope also contributes.
         let steepest = slope - self.bound.slope_bound();
         if steepest <= 0.0 {
             return Some(Self::new(line, ErrorBound::unknown()));
@@ -320,7 +323,8 @@ impl BoundedLine {
         Some(Self::new(line, bound))
     }
 
-    /// Composes this map with `outer`: the bounds add up, scaled to the units of `outer`.
+    /// Composes this map with `outer`. The resulting bound is the sum of both bounds, in the units
+    /// of `outer`.
     pub fn then(&self, outer: &Self) -> Option<Self> {
         let line = self.line.then(&outer.line)?;
         let inner = self.bound.mapped(outer.line.slope + outer.bound.slope_bound(), |c| *c);
@@ -334,7 +338,7 @@ impl BoundedLine {
         Some(Self::new(line, inner.plus(moved)))
     }
 
-    /// Returns the same map for a counter that reads `offset_cycles` more.
+    /// Returns the map for a counter whose value is higher by `offset_cycles`.
     ///
     /// `bound_cycles` is the maximum error of the offset.
     pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Self {
@@ -458,7 +462,7 @@ mod tests {
             let cycles = 10_000_000_000u64.wrapping_add_signed(distance);
             let inner = bounded(line(10_000_000_000, 7_000_000, 0.5, 0.74), at_anchor, per_cycle);
             let outer = bounded(line(0, -9_000, 0.25, 1.35), at_anchor / 3.0, per_cycle);
-            // The true lines: lines between the corners, in doubles.
+            // The true lines are lines between the corners, computed with doubles.
             let inner_error = share * (at_anchor + per_cycle * distance as f64);
             let (whole, fraction) = inner.line().at(cycles);
             let true_whole = whole as f64 + fraction + inner_error;

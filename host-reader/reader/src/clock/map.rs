@@ -1,4 +1,4 @@
-//! Maps a tile's cycles to host time and back; all other modules use this map.
+//! Map from a tile's cycles to host time and back. All other modules use this map.
 //!
 //! There is one clock per chip and one origin per tile. A [`TileClock`] is looked up once per lane
 //! of markers. Converting a marker then takes one multiplication and one shift. Other modules
@@ -14,7 +14,7 @@ pub struct HostTime {
     pub ns: i64,
     /// Fraction of a nanosecond, in `0..1`.
     pub fraction_ns: f64,
-    /// Maximum error of the time, nanoseconds.
+    /// Maximum error of the time, in nanoseconds.
     pub bound_ns: f64,
 }
 
@@ -25,7 +25,7 @@ pub struct DeviceTime {
     pub cycles: u64,
     /// Fraction of a cycle, in `0..1`.
     pub fraction_cycles: f64,
-    /// Maximum error of the counter value, cycles.
+    /// Maximum error of the counter value, in cycles.
     pub bound_cycles: f64,
 }
 
@@ -86,7 +86,8 @@ impl ClockMap {
 
     /// Builds a map for the chips of a tree, given the clock of the tree's root.
     ///
-    /// Each chip's bound is the root's bound plus the bounds of the edges on its path.
+    /// Each chip's bound is the root's bound plus the bounds of the edges on the path from the chip
+    /// to the root.
     pub fn from_tree(root: &PiecewiseClock, tree: &ChipTree) -> Self {
         let mut map = Self::new();
         for (chip, to_root) in tree.chips() {
@@ -116,8 +117,8 @@ impl ClockMap {
 
     /// Sets the origin for all tiles of a chip that have no origin of their own.
     ///
-    /// Without a default such tiles are not converted, because a wrong epoch gives errors of
-    /// minutes, not of nanoseconds.
+    /// Without a default, times of such tiles are not converted, because a wrong epoch causes
+    /// errors of minutes rather than nanoseconds.
     #[must_use = "a tile without an origin converts to nothing"]
     pub fn insert_default_origin(&mut self, chip: u32, origin: TileOrigin) -> bool {
         let Some(chip) = self.chips.get_mut(&chip) else { return false };
@@ -137,14 +138,14 @@ impl ClockMap {
         Some(TileClock { origin: &entry.origin, clock: &entry.clock, reference: &chip.reference })
     }
 
-    /// Converts one counter value to host time, with its bound.
+    /// Converts one counter value to a host time with a maximum error.
     ///
     /// For more than a few values of one tile use [`Self::tile`].
     pub fn to_host_ns(&self, tile: Tile, cycles: u64) -> Option<HostTime> {
         Some(self.tile(tile)?.to_host_ns(cycles))
     }
 
-    /// Converts a host time to a tile's counter value, with its bound.
+    /// Converts a host time to a counter value of a tile, with a maximum error.
     pub fn to_device_cycles(&self, tile: Tile, host_ns: i64) -> Option<DeviceTime> {
         Some(self.tile(tile)?.to_device_cycles(host_ns))
     }
@@ -159,26 +160,26 @@ pub struct TileClock<'a> {
 }
 
 impl TileClock<'_> {
-    /// Converts a counter value to host time, with its bound.
+    /// Converts a counter value to a host time with a maximum error.
     pub fn to_host_ns(&self, cycles: u64) -> HostTime {
         let (ns, fraction_ns) = self.clock.at(cycles);
         HostTime { ns, fraction_ns, bound_ns: self.clock.bound_at(cycles) }
     }
 
-    /// Converts a host time to a counter value, with its bound.
+    /// Converts a host time to a counter value with a maximum error.
     pub fn to_device_cycles(&self, host_ns: i64) -> DeviceTime {
         let (cycles, fraction_cycles, bound_cycles) = self.clock.cycles_at(host_ns);
         DeviceTime { cycles, fraction_cycles, bound_cycles }
     }
 
-    /// Returns the frequency at a counter value, GHz.
+    /// Returns the frequency at a counter value, in GHz.
     pub fn frequency_ghz(&self, cycles: u64) -> f64 {
         self.clock.line_at(cycles).line().slope().recip()
     }
 
     /// Writes host times, rounded to whole nanoseconds, into `host_ns`.
     ///
-    /// Returns the largest bound of the values, including rounding.
+    /// Returns the maximum error of all values, including rounding.
     ///
     /// # Errors
     ///
@@ -197,8 +198,8 @@ impl TileClock<'_> {
 
     /// Writes host times since `epoch_ns`, with their fractions, into `host_ns`.
     ///
-    /// Doubles are precise to a thousandth of a nanosecond within an hour of the epoch. Returns the
-    /// largest bound of the values.
+    /// Returns the maximum error of all values. Within an hour of the epoch, doubles are precise to
+    /// a thousandth of a nanosecond.
     ///
     /// # Errors
     ///
@@ -220,8 +221,8 @@ impl TileClock<'_> {
 
     /// Converts this tile's counter value to a reading of the chip's reference clock.
     ///
-    /// Use this to compare tiles of one chip. An origin measured on the chip is exact for this
-    /// clock, while host time has an error of half a ping.
+    /// Use this function to compare tiles of one chip. For the reference clock, an origin measured
+    /// on the chip is exact, whereas host times have an error of up to half a round trip of a ping.
     pub fn to_reference_cycles(&self, cycles: u64) -> DeviceTime {
         match *self.origin {
             TileOrigin::Offset { cycles: offset, bound_cycles } => DeviceTime {
@@ -233,7 +234,8 @@ impl TileClock<'_> {
         }
     }
 
-    /// Converts via the host's clock, for a tile whose origin is a direct map to the host.
+    /// Converts a counter value via the host's clock, for a tile whose origin is a direct map to
+    /// the host.
     fn reference_by_host(&self, cycles: u64) -> DeviceTime {
         let (ns, fraction_ns) = self.clock.at(cycles);
         let (whole, fraction, bound) = self.reference.cycles_at(ns);
@@ -249,7 +251,8 @@ impl TileClock<'_> {
 
 /// Returns the earliest and the latest of some counter values.
 ///
-/// Values are compared by their distance from the first value, so a counter may wrap between them.
+/// Values are compared by their distance from the first value, so the counter may wrap between two
+/// values.
 fn range(cycles: &[u64]) -> Option<(u64, u64)> {
     let &base = cycles.first()?;
     let distances = cycles.iter().map(|&cycles| cycles.wrapping_sub(base).cast_signed());

@@ -1,8 +1,9 @@
 //! Offset of a tile's counter from its chip's reference clock.
 //!
-//! All Tensix tiles of a chip run on one clock, but their counters started at different instants. A
-//! chip therefore has one slope, and each tile has its own origin. An origin comes from exact
-//! counter differences (measured over the NoC), or from a burst of host pings and the chip's slope.
+//! One clock drives all Tensix tiles of a chip, but the tiles' counters started at different
+//! instants. A chip therefore has one slope, and each tile has its own origin. An origin comes from
+//! exact counter differences (measured over the NoC), or from a burst of host pings and the chip's
+//! slope.
 
 use super::{
     BoundedLine, Bracket, ClockError, CorridorFit, Deviation, ErrorBound, Line, PiecewiseClock,
@@ -15,9 +16,9 @@ use super::{
 pub enum TileOrigin {
     /// Constant difference between the tile's counter and the chip's reference clock.
     Offset {
-        /// Tile counter minus reference counter at the same instant, cycles.
+        /// Tile counter minus reference counter at the same instant, in cycles.
         cycles: i64,
-        /// Maximum error of `cycles`, cycles.
+        /// Maximum error of `cycles`, in cycles.
         bound_cycles: f64,
     },
     /// Direct map from the tile's counter to the host's clock.
@@ -35,9 +36,9 @@ impl TileOrigin {
 
     /// Computes a tile's direct map to the host from the tile's own pings and the chip's slope.
     ///
-    /// Suitable for a chip with a constant frequency. The bound is valid for two reasons: the
-    /// tile's true slope is the chip's slope, hence within the chip's slope interval, and the
-    /// tile's line passes all brackets of the tile.
+    /// The chip must have a constant frequency. The bound is valid for two reasons. The tile's true
+    /// slope is the chip's slope, so it is in the chip's slope interval. The tile's true line
+    /// passes all brackets of the tile.
     ///
     /// # Errors
     ///
@@ -62,9 +63,10 @@ impl TileOrigin {
         room.line(slope, &rooms).map(Self::Line)
     }
 
-    /// Measures a tile's offset by pings, given the chip's clock, which may have frequency steps.
+    /// Computes a tile's offset from the tile's pings and the chip's clock. The chip's clock may
+    /// have frequency steps.
     ///
-    /// The bound is wider than that of [`Self::from_pings`], since it contains the chip's bound
+    /// The bound is wider than with [`Self::from_pings`], because it contains the chip's bound
     /// twice.
     ///
     /// # Errors
@@ -105,7 +107,7 @@ impl TileOrigin {
     }
 }
 
-/// Interval between the two walls for the offset of a line with a given slope.
+/// Possible offsets of a line with a given slope between the two walls.
 struct OffsetRoom {
     walls: Walls,
 }
@@ -123,8 +125,8 @@ impl OffsetRoom {
         edges.map(|edge| Slope::between(edge[0], edge[1]).value())
     }
 
-    /// Returns the line in the middle of the interval at `slope`, with its deviations from the
-    /// corners of all `rooms`.
+    /// Returns the line in the middle of the interval at `slope`. The line's bound comes from its
+    /// deviations from the corners of all `rooms`.
     fn line(&self, slope: f64, rooms: &[(f64, (f64, f64))]) -> Result<BoundedLine, ClockError> {
         let (low, high) = self.at(slope);
         let offset = f64::midpoint(low, high);

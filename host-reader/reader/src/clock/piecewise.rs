@@ -1,8 +1,8 @@
 //! A clock as a sequence of lines, one per interval of constant frequency.
 //!
-//! The instant of a frequency change is only known to be in a zone. Inside the zone the true clock
-//! follows one of the two neighbouring lines, so the bound covers both. This module does not search
-//! for the changes.
+//! For each frequency change, only an interval is known, called a zone. Inside the zone the true
+//! clock follows one of the two neighbouring lines, so the bound covers both. This module does not
+//! detect frequency changes.
 
 use super::{BoundedLine, Line};
 
@@ -33,8 +33,8 @@ impl PiecewiseClock {
 
     /// Joins lines at splits.
     ///
-    /// Returns `None` unless there is one more line than splits, the splits are in ascending order,
-    /// each split is in its own zone, and every line can be inverted.
+    /// There must be one more line than splits, the splits must be in ascending order, each split
+    /// must be in its own zone, and every line must be invertible. Otherwise returns `None`.
     pub fn new(lines: Vec<BoundedLine>, splits: Vec<Split>) -> Option<Self> {
         let base = splits.first().map_or(0, |first| first.cycles);
         let ascending = splits.is_sorted_by_key(|s| signed(s.cycles, base));
@@ -68,7 +68,7 @@ impl PiecewiseClock {
         self.line_at(cycles).line().at(cycles)
     }
 
-    /// Returns the maximum error of [`Self::at`], units.
+    /// Returns the maximum error of [`Self::at`], in units.
     pub fn bound_at(&self, cycles: u64) -> f64 {
         let index = self.index_at(cycles);
         let before = index.checked_sub(1).map(|split| self.zone_bound(cycles, split, split));
@@ -77,10 +77,10 @@ impl PiecewiseClock {
         own.max(before.unwrap_or(0.0)).max(after.unwrap_or(0.0))
     }
 
-    /// Returns the largest bound in a range of cycles, ends included, units.
+    /// Returns the largest bound in an inclusive range of cycles, in units.
     ///
-    /// Within an interval and within a zone the bound is convex. So only the ends of the range and
-    /// the ends of the intervals and zones inside it are evaluated.
+    /// The bound is convex within each interval and within each zone. It is therefore sufficient to
+    /// evaluate the ends of the range, and the ends of the intervals and zones in the range.
     pub fn bound_over(&self, first_cycles: u64, last_cycles: u64) -> f64 {
         let is_inside =
             |&cycles: &u64| signed(cycles, first_cycles) >= 0 && signed(last_cycles, cycles) >= 0;
@@ -97,22 +97,22 @@ impl PiecewiseClock {
 
     /// Returns the cycle at which the clock shows `units`: whole cycles, fraction and bound.
     pub fn cycles_at(&self, units: i64) -> (u64, f64, f64) {
-        // At a gap both lines or neither may contain the instant; the earlier line applies up to
-        // its split.
+        // If two lines do not meet at their split, both lines or neither may reach `units`. The
+        // earlier line applies up to the split.
         let pieces = self.splits.iter().zip(&self.lines);
         let index =
             pieces.take_while(|(split, line)| line.line().at(split.cycles).0 <= units).count();
         let inverse = &self.inverses[index];
         let (cycles, rest) = inverse.line().at(units.cast_unsigned());
         let cycles = cycles.cast_unsigned();
-        // Inside a zone the bound is larger than the line's own by a factor. The bound of the
-        // inverse grows by the same factor.
+        // Inside a zone, the bound is the line's own bound times a factor. The bound of the inverse
+        // is larger by the same factor.
         let factor = self.bound_at(cycles) / self.lines[index].bound_at(cycles);
         let bound = inverse.bound_at(units.cast_unsigned());
         (cycles, rest, if factor > 1.0 { bound * factor } else { bound })
     }
 
-    /// Returns this clock for a counter that reads `offset_cycles` more.
+    /// Returns the clock for a counter whose value is higher by `offset_cycles`.
     ///
     /// `bound_cycles` is the maximum error of the offset.
     pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Option<Self> {
@@ -156,7 +156,7 @@ impl PiecewiseClock {
         self.splits.partition_point(|split| signed(cycles, split.cycles) >= 0)
     }
 
-    /// Returns the bound at a cycle where the true clock may still, or already, follow `other`.
+    /// Returns the bound at a cycle of a zone, where the true clock may follow the line `other`.
     fn zone_bound(&self, cycles: u64, split: usize, other: usize) -> f64 {
         let Split { earliest_cycles, latest_cycles, .. } = self.splits[split];
         if signed(cycles, earliest_cycles) < 0 || signed(cycles, latest_cycles) > 0 {
@@ -181,7 +181,7 @@ fn signed(cycles: u64, base: u64) -> i64 {
     cycles.wrapping_sub(base).cast_signed()
 }
 
-/// Maps a cycle through `map` and moves the result outwards by `sign` bounds.
+/// Maps a cycle through `map` and adds the bound of the result, times `sign`.
 #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is wanted")]
 fn moved(map: &BoundedLine, cycles: u64, sign: f64) -> u64 {
     let (whole, _) = map.line().at(cycles);

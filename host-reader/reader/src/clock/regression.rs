@@ -8,13 +8,13 @@
 //! delay     = (sum(d) - frequency r sum(h)) / n
 //! ```
 //!
-//! For a large counter both differences lose almost all digits by cancellation, so the sums are
-//! centred on the means: `n sum(hd) - sum(h) sum(d)` equals `n sum((h - mean h)(d - mean d))`. The
-//! same applies to the denominator.
+//! If the counter is large, both differences lose almost all digits by cancellation. The sums here
+//! are therefore centred on the means: `n sum(hd) - sum(h) sum(d)` equals `n sum((h - mean h)(d -
+//! mean d))`. The denominator is centred in the same way.
 //!
-//! This fit exists for compatibility. The line includes the average of the host's forward latency
-//! and of all delays, and there is no bound. In addition to TT-Metal's results it reports the
-//! residuals, which show the quality of the fit.
+//! This fit exists for compatibility. The line contains the average of the host's forward latency
+//! and of all delays, and has no error bound. In addition to TT-Metal's results, this module
+//! reports the residuals, which show the quality of the fit.
 
 use super::{BoundedLine, ClockError, ErrorBound, Line, OneWaySession};
 
@@ -23,11 +23,11 @@ use super::{BoundedLine, ClockError, ErrorBound, Line, OneWaySession};
 pub struct Residuals {
     /// Number of stamps.
     pub sample_count: usize,
-    /// Root mean square, cycles.
+    /// Root mean square of the distances, in cycles.
     pub rms_cycles: f64,
-    /// Largest distance of a stamp above the line, cycles.
+    /// Largest distance of a stamp above the line, in cycles.
     pub largest_cycles: f64,
-    /// Largest distance of a stamp below the line, cycles, not positive.
+    /// Largest distance of a stamp below the line, as a number of cycles that is negative or 0.
     pub smallest_cycles: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct Residuals {
 ///
 /// # Compatibility
 ///
-/// `tt_metal/impl/profiler/tt_metal_profiler.cpp`, `syncDeviceHost`.
+/// The fit is that of `syncDeviceHost` in `tt_metal/impl/profiler/tt_metal_profiler.cpp`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Regression {
     frequency_ghz: f64,
@@ -52,8 +52,8 @@ impl Regression {
     /// # Errors
     ///
     /// [`ClockError::TooFewSamples`] with fewer than two stamps, [`ClockError::NoBaseline`] if all
-    /// have the same host time, [`ClockError::NotIncreasing`] if the counter does not increase with
-    /// host time.
+    /// stamps have the same host time, [`ClockError::NotIncreasing`] if the counter does not
+    /// increase with host time.
     ///
     /// # Examples
     ///
@@ -85,7 +85,7 @@ impl Regression {
         })
     }
 
-    /// Returns the frequency, cycles per nanosecond.
+    /// Returns the frequency in GHz: cycles per nanosecond.
     pub fn frequency_ghz(&self) -> f64 {
         self.frequency_ghz
     }
@@ -100,7 +100,7 @@ impl Regression {
         self.ns_per_tick
     }
 
-    /// Returns the host clock at the start of the earliest session, ticks.
+    /// Returns the host clock at the start of the earliest session, in ticks.
     pub fn host_start_ticks(&self) -> u64 {
         self.host_start_ticks
     }
@@ -123,7 +123,7 @@ struct StampSet {
     /// Rounded means; differences from them are exact integers.
     base_ticks: i128,
     base_cycles: i128,
-    /// Remainders from rounding the means, below one half.
+    /// Differences between the means and the rounded means, at most one half.
     mean_ticks: f64,
     mean_cycles: f64,
     /// (ticks, cycles) relative to the rounded means.
@@ -170,7 +170,7 @@ impl StampSet {
     }
 
     fn cycles_at_tick_zero(&self, slope: f64) -> f64 {
-        // Add the large parts first: the small parts are then rounded only at the end.
+        // The large parts are added first, so the small parts are rounded only at the end.
         let small = self.mean_cycles - slope * self.mean_ticks;
         (self.base_cycles as f64 - slope * self.base_ticks as f64) + small
     }

@@ -1,7 +1,7 @@
 //! Raw clock samples, as measured and as stored in a capture.
 //!
-//! The samples are kept unreduced, with units in the field names, so a better method can repeat a
-//! fit later. This module estimates nothing.
+//! The samples are kept unreduced, so a better method can repeat a fit later. Field names contain
+//! the units. This module estimates nothing.
 
 /// A tile of one chip, in NOC0 coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,17 +21,17 @@ impl Tile {
     }
 }
 
-/// A device counter read by the host, with the host clock before and after.
+/// A device counter read by the host, with the host clock before and after the read.
 ///
 /// The corridor fit relies on one property: the counter had the value `device_cycles` at some
 /// instant between the two host times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoWayPing {
-    /// Host clock just before the read was issued, nanoseconds.
+    /// Host clock just before the read was issued, in nanoseconds.
     pub host_send_ns: i64,
-    /// The 64-bit wall clock of the tile, cycles.
+    /// The 64-bit wall clock of the tile, in cycles.
     pub device_cycles: u64,
-    /// Host clock just after the read returned, nanoseconds.
+    /// Host clock just after the read returned, in nanoseconds.
     pub host_receive_ns: i64,
 }
 
@@ -46,29 +46,29 @@ pub struct PingBurst {
 
 /// A message between two chips over Ethernet and its echo.
 ///
-/// Send, arrival, departure of the echo and return happen in this order, so
-/// `sender_start <= f(receiver_start)` and `f(receiver_end) <= sender_end`
-/// for the map `f` from receiver to sender cycles.
+/// The four events happen in this order: the message is sent, the message arrives, the echo is
+/// sent, the echo arrives. So `sender_start <= f(receiver_start)` and `f(receiver_end) <=
+/// sender_end` for the map `f` from receiver to sender cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EthernetPing {
-    /// Sender's clock when the message was sent, sender cycles.
+    /// Sender's clock when the message was sent, in sender cycles.
     pub sender_start_cycles: u64,
-    /// Receiver's clock when the message was seen, receiver cycles.
+    /// Receiver's clock when the message arrived, in receiver cycles.
     pub receiver_start_cycles: u64,
-    /// Receiver's clock when the echo was sent, receiver cycles.
+    /// Receiver's clock when the echo was sent, in receiver cycles.
     pub receiver_end_cycles: u64,
-    /// Sender's clock when the echo was seen, sender cycles.
+    /// Sender's clock when the echo arrived, in sender cycles.
     pub sender_end_cycles: u64,
 }
 
 /// One sample of the one-way synchronisation: the host writes, the chip takes a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OneWayStamp {
-    /// Low word of the wall clock when the kernel saw the write, cycles.
+    /// Low word of the wall clock when the kernel saw the write, in cycles.
     pub device_low_cycles: u32,
-    /// Host ticks since the session's start, as written to the chip, low word.
+    /// Low word of the host ticks since the session's start, as written to the chip.
     pub host_ticks: u32,
-    /// Duration of the register write on the host, ticks.
+    /// Duration of the register write on the host, in ticks.
     pub write_duration_ticks: u32,
 }
 
@@ -83,11 +83,11 @@ pub struct OneWayStamp {
 pub struct OneWaySession {
     /// The core that ran the kernel.
     pub tile: Tile,
-    /// Host clock when the session began, ticks.
+    /// Host clock when the session began, in ticks.
     pub host_start_ticks: u64,
     /// High word of the wall clock at the first stamp, 12 bits.
     pub device_high: u32,
-    /// Low word read together with the high word, cycles.
+    /// Low word of the wall clock, read together with the high word, in cycles.
     pub device_low_cycles: u32,
     /// The stamps in the order of measurement.
     pub stamps: Vec<OneWayStamp>,
@@ -115,14 +115,14 @@ impl OneWaySession {
 }
 
 impl OneWaySession {
-    /// Valid bits of the high word: markers have 44 bits of the clock.
+    /// Mask of the valid bits of the high word: markers contain 44 bits of the clock.
     pub const DEVICE_HIGH_MASK: u32 = 0xFFF;
 
     /// Parses the words that the synchronisation kernel left in L1.
     ///
     /// `words` starts at the (high, low) pair. `write_durations_ticks` has one entry per write. The
-    /// session ends with the shorter input, so that words after the last write are not read as
-    /// stamps. Returns `None` if the first pair is missing.
+    /// number of stamps is limited by the shorter input, so words after the last write are not read
+    /// as stamps. Returns `None` if the first pair is missing.
     pub fn from_words(
         tile: Tile,
         host_start_ticks: u64,
@@ -150,7 +150,8 @@ impl OneWaySession {
 
     /// Returns the stamps with their high words restored.
     ///
-    /// A low word below its predecessor means one wrap, both on the device and on the host.
+    /// A low word that is less than its predecessor means that the counter wrapped once. This
+    /// applies to the device's counter and to the host's counter.
     pub fn unwrapped(&self) -> impl Iterator<Item = UnwrappedStamp> + '_ {
         let mut device = WrapCounter::new(self.device_high, self.device_low_cycles);
         let mut host = WrapCounter::new(0, 0);
@@ -165,11 +166,11 @@ impl OneWaySession {
 /// A one-way stamp with full-width clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnwrappedStamp {
-    /// Wall clock of the core, cycles.
+    /// Wall clock of the core, in cycles.
     pub device_cycles: u64,
     /// Host ticks between the session's start and the end of the write.
     pub host_ticks: u64,
-    /// Duration of the register write on the host, ticks.
+    /// Duration of the register write on the host, in ticks.
     pub write_duration_ticks: u32,
 }
 

@@ -2,26 +2,27 @@
 //!
 //! # Method
 //!
-//! Each subset of a feasible set of brackets is feasible. Extending each segment until it fails
-//! therefore gives the smallest number of segments, each with maximum length. The same search from
-//! the end gives the earliest possible boundaries. In any division into that many segments,
-//! boundary `j` is between the backward and the forward boundary, so the time of each step is
-//! bounded. The samples between two such zones certainly belong to one frequency. Their corridor
-//! gives the segment's line, and the step is placed at the intersection of two lines.
+//! Each subset of a feasible set of brackets is feasible. The search extends each segment until it
+//! becomes infeasible. This gives the smallest number of segments and the latest possible
+//! boundaries. The same search from the end gives the earliest possible boundaries. In any division
+//! into that many segments, boundary `j` is between the boundaries `j` of the two searches. This
+//! zone bounds the time of the step. The samples between two zones certainly belong to one
+//! frequency. The corridor of these samples gives the segment's line, and a step is placed at the
+//! intersection of two lines.
 //!
 //! # Two sensitivities
 //!
 //! The brackets alone prove a step only if it bends the line by more than half a round trip (0.4
-//! us): 5 ppm in the middle of a second, but not near its ends. [`Sensitivity::FloorCalibrated`]
-//! therefore shortens each bracket by a delay that all pings have in common: the shortest round
-//! trip, minus the slack. The slack is the difference between the shortest trip and the trip at the
-//! shortest eighth.
+//! us). In a window of a second, this is the case for 5 ppm in the middle, but not near the ends.
+//! [`Sensitivity::FloorCalibrated`] therefore shortens each bracket by a delay that all pings have
+//! in common: the shortest round trip, minus the slack. The slack is the difference between the
+//! shortest round trip and the longest of the shortest eighth of all round trips.
 //!
 //! The assumption is that the shortest trip exceeds the sum of the fastest forward and the fastest
 //! return leg of the window by at most the slack. The assumption only decides where to cut. The
 //! lines and their bounds come from the full brackets, so an extra cut makes the bound wider but
-//! not wrong. If the assumption fails, for example if the two legs vary in opposite directions,
-//! there are cuts everywhere. Unproved cuts are then undone.
+//! not wrong. If the assumption fails, for example because the two legs vary in opposite
+//! directions, the method finds cuts everywhere. Unproved cuts are then discarded.
 //!
 //! # Validity of the bound
 //!
@@ -34,28 +35,32 @@ use super::{
 };
 use std::ops::Range;
 
-/// A sample is wrong if it alone contradicts this many successors.
+/// Number of following samples that prove a sample wrong, if the segment continues through them
+/// without that sample.
 const CONFIRMING_SAMPLES: usize = 8;
 
-/// Minimum number of successors that can prove a sample wrong.
+/// Minimum number of such following samples near the end of the window.
 const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 
-/// Minimum samples per segment: any two samples fit a line, so they prove no frequency.
+/// Minimum number of samples per segment: any two samples fit a line, so two samples prove no
+/// frequency.
 const FEWEST_PER_SEGMENT: usize = 3;
 
-/// Minimum samples for calibration: with fewer, the shortest eighth is no estimate of the slack.
+/// Minimum number of samples for calibration. With fewer samples, the shortest eighth is no
+/// estimate of the slack.
 const FEWEST_FOR_CALIBRATION: usize = 32;
 
 /// Inverse of the share of round trips that defines the slack: the shortest eighth.
 ///
 /// The calibration is wrong only if the shortest trip exceeds the sum of the legs' minimum delays
-/// by more than the slack. This requires that the excess of one eighth of all trips is between once
-/// and twice the excess of the shortest trip. With exponential jitter on both legs this occurs in
-/// one of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an
+/// by more than the slack. This requires that the excess of one eighth of all trips is between one
+/// and two times the excess of the shortest trip. With exponential jitter on both legs this occurs
+/// in one of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an
 /// eighth is safer still, but misses steps in the outer 3 % of a window.
 const SLACK_SHARE: usize = 8;
 
-/// Maximum number of steps beyond the proved steps; with more, the calibration is rejected.
+/// Maximum number of steps in addition to the proved steps. If there are more, the calibration is
+/// rejected.
 ///
 /// No clock steps that often, but legs that vary in opposite directions can look like such steps.
 const INFERRED_STEPS_MAX: usize = 3;
@@ -87,7 +92,8 @@ pub struct FrequencyStep {
     pub split: Split,
     /// New frequency over old frequency minus one, in parts per million.
     pub change_ppm: f64,
-    /// Distance of the two lines at the split, units; zero if they meet inside the zone.
+    /// Distance of the two lines at the split, in units of the bracketing clock. It is zero if the
+    /// lines meet inside the zone.
     pub gap_units: f64,
     /// Evidence for the step.
     pub evidence: Evidence,
@@ -109,7 +115,7 @@ impl SteppedFit {
     ///
     /// # Errors
     ///
-    /// Only if no segment can be fitted: see [`CorridorFit::fit`].
+    /// Returns an error of [`CorridorFit::fit`] if no segment can be fitted.
     ///
     /// # Cost
     ///
@@ -134,7 +140,7 @@ impl SteppedFit {
         let lines: Vec<BoundedLine> = segments.iter().map(|s| s.fit.line().clone()).collect();
         let splits = steps.iter().map(|step| step.split).collect();
         let Some(clock) = PiecewiseClock::new(lines, splits) else {
-            // No segment can be fitted either: report what is wrong with the whole set.
+            // If no segment can be fitted, report what is wrong with the whole set.
             let too_few = ClockError::TooFewSamples { needed: 2, found: kept.len() };
             return Err(CorridorFit::fit(&all, resolution).err().unwrap_or(too_few));
         };
@@ -157,17 +163,19 @@ impl SteppedFit {
         &self.steps
     }
 
-    /// Returns the indices of samples that contradict both neighbours, such as torn reads.
+    /// Returns the indices of rejected samples, such as torn reads: they contradict both
+    /// neighbours.
     pub fn rejected(&self) -> &[usize] {
         &self.rejected
     }
 
-    /// Returns the number of other samples without a line: their segments were too short for a fit.
+    /// Returns the number of samples that were not rejected but have no line, because their
+    /// segments were too short for a fit.
     pub fn unfitted_count(&self) -> usize {
         self.unfitted_count
     }
 
-    /// Returns true if every segment has samples of its own outside the zones.
+    /// Returns true if every segment has samples outside the zones.
     ///
     /// Otherwise, steps follow each other too closely for the samples, and the bound around the
     /// steps is an estimate.
@@ -179,7 +187,8 @@ impl SteppedFit {
 /// Search for samples that contradict both their predecessors and their successors.
 struct Screening {
     resolution: Resolution,
-    /// Samples. To reject a sample, its predecessors move up by one and overwrite it.
+    /// Samples. A sample is rejected by moving its predecessors up by one, which overwrites the
+    /// sample.
     samples: Vec<Bracket>,
     indices: Vec<usize>,
     start: usize,
@@ -219,10 +228,10 @@ impl Screening {
         self.start += 1;
     }
 
-    /// Returns the sample whose removal extends the segment past its end.
+    /// Returns the sample without which the segment extends beyond its end.
     ///
-    /// Usually that is the sample that ended the segment. But two samples always fit a line, so if
-    /// one of the first two samples is wrong, the third sample ends the segment.
+    /// Usually this is the sample at which the segment ended. But two samples always fit a line, so
+    /// if one of the first two samples is wrong, the third sample ends the segment.
     fn wrong_sample(&self, pending: &[Bracket], end: usize) -> Option<usize> {
         if end >= pending.len() {
             return None;
@@ -322,8 +331,8 @@ impl Zones {
         Self { sample_count: count, earliest, latest, is_confirmed }
     }
 
-    /// Runs [`Self::find`] with calibrated brackets; without calibration if that finds too many
-    /// steps.
+    /// Runs [`Self::find`] with calibrated brackets. If this finds too many steps, returns the
+    /// zones found without calibration.
     fn find_calibrated(brackets: &[Bracket], resolution: Resolution) -> Self {
         let inferred = Self::find(&calibrated(brackets, resolution), resolution);
         if inferred.latest.len() <= INFERRED_STEPS_MAX {
@@ -358,8 +367,8 @@ impl Zones {
             .collect()
     }
 
-    /// Returns three ranges of samples: those certainly in a segment, then two longer ranges that
-    /// also include possible samples.
+    /// Returns three ranges of samples. The first range is certainly in the segment. The other two
+    /// are longer, and include samples that are possibly in the segment.
     fn candidates(&self, segment: usize) -> [Range<usize>; 3] {
         let [(earliest_start, earliest_end), (latest_start, latest_end)] =
             [&self.earliest, &self.latest].map(|boundaries| {
@@ -379,7 +388,8 @@ impl Zones {
             .windows(2)
             .filter_map(|pair| {
                 let [old, new] = pair else { return None };
-                // A segment without a fit between these two segments widens the zone.
+                // If there is a segment without a fit between these two segments, it widens the
+                // zone.
                 let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
                 let latest = kept.get(self.latest[new.index - 1])?;
                 let [both_start, both_end] =

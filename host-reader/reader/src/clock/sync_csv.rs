@@ -5,7 +5,7 @@
 use super::{OneWaySession, Regression};
 use std::io::{self, Write};
 
-/// Writes header and rows of `sync_device_info.csv`.
+/// Writer for the header and the rows of `sync_device_info.csv`.
 ///
 /// # Compatibility
 ///
@@ -58,7 +58,7 @@ impl<W: Write> SyncCsv<W> {
     ///
     /// `fit` covers this session and all earlier sessions of the core, since TT-Metal repeats the
     /// fit after each session. `tracy_base_time` is the host clock at the start of the Tracy
-    /// client, ticks.
+    /// client, in ticks.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl<W: Write> SyncCsv<W> {
         Ok(())
     }
 
-    /// Writes the row of a chip that is synchronised with its root chip.
+    /// Writes the row of a chip that is synchronised with the root chip.
     ///
     /// `root cycles = ratio * chip cycles + shift_cycles`.
     ///

@@ -1,7 +1,7 @@
 //! The fast path: consecutive zone markers with ascending times.
 //!
-//! Nearly all words of a capture are such markers. They are decoded in blocks without a branch per
-//! marker. The slow path decodes everything else.
+//! Nearly all words of a capture are such markers. The fast path decodes them in blocks, without a
+//! branch per marker. The slow path decodes everything else.
 
 use super::time::TimeState;
 use crate::lane::{Lane, RecordHead};
@@ -10,7 +10,7 @@ use wire::{Header, PacketKind, marker::HeaderLayout};
 const BLOCK_PAIRS: usize = 8;
 type Block = [[u32; 2]; BLOCK_PAIRS];
 
-/// Appends the zone markers at the beginning of `words` and returns the number of words used.
+/// Appends the zone markers at the beginning of `words`, and returns the number of decoded words.
 ///
 /// Stops at the first marker that has another kind, is out of order or is later than `latest`.
 pub(super) fn append_zones(
@@ -21,7 +21,8 @@ pub(super) fn append_zones(
     latest: u64,
 ) -> usize {
     let mut end = LaneEnd { lane, time, latest };
-    // For the released layout the shifts are constants; other layouts use the same code.
+    // For the released layout, the shifts are compile-time constants. Other layouts use the same
+    // code with variables.
     if layout == HeaderLayout::ID16_TIME12 {
         end.append(words, HeaderLayout::ID16_TIME12)
     } else {

@@ -6,16 +6,17 @@ use wire::{Generation, RunHostId};
 /// Kinds of records that the device firmware was built to capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CaptureMode {
-    /// Worker kernels, one push per launch.
+    /// Records of worker kernels, with one push per launch.
     #[default]
     Workers,
-    /// Worker kernels and dispatch kernels. The run headers of dispatch kernels have no trace
-    /// counter.
+    /// Records of worker kernels and dispatch kernels. The run headers of dispatch kernels have no
+    /// trace counter.
     DispatchCores,
     /// One zone around each trace replay. All RISCs of a core share the first lane, and the program
     /// id counts replays.
     TraceOnly,
-    /// Worker kernels, with several launches per push. Records not pushed at the end stay in L1.
+    /// Records of worker kernels, with several launches per push. Records that are not pushed at
+    /// the end stay in L1.
     Accumulate,
 }
 
@@ -27,7 +28,7 @@ impl CaptureMode {
     }
 }
 
-/// Form of the program ids in launch messages.
+/// Format of the program ids in launch messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostIdForm {
     /// The base id; the reader adds the chip number. Used by TT-Metal since 2026.
@@ -72,9 +73,9 @@ pub struct LaneContext {
     pub lane_generation: Option<u32>,
     /// Kinds of records that the device firmware was built to capture.
     pub mode: CaptureMode,
-    /// Form of the program ids in launch messages.
+    /// Format of the program ids in launch messages.
     pub host_ids: HostIdForm,
     /// The tile's wall clock, read after the words. It distinguishes a wrapped stamp from a
-    /// leftover one, even after a long pause of the core.
+    /// leftover stamp, even if the core paused for a long time.
     pub read_at: Option<u64>,
 }

@@ -16,8 +16,8 @@ const PUSH_ALIGNMENT: u64 = 4;
 impl LaneDecoder<'_> {
     /// Collects data records and skips padding before the first run of a piece.
     ///
-    /// The data was recorded before the launch was known. The padding belongs to a run whose other
-    /// words were returned by an earlier read.
+    /// Such data was recorded before the launch was known. Such padding belongs to a run whose
+    /// other words were returned by an earlier read.
     pub(super) fn early_records(&mut self, words: LaneWords<'_>) -> usize {
         let mut index = 0;
         while let Some([header, low]) = words.pair(index) {
@@ -72,10 +72,11 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Skips zeros: a push that never arrived, or damage if they are too few for a push.
+    /// Skips zeros. The zeros are the space of a push that never arrived. If there are too few
+    /// zeros for a push, they are damage.
     fn zeros(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         let end = words.zeros_end(index);
-        // A run begins with one or two pairs of zeros of its own.
+        // The last one or two pairs of zeros may be the beginning of the next run.
         let starts = [end.checked_sub(2), end.checked_sub(4)].into_iter().flatten();
         let run = starts.filter(|start| *start > index).find(|at| words.run_at(*at).is_some());
         let word_count = end.saturating_sub(index);
@@ -105,7 +106,7 @@ impl LaneDecoder<'_> {
         next
     }
 
-    /// Skips a whole run that does not belong to this read of the lane.
+    /// Skips a run that must not be decoded, such as a run from an earlier read or of another core.
     pub(super) fn skip_run(
         &mut self,
         words: LaneWords<'_>,
@@ -122,8 +123,8 @@ impl LaneDecoder<'_> {
         next
     }
 
-    /// Returns where decoding continues if the record at `index` is cut off, by the end of the
-    /// words or by a run that begins inside the record.
+    /// Returns the index at which decoding continues if the record at `index` is cut off. The cause
+    /// is the end of the words, or a run that begins inside the record.
     pub(super) fn cut_record(
         &mut self,
         words: LaneWords<'_>,
@@ -140,8 +141,8 @@ impl LaneDecoder<'_> {
 
     /// Skips a guaranteed slot without a marker.
     ///
-    /// After a push in the middle of a launch our runtime frees a slot by clearing only its header.
-    /// The low word of the old marker stays. TT-Metal's runtime writes both words.
+    /// After a push in the middle of a launch, our runtime frees a slot by clearing the slot's
+    /// header. The low word of the old marker stays. TT-Metal's runtime writes both words.
     pub(super) fn free_slot(&mut self, index: usize, low: u32) {
         if self.context.lane_generation.is_none() {
             self.padding(index, low);
@@ -157,9 +158,9 @@ impl LaneDecoder<'_> {
 
     /// Skips leftover words of an earlier lane generation, and returns where decoding continues.
     ///
-    /// Leftover words remain if the write of a run never arrived. Their markers are older than the
-    /// preceding run. Leftover words begin at a multiple of four words, like every write. A single
-    /// old stamp is treated as damage.
+    /// Old words remain in the lane if the write of a run never arrived. The old markers are older
+    /// than the preceding run. Like every write, leftover words begin at a multiple of four words.
+    /// A single old stamp is treated as damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
         if !self.position(index).is_multiple_of(PUSH_ALIGNMENT)
@@ -203,13 +204,13 @@ impl LaneDecoder<'_> {
         if self.context.lane_generation.is_none() {
             return self.lose_markers(cause, word_count / 2);
         }
-        // The highest possible number of runs: each run has the minimum size, with the markers of
-        // one zone.
+        // This is the highest possible number of runs: each run has the minimum size and contains
+        // the markers of one zone.
         let runs = word_count / vector::FIRST_OPTIONAL;
         self.lose(cause, LossTotals::at_least_markers(runs as u64));
     }
 
-    /// Records the loss of words in which no records can be recognized.
+    /// Records the loss of words in which records cannot be recognized.
     fn lose_damaged(&mut self, words: LaneWords<'_>, index: usize, next: usize) {
         let word_count = next.saturating_sub(index);
         if word_count >= vector::FIRST_OPTIONAL {

@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 pub(super) struct Holes {
     /// Time of the last record of the previous read; 0 if none.
     last_time: u64,
-    /// Positions of missing runs, as the number of runs before each.
+    /// Positions of missing runs. A position is the number of runs before it.
     missing: BTreeSet<usize>,
     /// Numbers, counted from 1, of the runs that are cut off.
     cut: BTreeSet<usize>,
-    /// Position of the refused runs, up to the end of the read.
+    /// Position of the refused runs. The hole ends at the end of the read.
     refused: Option<MissingRuns>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The device counts records that found no room in L1, summed over all launches. Two kinds of runs
 //! can have lost records: runs that filled their vector, and runs sent in several pushes. A push
-//! with open zones has no ends for them yet, but reserves room for these ends. If only one run can
-//! have lost records, its program is known.
+//! during open zones does not contain the ends of these zones yet, but reserves room for them. If
+//! only one run can have lost records, the program of the loss is known.
 //!
 //! TT-Metal's runtime does not count losses. With this runtime a completely full vector may have
 //! lost records, so a minimum loss is reported. If the lane was full, the runtime's count of
@@ -24,16 +24,17 @@ pub struct LaneLoss {
     pub has_other_launches: bool,
     /// Programs of the first and the last of these other launches, if known.
     pub others: Option<ProgramSpan>,
-    /// Number of finished launches, if the lane was full and refused runs are not counted.
+    /// Number of finished launches, if the lane was full and the runtime does not count refused
+    /// runs.
     pub launches_of_full_lane: Option<u32>,
-    /// Where runs may be missing, because the lane was full or they arrived too late.
+    /// Position of missing runs, if the lane was full or runs were published too late.
     pub missing: Option<MissingRuns>,
 }
 
 /// Position of missing runs among the runs of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingRuns {
-    /// Before, between or after the runs that were read.
+    /// Anywhere: before, between or after the runs that were read.
     Anywhere,
     /// After the runs that begin at or before this word of the lane.
     BehindWord(u64),
@@ -47,9 +48,10 @@ impl LaneLoss {
     }
 }
 
-/// Minimum length of a run, in words, that may have found no room.
+/// Minimum length, in words, of a run that may have lost records because its vector was full.
 ///
-/// It is the vector's size without the largest record, a zone end and the reserved totals.
+/// The value is the vector's size minus the sizes of the largest record, a zone end and the
+/// reserved totals.
 const FULL_WORDS: usize = vector::VECTOR_WORDS - 12;
 
 /// Statistics of the runs in one read of a lane, for assigning losses.
@@ -60,7 +62,7 @@ pub(super) struct RunTally {
     full_launches: u64,
     full_program: Option<RunHostId>,
     is_last_full: bool,
-    /// True if some lost words may have been a run.
+    /// True if lost words may have contained a run.
     pub(super) has_gap: bool,
 }
 
@@ -97,7 +99,7 @@ impl RunTally {
 }
 
 impl LaneDecoder<'_> {
-    /// Counts a push of `word_count` words. For a foreign runtime, also records its losses.
+    /// Counts a push of `word_count` words. For a foreign runtime, also records losses of the push.
     pub(super) fn count_run(
         &mut self,
         program: Option<RunHostId>,
@@ -115,14 +117,14 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Adds device-counted losses, once all runs are decoded.
+    /// Adds the losses that the device counted. Call this method after all runs are decoded.
     pub(crate) fn lose_counted(&mut self, loss: &LaneLoss) {
         let lane = self.context.lane;
         if let Some(missing) = loss.missing {
             self.holes.add_refused_runs(missing);
         }
         if let Some(launches) = loss.launches_of_full_lane {
-            // Each missing launch left at least one marker.
+            // Each missing launch would have left at least one marker.
             let runs = u64::from(launches).saturating_sub(self.runs.launches);
             let totals = LossTotals { runs, ..LossTotals::at_least_markers(runs.max(1)) };
             let key = LossKey { lane, cause: LossCause::DramFull, program: None };

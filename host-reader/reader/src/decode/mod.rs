@@ -18,21 +18,21 @@
 //!
 //! # Order of records
 //!
-//! The guaranteed slots come first in the words, but some slots are written last. The decoder
-//! returns a run's records in this order: FW start, KERNEL start, optional records, KERNEL end, FW
-//! end. There are two exceptions.
+//! The guaranteed slots are at the beginning of a run, but the device writes some of them last. The
+//! decoder returns a run's records in this order: FW start, KERNEL start, optional records, KERNEL
+//! end, FW end. There are two exceptions.
 //!
 //! In accumulate mode the slots hold the zones of the previous push. If the FW end is older than
-//! the first two optional records, both ends come before the optional records.
+//! the first two optional records, the decoder returns both ends before the optional records.
 //!
-//! In the debug dump, a launch may end with a wait for the host. If the FW end is older than this
-//! last optional zone, both ends come before the zone.
+//! In the debug dump, a launch may end with a zone in which the RISC waits for the host. If the FW
+//! end is older than this last optional zone, the decoder returns both ends before the zone.
 //!
 //! # One launch in several pushes
 //!
-//! A push within a launch repeats the header and the guaranteed slots with their current content.
-//! It continues the run: repeated slots are counted as repairs and left out. If an earlier read
-//! returned the beginning of the run, [`Lane::goes_on`] is true.
+//! A push within a launch repeats the header and the guaranteed slots, with the current content of
+//! the slots. Such a push continues the run. Repeated slots are left out and counted as repairs. If
+//! an earlier read returned the beginning of the run, [`Lane::goes_on`] is true.
 
 mod block;
 mod context;
@@ -72,13 +72,14 @@ use words::{LaneWords, RunWords, after};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaneState {
     time: TimeState,
-    /// The oldest of the leading and the guaranteed stamps of the last accepted run.
+    /// The oldest stamp among the leading stamps and the guaranteed stamps of the last accepted
+    /// run.
     leading_stamp: Option<u64>,
     /// Header and low word of the first optional record in the last accepted run.
     first_optional: Option<[u32; 2]>,
     /// The stamps of the last run's guaranteed starts.
     starts: [Option<u64>; 2],
-    /// Program of the last words, if known.
+    /// Program to which the last decoded words belong, if known.
     program: Option<RunHostId>,
     /// The last launch, which the next push may continue.
     launch: Launch,
@@ -191,7 +192,7 @@ impl<'context> LaneDecoder<'context> {
     /// Decodes words that begin at word `first_word` of the lane.
     ///
     /// # Cost
-    /// One pass. 12 bytes per pair of words are reserved in advance.
+    /// One pass over the words. 12 bytes are reserved in advance for each pair of words.
     pub fn feed(&mut self, words: &[u32], first_word: u64) {
         self.first_word = first_word;
         let (pairs, odd) = words.split_at(words.len() & !1);
@@ -297,7 +298,8 @@ impl<'context> LaneDecoder<'context> {
         }
     }
 
-    /// Returns the time for a zone total: the launch's first zone, or else the previous record.
+    /// Returns the time for a zone total: the time of the launch's first zone, or else of the
+    /// previous record.
     fn time_of_total(&mut self) -> u64 {
         self.state.launch.first_zone_time(&self.lane).unwrap_or(self.state.time.last)
     }
@@ -364,7 +366,7 @@ fn value(values: &[[u32; 2]], index: usize) -> u64 {
     (u64::from(high) << 32) | u64::from(low)
 }
 
-/// Returns the last two times of records that carry a time: second to last, then last.
+/// Returns the times of the last two records that carry a time: second to last, then last.
 fn last_timed(lane: &mut Lane) -> (Option<u64>, Option<&mut u64>) {
     let records = lane.heads.iter().zip(&mut lane.times).rev();
     let mut timed = records.filter(|(head, _)| head.kind() != PacketKind::ZoneTotal);

@@ -1,4 +1,4 @@
-//! Look-ahead at the first times of a run, before its records are decoded.
+//! Look-ahead at the first stamps of a run, before the records of the run are decoded.
 
 use super::words::{LaneWords, RunWords, after, slot_words};
 use wire::{Header, PacketKind, marker::HeaderLayout, vector};
@@ -41,9 +41,9 @@ impl FirstStamps {
         first
     }
 
-    /// Returns the first two stamps in the order of writing.
+    /// Returns the first two stamps, in the order in which the device wrote them.
     ///
-    /// Callers compare both stamps, so a single damaged stamp decides nothing.
+    /// Callers compare both stamps, so a single damaged stamp has no effect.
     pub(super) fn leading(&self) -> Option<[u64; 2]> {
         let mut stamps = self.starts.iter().chain(&self.optional).flatten().copied();
         let first = stamps.next()?;

@@ -19,14 +19,14 @@ pub(super) struct Launch {
     /// Words of the guaranteed slots decoded so far; zeros for a slot without a marker.
     slots: [[u32; 2]; vector::GUARANTEED_MARKER_COUNT],
     first_zone: Option<FirstZone>,
-    /// Index of the first record to search; no record before it is a zone.
+    /// Index of the first record that has not been searched. No earlier record is a zone.
     searched: usize,
 }
 
-/// Location of a launch's first zone.
+/// Source of the time of a launch's first zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FirstZone {
-    /// Record of this lane; its time may still be corrected.
+    /// Index of a record in this lane. The record's time may still be corrected.
     Record(usize),
     /// Time of a record that an earlier read returned.
     Earlier(u64),
@@ -38,8 +38,8 @@ impl Launch {
         Self { slots, first_zone: None, searched: first_record }
     }
 
-    /// Returns true if the run is a later push of this launch: both have an identical first
-    /// guaranteed start.
+    /// Returns true if the run is a later push of this launch: the first guaranteed start is
+    /// identical.
     fn is_continued_by(&self, run: &RunWords) -> bool {
         let starts = [vector::MAIN_START, vector::CHILD_START];
         let used = starts.into_iter().find(|&slot| !Header(slot_words(run, slot)[0]).is_empty());
@@ -65,14 +65,15 @@ impl Launch {
         }
     }
 
-    /// Returns the launch for the next read, whose lane has no records of this one.
+    /// Returns the state of the launch for the next read. The lane of the next read does not
+    /// contain the launch's earlier records.
     pub(super) fn carried_over(mut self, lane: &Lane) -> Self {
         let first_zone = self.first_zone_time(lane).map(FirstZone::Earlier);
         Self { first_zone, searched: 0, ..self }
     }
 }
 
-/// Zone of a wait for the host at the end of a launch.
+/// Zone at the end of a launch in which the RISC waited for the host.
 struct WaitForHost {
     heads: [RecordHead; 2],
     times: [u64; 2],
@@ -115,9 +116,10 @@ impl LaneDecoder<'_> {
     /// Returns true if the run is left over from earlier.
     ///
     /// A run is left over if both its leading stamps are older than the leading stamps of the
-    /// previous run, or if the run begins with the same records. Repeated records come from an
-    /// earlier read, or from a RISC that took no part in the launch and sent its last records
-    /// again. A run that continues a launch after a push begins with other optional records.
+    /// previous run, or if it begins with the same records as the previous run. Such repeated
+    /// records come from an earlier read, or from a RISC that did not take part in the launch and
+    /// sent its last records again. A run that continues a launch after a push begins with other
+    /// optional records.
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };
@@ -140,7 +142,8 @@ impl LaneDecoder<'_> {
         self.state.first_optional = first.first_optional;
     }
 
-    /// Opens the run's launch or continues the last one; returns true if it continues.
+    /// Opens the run's launch, or continues the last launch. Returns true if the run continues the
+    /// last launch.
     fn open_launch(&mut self, header: RunHeader, run: &RunWords, index: usize) -> bool {
         let LaneContext { lane, mode, host_ids, .. } = *self.context;
         let program = host_ids.run_host_id(header.program_id, lane.chip_id);
@@ -149,7 +152,7 @@ impl LaneDecoder<'_> {
         self.state.program = Some(program);
         let is_continued = self.state.launch.is_continued_by(run);
         if is_continued && let Some(last) = self.lane.runs.last_mut() {
-            // The id may be set after the launch has begun, so the later id is correct.
+            // The program id may be set after the launch has begun, so the later id is correct.
             (last.program, last.trace_counter) = (program, trace_counter);
             return true;
         }
@@ -216,7 +219,7 @@ impl LaneDecoder<'_> {
         Some(wait)
     }
 
-    /// Appends a wait for the host after the ends of the run's zones.
+    /// Appends the wait for the host after the ends of the firmware's zone and the kernel's zone.
     fn put_back(&mut self, wait: Option<WaitForHost>) {
         let Some(WaitForHost { heads, times }) = wait else { return };
         for (head, time) in heads.into_iter().zip(times) {
@@ -236,7 +239,8 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Decodes the KERNEL end early, if the next marker is a hardware counter read after that end.
+    /// Decodes the KERNEL end early, if the next marker is a hardware counter that was read after
+    /// the KERNEL end.
     ///
     /// TT-Metal's firmware reads the counters after the KERNEL end. All other optional records of a
     /// run precede the KERNEL end.

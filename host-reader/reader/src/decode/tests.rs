@@ -287,8 +287,8 @@ fn what_l1_did_not_take_is_of_the_only_run_that_was_full() {
     let span = LossTotals { programs: Some(crate::ledger::ProgramSpan { first, last }), ..lost };
     let words = [full_run(1), full_run(2), small_run(3)].concat();
     assert_eq!(lost_by(&words, loss), [(cause, None, span)]);
-    // In a launch with several pushes each push may have been full, since room is reserved for the
-    // ends of open zones.
+    // In a launch with several pushes, each push may have filled the vector, because room is
+    // reserved for the ends of open zones.
     let part = |time| with_generation(5, run(2, 10_000, &[[0x8000_1001, time]]));
     let pushes = [part(10_300), part(10_600)].concat();
     assert_eq!(lost_by(&[small_run(1), pushes.clone()].concat(), loss), [(cause, Some(2), lost)]);
@@ -391,7 +391,7 @@ fn counter_record(stamp: u32) -> [[u32; 2]; 3] {
 
 #[test]
 fn counters_that_the_firmware_reads_after_the_kernel_follow_its_end() {
-    // The kernel ends at 990 and read one counter group itself before that.
+    // The kernel ends at 990. Before that, the kernel itself read one group of counters.
     let zone = [[0x8000_1001, 200], [0x9000_1001, 210]];
     let optional: Vec<[u32; 2]> =
         [&counter_record(150)[..], &zone, &counter_record(993), &counter_record(996)].concat();

@@ -1,7 +1,7 @@
 //! Time within a lane: converts stamps of 44 bits to 64-bit times in ascending order.
 //!
-//! A lane's records are in the order of their clock readings, so a step backwards has a cause.
-//! Known causes are corrected and counted; other steps are reported:
+//! A lane's records are in the order in which the RISC read the clock, so each step backwards has a
+//! cause. Steps with a known cause are corrected and counted; other steps are reported:
 //!
 //! | seen | reason | done |
 //! |---|---|---|
@@ -11,28 +11,28 @@
 //! | any other step back | unknown | time kept, reported as [`AnomalyKind::BackwardTime`] |
 //!
 //! If the tile's 64-bit clock was read after the words, the reading determines the 2^44 range of
-//! the read's first stamps. Lanes with a late first record then share the time scale of the other
-//! lanes.
+//! the read's first stamps. A lane whose first record is late therefore has the same time scale as
+//! the other lanes.
 
 use crate::anomaly::AnomalyKind;
 
-/// Maximum cycles between the two loads of a torn reading.
+/// Maximum number of cycles between the two loads of a torn clock reading.
 const TEAR_WINDOW_CYCLES: u64 = 4096;
-/// Error of a torn reading, in cycles.
+/// Error of a torn clock reading, in cycles.
 const TEAR_CYCLES: u64 = 1 << 32;
-/// Maximum lead of a torn stamp over the later clock reading, with a margin.
+/// Maximum number of cycles by which a torn stamp can be later than the clock, including a margin.
 const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 
 /// Time reached in a lane, carried from one read to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {
-    /// Offset added to stamps: a multiple of the stamps' range.
+    /// Offset that is added to stamps: a multiple of the stamps' range.
     pub(super) epoch: u64,
     /// The last time returned.
     pub(super) last: u64,
 }
 
-/// Correction for a stamp that stepped backwards.
+/// Resolution of a step backwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Resolved {
     /// The record's time.
@@ -57,8 +57,8 @@ pub(super) struct StampOrder {
 impl StampOrder {
     /// Returns true if stamp `a` is older than stamp `b`.
     ///
-    /// With a reading of the tile's clock, the result is correct for all stamps of one range.
-    /// Without a reading, it is correct for stamps less than half a range apart.
+    /// If the tile's clock was read, the result is correct for all stamps of one range. Otherwise,
+    /// it is correct for stamps that differ by less than half a range.
     pub(super) const fn is_before(self, a: u64, b: u64) -> bool {
         match self.read_at {
             Some(now) => self.age(now, a) > self.age(now, b),
@@ -78,10 +78,10 @@ impl StampOrder {
         }
     }
 
-    /// Returns the cycles from this stamp to the latest possible stamp.
+    /// Returns the number of cycles from this stamp to the latest possible stamp.
     ///
-    /// A torn stamp may be later than the clock. Such a stamp counts as recent, not as a stamp of
-    /// the previous range.
+    /// A torn stamp may be later than the clock. Such a stamp is treated as recent rather than as a
+    /// stamp of the previous range.
     const fn age(self, now: u64, stamp: u64) -> u64 {
         now.wrapping_add(AHEAD_CYCLES).wrapping_sub(stamp) & self.mask()
     }
@@ -117,7 +117,8 @@ impl TimeState {
         let [Some(first), Some(second)] = leading.map(|stamp| order.epoch_of(stamp)) else {
             return false;
         };
-        // If the two stamps disagree, the older one is damaged, unless a wrap is between them.
+        // If the two stamps disagree, the older stamp is damaged, unless the clock wrapped between
+        // the two.
         let [one, other] = leading;
         let is_wrap_between = one.checked_sub(other).is_some_and(|step| step > order.mask() / 2);
         let epoch = if is_wrap_between { first } else { first.max(second) };
@@ -154,8 +155,8 @@ impl TimeState {
     ) -> Resolved {
         let time = self.epoch.wrapping_add(stamp);
         let lowered = self.lowered_previous(time, before_last, order);
-        // With only two records both explanations fit, so the runtime decides. Our stamps are never
-        // too low.
+        // With only two records, both explanations are possible, so the runtime decides: stamps of
+        // our runtime are never too low.
         let torn =
             if order.low_first { lowered } else { self.raised_stamp(time, stamp).or(lowered) };
         let resolved = torn
@@ -182,10 +183,10 @@ impl TimeState {
 
     /// Returns a correction of the previous time: 2^32 cycles lower, if that is still plausible.
     ///
-    /// If there is a record before the previous one, the lowered time must not be earlier than that
-    /// record. Otherwise the previous time must be close to a wrap of the low word, or, for our
-    /// runtime, the remaining step must be less than 2^31. A single flipped bit below the 32nd, in
-    /// either stamp, leaves a step of 2^31 or more.
+    /// If there is a record before the previous record, the lowered time must not be earlier than
+    /// the time of that record. Otherwise the previous time must be close to a wrap of the low
+    /// word, or, for our runtime, the remaining step must be less than 2^31. This rejects damage: a
+    /// single flipped bit below bit 32, in either stamp, leaves a step of 2^31 or more.
     fn lowered_previous(
         &self,
         time: u64,
@@ -281,7 +282,8 @@ mod tests {
 
     #[test]
     fn a_lane_that_begins_with_a_reading_torn_far_from_the_wrap_is_mended() {
-        // Interrupted between the two loads: the low word is 38,669 cycles before the wrap.
+        // The RISC was interrupted between the two loads: the low word is 38,669 cycles before the
+        // wrap.
         let wrap = 2035 << 32;
         let torn = wrap - 38_669 + (1 << 32);
         let (lane, findings) = times(&[torn, wrap + 0x23, wrap + 0x104], ORDER);
@@ -313,11 +315,11 @@ mod tests {
     #[test]
     fn a_torn_reading_at_the_wrap_of_the_stamp_is_both() {
         use AnomalyKind::{TimestampWrap, TornTimestamp};
-        // Our runtime: low word from before the wrap, high word 0 from after it.
+        // Our runtime reads the low word before the wrap, and the high word 0 after the wrap.
         let (lane, findings) = times(&[RANGE - 90, (1 << 32) - 2, 5], ORDER);
         assert_eq!(lane, [RANGE - 90, RANGE - 2, RANGE + 5]);
         assert_eq!(findings, [TimestampWrap, TornTimestamp]);
-        // TT-Metal: high word from before the wrap, low word from after it.
+        // TT-Metal reads the high word before the wrap, and the low word after the wrap.
         let (lane, findings) = times(&[RANGE - 90, RANGE - (1 << 32) + 3, 5], UPSTREAM);
         assert_eq!(lane, [RANGE - 90, RANGE + 3, RANGE + 5]);
         assert_eq!(findings, [TornTimestamp, TimestampWrap]);

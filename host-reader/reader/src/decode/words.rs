@@ -3,7 +3,7 @@
 use super::LaneContext;
 use wire::{Header, PacketKind, RunHeader, run, vector};
 
-/// Words of a complete run header with its guaranteed slots.
+/// Words of a run header and of the guaranteed slots after it.
 pub(super) type RunWords = [u32; vector::FIRST_OPTIONAL];
 
 /// Returns `index` plus `count` words.
@@ -94,7 +94,7 @@ impl<'a> LaneWords<'a> {
         own == packing.pack(header.risc_index, header.flat_id, 0)
     }
 
-    /// Returns the index of this lane's next run, at or after `from`; the end if there is none.
+    /// Returns the index of this lane's next run at or after `from`, or the end of the words.
     pub(super) fn next_own_run(self, from: usize) -> usize {
         let mut index = from;
         while index < self.len() {

@@ -1,9 +1,9 @@
 //! Reader for the DWARF data of an ELF file: layouts of structures, constants, and arguments of
 //! inlined functions.
 //!
-//! tt-metal's mailboxes move with every release, and so do all addresses that host and firmware
-//! share. The firmware's own debug information contains these addresses, so none are hard-coded
-//! here.
+//! The addresses of tt-metal's mailboxes, and all other addresses that host and firmware share,
+//! change with every release. The firmware's own debug information contains these addresses, so
+//! none are hard-coded here.
 
 use gimli::{
     Attribute, AttributeValue, DebuggingInformationEntry, DwTag, Dwarf, EndianSlice,
@@ -32,7 +32,7 @@ enum Type {
     Scalar {
         size_bytes: u64,
     },
-    /// A qualified type, a typedef or a pointer; the offset is that of the underlying type.
+    /// A qualified type, a typedef or a pointer. Contains the offset of the underlying type.
     Alias(usize),
     Array {
         element: usize,
@@ -61,7 +61,7 @@ pub struct Part {
     pub size_bytes: u32,
 }
 
-/// Reason why a file cannot answer a request.
+/// Reason why a request to a file's debug information failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DebugInfoError {
@@ -101,7 +101,8 @@ impl DebugInfo {
     /// Reads the debug information of an ELF file.
     ///
     /// # Errors
-    /// [`DebugInfoError::Unreadable`] if the file has no debug information or it is damaged.
+    /// Returns [`DebugInfoError::Unreadable`] if the file has no debug information or if that
+    /// information is damaged.
     pub fn parse(file: &[u8]) -> Result<Self, DebugInfoError> {
         let object = object::File::parse(file).map_err(DebugInfoError::unreadable)?;
         let dwarf = Dwarf::load(|id: gimli::SectionId| -> Result<Slice<'_>, gimli::Error> {
@@ -168,8 +169,8 @@ impl DebugInfo {
         Ok(Part { offset, size_bytes })
     }
 
-    /// Returns the offset of a member or an element from the beginning of its type, and its own
-    /// type.
+    /// Returns the type of a member or an element, and its offset from the beginning of the
+    /// containing type.
     fn step(&self, type_at: usize, step: &str) -> Option<(u64, usize)> {
         match self.resolved(type_at)? {
             Type::Array { element, count } => {
@@ -221,9 +222,9 @@ impl DebugInfo {
 /// Values of parameters, collected before all functions are known.
 #[derive(Default)]
 struct Parameters {
-    /// Names of functions and of their parameters, by the offset of their declaration.
+    /// Names of a function and of its parameter, by the offset of the parameter's declaration.
     declared: BTreeMap<usize, (String, String)>,
-    /// Arguments of inlined calls, as (declaration of the parameter, value).
+    /// Arguments of inlined calls, as (offset of the parameter's declaration, value).
     given: Vec<(usize, u64)>,
 }
 
@@ -247,7 +248,7 @@ struct UnitReader<'a, 'file> {
     parameters: &'a mut Parameters,
 }
 
-/// The parent of the current entries, which are members, elements or parameters.
+/// The parent of the entries being read, which are members, elements or parameters.
 struct Outer {
     depth: isize,
     at: usize,
@@ -312,7 +313,7 @@ impl UnitReader<'_, '_> {
 
     fn add_member(&mut self, entry: &Entry<'_>, name: &str, outer: Option<&Outer>) {
         let Some(type_at) = self.type_of(entry) else { return };
-        // Members of a union have no offset of their own; all begin at 0.
+        // Members of a union have no offset attribute. All of them begin at 0.
         let offset = unsigned(entry.attr(dw::DW_AT_data_member_location)).unwrap_or(0);
         let owner = outer.and_then(|outer| self.info.types.get_mut(&outer.at));
         if let Some(Type::Struct { members, .. }) = owner {
@@ -354,7 +355,7 @@ impl UnitReader<'_, '_> {
             return self.evaluated(expression);
         }
         let mut locations = self.dwarf.attr_locations(self.unit, location).ok()??;
-        // The first location of a parameter has the value that the caller passed.
+        // The first location of a parameter describes the value that the caller passed.
         self.evaluated(locations.next().ok()??.data)
     }
 
@@ -414,7 +415,7 @@ fn unsigned(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
     attribute.udata_value().or_else(|| attribute.sdata_value().map(i64::cast_unsigned))
 }
 
-/// Maximum nesting depth, above that of any valid type; files with deeper nesting are damaged.
+/// Maximum nesting depth of types. Valid files are below this limit.
 const DEPTH_MAX: usize = 64;
-/// Maximum number of evaluation steps, above that of any constant.
+/// Maximum number of steps to evaluate an expression. Valid constants are below this limit.
 const EVALUATION_STEPS_MAX: u32 = 64;

@@ -24,8 +24,9 @@ impl ProfilerMemory {
     /// If the file has no such variable, or the variable has no profiler member.
     ///
     /// # Compatibility
-    /// The names come from `hostdev/dev_msgs.h`: `mailboxes` is a pointer with a constant value.
-    /// Its member `profiler` is a structure of `control_vector` and `buffer`.
+    /// The names come from `hostdev/dev_msgs.h`. The variable `mailboxes` is a pointer with a
+    /// constant value. The member `profiler` of the mailboxes is a structure that consists of
+    /// `control_vector` and `buffer`.
     pub fn from_debug_info(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let part = |path: &str| info.part("mailboxes", path);
         let mailboxes = info.constant("mailboxes")?;

@@ -19,14 +19,14 @@ pub struct TableSizes {
 }
 
 impl TableSizes {
-    /// Reads the sizes of the symbols of these tables.
+    /// Computes the table sizes from the sizes of their symbols in an ELF file.
     ///
     /// # Errors
     /// If one of the symbols is missing.
     ///
     /// # Compatibility
-    /// The names come from `firmware_common.h`. A bank has two bytes of coordinates for each of two
-    /// NoCs.
+    /// The names come from `firmware_common.h`. Each entry for a bank has two bytes of coordinates
+    /// for each of two NoCs.
     pub fn from_file(file: &[u8]) -> Result<Self, DebugInfoError> {
         Ok(Self {
             dram_bank_count: required_bytes(file, "dram_bank_to_noc_xy")? / BYTES_OF_BOTH_NOCS,

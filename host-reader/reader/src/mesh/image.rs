@@ -9,8 +9,8 @@ use std::{collections::BTreeMap, ops::Range};
 
 /// The memory of one chip.
 ///
-/// L1 and DRAM contain zeros until written, up to their sizes. Only written pages are stored, so an
-/// image of a large chip is small.
+/// L1 and DRAM contain zeros until they are written. Only written pages are stored, so an image of
+/// a large chip is small.
 #[derive(Clone, Debug)]
 pub struct DeviceImage {
     description: DeviceDescription,
@@ -118,7 +118,7 @@ impl Device for DeviceImage {
     }
 }
 
-/// A mesh of chips in memory, which are read together.
+/// A mesh of chips whose memory is in host vectors.
 #[derive(Clone, Debug, Default)]
 pub struct MeshImage {
     /// The chips, in the order of the mesh.
@@ -164,7 +164,8 @@ impl PagedWords {
     }
 }
 
-/// Calls `visit` for each page in the range, with the page's words and the range's part of them.
+/// Calls `visit` for each page that the range touches. The arguments are the number of the page,
+/// the part of the range in this page, and the corresponding part of the caller's words.
 #[expect(clippy::arithmetic_side_effects, reason = "the range lies below the end of the memory")]
 fn for_each_page(first: u64, count: usize, mut visit: impl FnMut(u64, Range<usize>, Range<usize>)) {
     let mut done = 0;

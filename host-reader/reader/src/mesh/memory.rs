@@ -48,7 +48,7 @@ impl WordRange {
     /// Returns the index of the first word, counted from address 0.
     ///
     /// # Errors
-    /// If the range is not aligned to words or does not end by byte `end`.
+    /// If the range is not aligned to words, or ends after byte `end`.
     pub fn first_word_below(&self, end: u64) -> Result<u64, AccessError> {
         let size_bytes = (self.word_count as u64).checked_mul(4);
         let last = size_bytes.and_then(|size_bytes| self.address.checked_add(size_bytes));

@@ -33,7 +33,8 @@ impl std::fmt::Display for Noc0Coord {
     }
 }
 
-/// A coordinate in the grid of usable worker cores: counted from 0, without harvested rows.
+/// A coordinate in the grid of usable cores of one kind: counted from 0, without harvested rows or
+/// columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalCoord {
     /// Column.
@@ -47,11 +48,11 @@ pub struct LogicalCoord {
 pub struct CoreDescription {
     /// Coordinate on the NoC-0 grid; identifies the core in all calls.
     pub noc0: Noc0Coord,
-    /// Coordinate among cores of the same kind.
+    /// Coordinate in the grid of cores of the same kind.
     pub logical: LogicalCoord,
     /// Kind of the core.
     pub kind: CoreKind,
-    /// Number of the core on its chip, in the order of NoC-0 x, then y.
+    /// Index of the core on its chip, with cores ordered by NoC-0 x, then y.
     pub flat_id: u32,
     /// L1 byte address of the control vector.
     pub control_address: u64,
@@ -77,13 +78,13 @@ pub struct DeviceDescription {
     pub chip_id: u32,
     /// Lower-case name of the architecture, such as `wormhole_b0`.
     pub arch: String,
-    /// Clock of the tiles in MHz.
+    /// Clock frequency of the tiles, in MHz.
     pub aiclk_mhz: u32,
     /// Number of worker cores, as printed in the first line of a device log.
     pub max_compute_cores: u32,
     /// All cores that can be profiled, ordered by flat id.
     pub cores: Vec<CoreDescription>,
-    /// Destination of pushed markers.
+    /// DRAM to which cores push their markers.
     pub dram: DramDescription,
 }
 
@@ -157,7 +158,7 @@ impl AccessError {
     }
 }
 
-/// One chip, seen from its host. Every call takes time on the host and on the chip.
+/// Access of the host to one chip. Every call takes time on the host and on the chip.
 pub trait Device {
     /// Returns the description of the chip.
     fn description(&self) -> &DeviceDescription;
@@ -189,7 +190,7 @@ pub trait Device {
     /// Returns the host's own monotonic clock in nanoseconds, for pings.
     fn host_time_ns(&mut self) -> u64;
 
-    /// Waits on the host for `duration_ns`; sleeps, unless the back end has a simulated clock.
+    /// Waits on the host for `duration_ns`. Sleeps, unless the back end has a simulated clock.
     fn wait_ns(&mut self, duration_ns: u64) {
         std::thread::sleep(std::time::Duration::from_nanos(duration_ns));
     }
@@ -200,11 +201,11 @@ pub trait Device {
 pub struct ChipLink {
     /// Index of the sending chip.
     pub sender: usize,
-    /// The sending core; its wall clock stamps the sender's times.
+    /// The sending core. The sender's times are read from its wall clock.
     pub sender_core: Noc0Coord,
     /// Index of the echoing chip.
     pub receiver: usize,
-    /// The echoing core; its wall clock stamps the receiver's times.
+    /// The echoing core. The receiver's times are read from its wall clock.
     pub receiver_core: Noc0Coord,
 }
 

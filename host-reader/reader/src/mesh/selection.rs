@@ -4,7 +4,7 @@ use super::{CoreDescription, Noc0Coord};
 use std::collections::BTreeSet;
 use wire::CoreKind;
 
-/// A selection of cores. A part that is `None` selects everything.
+/// A selection of cores. A field that is `None` does not restrict the selection.
 ///
 /// ```
 /// use reader::mesh::CoreSelection;

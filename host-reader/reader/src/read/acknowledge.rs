@@ -1,4 +1,4 @@
-//! Acknowledges a read to the device, in order that no word is read twice or lost.
+//! Acknowledges a read to the device, so that no word is read twice and no word is lost.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -14,12 +14,12 @@ use wire::{LaneEnd, control::ext, risc::RISCS_PER_CORE};
 
 /// Acknowledges a read to a core of our runtime, and returns the number of the last read run.
 ///
-/// Writes the number of words read from each lane and the number of the last run up to which
-/// everything was read, unless the core has these numbers already. A lane that could not be read
-/// keeps its words; in that case no run counts as read.
+/// Writes two values, unless the core already has them: the number of words read from each lane,
+/// and the number of the last run that was completely read. If a lane could not be read, its words
+/// stay unread and no run counts as read.
 pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<u32> {
-    // This write must come before the write of the run number: after that, the device reuses the
-    // lanes and clears the words written here.
+    // The read positions must be written before the run number: after the device has received the
+    // run number, it reuses the lanes and clears the read positions.
     write_consumed(session, core);
     let is_whole = core.lanes.iter().all(|lane| lane.unread() == 0 || lane.words.is_some());
     let run_counter = core.control.run_counter();
@@ -30,7 +30,7 @@ pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<
     Some(run_counter)
 }
 
-/// Writes the read position of each lane to a core whose lanes wrap.
+/// Writes the read position of each lane, if the core's lanes wrap.
 fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     if !core.control.has_turning_lanes() {
         return;
@@ -49,7 +49,7 @@ fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Resets a core of TT-Metal's runtime, once no more pushes race with the read.
+/// Resets a core of TT-Metal's runtime, after reading the words of pushes that race with the read.
 pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Vec<u32>]) {
     const ATTEMPTS: usize = 3;
     if !core.has_activity() {
@@ -77,7 +77,8 @@ pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
     );
 }
 
-/// Clears the ends of the lanes that were read. All other lanes keep their ends for a later read.
+/// Clears the end words of the lanes that were read. Other lanes keep their end words for a later
+/// read.
 fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
     for lane in core.lanes.iter().filter(|lane| lane.words.is_some()) {
         session.write_control(
@@ -131,12 +132,12 @@ fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVe
     Some(ControlVector { words, layout })
 }
 
-/// Reports the dropped bits in TT-Metal's control words of a core.
+/// Reports the bits in a core's control words with which TT-Metal's runtime marks dropped records.
 ///
-/// Also adds the loss, if the runtime does not count it.
+/// If the runtime does not count the losses, also adds the loss.
 ///
-/// The first RISC takes part in every launch, so the number of its missing runs follows from the
-/// number of launches.
+/// The first RISC takes part in every launch, so the number of launches determines the number of
+/// this RISC's missing runs.
 pub(super) fn report_dropped(session: &mut Session<'_>, core: &mut CoreRead) {
     for lane in &mut core.lanes {
         if !core.control.has_dropped(lane.risc_index) {

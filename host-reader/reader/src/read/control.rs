@@ -1,4 +1,4 @@
-//! A core's control vector as read from the device: words without any validation.
+//! A core's control vector as read from the device. The words are not validated.
 
 use crate::mesh::{CoreDescription, DeviceDescription};
 use wire::{
@@ -10,7 +10,7 @@ use wire::{
     stream,
 };
 
-/// Size of the larger vector; the smaller one is only read up to its end.
+/// Size of the larger vector, in words. The smaller vector is only read up to its end.
 pub(super) const WORDS: usize = ControlLayout::WORDS64.word_count;
 
 /// The words of one control vector and their layout.
@@ -31,12 +31,13 @@ impl ControlVector {
         self.layout == ControlLayout::WORDS64 && has_signature(&self.words)
     }
 
-    /// Returns true if the lanes of our runtime wrap, which reuses the space of words already read.
+    /// Returns true if the lanes of our runtime wrap: the device then reuses the space of words
+    /// that were read.
     pub(super) fn has_turning_lanes(&self) -> bool {
         self.is_ours() && self.word(ext::SIGNATURE) != ext::SIGNATURE_OF_VERSION_3
     }
 
-    /// Returns the end of a RISC's lane of `lane_words` words.
+    /// Returns the end of the words in a RISC's lane. The size of the lane is `lane_words` words.
     pub(super) fn lane_end(&self, risc_index: usize, lane_words: u32) -> LaneEnd {
         let word = self.host_end(risc_index);
         if self.has_turning_lanes() {
@@ -70,10 +71,10 @@ impl ControlVector {
         self.device_end(risc_index) & WORDS_MASK
     }
 
-    /// Returns how many words of a lane a host has read, as marked by version 2 of our protocol.
+    /// Returns how many words of a lane a host has read, as stored by version 2 of our protocol.
     ///
-    /// Captures of that version contain no other data of the lane. Losses of that version's runtime
-    /// are treated as unknown, like those of a foreign runtime.
+    /// Captures of version 2 contain no other state of the lane. The losses of a runtime of version
+    /// 2 are treated as unknown, like the losses of a foreign runtime.
     pub(super) fn seen_end_of_version_2(&self, risc_index: usize) -> u32 {
         const SIGNATURE_VALUE: u32 = 0x4B50_2000;
         const SEEN_END: usize = 8;
@@ -81,7 +82,8 @@ impl ControlVector {
         if is_version_2 { self.word(SEEN_END.saturating_add(risc_index)) } else { 0 }
     }
 
-    /// Returns the generation of the core's lanes in run headers; `None` for a foreign runtime.
+    /// Returns the lane generation that the core writes into run headers; `None` for a foreign
+    /// runtime.
     pub(super) fn lane_generation(&self) -> Option<u32> {
         self.is_ours().then(|| self.word(ext::GENERATION) % GENERATIONS)
     }
@@ -110,8 +112,8 @@ impl ControlVector {
     /// words.
     ///
     /// # Compatibility
-    /// `profiler.cpp`. The words after the device's last word (addresses of single RISCs, dispatch
-    /// flag) also belong to the host.
+    /// The function corresponds to the reset in `profiler.cpp`. The words after the device's last
+    /// word (addresses of single RISCs, dispatch flag) also belong to the host.
     pub(super) fn after_reset(&self) -> [u32; WORDS] {
         let mut words = [0; WORDS];
         let last_of_device = self.layout.trace_replay_status.unwrap_or(self.layout.profiler_done);
@@ -125,11 +127,12 @@ impl ControlVector {
     }
 }
 
-/// Returns the generation that wrote a chip's control vectors: the generation with the most votes.
+/// Returns the generation that wrote a chip's control vectors, which is the generation with the
+/// most votes.
 ///
 /// Each core has one vote. A core with the signature of this project's runtime votes for the
-/// current generation. Any other core votes for the generation in which most of the three
-/// host-written words, and at least two, are at their indices.
+/// current generation. Any other core votes for the generation whose indices match the largest
+/// number of the three host-written words, if at least two words match.
 pub(super) fn detect<'a>(
     chip: &DeviceDescription,
     geometry: &DramGeometry,

@@ -1,7 +1,8 @@
-//! Loss counters of a core of our runtime: losses since the previous read.
+//! Losses since the previous read, computed from the loss counters of a core of our runtime.
 //!
-//! No reader resets the counters while a core is in use, so a loss is the difference of two
-//! readings. Each difference is added to the ledger once, under the RISC that counted it.
+//! No reader resets the counters while a core is in use, so the loss is the difference between two
+//! values of a counter. Each difference is added to the ledger once, for the RISC that counted the
+//! loss.
 
 use super::{
     control::ControlVector,
@@ -79,7 +80,7 @@ impl Counters {
         }
     }
 
-    /// Returns the counts since an earlier reading.
+    /// Returns the differences from an earlier reading of the counters.
     pub(super) fn since(self, earlier: Self) -> Self {
         let mut riscs = self.riscs;
         for (now, earlier) in riscs.iter_mut().zip(earlier.riscs) {
@@ -110,7 +111,7 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
     let is_accumulated = session.options.mode == CaptureMode::Accumulate;
     let is_of_one_launch = launches == 1 && !core.control.is_under_way() && !is_accumulated;
-    // Launches that wait in L1 may have lost the records.
+    // Launches that wait in L1 may have lost these records.
     let are_others_in_l1 = is_accumulated && !session.options.last_read;
     let is_under_way = core.control.is_under_way();
     for index in 0..core.lanes.len() {
@@ -132,9 +133,9 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
 
 /// Returns the position of missing runs among the runs of a lane; `None` if no runs are missing.
 ///
-/// A lane only refuses a run without room, so a refused run comes after all runs that began with
-/// enough room for it. The counters give the maximum size of a refused run. That size is twelve
-/// words, stored or counted, plus all refused pairs of words, minus at least one pair for each
+/// A lane only refuses a run if there is no room. So a refused run is later than every run that
+/// began while the lane still had room for the refused run. The counters give the maximum size of a
+/// refused run: twelve words, plus all refused pairs of words, minus at least one pair for each
 /// other refused run.
 fn missing_runs(
     core: &CoreRead,
@@ -172,8 +173,8 @@ fn add_refused(
     let cause = if core.control.word(core.control.layout.dram_address) == 0 {
         LossCause::NeverArrived
     } else if timed_out_pushes != 0 && (is_accumulated || refused_runs <= timed_out_pushes) {
-        // A push that times out contains a whole launch, with one run per RISC. In accumulate mode
-        // it contains several launches.
+        // A push that times out contains a whole launch, with one run per RISC. In accumulate mode,
+        // such a push contains several launches.
         LossCause::PushTimedOut
     } else {
         LossCause::DramFull
@@ -210,7 +211,7 @@ fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) 
     session.lose(lane.id, LossCause::ValidateOff, None, totals);
 }
 
-/// Records, for each RISC with earlier losses, that the number of new losses is unknown.
+/// Records that the number of new losses is unknown, for each RISC that has counted losses.
 fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     let counters = Counters::from_control(&core.control);
     for lane in &core.lanes {
@@ -225,7 +226,8 @@ fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Returns the programs of the runs that were refused since the core last released its lanes.
+/// Returns the programs of the runs that the lanes have refused since the core last released its
+/// lanes.
 fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpan> {
     let chip_id = core.lanes.first()?.id.chip_id;
     let program = |index| session.options.host_ids.run_host_id(core.control.word(index), chip_id);

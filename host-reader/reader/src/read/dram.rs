@@ -1,4 +1,4 @@
-//! Reads the used words of all lanes in few large pieces.
+//! Reads the unread words of all lanes in a few large pieces.
 
 use super::{
     plan::{CoreRead, LaneRead, LaneWords},
@@ -8,9 +8,10 @@ use super::{
 use crate::{anomaly::AnomalyKind, mesh::AccessError};
 use std::ops::Range;
 
-/// Maximum gap of unused words that is read along, since a separate transaction would cost more.
+/// Maximum size of a gap that is read together with its neighbours, in words. Reading a larger gap
+/// costs more than a separate transaction.
 const GAP_WORDS: u64 = 64;
-/// Maximum size of a piece.
+/// Maximum size of a piece, in words.
 const PIECE_WORDS: usize = 1 << 20;
 
 /// Reads the unread words and returns them in pieces.
@@ -37,12 +38,12 @@ pub(super) fn read_lanes(
 
 /// Returns the number of leading lanes that fit one piece of at most [`PIECE_WORDS`].
 ///
-/// A lane that shares no piece with others is read on its own.
+/// A lane that does not share a piece with other lanes is read on its own.
 fn piece_length(lanes: &[&mut LaneRead]) -> usize {
     let Some(first) = lanes.first() else { return 0 };
     let joins = |pair: &[&mut LaneRead]| {
         let [last, next] = pair else { return false };
-        // Cores with different lane sizes may overlap.
+        // Lanes of cores with different lane sizes may overlap.
         let end = end_address(last).max(end_address(next));
         // A description may contain lanes at the end of the address space; these are read
         // separately.
@@ -102,9 +103,10 @@ fn read_unread(
     Ok(words)
 }
 
-/// Reads words of one lane into `memory`; a failure is also recorded as an anomaly.
+/// Reads words of one lane into `memory`. A failure is returned and also recorded as an anomaly.
 ///
-/// Memory grows with the received words: a capture may claim lanes that it does not contain.
+/// Memory is allocated only as words arrive, because a capture may claim lanes that it does not
+/// contain.
 pub(super) fn read_range(
     session: &mut Session<'_>,
     lane: &LaneRead,
@@ -129,7 +131,8 @@ pub(super) fn read_range(
     Ok(memory)
 }
 
-/// Returns the address of a lane's first unread word. In a wrapped lane this is before the wrap.
+/// Returns the address of a lane's first unread word. In a wrapped lane, this word is before the
+/// wrap.
 fn first_address(lane: &LaneRead) -> u64 {
     address_of(lane, only_range(lane).start.into())
 }

@@ -1,4 +1,5 @@
-//! Batches of streamed lanes while kernels run, with a bounded queue to the consumer.
+//! Reads streamed lanes while kernels run, and passes batches to a consumer through a bounded
+//! queue.
 
 use super::{PeriodicThread, ReadError, Reader};
 use crate::{mesh::Mesh, readout::Readout, stream::Batch};
@@ -38,16 +39,16 @@ impl Reader {
     /// The same as for [`Reader::read`].
     ///
     /// # Cost
-    /// The reader keeps no record, however long a launch takes.
+    /// The reader keeps no records, even if a launch takes a long time.
     pub fn read_live<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<LiveRead, ReadError> {
         self.read_in_batches(mesh, false)
     }
 
     /// Reads like [`Reader::read`], and also returns the new records of streamed lanes in batches.
     ///
-    /// The readout contains the records of finished launches, as for [`Reader::read`]. The batches
-    /// contain records as soon as they are read. So each record is in a batch once, and in a readout
-    /// once, possibly of a later read.
+    /// As for [`Reader::read`], the readout contains the records of finished launches. The batches
+    /// contain records as soon as they are read. So each record is in exactly one batch and in
+    /// exactly one readout, which may be the readout of a later read.
     ///
     /// # Errors
     /// The same as for [`Reader::read`].
@@ -80,16 +81,16 @@ pub struct Backpressure {
     pub waiting_batches: usize,
     /// Number of reads that were postponed because the queue was full.
     ///
-    /// Meanwhile, records wait in the rings. If a ring is full, its policy applies, and the device
-    /// counts the records that it loses.
+    /// Meanwhile, records wait in the rings. If a ring becomes full, the ring's policy applies, and
+    /// the device counts the records that are lost.
     pub put_off_reads: u64,
 }
 
-/// Reads streamed lanes repeatedly from its own thread, and iterates over the reads that found
+/// Reader of streamed lanes with its own thread. It is an iterator over the reads that found
 /// something.
 ///
 /// The thread starts a read only while the queue holds fewer batches than a given maximum. The
-/// batches of one read may therefore exceed the maximum. The host drops nothing. A failed read
+/// batches of this read may then exceed the maximum, because the host drops nothing. A failed read
 /// becomes an error item, and the thread continues to read.
 ///
 /// ```
@@ -176,7 +177,8 @@ struct Waiting {
     has_ended: bool,
 }
 
-/// Closes the queue when the thread ends, even by a panic, so that no consumer waits forever.
+/// Closes the queue when the thread ends, even because of a panic, so that no consumer waits
+/// forever.
 #[derive(Debug)]
 struct EndOnDrop(Arc<Queue>);
 
@@ -192,8 +194,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the queue has room for a read; otherwise counts a postponed read. If the
-    /// period is short, it then waits for room, at most for [`ATTEMPT_PERIOD`].
+    /// Returns true if the queue has room for a read. Otherwise counts a postponed read. If the
+    /// period is shorter than [`ATTEMPT_PERIOD`], also waits up to that time for room.
     fn has_room(&self, most_batches: usize, period: Duration) -> bool {
         let mut waiting = self.lock();
         if waiting.has_room(most_batches) {
@@ -244,15 +246,16 @@ impl Waiting {
     }
 }
 
-/// Minimum time between two attempts to read while the queue is full, unless a batch is taken.
+/// Minimum time between two attempts to read while the queue is full. The thread tries earlier if a
+/// batch is taken.
 const ATTEMPT_PERIOD: Duration = Duration::from_millis(1);
 
 impl<M: Mesh + Send + 'static> LiveReader<M> {
     /// Starts a read every `period`, the first read immediately, while the queue holds fewer than
     /// `most_batches` batches. With a period of 0, a read begins when the previous read has ended.
     ///
-    /// While the queue is full, the thread checks again after the period, but not before a
-    /// millisecond has passed or a batch has been taken.
+    /// While the queue is full, the thread checks it again after the period. If the period is
+    /// shorter than a millisecond, the thread waits for a millisecond or until a batch is taken.
     ///
     /// # Errors
     /// If the system cannot create a thread.
@@ -277,7 +280,7 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
     }
 
     /// Stops after a last read, with [`last_read`](super::ReadOptions::last_read), and returns the
-    /// mesh; `None` if it was stopped before.
+    /// mesh. Returns `None` if the reader was already stopped.
     ///
     /// The iterator then returns the reads that are still in the queue, and ends.
     ///
@@ -303,10 +306,10 @@ impl<M> LiveReader<M> {
 
     /// Passes each batch to `take`, until `take` breaks or the reader has stopped.
     ///
-    /// A break takes effect after all batches of the same read.
+    /// If `take` breaks, the remaining batches of the same read are still passed to it.
     ///
     /// # Errors
-    /// The error of the first failed read. A repeated call continues after that read.
+    /// Returns the error of the first failed read. A repeated call continues after that read.
     pub fn for_each_batch(
         &mut self,
         mut take: impl FnMut(&Batch) -> ControlFlow<()>,

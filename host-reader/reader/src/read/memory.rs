@@ -1,4 +1,4 @@
-//! State of a core between two reads: the read position and the counters.
+//! State of a core between two reads: the read positions and the counters.
 
 use super::{
     control::ControlVector,
@@ -68,19 +68,22 @@ impl CoreMemory {
         memory
     }
 
-    /// Returns the number of words of a lane that were read and not overwritten.
+    /// Returns the number of words of a lane that were read and that the device has not
+    /// overwritten.
     pub(super) fn read_words(&self, control: &ControlVector, risc_index: usize) -> u32 {
         if control.word(ext::GENERATION) == self.generation {
             return self.read_words.get(risc_index).copied().unwrap_or(0);
         }
-        // The device has released the lanes. Any later reader has written its position to the core.
+        // The device has released the lanes. If another reader has read since then, it has written
+        // its read positions to the core.
         if control.has_turning_lanes() { control.consumed(risc_index) } else { 0 }
     }
 
-    /// Returns the word of a lane that the device had to stay below; `None` if unknown.
+    /// Returns the first word of a lane that the device must not have written; `None` if unknown.
     ///
-    /// The limit is the one before the last acknowledgement reached the device, or the lane's end.
-    /// A wrapped lane must not overwrite words that are not acknowledged as read.
+    /// A wrapped lane must not overwrite words that are not acknowledged as read. The device may
+    /// not have received the last acknowledgement yet, so the earlier of the two limits applies.
+    /// Without such a limit, the result is the size of the lane.
     pub(super) fn room_end(&self, control: &ControlVector, lane: &LaneRead) -> Option<u32> {
         let before = if control.word(ext::GENERATION) == self.generation {
             self.consumed_before?.get(lane.risc_index).copied()?

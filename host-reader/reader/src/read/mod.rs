@@ -23,14 +23,14 @@
 //!
 //! # Order of a read
 //!
-//! 1. The control vectors of all chosen cores.
-//! 2. The used words of their DRAM lanes; neighbouring lanes are read in one piece.
-//! 4. The acknowledgement; none with [`ReadOptions::read_only`]. Our runtime receives the number of
-//!    launches that were read. It releases its lanes at the next launch, unless another launch has
-//!    finished since. A push that races with the read is therefore neither lost nor read twice.
-//!    TT-Metal's runtime is reset, after all words pushed up to the last check have been read. In
-//!    its debug dump, waiting RISCs get their other buffer.
-//! 5. Decoding, on all processors if there are many words.
+//! 1. The control vectors of all selected cores are read.
+//! 2. The unread words of the cores' DRAM lanes are read; neighbouring lanes are read in one piece.
+//! 3. The read is acknowledged, except with [`ReadOptions::read_only`]. Our runtime receives the
+//!    number of launches that were read. At the next launch it releases its lanes, unless another
+//!    launch has finished in the meantime. A push that races with the read is therefore neither
+//!    lost nor read twice. TT-Metal's runtime is reset after all words pushed up to the last check
+//!    have been read. In TT-Metal's debug dump, waiting RISCs get their other buffer.
+//! 4. The words are decoded, on all processors if there are many words.
 //!
 //! Control words are not trusted. Each word is checked against the available memory before anything
 //! is read or allocated. A core that cannot be read does not affect the other cores.
@@ -92,7 +92,7 @@ use wire::{Generation, dram::DramGeometry};
 /// [ledger](Readout::losses).
 ///
 /// # Cost
-/// One read of the control vector per core; beyond that only pushed words are read.
+/// Each core's control vector is read once. Apart from that, only pushed words are read.
 ///
 /// ```
 /// use reader::{init_device_profiler, read_device_profiler, ProfilerOptions};
@@ -142,7 +142,7 @@ pub fn read_device_profiler<M: Mesh + ?Sized>(mesh: &mut M) -> Result<Readout, R
 /// Reads like [`read_device_profiler`], but with options.
 ///
 /// # Errors
-/// The same as for [`read_device_profiler`]; also if the options are invalid.
+/// The same as for [`read_device_profiler`]. In addition, invalid options are an error.
 pub fn read_device_profiler_with<M: Mesh + ?Sized>(
     mesh: &mut M,
     options: &ReadOptions,
@@ -152,8 +152,8 @@ pub fn read_device_profiler_with<M: Mesh + ?Sized>(
 
 /// Reads a mesh repeatedly, and remembers the last time of each lane.
 ///
-/// Times therefore keep rising if a stamp wraps between two reads, and words from an earlier read
-/// are recognized. If a launch began in an earlier read,
+/// Times therefore keep increasing if a stamp wraps between two reads, and words from an earlier
+/// read are recognized. If a launch began in an earlier read,
 /// [`Lane::goes_on`](crate::lane::Lane::goes_on) marks the remaining records; no record is
 /// repeated.
 #[derive(Clone, Debug, Default)]
@@ -283,8 +283,8 @@ impl Reader {
     /// The estimate is based on the launches so far.
     ///
     /// Nothing is lost to full DRAM if a runtime calls this before each launch, and reads whenever
-    /// the result is true. The condition is that no launch needs more than the largest launch
-    /// before it plus one L1 vector.
+    /// the result is true. The condition is that no launch needs more room than the largest earlier
+    /// launch plus one L1 vector.
     ///
     /// # Errors
     /// The same as for [`Reader::look`].
@@ -387,8 +387,8 @@ impl Reader {
         pieces: &[Vec<u32>],
     ) {
         counters::record(session, core);
-        // The last replay would only be pushed when another replay begins, which never happens.
-        // Accumulated launches are only pushed when there are enough of them.
+        // The last replay would only be pushed when another replay begins, which does not happen.
+        // Accumulated launches are only pushed when enough launches have accumulated.
         let mode = session.options.mode;
         if core.control.is_ours() && mode.keeps_in_l1() && session.options.last_read {
             pending::read_runs(session, core, generation, pieces);
@@ -406,7 +406,7 @@ impl Reader {
                 pending::read_runs(session, core, generation, pieces);
             }
             if session.options.read_only {
-                // The words of this core stay on the device.
+                // In this mode, the words of this core stay on the device.
             } else if core.two_buffers.is_some() {
                 two_buffers::hand_over(session, core);
             } else {
@@ -427,7 +427,7 @@ impl Reader {
         watermark::add_time(&mut session.watermarks, core, |id| self.fill(id));
         for lane in &core.lanes {
             let mark = session.watermarks.lane(lane.id);
-            // In accumulate mode launches are counted after decoding.
+            // In accumulate mode, launches are counted after decoding.
             let mark = mark.filter(|_| session.options.mode != CaptureMode::Accumulate);
             let words_per_launch = mark.map_or(0, |mark| mark.words_per_launch);
             let fill = &mut self.lanes.entry(lane.id).or_default().fill;
@@ -435,7 +435,8 @@ impl Reader {
         }
     }
 
-    /// Replaces pushes by launches in the watermarks of accumulate mode.
+    /// Replaces the number of pushes in the watermarks of accumulate mode by the number of
+    /// launches.
     fn count_accumulated(&mut self, session: &mut Session<'_>, cores: &[CoreRead], lanes: &[Lane]) {
         let (marks, zones) = (&mut session.watermarks, &session.options.zones);
         for (id, words_per_launch) in watermark::count_accumulated(marks, cores, lanes, zones) {
@@ -446,7 +447,7 @@ impl Reader {
         }
     }
 
-    /// Returns the words that were read, with the kept state of each lane.
+    /// Returns the words that were read, each lane with the decoder state of the previous read.
     fn undecoded<'words>(
         &self,
         session: &Session<'_>,
@@ -499,7 +500,8 @@ impl Reader {
         lanes
     }
 
-    /// Drops the decoder's state of lanes whose tile was reset, since its clock restarted.
+    /// Drops the decoder's state of the lanes of a tile that was reset, because the tile's clock
+    /// has restarted.
     fn forget_time_before_reset(&mut self, core: &CoreRead) {
         let Some(now) = core.read_at else { return };
         for lane in &core.lanes {

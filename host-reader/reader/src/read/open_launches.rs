@@ -2,27 +2,28 @@
 //!
 //! A read gets the words of a control vector in order: the launch that the RISC has announced, then
 //! the RISC's counters, then the number of launches that the core has begun. All these words may
-//! change during the read. The launch that ran when the counters were read is therefore only known
-//! within limits: at the earliest the announced launch, at the latest the last launch begun.
+//! change during the read. It is therefore not exactly known which launch ran when the counters
+//! were read. The earliest possible launch is the announced launch; the latest is the last launch
+//! that has begun.
 
 use wire::{
     RunHostId,
     stream::{Cell, ToldLaunch},
 };
 
-/// The launches that may have lost the records that a RISC counts as lost after a read.
+/// The launches that may lose the records that a RISC counts as lost after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenLaunches {
-    /// Number of the first such launch.
+    /// Number of the first possible launch.
     first: u32,
-    /// Program of the first such launch, if known.
+    /// Program of the first possible launch, if known.
     program: Option<RunHostId>,
     /// Number of launches that the core had begun when the read ended.
     begun: u32,
 }
 
 impl OpenLaunches {
-    /// The launches of a core that has not begun any.
+    /// The possible launches of a core that has not begun any launch.
     pub(super) const ALL: Self = Self { first: 1, program: None, begun: 0 };
 
     /// Returns the number of launches that the core had begun at the last read.
@@ -35,23 +36,24 @@ impl OpenLaunches {
         self.program
     }
 
-    /// Returns true if only one launch can have lost records, given that the core has begun
-    /// `begun`.
+    /// Returns true if only one launch can have lost records, given that the core has begun `begun`
+    /// launches.
     pub(super) const fn is_only(self, begun: u32) -> bool {
         self.first == begun
     }
 
     /// Returns the launches that may lose records after the next read.
     ///
-    /// The next read found `begun` launches, and `told` as the launch announced by the RISC.
-    /// `program_of` returns the program of a launch, given the low half of its number.
+    /// `told` is the launch that the RISC had announced at the next read, and `begun` is the number
+    /// of launches that the core had begun. `program_of` returns the program of a launch, given the
+    /// low half of the launch's number.
     pub(super) fn after_read(
         self,
         told: Option<ToldLaunch>,
         begun: u32,
         program_of: impl FnOnce(u16) -> Option<RunHostId>,
     ) -> Self {
-        // The launches begun at the previous read had begun before this read got the counters.
+        // All launches counted by the previous read had begun before this read got the counters.
         let at_least = Self::ALL.first.max(self.begun);
         let first = told.map_or(at_least, |told| {
             let behind = low_half(begun).wrapping_sub(told.number);
@@ -62,12 +64,12 @@ impl OpenLaunches {
     }
 }
 
-/// Returns the half of a launch's number that cells contain.
+/// Returns the low half of a launch's number, as in cells.
 const fn low_half(number: u32) -> u16 {
     Cell { head: number, value: 0 }.field()
 }
 
-/// Returns the later of two launch numbers, which may wrap.
+/// Returns the later of two launch numbers. Launch numbers may wrap.
 const fn later(left: u32, right: u32) -> u32 {
     if right.wrapping_sub(left).cast_signed() > 0 { right } else { left }
 }

@@ -45,16 +45,16 @@ impl GenerationChoice {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Number of programs per lane, if the device does not state its lane size.
+    /// Number of programs that a lane can hold; used if the device does not report its lane size.
     pub program_support_count: u32,
-    /// True if lanes have room for sums, if the device does not state its lane size.
+    /// True if lanes have room for sums; used if the device does not report its lane size.
     pub sums_enabled: bool,
     /// Cores to read.
     pub cores: CoreSelection,
     /// The format that the device writes.
     pub generation: GenerationChoice,
-    /// Division of markers into id and time, if different from the generation's. The high part of
-    /// the time can have 10 to 20 bits.
+    /// Division of marker headers into id and time, if it differs from the generation's division.
+    /// The high part of the time can have 10 to 20 bits.
     pub header_layout: Option<HeaderLayout>,
     /// True if there will be no further launch. Runs that wait in L1 for the next launch are then
     /// read from L1 and acknowledged.
@@ -62,7 +62,7 @@ pub struct ReadOptions {
     /// True if nothing may be written to the chips. Reads are then not acknowledged: the lanes fill
     /// up, and another reader reads the same words again.
     pub read_only: bool,
-    /// Form of the program ids in launch messages: base or encoded.
+    /// Format of the program ids in launch messages: base or encoded.
     pub host_ids: HostIdForm,
     /// Kinds of records that the device firmware was built to capture.
     pub mode: CaptureMode,
@@ -99,7 +99,8 @@ impl ReadOptions {
     }
 }
 
-/// Leaves ids of up to 18 bits and times of up to 52 bits.
+/// Valid numbers of bits for the high part of the time. Ids then have up to 18 bits, and times up
+/// to 52 bits.
 const TIME_HIGH_BITS: std::ops::RangeInclusive<u32> = 10..=20;
 
 /// Reason why a whole read failed.
@@ -120,7 +121,7 @@ pub enum ReadError {
     Geometry {
         /// The chip.
         chip_id: u32,
-        /// The error in the layout.
+        /// The error of the layout.
         source: GeometryError,
     },
     /// The control vectors have no known format.
@@ -135,9 +136,9 @@ pub enum ReadError {
         chip_id: u32,
         /// The values expected from the chip's description.
         expected: String,
-        /// The first core's values at the current indices.
+        /// The first core's values at the indices of the current generation.
         as_current: String,
-        /// The first core's values at the legacy indices.
+        /// The first core's values at the indices of the legacy generation.
         as_legacy: String,
     },
     /// The header layout in the options leaves too few bits for the id or the time.

@@ -7,16 +7,16 @@ use super::{
 use crate::{anomaly::AnomalyKind, decode::CaptureMode, mesh::AccessError};
 use wire::{Generation, marker::EMPTY_HEADER, risc::RISCS_PER_CORE, run::ID_LL, vector};
 
-/// Returns true if a lane's vector holds a finished run that was not pushed.
+/// Returns true if a RISC's L1 vector contains a finished run that was not pushed.
 ///
-/// Our runtime clears the end word once the run is pushed. TT-Metal's runtime only reports, for the
-/// whole core, whether the last launch has been pushed. In trace-only mode the last launch is never
+/// Our runtime clears the end word after pushing the run. TT-Metal's runtime only reports for the
+/// whole core whether the last launch has been pushed. In trace-only mode the last launch is never
 /// pushed.
 pub(super) fn is_pending(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> bool {
     waiting_words(core, risc_index, mode) != 0
 }
 
-/// Returns how many words of a lane's vector were not pushed, as reported by the device.
+/// Returns how many words of a RISC's L1 vector were not pushed, as reported by the device.
 pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> u32 {
     let may_wait = core.control.is_ours() || mode.keeps_in_l1() || core.control.is_under_way();
     if !may_wait {
@@ -28,10 +28,11 @@ pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMod
     }
 }
 
-/// Clears the ends of vectors whose accumulated data was read, on a core of our runtime.
+/// Clears the end words of vectors whose accumulated data was read, on a core of our runtime.
 ///
-/// The next launch then begins with empty vectors. All vectors keep their data if one of them could
-/// not be read, or if a launch is running: the runtime then knows its own position.
+/// The next launch then begins with empty vectors. All vectors keep their data if one vector could
+/// not be read, or if a launch is running. During a launch, the runtime uses its own copy of the
+/// position.
 pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     if core.control.is_under_way() || core.lanes.iter().any(|lane| lane.pending_error.is_some()) {
         return;
@@ -66,7 +67,7 @@ pub(super) fn read_runs(
             let pushed = lane.words(pieces);
             let begins = run.get(..vector::FIRST_OPTIONAL).unwrap_or(&run);
             let is_pushed = pushed.ends_with(&run) || pushed.ends_with(begins);
-            // A run that was already pushed also counts as read, without words of its own.
+            // A run that was already pushed also counts as read, but has no words here.
             Some(if is_pushed { Vec::new() } else { run })
         });
         let Some(lane) = core.lanes.get_mut(index) else { return };
@@ -78,7 +79,8 @@ pub(super) fn read_runs(
     }
 }
 
-/// Returns the waiting run in the layout of a push; `None` if the run is not complete yet.
+/// Returns the waiting run, converted to the layout of a push; `None` if the run is not complete
+/// yet.
 fn read_run(
     session: &mut Session<'_>,
     core: &CoreRead,
@@ -106,7 +108,7 @@ fn read_run(
     Ok(Some(words))
 }
 
-/// Writes the header that a push would have written.
+/// Writes the run header that a push would have written.
 fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Generation) {
     let packing = generation.id_packing;
     let Some([high, low, id]) = words.first_chunk_mut::<ID_LL>() else { return };

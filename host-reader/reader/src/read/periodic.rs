@@ -10,12 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Reads a mesh repeatedly from its own thread, until it is stopped.
+/// Reader with its own thread, which reads a mesh repeatedly until the reader is stopped.
 ///
-/// The reader owns the mesh, so no other code can read or initialize the mesh meanwhile; another
-/// part of the program launches the kernels. If a read takes longer than the period, the next read
-/// follows immediately. Nothing is lost if the lanes have room for the launches during one period
-/// and one read. The [watermarks](Readout::watermarks) of each read show how full the lanes were.
+/// The reader owns the mesh, so no other code can read or initialize the mesh in the meantime.
+/// Another part of the program launches the kernels. If a read takes longer than the period, the
+/// next read follows immediately. Nothing is lost if the lanes have room for the launches during
+/// one period and one read. The [watermarks](Readout::watermarks) of each read show how full the
+/// lanes were.
 ///
 /// ```
 /// use reader::{ReadOptions, Reader, mesh::MeshImage, read::PeriodicReader};
@@ -64,7 +65,7 @@ impl<M: Mesh + Send + 'static> PeriodicReader<M> {
     /// mesh.
     ///
     /// # Panics
-    /// If the function `take` has panicked; the panic is passed on.
+    /// If the function `take` has panicked. The panic is passed on.
     #[must_use]
     pub fn stop(self) -> M {
         self.0.stop().unwrap_or_else(|panic| resume_unwind(panic)).0
@@ -73,7 +74,7 @@ impl<M: Mesh + Send + 'static> PeriodicReader<M> {
 
 /// A thread that calls a given read function every period.
 ///
-/// For example, the function can also record the data with a recorder.
+/// For example, the function can write the data to a recorder.
 ///
 /// ```
 /// use reader::read::PeriodicThread;
@@ -94,7 +95,8 @@ pub struct PeriodicThread<T> {
 impl<T: Send + 'static> PeriodicThread<T> {
     /// Starts to call `read` every `period`, the first time immediately.
     ///
-    /// `read` is called with `state`; its second argument is true only for the read after the stop.
+    /// The first argument of `read` is `state`. The second argument is true only for the last read,
+    /// after the stop.
     ///
     /// # Errors
     /// If the system cannot create a thread; `state` is then dropped.

@@ -29,9 +29,9 @@ pub(super) struct CoreRead {
     /// State of the core before this read.
     pub(super) memory: CoreMemory,
     pub(super) lanes: Vec<LaneRead>,
-    /// Buffers of TT-Metal's debug dump, if the core runs it.
+    /// Buffers of TT-Metal's debug dump, if the core uses the debug dump.
     pub(super) two_buffers: Option<TwoBuffers>,
-    /// Number of launches without a kernel on this core, since the last read.
+    /// Number of launches since the last read that ran no kernel on this core.
     pub(super) idle_launches: u32,
     /// The tile's clock after the words were read.
     pub(super) read_at: Option<u64>,
@@ -66,12 +66,12 @@ pub(super) enum LaneWords {
     InPiece {
         /// Index of the piece.
         piece: usize,
-        /// Index of the lane's first word in the piece.
+        /// Index of the lane's first unread word in the piece.
         first: usize,
     },
-    /// In a vector of their own.
+    /// In a separate vector.
     Own(Vec<u32>),
-    /// Lost: a later read cannot find the words either.
+    /// The words are lost; a later read cannot find them either.
     Gone,
 }
 
@@ -83,7 +83,8 @@ impl LaneRead {
         count(older).saturating_add(count(newer))
     }
 
-    /// Returns the ranges of unread words; if the lane has wrapped, first the part before the wrap.
+    /// Returns the ranges of unread words. If the lane has wrapped, the part before the wrap is
+    /// first.
     pub(super) const fn unread_ranges(&self) -> [Range<u32>; 2] {
         self.end.unread(self.begin)
     }
@@ -99,10 +100,10 @@ impl LaneRead {
         self.unread() > 0 && !has_words || self.pending_error.is_some()
     }
 
-    /// Returns the position from which a run of `run_words` words finds no room.
+    /// Returns the position from which there is no room for a run of `run_words` words.
     ///
-    /// The largest possible run is a full vector. `room_end` is the limit of a wrapped lane; `None`
-    /// if unknown.
+    /// The largest possible run is a full vector. `room_end` is the first word that a wrapped lane
+    /// must not write; `None` if unknown.
     pub(super) fn full_for(&self, run_words: u64, room_end: Option<u32>) -> MissingRuns {
         let fits = |room_end: u32| {
             let run_words = run_words.min(vector::VECTOR_WORDS as u64);
@@ -111,8 +112,8 @@ impl LaneRead {
         match (self.end.turned_at, room_end) {
             (None, _) => MissingRuns::BehindWord(fits(self.lane_words)),
             (Some(_), None) => MissingRuns::Anywhere,
-            // Positions after the wrap continue from the position of the wrap. No run after the
-            // wrap comes before all refused runs.
+            // Positions after the wrap continue from the position of the wrap. Every run after the
+            // wrap comes after a refused run.
             (Some(mark), Some(room_end)) if self.is_in_two_parts() => {
                 MissingRuns::BehindWord(fits(room_end).min(u64::from(mark).saturating_sub(1)))
             }
@@ -144,10 +145,10 @@ pub(super) fn read_words(
     Ok(words)
 }
 
-/// Repeats the read of a control vector until its words are consistent.
+/// Reads a control vector again until its words are consistent.
 ///
-/// Between two words the device may have released the lanes, or it may be in the middle of a push.
-/// Two identical readings are consistent.
+/// While the words are read, the device may release the lanes or push. If two consecutive readings
+/// are identical, they are consistent.
 pub(super) fn settle(
     session: &mut Session<'_>,
     core: &CoreDescription,
@@ -170,8 +171,8 @@ pub(super) fn settle(
 
 /// Returns true if every finished launch of a core was read and no launch is in progress.
 ///
-/// A launch may begin just after the word checked here was read, and clear the words after it.
-/// Those words are then no longer the ends of the lanes.
+/// A launch may begin just after the checked word was read, and clear the words that are read next.
+/// These words are then no longer the ends of the lanes.
 fn is_at_rest(control: &ControlVector) -> bool {
     let is_read = |risc_index: usize| {
         let end = control.host_end(risc_index);
@@ -225,7 +226,8 @@ impl CoreRead {
         planned
     }
 
-    /// Removes and returns the words in vectors of their own, after they were decoded.
+    /// Removes and returns the words that are in separate vectors. Call this method after the words
+    /// were decoded.
     pub(super) fn take_own_words(&mut self) -> impl Iterator<Item = Vec<u32>> {
         let own = |lane: &mut LaneRead| match lane.words.take() {
             Some(LaneWords::Own(words)) => Some(words),
@@ -242,7 +244,7 @@ impl CoreRead {
             let buffers = self.two_buffers.as_ref();
             buffers.map_or(has_address, |buffers| buffers.are_stored(lane.risc_index))
         };
-        // Our runtime counts runs without a lane as losses.
+        // Our runtime counts the runs of cores without a lane as losses.
         let is_counted = self.control.is_ours();
         for lane in self.lanes.iter_mut().filter(|lane| lane.unread() > 0 && !are_stored(lane)) {
             let unread = lane.unread();
@@ -305,7 +307,7 @@ fn check_host_words(
     }
 }
 
-/// Returns the layout that a core of our runtime was initialized with, if it is valid.
+/// Returns the lane layout with which a core of our runtime was initialized, if it is valid.
 fn announced_geometry(
     session: &mut Session<'_>,
     chip: &DeviceDescription,
@@ -331,7 +333,7 @@ fn announced_geometry(
     geometry
 }
 
-/// Returns the first unread word of a lane and the end of the unread words.
+/// Returns the index of a lane's first unread word, and the end of the unread words.
 fn unread_range(
     session: &mut Session<'_>,
     id: LaneId,

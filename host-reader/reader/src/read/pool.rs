@@ -1,4 +1,4 @@
-//! Memory reused by the next read: columns of lanes, and words from DRAM.
+//! Memory for reuse by the next read: columns of lanes, and words from DRAM.
 //!
 //! The kept memory is bounded: one set of columns per lane, and the words of one read.
 
@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Unused memory, shared by a reader and the reads that it has returned.
+/// Unused memory. It is shared by a reader and by the reads that the reader has returned.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     lanes: Mutex<BTreeMap<LaneId, Lane>>,
@@ -41,7 +41,7 @@ impl Pool {
         }
     }
 
-    /// Returns memory for words; it may contain old words.
+    /// Returns memory for words. The memory may contain old words.
     pub(super) fn words(&self) -> Vec<u32> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         words.pop().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Steps before any marker is read: layouts, control vectors, format generation and plan.
+//! Steps before markers are read: layouts, control vectors, format generation and plan.
 
 use super::{
     ReadError, ReadOptions,
@@ -36,7 +36,7 @@ pub(super) struct RelayCore {
     pub(super) words: [u32; WORDS],
 }
 
-/// Effort for reading consistent control vectors.
+/// How carefully control vectors are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     /// Vectors are read once, which is sufficient for fill levels.

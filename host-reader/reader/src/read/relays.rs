@@ -1,9 +1,11 @@
-//! Reads the frames of relays, and takes over for relays that no longer work.
+//! Reads the frames of relays. If a relay no longer works, the host reads the rings of its
+//! producers instead.
 //!
 //! Each gatherer of a relay gathers the cells of its producers and pushes them into a ring in DRAM.
 //! While a gatherer works, only the gatherer acknowledges cells to its producers. The host reads
 //! the frames from the gatherer's ring. After a gatherer has ended, the host reads the remaining
-//! frames, and then the rings of the producers, which still hold every cell that is in no frame.
+//! frames. Then it reads the rings of the producers, which still contain all cells that are in no
+//! frame.
 
 use super::{
     control::WORDS,
@@ -37,17 +39,18 @@ struct Gatherer {
     read: u32,
     /// Number of the next frame; `None` before the first frame.
     next: Option<u32>,
-    /// False if unread cells may be missing before a producer's first cells: frames are missing, or
-    /// the previous relay is gone.
+    /// False if unread cells may be missing before a producer's first cells, because frames are
+    /// missing or the previous relay is gone.
     has_all: bool,
     heartbeat: u32,
-    /// The clock of the relay's core when the heartbeat was last found changed; `None` if unknown.
+    /// The clock of the relay's core at the last read that found a changed heartbeat; `None` if
+    /// unknown.
     alive_at: Option<u64>,
     has_ended: bool,
     producers: BTreeSet<Noc0Coord>,
 }
 
-/// Why a gatherer has ended that nobody has told to.
+/// Reason why a gatherer has ended without a request to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 enum End {
     #[error("no longer shows a sign of life")]
@@ -98,7 +101,7 @@ impl Relays {
         relayed
     }
 
-    /// Creates the state of a gatherer that this reader has not read before.
+    /// Creates the state of a gatherer that is new to this reader.
     fn meet(
         &self,
         session: &mut Session<'_>,
@@ -124,16 +127,18 @@ impl Relays {
     }
 }
 
-/// Returns the number of a relay's gatherers. A second one that has no state was not set up.
+/// Returns the number of a relay's gatherers. If the second gatherer's state word is empty, the
+/// gatherer was not set up.
 fn gatherer_count(relay: &RelayCore) -> usize {
     let has_second = relay.words.get(words::of(1, words::STATE)).is_some_and(|state| *state != 0);
     if has_second { GATHERERS_MAX } else { 1 }
 }
 
-/// Finds out which gatherers of a relay still work; returns the newest control vector of the relay.
+/// Determines which gatherers of a relay still work. Returns the newest control vector of the
+/// relay.
 ///
-/// A last read tells the relay to end, and waits until it has. Other reads do not wait: a gatherer that
-/// shows no sign of life is replaced by the first read that is [`LIFE_NS`] behind the last sign.
+/// A last read requests the relay to end, and waits for the end. Other reads do not wait. A
+/// gatherer counts as ended if a read finds that its heartbeat has not changed for [`LIFE_US`].
 fn look(session: &mut Session<'_>, relay: &RelayCore, gatherers: &mut [Gatherer]) -> [u32; WORDS] {
     let mut control = relay.words;
     if gatherers.iter().all(|gatherer| gatherer.has_ended) {
@@ -155,14 +160,14 @@ fn look(session: &mut Session<'_>, relay: &RelayCore, gatherers: &mut [Gatherer]
     for (reason, which) in ended {
         note_end(session, &relay.core, &which, reason);
         if reason == End::Silent && !session.options.read_only {
-            // It must not go on if it was only held up.
+            // The gatherer may only have been delayed; it must not continue.
             session.write_control(&relay.core, words::STOP, &[1]);
         }
     }
     control
 }
 
-/// Waits until the gatherers of a relay that were told to end have ended, at most [`LIFE_US`].
+/// Waits up to [`LIFE_US`] until the gatherers of a relay have ended, after the request to end.
 fn await_end(session: &mut Session<'_>, relay: &RelayCore, gatherers: &[Gatherer]) -> [u32; WORDS] {
     let mut control = relay.words;
     for _ in 0..LIFE_US / LOOK_US {
@@ -185,7 +190,8 @@ impl Gatherer {
             read: word(words::READ),
             next: None,
             has_all: true,
-            // A value that differs from the gatherer's heartbeat, so the gatherer counts as alive.
+            // This value differs from the gatherer's heartbeat, so the gatherer counts as alive at
+            // first.
             heartbeat: word(words::HEARTBEAT).wrapping_sub(1),
             alive_at: None,
             has_ended: false,
@@ -193,7 +199,7 @@ impl Gatherer {
         }
     }
 
-    /// Returns one of the gatherer's words in the control vector of the relay's core.
+    /// Returns one of this gatherer's words in the control vector of the relay's core.
     fn word(&self, control: &[u32; WORDS], word: usize) -> u32 {
         word_of(control, words::of(self.index, word))
     }
@@ -236,8 +242,9 @@ impl Gatherer {
         }
     }
 
-    /// Notes whether the gatherer shows a sign of life at a time of its core's clock; returns why it has
-    /// ended unexpectedly, if it has.
+    /// Checks whether the gatherer is alive, and updates its state. Returns the reason if the
+    /// gatherer has ended unexpectedly. `clock` is the current time on the clock of the relay's
+    /// core.
     fn judge(
         &mut self,
         control: &[u32; WORDS],
@@ -269,8 +276,8 @@ impl Gatherer {
         reason
     }
 
-    /// Reads some frames and acknowledges them to the gatherer; returns false if DRAM cannot be
-    /// read.
+    /// Reads a piece of the ring and acknowledges its frames to the gatherer. Returns false if DRAM
+    /// cannot be read.
     fn read_piece(
         &mut self,
         session: &mut Session<'_>,
@@ -301,8 +308,8 @@ impl Gatherer {
 
     /// Adds the frames of a piece and returns their size in bytes.
     ///
-    /// If `is_whole`, the piece ends at the end of a frame. Otherwise its last frame may be cut
-    /// off, and is left for the next piece.
+    /// If `is_whole` is true, the piece ends at the end of a frame. Otherwise the last frame of the
+    /// piece may be cut off; it is then left for the next piece.
     fn add_frames(
         &mut self,
         session: &mut Session<'_>,
@@ -355,7 +362,7 @@ impl Gatherer {
         u32::try_from(done).unwrap_or(0)
     }
 
-    /// Returns true if a frame is new, not left over from an earlier round of the ring.
+    /// Returns true if a frame is new. Otherwise it is left over from before the ring wrapped.
     fn is_next(&self, header: &Header) -> bool {
         let next = self.next.unwrap_or(header.sequence);
         header.sequence.wrapping_sub(next) < FRAMES_MISSING_MAX
@@ -432,12 +439,14 @@ fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
     words.get(index).copied().unwrap_or(0)
 }
 
-/// Maximum number of bytes of frames read at once.
+/// Maximum size of a piece of the ring that is read at once, in bytes.
 const PIECE_BYTES: u32 = 1 << 19;
 /// Number of a gatherer's first frame.
 const FIRST_FRAME: u32 = 1;
-/// Maximum number of frames missing before a frame; a frame of an earlier round is further away.
+/// Maximum number of frames that can be missing before a frame. The difference is larger for a
+/// frame left over from before the ring wrapped.
 const FRAMES_MISSING_MAX: u32 = 1 << 30;
-/// Maximum time without a sign of life from a relay; one visit takes some microseconds.
+/// Maximum time in microseconds during which a gatherer's heartbeat may stay unchanged. Visiting
+/// one producer takes some microseconds.
 const LIFE_US: u64 = 2_000;
 const LOOK_US: u64 = 20;

@@ -17,7 +17,7 @@ pub(super) struct Session<'a> {
     pub(super) options: &'a ReadOptions,
     pub(super) anomalies: AnomalyLog,
     pub(super) losses: LossLedger,
-    /// Lanes that could not be read by this read or an earlier read.
+    /// Lanes that this read or an earlier read could not read, with their minimum losses.
     pub(super) unread: BTreeMap<LaneId, LossTotals>,
     pub(super) watermarks: Watermarks,
     pub(super) words_read: u64,
@@ -40,7 +40,8 @@ impl<'a> Session<'a> {
         self.read_control_from(core, 0, words)
     }
 
-    /// Reads words of a core's control vector, from word `first` on, or words after the vector.
+    /// Reads words of a core's control vector, from word `first` on. Words after the vector can
+    /// also be read.
     pub(super) fn read_control_from(
         &mut self,
         core: &CoreDescription,
@@ -113,7 +114,8 @@ impl<'a> Session<'a> {
         self.losses.record(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds missing runs at the position given by [`LaneRead::loss`].
+    /// Adds a loss of missing runs to the ledger. [`LaneRead::loss`] gives the position of the
+    /// runs.
     pub(super) fn lose_in_windows(
         &mut self,
         lane: LaneId,
@@ -124,9 +126,9 @@ impl<'a> Session<'a> {
         self.losses.add_in_windows(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds the content of a core's unreadable lanes as lost or unread.
+    /// Adds the content of a core's unreadable lanes to the ledger, as lost or unread.
     ///
-    /// `last_time_of` returns the time of a lane's last record that was read.
+    /// `last_time_of` returns the time of the last record that was read from a lane.
     pub(super) fn lose_unreadable(
         &mut self,
         core: &CoreRead,
@@ -137,10 +139,11 @@ impl<'a> Session<'a> {
             let waits = lane.pending_error.as_ref();
             let is_gone = matches!(lane.words, Some(LaneWords::Gone));
             let is_unread = lane.unread() > 0 && lane.words.is_none();
-            // The highest possible number of runs: each run has the minimum size, with the markers
-            // of one zone.
+            // This is the highest possible number of runs: each run has the minimum size and
+            // contains the markers of one zone.
             let runs = u64::from(lane.unread() / FIRST_OPTIONAL_WORDS);
-            // If another reader has read the core meanwhile, it may have these words.
+            // If another reader has read the core in the meantime, that reader may have these
+            // words.
             let gone_runs = if core.is_known() { runs } else { 0 };
             let waiting = |is_final| waits.is_some_and(|error| error.is_final() == is_final);
             for (is_final, is_lost, runs) in [(true, is_gone, gone_runs), (false, is_unread, runs)]
@@ -167,8 +170,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Adds missing markers: as unread if a later read may find them, otherwise as lost in this
-    /// window.
+    /// Adds missing markers to the ledger: as unread if a later read may find them, otherwise as
+    /// lost in the given window.
     fn lose_words_of_memory(
         &mut self,
         lane: LaneId,
@@ -185,7 +188,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Records that a lane has at least this many markers that a later read may find.
+    /// Records that a lane contains at least this many markers, which a later read may find.
     pub(super) fn note_unread(&mut self, lane: LaneId, at_least: u64) {
         let known = self.unread.entry(lane).or_insert(LossTotals::at_least_markers(0));
         known.unknown_markers = known.unknown_markers.max(at_least);

@@ -1,4 +1,4 @@
-//! Repeated reads of a mesh, in memory bounded by the largest read.
+//! Repeated reads of a mesh. The memory use is limited by the largest read.
 
 use super::{ReadError, Reader, pool::Pool};
 use crate::{mesh::Mesh, readout::Readout};
@@ -9,8 +9,8 @@ use std::{ops::Deref, sync::Arc};
 pub enum NextRead {
     /// A read.
     Now,
-    /// A read if markers may be lost within `launches` more launches; otherwise `next` is called
-    /// again.
+    /// A read if markers may be lost within the next `launches` launches. Otherwise `next` is
+    /// called again.
     IfAboutToOverflow {
         /// Number of launches, as for [`Reader::about_to_overflow`].
         launches: u32,
@@ -23,8 +23,8 @@ pub enum NextRead {
 
 /// The new records, losses and anomalies of one read.
 ///
-/// The holder owns the data. When this value is dropped, the reader reuses its memory for a later
-/// read. [`StreamedRead::into_readout`] keeps the memory.
+/// When this value is dropped, the reader reuses the memory for a later read.
+/// [`StreamedRead::into_readout`] keeps the memory.
 #[derive(Debug)]
 pub struct StreamedRead {
     readout: Readout,
@@ -71,8 +71,8 @@ impl Reader {
     /// result as a single read. A failed read is an error item; the iteration continues.
     ///
     /// # Cost
-    /// The same as for single reads. No memory is allocated for words and records, provided that
-    /// reads no longer grow and each item is dropped before the next read.
+    /// The same as for single reads. No memory is allocated for words and records if reads no
+    /// longer grow and each item is dropped before the next read.
     ///
     /// ```
     /// # use reader::{mesh::Mesh, read::NextRead, ReadError, ReadOptions, Reader};
@@ -104,7 +104,8 @@ impl Reader {
     /// Reads a mesh repeatedly, under the control of `next`, and passes each readout to `take`.
     ///
     /// # Errors
-    /// The first failed read ends the loop; use [`Reader::reads`] to continue after failures.
+    /// Returns the error of the first failed read. Use [`Reader::reads`] to continue after
+    /// failures.
     pub fn for_each_read<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -127,7 +128,8 @@ where
     M: Mesh + ?Sized,
     F: FnMut(&mut M) -> NextRead,
 {
-    /// Waits until a read is requested; returns true if it is the last read, `None` at the end.
+    /// Calls `next` until a read is requested. Returns true if it is the last read, or `None` at
+    /// the end.
     fn wanted(&mut self) -> Result<Option<bool>, ReadError> {
         while !self.has_ended {
             match (self.next)(self.mesh) {

@@ -1,17 +1,18 @@
 //! TT-Metal's debug dump: a RISC with a full buffer waits until the host assigns the other buffer.
 //!
 //! A buffer is read when it is full, and then the RISC gets the other buffer. Between launches,
-//! each buffer is read up to its fill level. Within a launch, an end may be ahead of the words that
-//! have left the core. There are two reasons: at the end of a launch TT-Metal's runtime advances
-//! the end before the write, and after a hand-over the end is that of the previous buffer. The read
-//! positions are stored in words that TT-Metal's runtime does not use, so any reader can continue
-//! where another reader stopped.
+//! each buffer is also read up to its fill level. During a launch, the end word may be ahead of the
+//! words that have left the core. There are two reasons. At the end of a launch TT-Metal's runtime
+//! advances the end word before the write. After a change of buffers the end word is still that of
+//! the previous buffer. The read positions are stored in words that TT-Metal's runtime does not
+//! use, so any reader can continue where another reader stopped.
 //!
 //! # Compatibility
-//! `signal_host_buffer_full` of `kernel_profiler.hpp` and `pollDebugDumpResults` of `profiler.cpp`.
-//! TT-Metal's host never handles the last RISC of a Tensix core, whose address word is after the
-//! control vector. That RISC's runs are not stored, and once they would have filled a buffer, the
-//! core waits forever. This module also assigns buffers to the last RISC. Its address word is the
+//! The protocol is that of `signal_host_buffer_full` in `kernel_profiler.hpp` and
+//! `pollDebugDumpResults` in `profiler.cpp`. TT-Metal's host never handles the last RISC of a
+//! Tensix core, because its address word is after the control vector. With TT-Metal's host, the
+//! runs of that RISC are not stored. When they would have filled a buffer, the core waits forever.
+//! This module also assigns buffers to the last RISC. The address word of the last RISC is the
 //! first word of RISC 0's vector, so RISC 0's runs begin with an address instead of 0.
 
 use super::{
@@ -40,14 +41,15 @@ pub(super) struct TwoBuffers {
     given: u32,
     /// Value of [`debug_dump::READ_TO`] for each RISC.
     read_to: [u32; RISCS_PER_CORE],
-    /// True if all words up to the ends have left the core.
+    /// True if all words up to the end words have left the core.
     are_at_rest: bool,
 }
 
 impl TwoBuffers {
-    /// Finds the buffers of a core, if its runtime has two per RISC.
+    /// Finds the buffers of a core, if its runtime has two buffers per RISC.
     ///
-    /// If a RISC waits, `control` is read again to get the RISC's end at the beginning of the wait.
+    /// If a RISC waits, `control` is read again to get the RISC's end word from the time of the
+    /// wait.
     pub(super) fn find(
         session: &mut Session<'_>,
         chip: &DeviceDescription,
@@ -85,7 +87,7 @@ impl TwoBuffers {
             }
         }
         if slots.contains(&debug_dump::STALLED) {
-            // The ends may have been read before these buffers were full.
+            // The end words may have been read before these buffers were full.
             control.words = plan::read_words(session, core, WORDS).ok()?;
         }
         let given = control.word(debug_dump::GIVEN_BUFFERS);
@@ -103,8 +105,8 @@ impl TwoBuffers {
 
     /// Returns true if a RISC's runs are stored.
     ///
-    /// A full buffer of the last RISC may not exist: TT-Metal's host assigns no address to this
-    /// RISC, but TT-Metal's runtime counts its words anyway.
+    /// If the last RISC reports a full buffer, the buffer may not exist. TT-Metal's host assigns no
+    /// address to this RISC, but TT-Metal's runtime counts the RISC's words anyway.
     pub(super) fn are_stored(&self, risc_index: usize) -> bool {
         let is_last = risc_index.saturating_add(1) == RISCS_PER_CORE;
         if is_last && self.is_stalled(risc_index) {
@@ -172,7 +174,7 @@ pub(super) fn clear_addresses(core: &mut CoreRead, generation: &Generation, piec
 
 /// Writes the read position of each buffer, and assigns the other buffer to waiting RISCs.
 ///
-/// A lane that could not be read keeps its buffer, and its RISC continues to wait.
+/// If a lane could not be read, it keeps its buffer and the RISC continues to wait.
 pub(super) fn hand_over(session: &mut Session<'_>, core: &CoreRead) {
     let Some(buffers) = &core.two_buffers else { return };
     let mut marks = [0; RISCS_PER_CORE + 1];

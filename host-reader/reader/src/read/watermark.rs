@@ -1,6 +1,6 @@
-//! Fill levels of the lanes, from control vectors.
+//! Fill levels of the lanes, computed from control vectors.
 //!
-//! Only control vectors are read and no markers, so polling is cheap. The space that a launch needs
+//! Only control vectors are read, not markers, so polling is cheap. The space that a launch needs
 //! is estimated from the launches so far.
 
 use super::{
@@ -45,7 +45,8 @@ pub(super) fn add_time(marks: &mut Watermarks, core: &CoreRead, fill_of: impl Fn
 pub(super) struct Fill {
     /// The tile's clock at the last read.
     read_at: Option<u64>,
-    /// Maximum words per launch: found by reads, and found by polls since the last read.
+    /// Maximum number of words per launch: first the maximum found by reads, then by polls since
+    /// the last read.
     words_per_launch: [u32; 2],
 }
 
@@ -103,10 +104,10 @@ impl Fill {
     }
 }
 
-/// Returns the words of a lane that its RISC cannot reuse before a host has read them.
+/// Returns the number of words of a lane that the RISC cannot reuse until a host has read them.
 ///
-/// A lane that wraps may leave less than one run of free space at its end. The lane only wraps if
-/// the run fits into the part that was read.
+/// A lane that wraps may leave the space for less than one run free at its end. The lane only wraps
+/// if the run fits into the part that was read.
 fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
     const LARGEST_RUN: u32 = VECTOR_WORDS.saturating_add(PUSH_ALIGN_WORDS);
     let LaneEnd { end, .. } = lane.end;
@@ -171,8 +172,9 @@ pub(super) fn count_accumulated(
 ///
 /// Runs that were read from L1 come after these words and are not counted.
 ///
-/// A run of our runtime is one launch, or the zone of a push, which belongs to no program. A run of
-/// TT-Metal's runtime contains several launches, each with its firmware's zone.
+/// A run of our runtime is either one launch or the zone of a push. The zone of a push belongs to
+/// no program. A run of TT-Metal's runtime contains several launches, each with its firmware's
+/// zone.
 fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTable) -> u32 {
     let begin = u64::from(read.begin);
     let pushed = begin..begin.saturating_add(read.unread().into());

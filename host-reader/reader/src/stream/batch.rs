@@ -1,4 +1,5 @@
-//! Batches: the records that one read found in one lane, in columns, even if the launch still runs.
+//! Batches: the records that one read found in one lane, in columns. The launch may still be
+//! running.
 
 use super::{
     launch::{LaneAssembly, Launch},
@@ -31,7 +32,7 @@ pub struct EventColumns {
     pub times: Vec<u64>,
 }
 
-/// Totals of sums in columns. They have no time of their own.
+/// Totals of sums in columns. A total has no time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TotalColumns {
     /// Ids of the sums.
@@ -63,8 +64,8 @@ pub struct Batch {
     pub events: EventColumns,
     /// Totals, which the RISC writes at the end of a launch.
     pub totals: TotalColumns,
-    /// All records that the lane has lost up to this read, without cells that a later read may
-    /// still find.
+    /// All records that the lane has lost up to this read. Cells that a later read may still find
+    /// are not counted.
     pub losses: LossTotals,
 }
 
@@ -90,8 +91,8 @@ impl Batch {
         others.into_iter().fold(self.zones.len(), usize::saturating_add)
     }
 
-    /// Returns all records in the order in which the RISC wrote them; totals, which have no time,
-    /// are the last ones.
+    /// Returns all records in the order in which the RISC wrote them. Totals have no time and are
+    /// last.
     fn records(&self) -> impl Iterator<Item = StreamRecord> {
         let Self { zones, data, events, totals, .. } = self;
         let spans = zones.ids.iter().zip(&zones.starts).zip(&zones.ends);
@@ -136,7 +137,7 @@ impl Batch {
     }
 }
 
-/// Returns the records of batches as lanes, ordered by lane, each in the order of time.
+/// Converts batches to lanes. The lanes are ordered by id, and the records of each lane by time.
 ///
 /// The batches of a lane must be in the order in which they were read. Lanes without records are
 /// left out.

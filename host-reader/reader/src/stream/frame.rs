@@ -1,7 +1,7 @@
 //! Parses the frames that relays push into DRAM.
 //!
-//! Words of a ring are untrusted: a host may have written there, a write may have been lost, or a
-//! frame may be torn.
+//! Words of a ring are untrusted: a host may have overwritten the ring, a write may have been lost,
+//! or a frame may be torn.
 
 use super::CellWords;
 use crate::mesh::Noc0Coord;
@@ -14,7 +14,7 @@ use wire::{
     stream::{CELL_WORDS, RING_CELLS, words},
 };
 
-/// The cells of one core, with its control vector.
+/// The cells of one core, and its control vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
     pub(crate) producer: Noc0Coord,
@@ -97,7 +97,7 @@ impl Frame<'_> {
         CellSpan { first, count: word(words::WRITTEN).wrapping_sub(first) }
     }
 
-    /// Returns the number of the first cell of a RISC, and its cells.
+    /// Returns the cells of a RISC, preceded by the number of the first cell.
     pub(crate) fn cells(&self, risc_index: usize) -> (u32, Vec<CellWords>) {
         let before = (0..risc_index).map(|before| self.span(before).count_in_frame() as usize);
         let span = self.span(risc_index);

@@ -1,28 +1,28 @@
 //! Converts cells, which arrive in the order of zone ends, to a lane in order of time.
 //!
-//! Zones of a RISC are nested or follow each other. So walking a launch's records from last to
-//! first gives the starts and ends from last to first. In this direction a zone is open from its
-//! end until a record appears that ended before the zone began.
+//! Two zones of a RISC are either nested or consecutive. A walk through a launch's records from
+//! last to first therefore finds the starts and ends from last to first. In this direction, a zone
+//! is open from its end until the walk reaches a record that ended before the zone began.
 
 use super::pieces::{Piece, Span, StreamRecord};
 use crate::lane::{Lane, LaneId, RecordHead, Run, ZoneIndex};
 use wire::{PacketKind, RunHostId, ZoneId};
 
-/// Identification of a launch in its cells.
+/// Identity of a launch, as given by the launch's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
     /// The low half of the launch number on the core.
     pub(crate) number: u16,
     /// The program of the launch.
     pub(crate) program: RunHostId,
-    /// Number of trace replays that the core had seen.
+    /// Number of trace replays that the core had seen when the launch began.
     pub(crate) trace_counter: u32,
 }
 
 /// A record of an unfinished launch.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    /// Kind and id; a zone is stored with the kind of its start.
+    /// Kind and id. For a zone, the kind is that of a zone start.
     head: RecordHead,
     start: u64,
     end: u64,
@@ -59,12 +59,12 @@ impl LaneAssembly {
         }
     }
 
-    /// Returns the program of the next records, if known.
+    /// Returns the program to which the next records belong, if known.
     pub(crate) fn program(&self) -> Option<RunHostId> {
         self.launch.map(|launch| launch.program)
     }
 
-    /// Returns the number of the next records' launch, if known.
+    /// Returns the number of the launch to which the next records belong, if known.
     pub(crate) fn launch_number(&self) -> Option<u16> {
         self.launch.map(|launch| launch.number)
     }
@@ -74,12 +74,12 @@ impl LaneAssembly {
         self.id
     }
 
-    /// Returns the launch of the next records, if known.
+    /// Returns the launch to which the next records belong, if known.
     pub(crate) const fn launch(&self) -> Option<Launch> {
         self.launch
     }
 
-    /// Returns true if the next records are known to be of this launch.
+    /// Returns true if the next records are known to belong to this launch.
     pub(crate) fn is_in(&self, launch: &Launch) -> bool {
         self.launch_number() == Some(launch.number)
     }
@@ -137,7 +137,8 @@ impl LaneAssembly {
         }
     }
 
-    /// Starts a launch, or updates the current launch if it is the same.
+    /// Starts a launch. If the launch has already started, only updates its program and replay
+    /// count.
     pub(crate) fn enter(&mut self, launch: Launch) {
         if self.launch == Some(launch) {
             return;
@@ -150,7 +151,8 @@ impl LaneAssembly {
         self.launch = Some(launch);
     }
 
-    /// Moves the records of the launch so far, finished or not, to the records that are ready.
+    /// Moves the records of the current launch to the finished records. The launch may still be
+    /// running.
     pub(crate) fn close(&mut self) {
         if self.held.is_empty() && self.totals.is_empty() {
             return;
@@ -180,13 +182,14 @@ impl LaneAssembly {
         self.goes_on = true;
     }
 
-    /// Returns the records so far and resets the state: the next cells belong to another reading.
+    /// Returns the records so far, and resets the state for cells that do not continue the earlier
+    /// cells.
     pub(crate) fn abandon(&mut self) -> Self {
         self.close();
         Self { ready: self.take_ready(), ..Self::new(self.id) }
     }
 
-    /// Returns the records of finished launches.
+    /// Removes and returns the finished records.
     pub(crate) fn take_ready(&mut self) -> Lane {
         std::mem::replace(&mut self.ready, Lane::new(self.id))
     }
@@ -197,10 +200,11 @@ fn held_zone(span: Span) -> Held {
     Held { head, start: span.start, end: span.end, values: 0 }
 }
 
-/// Appends records, which are ordered by their ends, in the order of their starts and ends.
+/// Appends records, which are ordered by their ends. The starts and ends are appended in order of
+/// time.
 fn append_in_order(lane: &mut Lane, held: &[Held], values: &[u64]) {
     let mut backwards: Vec<(RecordHead, u64, usize)> = Vec::with_capacity(held.len());
-    // Zones whose end has been passed on the way back, but not their start; ordered by start.
+    // Open zones, ordered by start: the walk has passed their ends but not their starts.
     let mut open: Vec<Held> = Vec::new();
     for record in held.iter().rev() {
         while let Some(zone) = open.pop_if(|zone| zone.start >= record.end) {

@@ -1,21 +1,21 @@
-//! Parser of a lane's cells: returns zones in large groups, other records one by one.
+//! Parser of a lane's cells. It returns zones in large groups and other records one by one.
 
 use wire::{
     Cycles, ZoneId,
     stream::{CHUNK_CELLS, Cell, Code, FIRST_ESCAPE, LaunchCell, ZONE_CYCLES_MAX},
 };
 
-/// Range of the low word of a time.
+/// Number of values of the low word of a time.
 const LOW_RANGE: u64 = 1 << 32;
-/// Range of a time in a launch cell.
+/// Number of values of a time in a launch cell.
 const TOLD_RANGE: u64 = 1 << 48;
 
 /// Words of a cell in memory.
 pub type CellWords = [u32; wire::stream::CELL_WORDS];
 
-/// Consecutive cells with one zone each.
+/// Consecutive cells, each of which contains one zone.
 ///
-/// None of these zones ends after a wrap of the time's low word.
+/// The low word of the time does not wrap between the ends of these zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zones<'a> {
     cells: &'a [CellWords],
@@ -95,7 +95,7 @@ impl ZoneColumns {
         self.ids.is_empty()
     }
 
-    /// Removes all zones and keeps the memory.
+    /// Removes all zones, keeping the allocated memory.
     pub fn clear(&mut self) {
         self.ids.clear();
         self.starts.clear();
@@ -112,10 +112,11 @@ impl ZoneColumns {
     /// Appends zones.
     ///
     /// # Cost
-    /// The codes of cells are not examined. Each column is filled by a loop without branches over
-    /// cells that stay in the cache.
+    /// The codes of the cells are not checked again. Each column is filled by a loop without
+    /// branches, while the cells stay in the cache.
     pub fn extend(&mut self, zones: &Zones<'_>) {
-        /// Number of cells in 16 KiB, which stay in the L1 cache while all columns are filled.
+        /// Number of cells in 16 KiB: such a block stays in the L1 cache while all columns are
+        /// filled.
         const BLOCK_CELLS: usize = 2048;
         let epoch = zones.epoch;
         let end_of = |value: u32| epoch | u64::from(value);
@@ -124,7 +125,8 @@ impl ZoneColumns {
             let heads = cells.iter().map(|&[head, value]| (Cell { head, value }, end_of(value)));
             self.ids.extend(heads.clone().map(|(cell, _)| ZoneId(cell.code().0)));
             self.ends.extend(cells.iter().map(|&[_, value]| end_of(value)));
-            // Ends rise, so no start is below 0 if the first end is at least the longest duration.
+            // The ends are in ascending order. If the first end is at least the longest duration,
+            // no start is negative.
             if first_end >= ZONE_CYCLES_MAX.into() {
                 self.starts.extend(heads.map(|(cell, end)| end.wrapping_sub(cell.field().into())));
             } else {
@@ -135,7 +137,7 @@ impl ZoneColumns {
     }
 }
 
-/// A record other than a zone in a single cell.
+/// A record, except for zones that fit one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamRecord {
     /// A zone whose duration is in a second cell.
@@ -146,7 +148,7 @@ pub enum StreamRecord {
         id: ZoneId,
         /// Time of the record.
         time: u64,
-        /// The value; for 128 bits, the first half.
+        /// The value, or the first half of a 128-bit value.
         value: u64,
         /// The second half of a 128-bit value.
         second: Option<u64>,
@@ -165,7 +167,7 @@ pub enum StreamRecord {
         /// Cycles, modulo 2^32.
         cycles: u32,
     },
-    /// A launch in progress.
+    /// The program and the number of the launch that is in progress.
     Launch {
         /// The low half of the launch number on the core.
         number: u16,
@@ -174,9 +176,11 @@ pub enum StreamRecord {
         /// Program and replay count.
         cell: LaunchCell,
     },
-    /// Records were lost before this position: the RISC's total so far, modulo 2^32.
+    /// Records were lost before this position. Contains the total number of records that the RISC
+    /// has lost, modulo 2^32.
     Lost(u32),
-    /// Chunks were skipped before this position: the RISC's total of skipped cells, modulo 2^32.
+    /// Chunks were skipped before this position. Contains the total number of cells that the RISC
+    /// has skipped, modulo 2^32.
     Skipped(u32),
 }
 
@@ -197,7 +201,7 @@ pub enum Damage {
         /// Number of skipped cells.
         cells: usize,
     },
-    /// A time is later than the reading of the tile's clock. The cell is skipped.
+    /// A time is later than the tile's clock. The cell is skipped.
     AheadOfClock {
         /// The cell's value.
         value: u32,
@@ -227,10 +231,11 @@ impl Piece<'_> {
     }
 }
 
-/// Parses the cells of one lane, batch by batch, and keeps the time reached so far.
+/// Parser for the cells of one lane, batch by batch. It keeps the time reached so far.
 ///
 /// # Cost
-/// Zones are checked eight at a time and stay in place; nothing is copied or allocated.
+/// Zones are checked eight at a time. The cells are neither moved nor copied, and no memory is
+/// allocated.
 ///
 /// ```
 /// use reader::stream::{CellReader, Piece, StreamRecord};
@@ -257,7 +262,7 @@ pub struct CellReader {
 }
 
 impl CellReader {
-    /// Creates a reader for cells after a time whose bits from 32 on are known.
+    /// Creates a reader for cells after a time whose bits 32 and above are known.
     ///
     /// `range` determines the number of known bits. `read_at` is the tile's clock.
     pub(crate) fn from_time_high(high: u32, range: u64, read_at: Option<u64>) -> Self {
@@ -266,13 +271,14 @@ impl CellReader {
         Self { last: last.or(Some(told)) }
     }
 
-    /// Returns true if bits 32 and above of the last time are `high`; `range` limits the bits.
+    /// Returns true if bits 32 and above of the last time are `high`. `range` determines the number
+    /// of bits that are compared.
     pub(crate) fn has_time_high(&self, high: u32, range: u64) -> bool {
         let mask = range.wrapping_sub(1);
         self.last.is_some_and(|last| (last & mask) >> 32 == u64::from(high))
     }
 
-    /// Parses cells; `first_number` is the number of the first cell.
+    /// Returns an iterator that parses cells. `first_number` is the number of the first cell.
     ///
     /// `read_at` is the tile's clock, read after the cells.
     pub const fn pieces<'a>(
@@ -286,18 +292,18 @@ impl CellReader {
     }
 }
 
-/// Iterator of [`CellReader::pieces`].
+/// Iterator that [`CellReader::pieces`] returns.
 #[derive(Debug)]
 pub struct Pieces<'a> {
     reader: &'a mut CellReader,
     cells: &'a [CellWords],
-    /// Number of the next cell in its chunk.
+    /// Index of the next cell in its chunk.
     number: usize,
     read_at: Option<u64>,
 }
 
 impl<'a> Pieces<'a> {
-    /// Cells that are not parsed yet.
+    /// Returns the number of cells that are not parsed yet.
     #[must_use]
     pub const fn cells_left(&self) -> usize {
         self.cells.len()
@@ -316,7 +322,8 @@ impl<'a> Pieces<'a> {
         CHUNK_CELLS.saturating_sub(self.number).min(self.cells.len())
     }
 
-    /// Converts the low word of the next time in the lane; `None` if the result is after the clock.
+    /// Converts the low word of the next time in the lane; `None` if the result is later than the
+    /// tile's clock.
     ///
     /// In that case this time or an earlier time is damaged, and the next time is derived from the
     /// clock.
@@ -332,7 +339,8 @@ impl<'a> Pieces<'a> {
         (!is_ahead).then_some(time)
     }
 
-    /// Returns the next zones, as long as their ends do not step back or exceed the clock.
+    /// Returns the zones up to the first zone whose end steps back or is later than the tile's
+    /// clock.
     fn zones(&mut self) -> Option<Zones<'a>> {
         let &[_, value] = self.cells.first()?;
         let mut count = plain_zones(self.cells);
@@ -403,8 +411,8 @@ impl<'a> Pieces<'a> {
 
     /// Returns the time for the 48 bits in a launch cell.
     ///
-    /// The device reads the two words one after the other, so the high word may be from after a
-    /// wrap. The time is then later than the clock.
+    /// The device reads the two words of its clock one after the other. The high word may therefore
+    /// have been read after a wrap of the low word. The time is then later than the tile's clock.
     fn told_time(&self, told: u64) -> u64 {
         match (self.read_at, self.reader.last) {
             (Some(read_at), _) => {
@@ -418,13 +426,13 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Returns the first time not before `last` with these low bits.
+/// Returns the first time that is not before `last` and has these low bits.
 const fn next_time(last: u64, bits: u64, range: u64) -> u64 {
     let mask = range.wrapping_sub(1);
     last.saturating_add(bits.wrapping_sub(last) & mask)
 }
 
-/// Returns the last time not after `latest` with these low bits.
+/// Returns the last time that is not after `latest` and has these low bits.
 const fn last_time_before(latest: u64, bits: u64, range: u64) -> Option<u64> {
     let mask = range.wrapping_sub(1);
     latest.checked_sub(latest.wrapping_sub(bits) & mask)

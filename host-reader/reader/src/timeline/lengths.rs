@@ -1,7 +1,8 @@
 //! Lengths of zones without their positions: the input of statistics, computed run by run.
 //!
-//! Nearly all zones are properly nested. For these, one pass over a run's records computes each
-//! zone's length at its end, without columns. Other runs are paired as for a timeline.
+//! Nearly all runs contain only properly nested zones. For these runs, one pass over the records
+//! computes the length of each zone at its end, without columns. The zones of other runs are paired
+//! as for a timeline.
 
 use super::{
     Zones,
@@ -20,7 +21,7 @@ use wire::{PacketKind, Risc};
 pub struct WholeZone {
     /// The zone.
     pub zone: ZoneIndex,
-    /// Its duration.
+    /// Duration of the zone, in cycles.
     pub duration_cycles: u32,
     /// Cycles of the duration that are not covered by inner zones.
     pub self_cycles: u32,
@@ -30,7 +31,7 @@ impl WholeZone {
     const NONE: Self = Self { zone: ZoneIndex(0), duration_cycles: 0, self_cycles: 0 };
 }
 
-/// The zones of a run, by the method that found them.
+/// The zones of a run, and how they were found.
 pub enum RunLengths<'a> {
     /// All zones are complete and properly nested.
     Nested(&'a [WholeZone]),
@@ -57,7 +58,8 @@ impl LaneLengths {
     /// Open zones and orphan ends are added to `anomalies`, as in [`pair_lane`](super::pair_lane).
     ///
     /// # Cost
-    /// Linear in the records. Memory: the zones of the largest run.
+    /// The time is linear in the number of records. The memory use is proportional to the number of
+    /// zones in the largest run.
     pub fn read_lane(
         &mut self,
         lane: &Lane,
@@ -99,7 +101,7 @@ impl LaneLengths {
     }
 }
 
-/// Maximum nesting depth for this method.
+/// Maximum nesting depth for [`LaneLengths::nested`].
 const DEPTH_MAX: usize = 32;
 
 /// A zone that has begun but not ended.
@@ -115,7 +117,7 @@ impl Begun {
     const NONE: Self = Self { zone: ZoneIndex(0), start: 0, covered_cycles: 0 };
 }
 
-/// Iterates over a run's records and writes its zones in the order of their ends.
+/// Walk over a run's records that writes the run's zones in the order of their ends.
 struct Nesting<'a> {
     inner: Begun,
     around: &'a mut [Begun; DEPTH_MAX],

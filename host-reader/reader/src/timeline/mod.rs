@@ -1,8 +1,8 @@
 //! Timeline: zones with a start and an end, paired from the records of each lane.
 //!
-//! Each start becomes exactly one zone. If its end is missing, the zone is closed at the end of its
-//! parent or its run, and flagged. An end without a start becomes no zone and is counted. Other
-//! modules compute statistics over zones.
+//! Each start becomes exactly one zone. If the end is missing, the zone is closed at the end of its
+//! parent or its run, and flagged. An end without a start does not become a zone, but is counted.
+//! Other modules compute statistics over zones.
 
 mod lengths;
 mod order;
@@ -47,7 +47,7 @@ pub struct Zones {
     pub ends: Vec<u64>,
     /// Zone ids.
     pub zones: Vec<ZoneIndex>,
-    /// Number of enclosing zones in the same run; 0 is outermost.
+    /// Number of enclosing zones in the same run; 0 for an outermost zone.
     pub depths: Vec<u16>,
     /// Index of the zone's run in the lane, or [`NO_RUN`].
     pub runs: Vec<u32>,
@@ -157,21 +157,21 @@ impl LaneTimeline {
 pub struct DeviceTimeline {
     /// Number of the chip.
     pub chip_id: u32,
-    /// One timeline for each lane of the chip's readout, in the same order.
+    /// One timeline for each lane in the chip's readout, in the order of the lanes.
     pub lanes: Vec<LaneTimeline>,
 }
 
 /// The zones of a whole readout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// One timeline for each chip of the readout, in the same order.
+    /// One timeline for each chip in the readout, in the order of the chips.
     pub devices: Vec<DeviceTimeline>,
-    /// Open zones and orphan ends. Anomalies from reading are in the readout.
+    /// Open zones and orphan ends. The anomalies of the read itself are in the readout.
     pub anomalies: AnomalyLog,
 }
 
 impl Timeline {
-    /// Pairs all lanes of a readout, several in parallel.
+    /// Pairs the starts and ends in all lanes of a readout, several lanes in parallel.
     ///
     /// ```
     /// use recording::device_log::read_device_log;

@@ -18,7 +18,8 @@ pub(super) struct Order {
     reason = "`runs_of` gives records of the lane, whose columns are of one length"
 )]
 impl Order {
-    /// Collects the starts and ends among `records` in order of time; equal times keep their order.
+    /// Collects the starts and ends among `records` in order of time. Records with equal times keep
+    /// their order.
     pub(super) fn take(&mut self, lane: &Lane, records: Range<usize>) {
         self.listed.clear();
         let heads = &lane.heads[records.clone()];
@@ -39,7 +40,7 @@ impl Order {
         self.straight.len() + self.listed.len()
     }
 
-    /// Returns the record at this position.
+    /// Returns the index of the record at this position.
     #[inline]
     pub(super) fn record(&self, position: usize) -> usize {
         if self.listed.is_empty() { self.straight.start + position } else { self.listed[position] }

@@ -10,10 +10,11 @@
 //! ```
 //!
 //! Records with equal times may be in any order: a log sorts them by marker id. Starts and ends of
-//! *one* zone keep their order, so an end always closes the innermost zone with its name. For each
-//! zone above that zone on the stack there are four cases. If it began at this very cycle, it began
-//! after the end. If it began together with the closing zone, it encloses the closing zone. If its
-//! own end follows at this cycle, it ends at this cycle. Otherwise its end is lost.
+//! *one* zone keep their order, so an end always closes the innermost zone with its name. Each
+//! other zone above the closing zone on the stack is one of four cases. If it began at the cycle of
+//! the end, it began after the end. If it began at the same cycle as the closing zone, it encloses
+//! the closing zone. If its own end follows at the cycle of the end, it ends there. Otherwise its
+//! end is lost.
 
 #![expect(
     clippy::indexing_slicing,
@@ -41,14 +42,15 @@ pub(super) const TIES_MAX: usize = 64;
 
 /// Pairs the records of one lane.
 ///
-/// Open zones and orphan ends are added to `anomalies`; their position is the origin of their run.
+/// Open zones and orphan ends are added to `anomalies`. The position of such an anomaly is the
+/// origin of the run.
 ///
-/// Lanes of [`Risc::TensixAggregate`] contain starts from one RISC and ends from another. Their
-/// firmware and kernel zones are matched by role, other zones by name.
+/// A lane of [`Risc::TensixAggregate`] contains starts from one RISC and ends from another. In such
+/// a lane, firmware and kernel zones are matched by role, and other zones by name.
 ///
 /// # Cost
-/// Linear in the records if they are in order of time; otherwise `n log n` in the records of a run.
-/// No allocation per zone.
+/// The time is linear in the number of records if they are in order of time. Otherwise it is `n log
+/// n` for a run of `n` records. Memory is not allocated for each zone.
 #[must_use]
 pub fn pair_lane(lane: &Lane, zones: &ZoneTable, anomalies: &mut AnomalyLog) -> LaneTimeline {
     let mut pairing = Pairing::new(lane, zones, anomalies);
@@ -59,7 +61,8 @@ pub fn pair_lane(lane: &Lane, zones: &ZoneTable, anomalies: &mut AnomalyLog) -> 
     pairing.timeline
 }
 
-/// Iterates over the runs of a lane and their records, including those before the first run.
+/// Iterates over the runs of a lane with their ranges of records. Records before the first run have
+/// their own item.
 pub(super) fn runs_of(lane: &Lane) -> impl Iterator<Item = (u32, Range<usize>)> {
     let count = lane.record_count();
     let numbers = std::iter::once(NO_RUN).chain(0..);
@@ -75,7 +78,7 @@ pub(super) struct Pairing<'lane> {
     lane: &'lane Lane,
     names: &'lane ZoneTable,
     anomalies: &'lane mut AnomalyLog,
-    /// Zones of an aggregate lane that match each other; empty for other lanes.
+    /// Maps each zone of an aggregate lane to the zone whose key it shares; empty for other lanes.
     alike: BTreeMap<ZoneIndex, ZoneIndex>,
     timeline: LaneTimeline,
     open: OpenZones,
@@ -107,7 +110,7 @@ impl<'lane> Pairing<'lane> {
         }
     }
 
-    /// Returns the zones of one run only; the zones of the previous run are dropped.
+    /// Pairs the records of one run and returns the zones. Drops the zones of the previous run.
     pub(super) fn zones_of_run(&mut self, run: u32, records: Range<usize>) -> &Zones {
         self.timeline.zones.clear();
         self.pair_run(run, records);
@@ -176,7 +179,7 @@ impl<'lane> Pairing<'lane> {
         }
     }
 
-    /// Closes the innermost zone with `key`, which has other zones above it on the stack.
+    /// Closes the innermost zone with `key`, which is below other zones on the stack.
     #[cold]
     fn close_below(&mut self, position: usize, time: u64, key: u32) {
         let Some((closing, mut above)) = self.open.find(key) else { return };
@@ -199,7 +202,8 @@ impl<'lane> Pairing<'lane> {
         self.open.take_back(&mut self.timeline.zones);
     }
 
-    /// Closes the top of the stack, with the zone's own end if that end follows at the same time.
+    /// Closes the zone at the top of the stack. Uses the zone's own end if that end follows at the
+    /// same time.
     fn settle_top(&mut self, position: usize, time: u64) {
         let Some(top) = self.open.pop() else { return };
         match self.find_tied(position, PacketKind::ZoneEnd, top.key) {

@@ -21,14 +21,14 @@ pub(super) struct OpenZone {
     pub(super) record: usize,
 }
 
-/// Open zones, with a count per key.
+/// Stack of open zones, with the number of zones for each key.
 ///
 /// The counts make it cheap to detect an end without a start: the stack is only searched if it
 /// contains the key.
 pub(super) struct OpenZones {
     stack: Vec<OpenZone>,
     counts: Vec<u32>,
-    /// Zones removed temporarily while a zone below them is closed.
+    /// Zones that are temporarily removed while a zone below them is closed.
     aside: Vec<OpenZone>,
 }
 
@@ -75,7 +75,8 @@ impl OpenZones {
         Some((self.stack[position], self.stack.len() - 1 - position))
     }
 
-    /// Removes the zones that began at `time`, temporarily, unless there are more than `limit`.
+    /// Temporarily removes the zones that began at `time`, unless there are more than `limit` of
+    /// them.
     pub(super) fn put_aside(&mut self, time: u64, limit: usize, zones: &Zones) {
         let fresh = self.stack.iter().rev().take(limit).take_while(|zone| zone.start == time);
         let Some(first) = fresh.last() else { return };
@@ -87,8 +88,8 @@ impl OpenZones {
         }
     }
 
-    /// Restores the removed zones, and reduces the depths of these zones and of the zones inside
-    /// them.
+    /// Restores the temporarily removed zones. Reduces the depths of these zones and of the zones
+    /// inside them by one.
     pub(super) fn take_back(&mut self, zones: &mut Zones) {
         let Some(outermost) = self.aside.last() else { return };
         let depths = &mut zones.depths[outermost.slot..];
@@ -101,7 +102,8 @@ impl OpenZones {
 
     /// Swaps the top with the zone `above` positions below it.
     ///
-    /// Both zones began at the same cycle, and only now is it known which one is the inner zone.
+    /// Both zones began at the same cycle, and it only becomes known now which of them is the inner
+    /// zone.
     pub(super) fn swap_with_top(&mut self, above: usize, zones: &mut Zones) {
         let top = self.stack.len() - 1;
         let below = top - above;
@@ -115,7 +117,8 @@ impl OpenZones {
 impl Zones {
     /// Appends a zone that has begun.
     ///
-    /// Its end is set when it closes; its run and flags are set by [`Self::finish_run`].
+    /// The zone's end is set when the zone closes. The run and the flags are set by
+    /// [`Self::finish_run`].
     #[inline]
     pub(super) fn begin(&mut self, start: u64, zone: ZoneIndex, depth: usize) -> usize {
         self.starts.push(start);
@@ -133,7 +136,7 @@ impl Zones {
         self.flags[slot] = ZoneFlags::OPEN;
     }
 
-    /// Assigns all zones since the previous call to this run.
+    /// Assigns all zones that were added since the previous call to this run.
     pub(super) fn finish_run(&mut self, run: u32) {
         self.runs.resize(self.starts.len(), run);
         self.flags.resize(self.starts.len(), ZoneFlags::default());

@@ -1,6 +1,6 @@
-//! Reference decoder in the simplest form, which shares no code with the real decoder.
+//! Reference decoder, as simple as possible. It shares no code with the real decoder.
 //!
-//! It handles one pair at a time, with positions as plain numbers and bit operations by hand.
+//! It handles one pair at a time. Positions are plain numbers, and bit operations are written out.
 
 use crate::{anomaly::AnomalyKind, ledger::LossCause};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const COUNTER: u32 = 9090;
 pub(super) struct Truth {
     /// Type, id, time and values of each record.
     pub(super) records: Vec<(u32, u32, u64, Vec<u64>)>,
-    /// Program, trace counter, first record and first word of each run.
+    /// Program, trace counter, index of the first record and index of the first word of each run.
     pub(super) runs: Vec<(u32, u32, usize, u64)>,
     /// Zones, data, events, sums and unknown markers by cause and program.
     pub(super) losses: BTreeMap<(LossCause, Option<u32>), [u64; 5]>,
@@ -37,12 +37,13 @@ pub(super) struct Oracle<'a> {
     first_optional: Option<(u32, u32)>,
     starts: [Option<u64>; 2],
     slots: [(u32, u32); 4],
-    /// True if the KERNEL end of the run is a record already.
+    /// True if the KERNEL end of the run has already been decoded.
     has_kernel_end: bool,
     truth: Truth,
 }
 
-/// Decodes the words of a lane whose runs have `own_id`; a lane of our runtime has a generation.
+/// Decodes the words of a lane whose runs have `own_id`. `generation` is given for lanes of our
+/// runtime.
 pub(super) fn truth(
     words: &[u32],
     own_id: u32,
@@ -78,7 +79,7 @@ pub(super) fn truth(
 }
 
 impl Oracle<'_> {
-    /// Corrects a torn time at the end that is later than the clock.
+    /// Corrects a torn last time that is later than the clock.
     fn lower_last(&mut self) {
         let records = &mut self.truth.records;
         let timed: Vec<usize> = (0..records.len()).filter(|&r| records[r].0 != 2).collect();
@@ -118,7 +119,7 @@ impl Oracle<'_> {
         if !self.is_own(i) {
             return self.skip(i, 12, AnomalyKind::ForeignRun, LossCause::Damaged);
         }
-        // The first two stamps, and separately the first two of optional records.
+        // The first two stamps, and separately the first two stamps of optional records.
         let slots = [4, 8].map(|s| self.slot_stamp(i + s));
         let starts: Vec<u64> = slots.into_iter().flatten().collect();
         let mut optional = Vec::new();
@@ -181,8 +182,8 @@ impl Oracle<'_> {
 
     /// Removes and returns the last two records if they are a wait for the host.
     ///
-    /// They must be a zone that began after the end of the firmware's zone, and that end must not
-    /// be before the previous record.
+    /// These records must be a zone that began after the end of the firmware's zone. The end of the
+    /// firmware's zone must not be before the previous record.
     fn wait_behind_ends(&mut self, end: Option<u64>) -> Vec<(u32, u32, u64, Vec<u64>)> {
         let first = self.truth.runs.last().map_or(0, |run| run.2);
         let count = self.truth.records.len();
@@ -200,7 +201,7 @@ impl Oracle<'_> {
         self.truth.records.split_off(count - 2)
     }
 
-    /// Derives the range of the first run's stamps from the clock.
+    /// Derives the range of the stamps from the clock, for the first run.
     fn anchor(&mut self, leading: &[u64], i: usize) {
         let (Some(&first), Some(now)) = (leading.first(), self.read_at) else { return };
         if std::mem::replace(&mut self.is_anchored, true) {
@@ -315,7 +316,7 @@ impl Oracle<'_> {
         i
     }
 
-    /// Takes the KERNEL end before a counter that was read after it.
+    /// Decodes the KERNEL end before a counter that was read after the KERNEL end.
     fn kernel_end_before_counter(&mut self, run: usize, i: usize) {
         let is_counter = matches!(self.kind(i), 3 | 5) && self.words[i] >> 12 & 0xFFFF == COUNTER;
         let end = self.slot_stamp(run + 10);
@@ -360,7 +361,7 @@ impl Oracle<'_> {
                 && before_last.map_or(near_wrap || is_near, |before| before <= self.last - TEAR);
             let torn_high = !is_ours && stamp % TEAR < 4096 && time.wrapping_add(TEAR) >= self.last;
             let outlier = before_last.is_some_and(|before| before <= time);
-            // With two records alone both explanations fit.
+            // If there are only two records, both explanations are possible.
             let torn_low = torn_low && !torn_high;
             let finding = if torn_low {
                 if let Some(&r) = timed.last() {
@@ -452,8 +453,8 @@ impl Oracle<'_> {
         i
     }
 
-    /// Records the loss of words of whole runs; for our runtime at least one marker per possible
-    /// run.
+    /// Records the loss of words that contained whole runs. For our runtime, the loss is at least
+    /// one marker for each possible run.
     fn lost_runs(&mut self, cause: LossCause, words: usize) {
         let markers = if self.generation.is_some() { words / 12 } else { words / 2 };
         self.lost(cause, 4, markers);

@@ -82,7 +82,7 @@ impl Stream {
 
     fn marker(&mut self, kind: u32, id: u32) -> [u32; 2] {
         self.clock += self.dice.below(90);
-        // One in a hundred is torn, in either direction.
+        // One time in a hundred is torn, in either direction.
         let torn = [0, 1_u64 << 32, (1_u64 << 44) - (1 << 32)][match self.dice.below(100) {
             0 => 1,
             1 => 2,
@@ -99,7 +99,7 @@ impl Stream {
         self.clock += pauses[pause as usize];
         let program = self.dice.below(4) as u32;
         let trace = self.dice.below(2) as u32;
-        // One in sixteen was left by an earlier generation.
+        // One run in sixteen is left over from an earlier generation.
         let is_left = self.dice.below(16) == 0;
         let own_word = if is_left { 3 << 29 | OWN_ID } else { OWN_WORD };
         let mut head = vec![0, 0, trace << 13 | own_word, program];
@@ -136,7 +136,7 @@ impl Stream {
             self.words.extend([1 << 31, low, 1 << 31, 0]);
         }
         if self.dice.below(8) == 0 {
-            // A lost write: part of the old words is still there.
+            // The write is lost: a part of the old words remains.
             let from = self.dice.below(self.words.len() as u64) as usize & !1;
             let length = 4 * self.dice.below(6) as usize;
             let old = self.words[from..(from + length).min(self.words.len())].to_vec();
@@ -148,7 +148,7 @@ impl Stream {
     fn optional(&mut self) {
         for _ in 0..self.dice.below(24) {
             let kind = [0, 1, 0, 1, 0, 1, 2, 3, 4, 5][self.dice.below(10) as usize];
-            // The last is a hardware counter, which may be later than the KERNEL end.
+            // The last id is that of a hardware counter, which may be later than the KERNEL end.
             let id = self.dice.one_of(&[0, 1, 2, 9090]);
             let marker = self.marker(kind, id);
             self.words.extend(marker);
@@ -206,7 +206,7 @@ fn mutations() -> impl Strategy<Value = Vec<Mutation>> {
     prop::collection::vec(one.prop_map(|(what, at, value)| Mutation { what, at, value }), 0..4)
 }
 
-/// Returns words with a meaning for the decoder, in random order.
+/// Returns words that have a meaning for the decoder, in random order.
 fn soup(seed: u64, length: u64) -> Vec<u32> {
     let mut dice = Dice(seed | 1);
     let mut words = Vec::new();
@@ -285,7 +285,7 @@ proptest! {
             mutate(&mut words, mutation);
         }
         compare(&words, Some(GENERATION), now)?;
-        // The same words from a runtime without generations.
+        // The same words, as if from a runtime without generations.
         words.iter_mut().filter(|word| **word & 0x1FFF_FFFF == OWN_ID).for_each(|word| *word = OWN_ID);
         compare(&words, None, now)?;
     }

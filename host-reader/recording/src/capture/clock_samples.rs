@@ -1,7 +1,7 @@
-//! Clock samples of a capture, stored and returned unreduced.
+//! Clock samples of a capture. They are stored and returned unreduced.
 //!
-//! [`crate::capture::sync`] fits the samples. They are kept in the capture, so the fit can be
-//! repeated.
+//! [`crate::capture::sync`] fits clocks to the samples. The samples stay in the capture, so the fit
+//! can be repeated.
 
 use super::{
     Capture,

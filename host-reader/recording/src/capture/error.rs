@@ -1,7 +1,7 @@
 //! Reasons why a capture cannot be opened or written at all.
 //!
-//! Damage inside a capture is not an error: it is a [`Problem`](super::Problem), and the rest of
-//! the capture is used.
+//! Damage inside a capture is not an error. It is reported as a [`Problem`](super::Problem), and
+//! the undamaged sections are used.
 
 use super::header::FormatVersion;
 use std::{io, path::PathBuf};
@@ -13,7 +13,7 @@ pub enum CaptureError {
     /// The file system reported an error.
     #[error("cannot {action} the capture {path}: {source}", path = .path.display())]
     Io {
-        /// Name of the operation, such as `open`.
+        /// Name of the operation that failed, such as `open`.
         action: &'static str,
         /// Path of the file.
         path: PathBuf,
@@ -80,8 +80,8 @@ impl CaptureError {
     }
 }
 
-/// Returns a hint for a device log or a capture damaged by a text-mode transfer; empty for other
-/// files.
+/// Returns a hint if the file is a device log, or a capture that a text-mode transfer has damaged.
+/// The hint is empty for other files.
 fn advice(found: &[u8; 8]) -> &'static str {
     if found.starts_with(b"\x8AKPROF") || found[1..].starts_with(b"KPROF") {
         "; a transfer as text has changed it, transfer it as binary"

@@ -1,4 +1,4 @@
-//! Frames: the header and trailer around a section's payload, which confine damage to one section.
+//! Frames: the header and the trailer around a section's payload. They limit damage to one section.
 //!
 //! Frames do not depend on the payload's meaning; see the [module](super) for the byte layout.
 
@@ -11,7 +11,7 @@ use zerocopy::{
 /// Version of one kind of section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SectionVersion {
-    /// Increases when older readers would misread the payload; these readers skip the section.
+    /// Increases when older readers would misread the payload. Older readers skip such sections.
     pub major: u8,
     /// Increases when fields are added after the fields that older readers know.
     pub minor: u8,
@@ -58,7 +58,7 @@ pub(super) struct Frame {
 pub(super) enum FrameFault {
     /// There is no frame header.
     Header,
-    /// The header is intact, but the frame ends after the end of the bytes.
+    /// The header is intact, but the frame is longer than the available bytes.
     Torn { head: FrameHead, payload_bytes: u64 },
 }
 
@@ -69,10 +69,10 @@ pub(super) const FRAME_ALIGN_BYTES: usize = 8;
 /// First bytes of a frame. They are not valid UTF-8, so no text contains them.
 pub(super) const FRAME_MAGIC: [u8; 8] = *b"\xABSECTION";
 
-/// Flags that change the payload's meaning: a reader must skip a section with an unknown flag of
-/// these.
+/// Mask of the flags that change the payload's meaning. A reader must skip a section if one of
+/// these flags is set and unknown.
 ///
-/// Readers may ignore other flags.
+/// Readers may ignore unknown flags outside this mask.
 pub(super) const MANDATORY_FLAGS: u32 = 0xFFFF_0000;
 
 impl Frame {
@@ -109,7 +109,7 @@ impl Frame {
         self.trailer().saturating_add(FRAME_TRAILER_BYTES)
     }
 
-    /// Compares the payload with its checksum.
+    /// Checks the payload's checksum and the section number in the trailer.
     ///
     /// The error contains the expected and the actual checksum.
     pub(super) fn verify(&self, bytes: &[u8]) -> Result<(), PayloadFault> {

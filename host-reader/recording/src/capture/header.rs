@@ -17,7 +17,7 @@ use zerocopy::{
 pub struct FormatVersion {
     /// Increases when older readers can no longer find sections.
     pub major: u16,
-    /// Increases when something is added that older readers may ignore.
+    /// Increases with additions that older readers may ignore.
     pub minor: u16,
 }
 
@@ -37,14 +37,14 @@ impl std::fmt::Display for FormatVersion {
 /// Identity of a capture, unique to each capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CaptureIdentity {
-    /// Random number, shared only by copies of a capture.
+    /// Random number, which only copies of the same capture share.
     pub id: u128,
-    /// Creation time of the capture, nanoseconds since the Unix epoch.
+    /// Creation time of the capture, in nanoseconds since the Unix epoch.
     pub created_unix_ns: u64,
 }
 
 impl CaptureIdentity {
-    /// Creates an identity that no other capture has.
+    /// Creates a unique identity.
     #[must_use]
     pub(super) fn fresh() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -56,7 +56,7 @@ impl CaptureIdentity {
 
 /// Returns a number that differs between processes and between calls.
 fn random_word(created_unix_ns: u64) -> u64 {
-    // Each state has its own keys from the operating system's random numbers.
+    // Each `RandomState` has its own keys, generated from random numbers of the operating system.
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(created_unix_ns);
     hasher.write_u32(std::process::id());
@@ -77,8 +77,7 @@ pub const FILE_HEADER_BYTES: usize = 64;
 
 /// First eight bytes of a capture.
 ///
-/// These bytes contain a byte above 0x7F and a line end of each kind, in order to detect a
-/// text-mode transfer.
+/// A byte above 0x7F and the line end `\r\n` make damage by a text-mode transfer detectable.
 pub const FILE_MAGIC: [u8; 8] = *b"\x8AKPROF\r\n";
 
 /// Reason why a file header failed its check.

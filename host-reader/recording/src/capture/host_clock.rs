@@ -1,7 +1,8 @@
-//! The clock of a recording's host: its machine, and its readings paired with the time of day.
+//! The clock of a recording's host: the machine, and pairs of readings of this clock and the time
+//! of day.
 //!
-//! Recordings from one machine share its monotonic clock. Recordings from different machines share
-//! the time of day, if a service synchronises the time of day and states its error.
+//! Recordings from one machine share the monotonic clock of the machine. Recordings from different
+//! machines can be related by the time of day, if a service synchronises it and states its error.
 
 use super::kernel_time;
 use host_events::monotonic_ns;
@@ -17,28 +18,29 @@ pub struct HostClock {
     /// Boot id of the machine's kernel, unique to every boot of every machine; `None` if unknown.
     ///
     /// # Compatibility
-    /// `/proc/sys/kernel/random/boot_id` of Linux.
+    /// The id is the content of `/proc/sys/kernel/random/boot_id` on Linux.
     pub boot_id: Option<u128>,
-    /// Nanoseconds by which a time namespace sets the host's clock ahead of the machine's clock.
+    /// Number of nanoseconds by which the host's clock is ahead of the machine's clock, because of
+    /// a time namespace.
     pub namespace_ns: i64,
     /// Readings of the time of day.
     pub readings: Vec<DayReading>,
 }
 
 impl HostClock {
-    /// Reads the clocks of this machine; its monotonic clock is the host's clock.
+    /// Reads the clocks of this machine. The host's clock is the monotonic clock of this machine.
     #[must_use]
     pub fn now() -> Self {
         let namespace_ns = time_namespace_ns();
         Self {
-            // The machine of the clock is unknown if its time namespace is unknown.
+            // If the time namespace is unknown, it is also unknown which machine's clock this is.
             boot_id: boot_id().filter(|_| namespace_ns.is_some()),
             namespace_ns: namespace_ns.unwrap_or(0),
             readings: vec![reading()],
         }
     }
 
-    /// Returns true if a device's host time is the monotonic clock of this machine.
+    /// Returns true if the device's host times come from the monotonic clock of this machine.
     pub(super) fn is_of(device: &mut dyn Device) -> bool {
         let before = monotonic_ns();
         let time = device.host_time_ns();
@@ -46,7 +48,8 @@ impl HostClock {
     }
 }
 
-/// Attempts per reading. The shortest attempt is kept, since longer ones may have been interrupted.
+/// Number of attempts per reading. The shortest attempt is kept, because longer attempts may have
+/// been interrupted.
 const TRIES: usize = 5;
 
 fn reading() -> DayReading {
@@ -71,8 +74,8 @@ fn parse_boot_id(text: &str) -> Option<u128> {
     u128::from_str_radix(&digits, 16).ok().filter(|&id| is_whole && id != 0)
 }
 
-/// Returns by how many ns this process's monotonic clock is ahead of the machine's; `None` if
-/// unknown.
+/// Returns the number of nanoseconds by which this process's monotonic clock is ahead of the
+/// machine's clock; `None` if unknown.
 ///
 /// # Compatibility
 /// Linux's `/proc/PID/timens_offsets` describes the time namespace of child processes. The process
@@ -83,7 +86,7 @@ fn time_namespace_ns() -> Option<i64> {
         .map(|name| fs::read_link(format!("/proc/self/ns/{name}")).ok());
     match fs::read_to_string("/proc/self/timens_offsets") {
         Ok(text) => parse_namespace(&text).filter(|_| own == children),
-        // A kernel without time namespaces.
+        // The kernel has no time namespaces.
         Err(_) => own.is_none().then_some(0),
     }
 }

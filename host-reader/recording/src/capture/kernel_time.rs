@@ -1,8 +1,9 @@
-//! Error of the time of day, as stated by the kernel.
+//! Maximum error of the time of day, as reported by the kernel.
 //!
 //! Only the system call `adjtimex` reports the error; no file of `/proc` or `/sys` contains it.
 
-/// Returns the error bound of this machine's time of day, in ns; `None` if it is not synchronised.
+/// Returns the maximum error of this machine's time of day, in ns; `None` if the time of day is not
+/// synchronised.
 ///
 /// # Compatibility
 /// The error is the field `maxerror` of Linux's `adjtimex`. The synchronisation service (chrony,
@@ -21,7 +22,7 @@ pub(super) fn error_ns() -> Option<u64> {
     error_us.checked_mul(1000)
 }
 
-/// Returns `None`: the error bound is unknown on this system.
+/// Returns `None`: the maximum error is unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub(super) const fn error_ns() -> Option<u64> {
     None

@@ -1,4 +1,4 @@
-//! Labels for ranges of a chip's memory, which relate the words in a capture to lanes.
+//! Labels for ranges of a chip's memory. They show to which lane the words in a capture belong.
 //!
 //! Labels are for people and tools. Decoding does not use labels, so a wrong label does no harm.
 
@@ -17,7 +17,7 @@ use wire::{
     vector::{FIRST_OPTIONAL, VECTOR_BYTES},
 };
 
-/// Known layout of a chip's memory, for labelling words.
+/// The part of a chip's memory layout that is known, for labelling words.
 pub(super) struct ChipLabels {
     chip: DeviceDescription,
     by_place: BTreeMap<Noc0Coord, usize>,
@@ -58,7 +58,7 @@ impl ChipLabels {
         &self.chip
     }
 
-    /// Sets the size of lanes from a control vector that contains it.
+    /// Sets the lane size, if `words` are a control vector that contains it.
     pub(super) fn learn(&mut self, label: &LabelledRange, words: &[u32]) {
         if label.content != WordsContent::Control || label.first_word != 0 {
             return;
@@ -102,8 +102,8 @@ impl ChipLabels {
         let offset = offset_within(address, size_bytes, core.vector_address, vector_bytes);
         let Some(offset) = offset else { return unlabelled(range) };
         let first_word = offset % VECTOR_SIZE / 4;
-        // Version 2 of this project's protocol stored its losses at this offset; a read of a run
-        // begins at the run's first word.
+        // Version 2 of this project's protocol stored its losses at this offset. Reads of a run
+        // begin at the run's first word.
         let is_log = first_word == FIRST_OPTIONAL as u64;
         let content = if is_log { WordsContent::LossLog } else { WordsContent::Vector };
         let lane = self.lane(core, offset / VECTOR_SIZE);
@@ -123,7 +123,8 @@ impl ChipLabels {
         labels
     }
 
-    /// Returns the label of the lane at `address`, for the part of `range` within the lane.
+    /// Returns the label of the lane at `address`. The labelled range is the part of `range` in
+    /// this lane.
     fn lane_at(&self, bank: u32, address: u64, range: Range<usize>) -> LabelledRange {
         let word = address.checked_sub(self.chip.dram.region_address).map(|offset| offset / 4);
         let (Some(word), Some(lane_words)) = (word, NonZeroU64::new(self.lane_words.into())) else {

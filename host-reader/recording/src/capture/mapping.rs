@@ -1,4 +1,4 @@
-//! The bytes of a capture: mapped from a file, or owned.
+//! The bytes of a capture, either mapped from a file or in memory.
 //!
 //! Apart from the system call in `kernel_time`, this file has the only unsafe line of this crate.
 //! Miri cannot map files, so it cannot check the line. The line relies on writers never changing

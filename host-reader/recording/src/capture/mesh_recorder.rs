@@ -1,4 +1,4 @@
-//! Recording of a run of a program: reads of a mesh, its clocks, and data from the host.
+//! Recording of a run: reads of a mesh, clocks of the mesh, and data from the host.
 
 use crate::capture::{
     CaptureError, CaptureWriter, CapturedRun, CapturingReader, OpMetadata,
@@ -17,14 +17,14 @@ use reader::{
 };
 use std::collections::BTreeSet;
 
-/// Reason why a part of a run was not recorded.
+/// Reason why part of a run was not recorded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// The mesh cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The capture cannot be written. The data read is still kept in memory.
+    /// The capture cannot be written. Data that was read is kept in memory.
     #[error(transparent)]
     Capture(#[from] CaptureError),
 }
@@ -57,13 +57,14 @@ pub struct MeshRecorder {
     clocks_measured_ns: Option<u64>,
 }
 
-/// Records that one read has found, as far as kernels have come.
+/// New records of one read, including records of launches that are still running.
 #[derive(Debug)]
 pub struct LivePart {
     /// The new records of streamed lanes, the losses and anomalies of this read, and the clock
-    /// samples so far. Zones of a running launch are among them if they have ended.
+    /// samples so far. A zone of a running launch is included if the zone has ended.
     pub run: CapturedRun,
-    /// Number of new records of lanes that are not streamed. They are only in the recording.
+    /// Number of new records of lanes that are not streamed. These records are only in the
+    /// recording.
     pub other_record_count: u64,
 }
 
@@ -74,7 +75,7 @@ enum MeshReader {
 }
 
 impl MeshRecorder {
-    /// Makes a recorder; `capture` is the capture to write, if any.
+    /// Creates a recorder. `capture` is the capture to which it writes, if any.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
         let reader = match capture {
@@ -96,7 +97,8 @@ impl MeshRecorder {
         }
     }
 
-    /// Marks the following reads as a repetition of the previous run for other hardware counters.
+    /// Marks the following reads as a repetition of the previous run, made to record other hardware
+    /// counters.
     ///
     /// See [`CapturingReader::for_more_counters`].
     #[must_use]
@@ -158,7 +160,7 @@ impl MeshRecorder {
     /// Measures the clocks of a mesh with an initialised profiler, before the first read.
     pub fn open_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         if let MeshReader::Capturing { reader, .. } = &mut self.reader {
-            // If this fails, the first read tries again and reports the error.
+            // If this fails, the first read tries again and reports any error.
             let _ = reader.capture_host_clock(mesh);
         }
         self.sampler.open(mesh);
@@ -182,7 +184,7 @@ impl MeshRecorder {
         self.capture_samples()
     }
 
-    /// Adds readings of a tile's clock that were not made through a mesh.
+    /// Adds readings of a tile's clock that were not made through a mesh of this recorder.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -194,16 +196,16 @@ impl MeshRecorder {
     /// Reads everything recorded since the last read.
     ///
     /// # Errors
-    /// If nothing can be read, or the capture cannot be written; in the latter case the data read
-    /// is kept.
+    /// If nothing can be read, or if the capture cannot be written. In the latter case, the data
+    /// that was read is kept.
     pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), RecordError> {
         self.read_and(mesh, |_, _, _| ())
     }
 
-    /// Reads as [`MeshRecorder::read`] does, and passes the data of this read alone to `visit`.
+    /// Reads like [`MeshRecorder::read`], and passes only the data of this read to `visit`.
     ///
-    /// The reference clocks are measured again for this. The run has the clock samples known so
-    /// far, but no data from the host.
+    /// Also measures the reference clocks again. The run passed to `visit` contains the clock
+    /// samples so far, but no data from the host.
     ///
     /// ```
     /// use recording::capture::MeshRecorder;
@@ -222,7 +224,7 @@ impl MeshRecorder {
         visit: impl FnOnce(CapturedRun),
     ) -> Result<(), RecordError> {
         self.read_and(mesh, |mesh, readout, sampler| {
-            // The clocks of tiles are related by measurements before and after the records.
+            // Measurements before and after the records relate the clocks of the tiles.
             sampler.refresh(mesh);
             let samples = sampler.samples().clone();
             visit(CapturedRun::from_parts(readout.clone(), samples, Vec::new(), Vec::new()));
@@ -248,10 +250,10 @@ impl MeshRecorder {
         Ok(self.capture_samples()?)
     }
 
-    /// Reads as [`MeshRecorder::read`] does, and passes what this read has found in streamed lanes
-    /// to `visit`, also of launches that go on.
+    /// Reads like [`MeshRecorder::read`], and passes the new records of streamed lanes to `visit`,
+    /// including records of launches that are still running.
     ///
-    /// The reference clocks are measured again for this, at most once a second.
+    /// Also measures the reference clocks again, at most once a second.
     ///
     /// ```
     /// use recording::capture::MeshRecorder;
@@ -288,7 +290,8 @@ impl MeshRecorder {
         Ok(self.capture_samples()?)
     }
 
-    /// Measures the reference clocks if the last measurement for a live part is a second old.
+    /// Measures the reference clocks if the last measurement for a live part is at least a second
+    /// old.
     fn measure_clocks_in_time<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         const INTERVAL_NS: u64 = 1_000_000_000;
         let now_ns = mesh.device(0).map_or(0, |device| device.host_time_ns());
@@ -351,7 +354,7 @@ impl MeshRecorder {
         written
     }
 
-    /// Moves everything out of a recorder of the host into the run.
+    /// Moves all events and ops from a host recorder into the run.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -387,9 +390,10 @@ impl MeshRecorder {
         Ok(CapturedRun::from_parts(readout, samples, ops, host))
     }
 
-    /// Captures the new clock samples, so that a run that is killed keeps its samples.
+    /// Writes the new clock samples to the capture, so that they are not lost if the process is
+    /// killed.
     ///
-    /// They follow the first read, which begins the run's part of the file.
+    /// Does nothing before the first read, because that read begins the run's part of the file.
     fn capture_samples(&mut self) -> Result<(), CaptureError> {
         let MeshReader::Capturing { reader, captured } = &mut self.reader else { return Ok(()) };
         let samples = self.sampler.samples();

@@ -1,16 +1,16 @@
 //! Captures: `.kprof` files with the words read from chips, unchanged.
 //!
-//! All figures of a report can be computed again from a capture, also by a later version of this
-//! library. A capture is append-only: no byte is ever changed or removed. A writer that is killed
-//! therefore loses at most the section that it was writing, and a file may be read while it grows.
-//! Damaged parts are reported and skipped; everything else is used.
+//! All figures of a report can be computed again from a capture, even by a later version of this
+//! library. A capture is append-only: no byte is ever changed or removed. If a writer is killed, at
+//! most the section that it was writing is therefore lost. A capture may be read while it grows.
+//! Damaged parts are reported and skipped; all other parts are used.
 //!
 //! This module neither decodes the words nor accesses a chip.
 //!
 //! # Bytes
 //!
-//! Version 1.3 of the container. All numbers are little-endian, all checksums are CRC-32 (with the
-//! polynomial of Ethernet and zlib). The file header:
+//! This is version 1.3 of the container. All numbers are little-endian. All checksums are CRC-32
+//! (with the polynomial of Ethernet and zlib). The file header:
 //!
 //! ```text
 //!  0  8 B  8A 4B 50 52 4F 46 0D 0A       16  16 B  identity: a random number
@@ -29,9 +29,9 @@
 //! 16  u64  bytes of the payload          ..  u32   number of the section, again
 //! ```
 //!
-//! Flags in the upper half change the meaning of the payload; a reader must skip a section with an
-//! unknown one. Unknown flags in the lower half may be ignored. No flag is defined yet. The
-//! payloads are described in the files of the `section` module, one file per kind:
+//! Flags in the upper half change the meaning of the payload, so a reader must skip a section with
+//! an unknown flag in this half. Unknown flags in the lower half may be ignored. No flag is defined
+//! yet. The payloads are described in the files of the `section` module, one file per kind:
 //!
 //! | kind | content | type |
 //! |---|---|---|
@@ -54,25 +54,26 @@
 //!
 //! A length is used only if the header's checksum is right and the section ends within the file.
 //! Otherwise the next header with a right checksum is searched, byte by byte. A payload with a
-//! wrong checksum is not used, but sections within its claimed extent are: a killed writer leaves a
-//! section shorter than its header states, and the next writer appends after it. Gaps in the
-//! section numbers show missing sections.
+//! wrong checksum is not used, but it may contain other sections, which are used. The reason is
+//! that a killed writer leaves a section that is shorter than its header states, and the next
+//! writer appends its sections there. Gaps in the section numbers show missing sections.
 //!
 //! # Losses
 //!
-//! Words missing from a capture are [losses](reader::ledger::LossLedger) of their lanes. If damage
-//! leaves the lane unknown, or the recording was never [finished](Capture::is_finished), the ledger
-//! lists the damage or the unfinished capture as a source of uncounted losses.
+//! Words missing from a capture are [losses](reader::ledger::LossLedger) of their lanes. If the
+//! lane is unknown because of damage, the ledger lists the damaged capture as a source of uncounted
+//! losses. If the recording was never [finished](Capture::is_finished), the ledger lists the
+//! unfinished capture in the same way.
 //!
 //! # Versions
 //!
 //! Since 1.1, writers mark the end of each recording. Captures of 1.0 have no such mark, so it is
 //! unknown whether they are complete. Since 1.2, events of the host have colours. Since 1.3,
-//! recordings on a machine's own clock identify the machine.
+//! recordings that use a machine's own clock identify the machine.
 //!
-//! Sections of unknown kinds are skipped and counted. A newer minor version is read; its additional
-//! fields are ignored. A newer major version of a kind is a problem of those sections; a newer
-//! major version of the container is an error.
+//! Sections of unknown kinds are skipped and counted. A payload of a newer minor version is decoded
+//! without its additional fields. A section with a newer major version of its kind is reported as a
+//! problem. A newer major version of the container is an error.
 
 #![cfg_attr(
     not(test),
@@ -142,7 +143,7 @@ pub struct Capture {
 pub struct Section<'file> {
     /// Kind of the section.
     pub kind: SectionKind,
-    /// Version of its payload.
+    /// Version of the payload.
     pub version: SectionVersion,
     /// Flags; see the [module](self).
     pub flags: u32,
@@ -158,11 +159,11 @@ impl Capture {
     /// Maps a capture and checks every section.
     ///
     /// The file may grow while it is open; data appended later is not seen. No program may rewrite
-    /// or shorten the file, which captures never require. If a program might do so, use
+    /// or shorten the file; writers of captures never do so. If another program might do so, use
     /// [`Capture::open_copy`].
     ///
     /// # Errors
-    /// If the file cannot be read, is no capture, or has a newer major version. Damage is not an
+    /// If the file cannot be read, is not a capture, or has a newer major version. Damage is not an
     /// error: see [`Capture::problems`].
     ///
     /// # Cost
@@ -174,7 +175,7 @@ impl Capture {
     /// Reads a capture into memory and checks every section.
     ///
     /// # Errors
-    /// As [`Capture::open`].
+    /// The same as for [`Capture::open`].
     pub fn open_copy(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         Self::new(CaptureBytes::copy(path.as_ref())?)
     }
@@ -182,7 +183,7 @@ impl Capture {
     /// Checks every section of a capture in memory.
     ///
     /// # Errors
-    /// As [`Capture::open`], except for errors of the file system.
+    /// The same as for [`Capture::open`], except for errors of the file system.
     ///
     /// ```
     /// use recording::capture::{Capture, CaptureError};
@@ -234,7 +235,7 @@ impl Capture {
         })
     }
 
-    /// Returns the bytes that belong to no sound section, in file order.
+    /// Returns the problems with bytes that belong to no sound section, in file order.
     ///
     /// Sound sections with impossible values are found by [`Section::content`] and
     /// [`Capture::check`].
@@ -245,12 +246,12 @@ impl Capture {
 
     /// Returns true if the last recording was finished, and false if its end mark is missing.
     ///
-    /// `None` if the capture's writer wrote no end marks.
+    /// Returns `None` if the capture's writer did not write end marks.
     #[must_use]
     pub fn is_finished(&self) -> Option<bool> {
         let last = self.sections().next_back();
         if let Some(last) = last.filter(|&last| last.kind == SectionKind::CAPTURE_END) {
-            // Bytes after the mark were written by a later writer.
+            // Bytes after the mark come from a later writer.
             let is_last = self.problems.iter().all(|problem| problem.offset < last.offset);
             return Some(is_last && last.content().is_ok());
         }

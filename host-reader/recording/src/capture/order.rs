@@ -9,7 +9,7 @@ use super::{
 /// Position of a sound section relative to the other sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Number of sections missing between this section and the one with the next lower number.
+    /// Number of sections missing between this section and the section with the next lower number.
     pub(super) missing_before: u32,
     /// True if an earlier section has the same number.
     is_repeated: bool,
@@ -38,8 +38,7 @@ impl Place {
 pub(super) fn places(frames: &[Frame]) -> Vec<Place> {
     let mut places = vec![Place::default(); frames.len()];
     let mut by_number: Vec<_> = frames.iter().zip(&mut places).collect();
-    // The sort is stable: of sections with equal numbers, the one that is first in the file stays
-    // first.
+    // The sort is stable, so sections with equal numbers keep their order in the file.
     by_number.sort_by_key(|(frame, _)| frame.head.number);
     let mut next_number = 0;
     for (frame, place) in by_number {

@@ -7,7 +7,7 @@ use super::{frame::SectionVersion, kind::SectionKind};
 pub struct Problem {
     /// Offset of the first byte in the file.
     pub offset: u64,
-    /// Number of bytes; 0 if something is missing at the offset.
+    /// Number of unusable bytes; 0 if sections or a mark are missing at the offset.
     pub size_bytes: u64,
     /// Kind of the problem.
     pub kind: ProblemKind,
@@ -30,16 +30,16 @@ pub struct ProblemSection {
 pub enum ProblemKind {
     /// The file header's magic or checksum is wrong; version and identity are unknown.
     DamagedFileHeader,
-    /// The bytes hold no section: a section's header is damaged or truncated.
+    /// The bytes contain no section, because a section's header is damaged or truncated.
     NoSection,
     /// A section ends before its payload is complete, at the end of the file or at the next
     /// section.
     ///
-    /// Its writer was stopped.
+    /// The cause is a writer that was stopped.
     TornSection {
-        /// Payload bytes stated in the header.
+        /// Number of payload bytes stated in the header.
         expected_bytes: u64,
-        /// Bytes after the header.
+        /// Number of bytes after the header.
         found_bytes: u64,
     },
     /// The payload has changed since it was written.
@@ -49,7 +49,7 @@ pub enum ProblemKind {
         /// Checksum computed from the payload.
         found: u32,
     },
-    /// Sections are missing: there is a gap between the numbers of their neighbours.
+    /// Sections are missing: there is a gap in the section numbers.
     MissingSections {
         /// Number of missing sections.
         count: u32,
@@ -62,10 +62,10 @@ pub enum ProblemKind {
     MovedSection,
     /// Another capture begins after the end of this capture.
     ///
-    /// The other capture is not used, because its reads and losses would be counted as those of
-    /// this capture.
+    /// The other capture is not used, because its reads and losses would be attributed to this
+    /// capture.
     OtherCapture,
-    /// The payload is intact, but this library does not know this version of its kind.
+    /// The payload is intact, but this library does not know this version of the section's kind.
     UnknownSectionVersion {
         /// Version of the section.
         found: SectionVersion,
@@ -79,7 +79,7 @@ pub enum ProblemKind {
     },
     /// The payload is intact, but a field has an impossible value.
     Malformed(MalformedPayload),
-    /// A read without an end: its writer was stopped, or the end is lost.
+    /// A read has no end: the writer was stopped, or the end is lost.
     ///
     /// The data of the read is used.
     OpenRead {
@@ -88,7 +88,7 @@ pub enum ProblemKind {
     },
     /// The last recording has no end mark.
     ///
-    /// Its writer was stopped or is still running, or the mark is lost.
+    /// The writer was stopped or is still running, or the mark is lost.
     Unfinished,
 }
 

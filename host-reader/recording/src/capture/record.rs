@@ -1,6 +1,6 @@
-//! Recording: a mesh that captures all words read through it, before they are decoded.
+//! Recording: captures all words that are read from a mesh, before they are decoded.
 //!
-//! The reader decides what to read, and when. No data is kept in memory.
+//! The reader determines what is read, and when. No data is kept in memory.
 
 use super::{
     error::CaptureError,
@@ -25,8 +25,8 @@ use std::{
 
 /// A [`Reader`] that captures what it reads.
 ///
-/// A failure to write the capture stops no read. A failed read is captured: a replay of the capture
-/// fails in the same way.
+/// If the capture cannot be written, reads continue. Failed reads are captured, so a replay of the
+/// capture fails in the same way.
 ///
 /// # Examples
 ///
@@ -55,21 +55,21 @@ pub struct CapturingReader {
     zones: ZoneTable,
     is_fresh: bool,
     is_counter_pass: bool,
-    /// Time of the last capture of the host's clock, if that is the machine's clock.
+    /// Time at which the host's clock was last captured, if it is the machine's clock.
     clock_captured_ns: Option<u64>,
 }
 
-/// Results of a [`CapturingReader`]; there are two, since either can fail without the other.
+/// Results of a [`CapturingReader`]. The read and the capture can fail independently.
 #[derive(Debug)]
 pub struct CapturedRead<T = Readout> {
     /// Readout, or the error that ended the read.
     pub readout: Result<T, ReadError>,
-    /// `Ok` if the whole read was captured; otherwise the first failure.
+    /// `Ok` if the whole read was captured, or the first failure to capture it.
     pub capture: Result<(), CaptureError>,
 }
 
 impl CapturingReader {
-    /// Makes a reader that captures into `writer`.
+    /// Creates a reader that captures into `writer`.
     #[must_use]
     pub fn new(options: ReadOptions, writer: CaptureWriter) -> Self {
         let reader = Reader::new(options);
@@ -87,7 +87,7 @@ impl CapturingReader {
 
     /// Marks the following reads as a repetition of the previous run for other hardware counters.
     ///
-    /// The two are then loaded as one run.
+    /// The two runs are then loaded as one run.
     #[must_use]
     pub const fn for_more_counters(mut self) -> Self {
         self.is_counter_pass = true;
@@ -99,7 +99,8 @@ impl CapturingReader {
         self.reader.options_mut()
     }
 
-    /// Returns the capture's writer, to add data that is not read: clock samples, op metadata.
+    /// Returns the capture's writer, for data that does not come from reads: clock samples and op
+    /// metadata.
     pub const fn writer_mut(&mut self) -> &mut CaptureWriter {
         &mut self.writer
     }
@@ -109,8 +110,8 @@ impl CapturingReader {
         self.capture(mesh, |reader, mesh| reader.read(mesh))
     }
 
-    /// Reads as [`CapturingReader::read`] does, and also returns the new records of streamed lanes
-    /// in batches; see [`Reader::read_with_batches`].
+    /// Reads like [`CapturingReader::read`], and also returns the new records of streamed lanes in
+    /// batches; see [`Reader::read_with_batches`].
     pub fn read_with_batches<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead<LiveRead> {
         self.capture(mesh, |reader, mesh| reader.read_with_batches(mesh))
     }
@@ -185,8 +186,8 @@ impl CapturingReader {
 
     /// Captures the host's clock.
     ///
-    /// Does nothing if that was done within the last second or if the mesh has its own host clock,
-    /// as simulated meshes have.
+    /// Does nothing if the clock was captured within the last second, or if the mesh has its own
+    /// host clock, such as a simulated mesh.
     pub(crate) fn capture_host_clock<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -229,11 +230,11 @@ struct RecordedMesh<'a, M: ?Sized> {
     device: RecordedDevice<'a, M>,
 }
 
-/// The chip of the mesh that is being accessed.
+/// The chip of a mesh that is being accessed.
 struct RecordedDevice<'a, M: ?Sized> {
     mesh: &'a mut M,
     log: AccessLog<'a>,
-    /// One entry per index of the mesh; `None` if there is no chip.
+    /// One entry for each index of the mesh; `None` if there is no chip with this index.
     chips: Vec<Option<ChipLabels>>,
     index: usize,
 }
@@ -316,7 +317,7 @@ struct Access {
 }
 
 impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
-    /// Performs an access on the chip and captures its failure.
+    /// Performs an access on the chip. If it fails, captures the failure.
     fn ask<T>(
         &mut self,
         access: Access,
@@ -344,7 +345,7 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
         result
     }
 
-    /// Captures words that were read, split where they belong to different lanes.
+    /// Captures words that were read. Words of different lanes are captured separately.
     fn keep(&mut self, memory: Memory, address: u64, words: &[u32]) {
         let Some(Some(labels)) = self.chips.get_mut(self.index) else { return };
         for label in labels.label(memory, address, words.len()) {

@@ -1,4 +1,4 @@
-//! Scan of a file for sound sections, and classification of all other bytes.
+//! Scan of a file for sound sections. All other bytes are classified as problems.
 //!
 //! ```text
 //! walk from header to header; where there is none, search for the next
@@ -34,8 +34,8 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     let mut search = Search { bytes, frames: Vec::new(), unsound: Vec::new() };
     search.region(start.min(bytes.len())..bytes.len(), 0);
     search.frames.sort_unstable_by_key(|frame| frame.start);
-    // The search after a damaged section and the search inside it may both find the same torn
-    // section.
+    // The search after a damaged section and the search inside the section may both find the same
+    // torn section.
     search.unsound.sort_unstable_by_key(|unsound| unsound.start);
     search.unsound.dedup_by_key(|unsound| unsound.start);
     let other = search.leave_out_other_capture(start);
@@ -45,13 +45,14 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     Scan { frames: put_in_order(search.frames, &places), problems }
 }
 
-/// Maximum nesting of torn sections within the claimed extent of other torn sections.
+/// Maximum nesting of torn sections within the stated length of other torn sections.
 ///
 /// Deeper sections are not searched. Each level is a pass over the same bytes, so the limit bounds
 /// the time for a malicious file.
 const NESTING_MAX: u32 = 16;
 
-/// Minimum size for several threads: below it, starting threads takes longer than the work.
+/// Minimum size for using several threads, in bytes. For less data, starting threads takes longer
+/// than the work.
 const PARALLEL_BYTES_MIN: usize = 1 << 20;
 
 /// A section with an intact header but a damaged or incomplete payload.
@@ -91,7 +92,8 @@ impl Search<'_> {
         }
     }
 
-    /// Walks from header to header and trusts a length if the section ends within the region.
+    /// Walks from header to header. Uses the length in a header if the section ends within the
+    /// region.
     fn walk(&mut self, region: Range<usize>) -> Vec<Frame> {
         let bytes = self.bytes.get(..region.end).unwrap_or(self.bytes);
         let mut frames = Vec::new();
@@ -115,7 +117,8 @@ impl Search<'_> {
         frames
     }
 
-    /// Excludes another capture, including its file header, that was appended to this capture.
+    /// Excludes another capture that was appended to this capture, including the other capture's
+    /// file header.
     fn leave_out_other_capture(&mut self, start: usize) -> Option<Problem> {
         let ends = std::iter::once(start).chain(self.frames.iter().map(Frame::end));
         let mut gaps = ends.zip(self.frames.iter().map(|frame| frame.start));
@@ -215,7 +218,7 @@ fn file_header(bytes: &[u8], gap: Range<usize>) -> Option<usize> {
 
 /// Returns the next offset of a frame header with a correct checksum.
 ///
-/// Searches at every byte, since a damaged file may have lost bytes.
+/// Searches at every byte, because a damaged file may have lost bytes.
 fn next_header(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(rest) = bytes.get(at..) {

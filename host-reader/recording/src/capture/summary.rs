@@ -19,9 +19,9 @@ pub struct CaptureCheck {
     pub usable_count: u64,
     /// Number of sections of unknown kinds; these sections are sound but not used.
     pub unknown_count: u64,
-    /// Size of the file.
+    /// Size of the file, in bytes.
     pub file_bytes: u64,
-    /// Bytes affected by a problem.
+    /// Number of bytes affected by problems.
     pub lost_bytes: u64,
 }
 
@@ -40,9 +40,9 @@ pub struct CaptureInfo {
     pub version: Option<FormatVersion>,
     /// Identity of the capture; `None` if the file header is damaged.
     pub identity: Option<CaptureIdentity>,
-    /// Size of the file.
+    /// Size of the file, in bytes.
     pub file_bytes: u64,
-    /// True if the last recording was finished; `None` if its writer did not mark the end.
+    /// True if the last recording was finished; `None` if its writer did not write end marks.
     pub is_finished: Option<bool>,
     /// Counts of sound sections by kind.
     pub kinds: BTreeMap<SectionKind, KindTotals>,
@@ -69,7 +69,7 @@ pub struct CaptureInfo {
 pub struct KindTotals {
     /// Number of sections.
     pub section_count: u64,
-    /// Total bytes of their payloads.
+    /// Total size of the payloads, in bytes.
     pub payload_bytes: u64,
 }
 
@@ -80,7 +80,7 @@ impl CaptureInfo {
         self.chips.values().map(|chip| chip.cores.len()).sum()
     }
 
-    /// Returns the total number of marker words read from all lanes.
+    /// Returns the total number of words read from all lanes.
     #[must_use]
     pub fn marker_words(&self) -> u64 {
         self.lane_words.values().sum()
@@ -94,8 +94,8 @@ impl CaptureInfo {
 
     /// Returns the nanoseconds from the end of the first read to the end of the last read.
     ///
-    /// The time is that of the host's monotonic clock. Returns `None` if there are fewer than two
-    /// reads, or if the clock restarted between the reads.
+    /// The time is measured with the host's monotonic clock. Returns `None` if there are fewer than
+    /// two reads, or if the clock restarted between the reads.
     #[must_use]
     pub fn time_span_ns(&self) -> Option<u64> {
         let [first, .., last] = self.reads.as_slice() else { return None };
@@ -130,7 +130,7 @@ impl Capture {
         check
     }
 
-    /// Returns the sources in the capture that may have lost an unknown number of records.
+    /// Returns the kinds of damage because of which an unknown number of records may be missing.
     pub(super) fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
         let mut sources = BTreeSet::new();
         let last_read = self.info().last_read();
@@ -211,7 +211,7 @@ impl CaptureInfo {
     }
 }
 
-/// Adds a section's count to a sum. The sum saturates, since a section may contain any count.
+/// Adds a section's count to a sum. The sum saturates, because a section may contain any count.
 const fn add(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
 }

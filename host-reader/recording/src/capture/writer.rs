@@ -19,9 +19,9 @@ use std::{
 
 /// Policy for flushing written sections to disk.
 ///
-/// With every policy, a section survives the end of this process, by a signal or otherwise, once
-/// its `append` has returned: it is then in the operating system's cache, not in a buffer of this
-/// process. The policy matters only if the machine crashes or loses power.
+/// When `append` has returned, the section is in the operating system's cache, not in a buffer of
+/// this process. With every policy, it therefore survives the end of this process, even by a
+/// signal. The policy only matters if the machine crashes or loses power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
     /// After each read.
@@ -80,15 +80,15 @@ impl CaptureWriter {
         Ok(writer)
     }
 
-    /// Continues an existing capture; the numbers of its reads and sections continue.
+    /// Continues an existing capture. The numbers of reads and sections continue.
     ///
-    /// A torn section at the end and any other damage stay in the file. Their words may be the only
-    /// copy, and the file must not become shorter for a reader that has mapped it. New sections
-    /// begin after the damage; readers skip and report the damage.
+    /// A torn section at the end and any other damage stay in the file, for two reasons: the file
+    /// may have the only copy of the words, and it must not become shorter while a reader has
+    /// mapped it. New sections begin after the damage. Readers skip and report the damage.
     ///
     /// # Errors
-    /// If the file is no capture, has another major version, is being written by another process or
-    /// cannot be written.
+    /// If the file is not a capture, has another major version, is being written by another process
+    /// or cannot be written.
     pub fn append_to(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         let path = path.as_ref();
         let file = File::options().read(true).append(true).open(path);
@@ -110,7 +110,7 @@ impl CaptureWriter {
         Ok(writer)
     }
 
-    /// Sets when written data must be on disk.
+    /// Sets the policy for flushing written data to disk.
     #[must_use]
     pub const fn with_sync(mut self, sync: SyncPolicy) -> Self {
         self.sync = sync;
@@ -129,7 +129,8 @@ impl CaptureWriter {
         &self.path
     }
 
-    /// Appends a section. Once this returns, the section survives the end of the process.
+    /// Appends a section. After this method has returned, the section survives the end of the
+    /// process.
     ///
     /// # Errors
     /// If a count does not fit its field, or the disk reports an error. The capture is then
@@ -166,7 +167,7 @@ impl CaptureWriter {
     /// Marks the end of the recording.
     ///
     /// Without the mark, a reader assumes that the writer was stopped and that further data may be
-    /// lost. Waits until all data is on disk, unless [`SyncPolicy::Never`] was chosen.
+    /// lost. Waits until all data is on disk, unless the policy is [`SyncPolicy::Never`].
     ///
     /// # Errors
     /// The errors of [`CaptureWriter::append`].
@@ -219,8 +220,8 @@ impl CaptureWriter {
         let padded = self.file.metadata().and_then(|metadata| {
             let end = metadata.len();
             const ALIGN_BYTES: u64 = FRAME_ALIGN_BYTES as u64;
-            // The filler is not zero, since zeros could complete a section that lacks only its last
-            // bytes.
+            // The filler is not zero, because zeros could complete a section of which only the last
+            // bytes are missing.
             let filler = [0xFF; FRAME_ALIGN_BYTES];
             let present = usize::try_from(end % ALIGN_BYTES).unwrap_or(0);
             let padding = if present == 0 { None } else { filler.get(present..) };
@@ -234,8 +235,8 @@ impl CaptureWriter {
 
 impl Drop for CaptureWriter {
     fn drop(&mut self) {
-        // Closing the file would suffice, but a child process may inherit the open file for a
-        // moment while it is started. If unlocking fails, the system unlocks the file later.
+        // Closing the file would be sufficient, but a child process that is just being started may
+        // have inherited the open file. If unlocking fails, the system unlocks the file later.
         let _ = self.file.unlock();
     }
 }
@@ -262,14 +263,15 @@ impl SectionEncoder {
     }
 }
 
-/// Locks the file against other writers until the file is closed.
+/// Locks the file against other writers. The lock ends when the file is closed.
 ///
 /// The system closes the file at the latest when the process ends.
 fn lock(file: &File, path: &Path) -> Result<(), CaptureError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(CaptureError::InUse { path: path.to_owned() }),
-        // Some network file systems do not support locks; an error would only make them unusable.
+        // Some network file systems do not support locks. An error here would make such file
+        // systems unusable.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(source)) => Err(CaptureError::io("lock", path, source)),
     }

@@ -8,15 +8,15 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use wire::RunHostId;
 
-/// Programs that ran on chips, with their numbers of launches outside of traces.
+/// Programs that ran on chips, with the number of launches outside of traces.
 ///
-/// A launch counts only if all RISCs that ran the program recorded the launch. Otherwise a dispatch
-/// core would add launches, since its lines name the same program repeatedly.
+/// A launch only counts if all RISCs that ran the program recorded the launch. Otherwise dispatch
+/// cores would add launches, because their lines name the same program repeatedly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchedPrograms(BTreeMap<(u32, RunHostId), u64>);
 
 impl LaunchedPrograms {
-    /// Adds the runs of a lane; runs without a program belong to no op.
+    /// Adds the runs of a lane. Runs without a program are ignored, because they belong to no op.
     pub fn add(&mut self, lane: &Lane) {
         let mut counts: BTreeMap<RunHostId, u64> = BTreeMap::new();
         for run in lane.runs.iter().filter(|run| run.program.0 != 0) {
@@ -141,7 +141,7 @@ mod tests {
         ];
         let expected = expected.map(|(kind, text)| (kind, text.to_owned()));
         assert_eq!(noted(&lanes, &[(0, 1024), (1, 1024)], &[]), expected);
-        // A program named repeatedly by one RISC counts as one launch.
+        // A program that only one RISC names repeatedly counts as one launch.
         let lanes = [lane(Risc::Brisc, &again), lane(Risc::Ncrisc, &[(1024, None)])];
         let said = noted(&lanes, &[(0, 1024), (0, 2048)], &[]);
         assert_eq!(said, []);

@@ -1,7 +1,8 @@
 //! Ops, traces and signposts, parsed from the messages that the host sent to Tracy.
 //!
 //! # Compatibility
-//! [`OP_MESSAGES`](super::OP_MESSAGES): two columns, separated by `;`, with text in backticks.
+//! The file is [`OP_MESSAGES`](super::OP_MESSAGES). It has two columns separated by `;`, and texts
+//! are in backticks.
 
 use super::{HostLog, HostOp, Signpost, value::Value};
 use crate::problem::ProblemLog;
@@ -11,12 +12,14 @@ use std::{
     sync::Arc,
 };
 
-/// End of a message's first line before an op's description, with either kind of line end.
+/// End of a message's first line if an op's description follows. There is one entry for each kind
+/// of line break.
 const DESCRIPTION_FOLLOWS: [&str; 2] = [" ->\n", " ->\r\n"];
-/// Beginning of relevant messages. If a message is cut short, such a beginning follows it.
+/// Beginning of a line with a relevant message. It marks the end of the previous message if that
+/// message is cut short.
 const NEXT_MESSAGE: &[u8] = b"\n`TT_";
 
-/// Reads all messages. If `is_exact` is set, ops that TT-Metal omits are omitted too.
+/// Reads all messages. If `is_exact` is true, the ops that TT-Metal omits are also omitted here.
 #[must_use]
 pub fn read_messages(
     bytes: &[u8],
@@ -48,7 +51,7 @@ struct MessageReader<'input> {
     current_traces: BTreeMap<u64, u64>,
 }
 
-/// One message with its time and its first line number in the file.
+/// One message, with its time and the number of its first line in the file.
 struct Message<'text> {
     text: &'text str,
     time_ns: u64,
@@ -69,7 +72,7 @@ impl MessageReader<'_> {
 
     /// Reads messages until the end or until a message is cut short.
     ///
-    /// Returns the byte and the line at which to continue.
+    /// Returns the byte and the line at which the next call must continue.
     fn read_from(&mut self, bytes: &[u8], line: u64, is_header_read: &mut bool) -> (usize, u64) {
         let mut csv = csv::ReaderBuilder::new();
         csv.delimiter(b';').quote(b'`').flexible(true).has_headers(false);
@@ -79,7 +82,7 @@ impl MessageReader<'_> {
             let Some(position) = record.position() else { break };
             let place = |byte: u64| usize::try_from(byte).unwrap_or(usize::MAX).min(bytes.len());
             let begin = place(position.byte());
-            // The end of the previous line and empty lines may be before the message.
+            // The end of the previous line, and empty lines, may precede the message.
             let ended = line_ends(bytes.get(begin..).unwrap_or(&[]));
             let begin = begin.saturating_add(ended.len());
             let lines = position.line().saturating_sub(1).saturating_add(newline_count(ended));
@@ -175,9 +178,9 @@ impl MessageReader<'_> {
         self.push(op);
     }
 
-    /// Adds an op with invalid JSON; the op's name and ids are before the JSON.
+    /// Adds an op whose JSON is invalid. The op's name and ids come from the text before the JSON.
     fn add_broken(&mut self, message: &Message<'_>, head: &str, error: &serde_json::Error) {
-        // The JSON begins on the line after the head.
+        // The JSON begins on the line after the prefix.
         let lines = head.matches('\n').count().saturating_add(error.line()) as u64;
         let line = message.line.saturating_add(lines);
         let detail = format!("the op's JSON is broken: {error}; only its name and ids are shown");
@@ -233,7 +236,7 @@ impl MessageReader<'_> {
         }
     }
 
-    /// Adds an op; it replaces an earlier op with the same id.
+    /// Adds an op. It replaces an earlier op with the same id.
     fn push(&mut self, op: HostOp) {
         let known = self.positions.get(&op.id);
         match known.and_then(|&position| self.log.ops.get_mut(position)) {
@@ -282,7 +285,7 @@ fn split_description(text: &str) -> Option<(&str, &str)> {
     DESCRIPTION_FOLLOWS.iter().find_map(|between| text.split_once(between))
 }
 
-/// Returns the line ends at the beginning of a text.
+/// Returns the line breaks at the beginning of a text.
 fn line_ends(text: &[u8]) -> &[u8] {
     let count = text.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     text.get(..count).unwrap_or(text)
@@ -299,7 +302,8 @@ fn next_message(record: &[u8]) -> Option<(&[u8], &[u8])> {
     record.split_at_checked(end_of_line.saturating_add(1))
 }
 
-/// Prefix of an op's description; for a cached op, the whole message.
+/// Prefix of a message, before the op's description. For an op from the program cache, the prefix
+/// is the whole message.
 #[derive(Debug, PartialEq, Eq)]
 struct OpPrefix<'text> {
     name: &'text str,
@@ -312,7 +316,7 @@ struct OpPrefix<'text> {
 impl<'text> OpPrefix<'text> {
     /// Parses `KIND: "name", hash, device[, cache hit], id`.
     ///
-    /// Parsing starts from the right, since a name may contain commas.
+    /// Parsing starts from the right, because a name may contain commas.
     fn parse(text: &'text str) -> Option<Self> {
         let (_, fields) = text.split_once(':')?;
         let (rest, id) = fields.rsplit_once(',')?;
@@ -324,7 +328,7 @@ impl<'text> OpPrefix<'text> {
         };
         match is_cache_hit {
             Some(is_hit) => Self::from_parts(before, is_hit, id),
-            // `0` and `1` are a cache hit only if hash and device precede them.
+            // `0` or `1` only states the cache hit if a hash and a device precede it.
             None => Self::from_parts(before, last.trim() == "1", id)
                 .or_else(|| Self::without_hit(rest, id)),
         }
@@ -334,7 +338,7 @@ impl<'text> OpPrefix<'text> {
         Some(Self { is_cache_hit: Some(is_hit), ..Self::without_hit(before, id)? })
     }
 
-    /// Parses the form used until 2025, which has no cache hit.
+    /// Parses the format used until 2025, which does not state the cache hit.
     fn without_hit(before: &'text str, id: &str) -> Option<Self> {
         let mut fields = before.rsplitn(3, ',');
         let device_id = fields.next()?.trim().parse().ok()?;

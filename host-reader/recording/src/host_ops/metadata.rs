@@ -20,7 +20,7 @@ use wire::RunHostId;
 pub struct HostOps {
     /// Metadata of ops on chips, in message order.
     pub ops: Vec<OpMetadata>,
-    /// Ops of traces that were captured but never replayed, so no chip ran the ops.
+    /// Ops of traces that were captured but never replayed. No chip ran these ops.
     captured_only: BTreeSet<(u32, RunHostId)>,
     /// Anomalies of the messages.
     anomalies: AnomalyLog,
@@ -73,10 +73,10 @@ impl HostOps {
         !self.ops.is_empty()
     }
 
-    /// Combines the records of chips and the ops into a recording.
+    /// Combines the ops with the records of chips into a recording.
     ///
-    /// Adds an anomaly for each launch without an op, op without a launch, and op with several
-    /// launches.
+    /// Adds an anomaly for each launch without an op, for each op without a launch, and for each op
+    /// with several launches.
     #[must_use]
     pub fn attach(
         self,
@@ -100,7 +100,7 @@ fn key(op: &HostOp) -> Option<(u32, RunHostId)> {
     Some((u32::try_from(op.device_id?).ok()?, RunHostId(u32::try_from(op.id).ok()?)))
 }
 
-/// Keys of a description that are separate fields of the metadata.
+/// Keys of a description that are left out, because they are separate fields of the metadata.
 const IDENTIFICATION: [&str; 2] = ["global_call_count", "device_id"];
 const CACHE_HIT: &str = "program_cache_hit";
 
@@ -109,10 +109,10 @@ type SharedFields = Arc<[(String, String)]>;
 impl HostLog {
     /// Returns the ops of chips as metadata of a recording.
     ///
-    /// Structures are JSON text, as in the captures of hosts.
+    /// Structures are converted to JSON text, as in captures.
     #[must_use]
     pub fn op_metadata(&self) -> Vec<OpMetadata> {
-        // Ops from the program cache share a description. They differ from it at most in the cache
+        // Ops from the program cache share a description. Their fields differ at most in the cache
         // hit.
         let mut known: HashMap<_, SharedFields> = HashMap::new();
         self.ops

@@ -33,7 +33,7 @@ pub const OP_TIMES: &str = "tracy_ops_times.csv";
 pub struct HostTime {
     /// Start on the host's clock.
     pub start_ns: u64,
-    /// Duration.
+    /// Duration of the op on the host.
     pub duration_ns: u64,
 }
 
@@ -42,21 +42,22 @@ pub struct HostTime {
 pub struct HostOp {
     /// Encoded id of the op, called run host ID in the device log.
     pub id: u64,
-    /// Description of the op; ops from a program cache share the description of the first op.
+    /// Description of the op. Ops from a program cache share the description of the first op.
     pub description: Arc<Value>,
     /// True if the op was in the program cache; `None` if the message does not state this.
     pub is_cache_hit: Option<bool>,
-    /// Chip of the op; `None` for ops that ran on the host.
+    /// Chip that ran the op; `None` for ops that ran on the host.
     pub device_id: Option<u64>,
-    /// Trace that was being captured; `None` outside of a capture.
+    /// Trace that was being captured when the op was announced; `None` if no trace was being
+    /// captured.
     pub trace_id: Option<u64>,
-    /// Time of the announcement.
+    /// Time of the announcement on the host's clock.
     pub message_ns: u64,
     /// Host time of the op; `None` if it was not recorded.
     pub time: Option<HostTime>,
     /// Host time of functions called by the op, by name.
     pub child_calls_ns: BTreeMap<String, u64>,
-    /// Line number of the message.
+    /// Line number of the message in the file.
     pub line: u64,
 }
 
@@ -89,7 +90,7 @@ pub struct HostLog {
     pub signposts: Vec<Signpost>,
     /// Times at which traces were replayed.
     pub replays: Replays,
-    /// Bytes of the buffers on the chips.
+    /// Bytes in use by buffers on the chips, over time.
     pub buffers: BufferUsage,
 }
 
@@ -100,7 +101,8 @@ impl HostLog {
         self.ops.iter().enumerate().map(|(position, op)| (op.id, position)).collect()
     }
 
-    /// Returns true if the op's trace was captured but never replayed, so that no chip ran the op.
+    /// Returns true if the op's trace was captured but never replayed. In that case no chip ran the
+    /// op.
     #[must_use]
     pub fn is_captured_only(&self, op: &HostOp) -> bool {
         let Some((device_id, trace_id)) = op.device_id.zip(op.trace_id) else { return false };

@@ -1,7 +1,8 @@
-//! Values of an op's description, and their text in TT-Metal's scripts.
+//! Values in the description of an op, and the text with which TT-Metal's scripts represent a
+//! value.
 //!
-//! Descriptions are read as JSON and written as cells. A cell contains what Python prints for the
-//! value, since readers of ops CSVs parse that format.
+//! Descriptions are read as JSON and written as cells of a CSV. A cell contains the text that
+//! Python prints for the value, because readers of ops CSVs parse that text.
 
 use serde::{
     Serialize, Serializer,
@@ -75,8 +76,8 @@ impl Value {
         }
     }
 
-    /// Returns the text for a cell, which may contain commas. Text is unchanged; null gives empty
-    /// text.
+    /// Returns the text for a CSV cell, which may contain commas. Text is returned unchanged. Null
+    /// becomes an empty text.
     #[must_use]
     pub fn cell(&self) -> String {
         match self {
@@ -91,12 +92,12 @@ impl Value {
         }
     }
 
-    /// Returns the JSON of a structure, number or boolean; text is unchanged.
+    /// Returns the JSON of a structure, number or boolean. Text is returned unchanged.
     #[must_use]
     pub fn json_or_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            // Serialization fails only for keys that are not text; numbers that are not finite
+            // Serialization only fails for keys that are not text. Numbers that are not finite
             // become null.
             _ => serde_json::to_string(self).unwrap_or_default(),
         }
@@ -267,7 +268,8 @@ mod tests {
 
     #[test]
     fn cells_read_as_python_prints_them() {
-        // Each expected text was printed by `str(json.loads(left))` of Python 3.11.
+        // Each expected text was printed by `str(json.loads(text))` in Python 3.11, where `text` is
+        // the JSON on the left.
         for (json, expected) in [
             ("null", ""),
             ("true", "True"),

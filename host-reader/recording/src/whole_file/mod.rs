@@ -1,4 +1,4 @@
-//! Files that get their final name only when complete.
+//! Files that get their final name only after they are complete.
 
 use reader::temporary_file::TemporaryFile;
 pub use reader::temporary_file::remove_unfinished_files;
@@ -35,7 +35,7 @@ impl WholeFile {
     }
 }
 
-/// A file being written under a temporary name.
+/// A file that is being written under a temporary name.
 ///
 /// The file is removed unless it is finished and published.
 #[derive(Debug)]
@@ -81,8 +81,8 @@ impl Write for OpenFile {
 /// Writes a file under a temporary name in the folder of `path`, then renames it to `path`.
 ///
 /// # Errors
-/// If the folder does not exist or cannot be written to, or `write` fails; an older file at `path`
-/// is then unchanged.
+/// If the folder does not exist or cannot be written to, or if `write` fails. An older file at
+/// `path` is then unchanged.
 pub fn write_whole_file<T>(
     path: &Path,
     write: impl FnOnce(&mut OpenFile) -> io::Result<T>,

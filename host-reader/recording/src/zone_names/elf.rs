@@ -5,7 +5,7 @@ use object::{Object, ObjectSection};
 /// Name of the ELF section that contains the zone texts.
 ///
 /// # Compatibility
-/// `kernel_profiler::names::SECTION`.
+/// The name equals `kernel_profiler::names::SECTION`.
 const SECTION: &[u8] = b".kprof_zones";
 
 /// Returns the bytes of every zone section, or the reason why a section cannot be read.

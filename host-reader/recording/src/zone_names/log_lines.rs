@@ -17,7 +17,7 @@ use super::ZoneText;
 use std::io::{self, BufRead, Read};
 use wire::zone::ZONE_TAG;
 
-/// Maximum length of a line.
+/// Maximum length of a line, in bytes.
 pub(super) const LONGEST_LINE_BYTES: usize = 1 << 16;
 
 const DELIMITER: &[u8] = b"#pragma message: ";
@@ -30,8 +30,7 @@ const OPENING_QUOTES: [&[u8]; 2] = [b"'", "\u{2018}".as_bytes()];
 
 /// Reads the next line into `line`; returns `false` at the end.
 ///
-/// If a line is longer than [`LONGEST_LINE_BYTES`], one byte more than this limit is kept, and the
-/// rest is skipped.
+/// If a line is longer than [`LONGEST_LINE_BYTES`], only one byte more than this limit is kept.
 pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let limit = LONGEST_LINE_BYTES as u64 + 1;
@@ -44,9 +43,10 @@ pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Resul
     Ok(true)
 }
 
-/// Returns every text of a line; `None` for each part that should be a text but is not valid.
+/// Returns every text of a line. Returns `None` for each part that should be a text but is not
+/// valid.
 ///
-/// A blank line has no text, any other line at least one item.
+/// A blank line gives no item. Any other line gives at least one item.
 pub(super) fn texts(line: &[u8]) -> impl Iterator<Item = Option<ZoneText>> {
     let is_blank = line.iter().all(u8::is_ascii_whitespace);
     let first = memchr::memmem::find(line, DELIMITER);
@@ -61,14 +61,14 @@ pub(super) fn texts(line: &[u8]) -> impl Iterator<Item = Option<ZoneText>> {
     is_stray.then_some(None).into_iter().chain(parts)
 }
 
-/// Parses the text up to its closing quote; only the next message may follow.
+/// Parses a text up to the closing quote. Only the beginning of the next message may follow.
 fn text(part: &[u8]) -> Option<ZoneText> {
     let end = memchr::memmem::rfind(part, ZONE_TAG.as_bytes())? + ZONE_TAG.len();
     let rest = part[end..].trim_ascii();
     let Some(closed) = CLOSING_QUOTES.iter().find_map(|quote| rest.strip_prefix(*quote)) else {
         return if rest.is_empty() { ZoneText::parse(&part[..end]) } else { None };
     };
-    // The source location and the opening quote of the line's next message may follow.
+    // The source location and the opening quote of the next message in the line may follow.
     let is_whole = closed.is_empty() || OPENING_QUOTES.iter().any(|quote| closed.ends_with(quote));
     if is_whole { ZoneText::parse(&part[..end]) } else { None }
 }

@@ -1,4 +1,4 @@
-//! Zone names: collecting them from kernels and logs, and writing them to a log.
+//! Zone names: collects them from kernels and logs, and writes them to a log.
 //!
 //! This project's kernels store their zone texts in an ELF section that is never loaded. TT-Metal's
 //! build copies zone texts from compiler output to `zone_src_locations.log`. Texts from both
@@ -7,11 +7,11 @@
 //!
 //! # Which hash
 //!
-//! The device hashes unsigned bytes. Names are hashed here in the same way, over the raw bytes: a
-//! text that is not UTF-8 keeps its id even though it is shown with replacement characters.
-//! TT-Metal's x86 host hashes signed bytes and thus searches for a different id if a byte is above
-//! 0x7F. No marker and no log has that different id, since both contain the id computed by the
-//! device. Accepting that id as an alias would only add collisions.
+//! The device hashes the unsigned bytes of a text. This module hashes the raw bytes in the same
+//! way. A text that is not UTF-8 therefore has the right id, even though it is shown with
+//! replacement characters. TT-Metal's x86 host hashes signed bytes, so it searches for a different
+//! id if a byte is above 0x7F. Markers and logs never contain this id, because they contain the id
+//! that the device computes. Accepting it as an alias would only add collisions.
 //!
 //! # Which name first
 //!
@@ -75,14 +75,15 @@ pub enum ZoneNamesError {
     },
 }
 
-/// Likelihood that a source location belongs to the kernels that ran; smaller is more likely.
+/// Origin of a source location. The smaller the value, the more likely the location belongs to the
+/// kernels that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NameAge {
-    /// From the kernel itself.
+    /// The kernel itself.
     Kernel,
-    /// From the latest build.
+    /// The log of the latest build.
     LatestBuild,
-    /// From any earlier build.
+    /// The log that all builds share.
     AnyBuild,
 }
 
@@ -114,7 +115,8 @@ impl ZoneNames {
 
     /// Adds the texts of a kernel's ELF; returns the number of new texts.
     ///
-    /// `origin` is the name of the ELF in anomalies. Texts with a different form are counted.
+    /// `origin` is the name of the ELF in anomalies. Texts in another format are counted as
+    /// anomalies.
     ///
     /// # Errors
     /// If the bytes are not an ELF.
@@ -149,7 +151,7 @@ impl ZoneNames {
     /// from 1.
     ///
     /// # Errors
-    /// If reading fails; the lines read until then are kept.
+    /// If reading fails. The lines that were read before are kept.
     pub fn add_log(
         &mut self,
         origin: &str,
@@ -187,7 +189,8 @@ impl ZoneNames {
     /// texts.
     ///
     /// # Compatibility
-    /// `generated/profiler/.logs` with [`NEW_LOG_FILE`] and [`LOG_FILE`].
+    /// The folder is `generated/profiler/.logs`, and the files are [`NEW_LOG_FILE`] and
+    /// [`LOG_FILE`].
     ///
     /// # Errors
     /// If a file exists but cannot be read.
@@ -205,8 +208,8 @@ impl ZoneNames {
 
     /// Returns the table of all names, and the anomalies found.
     ///
-    /// Every id with several source locations, or with a meaning reserved by the format, is an
-    /// anomaly; the anomaly's position is the id.
+    /// An id is an anomaly if it has several source locations, or if the format reserves it. The
+    /// position of the anomaly is the id.
     #[must_use]
     pub fn finish(self) -> (ZoneTable, AnomalyLog) {
         let Self { found, mut anomalies } = self;
@@ -274,7 +277,7 @@ fn report_collisions(table: &ZoneTable, anomalies: &mut AnomalyLog) {
     }
 }
 
-/// Maximum number of source locations of an id that an anomaly lists.
+/// Maximum number of source locations that an anomaly lists for an id.
 const LISTED_PLACES: usize = 4;
 
 fn listed(sources: &[ZoneSource]) -> String {

@@ -2,7 +2,8 @@ use super::*;
 use proptest::prelude::*;
 use reader::lane::ZoneIndex;
 
-/// A 32-bit little-endian RISC-V ELF with one section in addition to its name table.
+/// Returns a 32-bit little-endian RISC-V ELF with one section in addition to the section name
+/// table.
 fn elf(section_name: &str, section: &[u8], flags: u32) -> Vec<u8> {
     const HEADER: u32 = 52;
     let names = format!("\0{section_name}\0.shstrtab\0");

@@ -1,9 +1,9 @@
-//! A zone text: the id that the device computes from its bytes, and its parsed content.
+//! A zone text: the parsed content, and the id that the device computes from the bytes.
 
 use reader::names::ZoneSource;
 use wire::ZoneId;
 
-/// A zone text `name,file,line,KERNEL_PROFILER`, valid UTF-8 or not.
+/// A zone text `name,file,line,KERNEL_PROFILER`, which may contain invalid UTF-8.
 ///
 /// ```
 /// use recording::zone_names::ZoneText;
@@ -32,10 +32,10 @@ impl ZoneText {
     }
 }
 
-/// Maximum length of a zone text: more than the longest path and name.
+/// Maximum length of a zone text in bytes. It exceeds the length of any real path and name.
 const LONGEST_TEXT_BYTES: usize = 1 << 16;
 
-/// Returns a printable beginning of the bytes, for an anomaly.
+/// Returns the beginning of the bytes as printable text, for an anomaly.
 pub(super) fn excerpt(bytes: &[u8]) -> String {
     let shown = bytes.get(..EXCERPT_BYTES).unwrap_or(bytes);
     let rest = if shown.len() < bytes.len() { "..." } else { "" };

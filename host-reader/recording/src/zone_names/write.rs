@@ -17,16 +17,17 @@ pub struct ZoneLogReport {
     pub written_count: usize,
     /// Ids of omitted zones.
     ///
-    /// A zone is omitted if its text does not hash to its id (bytes were replaced, or the text
-    /// comes from a device log only) or contains a line break.
+    /// A zone is omitted if its text contains a line break, or if the hash of its text differs from
+    /// its id. The hash differs if bytes were replaced, or if the text only comes from a device
+    /// log.
     pub left_out: Vec<ZoneId>,
 }
 
 /// Writes one line per zone of the table.
 ///
 /// # Compatibility
-/// The format is that of `zone_src_locations.log`: TT-Metal reads the text after `'#pragma message:
-/// ` and drops the text's last character.
+/// The format is that of `zone_src_locations.log`. From each line, TT-Metal reads the text after
+/// `'#pragma message: ` without the last character.
 ///
 /// # Errors
 /// If `out` returns an error.
@@ -59,7 +60,7 @@ pub fn write_zone_log(zones: &ZoneTable, out: &mut impl Write) -> io::Result<Zon
     Ok(report)
 }
 
-/// Writes a zone log to a file that gets its name only when complete.
+/// Writes a zone log to a file. The file gets its name only after it is complete.
 ///
 /// # Errors
 /// If the folder of `path` does not exist or cannot be written to.

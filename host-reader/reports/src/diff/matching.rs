@@ -48,7 +48,7 @@ fn moved_source(item: &Measured) -> String {
     }
 }
 
-/// Pairs items with the same key in the two recordings: the n-th with the n-th.
+/// Pairs items with the same key: the n-th item in one recording with the n-th item in the other.
 fn pair_by(
     first: &[Measured],
     left: &[usize],

@@ -38,7 +38,7 @@ pub struct Measured {
     pub durations_ns: Vec<f64>,
 }
 
-/// All measurements of one recording, in the order of adding.
+/// All measurements of one recording, in the order in which they were added.
 ///
 /// Items of the same kind, place, name and source are distinguished by their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,8 +76,8 @@ impl Measurements {
     /// Combines several recordings of the same programs. Each recording becomes one repetition: the
     /// geometric mean over its own repetitions.
     ///
-    /// All repetitions within a recording share its conditions. So only several recordings show how
-    /// much further recordings will differ. A single recording is returned unchanged.
+    /// All repetitions within a recording share its conditions. Only several recordings show how
+    /// much future recordings will differ. A single recording is returned unchanged.
     ///
     /// ```
     /// use reports::diff::{Measured, MeasuredKind, Measurements};

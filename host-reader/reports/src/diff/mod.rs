@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what was measured in a recording? | [`Measurements`], [`Measured`] |
 //! | what changed? | [`Diff`], [`Change`] |
-//! | how sure is it? | [`welch`], [`adjusted_p_values`] |
+//! | how certain is a change? | [`welch`], [`adjusted_p_values`] |
 //!
 //! # Method
 //! The ratio B / A is computed from geometric means. Its interval is Welch's t interval for the

@@ -11,7 +11,8 @@ use wire::RunHostId;
 
 impl Measurements {
     /// Reads the ops of an ops CSV. The repetitions of an op are the iterations of the model. With
-    /// `pools`, or if the rows do not repeat, they are all ops with the same name and source.
+    /// `pools`, or if the rows do not repeat, the repetitions are all ops with the same name and
+    /// source.
     #[must_use]
     pub fn from_report(report: &PerfReport, pools: bool) -> Self {
         let mut measurements = Self::default();
@@ -114,7 +115,8 @@ struct Launched {
     source: String,
 }
 
-/// Returns the clock of a chip. If it is unknown, returns 1000 MHz, so cycles are compared.
+/// Returns the clock of a chip in MHz. If the clock is unknown, returns 1000, so that cycles are
+/// compared.
 pub(super) fn clock_mhz(readout: &Readout, chip_id: u32) -> f64 {
     let chips = readout.devices.iter().map(|device| &device.chip);
     let clock = chips.filter(|chip| chip.chip_id == chip_id).map(|chip| chip.aiclk_mhz).next();

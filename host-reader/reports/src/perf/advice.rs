@@ -12,7 +12,7 @@ pub(super) const HIGH_GAP_US: f64 = 6.5;
 /// Assumed gap in us between two ops of a trace.
 const TRACED_GAP_US: f64 = 6.0;
 
-/// FLOPs % below which a DRAM-bound matmul has time for a higher fidelity.
+/// Percentage of the peak FLOPs below which a DRAM-bound matmul has time for a higher fidelity.
 const IDLE_FLOPS_PERCENT: f64 = 40.0;
 
 /// Advice that concerns several rows. Advice about a single matmul is stored in its row.
@@ -51,7 +51,8 @@ impl Advice {
 /// Returns optimisation advice for a matmul; empty if there is none.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same items under the same conditions, worded differently.
+/// tt-perf-report 1.4.1 gives advice on the same items under the same conditions, with other
+/// wording.
 pub(super) fn matmul_advice(row: &OpReport) -> Vec<String> {
     if row.is_active_unknown {
         let hint = "Pass --active-experts, so that the work of this sparse matmul is known";

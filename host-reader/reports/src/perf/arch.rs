@@ -112,7 +112,7 @@ pub enum ArchTableError {
 /// Table of known architectures.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same names, aliases and figures.
+/// Names, aliases and figures are those of tt-perf-report 1.4.1.
 ///
 /// ```
 /// use reports::perf::{ArchTable, MathFidelity};

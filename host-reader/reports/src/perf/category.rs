@@ -62,7 +62,7 @@ impl OpCategory {
     /// Returns the category of an op code. Only the first word of the op code is used.
     ///
     /// # Compatibility
-    /// tt-perf-report 1.4.1: the same ops in the same categories.
+    /// The categories are those of tt-perf-report 1.4.1.
     ///
     /// ```
     /// use reports::perf::OpCategory;

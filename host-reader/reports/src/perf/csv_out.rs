@@ -12,7 +12,7 @@ use std::io::Write;
 /// Separator between two pieces of advice.
 const BULLET: &str = " • ";
 
-/// A column of the CSV of ops: its header, and its cell of an op.
+/// A column of the CSV of ops: its header, and the function that formats its cell for an op.
 type OpColumn = (&'static str, fn(&OpReport, Missing) -> String);
 
 const OP_COLUMNS: [OpColumn; 26] = [
@@ -49,11 +49,11 @@ const ADVICE_COLUMN: OpColumn =
 
 const RAW_OP_CODE_COLUMN: OpColumn = ("Raw OP Code", |row, _| row.raw_op_code.to_string());
 
-/// How missing values are written.
+/// Format of missing values.
 #[derive(Clone, Copy)]
 struct Missing {
     datatype: &'static str,
-    /// True if a missing call number makes the other ones fractional.
+    /// True if call numbers are written with decimals because a call number is missing.
     are_call_counts_fractional: bool,
 }
 
@@ -79,8 +79,8 @@ pub struct CsvOptions {
 /// Cells that a spreadsheet would interpret as a formula begin with an apostrophe.
 ///
 /// # Compatibility
-/// `tt-perf-report --csv`, version 1.4.1: the same columns, and lines that end in CR LF. With
-/// `is_upstream_exact`, missing types are `nan`, and call numbers are fractional if any is missing.
+/// The columns are those of `tt-perf-report --csv`, version 1.4.1, and lines end in CR LF. With
+/// `is_upstream_exact`, missing types are `nan`, and call numbers have decimals if any is missing.
 ///
 /// # Errors
 /// Returns the errors of the stream.
@@ -138,7 +138,7 @@ fn without_formula(cell: String) -> String {
 /// Writes one row for each kind of op.
 ///
 /// # Compatibility
-/// `tt-perf-report --summary-file`, version 1.4.1: the same columns, two decimals.
+/// The columns are those of `tt-perf-report --summary-file`, version 1.4.1, with two decimals.
 ///
 /// # Errors
 /// Returns the errors of the stream.
@@ -173,7 +173,8 @@ pub(super) enum StackedCell {
     Figure(Option<f64>),
 }
 
-/// A column of the summary: its header, its unit, and its cell of a kind of op.
+/// A column of the summary: its header, its unit, and the function that returns its cell for a kind
+/// of op.
 pub(super) type StackedColumn = (&'static str, &'static str, fn(&StackedOps) -> StackedCell);
 
 /// Returns the columns of the summary.

@@ -54,7 +54,7 @@ fn device_count(file: &OpsCsv) -> u64 {
 /// of a collective has the mean time.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same rows.
+/// The rows are those of tt-perf-report 1.4.1.
 pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<OpRow> {
     let mut queues: BTreeMap<u64, VecDeque<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.is_device_op()) {

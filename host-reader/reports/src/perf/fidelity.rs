@@ -39,9 +39,9 @@ impl FidelityAdvice {
 /// Judges the fidelity of an op with two inputs.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same verdicts. It considers HiFi4 and HiFi3 too high for FLOAT32,
-/// because its rule for input 0 only contains BFLOAT16. `is_excess` and the note follow the chip
-/// instead.
+/// The verdicts are those of tt-perf-report 1.4.1, which considers HiFi4 and HiFi3 too high for
+/// FLOAT32, because its rule for input 0 only contains BFLOAT16. `is_excess` and the note follow
+/// the chip instead.
 #[must_use]
 pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
     let advice = judge(row, &row.math_fidelity);
@@ -72,10 +72,10 @@ fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
 /// # Compatibility
 /// Fidelity phases in the ISA documentation (`SrcASrcB.md`), with input 0 in SrcB and input 1 in
 /// SrcA. LoFi multiplies 5 bits of input 1 and 7 bits of input 0, including the leading ones. HiFi2
-/// adds the remaining bits of input 1, and HiFi4 those of input 0. BFLOAT8_B has 7 bits and
-/// BFLOAT4_B has 3. BFLOAT16 has 8 bits, so only HiFi4 multiplies all bits of input 0. FLOAT32 is
-/// truncated to TF32 with 11 bits, so HiFi2 leaves out 4 bits of input 0. An output with 3 bits
-/// needs fewer bits.
+/// adds the remaining bits of input 1, and HiFi4 adds the remaining bits of input 0. BFLOAT8_B has
+/// 7 bits and BFLOAT4_B has 3. BFLOAT16 has 8 bits, so only HiFi4 multiplies all bits of input 0.
+/// FLOAT32 is truncated to TF32 with 11 bits, so HiFi2 leaves out 4 bits of input 0. An output with
+/// 3 bits needs fewer bits.
 pub(super) fn sufficient_fidelity(row: &OpRow) -> Option<MathFidelity> {
     let [first, second] = &row.inputs;
     let types = [first, second, &row.output].map(|tensor| tensor.datatype.as_deref());

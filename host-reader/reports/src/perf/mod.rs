@@ -15,8 +15,8 @@
 //! This module opens no files: it only reads from and writes to streams.
 //!
 //! # Compatibility
-//! tt-perf-report 1.4.1: the same figures, except for its bugs. [`PerfOptions::is_upstream_exact`]
-//! also reproduces the known bugs:
+//! The figures are those of tt-perf-report 1.4.1, without its bugs.
+//! [`PerfOptions::is_upstream_exact`] reproduces the known bugs:
 //!
 //! - elements of block floats are counted without their exponents;
 //! - files that do not name their architecture are treated as Wormhole's;

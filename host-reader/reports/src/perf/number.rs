@@ -20,7 +20,8 @@ pub(super) fn grouped(value: f64, decimals: usize) -> String {
 /// Formats a number as the shortest text that parses to the same number, like Python.
 ///
 /// # Compatibility
-/// `repr(float)`: below 1e-4 and from 1e16 on, with an exponent of at least two digits.
+/// As with Python's `repr(float)`, numbers below 1e-4 and numbers of at least 1e16 have an exponent
+/// of at least two digits.
 pub(super) fn shortest(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) && value.is_finite() {

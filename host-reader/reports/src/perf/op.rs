@@ -1,4 +1,4 @@
-//! One row of a report: an op, with the figures that follow from the row itself.
+//! One row of a report: an op, with the figures that can be computed from the row alone.
 
 use super::{
     category::{OpCategory, is_host_op},

@@ -18,8 +18,8 @@ use std::{
     io::{self, Read},
 };
 
-/// Maximum number of unclosed quotes. Each unclosed quote makes the reader go back. After this
-/// number, the rest of a file is read without going back.
+/// Maximum number of unclosed quotes for which the reader goes back. After this number, the
+/// remaining lines of a file are read without going back.
 const MAX_OPEN_QUOTES: usize = 64;
 
 /// Reason why a file cannot be read as an ops CSV.
@@ -68,7 +68,7 @@ pub struct OpsCsv {
     pub has_kernel_durations: bool,
     /// Rows in the order of the file.
     pub rows: Vec<OpRow>,
-    /// Number of lines of which nothing could be used.
+    /// Number of lines without any usable content.
     pub skipped_line_count: u64,
     /// Problems found while reading the file.
     pub problems: ProblemLog,
@@ -76,9 +76,9 @@ pub struct OpsCsv {
 
 /// Reads an ops CSV of any format version. Messages use `file` as the file's name.
 ///
-/// A row with too few cells is kept without its last cell, which may be truncated too. A row with
-/// too many cells is left out, because its cells cannot be assigned to columns. Memory: the rows,
-/// and the rest of the file from the first line with a quote on.
+/// A row with too few cells is kept without its last cell, which may be truncated. A row with too
+/// many cells is left out, because its cells cannot be assigned to columns. Memory holds the rows
+/// and, from the first line with a quote, the remaining text of the file.
 ///
 /// # Errors
 /// Returns an error if the stream cannot be read, or if it does not begin like an ops CSV.
@@ -262,7 +262,7 @@ impl RowsOf<'_> {
         }
     }
 
-    /// Reads lines without quotes. Each of them is one record.
+    /// Reads lines without quotes. Each line is one record.
     fn read_plain(
         &self,
         text: &str,
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn lines_read_at_once_are_those_read_one_by_one() {
-        // A line that has quotes around a cell is read separately.
+        // If a cell of a line has quotes, the line is read separately.
         let alone = mixed_rows(&|_| true);
         assert_eq!((alone.len(), alone[2999].line, &*alone[2999].op_code), (3000, 3001, "Op2999"));
         assert_eq!(mixed_rows(&|_| false), alone);
@@ -461,8 +461,8 @@ mod tests {
         };
         let plain: Vec<_> = (0..LINES).map(|number| (number as u64 + 2, name(number))).collect();
         assert_eq!(read(&written(&|_| None)), (plain.clone(), 0));
-        // Lines from a quote on, and a whole file that begins with a quote, are read one record
-        // after the other.
+        // From the first line with a quote, a file is read one record after the other. In the first
+        // case, this is the whole file.
         for at in [0, 50_000] {
             assert_eq!(
                 read(&written(

@@ -43,7 +43,7 @@ pub(super) enum Paintable {
 /// Returns the colour of a cell in a row.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same colours.
+/// The colours are those of tt-perf-report 1.4.1.
 pub(super) fn cell_colour(
     row: &OpReport,
     cell: Option<Paintable>,

@@ -17,7 +17,7 @@ pub enum Palette {
     Classic,
 }
 
-/// Minimum share, in percent, of a part of a bar that gets a label. Labels of smaller parts would
+/// Minimum share in percent of a bar for which a part gets a label. Labels of smaller parts would
 /// overlap.
 const LABEL_PERCENT: f64 = 2.0;
 /// Height of a picture in pixels.

@@ -106,7 +106,7 @@ pub struct PerfReport {
     pub notes: Vec<String>,
     /// Problems found while reading the files.
     pub problems: Vec<Problem>,
-    /// Number of lines of which nothing could be used.
+    /// Number of lines without any usable content.
     pub skipped_line_count: u64,
     /// True if each device is reported separately.
     pub is_by_device: bool,

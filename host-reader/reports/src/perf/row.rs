@@ -69,9 +69,9 @@ pub struct OpRow {
     pub host_start_ns: Option<f64>,
     /// Time that the host took for the op.
     pub host_duration_ns: Option<f64>,
-    /// Part of the host's time in which it compiled the op's program.
+    /// Part of the host's time that was spent compiling the op's program.
     pub compile_duration_ns: Option<f64>,
-    /// Duration of its kernels.
+    /// Duration of the op's kernels.
     pub kernel_duration_ns: Option<f64>,
     /// Time since the end of the previous op.
     pub op_to_op_latency_ns: Option<f64>,
@@ -81,7 +81,7 @@ pub struct OpRow {
     pub output: Tensor,
     /// Number of the trace replay that the op belongs to.
     pub trace_session: Option<u64>,
-    /// First cycle of its firmware on the chip's clock.
+    /// First cycle of the op's firmware on the chip's clock.
     pub firmware_start_cycle: Option<u64>,
     /// Device clock in GHz, if the row has durations in cycles and in ns.
     pub clock_ghz: Option<f64>,

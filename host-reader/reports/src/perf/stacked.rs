@@ -22,8 +22,8 @@ pub struct StackedOps {
     pub op_code: String,
     /// Device number, if devices are separate.
     pub device: Option<u64>,
-    /// Percentage of the device time without gaps. If devices are separate, it relates to the
-    /// device's time.
+    /// Percentage of the device time without gaps. If devices are separate, it is the percentage of
+    /// the time of `device`.
     pub total_percent: f64,
     /// Sum of device times.
     pub device_time_us: f64,
@@ -46,7 +46,7 @@ pub struct StackedOps {
 /// Groups ops by kind, sorted by descending device time.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same rows and figures.
+/// Rows and figures are those of tt-perf-report 1.4.1.
 pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<StackedOps> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
@@ -84,7 +84,7 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct KeyParts<'a> {
     name: &'a str,
-    /// Memory of the first input, if it separates groups.
+    /// Memory of the first input, if ops are grouped by memory; otherwise empty.
     memory: &'a str,
 }
 

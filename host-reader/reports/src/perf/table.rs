@@ -31,7 +31,7 @@ pub struct TableOptions {
 /// Writes a report as readable text.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the tables of ops and of the summary have the same cells.
+/// The cells of the tables of ops and of the summary are those of tt-perf-report 1.4.1.
 ///
 /// # Errors
 /// Returns the errors of the stream.
@@ -173,10 +173,11 @@ impl<'a> OpTable<'a> {
 /// A column of the table of ops.
 struct OpColumn {
     title: &'static str,
-    /// How the cells are coloured; `None` if only by the importance of the op.
+    /// Rule that colours the cells; `None` if only the op's share of the time determines the
+    /// colour.
     paint: Option<Paintable>,
     text: fn(&OpReport) -> String,
-    /// The cell of the last row, which stands for all ops.
+    /// Returns the cell in the last row, which shows totals over all ops.
     total: fn(&PerfReport) -> String,
 }
 
@@ -224,7 +225,7 @@ impl OpColumn {
         Self { total, ..self }
     }
 
-    /// Returns true unless the column would say nothing.
+    /// Returns false if the column has no information in this report.
     fn is_shown(&self, report: &PerfReport) -> bool {
         match self.title {
             SUB_DEVICE => report.has_sub_devices(),
@@ -328,7 +329,8 @@ fn write_iterations(
     write_grid(ITERATION_COLUMNS.iter().map(|&(title, _)| title), &rows, options, out)
 }
 
-/// A column of the table of iterations: its header, and its cell of an op.
+/// A column of the table of iterations: its header, and the function that formats its cell for an
+/// op.
 type IterationColumn = (&'static str, fn(&OpStatistics) -> Cell);
 
 const ITERATION_COLUMNS: [IterationColumn; 11] = [

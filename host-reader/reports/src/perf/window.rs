@@ -6,10 +6,10 @@ use super::row::OpRow;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WindowOptions {
     /// Name of the signpost that starts the window. The window begins after the first signpost with
-    /// it.
+    /// this name.
     pub start_signpost: Option<String>,
     /// Name of the signpost that ends the window. The window ends before the first signpost with
-    /// it, or before the second one if the start has the same name.
+    /// this name, or before the second one if `start_signpost` has the same name.
     pub end_signpost: Option<String>,
     /// True to use all rows and ignore signposts.
     pub ignores_signposts: bool,
@@ -24,7 +24,8 @@ pub struct WindowOptions {
 /// that signpost, the signposts enclose the ops instead, and all rows are used.
 ///
 /// # Compatibility
-/// tt-perf-report 1.4.1: the same windows. With `is_upstream_exact`, empty windows as well.
+/// The windows are those of tt-perf-report 1.4.1. With `is_upstream_exact`, this includes its empty
+/// windows.
 pub(super) fn cut_window(
     rows: Vec<OpRow>,
     options: &WindowOptions,

@@ -1,4 +1,4 @@
-//! Tests of each variable alone, in combination, and misspelled.
+//! Tests of variables: each variable alone, combinations, and misspellings.
 
 use super::*;
 use proptest::prelude::*;
@@ -140,7 +140,7 @@ fn contradictions_are_named_in_a_line_each() {
         assert!(line.starts_with(beginning) && !line.contains('\n'), "{line}");
         assert!(problem.is_fatal(), "{line}");
     }
-    // The print server without the profiler is not a contradiction.
+    // The print server does not conflict with anything if the profiler is off.
     assert_eq!(lines("TT_METAL_DPRINT_CORES=all"), [""; 0]);
     assert_eq!(
         lines("TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=/out"),

@@ -9,8 +9,8 @@ pub enum Form {
     Text8,
     /// A length of 16 bits, then a text.
     ///
-    /// Since protocol 80 the encoded length is 256 less than the text's length, since shorter texts
-    /// have a separate item.
+    /// Since protocol 80, the encoded length is 256 less than the text's length, because shorter
+    /// texts have a separate kind of item.
     Text16,
     /// A key of 8 bytes, a length of 16 bits, then a text or other bytes.
     KeyedText16,
@@ -18,7 +18,7 @@ pub enum Form {
     KeyedText32,
 }
 
-/// First version of a kind, and its length.
+/// Versions and encoding of a kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     /// First version with the kind.
@@ -92,7 +92,7 @@ kinds! {
     ZoneText = Rule::fixed(66, 0),
     /// Name of the innermost zone, replacing the location's name.
     ZoneName = Rule::fixed(66, 0),
-    /// Message; its text precedes it.
+    /// Message. The text precedes the item.
     Message = Rule::fixed(66, 8).resized(77, 9),
     /// Message with a colour.
     MessageColor = Rule::fixed(66, 11).resized(77, 12),
@@ -100,11 +100,11 @@ kinds! {
     MessageCallstack = Rule::fixed(66, 8).resized(77, 9),
     /// Message with a colour and a call stack.
     MessageColorCallstack = Rule::fixed(66, 11).resized(77, 12),
-    /// Information about the program.
+    /// Information about the program, as a text.
     MessageAppInfo = Rule::fixed(66, 8),
-    /// Begin of a zone whose location precedes it.
+    /// Begin of a zone. The zone's location precedes the item.
     ZoneBeginAllocSrcLoc = Rule::fixed(66, 8),
-    /// Begin of a zone whose location precedes it, with a call stack.
+    /// Begin of a zone with a call stack. The zone's location precedes the item.
     ZoneBeginAllocSrcLocCallstack = Rule::fixed(66, 8),
     /// Call stack for the next item of the serial queue.
     CallstackSerial = Rule::fixed(66, 0),
@@ -134,9 +134,9 @@ kinds! {
     ZoneBegin16 = Rule::fixed(78, 10),
     /// Begin of a zone with a call stack.
     ZoneBeginCallstack = Rule::fixed(66, 16),
-    /// Begin of a zone with a call stack, with a time of 32 bits.
+    /// Begin of a zone with a call stack and a time of 32 bits.
     ZoneBeginCallstack32 = Rule::fixed(78, 12),
-    /// Begin of a zone with a call stack, with a time of 16 bits.
+    /// Begin of a zone with a call stack and a time of 16 bits.
     ZoneBeginCallstack16 = Rule::fixed(78, 10),
     /// End of the innermost zone.
     ZoneEnd = Rule::fixed(66, 8),
@@ -182,9 +182,9 @@ kinds! {
     GpuZoneBegin = Rule::with_context(66, 23),
     /// Begin of a device's zone, with a call stack.
     GpuZoneBeginCallstack = Rule::with_context(66, 23),
-    /// Begin of a device's zone whose location precedes it.
+    /// Begin of a device's zone. The zone's location precedes the item.
     GpuZoneBeginAllocSrcLoc = Rule::with_context(66, 15),
-    /// Begin of a device's zone whose location precedes it, with a call stack.
+    /// Begin of a device's zone with a call stack. The zone's location precedes the item.
     GpuZoneBeginAllocSrcLocCallstack = Rule::with_context(66, 15),
     /// End of a device's zone.
     GpuZoneEnd = Rule::with_context(66, 15),
@@ -192,9 +192,10 @@ kinds! {
     GpuZoneBeginSerial = Rule::with_context(66, 23),
     /// Begin of a device's zone, in the serial queue, with a call stack.
     GpuZoneBeginCallstackSerial = Rule::with_context(66, 23),
-    /// Begin of a device's zone whose location precedes it, in the serial queue.
+    /// Begin of a device's zone, in the serial queue. The zone's location precedes the item.
     GpuZoneBeginAllocSrcLocSerial = Rule::with_context(66, 15),
-    /// Begin of a device's zone whose location precedes it, in the serial queue, with a call stack.
+    /// Begin of a device's zone with a call stack, in the serial queue. The zone's location
+    /// precedes the item.
     GpuZoneBeginAllocSrcLocCallstackSerial = Rule::with_context(66, 15),
     /// End of a device's zone, in the serial queue.
     GpuZoneEndSerial = Rule::with_context(66, 15),
@@ -210,11 +211,11 @@ kinds! {
     ThreadWakeup = Rule::fixed(66, 12).resized(73, 15),
     /// Device time of the begin or end with the same query number.
     GpuTime = Rule::with_context(66, 11),
-    /// Name of a device's context; the text precedes it.
+    /// Name of a device's context; the text precedes the item.
     GpuContextName = Rule::with_context(66, 1),
     /// Name of an annotation of a device's zones.
     GpuAnnotationName = Rule::fixed(75, 9),
-    /// Metadata for the next marker; the text precedes it.
+    /// Metadata for the next marker; the text precedes the item.
     GpuMarkerMeta = Rule::fork(79, 1),
     /// Marker on a device's lane.
     GpuMarker = Rule::fork(79, 22),
@@ -222,11 +223,11 @@ kinds! {
     CallstackFrameSize = Rule::fixed(66, 9),
     /// File and line of a symbol.
     SymbolInformation = Rule::fixed(66, 12),
-    /// Never sent.
+    /// Unused: never sent to a server.
     ExternalNameMetadata = Rule::fixed(66, 0),
-    /// Never sent.
+    /// Unused: never sent to a server.
     SymbolCodeMetadata = Rule::fixed(66, 0),
-    /// Never sent.
+    /// Unused: never sent to a server.
     SourceCodeMetadata = Rule::fixed(66, 0),
     /// Start of a fiber on a thread.
     FiberEnter = Rule::fixed(66, 20).resized(68, 24),
@@ -242,19 +243,19 @@ kinds! {
     Terminate = Rule::fixed(66, 0),
     /// Keep-alive.
     KeepAlive = Rule::fixed(66, 0),
-    /// Thread for the following items.
+    /// Thread to which the following items belong.
     ThreadContext = Rule::fixed(66, 4),
     /// Pair of device and host time for calibration.
     GpuCalibration = Rule::with_context(66, 25),
     /// New pair of device and host time.
     GpuTimeSync = Rule::with_context(66, 17),
-    /// Complete zone of a device.
+    /// Complete zone of a device, with start and end.
     GpuZone = Rule::fork(79, 29),
     /// End of a program by a crash.
     Crash = Rule::fixed(66, 0),
     /// Message and time of a crash.
     CrashReport = Rule::fixed(66, 16),
-    /// Number of the zone that the next item refers to.
+    /// Number of the zone to which the next item refers.
     ZoneValidation = Rule::fixed(66, 4),
     /// Colour of the innermost zone.
     ZoneColor = Rule::fixed(66, 3),
@@ -292,7 +293,7 @@ kinds! {
     SysTimeReport = Rule::fixed(66, 12),
     /// Energy used.
     SysPowerReport = Rule::fixed(66, 24),
-    /// Process of a thread.
+    /// Process to which a thread belongs.
     TidToPid = Rule::fixed(66, 16),
     /// Sample of a counter: cycles.
     HwSampleCpuCycle = Rule::fixed(66, 16),
@@ -316,7 +317,7 @@ kinds! {
     AckSourceCodeNotAvailable = Rule::fixed(66, 4),
     /// Answer that a symbol's code is missing.
     AckSymbolCodeNotAvailable = Rule::fixed(66, 0),
-    /// Position of a processor.
+    /// Position of a processor in the processor topology.
     CpuTopology = Rule::fixed(66, 12).resized(69, 16),
     /// Text for the item that follows.
     SingleStringData = Rule::text(66, Form::Text16),
@@ -326,9 +327,9 @@ kinds! {
     SingleStringData8 = Rule::text(80, Form::Text8),
     /// Second text of less than 256 bytes for the item that follows.
     SecondStringData8 = Rule::text(80, Form::Text8),
-    /// Pool of the allocation that follows.
+    /// Pool to which the next allocation belongs.
     MemNamePayload = Rule::fixed(66, 8),
-    /// Group of a thread.
+    /// Group to which a thread belongs.
     ThreadGroupHint = Rule::fixed(67, 8),
     /// Number attached to a device's zone.
     GpuZoneAnnotation = Rule::fixed(75, 19).resized(76, 23),

@@ -1,8 +1,9 @@
-//! Tracy's live protocol as data: its versions, and the items of each version.
+//! Tracy's live protocol as data: the versions, and the items of each version.
 //!
-//! A program with a Tracy client sends items: one byte of code, then fields without padding. Each
-//! version of the protocol renumbers the items, because new kinds are inserted. This module
-//! contains the kinds, codes and sizes of every version; it neither sends nor receives data.
+//! A program with a Tracy client sends items. An item is a code of one byte, followed by fields
+//! without padding. Each version of the protocol renumbers the codes, because new kinds are
+//! inserted. This module contains the kinds, codes and sizes of every version. It neither sends nor
+//! receives data.
 //!
 //! | question | item |
 //! |---|---|
@@ -22,9 +23,9 @@
 //! # Compatibility
 //! The versions are those of Tracy's `public/common/TracyProtocol.hpp` and
 //! `public/common/TracyQueue.hpp` at every change of `ProtocolVersion` from 66 to 82, and of
-//! Tenstorrent's fork at 66 and 76. Codes and sizes were determined with a C++ compiler. Versions
-//! 79 and 83 of the fork are Tracy's versions with three additional kinds, according to the fork's
-//! description; they were not tested with a client.
+//! Tenstorrent's fork at 66 and 76. Codes and sizes were determined with a C++ compiler. According
+//! to the fork's description, versions 79 and 83 of the fork are Tracy's versions with three
+//! additional kinds. These two versions were not tested with a client.
 
 #![cfg_attr(
     not(test),
@@ -44,21 +45,23 @@ pub use version::{Program, TracyProtocol};
 /// First bytes that a server sends.
 pub const GREETING: [u8; 8] = *b"TracyPrf";
 
-/// Maximum bytes of items in one frame, before compression.
+/// Maximum total size of the items in one frame, in bytes, before compression.
 pub const FRAME_BYTES: usize = 256 * 1024;
 
-/// Maximum size of an LZ4 frame in bytes: slightly more than its input if no data repeats.
+/// Maximum size of a compressed frame in bytes. If no data repeats, LZ4's output is slightly larger
+/// than its input.
 pub const COMPRESSED_FRAME_BYTES: usize = FRAME_BYTES + FRAME_BYTES / 255 + 16;
 
 /// Length of a server's query in bytes: kind, key, and an extra number.
 pub const QUERY_BYTES: usize = 1 + 8 + 4;
 
-/// Nanoseconds subtracted from a zone's 64-bit time difference since protocol 78, unless negative.
+/// Number of nanoseconds that clients subtract from a zone's 64-bit time difference since protocol
+/// 78, unless the difference is negative.
 ///
-/// Smaller differences have shorter items.
+/// Smaller differences are sent in shorter items.
 pub const FAR_NS: i64 = (1 << 16) + (1 << 32);
 
-/// Nanoseconds subtracted from a zone's 32-bit time difference.
+/// Number of nanoseconds that clients subtract from a zone's 32-bit time difference.
 pub const NEAR_NS: i64 = 1 << 16;
 
 /// Answers to a server's greeting.
@@ -68,7 +71,7 @@ pub enum Handshake {
     Welcome,
     /// The client uses another version.
     ProtocolMismatch,
-    /// The client was connected before and accepts no other server.
+    /// Another server was connected to the client before, and the client accepts no second server.
     NotAvailable,
 }
 
@@ -83,7 +86,7 @@ impl Handshake {
         }
     }
 
-    /// Returns the answer for a byte.
+    /// Returns the answer that a byte encodes.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Option<Self> {
         match byte {

@@ -22,7 +22,7 @@ pub struct TracyProtocol {
     pub program: Program,
     /// Releases that implement the version.
     pub releases: &'static str,
-    /// Type of context for device lanes.
+    /// Type of device context for which viewers of this version show device lanes.
     pub context_type: u8,
     kinds: Vec<ItemKind>,
     codes: Vec<Option<u8>>,
@@ -123,8 +123,8 @@ impl TracyProtocol {
         }
     }
 
-    /// Returns the length of the welcome in bytes. Until version 74 the welcome includes a zone's
-    /// cost.
+    /// Returns the length of the welcome in bytes. Up to version 74, the welcome includes the cost
+    /// of a zone.
     #[must_use]
     pub const fn welcome_bytes(&self) -> usize {
         if self.welcome_has_delay() { 1178 } else { 1170 }
@@ -144,20 +144,20 @@ impl TracyProtocol {
 
     /// Returns true if zones have items with shorter times.
     ///
-    /// Longer times are then reduced by [`FAR_NS`](crate::protocol::FAR_NS).
+    /// In such versions, [`FAR_NS`](crate::protocol::FAR_NS) is subtracted from longer times.
     #[must_use]
     pub const fn has_short_times(&self) -> bool {
         self.number >= 78
     }
 
-    /// Returns true if short texts have separate items.
+    /// Returns true if short texts have a separate kind of item.
     #[must_use]
     pub fn has_short_texts(&self) -> bool {
         self.code(ItemKind::SingleStringData8).is_some()
     }
 
-    /// Splits a packed value into the address of a constant text and the packed byte, if there is
-    /// one.
+    /// Splits a packed value into the address of a constant text and the packed byte, if this
+    /// version packs a byte.
     ///
     /// ```
     /// use tracy::protocol::{Program, TracyProtocol};
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use ItemKind as Kind;
 
-    /// Codes in Tracy's headers: version, program, kind, code.
+    /// Codes according to Tracy's headers: version, program, kind and code.
     const CODES: [(u32, Program, Kind, u8); 32] = [
         (66, Program::Stock, Kind::ZoneEnd, 17),
         (66, Program::Stock, Kind::GpuTime, 48),
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn each_version_has_as_many_items_as_its_header() {
-        // `NUM_TYPES` of Tracy's `QueueType` at each version.
+        // `NUM_TYPES` of Tracy's `QueueType` in each version.
         let counts = [
             (66, 112),
             (67, 113),

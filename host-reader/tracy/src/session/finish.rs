@@ -1,4 +1,4 @@
-//! Creates the recording of a session, with the received names.
+//! Converts a session to a recording, with the received names.
 
 use super::Session;
 use crate::{
@@ -10,11 +10,11 @@ use std::collections::HashMap;
 
 /// Name of the client's plot of processor load.
 const PROCESSOR_LOAD: &str = "CPU usage";
-/// Name of the program's main frames, for which the client sends no name.
+/// Name for the program's main frames, because the client sends no name for them.
 const MAIN_FRAMES: &str = "Frame";
 
 impl Session {
-    /// Returns the recording, with everything received so far.
+    /// Returns the recording of everything received so far.
     pub(crate) fn finish(self, end: RecordingEnd) -> TracyRecording {
         let mut damage = self.damage;
         let locations = self.locations.resolve(&self.texts, &mut damage.missing_texts);
@@ -81,7 +81,7 @@ impl Session {
     }
 }
 
-/// Returns the text shown for a name that was not received.
+/// Returns the text that replaces a name that was not received.
 fn text_of_missing() -> Box<str> {
     text(b"(name not sent)")
 }

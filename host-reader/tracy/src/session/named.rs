@@ -1,4 +1,4 @@
-//! Plots and series of frames; their names are requested from the client.
+//! Plots and series of frames, whose names are requested from the client.
 
 use crate::{protocol::Query, queries::Queries};
 use std::collections::HashMap;

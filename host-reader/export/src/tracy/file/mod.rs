@@ -163,7 +163,7 @@ impl<'a> FileWriter<'a> {
         bytes.put(&[0; 28]); // no crash
     }
 
-    /// Adds the frame sets, first one set with a single frame: viewers take its end as the start of
+    /// Adds the frame sets. The first set has a single frame, whose end viewers use as the start of
     /// the trace.
     fn put_frames(&mut self) -> io::Result<()> {
         self.bytes.put_count(1 + self.scene.frames.len());

@@ -27,7 +27,7 @@ pub(super) trait Names {
     fn frame_set(&self, key: u64) -> &str;
 }
 
-/// Connection to one viewer, with the items that were not sent yet.
+/// Connection to one viewer, with the items that have not been sent yet.
 pub(super) struct Connection {
     stream: TcpStream,
     pub(super) items: Items,
@@ -85,8 +85,8 @@ impl Connection {
         }
     }
 
-    /// Announces the end, and answers requests until the viewer ends the session, which it does
-    /// once it has everything.
+    /// Announces the end, and answers requests until the viewer ends the session. A viewer does so
+    /// when it has received everything.
     pub(super) fn finish(&mut self, names: &impl Names) -> io::Result<()> {
         self.items.terminate();
         self.send()?;

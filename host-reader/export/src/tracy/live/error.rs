@@ -1,9 +1,9 @@
-//! Why a viewer was not served.
+//! Reasons why a viewer is not served.
 
 use std::{io, net::SocketAddr};
 use tracy::protocol::TracyProtocol;
 
-/// Why a viewer was not served.
+/// Reason why a viewer was not served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -24,7 +24,7 @@ pub enum ServeError {
     /// The connection does not begin with a viewer's greeting.
     #[error("{peer} is no Tracy viewer: expected its greeting, found {found}")]
     NotAViewer {
-        /// Address of the other side.
+        /// Address of the peer.
         peer: SocketAddr,
         /// Data received instead of a greeting.
         found: String,
@@ -32,7 +32,7 @@ pub enum ServeError {
     /// Too many viewers are connected.
     #[error("{peer} is not served: {most} viewers are connected; close one of them")]
     TooManyViewers {
-        /// Address of the other side.
+        /// Address of the peer.
         peer: SocketAddr,
         /// Maximum number of viewers at a time.
         most: usize,

@@ -30,23 +30,23 @@ use std::{
 };
 use tracy::protocol::Program;
 
-/// Time in which a session looks again for requests of its viewer.
+/// Interval at which a session checks for requests of its viewer.
 const QUESTION_PERIOD: Duration = Duration::from_millis(20);
 
-/// Time after which a viewer to which nothing was sent is told that the program still runs, as by
-/// Tracy's own client.
+/// Time without data after which a viewer is told that the program is still running. Tracy's own
+/// client does the same.
 const KEEP_ALIVE_PERIOD: Duration = Duration::from_secs(5);
 
 /// Maximum number of connections at a time.
 const MOST_VISITORS: usize = 16;
 
-/// Step back in time that makes a viewer assume that a counter restarted, with a margin.
+/// Backward step in time, with a margin, from which a viewer concludes that a counter restarted.
 const STEP_BACK_NS: i64 = 1 << 30;
 
-/// Key of the first plot; the plots of further chips have the next ones.
+/// Key of the first plot. The plots of further chips have the following keys.
 const FIRST_PLOT: u64 = 1;
 
-/// Thread of remarks for one viewer.
+/// Thread of the remarks for one viewer.
 const REMARKS: (u32, &str) = (1 << 3, "Remarks on this trace");
 
 /// Server that sends a feed to every viewer that connects, while the program runs.
@@ -56,11 +56,11 @@ pub struct LiveServer {
 }
 
 impl LiveServer {
-    /// Begins to accept viewers of a feed, each on a thread of its own; `on_end` receives the
+    /// Starts to accept viewers of a feed. Each viewer has its own thread. `on_end` receives the
     /// result of each connection.
     ///
     /// # Errors
-    /// If the system cannot accept connections without waiting for them.
+    /// If the system cannot accept connections without blocking.
     pub fn start(
         server: TracyServer,
         feed: Arc<LiveFeed>,
@@ -74,8 +74,8 @@ impl LiveServer {
         Ok(Self { feed })
     }
 
-    /// Waits until every viewer of the finished feed has everything, at most for `limit`. Returns
-    /// false if a viewer has not.
+    /// Waits at most `limit` until every viewer of the finished feed has received everything.
+    /// Returns false if a viewer has not.
     #[must_use]
     pub fn wait_for_viewers(&self, limit: Duration) -> bool {
         self.feed.wait_for_end(limit)
@@ -144,13 +144,13 @@ impl Visitor {
     }
 }
 
-/// A context that the viewer knows.
+/// A context that was announced to the viewer.
 struct KnownContext {
     number: u16,
     last_ns: i64,
 }
 
-/// Names that this viewer has been told or may ask for.
+/// Names that were announced to this viewer.
 #[derive(Default)]
 struct KnownNames {
     threads: BTreeMap<u64, Arc<str>>,
@@ -199,8 +199,8 @@ impl Session {
         }
     }
 
-    /// Sends parts as they come, until the feed ends. An error means that the viewer left, or took
-    /// nothing for too long.
+    /// Sends each part when it is added, until the feed ends. An error means that the viewer left
+    /// or received nothing for too long.
     fn run(&mut self, feed: &Subscription) -> io::Result<()> {
         let mut last_sent = Instant::now();
         loop {
@@ -223,7 +223,7 @@ impl Session {
         }
     }
 
-    /// Tells the viewer what is no longer kept for it.
+    /// Informs the viewer of the number of items that it has missed.
     fn add_missed(&mut self, missed: Counts, part: &Part) -> io::Result<()> {
         if missed.is_zero() {
             return Ok(());
@@ -273,7 +273,8 @@ impl Session {
                 items.gpu_time_sync(number);
             }
             last_ns = time_ns;
-            // Each number can be reused at once, since the zone's time follows immediately.
+            // The number is free again when the zone's time has been sent, which happens
+            // immediately.
             let zone = GpuZone { context: number, thread_id: lane.thread_id, query: self.query };
             self.query = self.query.wrapping_add(1);
             if is_begin {
@@ -291,7 +292,8 @@ impl Session {
         Ok(())
     }
 
-    /// Returns number and last time of the lane's context, which is announced if it is new.
+    /// Returns the number and the last time of the lane's context. A new context is announced
+    /// first.
     fn context(&mut self, lane: &PartLane) -> Option<(u16, i64)> {
         let key = self.grouping.key(lane.id);
         if let Some(known) = self.contexts.get(&key) {
@@ -304,7 +306,7 @@ impl Session {
         Some((number, 0))
     }
 
-    /// Announces a thread, so that the viewer asks for its name.
+    /// Announces a thread if it is new. The viewer then asks for the thread's name.
     fn add_thread(&mut self, id: u32, name: &Arc<str>) {
         if let Entry::Vacant(unknown) = self.names.threads.entry(id.into()) {
             unknown.insert(Arc::clone(name));

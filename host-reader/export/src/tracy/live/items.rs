@@ -107,15 +107,15 @@ impl Items {
         self.put_without_nul(name);
     }
 
-    /// Appends a text without bytes 0, which would end the text.
+    /// Appends a text. Zero bytes, which would end the text, become blanks.
     fn put_without_nul(&mut self, text: &str) {
         self.bytes.extend(text.bytes().map(|byte| if byte == 0 { b' ' } else { byte }));
     }
 
-    /// States anew that host time 0 is device time 0.
+    /// Repeats that host time 0 is device time 0.
     ///
-    /// If a time is much earlier than the previous time of its context, a viewer assumes that the
-    /// counter restarted, unless this item comes first.
+    /// A viewer assumes that the counter of a context restarted if a time is much earlier than the
+    /// previous time. This item, sent before such a time, prevents that.
     pub(super) fn gpu_time_sync(&mut self, context: u16) {
         self.put_kind(ItemKind::GpuTimeSync);
         self.put(&0_i64.to_le_bytes());
@@ -132,8 +132,8 @@ impl Items {
         self.gpu_edge(ItemKind::GpuZoneEndSerial, zone, time_ns);
     }
 
-    /// Sends a begin or an end; host time and device time are one clock, so both have the same
-    /// difference.
+    /// Sends the start or end of a zone. Host time and device time use the same clock, so both have
+    /// the same difference from the previous time.
     fn gpu_edge(&mut self, kind: ItemKind, zone: GpuZone, time_ns: i64) {
         let since_last_ns = (time_ns - self.gpu_ns).to_le_bytes();
         self.gpu_ns = time_ns;
@@ -155,7 +155,7 @@ impl Items {
         self.thread_ns = 0;
     }
 
-    /// Announces a thread, so that the viewer asks for its name.
+    /// Announces a thread. The viewer then asks for its name.
     pub(super) fn thread_exists(&mut self, thread_id: u32) {
         self.thread_context(thread_id);
         self.put_kind(ItemKind::ZoneValidation);
@@ -237,7 +237,7 @@ impl Items {
         self.put(&value.to_le_bytes());
     }
 
-    /// Tells the viewer that the program still runs.
+    /// Tells the viewer that the program is still running.
     pub(super) fn keep_alive(&mut self) {
         self.put_kind(ItemKind::KeepAlive);
     }
@@ -278,7 +278,8 @@ impl Items {
 pub(super) struct GpuZone {
     pub(super) context: u16,
     pub(super) thread_id: u32,
-    /// Number that links a zone's item to the item with its time; unused at this moment.
+    /// Number that links a zone's item to the item with its time. No other zone in progress uses
+    /// this number.
     pub(super) query: u16,
 }
 

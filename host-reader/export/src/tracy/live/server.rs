@@ -32,7 +32,7 @@ pub struct TracyServer {
     patience: Duration,
 }
 
-/// An accepted connection, which may or may not be a viewer's.
+/// An accepted connection. The peer may be a viewer or another program.
 #[derive(Debug)]
 pub struct Visitor {
     pub(super) stream: TcpStream,
@@ -84,7 +84,7 @@ impl TracyServer {
         self.listener.local_addr().map_err(ServeError::Accept)
     }
 
-    /// Makes [`TracyServer::accept`] fail at once if there is no connection.
+    /// Makes [`TracyServer::accept`] return an error immediately if there is no connection.
     pub(super) fn set_nonblocking(&self) -> Result<(), ServeError> {
         self.listener.set_nonblocking(true).map_err(ServeError::Accept)
     }
@@ -104,8 +104,8 @@ impl TracyServer {
     /// everything.
     ///
     /// # Errors
-    /// If the peer is not a viewer, or uses an unknown protocol version. The next viewer can be
-    /// served all the same. A viewer that leaves early is not an error.
+    /// If the peer is not a viewer, or uses an unknown protocol version. The next viewer can still
+    /// be served. A viewer that leaves early is not an error.
     pub fn serve_next(
         &self,
         trace: &Trace<'_>,
@@ -117,8 +117,8 @@ impl TracyServer {
 }
 
 impl Visitor {
-    /// Sends the whole trace to the viewer and waits until the viewer has received everything.
-    /// Several viewers can be served at once, each on a thread of its own.
+    /// Sends the whole trace to the viewer, and waits until the viewer has received everything. To
+    /// serve several viewers at once, call this on several threads.
     ///
     /// # Errors
     /// See [`TracyServer::serve_next`].
@@ -144,7 +144,7 @@ impl Visitor {
     }
 }
 
-/// Sends the welcome to a viewer that was greeted.
+/// Sends the welcome message to a viewer whose greeting was read.
 pub(super) fn connect(
     mut stream: TcpStream,
     protocol: &'static TracyProtocol,

@@ -49,7 +49,7 @@ impl<'a> Session<'a> {
     }
 
     /// Sends everything. An error means that the viewer left, or received nothing for too long,
-    /// before it had everything.
+    /// before it had received everything.
     pub(super) fn run(&mut self) -> io::Result<()> {
         let scene = self.scene;
         // Viewers disconnect without waiting for the names of frames, but wait for the names of
@@ -79,7 +79,7 @@ impl<'a> Session<'a> {
     }
 
     fn send_context(&mut self, number: u16, context: &Context<'_>) -> io::Result<()> {
-        // Each number can be reused at once, since the zone's time follows immediately.
+        // The number is free again when the zone's time has been sent, which happens immediately.
         let mut query = 0_u16;
         for step in in_order(&context.lanes) {
             let lane = &context.lanes[step.lane];

@@ -140,8 +140,11 @@ impl Rings {
 }
 
 impl Ring {
-    /// Takes a ring over from a relay that has acknowledged the cells up to number `told`; returns
-    /// how many of these cells were in no frame that arrived.
+    /// Continues to read a ring that a relay has read until now. Returns the number of acknowledged
+    /// cells that are missing.
+    ///
+    /// The relay has acknowledged the cells before number `told` to the producer. A cell is missing
+    /// if it was in no frame that arrived.
     pub(super) fn take_over(&mut self, told: u32) -> u32 {
         if !std::mem::take(&mut self.is_relayed) {
             return 0;

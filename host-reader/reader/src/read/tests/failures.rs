@@ -148,7 +148,7 @@ proptest::proptest! {
         }
         let options = ReadOptions { last_read, ..ReadOptions::default() };
         if let Ok(readout) = read_device_profiler_with(&mut bench, &options) {
-            // At most the region, its gaps and the cores' L1 data are read.
+            // At most the profiler region with its gaps and the cores' L1 data are read.
             proptest::prop_assert!(readout.words_read < 2 * 2 * 120_000 + 4 * 5 * 4096);
         }
     }

@@ -1,4 +1,4 @@
-//! Tests: which words of lanes are read, and the results of two reads in a row.
+//! Tests: which words of lanes are read, and the results of two consecutive reads.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn only_what_was_pushed_is_read() {
     assert_eq!(programs(&readout), [(2, Risc::Brisc, 7), (3, Risc::Trisc2, 7)]);
     let reads = [(0, lane_address(1, 0), 12), (1, lane_address(2, 4), 12)];
     assert_eq!(bench.dram_reads(), reads);
-    // Four control vectors, two of them read twice, and two runs.
+    // Four control vectors, of which two were read twice, and two runs.
     assert_eq!(readout.words_read, 6 * 64 + 2 * 12);
     assert!(readout.losses.is_empty());
     assert_eq!(readout.anomalies.counts().count(), 0);

@@ -221,13 +221,13 @@ fn zones(zones: u64) -> LossTotals {
     LossTotals { zones, ..LossTotals::default() }
 }
 
-/// Ends a launch as the device does after the last push.
+/// Ends a launch in the same way as the device after the last push.
 fn finish(image: &mut DeviceImage, flat_id: u32, run_counter: u32) {
     set(image, flat_id, RUN_COUNTER, &[run_counter]);
     set(image, flat_id, DONE, &[1]);
 }
 
-/// Releases a core's lanes, as the device does at the next launch after a complete read.
+/// Releases a core's lanes in the same way as the device at the next launch after a complete read.
 fn hand_back(image: &mut DeviceImage, flat_id: u32, generation: u32) {
     set(image, flat_id, HOST_END, &[0; 5]);
     set(image, flat_id, ext::CONSUMED, &[0; 5]);
@@ -235,7 +235,7 @@ fn hand_back(image: &mut DeviceImage, flat_id: u32, generation: u32) {
     set(image, flat_id, ext::FIRST_REFUSED_PROGRAM, &[0; 2]);
 }
 
-/// Returns the same run with another lane generation.
+/// Returns a copy of the run with another lane generation.
 fn with_generation(generation: u32, mut run: Vec<u32>) -> Vec<u32> {
     run[2] |= generation << 29;
     run

@@ -81,7 +81,7 @@ fn what_upstreams_launches_have_accumulated_is_taken_though_the_last_one_is_done
 /// Returns a run without a program; the first guaranteed markers are the zone of a push.
 fn shared_push(start: u32) -> Vec<u32> {
     let mut words = run(0, 0, 0, start);
-    // The slots of the other zone are free.
+    // The slots of the kernel's zone are free.
     words[8..].copy_from_slice(&[1 << 31, 0, 1 << 31, 0]);
     words
 }
@@ -94,7 +94,8 @@ fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
     let runs = |programs: std::ops::Range<u32>| -> Vec<u32> {
         programs.flat_map(|program| run(0, 0, program, 1000 * program)).collect()
     };
-    // Two pushes: 30 launches in the first; then the zone of that push, and 20 launches.
+    // There are two pushes. The first contains 30 launches; the second contains the zone of the
+    // first push, and 20 launches.
     let words = [runs(1..31), shared_push(30_950), runs(31..51)].concat();
     push(&mut bench.0.image, (0, 0), 0, &words);
     finish(&mut bench.0.image, 0, 2);
@@ -104,7 +105,7 @@ fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
     set(&mut bench.0.image, 0, DEVICE_END, &[1 << 31 | 36]);
     let mark_of = |marks: &Watermarks| *marks.lanes().next().unwrap();
     let mark = mark_of(&reader.look(&mut bench).unwrap().watermarks);
-    // No launch has been decoded yet: a push of 306 words counts as one launch.
+    // No launch has been decoded yet, so a push of 306 words counts as one launch.
     assert_eq!((mark.used_words, mark.waiting_words, mark.pushed_launches), (612, 36, 2));
     assert_eq!(mark.launches_left(), Some((12_000 - 612 - 512 - 36) / 306));
     let mark = mark_of(&reader.read(&mut bench).unwrap().watermarks);
@@ -112,8 +113,8 @@ fn room_in_accumulate_mode_is_counted_in_launches_and_not_in_pushes() {
     assert_eq!((mark.pushed_words, mark.pushed_launches, mark.words_per_launch), (612, 50, 13));
     assert_eq!(mark.launches_left(), Some((12_000 - 612 - 512 - 36) / 13));
 
-    // The next poll uses the same average. A vector might not fit after the lane's end, but the
-    // words that were read can be reused.
+    // The next poll uses the same average. A whole vector might not fit at the end of the lane, but
+    // the space of words that were read can be reused.
     push(&mut bench.0.image, (0, 0), 612, &[shared_push(50_950), runs(51..65)].concat());
     finish(&mut bench.0.image, 0, 3);
     let mark = mark_of(&reader.look(&mut bench).unwrap().watermarks);
@@ -146,8 +147,8 @@ fn launches_of_upstreams_accumulate_mode_are_those_of_its_firmware() {
 
 /// Tests three contents of the end word.
 ///
-/// Between launches, all runtimes store only the number of words there. During a launch, the word
-/// also contains other bits. Captures until 2026 contain the bit of a prepared run.
+/// Between launches, all runtimes store only the number of words in the end word. During a launch,
+/// the end word also contains other bits. Captures until 2026 contain the bit of a prepared run.
 #[test]
 fn what_stands_beside_the_number_of_words_changes_nothing() {
     let words = [run(0, 0, 7, 100), run(0, 0, 8, 5000)].concat();

@@ -72,13 +72,15 @@ struct Producer {
     /// Time of the last cell.
     last_cell: u64,
     open: Vec<(u16, u64)>,
-    /// Numbers of zones, data and events that found no room, in total and by program.
+    /// Numbers of zones, data and events that found no room. The next field has these numbers by
+    /// program.
     lost: [u32; 3],
     lost_of_programs: BTreeMap<u32, [u64; 3]>,
-    /// Records of the current launch, and totals of its sums.
+    /// Records of the current launch. The next field has the totals of the launch's sums.
     records: Vec<Told>,
     totals: Vec<(u16, u32)>,
-    /// All stored zones in the order of their ends, and totals, with their programs.
+    /// All stored zones, as (program, id, start, end), in the order of their ends. The next field
+    /// has the totals.
     ended: Vec<(u32, u16, u64, u64)>,
     all_totals: Vec<(u32, u16, u32)>,
     /// Stored records of finished launches, by program.
@@ -372,7 +374,8 @@ fn cell_count((kind, id, _, values): &Told, duration_cycles: u64) -> u64 {
     }
 }
 
-/// Returns the number of cells of some launches' records. Zones are paired by their nesting.
+/// Returns the number of cells that the records of these launches take. Starts and ends of zones
+/// are paired by nesting.
 fn cells_of(launches: &[(u32, Vec<Told>)]) -> u64 {
     let mut cells = 0;
     for (_, records) in launches {

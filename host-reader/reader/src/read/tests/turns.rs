@@ -5,10 +5,10 @@ use super::*;
 /// Size of a lane in words, as [`Bench`] configures it.
 const LANE_WORDS: u32 = 12_000;
 
-/// Sets the position at which a lane wrapped, and its end.
+/// Sets the position at which a lane wrapped, and the lane's end.
 fn turn(image: &mut DeviceImage, (flat_id, risc): (u32, usize), turned_at: u32, end: u32) {
-    // 17 bits for the end, then the bits of the wrap position without its two lowest bits, which
-    // are 0.
+    // The word has 17 bits for the end. The other bits are the wrap position without its two lowest
+    // bits, which are 0.
     set(image, flat_id, HOST_END + risc, &[((turned_at / 4) << 17) | end]);
 }
 
@@ -128,9 +128,10 @@ fn words_that_were_read_can_be_filled_again() {
         let marks = reader.look(bench).unwrap().watermarks;
         marks.lanes().map(|mark| mark.used_words).next()
     };
-    // All words except those already read; a vector might not fit after the end.
+    // All words except the words already read count as used, because a vector might not fit after
+    // the end.
     assert_eq!(used(&mut reader, &mut bench), Some(10_800));
-    // Wrapped: from word 12 to four words before word 1200.
+    // The lane has wrapped. Free are the words from word 12 to four words before word 1200.
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
     assert_eq!(used(&mut reader, &mut bench), Some(LANE_WORDS - 1184));
 }
@@ -143,8 +144,9 @@ fn windows(readout: &Readout) -> Vec<(Option<u64>, Option<u64>)> {
 
 /// Tests the windows of refused runs.
 ///
-/// Runs refused before a wrap come after the runs that filled the lane. Runs refused after a wrap
-/// come after the wrap. No refused run comes before a run that began with enough room for it.
+/// A run refused before a wrap is later than the runs that filled the lane. A run refused after a
+/// wrap is later than the wrap. A refused run is never earlier than a run that began while the lane
+/// still had room for the refused run.
 #[test]
 fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     // Stamps have the value 1 in the bits above the lower 32.
@@ -154,11 +156,11 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     push(&mut bench.0.image, (0, 0), 0, &runs(1002..1003));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 12);
     finish(&mut bench.0.image, 0, 1003);
-    // Eleven of the twelve pairs may belong to one run, of 34 words. The run of program 997 begins
-    // at word 11,964 and ends 900 cycles after its start.
+    // Eleven of the twelve pairs may belong to one run, which then has 34 words. The run of program
+    // 997 begins at word 11,964 and ends 900 cycles after its start.
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(997_900));
 
-    // Before that read was acknowledged to the device, the limit of its room was word 1196.
+    // Before that read was acknowledged, the device had to stay below word 1196.
     count(&mut bench.0.image, 0, [0; 3], [3, 18]);
     push(&mut bench.0.image, (0, 0), 12, &runs(1003..1101));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1188);
@@ -167,7 +169,7 @@ fn what_a_lane_refused_before_or_after_a_turn_came_behind_what_had_filled_it() {
     // 1164, the next run at 1176.
     assert_eq!(windows(&reader.read(&mut bench).unwrap()), expected(1_099_900));
 
-    // After that the limit is the end of the lane.
+    // After the acknowledgement, the limit is the end of the lane.
     count(&mut bench.0.image, 0, [0; 3], [4, 24]);
     push(&mut bench.0.image, (0, 0), 1188, &runs(1101..1103));
     turn(&mut bench.0.image, (0, 0), LANE_WORDS, 1212);

@@ -1,9 +1,10 @@
-//! Tests of TT-Metal's debug dump: which buffer is read, and when a RISC gets the other one.
+//! Tests of TT-Metal's debug dump: which buffer is read, and when a RISC gets the other buffer.
 
 use super::*;
 
 const FIRST: u32 = 0x40;
-/// Second buffer: two cores share a bank, each with five lanes of half the default size.
+/// Address of the second buffer. Two cores share a bank, and each core has five lanes of half the
+/// default size.
 const SECOND: u32 = FIRST + 2 * 5 * 24_000;
 const STALLED: u32 = 0xFFFF_FFFF;
 const SLOTS: usize = 60;
@@ -88,7 +89,7 @@ fn a_risc_that_waits_gets_the_other_buffer_once_its_own_was_read() {
             |access| matches!(access, Access::WriteL1 { words, .. } if *words == [free]),
         );
         assert!(given > last, "given before it was read");
-        // The wait is not detected yet: the end belongs to the other buffer.
+        // The RISC's wait is not detected yet, although the end belongs to the other buffer.
         assert_eq!(found(&reader.read(&mut bench).unwrap()), []);
     }
 }
@@ -130,7 +131,8 @@ fn a_read_that_writes_nothing_gives_no_buffer() {
 #[test]
 fn the_last_risc_has_no_buffer_where_upstreams_host_prepared_the_core() {
     let mut bench = bench();
-    // The word of the last RISC is in the vector of RISC 0, where TT-Metal's firmware writes 0.
+    // The address word of the last RISC is in the vector of RISC 0, where TT-Metal's firmware
+    // writes 0.
     bench.0.image.write_l1(core(0), VECTOR, &[0]).unwrap();
     set(&mut bench.0.image, 0, 8, &[0]);
     set(&mut bench.0.image, 0, HOST_END + 4, &[5_988]);

@@ -89,11 +89,11 @@ struct StepTrials {
     /// Range of the step's position in the window, as fractions of the window.
     between: (f64, f64),
     latency: (&'static str, Latency),
-    /// Minimum percentage of the detectable steps to be found.
+    /// Minimum percentage of the detectable steps that must be found.
     least_percent: usize,
 }
 
-/// Start of a window: at the first pings, or after a warm-up burst like a sampler's.
+/// Start of a window: at the first pings, or after a warm-up burst like in a sampler.
 const COLD: (&str, Latency) = ("no", Latency::MMIO);
 const AFTER_BURST: (&str, Latency) = ("yes", Latency { warm_up_samples: 0, ..Latency::MMIO });
 
@@ -112,8 +112,9 @@ fn fit(samples: &[TwoWayPing], sensitivity: Sensitivity) -> SteppedFit {
 
 /// Returns true if the fastest legs suffice to detect that the frequency was not constant.
 ///
-/// A leg is a fixed time plus exponential jitter. So all lines through the brackets, shortened by
-/// the fixed times, are equally likely. If such a line exists, the step is not detectable.
+/// The duration of a leg is a fixed time plus exponential jitter. Therefore all lines through the
+/// brackets, after shortening them by the fixed times, are equally likely. If such a line exists,
+/// the step is not detectable.
 #[expect(clippy::cast_possible_truncation, reason = "legs of whole nanoseconds")]
 fn is_detectable(samples: &[TwoWayPing], latency: &Latency) -> bool {
     let [forward, back] = [latency.forward_ns, latency.return_ns].map(|ns| ns as i64);

@@ -1,4 +1,4 @@
-//! Simulated truth: a counter whose exact time is known, pinged by a host.
+//! Simulated truth: a counter that a host pings, and whose exact time is known.
 //!
 //! `accuracy.md` describes the latency model. All values are derived from a seed, so a failing
 //! trial can be repeated on its own.
@@ -40,18 +40,19 @@ impl Seeded {
 
 /// A counter with an exactly known relation to the host's clock.
 ///
-/// Host time is counted in nanoseconds from `host_origin_ns`, as doubles, so the truth itself is
-/// precise to a millionth of a nanosecond.
+/// Host times are nanoseconds since `host_origin_ns` as doubles, so the truth is precise to a
+/// millionth of a nanosecond.
 #[derive(Debug, Clone)]
 pub(super) struct TrueClock {
     pub(super) host_origin_ns: i64,
     pub(super) origin_cycles: u64,
-    /// Start of each interval, nanoseconds, and its frequency, GHz.
+    /// Start of each interval in nanoseconds, and the frequency in GHz.
     stretches: Vec<(f64, f64)>,
 }
 
 impl TrueClock {
-    /// Returns a Blackhole chip some ppm off its 1.35 GHz, with an uptime of up to two hours.
+    /// Returns the counter of a Blackhole chip that differs from 1.35 GHz by some ppm and has an
+    /// uptime of up to two hours.
     pub(super) fn random(random: &mut Seeded) -> Self {
         let ghz = 1.35 * (1.0 + random.between(-50e-6, 50e-6));
         Self {
@@ -61,14 +62,14 @@ impl TrueClock {
         }
     }
 
-    /// Returns the same counter with a change of frequency at a host time.
+    /// Returns the counter with a change of frequency at a host time.
     pub(super) fn with_step(mut self, at_ns: f64, ppm: f64) -> Self {
         let (_, ghz) = self.stretches[self.stretches.len() - 1];
         self.stretches.push((at_ns, ghz * (1.0 + ppm * 1e-6)));
         self
     }
 
-    /// Returns a counter on the same clock tree that reads `cycles` more.
+    /// Returns a counter of the same clock domain whose value is higher by `cycles`.
     pub(super) fn with_offset(mut self, cycles: i64) -> Self {
         self.origin_cycles = self.origin_cycles.wrapping_add_signed(cycles);
         self
@@ -79,7 +80,7 @@ impl TrueClock {
         self.stretches[0].1.recip()
     }
 
-    /// Returns the counter value at a host time, without the origin and not rounded.
+    /// Returns the counter value at a host time, relative to the origin and not rounded.
     pub(super) fn cycles_at(&self, at_ns: f64) -> f64 {
         let mut cycles = 0.0;
         for (index, &(start, ghz)) in self.stretches.iter().enumerate() {
@@ -97,7 +98,7 @@ impl TrueClock {
         self.origin_cycles.wrapping_add_signed(self.cycles_at(at_ns).floor() as i64)
     }
 
-    /// Returns the host time, without the origin, at which the counter became `cycles`.
+    /// Returns the host time, relative to the origin, at which the counter reached `cycles`.
     pub(super) fn time_of(&self, cycles: u64) -> f64 {
         let mut rest = cycles.wrapping_sub(self.origin_cycles).cast_signed() as f64;
         for (index, &(start, ghz)) in self.stretches.iter().enumerate() {
@@ -111,7 +112,7 @@ impl TrueClock {
         unreachable!("the last stretch has no end")
     }
 
-    /// Returns the converted host time minus the true host time, nanoseconds.
+    /// Returns the converted host time minus the true host time, in nanoseconds.
     pub(super) fn error_ns(&self, cycles: u64, (ns, fraction): (i64, f64)) -> f64 {
         (ns - self.host_origin_ns) as f64 + fraction - self.time_of(cycles)
     }
@@ -134,7 +135,7 @@ pub(super) struct Latency {
 }
 
 impl Latency {
-    /// A host MMIO read of 0.78 us; one ping in ten is delayed on one leg.
+    /// Latency of a host MMIO read of 0.78 us, with a delay on one leg of one ping in ten.
     pub(super) const MMIO: Self = Self {
         forward_ns: 350.0,
         return_ns: 430.0,
@@ -195,7 +196,8 @@ pub(super) fn pings(
     schedule.times().enumerate().map(ping).collect()
 }
 
-/// Returns messages between two chips, with 500 ns and jitter per leg and 100 ns to answer.
+/// Returns messages between two chips. Each leg takes 500 ns plus jitter, and the answer takes 100
+/// ns.
 pub(super) fn ethernet_pings(
     sender: &TrueClock,
     receiver: &TrueClock,
@@ -216,10 +218,10 @@ pub(super) fn ethernet_pings(
     schedule.times().enumerate().map(ping).collect()
 }
 
-/// Returns one-way stamps of a counter: the forward leg of the same pings.
+/// Returns one-way stamps of a counter, which are the forward legs of the same pings.
 ///
 /// The host's write is posted and returns after 180 ns. The kernel reads its clock before it checks
-/// the mailbox, up to 20 ns early.
+/// the mailbox, so the clock reading is up to 20 ns early.
 pub(super) fn session(
     clock: &TrueClock,
     latency: &Latency,

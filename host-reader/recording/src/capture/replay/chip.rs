@@ -1,4 +1,4 @@
-//! Chips that return the same data as when the capture was made.
+//! Replayed chips, which return the same data as when the capture was made.
 
 use super::{
     reads::{Access, ReadRecord},
@@ -19,7 +19,7 @@ pub(super) struct ReplayedMesh<'file> {
 struct ReplayedDevice<'file> {
     description: DeviceDescription,
     recordings: BTreeMap<(Memory, bool), Recording<'file>>,
-    /// Cores that a later read has read again.
+    /// Cores whose words a later read contains again.
     repeated: BTreeSet<Noc0Coord>,
     /// True if the capture contains the end of the read.
     is_complete: bool,
@@ -62,7 +62,8 @@ impl Mesh for ReplayedMesh<'_> {
     }
 
     fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
-        // The lifetime of a reference to a trait object cannot be shortened inside an `Option`.
+        // This is a `match` because the lifetime of a reference to a trait object cannot be
+        // shortened inside an `Option`.
         match self.devices.get_mut(index) {
             Some(device) => Some(device),
             None => None,
@@ -106,7 +107,7 @@ impl Device for ReplayedDevice<'_> {
 
     /// Accepts a write, unless the capture contains its failure.
     ///
-    /// Later answers already contain the effect of the write.
+    /// Words captured later already contain the effect of the write.
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let refusals = self.recordings.get_mut(&(Memory::L1(core), true));
         let refusal = refusals.and_then(|refusals| refusals.refusal(address, words.len()));

@@ -1,7 +1,7 @@
 //! Replay: reading a capture as if it were the mesh from which it was made.
 //!
-//! A replay uses the same reader and decoder as a read of chips. Any improvement of the decoder
-//! therefore also applies to old captures, and no second decoder can differ.
+//! A replay uses the same reader and decoder as a read of chips. Improvements of the decoder
+//! therefore also apply to old captures, and there is no second decoder that could differ.
 //!
 //! # An unfinished read
 //!
@@ -35,29 +35,29 @@ use reader::{
 use reads::{CapturedReads, ReadRecord};
 use wire::marker::HeaderLayout;
 
-/// Options of the captured reads that a replay overrides.
+/// Options with which a replay overrides the options of the captured reads.
 ///
 /// By default, a replay uses the captured options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// Format generation that the device wrote.
     pub generation: Option<GenerationChoice>,
-    /// Division of a marker's bits between id and time.
+    /// Division of a marker's header into id and time.
     pub header_layout: Option<HeaderLayout>,
-    /// Form of the program ids in launch messages: base or encoded.
+    /// Format of the program ids in launch messages: base or encoded.
     pub host_ids: Option<HostIdForm>,
-    /// Capture mode that the device was built with.
+    /// Capture mode for which the device firmware was built.
     pub mode: Option<CaptureMode>,
     /// Names of zones, in addition to the names in the capture.
     pub zones: ZoneTable,
 }
 
-/// A captured read, decoded again.
+/// Result of decoding a captured read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayedRead {
     /// Number of the read.
     pub read_number: u32,
-    /// True if it was the first read of its reader.
+    /// True if this was the first read of its reader.
     pub is_fresh: bool,
     /// Readout of the read, or its error.
     pub readout: Result<Readout, ReadError>,
@@ -72,12 +72,12 @@ impl Capture {
     /// chips.
     ///
     /// # Errors
-    /// If there are reads and all of them failed; returns the error of the first read. If some
-    /// reads succeeded, the failed reads are [anomalies](Readout::anomalies).
+    /// Returns the error of the first read if there are reads and all of them failed. If some reads
+    /// succeeded, the failed reads are [anomalies](Readout::anomalies).
     ///
     /// # Cost
-    /// The cost of reading the chips without the accesses: one copy of the words, and decoding on
-    /// all processors.
+    /// The cost of a read of the chips, but without the accesses to the chips: the words are copied
+    /// once, and decoded on all processors.
     pub fn readout(&self, overrides: &Overrides) -> Result<Readout, ReadError> {
         let mut whole: Option<Readout> = None;
         let mut failures = Vec::new();

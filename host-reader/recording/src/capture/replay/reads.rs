@@ -14,7 +14,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// Key of the captured accesses to a memory; reads and writes fail separately.
+/// Key of the captured accesses to a memory. Reads and writes have separate keys, because they fail
+/// independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Access {
     pub(super) chip_id: u32,
@@ -31,7 +32,7 @@ pub(super) struct ReadRecord<'file> {
     /// Zone names known before the read.
     pub(super) zones: ZoneTable,
     pub(super) recordings: BTreeMap<Access, Recording<'file>>,
-    /// Cores whose words are in the next read too, since this read is unfinished.
+    /// Cores whose words are also in the next read, because this read is unfinished.
     pub(super) repeated: BTreeSet<CoreId>,
     pub(super) host_time_ns: u64,
     is_complete: bool,
@@ -41,7 +42,7 @@ pub(super) struct ReadRecord<'file> {
 /// A core of a mesh: chip id and coordinate.
 pub(super) type CoreId = (u32, Noc0Coord);
 
-/// Words of markers or losses; a core overwrites them once their read is acknowledged.
+/// Words of markers or losses, which a core overwrites after the read has been acknowledged.
 #[derive(Debug)]
 struct MarkerWords<'file> {
     access: Access,
@@ -69,7 +70,7 @@ impl<'file> CapturedReads<'file> {
         reads
     }
 
-    /// Returns the reads without the data that a later read contains again.
+    /// Returns the reads. Data that a later read contains again is left out.
     pub(super) fn without_repetitions(self) -> impl Iterator<Item = ReadRecord<'file>> {
         let mut reads = self.reads;
         for index in 1..reads.len() {
@@ -103,8 +104,8 @@ impl<'file> CapturedReads<'file> {
         }
     }
 
-    /// Returns the read with this number: the last read or a new one, since its sections are
-    /// contiguous.
+    /// Returns the read with this number. It is the last read or a new read, because the sections
+    /// of a read are contiguous.
     #[expect(
         clippy::arithmetic_side_effects,
         clippy::indexing_slicing,
@@ -121,7 +122,7 @@ impl<'file> CapturedReads<'file> {
 
     /// Creates a read with the options of the previous read.
     ///
-    /// Its `ReadBegin` section replaces these options, unless that section is lost.
+    /// The `ReadBegin` section of the read replaces these options, unless the section is lost.
     fn new_read(&self, read_number: u32) -> ReadRecord<'file> {
         let before = self.reads.last().map(|read| read.begin.clone());
         let begin = before.unwrap_or_else(|| ReadBegin {
@@ -175,7 +176,7 @@ impl<'file> ReadRecord<'file> {
         self.is_complete
     }
 
-    /// Returns true if the next read contains the words of all cores of this read.
+    /// Returns true if the next read contains all words of all cores of this read.
     fn is_all_repeated(&self) -> bool {
         self.markers.len() == self.repeated.len()
     }

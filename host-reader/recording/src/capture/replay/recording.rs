@@ -3,13 +3,13 @@
 use reader::mesh::{AccessError, WordRange};
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// Captured data of one memory, by address and in order.
+/// Captured results of accesses to one memory, by address and in time order.
 #[derive(Debug, Default)]
 pub(super) struct Recording<'file> {
     by_address: BTreeMap<u64, Answers<'file>>,
 }
 
-/// Captured answers of one address, in time order.
+/// Captured results of reads at one address, in time order.
 #[derive(Debug, Default)]
 struct Answers<'file> {
     answers: Vec<Answer<'file>>,
@@ -44,8 +44,8 @@ impl<'file> Recording<'file> {
             };
             let found =
                 answers.answers.iter().filter_map(|answer| answer.from(at.checked_sub(start)?));
-            // Where an answer equals the next words of `rest`, the words of `rest` after the
-            // answer.
+            // For each result that equals the next words of `rest`: the words of `rest` after the
+            // result.
             let behind = found.filter(|found| !found.is_empty()).filter_map(|found| {
                 let (same, behind) = rest.split_at(found.len().min(rest.len()));
                 found.starts_with(same).then_some(behind)
@@ -57,9 +57,9 @@ impl<'file> Recording<'file> {
         true
     }
 
-    /// Reads words as the memory returned them: the next answer of this address.
+    /// Reads words as the memory returned them: the next captured result at this address.
     ///
-    /// If the answer is too short, the remaining words come from the answers at the following
+    /// If the result is too short, the remaining words come from the results at the following
     /// addresses.
     pub(super) fn read(
         &mut self,
@@ -81,7 +81,8 @@ impl<'file> Recording<'file> {
         Ok(())
     }
 
-    /// Returns the next error at this address, if it was captured for an access of this size.
+    /// Returns the next error at this address, if the next result is an error of an access of this
+    /// size.
     pub(super) fn refusal(&mut self, address: u64, word_count: usize) -> Option<AccessError> {
         let answers = self.by_address.get_mut(&address)?;
         let next = answers.answers.get(answers.given)?;
@@ -93,10 +94,10 @@ impl<'file> Recording<'file> {
         Some(error.clone())
     }
 
-    /// Returns the words from an address on.
+    /// Returns captured words that begin at an address.
     ///
-    /// The words come from the next answer of this address. Without such an answer, they come from
-    /// the last answer of the nearest lower address.
+    /// The words come from the next result at this address. If there is none, they come from the
+    /// last result at the nearest lower address.
     fn next_words(&mut self, address: u64) -> Option<&[u32]> {
         let (&start, answers) = self.by_address.range_mut(..=address).next_back()?;
         if start == address {
@@ -109,7 +110,7 @@ impl<'file> Recording<'file> {
 }
 
 impl Answers<'_> {
-    /// Advances to the next answer with words; stays at the last answer if there are no more.
+    /// Advances to the next result with words. Stays at the last result if there are no more.
     fn advance(&mut self) {
         let rest = self.answers.get(self.given..).unwrap_or(&[]);
         let next = rest.iter().position(|answer| matches!(answer, Answer::Words(_)));

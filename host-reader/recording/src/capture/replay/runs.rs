@@ -1,7 +1,7 @@
 //! The runs of a capture, one by one.
 //!
-//! A run begins with the first read of a reader, even if another program continues the capture.
-//! Clocks and program ids may have restarted between two runs.
+//! A run begins with the first read of a reader, even if that reader continues the capture of
+//! another program. Clocks and program ids may have restarted between two runs.
 
 use super::{Overrides, ReplayedRead};
 use crate::capture::{Capture, ClockSamples, Content, Section, SectionKind, sync::MeshSamples};
@@ -15,7 +15,7 @@ use reader::{
 };
 use std::collections::BTreeSet;
 
-/// Combined result of one reader, from its first read to its last.
+/// Combined result of one reader, from the first to the last read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapturedRun {
     /// Numbers of the run's reads.
@@ -24,31 +24,31 @@ pub struct CapturedRun {
     pub readout: Readout,
     /// Clock samples from the first read of the run to the beginning of the next run.
     pub samples: MeshSamples,
-    /// Metadata of the run's ops: first those captured during the run or before its first read,
-    /// then those captured elsewhere in the file.
+    /// Metadata of the run's ops. Ops captured during the run or before its first read come first,
+    /// then ops captured elsewhere in the file.
     pub ops: Vec<OpMetadata>,
-    /// Events of the host's threads, captured during the run or before its first read.
+    /// Events of the host's threads that were captured during the run or before its first read.
     pub host: Vec<HostRecording>,
-    /// True if the run repeats the previous run to record other hardware counters.
+    /// True if the run is a repetition of the previous run that recorded other hardware counters.
     pub is_counter_pass: bool,
     /// Losses of a source that has no raw words.
     ledger: LossLedger,
-    /// True if no read follows the end mark.
+    /// True if the run has an end mark after its last read.
     is_finished: bool,
 }
 
 impl Capture {
     /// Decodes all reads again and combines the reads of each run, in file order.
     ///
-    /// A capture without reads returns one run without chips. Zone names are those of all runs. A
-    /// failed read is an [anomaly](Readout::anomalies) of its run if any other read of the capture
-    /// succeeded.
+    /// A capture without reads returns one run without chips. Each run has the zone names of all
+    /// runs. A failed read is an [anomaly](Readout::anomalies) of its run if any other read of the
+    /// capture succeeded.
     ///
     /// # Errors
-    /// If there are reads and all of them failed; returns the error of the first read.
+    /// Returns the error of the first read if there are reads and all of them failed.
     ///
     /// # Cost
-    /// The cost of [`Capture::readout`].
+    /// The same as for [`Capture::readout`].
     pub fn runs(&self, overrides: &Overrides) -> Result<Vec<CapturedRun>, ReadError> {
         let (mut runs, mut zones) = split(self);
         zones.merge(overrides.zones.clone());
@@ -93,12 +93,12 @@ impl Capture {
     }
 }
 
-/// Returns the runs before their reads are decoded, and the names of all zones.
+/// Returns the runs and the names of all zones. The reads of the runs are not decoded yet.
 fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
     let mut runs = Vec::new();
     let mut run = CapturedRun::default();
     let mut zones = ZoneTable::new();
-    // Ops since the last read. They belong to the next run, if one begins.
+    // Ops captured since the last read. If a new run begins, they belong to the new run.
     let mut ops = Vec::new();
     for section in capture.sections() {
         let Ok(content) = section.content() else { continue };
@@ -108,7 +108,7 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
         }
         match content {
             Content::CaptureEnd(_) => run.is_finished = true,
-            // Chips and names precede the run that they belong to.
+            // Chips and names precede the run to which they belong.
             _ => run.is_finished &= section.read_number().is_none(),
         }
         if section.kind == SectionKind::READ_BEGIN {

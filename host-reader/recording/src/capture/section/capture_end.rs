@@ -19,7 +19,7 @@ use zerocopy::little_endian::U64;
 /// The end mark of a recording, which shows that the recording is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureEnd {
-    /// Time at which the recording was finished, nanoseconds since the Unix epoch; 0 if unknown.
+    /// Time at which the recording was finished, in nanoseconds since the Unix epoch; 0 if unknown.
     pub unix_time_ns: u64,
 }
 

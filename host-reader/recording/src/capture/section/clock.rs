@@ -15,8 +15,8 @@
 //! 22  u16  Ethernet: receiver's y
 //! ```
 //!
-//! Layout of a sample, from left to right: of a tile's pings, of pings over Ethernet, and of a
-//! one-way session:
+//! Layout of the samples of a tile's pings (left), of pings over Ethernet (middle), and of a
+//! one-way session (right):
 //!
 //! ```text
 //!  0  i64  host, sent, ns        0  u64  sender, sent, cycles     0  u32  device low, cycles

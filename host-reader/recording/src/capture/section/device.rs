@@ -96,7 +96,7 @@ fn address(
 
 const ADDRESS_BITS: u32 = 48;
 
-/// Returns the number of a kind of core in a capture.
+/// Returns the number with which a capture stores a kind of core.
 pub(super) const fn core_kind_number(kind: CoreKind) -> u8 {
     match kind {
         CoreKind::Tensix => 0,

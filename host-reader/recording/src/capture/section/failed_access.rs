@@ -32,7 +32,7 @@ pub struct FailedAccess {
     pub read_number: u32,
     /// Number of the chip.
     pub chip_id: u32,
-    /// Memory of the access.
+    /// Memory that was accessed.
     pub memory: Memory,
     /// Byte address of the first word.
     pub address: u64,

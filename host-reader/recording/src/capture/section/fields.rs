@@ -1,18 +1,18 @@
-//! Reading of typed fields from a payload with bounds checks, and writing of fields.
+//! Reads typed fields of a payload with bounds checks, and writes fields.
 //!
-//! The layout of each kind is in its own module.
+//! Each kind of section has its own module, which documents the layout.
 
 use super::super::{error::CaptureError, problem::MalformedPayload};
 use std::borrow::Cow;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian::U32};
 
-/// Reads fields from the front of a payload.
+/// Reader that takes fields from the front of a payload.
 pub(super) struct Fields<'file> {
     payload: &'file [u8],
     at: usize,
 }
 
-/// The traits that a plain record of bytes must implement; all of them can be derived.
+/// The traits that a record with a fixed byte layout must implement. All of them can be derived.
 pub(super) trait RawRecord:
     FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned
 {
@@ -87,8 +87,8 @@ impl<'file> Fields<'file> {
         T::ref_from_bytes(bytes).map_err(|_| self.fault(field, "a record", "fewer bytes"))
     }
 
-    /// Reads the next `count` records of `stride_bytes` each; bytes after the known fields are
-    /// skipped.
+    /// Reads the next `count` records, which have `stride_bytes` each. In each record, bytes after
+    /// the known fields are skipped.
     pub(super) fn records<T: RawRecord + 'file>(
         &mut self,
         field: &'static str,
@@ -113,7 +113,7 @@ impl<'file> Fields<'file> {
         self.records("entries", count.get(), stride.get())
     }
 
-    /// Reads the next `count` words, without a copy if alignment and byte order allow it.
+    /// Reads the next `count` words. They are not copied if alignment and byte order allow it.
     pub(super) fn words(
         &mut self,
         field: &'static str,

@@ -1,4 +1,4 @@
-//! The host's clock: its machine, and pairs of readings of this clock and of the time of day.
+//! The host's clock: the machine, and pairs of readings of this clock and of the time of day.
 //!
 //! Kind 14, version 1.0:
 //!
@@ -64,7 +64,7 @@ impl<'file> Payload<'file> for HostClock {
 
 raw_records! {
     RawHead: 32 => {
-        /// Boot id in the byte order of its text form.
+        /// Boot id, in the byte order in which its text shows it.
         boot_id: big_endian::U128,
         namespace_ns: I64,
         reading_count: U32,

@@ -1,4 +1,4 @@
-//! Events of the host: a reserved kind; captures that contain it stay readable.
+//! Events of the host. The kind is reserved; captures that contain it stay readable.
 //!
 //! Kind 9, version 1.0: the bytes have no meaning yet.
 

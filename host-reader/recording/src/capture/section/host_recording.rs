@@ -1,4 +1,4 @@
-//! Events of the host's threads; ops have a separate section kind.
+//! Events of the host's threads. Ops are stored in a separate kind of section.
 //!
 //! Kind 12, version 1.0:
 //!
@@ -47,8 +47,8 @@ const SIGNPOST: u8 = 2;
 const FRAME_MARK: u8 = 3;
 const PLOT: u8 = 4;
 
-/// Bit that marks a colour as present, to distinguish black from no colour. The bit is 0 before
-/// version 1.2.
+/// Bit that marks a colour as present, because black would otherwise look like no colour. The bit
+/// is always 0 in captures before version 1.2.
 const IS_COLOR: u32 = 1 << 24;
 
 impl<'file> Payload<'file> for HostRecording {
@@ -200,7 +200,7 @@ fn decode_event(fields: &mut Fields<'_>, source_count: u32) -> Result<HostEvent,
     let text = fields.text("text of an event", raw.text_bytes.get())?;
     let text = (raw.has_text != 0).then(|| text.into());
     fields.align();
-    // Any other value has a meaning only in later versions.
+    // Other values only have a meaning in later versions.
     let color = HostColor::from_rgb(raw.color.get() ^ IS_COLOR);
     Ok(HostEvent { source, time_ns: raw.time_ns.get(), kind, text, color })
 }

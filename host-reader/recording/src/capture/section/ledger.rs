@@ -1,4 +1,4 @@
-//! A loss ledger, for captures that lack the raw words from which losses could be recomputed.
+//! A loss ledger, for captures without the raw words from which losses could be recomputed.
 //!
 //! Kind 10, version 1.0:
 //!
@@ -25,7 +25,7 @@
 //! 11  u8   1 if more may be missing
 //! ```
 //!
-//! A ledger without runs and launches has entries of 56 bytes, which omit these fields.
+//! If a ledger has no runs and launches, its entries have 56 bytes and omit these fields.
 
 use super::{
     Payload, SectionKind,
@@ -73,7 +73,7 @@ impl<'file> Payload<'file> for LossLedger {
 }
 
 raw_records! {
-    /// An entry of a newer ledger, which also has fields for launches.
+    /// An entry of a ledger with runs and launches, which has additional fields.
     RawEntry: 72 => {
         counts: RawCounts,
         runs: U64,

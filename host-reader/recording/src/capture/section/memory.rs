@@ -14,9 +14,9 @@
 //! 15  u8   0
 //! ```
 //!
-//! Content is 1 for a control vector, 2 for a lane in DRAM, 3 for a vector in L1, 4 for a loss log,
-//! 5 for a wall clock (low word, high word), and 0 for anything else. Content is a label for people
-//! and tools; a replay needs only memory and address.
+//! The field "content" is 1 for a control vector, 2 for a lane in DRAM, 3 for a vector in L1, 4 for
+//! a loss log, 5 for a wall clock (low word, high word), and 0 for anything else. It is a label for
+//! people and tools. A replay only needs the memory and the address.
 //!
 //! The payload and its words both begin at multiples of eight bytes.
 
@@ -33,10 +33,10 @@ use std::borrow::Cow;
 use wire::Risc;
 use zerocopy::little_endian::{U16, U32, U64};
 
-/// Purpose for which words were read.
+/// Kind of data that words contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WordsContent {
-    /// Any other purpose.
+    /// Any other data.
     Other,
     /// A control vector.
     Control,
@@ -62,13 +62,13 @@ pub struct MemoryWords<'file> {
     pub read_number: u32,
     /// Number of the chip.
     pub chip_id: u32,
-    /// Memory that the words were read from.
+    /// Memory from which the words were read.
     pub memory: Memory,
     /// Byte address of the first word.
     pub address: u64,
-    /// Purpose of the read.
+    /// Kind of data that the words contain.
     pub content: WordsContent,
-    /// Lane that the words belong to, if they belong to one RISC.
+    /// Lane to which the words belong, if they belong to one RISC.
     pub lane: Option<LaneId>,
     /// Index of the first word in its lane, vector or control vector.
     pub first_word: u64,
@@ -147,8 +147,8 @@ const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 
 raw_records! {
-    /// Read, chip, core and kind of memory of an access. Each section about an access begins with
-    /// these fields.
+    /// Read number, chip, core and kind of memory of an access. Each section about an access begins
+    /// with these fields.
     RawPlace: 13 => {
         read_number: U32,
         chip_id: U32,
@@ -170,7 +170,8 @@ raw_records! {
 }
 
 impl RawPlace {
-    /// Encodes a memory; its DRAM bank is separate, since sections store it at another offset.
+    /// Encodes a memory. The DRAM bank is returned separately, because sections store it at another
+    /// offset.
     pub(super) fn new(read_number: u32, chip_id: u32, memory: Memory) -> (Self, U32) {
         let (number, core, bank) = match memory {
             Memory::L1(core) => (L1, core, 0),

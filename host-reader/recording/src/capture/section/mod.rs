@@ -1,10 +1,10 @@
 //! Sections: the kinds of payload, with their encoding and decoding.
 //!
-//! There is one file per kind; its documentation begins with the byte layout. All numbers are
-//! little-endian. Texts are UTF-8 without a terminator. If texts alternate with other data, each
-//! text is padded with zeros to a multiple of eight bytes. A newer minor version may add fields
-//! after the known fields of a payload. It may also add fields after the known fields of a record
-//! if the payload states the record's size. Readers skip such fields.
+//! There is one file for each kind. The documentation of the file begins with the byte layout. All
+//! numbers are little-endian. Texts are UTF-8 without a terminator. If texts alternate with other
+//! data, each text is padded with zeros to a multiple of eight bytes. A newer minor version may add
+//! fields after the known fields of a payload. It may also add fields after the known fields of a
+//! record if the payload states the record's size. Readers skip such fields.
 
 mod capture_end;
 mod clock;
@@ -53,7 +53,7 @@ pub trait Payload<'file>: Sized + sealed::Sealed<'file> {
     /// Version that is written.
     const VERSION: SectionVersion = SectionVersion { major: 1, minor: 0 };
 
-    /// Appends the payload to a buffer, whose length must be a multiple of eight bytes.
+    /// Appends the payload to a buffer. The length of the buffer must be a multiple of eight bytes.
     ///
     /// # Errors
     /// If a count or a text does not fit its field.

@@ -1,4 +1,4 @@
-//! Metadata of ops: free keys and values, by chip and run host id.
+//! Metadata of ops: arbitrary keys and values, by chip and run host id.
 //!
 //! Kind 8, version 1.0:
 //!
@@ -8,7 +8,7 @@
 //!  8  ...  ops
 //! ```
 //!
-//! Layout of an op (left), and of each of its fields (right):
+//! Layout of an op (left), and of each field of an op (right):
 //!
 //! ```text
 //!  0  u32  chip id                0  u32  bytes of the key

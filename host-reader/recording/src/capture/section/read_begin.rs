@@ -18,8 +18,8 @@
 //!
 //! Flags: bit 0 = no launch will follow, bit 1 = lanes have space for sums, bit 2 = first read of
 //! the reader, bit 3 = nothing was written to the chips, bit 4 = repetition of the previous run for
-//! other hardware counters. Kinds are numbered as in a device's core records. A count of 0xFFFFFFFF
-//! means that all items are chosen; its list is then empty.
+//! other hardware counters. Kinds of cores are numbered as in the core records of a device section.
+//! A count of 0xFFFFFFFF means that all items are selected; the list of items is then empty.
 
 use super::{
     Payload, SectionKind,
@@ -42,13 +42,14 @@ use zerocopy::little_endian::{U16, U32};
 pub struct ReadBegin {
     /// Number of the read, from 0.
     pub read_number: u32,
-    /// True if it was the first read of the reader, which had no state of lanes yet.
+    /// True if this was the first read of the reader, which did not have any lane state yet.
     pub is_fresh: bool,
-    /// True if the read belongs to a repetition of the previous run for other hardware counters.
+    /// True if the read belongs to a repetition of the previous run, made to record other hardware
+    /// counters.
     pub is_counter_pass: bool,
     /// Chip ids in the order of the mesh.
     pub chips: Vec<u32>,
-    /// Options of the read, without zone names: they have separate sections.
+    /// Options of the read, without zone names, which are in separate sections.
     pub options: ReadOptions,
 }
 
@@ -131,7 +132,7 @@ fn chosen_count<T>(chosen: Option<&BTreeSet<T>>) -> Result<U32, CaptureError> {
     chosen.map_or(Ok(ALL_CHOSEN), |chosen| field_count(chosen.len())).map(U32::new)
 }
 
-/// Returns the chosen items; `None` if all are chosen.
+/// Returns the selected items; `None` if all items are selected.
 fn chosen<'file, T: RawRecord + 'file>(
     fields: &mut Fields<'file>,
     field: &'static str,

@@ -20,7 +20,7 @@ use zerocopy::little_endian::{U32, U64};
 pub struct ReadEnd {
     /// Number of the read, from 0.
     pub read_number: u32,
-    /// True if this was the last read, after which no launch was going to follow.
+    /// True if this was the last read, after which no more launches were expected.
     pub is_last: bool,
     /// Time of the end of the read, on the clock of [`Device::host_time_ns`].
     ///
@@ -28,7 +28,7 @@ pub struct ReadEnd {
     pub host_time_ns: u64,
     /// Number of words read from the chips, including control vectors.
     pub words_read: u64,
-    /// Time of the end of the read, nanoseconds since the Unix epoch; 0 if unknown.
+    /// Time of the end of the read, in nanoseconds since the Unix epoch; 0 if unknown.
     pub unix_time_ns: u64,
 }
 

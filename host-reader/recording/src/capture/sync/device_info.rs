@@ -4,15 +4,16 @@ use super::samples::MeshSamples;
 use reader::clock::{OneWaySession, OneWayStamp, Regression, SyncCsv, Tile, TwoWayPing};
 use std::io::{self, Write};
 
-/// Cycles or nanoseconds after which the 32 bits of a stamp may have wrapped around.
+/// Maximum length of a session, in cycles and in nanoseconds: in a longer session, the 32 bits of a
+/// stamp might wrap around.
 const LONGEST_SESSION: u64 = 1 << 31;
 
 /// Writes `sync_device_info.csv` and returns the number of rows.
 ///
-/// The file contains the pings of each chip's reference tile. Each session has the fit of all pings
-/// up to the end of the session. A ping is written as a stamp in the middle of its host time, and
-/// its duration as the duration of the write. Ticks are nanoseconds, and no chip is related to
-/// another chip. Chips without a fit are omitted.
+/// The file contains the pings of each chip's reference tile. The rows of a session contain the fit
+/// of all pings up to the end of the session. A ping is written as a stamp at the middle between
+/// its two host times. The duration of the ping is written as the duration of the write. Ticks are
+/// nanoseconds. Chips are not related to each other. Chips without a fit are omitted.
 ///
 /// # Errors
 /// If `out` returns an error.
@@ -54,7 +55,7 @@ pub fn write_sync_info(samples: &MeshSamples, out: impl Write) -> io::Result<u64
     Ok(row_count)
 }
 
-/// Splits pings into sessions short enough for the 32 bits of a stamp.
+/// Splits pings into sessions that are short enough for the 32 bits of a stamp.
 fn sessions_of(tile: Tile, pings: &[TwoWayPing]) -> Vec<OneWaySession> {
     let mut sessions = Vec::new();
     let mut rest = pings;

@@ -1,4 +1,4 @@
-//! Fit of the clock of a mesh to its samples.
+//! Fits the clock of a mesh to its samples.
 
 use super::{
     ChipFit, ClockSource, FitOptions, LinkBurst, MeshClock, MeshSamples, SyncProblem, TileOffset,
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 impl MeshSamples {
     /// Fits the clock of a mesh to all measurements.
     ///
-    /// Never fails as a whole: a missing clock of a chip or tile is reported as a problem in the
-    /// result.
+    /// The fit as a whole does not fail. If the clock of a chip or tile cannot be fitted, the
+    /// result contains a problem.
     #[must_use]
     pub fn fit(&self, options: &FitOptions) -> MeshClock {
         let mut fitting =
@@ -95,7 +95,8 @@ impl Fitting<'_> {
         }
     }
 
-    /// Returns the paths between chips of constant frequency; every loop is checked.
+    /// Returns the paths between chips of constant frequency. Loops that do not close are added as
+    /// problems.
     fn tree(&mut self) -> Option<ChipTree> {
         let root = self.root()?;
         let mut graph = ChipGraph::new();
@@ -141,7 +142,7 @@ impl Fitting<'_> {
         tiles.find(|(other, _)| *other == tile).map_or(&[], |(_, pings)| pings)
     }
 
-    /// Returns an edge from every chip to the root, by way of the host.
+    /// Returns an edge from every chip to the root through the host's clock.
     fn host_edges(&self, root: u32) -> Vec<ChipEdge> {
         let Some(from_host) = self.chips.get(&root).and_then(only_line).and_then(|l| l.inverse())
         else {
@@ -157,7 +158,8 @@ impl Fitting<'_> {
             .collect()
     }
 
-    /// Converts a link to a relation between the references of its chips.
+    /// Converts the measurements of a link to an edge between the reference clocks of the two
+    /// chips.
     fn link_edge(&mut self, burst: &LinkBurst) -> Option<ChipEdge> {
         let &LinkBurst { sender, receiver, ref pings } = burst;
         let brackets: Vec<Bracket> = pings.iter().flat_map(Bracket::from_ethernet).collect();
@@ -199,15 +201,15 @@ impl Fitting<'_> {
         from_reference.then(&BoundedLine::from_scale_and_shift(1.0, shift, to.bound_cycles)?)
     }
 
-    /// Returns a tile's offset, if its chip's frequency was constant.
+    /// Returns a tile's offset, if the chip's frequency was constant.
     fn constant_offset(&self, tile: Tile) -> Option<TileOffset> {
         let chip = self.chips.get(&tile.chip)?;
         only_line(chip)?;
         chip.offsets.get(&tile).copied()
     }
 
-    /// Builds the map. A chip's clock comes from the path with the smallest bound, and a tile's
-    /// clock from the tile's own pings or its offset.
+    /// Builds the clock map. A chip's clock comes from the path with the smallest bound. A tile's
+    /// clock comes from the tile's own pings or offset.
     fn map(&mut self, tree: Option<&ChipTree>) -> ClockMap {
         let mut map = ClockMap::new();
         for chip_id in self.samples.chips() {
@@ -225,8 +227,8 @@ impl Fitting<'_> {
         map
     }
 
-    /// Returns the next chip on the tree's path and the path's clock, if this path has a smaller
-    /// bound.
+    /// Returns the next chip on the tree's path and the clock computed through this path, if its
+    /// bound is smaller than with the chip's own pings.
     fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
         let parent = tree.parent(chip_id)?;
         let chip = self.chips.get(&chip_id)?;
@@ -256,8 +258,8 @@ impl Fitting<'_> {
         Some(TileOrigin::Line(fit.line().clone()))
     }
 
-    /// Relates a tile to the host by the tile's own pings. This relation is more precise than a
-    /// relation by way of the reference tile.
+    /// Relates a tile to the host by the tile's own pings. This is more precise than a relation
+    /// through the reference tile.
     fn own_line(&self, chip: &ChipFit, tile: Tile) -> Option<TileOrigin> {
         let [fit] = chip.fit.fits() else { return None };
         if tile == chip.reference || chip.source != ClockSource::HostPings {
@@ -286,7 +288,7 @@ fn in_order(pings: &[TwoWayPing]) -> Vec<TwoWayPing> {
     pings
 }
 
-/// Minimum number of pings for one ping to be rejected as wrong.
+/// Minimum number of pings with which one ping can be rejected as wrong.
 const FEWEST_TO_OUTVOTE: usize = 4;
 
 /// Fits all pings, or all pings except one that contradicts the others.

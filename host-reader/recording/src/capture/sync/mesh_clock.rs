@@ -1,4 +1,4 @@
-//! The clock of a mesh: conversion of the times of a tile's markers to host time.
+//! The clock of a mesh: converts the times of a tile's markers to host time.
 
 use super::{
     MeshSamples, SyncProblem,
@@ -22,7 +22,7 @@ pub struct ChipFit {
     pub fit: SteppedFit,
     /// Path from the chip's clock to the host's clock.
     pub source: ClockSource,
-    /// Offsets of the tiles' counters from the reference.
+    /// Offsets of the tiles' counters from the reference tile's counter.
     pub offsets: BTreeMap<Tile, TileOffset>,
 }
 
@@ -31,19 +31,19 @@ pub struct ChipFit {
 pub enum ClockSource {
     /// Direct, by the chip's own pings.
     HostPings,
-    /// By way of another chip, because that path has the smaller bound.
+    /// Through another chip, because that path has the smaller bound.
     OverChip {
         /// Next chip on the path.
         parent: u32,
     },
 }
 
-/// Offset of a tile's counter from its chip's reference.
+/// Offset of a tile's counter from the counter of its chip's reference tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TileOffset {
-    /// Difference in cycles.
+    /// Tile counter minus reference counter, in cycles.
     pub cycles: i64,
-    /// Error bound in cycles.
+    /// Maximum error of the offset, in cycles.
     pub bound_cycles: f64,
 }
 
@@ -54,7 +54,7 @@ pub struct LaneTimes {
     pub lane: LaneId,
     /// One time per record, in nanoseconds.
     pub host_ns: Vec<i64>,
-    /// Error bound of each time, including rounding, in nanoseconds.
+    /// Maximum error of each time, including rounding, in nanoseconds.
     pub bound_ns: f64,
 }
 
@@ -83,7 +83,7 @@ impl MeshClock {
 
     /// Returns the paths between the chips and the checks of all loops.
     ///
-    /// `None` unless two chips have a constant frequency.
+    /// Returns `None` unless at least two chips have a constant frequency.
     #[must_use]
     pub const fn tree(&self) -> Option<&ChipTree> {
         self.tree.as_ref()
@@ -95,7 +95,7 @@ impl MeshClock {
         &self.problems
     }
 
-    /// Returns the measurements, to store in a capture or to fit again.
+    /// Returns the measurements, for example to store them in a capture or to fit them again.
     #[must_use]
     pub const fn samples(&self) -> &MeshSamples {
         &self.samples
@@ -103,8 +103,8 @@ impl MeshClock {
 
     /// Returns the times of a lane on the host's clock; `None` if its tile has no clock.
     ///
-    /// Markers have only the low bits of the clock. The high bits come from the tile's last ping;
-    /// they are correct for two hours before and after that ping.
+    /// Markers contain only the low bits of the clock. The high bits come from the tile's last
+    /// ping. They are correct for times up to two hours before or after that ping.
     #[must_use]
     pub fn lane_times(&self, lane: &Lane) -> Option<LaneTimes> {
         let clock = self.clock_of(lane.id.chip_id, lane.id.core)?;
@@ -123,7 +123,7 @@ impl MeshClock {
         readout.lanes().map(|lane| self.lane_times(lane))
     }
 
-    /// Returns each core's offset, to subtract from its times for comparisons across cores.
+    /// Returns the offset of each core. Subtract it from the core's times to compare cores.
     ///
     /// Cores with an unknown offset are omitted. Aligned times are full readings of the chip's
     /// reference clock, regardless of the number of clock bits in the markers.
@@ -141,7 +141,7 @@ impl MeshClock {
         origins
     }
 
-    /// Returns the offset of a tile's counter from its chip's reference.
+    /// Returns the offset of a tile's counter from its chip's reference counter.
     #[must_use]
     pub fn offset(&self, chip_id: u32, core: Noc0Coord) -> Option<TileOffset> {
         self.chips.get(&chip_id)?.offsets.get(&tile_of(chip_id, core)?).copied()
@@ -153,7 +153,7 @@ impl MeshClock {
         offsets.map(|(&tile, &offset)| (tile.chip, core_of(tile), offset))
     }
 
-    /// Inserts problems of the measurement before those of the fit.
+    /// Inserts problems of the measurement before the problems of the fit.
     pub(super) fn precede_problems(&mut self, problems: Vec<SyncProblem>) {
         self.problems.splice(0..0, problems);
     }
@@ -170,8 +170,8 @@ impl MeshClock {
 
     /// Returns the difference between the full counter and a lane's times.
     ///
-    /// The difference is the same for all times of a lane: the times continue to increase when the
-    /// clock bits of the markers wrap around.
+    /// The difference is the same for all times of a lane, because the times keep increasing when
+    /// the clock bits of the markers wrap around.
     fn missing_cycles(&self, lane: &Lane) -> Option<u64> {
         let near = self.samples.last_reading(tile_of(lane.id.chip_id, lane.id.core)?)?;
         let Some(&first) = lane.times.first() else { return Some(0) };

@@ -1,7 +1,8 @@
-//! Clock synchronisation: reading the clocks of chips and converting their times to host time.
+//! Clock synchronisation: reads the clocks of chips and converts chip times to host times.
 //!
-//! The mathematics is in [`reader::clock`]. This module decides which tiles are read, when and how
-//! often. It stores the samples, and combines the fits of tiles and chips into one clock of a mesh.
+//! The mathematics is in [`reader::clock`]. This module determines which tiles are read, when and
+//! how often. It stores the samples, and combines the fits of tiles and chips into the clock of a
+//! mesh.
 //!
 //! # Which file answers which question
 //!
@@ -16,17 +17,17 @@
 //!
 //! # The schedule
 //!
-//! All tiles of a chip have the same frequency but start at different times, so a chip needs one
-//! slope and every tile an origin. The slope comes from one reference tile per chip, pinged in
-//! bursts or at even intervals. The origins come from a few pings of every tile at open and at
-//! close. A ping reads the tile's wall clock between two readings of the host's clock, and launches
-//! nothing.
+//! All tiles of a chip have the same frequency, but their counters start at different times. So a
+//! chip needs one slope, and every tile needs an origin. The slope comes from one reference tile
+//! per chip, pinged in bursts or at even intervals. The origins come from a few pings of every tile
+//! at the beginning and at the end of a run. A ping reads the tile's wall clock between two
+//! readings of the host's clock. It does not launch a kernel.
 //!
 //! # Several chips
 //!
 //! Pings from one host relate every chip to the host's clock and thereby to all other chips. If the
-//! mesh offers links, chips are also related directly. Of all paths from a chip to the root, the
-//! one with the smallest bound is used; the other paths check it.
+//! mesh has links, chips are also related directly. The path from a chip to the root with the
+//! smallest bound is used. Other paths are used to check it.
 
 mod device_info;
 mod fit;

@@ -1,14 +1,15 @@
 //! TT-Metal's synchronisation: the host writes its time, and a kernel adds a device timestamp.
 //!
-//! The kernel `SYNC-MAIN` runs on BRISC of one core. It reads the low word of the clock, then the
-//! control word that the host writes, and stores both if the control word is not zero. One-way
-//! stamps cannot distinguish the host's forward latency from an offset, so the clock of
+//! The kernel `SYNC-MAIN` runs on BRISC of one core. It reads the low word of the clock and then
+//! the control word that the host writes. If the control word is not zero, the kernel stores both.
+//! One-way stamps cannot distinguish the host's forward latency from an offset, so the clock of
 //! [`super::synchronise`] is better. Use the one-way clock to compare with TT-Metal and to write
 //! TT-Metal's file.
 //!
 //! # Compatibility
-//! `syncDeviceHost` in `tt_metal_profiler.cpp`, `sync_kernel.cpp`: 249 writes, 10 ms apart,
-//! to the low reset word; 250 pairs from the first optional word of BRISC's vector.
+//! The method is that of `syncDeviceHost` in `tt_metal_profiler.cpp`, and of `sync_kernel.cpp`. The
+//! host makes 249 writes to the low reset word, 10 ms apart. The kernel stores 250 pairs from the
+//! first optional word of BRISC's vector on.
 
 use super::ping::tile_of;
 use reader::{
@@ -20,11 +21,11 @@ use wire::vector::{FIRST_OPTIONAL, OPTIONAL_MARKER_COUNT};
 /// Options for taking stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWayOptions {
-    /// Number of stamps that the kernel waits for; at most 249.
+    /// Number of stamps for which the kernel waits; at most 249.
     pub stamp_count: usize,
     /// Host time before each write, in nanoseconds.
     pub spacing_ns: u64,
-    /// Maximum number of additional writes, if the kernel missed some.
+    /// Maximum number of additional writes, in case the kernel misses some writes.
     pub extra_writes: usize,
 }
 
@@ -45,7 +46,7 @@ impl Default for OneWayOptions {
 pub struct OneWayResult {
     /// Stamps, in ticks of [`Device::host_time_ns`].
     pub session: OneWaySession,
-    /// Number of writes that the kernel missed, since the next write came before the kernel's next
+    /// Number of writes that the kernel missed because the next write came before the kernel's next
     /// poll.
     pub missed_count: usize,
 }
@@ -93,17 +94,17 @@ pub enum OneWayError {
     },
 }
 
-/// Exchanges times with a core on which `SYNC-MAIN` has been launched, as TT-Metal does.
+/// Exchanges times with a core on which `SYNC-MAIN` has been launched, in the same way as TT-Metal.
 ///
-/// The space for stamps in BRISC's vector is cleared first. The mesh must have been prepared
-/// ([`reader::init_device_profiler`]), because a core that cannot push counts its losses in the
-/// same space.
+/// First clears the space for stamps in BRISC's vector. The mesh must have been prepared
+/// ([`reader::init_device_profiler`]): a core that cannot push counts its losses in the same space.
 ///
 /// # Errors
-/// If the core cannot be reached, does not stamp, or stamps a time that was not written.
+/// If the core cannot be reached, does not store stamps, or stores a stamp with a time that was not
+/// written.
 ///
 /// # Cost
-/// Waits two and a half seconds with the default options, like TT-Metal.
+/// With the default options, takes two and a half seconds, like TT-Metal.
 pub fn one_way_session(
     device: &mut dyn Device,
     core: &CoreDescription,
@@ -167,7 +168,7 @@ impl Talk<'_> {
         for _ in 0..count {
             self.device.wait_ns(spacing_ns);
             let before = self.device.host_time_ns();
-            // Zero means no message.
+            // The kernel treats zero as no message.
             let ticks = low_word(before.wrapping_sub(self.start_ns)).max(1);
             self.write(self.mailbox_address(), &[ticks])?;
             let duration = self.device.host_time_ns().saturating_sub(before);
@@ -185,7 +186,7 @@ impl Talk<'_> {
         Ok(words)
     }
 
-    /// Returns the duration of the write of each stamp; writes without a stamp are omitted.
+    /// Returns the duration of the write for each stamp. Writes without a stamp are omitted.
     fn durations_of(&self, words: &[u32], count: usize) -> Result<Vec<u32>, OneWayError> {
         let mut writes = self.writes.iter();
         let stamps = host_ticks_in(words).take(count).enumerate();
@@ -215,7 +216,7 @@ impl Talk<'_> {
 
 /// Counts the stamps before the first pair without a host time.
 ///
-/// The very first pair is not a stamp but the full clock.
+/// The first pair of all is not a stamp, but the full clock.
 fn stamps_in(words: &[u32]) -> usize {
     host_ticks_in(words).take_while(|&host_ticks| host_ticks != 0).count()
 }

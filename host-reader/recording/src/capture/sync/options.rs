@@ -5,7 +5,7 @@ use reader::{
     mesh::CoreSelection,
 };
 
-/// Options that select which clocks are read, and how often.
+/// Options for which clocks are read, and how often.
 ///
 /// ```
 /// use recording::capture::sync::SyncOptions;
@@ -14,24 +14,25 @@ use reader::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncOptions {
-    /// Cores whose clocks are measured; the first worker of each chip is its reference.
+    /// Cores whose clocks are measured. The first worker of each chip is the reference of the chip.
     pub cores: CoreSelection,
     /// Number of pings of each reference for sampling at even intervals.
     pub spread_pings: u32,
-    /// Host time between two of these evenly spaced pings, in nanoseconds.
+    /// Host time between two pings at even intervals, in nanoseconds.
     pub spacing_ns: u64,
     /// Number of pings of each reference in a burst.
     pub burst_pings: u32,
-    /// Number of pings of every other tile, for each measurement of the tiles.
+    /// Number of pings of every other tile, each time the tiles are measured.
     pub tile_pings: u32,
-    /// Number of messages over each link, for each measurement of the links.
+    /// Number of messages over each link, each time the links are measured.
     pub link_pings: u32,
     /// Options for fitting the samples.
     pub fit: FitOptions,
 }
 
 impl Default for SyncOptions {
-    /// 249 pings of each reference over a second, like TT-Metal, and 16 pings of each other tile.
+    /// Returns options for 249 pings of each reference over a second, like TT-Metal, and 16 pings
+    /// of each other tile.
     fn default() -> Self {
         Self {
             cores: CoreSelection::all(),
@@ -50,8 +51,8 @@ impl Default for SyncOptions {
 pub struct FitOptions {
     /// Evidence required for a frequency step.
     ///
-    /// The default finds steps of 5 ppm. A missed step makes bounds wrong, while a superfluous step
-    /// only makes them wider.
+    /// The default detects steps of 5 ppm. A step that is missed makes bounds wrong, while a
+    /// superfluous step only makes bounds wider.
     pub sensitivity: Sensitivity,
     /// Resolution of the host's and the chips' clocks.
     pub resolution: Resolution,

@@ -1,4 +1,4 @@
-//! Problems of measurements and fits; the synchronisation continues despite them.
+//! Problems of measurements and fits, which do not stop the synchronisation.
 
 use reader::{
     clock::{ClockError, Tile},
@@ -9,7 +9,7 @@ use reader::{
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncProblem {
-    /// A chip has no chosen core.
+    /// A chip has no selected core.
     #[error("chip {chip_id} has no core among those chosen; its times are unknown")]
     NoCore {
         /// Id of the chip.
@@ -30,7 +30,7 @@ pub enum SyncProblem {
         chip_id: u32,
         /// The core.
         core: Noc0Coord,
-        /// Number of failures.
+        /// Number of failed readings.
         failure_count: u64,
         /// The first failure.
         first: AccessError,
@@ -51,10 +51,10 @@ pub enum SyncProblem {
     Unassured {
         /// Id of the chip.
         chip_id: u32,
-        /// Number of pings that no line fits.
+        /// Number of pings that are not covered by a line.
         unfitted_count: usize,
     },
-    /// Pings that contradict their neighbours, such as torn readings.
+    /// Pings, such as torn readings, were rejected because they contradict their neighbours.
     #[error("{rejected_count} pings of core {core} of chip {chip_id} contradict the others and were left out", core = place(.tile), chip_id = .tile.chip)]
     Rejected {
         /// The tile.
@@ -64,7 +64,7 @@ pub enum SyncProblem {
     },
     /// A tile does not tick at its chip's frequency.
     ///
-    /// Its times come only from its own pings, and the tile has no offset.
+    /// The tile's times come only from the tile's own pings, and the tile has no offset.
     #[error("core {core} of chip {chip_id} does not tick like its chip: {source}", core = place(.tile), chip_id = .tile.chip)]
     TileFit {
         /// The tile.
@@ -72,12 +72,12 @@ pub enum SyncProblem {
         /// Cause.
         source: ClockError,
     },
-    /// No relation between the link's chips follows from the link's messages.
+    /// The messages over a link do not give a relation between the two chips.
     #[error("the link from chip {sender} to chip {receiver} ties no clocks: {source}", sender = .sender.chip, receiver = .receiver.chip)]
     LinkFit {
-        /// The tile that sends.
+        /// The tile that sends the messages.
         sender: Tile,
-        /// The tile that echoes.
+        /// The tile that echoes the messages.
         receiver: Tile,
         /// Cause.
         source: ClockError,
@@ -85,9 +85,9 @@ pub enum SyncProblem {
     /// A tile of a link has no origin, or a chip of the link has no clock of constant frequency.
     #[error("the link from chip {sender} to chip {receiver} ties no clocks, since one of its ends has none of constant frequency", sender = .sender.chip, receiver = .receiver.chip)]
     LinkEnd {
-        /// The tile that sends.
+        /// The tile that sends the messages.
         sender: Tile,
-        /// The tile that echoes.
+        /// The tile that echoes the messages.
         receiver: Tile,
     },
     /// Two paths between the same chips disagree by more than their bounds.
@@ -102,13 +102,13 @@ pub enum SyncProblem {
         receiver: u32,
         /// Disagreement in cycles.
         residual_cycles: f64,
-        /// Maximum disagreement that the bounds allow.
+        /// Maximum disagreement that the bounds allow, in cycles.
         allowed_cycles: f64,
     },
 }
 
 impl SyncProblem {
-    /// Returns the chip of the problem; for a link, the sending chip.
+    /// Returns the chip that the problem affects. For a link, this is the sending chip.
     #[must_use]
     pub const fn chip_id(&self) -> u32 {
         match self {

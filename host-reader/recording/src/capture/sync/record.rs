@@ -1,4 +1,4 @@
-//! TT-Metal's file of its clock synchronisation.
+//! The file in which TT-Metal stores its clock synchronisation.
 
 use crate::whole_file::write_whole_file;
 use reader::clock::{ChipTree, ClockError, OneWaySession, Regression, SyncCsv};
@@ -33,14 +33,15 @@ pub struct SyncRecord {
 impl SyncRecord {
     /// Creates a record without rows.
     ///
-    /// `ns_per_tick` is the period of the sessions' host clock, 1 for [`super::one_way_session`].
-    /// `tracy_base_time` is the host clock at the start of a Tracy client, or 0 without a client.
+    /// `ns_per_tick` is the length of a tick of the sessions' host clock in nanoseconds; it is 1
+    /// for [`super::one_way_session`]. `tracy_base_time` is the host clock at the start of a Tracy
+    /// client, or 0 without a client.
     #[must_use]
     pub const fn new(ns_per_tick: f64, tracy_base_time: i64) -> Self {
         Self { ns_per_tick, tracy_base_time, sessions: Vec::new(), chips: Vec::new() }
     }
 
-    /// Adds a session and fits it together with earlier sessions of its core.
+    /// Adds a session. Fits it together with the earlier sessions of the same core.
     ///
     /// # Errors
     /// If no line fits; the session is then not added.

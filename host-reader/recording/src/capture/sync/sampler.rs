@@ -1,4 +1,4 @@
-//! Schedule of the readings of a mesh's clocks.
+//! Schedule for reading the clocks of a mesh.
 
 use super::{
     LinkBurst, MeshClock, MeshSamples, SyncOptions, SyncProblem,
@@ -11,7 +11,8 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::CoreKind;
 
-/// Relates the clocks of a mesh to the host's clock in one session, of about a second by default.
+/// Relates the clocks of a mesh to the host's clock in one session. By default, it takes about a
+/// second.
 ///
 /// To sample while long kernels run, use [`ClockSampler`].
 ///
@@ -46,8 +47,8 @@ pub fn synchronise<M: Mesh + ?Sized>(mesh: &mut M, options: &SyncOptions) -> Mes
 /// ```
 ///
 /// # Cost
-/// A ping is one read of a chip, about 0.8 us over PCIe. A mesh of 8 chips with 64 tiles takes
-/// about 7 ms at open and at close, and 0.2 ms for each refresh.
+/// A ping is one read of a chip, which takes about 0.8 us over PCIe. For a mesh of 8 chips with 64
+/// tiles, opening and closing take about 7 ms each, and a refresh takes 0.2 ms.
 #[derive(Clone, Debug, Default)]
 pub struct ClockSampler {
     options: SyncOptions,
@@ -57,7 +58,7 @@ pub struct ClockSampler {
     unplaced: BTreeSet<(u32, Noc0Coord)>,
 }
 
-/// Failed readings of a core's clock: count and first error.
+/// Failed readings of a core's clock: their number and the first error.
 #[derive(Clone, Debug)]
 struct Failure {
     count: u64,
@@ -129,7 +130,7 @@ impl ClockSampler {
         }
     }
 
-    /// Adds pings that were made elsewhere.
+    /// Adds pings that were not made by this sampler.
     pub fn add_burst(&mut self, burst: PingBurst) {
         self.samples.add_burst(burst);
     }
@@ -167,8 +168,8 @@ impl ClockSampler {
         devices.filter_map(|device| self.targets(mesh, device).first().copied()).collect()
     }
 
-    /// Returns the chosen cores of a chip, workers first, since other tiles may have different
-    /// clocks.
+    /// Returns the selected cores of a chip. Workers come first, because other tiles may have
+    /// different clocks.
     fn targets<M: Mesh + ?Sized>(&mut self, mesh: &mut M, device: usize) -> Vec<Target> {
         let Some(chip) = mesh.device(device) else { return Vec::new() };
         let description = chip.description();

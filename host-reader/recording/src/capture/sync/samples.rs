@@ -62,7 +62,7 @@ impl MeshSamples {
         })
     }
 
-    /// Returns the samples that were added after the state `earlier`.
+    /// Returns the samples that are not in `earlier`, an earlier state of these samples.
     ///
     /// ```
     /// use recording::capture::sync::MeshSamples;
@@ -113,13 +113,13 @@ impl MeshSamples {
         self.tiles.range(range).map(|(&tile, pings)| (tile, &pings[..]))
     }
 
-    /// Returns a tile's last reading.
+    /// Returns the last counter value that was read from a tile.
     pub(super) fn last_reading(&self, tile: Tile) -> Option<u64> {
         Some(self.tiles.get(&tile)?.last()?.device_cycles)
     }
 }
 
-/// Returns the items that each list has in addition to the list of the same key in `earlier`.
+/// Returns the items by which each list is longer than the list with the same key in `earlier`.
 fn behind<K: Copy + Ord, T: Clone>(
     lists: &BTreeMap<K, Vec<T>>,
     earlier: &BTreeMap<K, Vec<T>>,

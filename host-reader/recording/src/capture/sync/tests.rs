@@ -12,7 +12,7 @@ use wire::{CoreKind, PacketKind, Risc};
 /// A chip whose tiles tick at 1 GHz of simulated host time, each from its own epoch.
 struct TickingChip {
     image: DeviceImage,
-    /// Nanoseconds since the start; every access advances the time.
+    /// Simulated host time in nanoseconds since the start. Every access advances it.
     now_ns: u64,
     /// Cores that do not answer.
     silent: Vec<Noc0Coord>,

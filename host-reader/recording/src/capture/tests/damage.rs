@@ -1,4 +1,4 @@
-//! Tests that damage is reported and affects no other section.
+//! Tests that damage is reported and does not affect other sections.
 
 use super::*;
 use crate::capture::frame::{FRAME_HEADER_BYTES, FrameHead, begin_frame, finish_frame};
@@ -114,7 +114,7 @@ fn a_copy_of_a_section_is_not_used_and_named() {
             bytes.splice(place.end..place.end, draft.bytes[copied.clone()].iter().copied());
             let capture = Capture::from_bytes(bytes).unwrap();
             assert_eq!(payloads(&capture), payloads(&whole), "{copied:?} at {}", place.end);
-            // If a copy precedes the original, the copy is used, and is reported as moved.
+            // If a copy precedes the original, the copy is used and reported as moved.
             let repeated = capture.problems().iter().filter(|problem| {
                 problem.kind == ProblemKind::RepeatedSection
                     && problem.size_bytes == copied.len() as u64
@@ -162,8 +162,8 @@ fn another_capture_behind_is_not_used_and_named() {
 
 #[test]
 fn sections_within_the_claimed_extent_of_a_torn_one_are_used() {
-    // The torn section's claimed extent ends exactly at the beginning of a later section. A reader
-    // that trusts lengths would skip the section in between.
+    // According to its header, the torn section ends exactly at the beginning of a later section. A
+    // reader that trusts this length would skip the section in between.
     let mut draft = Draft::new();
     let words = vec![7; 100];
     draft.push(&lane_words(0, &words));
@@ -185,7 +185,7 @@ fn sections_within_the_claimed_extent_of_a_torn_one_are_used() {
 
 #[test]
 fn torn_sections_within_torn_sections_end_in_bounded_time() {
-    // Each header claims a different extent within the file, and no section is sound.
+    // Each header states a different length within the file, and no section is sound.
     let count = 2000;
     let mut bytes = Draft::new().bytes;
     for index in 0..count {

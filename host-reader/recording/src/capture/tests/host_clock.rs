@@ -70,8 +70,8 @@ fn a_recording_on_the_machines_clock_names_the_machine_at_both_ends() {
     let begun = monotonic_ns();
     let clocks = captured_clocks(monotonic_ns);
     let ended = monotonic_ns();
-    // Normally the reads are less than a second apart and share one clock; otherwise each read has
-    // its own clock.
+    // Normally the reads are less than a second apart and share one captured clock. Otherwise a
+    // clock is captured for each read.
     assert!((2..=3).contains(&clocks.len()), "{clocks:?}");
     let now = HostClock::now();
     let mut last = begun;

@@ -1,8 +1,8 @@
 //! Tests that all completed sections stay readable if the writer is killed at any point.
 //!
-//! The test runs its own binary as the writer. The writer prints a byte after each append that
-//! returned. The killer waits for a random number of these bytes and a further random time, kills
-//! the writer, and counts the bytes that were still in the pipe.
+//! The test runs its own binary as the writer. The writer prints a byte after each successful
+//! append. The test waits for a random number of these bytes and then for a random time, kills the
+//! writer, and counts the bytes that are still in the pipe.
 
 use super::*;
 use std::{

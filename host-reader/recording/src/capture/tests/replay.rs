@@ -92,7 +92,8 @@ fn run(flat_id: u32, risc: u32, program: u32, start: u32) -> Vec<u32> {
     ]
 }
 
-/// Simulates the work of the chips before read `number`: three cores push, with either runtime.
+/// Simulates the work of the chips before read `number`: three cores push, some with our runtime
+/// and some with TT-Metal's.
 fn work(mesh: &mut MeshImage, number: u32) {
     let start = 0x1000 + number * 0x1_0000;
     for (flat_id, risc) in [(0, 0), (0, 1), (1, 4), (2, 3)] {
@@ -351,7 +352,7 @@ fn any_push() -> impl Strategy<Value = (usize, (u32, u64), bool, Vec<u32>)> {
     (0_usize..2, (0_u32..3, 0_u64..5), any::<bool>(), words)
 }
 
-/// Returns the same sections with modified payloads and valid checksums.
+/// Returns a capture's sections with modified payloads and valid checksums.
 fn with_lies(
     capture: &Capture,
     lies: &[(prop::sample::Index, prop::sample::Index, u8)],

@@ -13,8 +13,8 @@ use reader::{
 };
 use wire::{CoreKind, RunHostId, ZoneId, marker::HeaderLayout};
 
-/// Captures a payload after another section; returns captures with aligned and with unaligned
-/// words.
+/// Captures a payload after another section. Returns one capture with aligned words and one with
+/// unaligned words.
 fn through_a_file<'file>(payload: &impl Payload<'file>) -> [Capture; 2] {
     let draft = Draft::new().with(&ReadEnd::default()).with(payload);
     let in_place = draft.open();

@@ -1,12 +1,13 @@
 //! Tests that sample captures of every format version stay readable.
 //!
-//! After an addition to the format, write the sample of the current version again with
+//! After an addition to the format, write the sample of the current version again with this
+//! command:
 //!
 //! ```text
 //! cargo test -p kprof-recording writes_the_sample_capture -- --ignored
 //! ```
 //!
-//! and keep the samples of older versions unchanged. New sections must be added at the end.
+//! Keep the samples of older versions unchanged. Add new sections at the end.
 
 use super::*;
 use host_events::{
@@ -23,7 +24,7 @@ use wire::{CoreKind, RunHostId};
 const IDENTITY: CaptureIdentity =
     CaptureIdentity { id: 0x6B70_726F_6600_0001, created_unix_ns: 1_767_225_600_000_000_000 };
 
-/// Size and checksum of the version 1.0 sample when first written, without kinds added later.
+/// Size and checksum of the first version 1.0 sample, before further kinds of sections were added.
 const FIRST_SECTIONS_BYTES: usize = 1560;
 const FIRST_SECTIONS_CRC: u32 = 0x434F_8F54;
 
@@ -33,7 +34,7 @@ const FIRST: FormatVersion = FormatVersion { major: 1, minor: 0 };
 /// Version with end marks, but without colours.
 const SECOND: FormatVersion = FormatVersion { major: 1, minor: 1 };
 
-/// Version with colours, but without clocks of hosts.
+/// Version with colours, but without host clocks.
 const THIRD: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 fn sample_path(version: FormatVersion) -> PathBuf {
@@ -107,8 +108,8 @@ fn ledger() -> LossLedger {
     ledger
 }
 
-/// Returns a ledger as a later library of this version would write it, with a cause unknown to the
-/// first readers.
+/// Returns a ledger as a later library of this version would write it. It contains a cause that the
+/// first readers do not know.
 fn late_ledger() -> LossLedger {
     let mut ledger = LossLedger::default();
     let key = LossKey { lane: lane_id(Risc::Brisc), cause: LossCause::ValidateOff, program: None };

@@ -7,8 +7,8 @@ use super::{
 use crate::perf::row::OpRow;
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: M is the output's Y, N the weights' X, and K the input's X times the
-/// window. DRAM is not modelled, because the halo op has already read the input.
+/// As in tt-perf-report 1.4.1, M is the output's Y, N is the weights' X, and K is the input's X
+/// times the window. DRAM is not modelled, because the halo op has already read the input.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let analysis = BoundAnalysis::FlopsOnly;
     let Some([m, k, n]) = shape(row) else { return Modelled::unknown_shape(analysis) };

@@ -34,8 +34,8 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
 }
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: two operations for each of M x K x N x batches. The bytes of each tensor
-/// in DRAM count once.
+/// As in tt-perf-report 1.4.1, there are two operations for each of M x K x N x batches. The bytes
+/// of each tensor in DRAM count once.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let mut modelled = Modelled::default();
     let shape = MatmulShape::from_row(row);

@@ -15,7 +15,7 @@ struct Batches {
 }
 
 /// # Compatibility
-/// tt-perf-report 1.4.1: the attribute `nnz` is the number of active batches. Without this
+/// As in tt-perf-report 1.4.1, the attribute `nnz` is the number of active batches. Without this
 /// attribute, the number is `--active-experts` times the number of input groups.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let Some(shape) = MatmulShape::from_row(row) else {

@@ -1,4 +1,4 @@
-//! The parts that are kept for viewers, and how far each viewer has come.
+//! Parts of a feed that are kept for viewers, and the position of each viewer in the feed.
 
 use super::{FeedPressure, LiveFeed, part::Part};
 use std::{
@@ -36,21 +36,21 @@ impl Counts {
     }
 }
 
-/// How far a viewer has come.
+/// Position of a viewer in a feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::tracy::live) struct Place {
     /// Number of the next part.
     part: u64,
-    /// Contents of all parts before it.
+    /// Number of zones and messages in all earlier parts.
     before: Counts,
 }
 
 /// The next item for a viewer.
 #[derive(Debug)]
 pub(in crate::tracy::live) enum Next {
-    /// A part, and what the viewer has missed before it.
+    /// A part, and the numbers of zones and messages that the viewer has missed before this part.
     Part(Arc<Part>, Counts),
-    /// Nothing yet.
+    /// Nothing, because the program has not added a part yet.
     Nothing,
     /// The end of the feed.
     End,
@@ -60,9 +60,9 @@ pub(in crate::tracy::live) enum Next {
 #[derive(Debug)]
 pub(super) struct History {
     parts: VecDeque<Arc<Part>>,
-    /// Place of the oldest part that is kept.
+    /// Position of the oldest part that is kept.
     oldest: Place,
-    /// Contents of all parts so far.
+    /// Number of zones and messages in all parts so far.
     all: Counts,
     /// Maximum number of zones and messages that are kept.
     limit: u64,
@@ -86,7 +86,7 @@ impl History {
         }
     }
 
-    /// Adds a part, and forgets the oldest ones beyond the limit. The newest part is always kept.
+    /// Adds a part, and removes the oldest parts beyond the limit. The newest part is always kept.
     pub(super) fn push(&mut self, part: Part) {
         self.all.add(part.counts);
         self.parts.push_back(Arc::new(part));
@@ -101,7 +101,7 @@ impl History {
     pub(super) fn add_viewer(&mut self) -> u64 {
         let number = self.next_viewer;
         self.next_viewer = number.saturating_add(1);
-        // Whoever connects late has missed all parts that are no longer kept.
+        // A viewer that connects late has missed all parts that are no longer kept.
         self.viewers.insert(number, Place::default());
         number
     }
@@ -126,7 +126,7 @@ impl History {
         }
     }
 
-    /// Returns the next part for a viewer, which then counts as taken.
+    /// Returns the next part for a viewer, and moves the viewer's position behind this part.
     pub(super) fn next(&mut self, number: u64) -> Next {
         let Some(place) = self.viewers.get_mut(&number) else { return Next::End };
         let mut missed = Counts::default();
@@ -148,7 +148,7 @@ impl History {
     }
 }
 
-/// A viewer's place in a feed, until it is dropped.
+/// A viewer's subscription to a feed. Dropping it removes the viewer.
 #[derive(Debug)]
 pub(in crate::tracy::live) struct Subscription {
     feed: Arc<LiveFeed>,
@@ -160,7 +160,7 @@ impl Subscription {
         Self { feed, number }
     }
 
-    /// Returns the next part; waits for it at most for `limit`.
+    /// Returns the next part. Waits at most `limit` for it.
     pub(in crate::tracy::live) fn next(&self, limit: Duration) -> Next {
         self.feed.next(self.number, limit)
     }
@@ -197,7 +197,8 @@ mod tests {
         for zones in [6, 7, 8] {
             history.push(part(zones, 1));
         }
-        // 8 + 7 and two messages are kept; with 6 more they would be 24.
+        // 8 + 7 zones and two messages are kept. With 6 zones and a message more, the total would
+        // be 24.
         let late = history.add_viewer();
         assert_eq!(history.pressure().waiting_zones, 15);
         assert_eq!(taken(&mut history, late), [(7, 11, 2), (8, 0, 0)]);

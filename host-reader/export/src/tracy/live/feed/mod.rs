@@ -1,13 +1,14 @@
-//! Feed: the zones, messages and losses of a program that still runs, for all connected viewers.
+//! Feed: the zones, messages and losses of a running program, for all connected viewers.
 //!
 //! | question | file |
 //! |---|---|
 //! | how do the records of one read become lanes for a viewer? | `part` |
-//! | in which lane is a zone that ends after zones within it were sent? | `rows` |
+//! | in which lane is a zone sent if its nested zones were sent before? | `rows` |
 //! | which parts are kept, and what has a viewer missed? | `history` |
 //!
-//! The program adds a part after each read and never waits for a viewer. A viewer that connects late
-//! or takes too little gets the parts that are still kept, and the number of zones that are not.
+//! The program adds a part after each read, and never waits for a viewer. A viewer that connects
+//! late or receives too slowly gets the parts that are still kept, and the number of zones that it
+//! has missed.
 
 mod history;
 mod part;
@@ -36,10 +37,10 @@ const KEPT_ITEMS: u64 = 1 << 20;
 pub struct FeedPressure {
     /// Number of connected viewers.
     pub viewer_count: usize,
-    /// Number of zones that wait for the viewer that is furthest behind.
+    /// Number of zones that are waiting for the slowest viewer.
     pub waiting_zones: u64,
-    /// Number of zones that viewers have missed so far, summed over all viewers: the zones were no
-    /// longer kept.
+    /// Number of zones that viewers have missed so far because the zones were no longer kept,
+    /// summed over all viewers.
     pub missed_zones: u64,
 }
 
@@ -64,8 +65,10 @@ pub struct LiveFeed {
 }
 
 impl LiveFeed {
-    /// Makes a feed whose time begins at a host time, in nanoseconds. `lanes` are all lanes that
-    /// the program may have; they determine how viewers with few contexts group them.
+    /// Creates a feed. Time 0 of the feed is `origin_host_ns` on the host's clock.
+    ///
+    /// `lanes` are all lanes that the program may have. They determine how lanes are grouped for
+    /// viewers with few contexts.
     #[must_use]
     pub fn new(origin_host_ns: i64, lanes: &[LaneId]) -> Self {
         let mut lanes = lanes.to_vec();
@@ -79,7 +82,8 @@ impl LiveFeed {
         }
     }
 
-    /// Keeps at most `count` zones and messages for viewers, and at least those of the last read.
+    /// Sets the maximum number of zones and messages that are kept for viewers. The part of the
+    /// last read is always kept, even if it is larger.
     #[must_use]
     pub fn keeping(self, count: u64) -> Self {
         Self { history: Mutex::new(History::new(count)), ..self }
@@ -94,10 +98,10 @@ impl LiveFeed {
         }
     }
 
-    /// Ends the feed with remarks on the whole recording; `other_record_count` is the number of
+    /// Ends the feed with remarks about the whole recording. `other_record_count` is the number of
     /// records of lanes that are not streamed.
     ///
-    /// Viewers receive the rest, and then the end.
+    /// Viewers receive all parts that are still kept before they are told that the feed has ended.
     pub fn finish(&self, trace: &Trace<'_>, other_record_count: u64) {
         let builder = lock(&self.builder);
         let mut remarks = messages::trace_messages(trace, PartBuilder::REMARKS);
@@ -126,13 +130,13 @@ impl LiveFeed {
         lock(&self.history).pressure()
     }
 
-    /// Waits until a viewer is connected, at most for `limit`. Returns true if one is.
+    /// Waits at most `limit` until a viewer is connected. Returns true if a viewer is connected.
     #[must_use]
     pub fn wait_for_viewer(&self, limit: Duration) -> bool {
         self.wait_until(limit, |history| history.has_viewers())
     }
 
-    /// Waits until no viewer is connected, at most for `limit`. Returns true if none is.
+    /// Waits at most `limit` until no viewer is connected. Returns true if no viewer is connected.
     pub(super) fn wait_for_end(&self, limit: Duration) -> bool {
         self.wait_until(limit, |history| !history.has_viewers())
     }
@@ -143,12 +147,12 @@ impl LiveFeed {
         is_met(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Returns how the lanes are grouped for a viewer with at most `limit` contexts.
+    /// Returns the grouping of the lanes for a viewer with at most `limit` contexts.
     pub(super) fn grouping(&self, limit: usize) -> Grouping {
         Grouping::new(&self.lanes, limit)
     }
 
-    /// Connects a viewer, which begins with the oldest part that is kept.
+    /// Connects a viewer. The viewer starts with the oldest part that is kept.
     pub(super) fn subscribe(self: &Arc<Self>) -> Subscription {
         let number = lock(&self.history).add_viewer();
         self.changed.notify_all();
@@ -160,7 +164,7 @@ impl LiveFeed {
         self.changed.notify_all();
     }
 
-    /// Returns the next part for a viewer; waits for it at most for `limit`.
+    /// Returns the next part for a viewer. Waits at most `limit` for it.
     fn next(&self, number: u64, limit: Duration) -> Next {
         let deadline = Instant::now().checked_add(limit);
         let mut history = lock(&self.history);

@@ -1,4 +1,4 @@
-//! Parts: what one read has found, arranged for viewers.
+//! Parts of a feed: the records of one read, arranged for viewers.
 
 use super::{
     Counts,
@@ -20,14 +20,14 @@ use std::{
     sync::Arc,
 };
 
-/// What one read has found.
+/// Records of one read, arranged for viewers.
 #[derive(Debug, Default)]
 pub(in crate::tracy::live) struct Part {
     pub(in crate::tracy::live) lanes: Vec<PartLane>,
-    /// Names of the threads of messages.
+    /// Ids and names of the threads that have messages.
     pub(in crate::tracy::live) threads: Vec<(u32, Arc<str>)>,
     pub(in crate::tracy::live) messages: Vec<Message>,
-    /// Number of records that a chip has lost so far: chip, time, number.
+    /// Points of the plots of lost records: chip, time in ns, and the chip's total of lost records.
     pub(in crate::tracy::live) lost: Vec<(u32, u64, i64)>,
     pub(in crate::tracy::live) counts: Counts,
     /// Number of zones that share a less exact source location.
@@ -44,7 +44,7 @@ pub(in crate::tracy::live) struct PartLane {
     pub(in crate::tracy::live) zones: Vec<PartZone>,
 }
 
-/// A zone, in nanoseconds since the begin of the feed.
+/// A zone, with times in nanoseconds since the start of the feed.
 #[derive(Clone, Debug)]
 pub(in crate::tracy::live) struct PartZone {
     pub(in crate::tracy::live) start_ns: u64,
@@ -59,19 +59,19 @@ impl Part {
     }
 }
 
-/// Lanes of a RISC in viewers, with their names.
+/// Rows of a RISC, and the id and name of the thread for each row.
 #[derive(Debug, Default)]
 struct RiscLanes {
     rows: Rows,
     threads: Vec<(u32, Arc<str>)>,
 }
 
-/// State that the parts of a feed share.
+/// State shared by all parts of a feed.
 #[derive(Debug)]
 pub(super) struct PartBuilder {
-    /// Host time at which the feed begins.
+    /// Host time at which the feed starts.
     origin_host_ns: i64,
-    /// Begin of the feed on chips without a host clock: the first record.
+    /// Start of the feed on each chip without a host clock: the time of the first record.
     other_origins_ns: BTreeMap<u32, i64>,
     lanes: BTreeMap<LaneId, RiscLanes>,
     /// Number of threads so far.
@@ -82,7 +82,7 @@ pub(super) struct PartBuilder {
 }
 
 impl PartBuilder {
-    /// Thread of the remarks; all other threads have greater numbers.
+    /// Thread of the remarks. All other threads have greater ids.
     pub(super) const REMARKS: u32 = 1 << 3;
 
     pub(super) fn new(origin_host_ns: i64) -> Self {
@@ -118,7 +118,7 @@ impl PartBuilder {
         part
     }
 
-    /// Returns a part of remarks, which are shown at the latest time.
+    /// Returns a part with remarks, which are shown at the latest time of the feed.
     pub(super) fn remarks(&self, remarks: Vec<Message>) -> Part {
         let at_end = |message| Message { time_ns: self.latest_ns, ..message };
         let messages: Vec<_> = remarks.into_iter().map(at_end).collect();
@@ -126,8 +126,8 @@ impl PartBuilder {
         Part { messages, counts, ..Part::default() }
     }
 
-    /// Returns the distance from the feed's begin to the trace's origin on the clock of a chip;
-    /// `None` if the trace has no records of the chip.
+    /// Returns the time from the feed's start to the trace's origin on the clock of a chip; `None`
+    /// if the trace has no records of the chip.
     fn device_origin_ns(&mut self, device: &TraceDevice<'_>) -> Option<i64> {
         device.lanes.iter().find(|lane| has_records(lane))?;
         let origin_ns = device.clock.origin_ns();
@@ -180,7 +180,8 @@ impl PartBuilder {
         }
     }
 
-    /// Returns the location that all parts share; a less exact one if viewers have no room.
+    /// Returns a location shared by all parts, or a less exact location if viewers have no room for
+    /// it.
     fn shared_place(
         &mut self,
         place: Place<'static>,
@@ -189,7 +190,8 @@ impl PartBuilder {
         if let Some(known) = self.places.get(&place) {
             return Arc::clone(known);
         }
-        // The last locations are for zones without a name of their own, one for each colour.
+        // The last locations are reserved for zones without their own location, one for each
+        // colour.
         const RESERVED: usize = 64;
         let mut place = place;
         if self.places.len() >= PLACE_LIMIT.saturating_sub(RESERVED) {
@@ -203,7 +205,7 @@ impl PartBuilder {
         Arc::clone(self.places.entry(place.clone()).or_insert_with(|| Arc::new(place)))
     }
 
-    /// Returns number and name of the thread of a row.
+    /// Returns the id and the name of a row's thread.
     fn thread(&mut self, id: LaneId, row: usize) -> (u32, Arc<str>) {
         let threads = &mut self.lanes.entry(id).or_default().threads;
         while threads.len() <= row {
@@ -247,7 +249,7 @@ impl PartBuilder {
         }
     }
 
-    /// Converts a time; what has no time of its own is shown at the latest time so far.
+    /// Converts a time. Entries without a time are shown at the latest time so far.
     fn shown_ns(&mut self, origin_ns: Option<i64>, time_ns: u64) -> u64 {
         let time_ns = origin_ns.map_or(self.latest_ns, |origin_ns| shifted_ns(origin_ns, time_ns));
         self.latest_ns = self.latest_ns.max(time_ns);
@@ -255,7 +257,7 @@ impl PartBuilder {
     }
 }
 
-/// Converts a time of a trace to the feed's time. Times before the feed's begin become 0.
+/// Converts a time of a trace to the feed's time. Times before the feed's start become 0.
 fn shifted_ns(origin_ns: i64, time_ns: u64) -> u64 {
     let shifted = i128::from(origin_ns) + i128::from(time_ns);
     u64::try_from(shifted.max(0)).unwrap_or(u64::MAX)

@@ -1,24 +1,25 @@
-//! Rows of a RISC: lanes of a viewer, each of which receives its zones in the order of time.
+//! Rows of a RISC. A row is a lane of the viewer, which receives its zones in time order.
 //!
-//! A streamed zone arrives when it has ended. So a zone that encloses others arrives after them if
-//! they were in an earlier read. A viewer accepts no zone in a lane that begins before the end of a
-//! zone sent earlier. Such a zone is therefore sent in a further row of the same RISC.
+//! A streamed zone arrives when it has ended. If nested zones were part of an earlier read, the
+//! enclosing zone therefore arrives after them. In a lane, a viewer accepts no zone that begins
+//! before the end of an earlier zone. Such a zone is therefore sent in another row of the same
+//! RISC.
 
 use crate::TraceZones;
 
-/// Maximum number of rows of a RISC. Only the last row shortens zones that do not fit into it.
+/// Maximum number of rows of a RISC. Zones that do not fit into the last row are shortened.
 const MOST_ROWS: usize = 32;
 
-/// Place of a zone in the rows of its RISC.
+/// Position of a zone in the rows of its RISC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowZone {
     /// Number of the row, from 0.
     pub(super) row: usize,
-    /// Number of zones of the same part that enclose the zone in its row.
+    /// Number of zones in the same part and row that enclose the zone.
     pub(super) depth: u16,
     /// The earliest time at which the zone may begin, in nanoseconds.
     pub(super) earliest_ns: u64,
-    /// True if the zone began before its row has room for it.
+    /// True if the zone began before `earliest_ns`, so that it must be shortened.
     pub(super) is_cut: bool,
 }
 
@@ -31,15 +32,15 @@ pub(super) struct Rows {
 /// End of the latest zone in a row.
 #[derive(Clone, Copy, Debug, Default)]
 struct RowEnd {
-    /// On the chip's clock. Nanoseconds do not decide whether a zone follows another one, since
-    /// the conversion becomes more exact as the program runs.
+    /// End on the chip's clock. Nanoseconds cannot decide whether a zone follows another zone,
+    /// because the conversion becomes more exact while the program runs.
     cycle: u64,
     ns: u64,
 }
 
 impl Rows {
-    /// Assigns the zones of one read to rows; `shifted_ns` converts nanoseconds of the trace to
-    /// those of the feed.
+    /// Assigns the zones of one read to rows. `shifted_ns` converts times of the trace to times of
+    /// the feed, both in nanoseconds.
     pub(super) fn assign(
         &mut self,
         zones: &TraceZones,

@@ -1,4 +1,5 @@
-//! Tests: the programs of losses when launches begin and end between reads, and during reads.
+//! Tests: the programs to which losses are assigned, if launches begin and end between reads or
+//! during reads.
 
 use super::*;
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
@@ -118,8 +119,8 @@ fn a_launch_that_could_not_be_announced_gets_no_losses_of_the_next() {
     // Losses of two launches: 1 event and the zone of the first launch, 2 events of the second
     // launch.
     assert_eq!(ledger_after(&first), [(None, [1, 3], None)]);
-    // The second read counts the 4 events and the zone of the second launch. When the third read
-    // begins, only the third launch can still lose an event.
+    // The second read counts the loss of 4 events and of the second launch's zone. When the third
+    // read begins, only the third launch can still lose an event.
     assert_eq!(ledger_after(&acts), [(None, [2, 7], None), (Some(9), [0, 1], None)]);
 }
 
@@ -132,7 +133,8 @@ fn a_launch_that_is_announced_late_is_not_given_what_an_unannounced_one_lost() {
 #[test]
 fn a_launch_that_is_announced_late_gets_its_own_losses() {
     let acts = [Lose(1), Next, Read(vec![Lose(4)]), Lose(2), Read(vec![])];
-    // The first read counts 1 event and the zone of the first launch, when two launches had begun.
+    // At the first read, two launches had begun. The read counts the loss of 1 event and of the
+    // first launch's zone.
     assert_eq!(ledger_after(&acts), [(None, [1, 1], None), (Some(8), [0, 6], None)]);
 }
 
