@@ -1,7 +1,7 @@
 //! Builds the probes for the cost benches: each probe of the profiler in a separate function.
 //!
-//! Probes are built in Rust and in C++, with the profiler on and off. They belong to the benches,
-//! so that a build of the simulator does not depend on them.
+//! Probes are built in Rust and in C++, with the profiler on and off. The benches build the probes,
+//! so a build of the simulator does not depend on them.
 
 #[path = "../sim/build/cpp.rs"]
 mod cpp;

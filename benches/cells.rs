@@ -6,9 +6,10 @@
 //! - `copy`: copies the cells;
 //! - `look`: decodes the cells in place, as for a consumer that only forwards them;
 //! - `add_up`: decodes the cells and sums their cycles by zone;
-//! - `columns`: decodes the cells to columns of id, start and end, 72 MiB, reusing the same memory;
-//! - `batches`: does the same, but the columns are taken after every few thousand zones, as by a
-//!   consumer of live batches, and stay in the cache.
+//! - `columns`: decodes the cells to columns of id, start and end, 72 MiB, reusing the same
+//!   memory;
+//! - `batches`: decodes the cells to the same columns, but a consumer takes the columns every few
+//!   thousand zones, as with live batches; the columns stay in the cache.
 //!
 //! Each bench also asserts its result. Throughput is in zones per second.
 
@@ -81,8 +82,8 @@ fn look(cells: &[CellWords]) -> usize {
     reader.pieces(cells, 0, None).map(count).sum()
 }
 
-/// Decodes cells to columns, which are taken whenever they have `most` zones; returns the number of
-/// zones.
+/// Decodes cells to columns. The columns are taken and cleared whenever they have `most` zones.
+/// Returns the total number of zones.
 fn columns(cells: &[CellWords], zones: &mut ZoneColumns, most: usize) -> usize {
     let mut taken = 0;
     zones.clear();

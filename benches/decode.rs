@@ -3,8 +3,8 @@
 //! The input is one chip's DRAM with sixteen million markers (64 cores of 5 RISCs with full lanes,
 //! 143 MB). The benches are
 //!
-//! - `copy_and_drop`, `decode_and_drop`: copy the lanes, or decode them with [`LaneDecoder`] on
-//!   one thread; lane by lane, so that memory is reused;
+//! - `copy_and_drop`, `decode_and_drop`: copy the lanes, or decode them with [`LaneDecoder`], on
+//!   one thread and one lane at a time, which reuses memory;
 //! - `copy_and_keep_again`, `decode_and_keep_again`: keep all results, in the memory of the
 //!   previous read, as [`Reader::recycle`](host_reader::Reader::recycle) returns it;
 //! - `copy_and_keep`, `decode_and_keep`: keep all results, in fresh memory; the time includes the
@@ -19,9 +19,9 @@
 //!   set, looks up the core, and keeps the smallest time. It neither pairs nor sums up.
 //!
 //! Each bench also asserts its result. Compare the bytes per second of benches that use memory in
-//! the same way; `decode_pair_statistics` and `set_of_records` both start without memory. If the
-//! operating system gives large pages on request, `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` shows the
-//! cost of small pages.
+//! the same way. `decode_pair_statistics` and `set_of_records` both allocate all of their memory.
+//! If the operating system gives large pages on request, `GLIBC_TUNABLES=glibc.malloc.hugetlb=1`
+//! shows the cost of small pages.
 
 use criterion::{
     BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
@@ -45,10 +45,11 @@ use wire::{CoreKind, Cycles, Header, PacketKind, RunHeader, ZoneId, generation, 
 
 const CORE_COUNT: u16 = 64;
 const LANE_WORDS: usize = 112_000;
-/// Share of the lanes for the sets, which take a lot of time and memory: one in this many.
+/// The bench of ordered sets decodes one lane in this many, because sets take a lot of time and
+/// memory.
 const NAIVE_SHARE: usize = 16;
 
-/// Words of a lane, and the number of records in them.
+/// Words of a lane, and the numbers of all records and of data records in them.
 struct Lane {
     context: LaneContext,
     words: Vec<u32>,

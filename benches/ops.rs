@@ -12,7 +12,7 @@ use peak_memory::assert_memory_is_bounded;
 use std::{fmt::Write, hint::black_box, path::Path};
 use wire::RunHostId;
 
-/// The same number of lines, but zones of kernels and firmware only.
+/// Log with as many lines as [`LogSize::FEW_LAUNCHES`], but only zones of kernels and firmware.
 const MANY_LAUNCHES: LogSize = LogSize { launches: 1460, zones_per_launch: 0 };
 
 /// Writes a folder of logs with one op of the host for every launch.

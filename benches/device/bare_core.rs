@@ -1,4 +1,4 @@
-//! One RISC without firmware: memory, a clock, and a NoC that acknowledges at once.
+//! One RISC without firmware: memory, a clock, and a NoC that acknowledges immediately.
 //!
 //! The registers of the NoC therefore never report a transfer in progress.
 
@@ -87,7 +87,7 @@ impl BareCore {
         self.tile.set_word(control + 4 * u32::try_from(index).expect("small"), value);
     }
 
-    /// Publishes the given number of words for each subordinate RISC.
+    /// Publishes a word count for each subordinate RISC.
     pub(crate) fn publish_others(&mut self, word_count: u32) {
         for risc in 1..5 {
             self.set_control(ControlLayout::WORDS64.device_end + risc, word_count);
@@ -180,7 +180,7 @@ const STACK_LIMIT: u32 = LOCAL_RAM_BASE + 0x800;
 const STACK_TOP: u32 = LOCAL_RAM_BASE + 0x1000;
 const UNTOUCHED: u8 = 0xA5;
 const NOC_0: u32 = 0xFFB2_0000;
-/// Counter of sent writes with acknowledgement.
+/// Offset of the register that counts sent writes with acknowledgement.
 const WRITES_SENT: u32 = 0x228;
 const TARG_ADDR_LO: u32 = 0x00;
 const AT_LEN_BE: u32 = 0x20;

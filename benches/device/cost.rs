@@ -3,7 +3,7 @@
 use crate::bare_core::BareCore;
 use sim::{arch::Arch, machine::images::Image};
 
-/// Passes of the short and the long loop; their difference is measured.
+/// Numbers of passes of a short and a long loop. The cost of a pass follows from the difference.
 const PASSES: [u32; 2] = [8, 24];
 
 /// Returns instructions and cycles of one pass, without the loop itself.

@@ -41,7 +41,7 @@ fn disabled() -> &'static Image {
     probes::find(Arch::WormholeB0, false, false, "cpp_probes")
 }
 
-/// Returns the bytes of a zone's call site, without the measured code.
+/// Returns the size of a zone's call site in bytes, without the measured code.
 fn zone_site_bytes(part: &str) -> u32 {
     const MEASURED_BYTES: u32 = 4;
     let image = image(Arch::WormholeB0, part);
@@ -49,7 +49,7 @@ fn zone_site_bytes(part: &str) -> u32 {
     (size("zone_sites_8") - size("zone_sites_1")).div_ceil(7) - MEASURED_BYTES
 }
 
-/// Returns the largest stack of a loop, in bytes, with a full buffer.
+/// Returns the maximum stack use of the probe loops in bytes, with a full buffer.
 ///
 /// The end of the launch is not included.
 fn deepest_stack(arch: Arch) -> u32 {
@@ -162,7 +162,7 @@ fn core_after(arch: Arch, part: &str, probe: &str, passes: u32) -> BareCore {
     core
 }
 
-/// Maximum passes of the launch's loop, 14 words each, that fit into a ring of 500 words.
+/// Maximum number of loop passes that fit into a ring of 500 words. A pass records 14 words.
 const WHOLE_PASSES: u32 = 35;
 
 /// Checks the main zone, the kernel's zone and the push, which the firmware does for real kernels.
@@ -401,7 +401,8 @@ fn kept_and_lost_add_up_in_cpp() {
     }
 }
 
-/// Without lanes, the run is refused for lack of DRAM: all of its markers except padding.
+/// Without lanes, the run is refused for lack of DRAM. All of its markers except padding are
+/// refused.
 #[test]
 fn a_core_without_lanes_refuses_all_in_cpp() {
     if !is_there() {

@@ -30,7 +30,8 @@ fn objects_of_probes_keep_the_rules() {
     assert!(found.object_count >= 6 + in_cpp, "{}", found.object_count);
 }
 
-/// If waits are not recorded, a wait is only its polling loop, with the profiler on or off.
+/// If waits are not recorded, a wait compiles to its polling loop only, with the profiler on or
+/// off.
 #[test]
 fn a_wait_that_nobody_records_is_the_loop_alone() {
     if !probes::are_there() {
@@ -91,9 +92,9 @@ fn an_object_that_breaks_every_rule_is_found_out() {
     }
 }
 
-/// The header needs nothing on the link line, and must not call into the firmware.
+/// The header needs no other object at link time, and must not call into the firmware.
 ///
-/// The loader moves a kernel but does not adjust the distance of such a call.
+/// The loader relocates a kernel, but does not adjust the distance of a call into the firmware.
 #[test]
 fn what_includes_the_header_calls_nothing_elsewhere() {
     if !cfg!(cpp_code) {

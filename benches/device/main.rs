@@ -28,9 +28,10 @@ mod bar {
         ("sum", 8.0, [13.0, 11.0]),
         ("kernel_zone", 12.0, [23.0, 23.0]),
     ];
-    /// Instructions and cycles to begin a launch on the aggregating RISC, for each chip.
+    /// Maximum instructions and cycles to begin a launch on the aggregating RISC, for each chip.
     ///
-    /// `FINISH` is for the launch's end. `BEGIN_OWN` and `FINISH_OWN` are for the other RISCs.
+    /// `FINISH` is the limit for the launch's end. `BEGIN_OWN` and `FINISH_OWN` are limits for the
+    /// other RISCs.
     pub(super) const BEGIN: [(u64, u64); 2] = [(40, 110), (60, 70)];
     pub(super) const BEGIN_OWN: (u64, [u64; 2]) = (10, [10, 10]);
     pub(super) const FINISH: (u64, [u64; 2]) = (310, [530, 470]);
@@ -38,7 +39,7 @@ mod bar {
     pub(super) const ZONE_SITE_BYTES: u32 = 112;
     pub(super) const OUT_OF_LINE_MARKER_BYTES: u32 = 24;
     pub(super) const STACK_BYTES: u32 = 176;
-    /// Bytes that the profiler adds to the firmware of BRISC, which pushes, and of other RISCs.
+    /// Maximum bytes that the profiler adds to the firmware of each processor. BRISC also pushes.
     pub(super) const FIRMWARE_BYTES: [(&str, usize); 3] =
         [("brisc", 2944), ("ncrisc", 500), ("trisc0", 500)];
 }
@@ -51,10 +52,11 @@ fn image(arch: Arch, is_enabled: bool, part: &str) -> &'static Image {
     probes::find(arch, has_sums, is_enabled, if part == "sums" { "probes" } else { part })
 }
 
-/// Returns the image that has a probe.
+/// Returns the image that contains a probe.
 ///
-/// Without recording of sums, sum zones are empty. The kernel's zone is in the image that measures
-/// the end of a launch, since another caller would change the inlining there.
+/// If sums are not recorded, a sum zone compiles to nothing. The kernel zone is in the image with
+/// sums, because a second caller in the other image would change the inlining that `finish_of_five`
+/// measures.
 fn image_of(arch: Arch, probe: &str) -> &'static Image {
     let part = if ["sum", "kernel_zone"].contains(&probe) { "sums" } else { "probes" };
     image(arch, true, part)
@@ -98,7 +100,7 @@ fn finish_of_five(arch: Arch) -> Cost {
     core.call("finish", 0)
 }
 
-/// Returns the bytes per marker if markers are function calls.
+/// Returns the number of bytes per marker if each marker is a function call.
 fn out_of_line_marker_bytes() -> u32 {
     let image = image(Arch::WormholeB0, true, "probes-out-of-line");
     site_bytes(image, "zone").div_ceil(2)
@@ -170,9 +172,9 @@ fn report(arch: Arch) -> String {
     report
 }
 
-/// Returns a table with the time of each probe and the memory of its call site.
+/// Returns a table with the time of each probe and the code size of its call site.
 ///
-/// The cost of a zone's end is that of the whole zone minus that of its beginning.
+/// The cost of a zone's end is the cost of the whole zone minus the cost of the zone's beginning.
 fn probe_table(arch: Arch) -> String {
     let mut table = String::from("probe                        instructions  cycles  call site\n");
     let mut row = |label: &str, (instructions, cycles): (f64, f64), site_bytes: Option<u32>| {
@@ -276,7 +278,7 @@ fn every_bar_holds() {
     assert!(out_of_line_marker_bytes() <= bar::OUT_OF_LINE_MARKER_BYTES);
 }
 
-/// The tables of costs in docs/costs.md and the runtime's documentation have the current figures.
+/// The cost tables in docs/costs.md and in the runtime's documentation contain the current figures.
 #[test]
 fn documented_costs_are_the_measured_ones() {
     if !probes::are_there() {

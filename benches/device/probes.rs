@@ -16,7 +16,7 @@ struct ProbeImage {
 
 static EMBEDDED: &[ProbeImage] = &include!(concat!(env!("OUT_DIR"), "/images.rs"));
 
-/// Returns true if this build includes the probes, which requires the target of the RISCs.
+/// Returns true if this build includes the probes. Building them requires the target of the RISCs.
 pub(crate) const fn are_there() -> bool {
     !EMBEDDED.is_empty()
 }

@@ -36,7 +36,7 @@ pub trait ChipAccess {
     /// Writes bytes to a tile's address space.
     ///
     /// # Errors
-    /// As [`ChipAccess::noc_read`].
+    /// The errors of [`ChipAccess::noc_read`].
     fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult;
 }
 

@@ -1,8 +1,8 @@
 //! Chips of this host, accessed through the kernel driver with Tenstorrent's `luwen` crate.
 //!
-//! To identify a Wormhole, this module sends two messages to the chip's controller: one asks for
-//! the harvesting, one for the clock. `tt-smi` sends the same messages while a program runs. A
-//! Blackhole needs no message. Tiles are accessed only through [`crate::rails`].
+//! To identify a Wormhole, this module sends two messages to the chip's controller, which ask for
+//! the harvesting and the clock. `tt-smi` sends the same messages while a program runs. A Blackhole
+//! needs no message. Tiles are accessed only through [`crate::rails`].
 
 use crate::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},

@@ -10,7 +10,7 @@ use reader::architecture::{
 /// Facts about a chip, as reported by its own controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipFacts {
-    /// Number of the chip among those of this host.
+    /// Number of the chip on this host.
     pub chip_id: u32,
     /// The architecture.
     pub arch: Arch,
@@ -22,9 +22,8 @@ pub struct ChipFacts {
     pub aiclk_mhz: u32,
     /// True if the chip's firmware has enabled coordinate translation.
     pub is_translated: bool,
-    /// Number of Ethernet channels with a link; they are the first channels, and the others are
-    /// idle. If `None`, the number is unknown, and the control vectors of the Ethernet cores are
-    /// searched.
+    /// Number of Ethernet channels with a link. They have the lowest numbers; all others are idle.
+    /// If `None`, the number is unknown, and Ethernet cores are searched for control vectors.
     pub active_ethernet: Option<usize>,
 }
 
@@ -63,7 +62,7 @@ pub enum FactsError {
         /// Number of banks that the architecture has.
         expected: u32,
     },
-    /// The chip does not translate coordinates, so the tiles at its coordinates are unknown.
+    /// The chip does not translate coordinates, so it is unknown which tile has which coordinates.
     #[error(
         "chip {chip_id} is a {arch} whose coordinates are not translated; expected the translation \
          that its firmware switches on since 2025"
@@ -108,8 +107,8 @@ impl ChipPlan {
 
     /// Returns the coordinates of a Tensix or Ethernet tile on NoC 1.
     ///
-    /// A Wormhole accepts raw coordinates whether it translates coordinates or not. Raw coordinates
-    /// are used for it, so no access goes to a missing tile. A Blackhole refuses raw coordinates of
+    /// A Wormhole accepts raw coordinates, with or without translation. They are used on a Wormhole
+    /// because raw coordinates never lead to a missing tile. A Blackhole refuses raw coordinates of
     /// some tiles.
     #[must_use]
     pub fn core(&self, tile: TileCoord) -> Option<NocTile> {

@@ -31,7 +31,8 @@ pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
 /// Names of the launched programs, by runtime id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpNames {
-    /// Names by runtime id; for each id, the name of its last launch.
+    /// Names by runtime id. If an id was launched several times, this is the name of its last
+    /// launch.
     pub names: BTreeMap<u32, Arc<str>>,
     /// Number of entries without an id or a name, or with an id too large for a record.
     pub malformed: u64,
@@ -126,7 +127,7 @@ fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 
 /// Largest runtime id: records have 21 bits for program ids.
 const RUNTIME_ID_MAX: u32 = wire::RunHostId::BASE_MAX;
-/// Maximum bytes kept of a line; parameters may be longer.
+/// Maximum number of bytes that are kept of each line; parameters may be longer.
 const LINE_BYTES_MAX: u64 = 1 << 12;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Addresses of the profiler's words in a core's memory, from the firmware's ELF files.
+//! Addresses of the profiler's data in a core's memory, read from the firmware's ELF files.
 
 use reader::{
     architecture::Arch,
@@ -14,9 +14,10 @@ use std::{
 };
 use wire::{CoreKind, control::ControlLayout, risc::RISCS_PER_CORE, vector::VECTOR_BYTES};
 
-/// Addresses of the profiler's words by kind of core, and the architecture of the firmware.
+/// Addresses of the profiler's data by kind of core, and the architecture of the firmware.
 ///
-/// Builds of one release differ between harvested variants of a chip, but these addresses do not.
+/// Builds of one release differ between harvested variants of a chip, but the addresses are the
+/// same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirmwareLayout {
     /// Architecture of the firmware.

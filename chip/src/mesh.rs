@@ -308,16 +308,16 @@ fn name_ranges<A: ChipAccess>(
 /// Ethernet cores whose firmware can be identified only by their control vectors.
 struct EthernetCores {
     cores: Vec<CoreDescription>,
-    /// Number of cores without exactly one address at which a control vector is announced.
+    /// Number of Ethernet cores for which the search found no announced control vector, or several.
     untold: usize,
 }
 
 impl EthernetCores {
     /// Searches the addresses of both firmwares for a control vector in which the host has
-    /// announced these markers.
+    /// announced the given DRAM address of the markers.
     ///
-    /// If both firmwares use the same address, the core is treated as idle: its words have the same
-    /// meaning in either case.
+    /// If both firmwares use the same address, the core is treated as idle: the control vector has
+    /// the same meaning in either case.
     fn find<A: ChipAccess>(
         rails: &mut Rails<A>,
         plan: &ChipPlan,
@@ -349,8 +349,8 @@ impl EthernetCores {
     }
 }
 
-/// Permits reading a control vector at this address; returns true if a host has written the
-/// location of the markers and the core's number to it.
+/// Permits reading a possible control vector; returns true if a host has written the markers' DRAM
+/// address and the core's number to it.
 fn is_announced<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,
@@ -369,7 +369,7 @@ fn is_announced<A: ChipAccess>(
         && word(LAYOUT.flat_id) == Some(flat_id)
 }
 
-/// Reads the location of the markers from all worker cores; returns the location in most of them.
+/// Reads the location of the markers from all worker cores; returns the most frequent location.
 fn find_region<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -445,7 +445,7 @@ impl DramRegion {
 
 const LAYOUT: ControlLayout = ControlLayout::WORDS64;
 
-/// Address of the low word of a tile's wall clock; the high word follows.
+/// Address of the low word of a tile's wall clock. The high word is at the next address.
 ///
 /// # Compatibility
 /// `RISCV_DEBUG_REG_WALL_CLOCK_L` of `tensix.h`; the address is the same on both architectures and

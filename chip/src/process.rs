@@ -162,8 +162,8 @@ impl Process {
         files.filter_map(|file| Some(file.parent()?.parent()?.to_owned())).collect()
     }
 
-    /// Finds the firmware of the last kernel in the Inspector's log. The path of a kernel contains
-    /// either the folder of the firmware that it was linked against, or the key of shipped
+    /// Finds the firmware of the last kernel in the Inspector's log. A kernel's path contains
+    /// either the folder of the firmware that the kernel was linked against, or the key of shipped
     /// firmware.
     fn inspected_sets(&self) -> Vec<PathBuf> {
         let Some(folder) = self.inspector() else { return Vec::new() };
@@ -252,8 +252,8 @@ impl Process {
         Some(self.rooted(&fs::read_link(self.folder.join("cwd")).ok()?))
     }
 
-    /// Converts a path as seen by the program to a path that this process can open, since the
-    /// program may run in a container.
+    /// Converts a path as seen by the program to a path that this process can open. The paths
+    /// differ if the program runs in a container.
     fn rooted(&self, path: &Path) -> PathBuf {
         let root = self.folder.join("root");
         let inside = root.join(path.strip_prefix("/").unwrap_or(path));
@@ -264,7 +264,8 @@ impl Process {
 /// Function that finds folders with firmware.
 type Search = fn(&Process) -> Vec<PathBuf>;
 
-/// Reads all sets of firmware; returns for each architecture the layout that all of its sets share.
+/// Reads all sets of firmware. Returns the common layout of each architecture's sets, or an error
+/// if sets of one architecture differ.
 fn agreed(sets: &[PathBuf]) -> Result<BTreeMap<Arch, (PathBuf, FirmwareLayout)>, String> {
     let mut layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)> = BTreeMap::new();
     let mut failure: Option<LayoutError> = None;

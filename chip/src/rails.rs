@@ -5,8 +5,8 @@
 //!    files, the part of DRAM whose location these words give, and the two words of a tile's wall
 //!    clock.
 //! 2. Only NoC 1 is used; TT-Metal's own host traffic uses NoC 0.
-//! 3. The first word of each access is read separately. If the tile does not answer, the rest is
-//!    not read.
+//! 3. The first word of each access is read separately. If the tile does not answer, the remaining
+//!    words are not read.
 //! 4. The bus returns a word of all ones if the chip no longer answers. Such a word is accepted
 //!    only if the first word of a control vector, which is never all ones, can still be read.
 //!    Otherwise this chip is not accessed again.
@@ -115,7 +115,7 @@ pub struct Rails<A> {
     access: A,
     writes: Writes,
     ranges: BTreeMap<NocTile, Vec<NamedRange>>,
-    /// Location of a word that is never all ones while the chip answers.
+    /// Location of a word that is never all ones as long as the chip answers.
     anchor: Option<(NocTile, u64)>,
     stopped: Option<Refusal>,
 }
@@ -141,7 +141,7 @@ impl<A: ChipAccess> Rails<A> {
         self.ranges.iter().flat_map(|(&tile, ranges)| ranges.iter().map(move |range| (tile, range)))
     }
 
-    /// Returns why the chip is no longer accessed; `None` if it still is.
+    /// Returns why the chip is no longer accessed; `None` while the chip is accessible.
     #[must_use]
     pub const fn stopped(&self) -> Option<&Refusal> {
         self.stopped.as_ref()
@@ -174,7 +174,7 @@ impl<A: ChipAccess> Rails<A> {
     /// Writes words of a control vector.
     ///
     /// # Errors
-    /// As [`Rails::read`], or if writing is not permitted.
+    /// The errors of [`Rails::read`], or [`Refusal`] if writing is not permitted.
     pub fn write(&mut self, tile: NocTile, address: u64, words: &[u32]) -> Result<(), Refusal> {
         let range = self.permitted(tile, address, words.len())?;
         if self.writes == Writes::Refused || range.range_use != RangeUse::Control {
@@ -218,7 +218,8 @@ impl<A: ChipAccess> Rails<A> {
         Ok(word)
     }
 
-    /// Stops all accesses if a word that is never all ones can no longer be read.
+    /// Confirms that the chip answers, by reading a word that is never all ones; otherwise stops
+    /// all accesses.
     fn confirm(&mut self, tile: NocTile, address: u64) -> Result<(), Refusal> {
         if let Some((anchor, anchor_address)) = self.anchor
             && (anchor, anchor_address) != (tile, address)

@@ -1,4 +1,4 @@
-//! Tests of `LuwenChip` on the simulator: its readout, and the facts from its controller.
+//! Tests of `LuwenChip` on the simulator: the readout, and the facts that the controller reports.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -49,8 +49,8 @@ fn readouts_are_those_of_the_simulators_own_mesh() {
     }
 }
 
-/// Compares two descriptions of a chip. The DRAM region found may be smaller: a host announces only
-/// the part that cores need.
+/// Compares two descriptions of a chip. The DRAM region of the chip read through rails may be
+/// smaller, because a host announces only the part that cores need.
 fn assert_same_chip(mesh: &mut dyn Mesh, direct: &mut dyn Mesh) {
     let mut expected = direct.device(0).unwrap().description().clone();
     let found = mesh.device(0).unwrap().description();
@@ -160,8 +160,8 @@ fn control_vectors_tell_which_firmware_ethernet_cores_run() {
             expected.retain(|core| is_reached(&whole, core));
             let has_both_places = arch == Arch::WormholeB0;
             for core in expected.iter_mut().filter(|core| core.kind == CoreKind::ActiveEth) {
-                // A Blackhole's kinds of Ethernet cores cannot be distinguished, and nothing
-                // depends on them.
+                // On a Blackhole, the two kinds of Ethernet cores cannot be distinguished, and no
+                // result depends on the kind.
                 core.kind = if has_both_places { core.kind } else { CoreKind::IdleEth };
             }
             assert!(expected.iter().any(|core| core.kind != CoreKind::Tensix));

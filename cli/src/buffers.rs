@@ -56,7 +56,7 @@ pub(crate) fn document(peaks: &BufferPeaks) -> Option<BufferDocument<'_>> {
     (!peaks.pools.is_empty()).then(|| BufferDocument { memories, ops: ops.collect() })
 }
 
-/// Writes the peak use of each memory, and by op in the host's order.
+/// Writes the peak use of each memory: in total, and by op in the host's order.
 pub(crate) fn write(peaks: &BufferPeaks, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if peaks.pools.is_empty() {
         return Ok(());

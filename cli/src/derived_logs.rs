@@ -1,7 +1,8 @@
 //! Logs made by simulations and from captures, which never replace a measurement.
 //!
-//! These logs have the same name as a measured log, `profile_log_device.csv`. Next to each of them
-//! is a note with its length and checksum. Only a log that matches its note may be replaced.
+//! These logs have the same name as a measured log, `profile_log_device.csv`. Next to each of these
+//! logs is a note with the log's length and checksum. Only a log that matches its note may be
+//! replaced.
 
 use crate::failure::{Failure, OrFail, failure};
 use std::{

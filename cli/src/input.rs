@@ -82,8 +82,8 @@ pub(crate) fn joined(filters: &[TraceFilter]) -> TraceFilter {
 }
 
 impl Input {
-    /// Reads the file or folder at the path; the content determines the format. `-` is a device log
-    /// from standard input.
+    /// Reads the file or folder at the path; the format is detected from the content. `-` reads a
+    /// device log from standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let opened = open_packed(path, &PackedMemory::unlimited())?;
         let _busy = Busy::new(format!("reading {}", path.display()));

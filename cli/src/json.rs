@@ -104,7 +104,7 @@ struct Kept {
     orphan_ends: u64,
 }
 
-/// Missing records of all kinds together.
+/// Numbers of missing records, summed over all kinds of records.
 #[derive(Serialize)]
 pub(crate) struct Lost {
     l1_full: u64,
@@ -112,7 +112,7 @@ pub(crate) struct Lost {
     validate_off: u64,
     other: u64,
     is_lower_bound: bool,
-    /// Reasons why more may be lost than is counted: record sources that do not count their losses.
+    /// Reasons why more records may be lost: sources of records that do not count their losses.
     uncounted: Vec<&'static str>,
 }
 

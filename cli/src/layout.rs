@@ -44,9 +44,9 @@ pub(crate) fn table(titles: &[&str]) -> Table {
     table
 }
 
-/// Writes a table of items: for each column its title and its cell.
+/// Writes a table with a row for each item. A column has a title and an expression for its cells.
 ///
-/// The cells may use values that `let` binds before the first column.
+/// The expressions may use values that `let` binds before the first column.
 macro_rules! write_columns {
     ($items:expr, $rows:expr, $out:expr, |$item:pat_param| {
         $(let $name:pat_param = $value:expr;)*

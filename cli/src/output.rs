@@ -55,8 +55,8 @@ impl Findings {
         Ok(Self { counters, ..Self::from_report(readout, report) })
     }
 
-    /// Wraps figures that were computed before, without figures of counters. The readout may no
-    /// longer have lanes.
+    /// Wraps a report that was computed before, without figures of hardware counters. The readout
+    /// may no longer contain lanes.
     pub(crate) fn from_report(readout: Readout, report: Report) -> Self {
         let (counters, names) = (CounterFindings::default(), OpNames::default());
         let buffers = BufferPeaks::default();
@@ -93,7 +93,7 @@ impl Findings {
         self.filtered = Some(FilteredOut { launches, row_count });
     }
 
-    /// Prints all results; the exit code reports losses if requested.
+    /// Prints all results. The exit code reports losses if requested.
     pub(crate) fn show(
         &self,
         title: &str,

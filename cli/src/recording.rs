@@ -57,7 +57,7 @@ pub(crate) fn open(path: &Path) -> Result<Capture, Failure> {
 /// A reader of a mesh and of its clocks.
 pub(crate) struct Recording {
     recorder: MeshRecorder,
-    /// Viewers that receive what each read has found.
+    /// Viewers that receive the records of each read.
     view: Option<TracyView>,
 }
 
@@ -89,7 +89,7 @@ impl Recording {
         Ok(Self { recorder, view: None })
     }
 
-    /// Sends what each read finds to viewers, too.
+    /// Also sends the records of each read to viewers.
     pub(crate) fn show_in(&mut self, view: Option<TracyView>) {
         self.view = view;
     }
@@ -145,8 +145,10 @@ impl Recording {
         self.recorder.add_host(recorder).map_err(|error| Failure::from_error(&error))
     }
 
-    /// Returns all data, on one clock per chip, and the viewers, which receive the rest; marks the
-    /// end of the capture.
+    /// Marks the end of the capture; returns the recording, with one clock per chip, and the
+    /// viewers.
+    ///
+    /// Sends the viewers the data that concerns the whole recording.
     pub(crate) fn finish(self) -> Result<(recording::Recording, Option<TracyView>), Failure> {
         let run = self.recorder.finish().map_err(|error| Failure::from_error(&error))?;
         let recording = recording::Recording::from_captured_run(run);

@@ -137,11 +137,11 @@ impl Tables<'_> {
     }
 }
 
-/// The ops that a table shows: the first in an order.
+/// The first ops in the order of a table.
 struct FirstOps {
     order: OpOrder,
     limit: usize,
-    /// Ops with their numbers, a few more than the limit.
+    /// Ops with their indices in the recording. There may be more ops than `limit`.
     ops: Vec<(usize, Op)>,
     op_count: usize,
 }
@@ -177,10 +177,11 @@ impl FirstOps {
     }
 }
 
-/// Ops that are kept in addition to twice the limit before they are sorted.
+/// Number of ops, in addition to twice the limit, that are kept until the ops are sorted and
+/// truncated.
 const OPS_BEYOND_LIMIT: usize = 64;
 
-/// Numbers of ops with empty figures, by the figure and the reason.
+/// Number of ops for which a figure is missing, by figure and reason.
 #[derive(Default)]
 struct DoubtCounts([[u64; Doubt::ALL.len()]; 2]);
 
@@ -207,7 +208,8 @@ impl DoubtCounts {
     }
 }
 
-/// Returns the base id of a program, with trace and replay if the launch was a replay.
+/// Returns the base id of a program, followed by the ids of trace and replay if the launch was a
+/// replay.
 pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
     let base = wire::RunHostId(run_host_id).base();
     match trace {
@@ -242,7 +244,7 @@ pub(crate) fn write_rows<T: Table>(
     write_columns(&columns, all, (all.len(), rows), out)
 }
 
-/// Columns with a title, and whether any row has a value in them.
+/// Columns with a title. The flag is true if any row has a value in the column.
 struct ShownColumns<T: Table>(Vec<(&'static Column<T>, bool)>);
 
 impl<T: Table> Default for ShownColumns<T> {
@@ -264,7 +266,7 @@ impl<T: Table> ShownColumns<T> {
     }
 }
 
-/// Writes the first rows of a table that has `row_count` of them, at most `limit`.
+/// Writes the first rows of a table, at most `limit`. The whole table has `row_count` rows.
 fn write_columns<T: Table>(
     columns: &ShownColumns<T>,
     rows: &[T::Row<'_>],

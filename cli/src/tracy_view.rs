@@ -33,8 +33,8 @@ pub(crate) struct TracyView {
 }
 
 impl TracyView {
-    /// Begins to listen for viewers of the chips of an initialised mesh, if that is wanted, and
-    /// waits for the first viewer, if that is wanted, too.
+    /// Starts to listen for viewers if the options request it. Also waits for the first viewer if
+    /// requested.
     pub(crate) fn begin(
         args: &TracyViewArgs,
         title: &str,
@@ -59,7 +59,7 @@ impl TracyView {
         Ok(Some(view))
     }
 
-    /// Sends what one read has found.
+    /// Sends the records of one read.
     pub(crate) fn add(&mut self, part: LivePart) {
         let LivePart { run, other_record_count } = part;
         self.other_record_count = self.other_record_count.saturating_add(other_record_count);
@@ -67,13 +67,13 @@ impl TracyView {
         self.feed.add(&Trace::new(&recording, &TraceFilter::default()));
     }
 
-    /// Sends remarks on the whole recording, and the end.
+    /// Sends remarks about the whole recording, and ends the feed.
     pub(crate) fn finish(&self, recording: &Recording) {
         let trace = Trace::new(recording, &TraceFilter::default());
         self.feed.finish(&trace, self.other_record_count);
     }
 
-    /// Waits until every viewer has the rest, or takes nothing more.
+    /// Waits until every viewer has received everything, or has stopped reading.
     pub(crate) fn wait_for_viewers(&self) {
         if !self.server.wait_for_viewers(self.patience) {
             let pressure = self.feed.pressure();

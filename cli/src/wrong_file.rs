@@ -1,4 +1,4 @@
-//! Handles files given to the wrong command: detects their kind and names the command for them.
+//! Detects the kind of a file that was given to the wrong command, and names the right command.
 
 use crate::failure::Failure;
 use std::{fs::File, io::Read, path::Path};

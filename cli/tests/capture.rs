@@ -1,4 +1,4 @@
-//! Captures as a person makes, reads and checks them.
+//! Tests of captures through the command line: writing, reading and checking them.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -31,14 +31,14 @@ fn assert_refused(output: &Output, sentence: &str) {
     assert!(output.stdout.is_empty());
 }
 
-/// A small capture, `a.kprof`.
+/// Writes a small capture, `a.kprof`.
 #[track_caller]
 fn capture(folder: &Path) {
     let output = kprof(folder, &["capture", "--ops", "1", "-o", "a.kprof"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
-/// Where the last section of a kind begins in `a.kprof`.
+/// Returns the offset of the last section of a kind in `a.kprof`.
 fn last_section_offset(folder: &Path, kind: u16) -> usize {
     let bytes = std::fs::read(folder.join("a.kprof")).unwrap();
     let is_begin = |offset: &usize| {
@@ -98,7 +98,7 @@ fn the_content_and_not_the_name_says_what_is_reported() {
     std::fs::rename(log, folder.path().join("b.kprof")).unwrap();
     let of_capture = json(&kprof(folder.path(), &["report", "a.csv", "--json"]));
     let mut of_log = json(&kprof(folder.path(), &["report", "b.kprof", "--json"]));
-    // A log holds no names of programs.
+    // A log contains no program names.
     assert_eq!(of_log["ops"][0]["name"].take(), Value::Null);
     of_log["ops"][0]["name"] = "matmul".into();
     assert_eq!(of_capture["ops"], of_log["ops"]);
@@ -207,7 +207,7 @@ fn a_torn_tail_is_named_and_the_rest_is_reported() {
     let path = folder.path().join("a.kprof");
     let bytes = std::fs::read(&path).unwrap();
     let offset = last_section_offset(folder.path(), 7);
-    // 32 bytes of header, then 5 of the payload.
+    // 32 bytes of header, then 5 bytes of the payload.
     std::fs::write(&path, &bytes[..offset + 37]).unwrap();
 
     let check = kprof(folder.path(), &["check", "a.kprof"]);

@@ -1,10 +1,10 @@
-//! `kprof read` and `kprof attach` where there is no chip: one sentence that helps.
+//! Tests that `kprof read` and `kprof attach` fail with one helpful sentence if there is no chip.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::process::Command;
 
-/// The one sentence of a command that failed with exit code 2.
+/// Returns the one sentence of a command that failed with exit code 2.
 #[track_caller]
 fn refusal(args: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();

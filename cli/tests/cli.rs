@@ -1,4 +1,4 @@
-//! The program as a person runs it: what it prints, what it writes, how it ends.
+//! Tests of the program as a user runs it: its output, its files and its exit code.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -51,7 +51,7 @@ fn the_log_of_a_run_reports_as_the_run_did() {
     let mut run: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     let report: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
     for op in run["ops"].as_array_mut().unwrap() {
-        // A device log holds no names of ops.
+        // A device log contains no op names.
         assert_eq!(op["name"].take(), "matmul");
     }
     for field in ["arch", "devices", "worker_cores", "launches", "kept", "ops", "zones"] {
@@ -59,7 +59,7 @@ fn the_log_of_a_run_reports_as_the_run_did() {
     }
 }
 
-/// Lanes hold 43 of the 50 launches, each of a tenth of a millisecond.
+/// Lanes hold 43 of the 50 launches. Each launch takes a tenth of a millisecond.
 #[test]
 fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     let folder = tempfile::tempdir().unwrap();
@@ -70,12 +70,12 @@ fn a_run_that_is_read_meanwhile_loses_nothing_in_lanes_that_are_too_small() {
     };
     let often: serde_json::Value =
         serde_json::from_slice(&run(&["--read-every", "200us", "--json"]).stdout).unwrap();
-    // A zone of the firmware, one of the kernel and one within, on 320 RISCs.
+    // A firmware zone, a kernel zone and a zone inside the kernel, on 320 RISCs.
     assert_eq!(often["kept"]["zones"], 50 * 3 * 320);
     assert_eq!(often["losses"].as_array().map(Vec::len), Some(0));
     assert_eq!(often["reads"]["pause_ns"], 200_000);
     let count = often["reads"]["count"].as_u64().unwrap();
-    // The run takes five milliseconds, and a read of 64 cores some of that.
+    // The run takes five milliseconds, and a read of 64 cores takes a part of that time.
     assert!((5..50).contains(&count), "{count} reads");
     let once = stdout(&run(&["--fail-on-loss"]));
     assert!(!once.contains("Lost: nothing") && !once.contains("Read "), "{once}");
@@ -104,7 +104,7 @@ fn json_has_the_fields_that_scripts_rely_on() {
     let args = ["run", "--workload", "full-buffer", "--ops", "1", "--json"];
     let output = kprof(folder.path(), &args);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    // 64 cores of 5 RISCs: 125 of 150 zones, and the two guaranteed ones.
+    // 64 cores with 5 RISCs each record 125 of 150 zones, and the two guaranteed zones.
     assert_eq!(json["arch"], "wormhole_b0");
     assert_eq!((&json["devices"], &json["worker_cores"]), (&1.into(), &64.into()));
     assert_eq!(json["launches"], 1);
@@ -132,7 +132,8 @@ fn losses_end_with_code_1_only_if_that_was_asked_for() {
     assert_eq!(clean.status.code(), Some(0));
 }
 
-/// A row of a Wormhole's workers, a column of a Blackhole's; Ethernet cores take no workers away.
+/// Dispatch takes a row of a Wormhole's workers or a column of a Blackhole's, unless it uses
+/// Ethernet cores.
 #[test]
 fn cores_that_dispatch_are_no_worker_cores() {
     for (arch, kind, cores) in [
@@ -213,7 +214,7 @@ fn launches_of_a_phase_follow_each_other_without_the_host() {
     let ops = document["ops"].as_array().unwrap();
     assert!(ops[0]["op_to_op_latency_cycles"].is_null(), "no op ran before the first");
     let latencies = ops[1..].iter().map(|op| op["op_to_op_latency_cycles"].as_u64().unwrap());
-    // The dispatcher needs 1200 cycles; a host that looks first needs 1 us more.
+    // The dispatcher takes 1200 cycles. A wait for the host would add 1 us.
     let longest = latencies.max().unwrap();
     assert!((1200..2600).contains(&longest), "{longest}");
     assert_eq!(ops.len(), 200);
@@ -235,13 +236,13 @@ fn kernels_that_go_wrong_are_named_behind_what_the_others_left() {
     assert!(first.contains(" at pc 0x000") && first.contains(" in broken_endless+0x"), "{first}");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["execution_failures"].as_array().unwrap().len(), 6);
-    // 58 sound cores of two launches, and the last launch on the other six.
+    // 58 sound cores run both launches. The other six cores run only the last launch.
     let kernels = document["zones"].as_array().unwrap().iter();
     let brisc = kernels.clone().find(|zone| zone["name"] == "BRISC-KERNEL").unwrap();
     assert_eq!(brisc["count"], 2 * 58 + 6);
 }
 
-/// A zone's figures in a document.
+/// Returns the figures of a zone in a document.
 fn zone<'a>(document: &'a serde_json::Value, risc: &str, name: &str) -> &'a serde_json::Value {
     let mut zones = document["zones"].as_array().unwrap().iter();
     zones.find(|zone| zone["risc"] == risc && zone["name"] == name).unwrap()
@@ -273,7 +274,7 @@ fn assert_cost_is_subtracted(choice: &[&str]) {
     assert_eq!(brisc["risc"], "BRISC");
     let figure = |name: &str| brisc[name].as_u64().unwrap();
     let median = |document, name| zone(document, "BRISC", name)["median_cycles"].as_u64().unwrap();
-    // The calibration kernel ran twice: as the workload, and to calibrate.
+    // The calibration kernel ran twice: as the workload, and for the calibration.
     let empty = median(&recorded, "PROBE-COST-EMPTY");
     assert_eq!(figure("empty_zone_cycles"), empty);
     let nested = median(&recorded, "PROBE-COST-NESTED");
@@ -352,7 +353,7 @@ fn lines_that_cannot_be_read_are_counted_and_the_rest_is_reported() {
     assert!(text.contains("BRISC-KERNEL"), "{text}");
 }
 
-/// Set `BLESS=1` to write the goldens anew, then read the difference.
+/// `BLESS=1` rewrites the goldens; read the difference afterwards.
 #[test]
 fn every_real_capture_reports_as_its_golden_says() {
     let goldens = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");

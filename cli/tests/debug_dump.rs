@@ -1,4 +1,5 @@
-//! `kprof run --noc-debug-dump`: cores wait for a host that reads meanwhile, and nothing is lost.
+//! Tests of `kprof run --noc-debug-dump`: cores wait for a host that reads during the run, and no
+//! record is lost.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 use std::{fs, path::Path, process::Output};
 
 const WAIT: &str = "PROFILER-DRAM-STALL";
-/// Wormhole's worker cores. The system tests run both chips.
+/// Number of a Wormhole's worker cores. The system tests run both architectures.
 const CORES: u64 = 64;
 
 fn run(folder: &Path, args: &str) -> Output {
@@ -22,7 +23,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"))
 }
 
-/// Number of zones and their cycles in a device log, by name.
+/// Returns the number of zones of a name in a device log, and their total cycles.
 fn zones_of_log(folder: &Path, name: &str) -> (u64, u64) {
     let log = folder.join("generated/kprof/.logs/profile_log_device.csv");
     let log = fs::read_to_string(log).unwrap();
@@ -55,7 +56,7 @@ fn ten_thousand_records_of_each_mover_are_kept_and_the_waits_are_in_every_table(
     assert_eq!(zones_with(&tables, "NUMBERED").0, mover_zones);
     assert_eq!(tables["kept"]["data"], mover_zones);
     assert_eq!(lost(&tables), 0, "{}", tables["lost"]);
-    // 40,000 words and more in lanes of 6,000.
+    // Each RISC records at least 40,000 words into a lane of 6,000 words.
     let waits = zones_with(&tables, WAIT);
     assert!(waits.0 >= CORES * 2 * 6, "{waits:?}");
     assert_eq!(zones_of_log(folder.path(), WAIT), waits);
@@ -63,13 +64,13 @@ fn ten_thousand_records_of_each_mover_are_kept_and_the_waits_are_in_every_table(
     assert_eq!(page.status.code(), Some(0), "{page:?}");
     let page = fs::read_to_string(folder.path().join("waits.html")).unwrap();
     assert!(page.contains(WAIT));
-    // The same without a wait for the host loses what finds no room.
+    // The same run without waits for the host loses the records that do not fit.
     let plain = json(&long_kernel("--op-support-count 500"));
     assert_eq!(zones_with(&plain, WAIT).0, 0);
     assert!(lost(&plain) > mover_zones, "{}", plain["lost"]);
 }
 
-/// Number of zones and their cycles as tables have them, by name.
+/// Returns the number of zones of a name in the tables, and their total cycles.
 fn zones_with(tables: &Value, name: &str) -> (u64, u64) {
     let zones = tables["zones"].as_array().unwrap().iter();
     let zones: Vec<&Value> = zones.filter(|zone| zone["name"] == name).collect();
@@ -77,7 +78,7 @@ fn zones_with(tables: &Value, name: &str) -> (u64, u64) {
     (sum("count"), sum("total_cycles"))
 }
 
-/// Records that were lost, and markers of which nothing else is known.
+/// Returns the number of lost records, including markers of unknown kind.
 fn lost(tables: &Value) -> u64 {
     let counts = ["l1_full", "dram_full", "other"].map(|cause| tables["lost"][cause].as_u64());
     counts.into_iter().map(Option::unwrap).sum()
@@ -120,7 +121,7 @@ fn a_variable_asks_for_it_and_options_come_first() {
         assert_eq!(zones_with(&tables, WAIT).0 > 0, has_waits, "{option}: {said}");
         let note = "TT_METAL_NOC_DEBUG_DUMP has no effect beside";
         assert_eq!(said.contains(note), !has_waits, "{said}");
-        // TT-Metal's host reads every half a second, and waits end later.
+        // TT-Metal's host reads every half second, and waits end after the next read.
         assert_eq!(lost(&tables) == 0, has_waits, "{}", tables["lost"]);
     }
 }

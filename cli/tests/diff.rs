@@ -1,4 +1,4 @@
-//! `kprof diff` on recordings that are the same, scaled, and cut.
+//! Tests of `kprof diff` on equal, scaled and truncated recordings.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -26,7 +26,7 @@ fn json(a: &Path, b: &Path, args: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&diff(a, b, &args).stdout).unwrap()
 }
 
-/// Writes an ops CSV with every duration of one op multiplied.
+/// Writes an ops CSV in which every duration of one op is multiplied by a factor.
 fn scaled(folder: &Path, op_code: &str, factor: f64) -> PathBuf {
     let mut reader = csv::Reader::from_path(capture(OPS)).unwrap();
     let titles = reader.headers().unwrap().clone();
@@ -101,8 +101,8 @@ fn zones_of_two_logs_are_compared_by_name() {
     let changes = report["changes"].as_array().unwrap();
     let of_kernel = |change: &&serde_json::Value| change["name"] == "BRISC-KERNEL";
     let kernels: Vec<_> = changes.iter().filter(of_kernel).collect();
-    // Marks of the logs: 16629691080331 to 16629691089783, and 388889936627 to 388889944792,
-    // at 1350 MHz.
+    // From the time stamps of the logs: 16629691080331 to 16629691089783, and 388889936627 to
+    // 388889944792, at 1350 MHz.
     let [kernel] = kernels[..] else { panic!("{kernels:?}") };
     let figure = |value: &serde_json::Value| value.as_f64().unwrap();
     assert!((figure(&kernel["ratio"]) - 8165.0 / 9452.0).abs() < 1e-12, "{kernel}");
@@ -127,7 +127,7 @@ fn captures_of_one_program_differ_in_nothing_and_of_another_in_its_zones() {
     let changes = report["changes"].as_array().unwrap();
     assert!(!changes.is_empty());
     assert!(changes.iter().all(|change| change["ratio"] == 1.0), "{report}");
-    // The three launches of the same op are repetitions, though programs of their own.
+    // The three launches of the same op are repetitions, although they are different programs.
     let ops: Vec<_> = changes.iter().filter(|change| change["kind"] == "op").collect();
     assert_eq!((ops.len(), &ops[0]["a_ns"]["count"]), (1, &3.into()), "{report}");
     let only = |side: &str| report[side]["only_here"].as_array().unwrap().len();

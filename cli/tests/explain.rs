@@ -1,4 +1,5 @@
-//! `kprof explain` on simulated pipelines, whose truth is the same pipeline without one stage.
+//! Tests of `kprof explain` on simulated pipelines. The true gain comes from the same pipeline
+//! without one stage.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -27,7 +28,7 @@ fn pipeline(folder: &Path, shape: &str) {
     capture(folder, &[&fixed[..], &[shape]].concat());
 }
 
-/// Length of the kernels of the only launch, by another command.
+/// Returns the kernel duration of the only launch, from another command.
 fn length(folder: &Path, shape: &str) -> f64 {
     pipeline(folder, shape);
     let report = json_of(folder, &["report", "run.kprof", "--json"]);
@@ -38,8 +39,8 @@ fn length(folder: &Path, shape: &str) -> f64 {
 fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // 200 tiles, so that start and end count little. The shape, the same without the stage, the
-    // cause.
+    // With 200 tiles, the start and the end of a pipeline matter little. A row has the shape, the
+    // shape without the slow stage, and the cause.
     for (shape, without, cause) in [
         ("reader=1620,writer=700", "reader=1,writer=700", "latency"),
         ("reader=1620,writer=700,barrier=20", "reader=1,writer=700,barrier=20", "reader"),
@@ -50,17 +51,17 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
             "compute=1,unpack=1,pack=1,writer=900,reader=700",
             "compute",
         ),
-        // A slow engine beside the math.
+        // An engine that is slower than the math.
         ("unpack=1400,compute=700,reader=700", "unpack=1,compute=700,reader=700", "unpack"),
         ("pack=1500,compute=800,reader=800", "pack=1,compute=800,reader=800", "pack"),
-        // Over a buffer of one tile two stages take turns.
+        // With a buffer of one tile, two stages alternate.
         (
             "input=1,reader=1620,writer=700,barrier=70",
             "input=1,reader=1,writer=700,barrier=70",
             "latency",
         ),
         ("output=1,writer=1500,reader=1100", "output=1,writer=1,reader=1100", "writer"),
-        // A tile takes the reader 50 cycles more than it works: it hands a transfer to the NoC, and
+        // The reader takes 50 cycles per tile in addition to its work: it issues a NoC transfer and
         // records its waits.
         ("reader=950,writer=700", "", "balanced"),
         ("", "", "balanced"),
@@ -76,8 +77,9 @@ fn the_first_sentence_names_the_slowest_stage_and_bounds_its_gain() {
         } else {
             (1.0 - length(folder, &without) / whole) * 100.0
         };
-        // The next stage waits for the slowest one at each tile and records that, in some 45 cycles,
-        // 3 % of 1,500. Without the slowest it does not wait: the bound is too low by that.
+        // The next stage waits for the slowest stage at each tile. Recording the wait takes about
+        // 45 cycles, 3 % of 1,500. Without the slowest stage there is no such wait, so the bound is
+        // too low by this share.
         let off = gain - truth;
         assert!((-3.0..=2.0).contains(&off), "{shape}: at most {gain}, in truth {truth}");
         let findings = explained["findings"].as_array().unwrap().len();
@@ -113,8 +115,8 @@ fn the_unpacker_and_the_packer_are_told_from_the_math() {
     }
 }
 
-/// Stages as fast as each other, and two of them over a buffer of one tile: deeper buffers gain what
-/// the sentence says.
+/// Stages of equal speed, two of which share a buffer of one tile. Deeper buffers gain as much as
+/// the sentence states.
 #[test]
 fn stages_that_take_turns_are_told_with_what_deeper_buffers_gain() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,8 +138,7 @@ fn stages_that_take_turns_are_told_with_what_deeper_buffers_gain() {
     }
 }
 
-/// Records of launches before those that were lost are explained, and so are the gaps
-/// between them.
+/// Launches before the first lost record are explained, and so are the gaps between these launches.
 #[test]
 fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
     let folder = tempfile::tempdir().unwrap();
@@ -154,13 +155,14 @@ fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
         loss["first_run_host_id"].as_u64().unwrap() >> 10
     });
     let first_lost = usize::try_from(first_lost.min().unwrap()).unwrap();
-    // 2,400 words hold a few launches of up to 512.
+    // 2,400 words hold a few launches of up to 512 words each.
     assert!((5..20).contains(&first_lost), "{first_lost}");
     let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
     let ops = explained["ops"].as_array().unwrap();
     for (number, (op, shown)) in (1..).zip(ops.iter().zip(report["ops"].as_array().unwrap())) {
         let is_known = op["known_percent"].is_null() && !op["pace"].is_null();
-        // A largest run might not have found room before that.
+        // Launches just before the first loss are not checked, because a large run might not have
+        // fitted.
         if number + 2 < first_lost {
             assert!(is_known && shown["latency_doubt"].is_null(), "{number}: {op} {shown}");
             let shares = op["critical_path"]["shares"].as_array().unwrap();
@@ -171,7 +173,8 @@ fn losses_among_later_launches_leave_the_earlier_ones_their_waits_and_gaps() {
     }
     let first = &explained["findings"][0];
     assert_eq!((&first["cause"], &first["place"]["launch"]), (&"latency".into(), &1.into()));
-    // Of the launches whose pace is known, as of one alone: 620 of 1620 cycles, and the start.
+    // The gain concerns the launches whose pace is known. It is that of a single launch: 620 of
+    // 1620 cycles, and the start.
     let gain = first["gain_at_most_percent"].as_f64().unwrap();
     assert!((29.0..37.0).contains(&gain), "{gain}");
 }
@@ -202,7 +205,8 @@ fn single_waits_make_a_path_that_lies_on_the_slowest_stage() {
     }
 }
 
-/// The finding about the pace, the op's cycles, and its part in which each wait is known.
+/// Returns the finding about the pace, the op's cycles, and the percentage of the op in which each
+/// wait is known.
 fn paced(folder: &Path, shape: &str, waits: &str) -> (Value, f64, Value) {
     let fixed = ["capture", "-o", "run.kprof", "--workload", "pipeline"];
     let _ = std::fs::remove_file(folder.join("run.kprof"));
@@ -221,18 +225,18 @@ fn sums_and_single_waits_that_do_not_all_fit_give_one_answer() {
     let shape = |reader: u32| format!("tiles=60,reader={reader},writer=700");
     for waits in ["totals", "events"] {
         let (finding, cycles, known) = paced(folder, &shape(1620), waits);
-        // Of the reader's cycles 60 % are at barriers.
+        // 60 % of the reader's cycles are waits at barriers.
         assert_eq!(finding["cause"], "latency", "{waits}: {finding}");
         assert_eq!(known.is_null(), waits == "totals", "{waits}: {known}");
         let truth = (1.0 - paced(folder, &shape(1), waits).1 / cycles) * 100.0;
         let gain = finding["gain_at_most_percent"].as_f64().unwrap();
-        // Of what does not fit a dozen tiles are looked at, of which one may be cut.
+        // About a dozen tiles are known if not all waits fit. One of them may be cut off.
         let slack = if known.is_null() { 2.0 } else { 4.0 };
         assert!((gain - truth).abs() <= slack, "{waits}: at most {gain}, in truth {truth}");
     }
 }
 
-/// Sums hold all of the time, so the cause is that of sums; a path is of the windows alone.
+/// Sums cover the whole time, so they determine the cause. A critical path covers only the windows.
 #[test]
 fn waits_in_windows_give_the_cause_of_sums() {
     let folder = tempfile::tempdir().unwrap();
@@ -245,14 +249,14 @@ fn waits_in_windows_give_the_cause_of_sums() {
     assert!((gain(&of_sums) - gain(&of_windows)).abs() < 2.0, "{of_sums} {of_windows}");
     let explained = json_of(folder, &["explain", "run.kprof", "--json"]);
     let op = &explained["ops"][0];
-    // Of about 240,000 cycles. Tiles do not share an epoch: where no window is open on all of them at
-    // once the path is unknown.
+    // The op takes about 240,000 cycles. Tiles do not share an epoch. If no window is ever open on
+    // all tiles at the same time, the path is unknown.
     let percent = op["windows_percent"].as_f64().unwrap();
     assert!(percent < 15.0, "{percent}");
     assert_eq!(op["critical_path"].is_null(), percent == 0.0, "{percent}");
 }
 
-/// Asserts that no cause is told beyond classes of time that take a fifth of it.
+/// Asserts that the only findings are about classes that take at least a fifth of the time.
 fn assert_only_classes(explained: &Value, what: &str) {
     for finding in explained["findings"].as_array().unwrap() {
         let is_class = ["dispatch", "wait", "profiler"].iter().any(|of| finding["cause"] == *of);
@@ -270,7 +274,8 @@ fn cores_that_wait_for_another_ones_reader_are_told_whose_it_is() {
         let (finding, cycles, known) = paced(folder, &shape(2400), "events");
         assert_eq!(finding["cause"], "semaphore", "{how}: {finding}");
         assert!(how != "unicast=0" || known.is_null(), "{known}");
-        // Groups are four cores of a row, the first one of which reads: column 1 or 6.
+        // A group consists of four cores of a row. The first core of a group reads; it is in column
+        // 1 or 6.
         let column = finding["place"]["core"][0].as_u64().unwrap();
         assert!([1, 6].contains(&column), "{finding}");
         assert_eq!(finding["place"]["risc"], "NCRISC");
@@ -279,7 +284,7 @@ fn cores_that_wait_for_another_ones_reader_are_told_whose_it_is() {
         let truth = (1.0 - paced(folder, &shape(1), "events").1 / cycles) * 100.0;
         let gain = finding["gain_at_most_percent"].as_f64().unwrap();
         assert!((gain - truth).abs() <= 4.0, "{how}: at most {gain}, in truth {truth}");
-        // Sums do not tell who signals.
+        // Sums do not show which RISC signals.
         let explained = {
             paced(folder, &shape(2400), "totals");
             json_of(folder, &["explain", "run.kprof", "--json"])
@@ -297,7 +302,7 @@ fn a_core_with_more_tiles_is_told() {
     let explained = json_of(folder.path(), &["explain", "run.kprof", "--json"]);
     let first = &explained["findings"][0];
     assert_eq!(first["cause"], "uneven_work", "{first}");
-    // 110 tiles instead of 100 on one of 64 cores.
+    // One of 64 cores has 110 tiles instead of 100.
     let gain = first["gain_at_most_percent"].as_f64().unwrap();
     assert!((gain - 9.0).abs() < 1.0, "{gain}");
 }
@@ -334,7 +339,7 @@ fn input_that_is_none_ends_with_one_sentence() {
     }
 }
 
-/// A tensor of 32 rows as TT-Metal's host describes it.
+/// Returns a tensor of 32 rows in the format of TT-Metal's host.
 fn tensor(columns: u64, memory: &str) -> Value {
     serde_json::json!({
         "shape": {"W": 1, "Z": 1, "Y": 32, "X": columns},
@@ -362,8 +367,9 @@ fn tensors_that_the_host_described_beside_a_log_tell_that_the_dram_is_at_its_pea
         log.push_str(&row);
     }
     std::fs::write(logs.join("profile_log_device.csv"), log).unwrap();
-    // 288 GB/s for 100 us are 28.8 MB; 90 % of it are 405,000 columns of 32 elements of two bytes.
-    // Of half as many the op is far from both limits, by more than half of its time.
+    // At 288 GB/s, 28.8 MB are moved in 100 us; 90 % of that are 405,000 columns of 32 elements of
+    // two bytes. With half as many columns, the op is far from both limits, by more than half of
+    // its time.
     for (columns, cause, gain) in [(405_000, "dram", 10.0), (202_500, "op_group", 55.0)] {
         let op = serde_json::json!({
             "global_call_count": 1024, "op_code": "Matmul", "device_id": 0, "op_hash": 7,
@@ -391,7 +397,7 @@ fn tensors_that_the_host_described_beside_a_log_tell_that_the_dram_is_at_its_pea
     }
 }
 
-/// A log of which only the header was written explains nothing, and says so.
+/// For a log with only a header, the output states that there is nothing to explain.
 #[test]
 fn nothing_is_explained_of_nothing() {
     const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64\n\
@@ -444,7 +450,7 @@ fn every_output_tells_the_same_of_an_ops_csv() {
         let (_, after) = rest.split_once(sentence).unwrap_or_else(|| panic!("{sentence}: {text}"));
         rest = after;
     }
-    // With all rows it is the run that compiles.
+    // With all rows, the finding is about the iteration that compiles.
     let all = json_of(folder, &["explain", csv, "--window", "all", "--json"]);
     assert_eq!(all["steady"], Value::Null);
     assert!(all["findings"][0]["gain_at_most_percent"].as_f64().unwrap() > 99.0);

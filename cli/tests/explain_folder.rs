@@ -1,4 +1,5 @@
-//! `kprof explain` on folders that hold records of chips and an ops CSV: one recording, one list.
+//! Tests of `kprof explain` on folders with records of chips and an ops CSV: both are explained as
+//! one recording.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -23,7 +24,7 @@ fn causes(explained: &Value) -> Vec<&str> {
     findings.iter().map(|finding| finding["cause"].as_str().unwrap()).collect()
 }
 
-/// Sentences of an explanation in order.
+/// Returns the sentences of an explanation in order.
 fn sentences(explained: &Value) -> Vec<&str> {
     let findings = explained["findings"].as_array().unwrap();
     findings.iter().map(|finding| finding["sentence"].as_str().unwrap()).collect()
@@ -46,7 +47,8 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
         together["described_by"],
         "ops_perf_results_today.csv describes the ops of 4 of 4 launches."
     );
-    // What repeats is told by the rows, and the length by the log: 100,020 + 2000 + 20,020 cycles.
+    // The repetition comes from the rows, and the length from the log: 100,020 + 2000 + 20,020
+    // cycles.
     let steady = &together["steady"];
     assert_eq!((&steady["first_launch"], &steady["last_launch"]), (&3.into(), &4.into()));
     assert_eq!(steady["total_ns"], 122_040.0);
@@ -58,7 +60,7 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
     assert_eq!(sentences(&together)[2], "1 op runs on the host");
     let names: Vec<_> = together["ops"].as_array().unwrap().iter().map(|op| &op["name"]).collect();
     assert_eq!(names, ["Matmul", "BinaryNg", "Matmul", "BinaryNg"]);
-    // A filter takes launches away, and no row is laid to another one.
+    // If a filter removes launches, their rows are not assigned to other launches.
     let last = explained(folder, &["--filter", "op=4..4"]);
     assert_eq!(
         last["described_by"],
@@ -69,7 +71,7 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
         (&last["ops"][0]["name"], &last["groups"][0]["op"]),
         (&"BinaryNg".into(), &"BinaryNg".into())
     );
-    // The text and the page tell the same.
+    // The text and the page contain the same sentences.
     let text = String::from_utf8(kprof(folder, &["explain", "."]).stdout).unwrap();
     let output = kprof(folder, &["export", ".", "-o", "page.html"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -80,7 +82,7 @@ fn shapes_of_the_csv_and_cycles_of_the_log_are_one_list() {
     assert!(text.contains("describes the ops of 4 of 4 launches"), "{text}");
 }
 
-/// A report of an earlier run often lies beside a new log: its rows are nobody's.
+/// An ops CSV of an earlier run is often next to a new log. Its rows match no launch.
 #[test]
 fn the_csv_of_another_run_is_not_used() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,7 +100,7 @@ fn the_csv_of_another_run_is_not_used() {
         after.last().unwrap()["reason"],
         "no op of ops_perf_results_today.csv begins when a launch does: it is of another run"
     );
-    // Of a part of the launches, the rest is said to be missing.
+    // If the CSV describes only some launches, the output states that the others are missing.
     write_csv(folder, &model()[..2]);
     let part = explained(folder, &[]);
     assert_eq!(
@@ -109,8 +111,8 @@ fn the_csv_of_another_run_is_not_used() {
     assert_eq!(reason, "2 of 4 launches are not in ops_perf_results_today.csv");
 }
 
-/// By hand from TT-Metal's trace of the same run: 8 reads of 4,096 bytes over one link, which carries 32
-/// bytes in each of the kernels' 10,422 cycles, are 9.8 %.
+/// Computed by hand from TT-Metal's trace of the same run: 8 reads of 4,096 bytes over one link. A
+/// link can carry 32 bytes per cycle in the kernels' 10,422 cycles, so its use is 9.8 %.
 #[test]
 fn the_use_of_the_noc_is_shown_where_its_events_were_recorded() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,7 +124,7 @@ fn the_use_of_the_noc_is_shown_where_its_events_were_recorded() {
         kernel_ns: 10_422,
         columns: 32,
     };
-    // The titles of the table of groups, and the cells of its only row.
+    // Returns the header of the table of groups, and the cells of its only row.
     let shown = || {
         let text = String::from_utf8(kprof(folder, &["explain", "."]).stdout).unwrap();
         let table = text.split_once("and against which limit\n\n").unwrap().1;
@@ -153,7 +155,7 @@ fn the_use_of_the_noc_is_shown_where_its_events_were_recorded() {
     assert!((percent - 32_768.0 / (10_422.0 * 32.0) * 100.0).abs() < 1e-9, "{percent}");
 }
 
-/// Cells of an op's row in the ops CSV that `kprof ops` writes.
+/// Returns the cells of an op's row in the ops CSV that `kprof ops` writes.
 fn reported(folder: &Path, capture: &str) -> Vec<Op> {
     let output = kprof(folder, &["ops", capture, "-o", "out"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

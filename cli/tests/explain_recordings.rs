@@ -1,7 +1,7 @@
-//! `kprof explain` of every recording there is and of random ones: rules that hold of all of them, and
-//! the same in each output.
+//! Tests of `kprof explain` on all recordings in the repository and on random ones: rules that hold
+//! for every explanation, and equal content in each output.
 //!
-//! Pipelines have fresh seeds. One that fails is repeated alone by
+//! Random pipelines have new seeds in each run. This command repeats a pipeline that failed:
 //!
 //! ```text
 //! KPROF_EXPLAINED_SEED=7 cargo test -p kprof --test explain_recordings
@@ -35,7 +35,7 @@ enum Kind {
     Recording,
 }
 
-/// What a file of the captures is; `None` if nothing explains it.
+/// Returns the kind of a file of the captures; `None` if `kprof explain` does not read it.
 fn kind_of(path: &Path) -> Option<Kind> {
     let name = path.file_name()?.to_str()?;
     let head =
@@ -48,7 +48,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
     }
 }
 
-/// The recordings among the captures.
+/// Returns the recordings among the captures.
 fn recordings_there_are() -> Vec<(PathBuf, Kind)> {
     let mut folders = vec![capture_path("")];
     let mut found = Vec::new();
@@ -66,7 +66,7 @@ fn recordings_there_are() -> Vec<(PathBuf, Kind)> {
     found
 }
 
-/// Explanations of the runs of an input, without the program.
+/// Returns the explanations of the runs of an input, computed without the program.
 fn explanations(path: &Path, kind: Kind) -> Vec<Explanation> {
     if kind == Kind::OpsCsv {
         let csv = read_ops_csv(std::fs::File::open(path).unwrap(), "ops.csv").unwrap();
@@ -84,7 +84,7 @@ fn said(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Asserts that a recording is explained honestly, and in each output alike.
+/// Asserts that an explanation follows the rules, and that each output contains it.
 fn assert_explained(path: &Path, kind: Kind) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -112,11 +112,11 @@ fn assert_explained(path: &Path, kind: Kind) {
     }
 }
 
-/// Asserts that a text tells an explanation, in order, and returns what follows it.
+/// Asserts that a text contains an explanation in order; returns the rest of the text.
 fn assert_written<'a>(explanation: &Explanation, text: &'a str, what: &str) -> &'a str {
     let mut rest = text;
     let mut expect = |line: &str| {
-        // A line longer than a terminal's is cut.
+        // The program truncates long lines.
         let cut: String = line.chars().take(390).collect();
         let (_, after) =
             rest.split_once(&cut).unwrap_or_else(|| panic!("{what}: expected `{cut}` in {text}"));
@@ -176,7 +176,7 @@ fn assert_on_page(explanation: &Explanation, kind: Kind, facts: &Value, what: &s
     }
 }
 
-/// Asserts that a finding on the page leads to the op that it is about.
+/// Asserts that a finding on the page links to its op.
 fn assert_leads_to(finding: &Finding, kind: Kind, ops: &Value, op: &Value, what: &str) {
     let place = &finding.place;
     let named = match kind {
@@ -212,7 +212,7 @@ fn every_recording_there_is_is_explained_alike_in_each_output() {
     assert_explained(&log, Kind::Recording);
 }
 
-/// The rows of another run, of all ops and of a part of them beside a log.
+/// A log next to an ops CSV: of another run, of all ops, and of some ops.
 #[test]
 fn folders_are_explained_alike_in_each_output() {
     let model = described_model();
@@ -227,7 +227,7 @@ fn folders_are_explained_alike_in_each_output() {
     }
 }
 
-/// A pipeline of the simulator, and the ops CSV of its capture beside it.
+/// Explains a random pipeline of the simulator, alone and next to the ops CSV of its capture.
 fn check_pipeline(seed: u64) {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut draw = |low: u64, high: u64| {

@@ -1,4 +1,4 @@
-//! `kprof export` as a person runs it: formats, filters, runs, and what it refuses.
+//! Tests of `kprof export` as a user runs it: formats, filters, runs and refused arguments.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -164,7 +164,7 @@ fn a_run_of_several_must_be_chosen() {
 fn an_interrupt_leaves_nothing_and_ends_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     stdout(&kprof(folder.path(), &["capture", "--ops", "40", "-o", "c.kprof"]));
-    // Nobody reads: the pipe fills, the writing waits, the signal comes.
+    // Nothing reads the pipe, so the pipe fills, the write blocks, and the signal arrives.
     let args = ["export", "c.kprof", "-f", "chrome", "-o", "-"];
     let mut child = command(folder.path(), &args)
         .stdout(Stdio::piped())
@@ -172,7 +172,7 @@ fn an_interrupt_leaves_nothing_and_ends_with_a_sentence() {
         .spawn()
         .unwrap();
     let mut pipe = child.stdout.take().unwrap();
-    // The first bytes say that the writing has begun.
+    // The first bytes show that the export has started to write.
     std::io::Read::read_exact(&mut pipe, &mut [0; 1000]).unwrap();
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
@@ -232,8 +232,8 @@ fn the_examples_of_the_help_are_there_to_be_copied() {
     }
 }
 
-/// A log of a Quasar: one op whose firmware runs on DM 0, with kernels on DM 1 and two TRISCs, and a
-/// line of a processor that no Quasar has.
+/// Returns a log of a Quasar. Firmware runs on DM 0, and kernels on DM 1 and two TRISCs. One line
+/// is of a processor that no Quasar has.
 fn quasar_log() -> String {
     let mut log = "ARCH: quasar, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 32\n\
         PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, \
@@ -264,7 +264,7 @@ fn processors_of_a_quasar_keep_their_names_in_every_format() {
     for text in LABELS.into_iter().chain(["RISC `QUASAR_NEO3_TRISC4`: 2 lines left out"]) {
         assert!(shown.contains(text), "{text} is not in\n{shown}");
     }
-    // From 150 to 700 and from 200 to 660 cycles at 1 GHz.
+    // The ranges are 150 to 700 and 200 to 660 cycles at 1 GHz.
     let op = shown.lines().find(|line| line.contains(" 800 ")).unwrap();
     assert!(shown.contains("DMs") && shown.contains("TRISCs") && !shown.contains("NCRISC"));
     assert!(op.contains(" 550 ") && op.contains(" 460 "), "{op}");
@@ -276,13 +276,14 @@ fn processors_of_a_quasar_keep_their_names_in_every_format() {
             assert!(text.contains(label), "{label} is not in {name}");
         }
     }
-    // On the page a bar for each processor with a kernel, by its number: DM 0 has none.
+    // The page has a bar for each processor with a kernel, labelled with its number. DM 0 has no
+    // kernel.
     let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
     let facts = page.split_once("<script type=\"application/json\" id=\"facts\">").unwrap().1;
     let facts: serde_json::Value =
         serde_json::from_str(facts.split_once("</script>").unwrap().0).unwrap();
     let kernels = facts["ops"]["processor_kernel_cycles"][0].as_array().unwrap().iter();
-    // Six RISCs have columns of their own.
+    // Six RISCs have their own columns.
     let labels = facts["riscs"].as_array().unwrap()[6..].iter();
     let bars: Vec<_> = kernels.zip(labels).filter(|(cycles, _)| !cycles.is_null()).collect();
     let expected = [("QUASAR_DM1", 550), ("QUASAR_NEO0_TRISC0", 450), ("QUASAR_NEO3_TRISC2", 450)];
@@ -291,7 +292,7 @@ fn processors_of_a_quasar_keep_their_names_in_every_format() {
         .map(|(cycles, label)| (label.as_str().unwrap(), cycles.as_u64().unwrap()))
         .collect();
     assert_eq!(bars, expected);
-    // Every byte of what could be read.
+    // The log contains every byte that could be read.
     let back = std::fs::read_to_string(folder.path().join("profile_log_device.csv")).unwrap();
     let log = quasar_log();
     let known: Vec<&str> =
@@ -326,7 +327,7 @@ fn counters_of_a_run_are_on_the_page_with_their_true_values() {
             let extremes =
                 |values: &[u64]| (*values.iter().min().unwrap(), *values.iter().max().unwrap());
             if readings.is_empty() {
-                // Never started: nothing is said, and no 0.
+                // A counter that was never started has a null value, not 0.
                 assert_eq!(columns["counts"][row], serde_json::Value::Null, "{arch} {name}");
                 continue;
             }
@@ -384,7 +385,7 @@ fn an_ops_csv_becomes_a_page_and_nothing_else() {
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     let facts = page.split_once("id=\"facts\">").unwrap().1.split_once("</script>").unwrap().0;
     let facts: serde_json::Value = serde_json::from_str(facts).unwrap();
-    // DEVICE KERNEL DURATION, OP TO OP LATENCY and CORE COUNT, as they stand in the file.
+    // Values of DEVICE KERNEL DURATION, OP TO OP LATENCY and CORE COUNT in the file.
     let ops = &facts["ops"];
     assert_eq!(
         ops["time_ns"],

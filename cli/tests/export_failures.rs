@@ -1,5 +1,5 @@
-//! `kprof export` when the writing fails midway: nothing half-written bears the name of the
-//! output, what stood there before is untouched, and a sentence says why.
+//! Tests of `kprof export` when writing fails midway: no partial file gets the output's name, an
+//! existing file stays unchanged, and one sentence states the reason.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -15,7 +15,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The formats, each with a name that asks for it.
+/// A file name for each format; the format is inferred from the name.
 const OUTPUTS: [&str; 6] =
     ["t.pftrace", "t.json", "t.tracy", "t.speedscope.json", "t.folded", "t.html"];
 
@@ -55,7 +55,7 @@ fn assert_refused(output: &Output, sentence: &str) {
     assert!(errors.contains(sentence), "{errors}");
 }
 
-/// Runs `kprof export` where no file may grow beyond 8 KiB: a disk that fills up midway.
+/// Runs `kprof export` with a maximum file size of 8 KiB, which acts like a disk that fills up.
 fn export_where_files_end_at_8_kib(folder: &Path, output: &str) -> Output {
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
     let kprof = env!("CARGO_BIN_EXE_kprof");
@@ -86,7 +86,7 @@ fn a_disk_that_fills_up_midway_leaves_what_was_there() {
 #[test]
 fn a_folder_that_takes_no_files_is_named() {
     let folder = folder_with_capture();
-    // Nobody can make a file there, whatever the rights of who runs the tests.
+    // No user can create a file in this folder.
     for path in ["/sys/kernel/t.pftrace", "/sys/kernel/t.tracy"] {
         let output = kprof(folder.path(), &["export", "c.kprof", "-o", path]).output().unwrap();
         assert_refused(&output, &format!("cannot write {path}: "));
@@ -125,7 +125,7 @@ fn an_input_is_never_the_output() {
         assert_refused(&kprof(path, args).output().unwrap(), "expected an output beside the input");
         assert_eq!(std::fs::read(path.join("c.kprof")).unwrap(), whole, "{args:?}");
     }
-    // Without -o, tt-metal's log is not put in the place of one that may be of a chip.
+    // Without -o, `kprof export` does not replace a device log that may be measured.
     let log = path.join("profile_log_device.csv");
     let made = kprof(path, &["export", "c.kprof", "-f", "device-log"]).output().unwrap();
     assert!(made.status.success());
@@ -140,7 +140,7 @@ fn an_input_is_never_the_output() {
     assert_eq!(std::fs::read(&log).unwrap(), first);
 }
 
-/// A name that is no text.
+/// A file name that is not UTF-8.
 #[test]
 fn a_name_of_other_bytes_is_as_good_as_any() {
     use std::os::unix::ffi::OsStrExt;
@@ -196,7 +196,7 @@ fn signal(child: &Child, name: &str) {
     assert!(kill.success(), "{name}");
 }
 
-/// Waits until the file that will get the output's name is begun, and halts the program.
+/// Waits until the program has begun the temporary file of the output, and stops the program.
 fn halt_midway(child: &mut Child, folder: &Path) {
     let patience = Instant::now() + Duration::from_secs(60);
     while !entries(folder).iter().any(|name| name.starts_with(".kprof-")) {

@@ -1,4 +1,4 @@
-//! Parts of recordings, as a person asks for them: on every command that takes a recording.
+//! Tests of filters in every command that reads a recording.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -39,13 +39,13 @@ fn assert_refused(output: &Output, sentence: &str) {
     assert!(errors.contains(sentence), "{errors}");
 }
 
-/// A capture of eight ops on two chips, `a.kprof`.
+/// Writes a capture of eight ops on two chips, `a.kprof`.
 fn capture(folder: &Path) {
     let args = ["capture", "--ops", "8", "--devices", "2", "-o", "a.kprof"];
     assert_eq!(kprof(folder, &args).status.code(), Some(0));
 }
 
-/// Sets signposts before the second op of the first chip and before its fifth.
+/// Sets a signpost before the second op of the first chip, and another before the fifth op.
 fn set_signposts(path: &Path) {
     let capture = Capture::open(path).unwrap();
     let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
@@ -68,7 +68,7 @@ fn set_signposts(path: &Path) {
     CaptureWriter::append_to(path).unwrap().append_recorder(&recorder).unwrap();
 }
 
-/// Chips and program numbers of the ops of a report.
+/// Returns the chip and the program number of each op in a report.
 fn ops(report: &Value) -> BTreeSet<(u64, u64)> {
     let number = |op: &Value, field: &str| op[field].as_u64().unwrap();
     let ops = report["ops"].as_array().unwrap().iter();
@@ -93,7 +93,7 @@ fn reports_show_the_launches_lanes_and_zones_that_are_wanted() {
         assert_ne!(zone["name"], "BRISC-FW");
     }
     assert_eq!(part["filtered_out"]["launch_count"], 13);
-    // What is shown and what is not is all there is.
+    // Shown and hidden records add up to all records.
     let kept = part["kept"]["zones"].as_u64().unwrap();
     let hidden = part["filtered_out"]["record_count"].as_u64().unwrap();
     let total = whole["kept"]["zones"].as_u64().unwrap();
@@ -103,7 +103,7 @@ fn reports_show_the_launches_lanes_and_zones_that_are_wanted() {
     assert!(tables.contains("Filtered out: 14 launches, 0 lanes, "), "{tables}");
 }
 
-/// Records that are no part of a zone.
+/// Returns the number of records that do not belong to a zone.
 fn others(report: &Value) -> u64 {
     ["data", "events", "sums"].iter().map(|kind| report["kept"][kind].as_u64().unwrap()).sum()
 }
@@ -117,7 +117,7 @@ fn a_range_of_signposts_takes_the_launches_between() {
     assert_refused(&refused, "expected a signpost `start` that the host recorded, found none");
     set_signposts(&folder.path().join("a.kprof"));
     let found = ops(&json(&kprof(folder.path(), &args)));
-    // The first op may still run when the first signpost is set.
+    // The first op may still be running when the first signpost is set.
     assert!(found.is_superset(&(2..=4).map(|op| (0, op)).collect()), "{found:?}");
     assert!(found.iter().all(|&(_, op)| op <= 4), "{found:?}");
     let args = ["ops", "a.kprof", "-o", "out", "--json", "--filter", "device=0"];
@@ -142,12 +142,12 @@ fn ops_and_differences_of_a_part_are_of_that_part() {
     let told = json(&kprof(folder.path(), &args));
     assert_eq!((&told["rows"], &told["host_ops"]), (&2.into(), &2.into()), "{told}");
     assert_eq!(told["filtered_out"]["launch_count"], 14);
-    // A part that holds nothing is a report of no rows.
+    // A filter that selects nothing gives a report without rows.
     let none = ["ops", "a.kprof", "-o", "none", "--json", "--filter", "op=99"];
     assert_eq!(json(&kprof(folder.path(), &none))["rows"], 0);
     let csv = std::fs::read_to_string(folder.path().join("none/reports/ops_perf_results.csv"));
     assert!(csv.unwrap().starts_with("OP CODE,OP TYPE,"));
-    // The logs are whole all the same.
+    // The filter does not affect the logs.
     let again = ["ops", "out/.logs/profile_log_device.csv", "-o", "log", "--json"];
     let whole = json(&kprof(folder.path(), &again));
     assert_eq!(whole["device_ops"], 16);

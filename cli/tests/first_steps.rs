@@ -1,4 +1,4 @@
-//! Ways in which a new user goes wrong: each ends with one sentence that names what to do next.
+//! Mistakes of new users: each ends with one sentence that names the next step.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -16,7 +16,7 @@ fn repository_file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
-/// A folder as tt-metal leaves it, with a device log alone.
+/// Returns a folder as tt-metal leaves it, with only a device log.
 fn measured() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join(LOG);
@@ -26,7 +26,7 @@ fn measured() -> tempfile::TempDir {
     folder
 }
 
-/// The arguments, the exit code, and what the one sentence must say.
+/// Arguments of a command, and the text that its one sentence must contain.
 const WAYS: [(&[&str], &str); 16] = [
     (
         &["report", "nothing.csv"],
@@ -116,7 +116,7 @@ fn names_that_lead_out_of_the_reports_are_refused_before_anything_is_made() {
 fn a_simulation_in_a_folder_of_measurements_leaves_them_alone() {
     let folder = measured();
     let before = fs::read(folder.path().join(LOG)).unwrap();
-    // No command at all, as the first thing that a new user types.
+    // The first command of a new user may have no subcommand.
     assert_eq!(kprof(folder.path(), &["--ops", "1"]).status.code(), Some(0));
     assert_eq!(fs::read(folder.path().join(LOG)).unwrap(), before);
     assert!(folder.path().join("generated/kprof/.logs/profile_log_device.csv").exists());
@@ -132,7 +132,7 @@ fn a_simulation_replaces_its_own_log_until_somebody_changes_it() {
     assert_eq!(run("2").status.code(), Some(0));
     let second = fs::read_to_string(&log).unwrap();
     assert_ne!(first, second.as_bytes());
-    // One digit, so that the length stays.
+    // One character is replaced, so the length does not change.
     let changed = second.replacen("BRISC-FW", "BRISC-FV", 1);
     fs::write(&log, &changed).unwrap();
     assert_eq!(run("3").status.code(), Some(2));

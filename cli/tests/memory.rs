@@ -1,5 +1,5 @@
-//! `--memory`: logs whose packed records are in a temporary file give the same output, in memory
-//! that does not grow with them.
+//! Tests of `--memory`. Logs whose packed records are in a temporary file give the same output, in
+//! memory that does not grow with the log.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -99,7 +99,8 @@ fn log_of(op_count: u64) -> Vec<u8> {
     text
 }
 
-/// The log with every seventh line cut, every eleventh gone, and the rest in another order.
+/// Returns the log with every seventh line truncated, every eleventh line removed, and the
+/// remaining lines in another order.
 fn damaged(log: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(log).unwrap();
     let (header, lines): (Vec<_>, Vec<_>) =
@@ -188,7 +189,7 @@ fn a_folder_that_takes_no_temporary_file_is_one_sentence() {
             missing.display()
         );
         assert_eq!(said, expected);
-        // Nothing needs a file if all records are in memory.
+        // No temporary file is needed if all records are in memory.
         assert_ne!(run(&missing, &[command, log]).status.code(), Some(2));
     }
     let output = run(&missing, &["report", log, "--memory", "much"]);
@@ -197,11 +198,11 @@ fn a_folder_that_takes_no_temporary_file_is_one_sentence() {
 
 const REPORT: [&str; 3] = ["report", "-", "--json"];
 
-/// Begins a command on standard input.
+/// Starts a command that reads a log from standard input.
 fn begun(temporary: &Path, command_args: &[&str], memory: &str) -> Child {
     let mut command = program();
     command.args(command_args).args(["--memory", memory]).env("TMPDIR", temporary);
-    // With several threads, blocks of the log wait for each other, some more and some less.
+    // With several threads, the number of log blocks in memory at the same time would vary.
     command.env("RAYON_NUM_THREADS", "1").env("MALLOC_ARENA_MAX", "1");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
@@ -216,7 +217,8 @@ fn a_kill_leaves_no_temporary_file() {
         let mut input = child.stdin.take().unwrap();
         input.write_all(&log).unwrap();
         input.write_all(&log).unwrap();
-        // Blocks of the first copy are packed by now, since the pipe holds less than the second.
+        // Blocks of the first copy are packed by now, because the pipe holds less than the second
+        // copy.
         if kill {
             child.kill().unwrap();
         }

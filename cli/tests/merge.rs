@@ -1,4 +1,5 @@
-//! `kprof merge`: rank folders of `tt-run` as one report, one dataset and one table of skew.
+//! Tests of `kprof merge`: rank folders of `tt-run` become one report, one dataset and one skew
+//! table.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -19,7 +20,8 @@ const HEADER: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
 ";
 
-/// A log of one launch of each of programs 1, 2 and so on, with these durations in nanoseconds.
+/// Returns a log with one launch of each program, numbered from 1, with these durations in
+/// nanoseconds.
 fn log(durations: &[u64]) -> String {
     let mut text = HEADER.to_owned();
     let mut time = 1000;
@@ -40,7 +42,7 @@ fn log(durations: &[u64]) -> String {
     text
 }
 
-/// Rank folders as `tt-run --tracy` leaves them.
+/// Writes a rank folder as `tt-run --tracy` leaves it.
 fn write_rank(folder: &Path, rank: u32, text: &str) {
     let logs = folder.join(format!("profiler/ttrun/rank{rank}/.logs"));
     fs::create_dir_all(&logs).unwrap();
@@ -68,7 +70,7 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
     assert!(text.contains("all: 9 ops of 3 hosts, 18 zones"), "{text}");
     assert!(text.contains("Clocks of hosts: not related"), "{text}");
 
-    // Hosts come in the order of their numbers, and each has the rows of its own report.
+    // Hosts are sorted by number, and each host has the rows of its own report.
     let merged = rows(&folder.path().join("all/ops_perf_results.csv"));
     let hosts: Vec<&str> = merged.iter().map(|row| row["HOST"].as_str()).collect();
     assert_eq!(hosts, [["rank0"; 3], ["rank2"; 3], ["rank10"; 3]].concat());
@@ -79,7 +81,7 @@ fn ranks_become_one_report_one_dataset_and_a_table_of_skew() {
             of_host.map(|row| row["DEVICE FW DURATION [ns]"].parse().unwrap()).collect();
         assert_eq!(firmware, durations, "{name}");
     }
-    // All hosts share a file of each table that has rows.
+    // For each table with rows, all hosts share one file.
     for table in ["zones", "ops", "ops_report", "recordings"] {
         let partition = format!("all/dataset/{table}/date=__HIVE_DEFAULT_PARTITION__/run=merged");
         let files = fs::read_dir(folder.path().join(&partition)).unwrap();
@@ -128,7 +130,7 @@ fn records_in_a_temporary_file_are_merged_all_the_same() {
     };
     let [near, far] = [merged("1G", "near"), merged("0", "far")];
     assert_eq!(near.status.code(), Some(0), "{near:?}");
-    // Each ends with the name of its folder.
+    // Each line ends with the name of its folder.
     let of_near = String::from_utf8(near.stdout).unwrap().replace("near:", "far:");
     assert_eq!(of_near, String::from_utf8(far.stdout).unwrap());
     assert_eq!(String::from_utf8(near.stderr).unwrap(), "");
@@ -148,7 +150,7 @@ fn records_in_a_temporary_file_are_merged_all_the_same() {
     }
 }
 
-/// One recording as that of four hosts, of which two are related.
+/// Offsets for a recording that stands for four hosts, of which two are related.
 const OFFSETS: &str =
     "host,offset_ns,error_ns\nx,1000,50\ny,5000,70\npast,-9000000000000000000,1\nlost,1,1\n";
 
@@ -172,7 +174,7 @@ fn starts_are_compared_on_hosts_that_offsets_relate() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
-    // The bound of the chip's own clock, as another export says it.
+    // The error bound of the chip's own clock, as another export states it.
     assert!(kprof(folder, &["export", "c.kprof", "-o", "c.trace.json"]).status.success());
     let single: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("c.trace.json")).unwrap()).unwrap();
@@ -184,7 +186,7 @@ fn starts_are_compared_on_hosts_that_offsets_relate() {
         let of_hosts = (launch["EARLIEST HOST"].as_str(), launch["LATEST HOST"].as_str());
         assert_eq!(of_hosts, ("x", "y"));
         assert_eq!((number("HOSTS"), number("HOSTS ON COMMON CLOCK")), (4.0, 2.0));
-        // The recordings are the same, so that all of the skew is that of the offsets.
+        // The recordings are equal, so the offsets cause all of the skew.
         assert_eq!(number("START SKEW [ns]"), 4000.0);
         let error = 50.0 + 70.0 + 2.0 * bound;
         assert_eq!(number("START SKEW AT LEAST [ns]"), 4000.0 - error);
@@ -253,14 +255,14 @@ fn hosts_are_named_by_their_file_unless_a_name_is_given() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Truth of a host in nanoseconds: its boot id, its time namespace, the day less the machine's
-/// clock, and the error that the kernel states.
+/// True values of a host: boot id, offset of its time namespace in ns, time of day minus the
+/// machine's clock in ns, and the error in ns that the kernel states.
 type Truth = (u128, i64, u64, Option<u64>);
 
 const DAY: u64 = 1_795_384_021_004_113_870;
 
-/// Copies a capture and adds what its host's clock would have read at these times after the last
-/// read, as a capture on a machine of that truth holds it.
+/// Copies a capture and adds readings of the host's clocks at these times after the last read, as a
+/// capture made on such a machine would contain them.
 fn write_host(from: &Path, to: &Path, truths: &[(Truth, u64)]) {
     fs::copy(from, to).unwrap();
     let reads = Capture::open(from).unwrap().info().reads;
@@ -269,7 +271,8 @@ fn write_host(from: &Path, to: &Path, truths: &[(Truth, u64)]) {
     for &((boot_id, namespace_ns, day, error_ns), later) in truths {
         let host_ns = end_ns + later;
         let on_machine = host_ns.checked_add_signed(-namespace_ns).unwrap();
-        // Who reads the clock is interrupted on one side, and the clock errs by half its bound.
+        // The reading of the clock is interrupted on one side, and the clock is off by half its
+        // bound.
         let day_ns = on_machine + day + error_ns.unwrap_or(0) / 2;
         let reading = DayReading { before_ns: host_ns - 40, day_ns, after_ns: host_ns, error_ns };
         let boot_id = Some(boot_id);
@@ -321,14 +324,15 @@ fn hosts_of_several_machines_are_related_by_the_day_as_far_as_it_is_kept() {
     assert_eq!(reason("set"), "the clock of its machine was set while it was recorded");
     assert!(reason("moved").contains("several machines"), "{}", reason("moved"));
     assert_eq!(reason("older"), UNTOLD);
-    // Times of a host are those of its namespace.
+    // Times of a host are those of the host's time namespace.
     let truths = [("x", x, DAY), ("y", y, DAY + 9_000_000 - 5_000_000)];
     for (host, (_, _, _, stated), day) in truths {
         let [offset, error, reason] = &clocks[host];
         let (offset, error) = (offset.parse::<i64>().unwrap(), error.parse::<u64>().unwrap());
         let off = offset.abs_diff(day.try_into().unwrap());
         assert!(off <= error, "{host}: {off} {error} {reason}");
-        // The recording takes some milliseconds, in which the clock drifts by some microseconds.
+        // The recording takes some milliseconds. In this time, the clock drifts by some
+        // microseconds.
         let widest = stated.unwrap() + 40 + 20_000;
         assert!((stated.unwrap()..widest).contains(&error), "{host}: {error}");
     }
@@ -355,7 +359,7 @@ fn hosts_of_one_machine_share_its_clock_without_an_error() {
     assert_eq!(cells("q"), ["-7000", "0", ""]);
     assert_eq!(cells("other"), ["", "", "it ran on another machine than most of the others"]);
     assert_eq!(cells("older"), ["", "", UNTOLD]);
-    // Where the day relates more of them, the error is that of the day.
+    // If the time of day relates more hosts, the error is that of the time of day.
     let third = (0xC, 0, DAY + 5, Some(10));
     let fourth = (0xA, 0, DAY, Some(10));
     let hosts: [(&str, &[(Truth, u64)]); 4] = [
@@ -367,12 +371,12 @@ fn hosts_of_one_machine_share_its_clock_without_an_error() {
     let clocks = merge_hosts(folder.path(), &hosts);
     let offset = |host: &str| clocks[host][0].parse::<i64>().unwrap();
     let error = |host: &str| clocks[host][1].parse::<u64>().unwrap();
-    // A day for one machine: the recordings of both begin at different times of its clock, between
-    // which it may have drifted by some nanoseconds.
+    // Both hosts ran on one machine. Their recordings begin at different times of the machine's
+    // clock, which may drift by some nanoseconds between these times.
     assert!((offset("p") - offset("q")).abs_diff(7000) <= 10, "{clocks:?}");
     assert!(error("p").abs_diff(error("q")) <= 10, "{clocks:?}");
     assert!(clocks.keys().all(|host| error(host) > 0));
-    // A file of offsets is taken instead of what recordings tell.
+    // An offsets file overrides the clocks in the recordings.
     fs::write(folder.path().join("offsets"), "host,offset_ns,error_ns\np,3,4\n").unwrap();
     let args = ["merge", "p.kprof", "q.kprof", "--offsets", "offsets", "-o", "given"];
     assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
@@ -382,7 +386,7 @@ fn hosts_of_one_machine_share_its_clock_without_an_error() {
     assert_eq!(clocks[1]["not_related_because"], "no offset is given");
 }
 
-/// Each host exports a dataset of its own, and these are merged by their ops alone.
+/// Each host exports its own dataset. The datasets are merged using only their ops.
 #[test]
 fn datasets_of_hosts_are_merged_as_their_recordings_are() {
     let folder = tempfile::tempdir().unwrap();
@@ -398,7 +402,7 @@ fn datasets_of_hosts_are_merged_as_their_recordings_are() {
         ("older", &[]),
     ];
     merge_hosts(folder, &hosts);
-    // One dataset has two hosts, and is compacted.
+    // One dataset contains two hosts, and is compacted.
     let datasets = ["sets/a", "sets/b", "sets/c", "sets/d", "sets/a"];
     for ((host, _), dataset) in hosts.iter().zip(datasets) {
         let file = format!("{host}.kprof");
@@ -423,7 +427,7 @@ fn datasets_of_hosts_are_merged_as_their_recordings_are() {
         found.iter().zip(&expected).for_each(|(found, expected)| assert_eq!(found, expected));
     }
     assert!(fs::metadata(folder.join("by-ops/trace.pftrace")).unwrap().len() > 1000);
-    // Its rows stay where they are.
+    // The rows of the dataset are not copied.
     assert!(!folder.join("by-ops/dataset").exists());
 
     let none = kprof(folder, &["merge", "sets", "-o", "no"]);

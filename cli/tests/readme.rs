@@ -1,4 +1,4 @@
-//! The README and the pages of tables and of causes show what the program prints.
+//! Checks that the README and the documentation pages show the real output of the program.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -7,7 +7,7 @@ mod program;
 
 use std::path::{Path, PathBuf};
 
-/// Set `BLESS=1` to write the output into the pages, then read the difference.
+/// `BLESS=1` writes the output into the pages; read the difference afterwards.
 #[test]
 fn the_output_in_the_pages_is_real() {
     if !object_code::is_there() {
@@ -25,8 +25,8 @@ fn the_output_in_the_pages_is_real() {
     }
 }
 
-/// The recipes of the README that look at recordings, on what they name: logs, a capture, reports of
-/// two runs and the ranks of `tt-run`.
+/// Runs the README's recipes on recordings with the names in the README: logs, a capture, reports
+/// of two runs and rank folders of `tt-run`.
 #[test]
 fn the_recipes_in_the_readme_run() {
     if !object_code::is_there() {
@@ -61,7 +61,7 @@ fn the_recipes_in_the_readme_run() {
             continue;
         }
         if args.starts_with("perf ") {
-            // Kernels of the simulator are of no named op: the report of a model takes their place.
+            // Kernels of the simulator have no op names, so the report of a model is used instead.
             let model = "tests/captures/tt-perf-report/bh_64_clip_encoder_1.csv";
             let report = folder.path().join("generated/profiler/reports/ops_perf_results.csv");
             std::fs::copy(repository().join(model), report).unwrap();
@@ -81,7 +81,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The page with the output of its commands as it is now; they run in order, in one folder.
+/// Returns the page with the current output of its commands, which run in order in one folder.
 fn run_again(page: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut command_count = 0;
@@ -98,7 +98,8 @@ fn run_again(page: &str) -> String {
     again
 }
 
-/// A command, and below it what it prints; other programs' commands stay as they are.
+/// Returns a command followed by its current output. Commands of other programs are returned
+/// unchanged.
 fn output_of_block(shown: &str, folder: &Path, command_count: &mut usize) -> String {
     let first = shown.lines().next().unwrap();
     let command = first.strip_prefix("$ ").unwrap();
@@ -112,7 +113,7 @@ fn output_of_block(shown: &str, folder: &Path, command_count: &mut usize) -> Str
 }
 
 fn kprof(args: &str, folder: &Path) -> String {
-    // Pages name the repository's captures as one sees them from its top.
+    // Pages name the repository's captures relative to the top folder.
     let captures = repository().join("tests/captures");
     let args = args.replace("tests/captures", captures.to_str().unwrap());
     let output = program::kprof(folder, &args.split(' ').collect::<Vec<_>>());

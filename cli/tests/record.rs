@@ -1,5 +1,5 @@
-//! `kprof record` of programs with Tracy's own client, which `tests/tracy-client` builds, and of
-//! programs without one.
+//! Tests of `kprof record` with programs that contain Tracy's own client, built in
+//! `tests/tracy-client`, and with programs that do not.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
@@ -14,7 +14,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The program with a Tracy client.
+/// Returns the program with a Tracy client, if it can be built.
 fn load() -> Option<PathBuf> {
     let found = std::env::var_os("KPROF_TRACY_LOAD").map(PathBuf::from);
     if found.is_none() {
@@ -33,7 +33,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// The object that `--json` prints, behind the program's own output.
+/// Returns the object that `--json` prints after the program's own output.
 fn summary(output: &Output) -> Value {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     serde_json::from_str(text.lines().last().unwrap()).unwrap()
@@ -60,7 +60,7 @@ fn zones_of_the_program_are_in_every_file() {
     let logs = folder.path().join("out/.logs");
     let account = std::fs::read_to_string(folder.path().join("account")).unwrap();
     let times = rows(&logs.join("tracy_ops_times.csv"));
-    // Zones that take no time are in no file of csvexport.
+    // Zones without a duration are missing in files of csvexport.
     assert!(times.len() <= 3001 && times.len() > 2500, "{}", times.len());
     let texts =
         |name: &str| times.iter().filter(|row| &row[0] == name && !row[4].is_empty()).count();
@@ -92,7 +92,7 @@ fn ops_of_the_host_name_those_of_the_chips() {
     let folder = TempDir::new().unwrap();
     let run = ["run", "--workload", "matmul", "--ops", "3", "-o", "sim"];
     assert!(kprof(folder.path(), &run).status.success());
-    // tt-metal would write the log itself.
+    // The script copies the log that tt-metal would write.
     let script = format!(
         "cp sim/.logs/profile_log_device.csv $TT_METAL_PROFILER_DIR/.logs/ && \
          TRACY_LOAD_OPS=1024,2048,3072 {} 100 1 account",
@@ -162,7 +162,7 @@ fn a_port_that_is_taken_is_named() {
     assert!(!folder.path().join("generated").exists());
 }
 
-/// A client of a version that does not exist: it refuses every greeting but one.
+/// A client of a version that does not exist; it accepts only one version of the greeting.
 const CLIENT_OF_99: &str = "
 import socket, struct
 listener = socket.socket()
@@ -211,7 +211,8 @@ fn programs_without_a_client_run_as_they_would_alone() {
     assert!(stderr(&output).contains("expected a program `./missing` that can be started"));
 }
 
-/// A report of nothing is no failure of the program, and no claim that nothing was lost.
+/// An empty report does not change the program's exit code, and does not state that nothing was
+/// lost.
 #[test]
 fn a_report_without_ops_leaves_the_exit_code_alone() {
     let folder = TempDir::new().unwrap();
@@ -224,11 +225,11 @@ fn a_report_without_ops_leaves_the_exit_code_alone() {
     assert!(!said.contains("Lost: nothing"), "{said}");
 }
 
-/// As with tt-metal's own program, whoever collects NoC events sees what is made of them.
+/// Collected NoC events fill columns of the report, as with tt-metal's own program.
 #[test]
 fn collected_noc_events_fill_the_columns_of_the_report() {
     let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/captures/mesham-tt-sim");
-    // tt-metal would write the log and the trace itself.
+    // The script copies the log and the trace that tt-metal would write.
     let script = format!("cp {captures}/wormhole-noc-4096/* $TT_METAL_PROFILER_DIR/.logs/");
     let noc_use = |options: &[&str]| {
         let folder = TempDir::new().unwrap();
@@ -276,8 +277,8 @@ fn signals_reach_the_program() {
     assert_eq!(child.wait().unwrap().code(), Some(9));
 }
 
-/// A variable of each kind: one that is always set, of a number, of a folder, and one that an option
-/// takes away. The unit tests of `kprof record` have the table of all options.
+/// Tests a variable of each kind: a variable that is always set, a number, a folder, and a variable
+/// that an option removes. The unit tests of `kprof record` contain the table of all options.
 #[test]
 fn the_program_has_the_variables_of_the_options() {
     let folder = TempDir::new().unwrap();

@@ -1,5 +1,5 @@
-//! `kprof run --stream`: records leave the cores while kernels run, and each that does not is
-//! counted.
+//! Tests of `kprof run --stream`: records leave the cores while kernels run, and every lost record
+//! is counted.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -24,13 +24,13 @@ fn tables(options: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{options}: {errors}"))
 }
 
-/// Records of `long-kernel` on some cores: on two RISCs of each, 5,000 zones, as many data, and
-/// the zones of firmware and kernel.
+/// Returns the number of records of `long-kernel`. Two RISCs of each core record 5,000 zones, 5,000
+/// data records, and the zones of firmware and kernel.
 const fn emitted(cores: u64) -> u64 {
     cores * 2 * (2 * 5000 + 2)
 }
 
-/// Zones and data that were kept, without the waits for a host.
+/// Returns the number of zones and data records that were kept, without waits for the host.
 fn kept(tables: &Value) -> u64 {
     let of = |kind: &str| tables["kept"][kind].as_u64().unwrap();
     of("zones") + of("data") - count_of(tables, "PROFILER-DRAM-STALL")
@@ -68,7 +68,7 @@ fn kernels_that_wait_lose_nothing_and_their_waits_are_zones() {
     }
     for (options, cores, has_waits) in [
         ("--stream=block=16777216 --read-every 1ms", CORES, true),
-        // Eight relays read faster than kernels record.
+        // Eight relays read faster than the kernels record.
         ("--stream=block=16777216 --relays 8", CORES - 8, false),
     ] {
         let tables = tables(options);

@@ -1,4 +1,4 @@
-//! Output on a terminal: widths, colours, names that others wrote, signals.
+//! Tests of output on a terminal: width, colours, untrusted names and signals.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -26,7 +26,7 @@ fn printed(command: &mut Command) -> String {
     String::from_utf8(stdout).unwrap()
 }
 
-/// A capture of six ops on one chip, `a.kprof`.
+/// Returns a folder with a capture of six ops on one chip, `a.kprof`.
 fn captured() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let args = ["capture", "--ops", "6", "-o", "a.kprof"];
@@ -106,7 +106,7 @@ fn counters_and_their_metrics_are_tables_and_metrics_say_what_they_miss() {
         let line = text.lines().find(|line| line.contains(name));
         line.unwrap_or_else(|| panic!("no {name} in {text}")).split_whitespace().collect()
     };
-    // 367 of 4317 cycles, on the one core.
+    // 367 of 4317 cycles, on the only core.
     let stalls = row("Thread 0 Stall Rate");
     assert_eq!(stalls[stalls.len() - 7..], ["%", "1", "8.501", "8.501", "8.501", "8.501", "ab"]);
     let counter = row("THREAD_STALLS_0 ");
@@ -114,7 +114,8 @@ fn counters_and_their_metrics_are_tables_and_metrics_say_what_they_miss() {
     assert!(text.contains("  b  waits in which a RISC polls"), "{text}");
     assert!(!text.contains("FPU Util"), "its counters were not read: {text}");
 
-    // A counter that the hardware ties to a constant, one without a name, and one cut in the middle.
+    // A counter that the hardware ties to a constant, a counter without a name, and a truncated
+    // one.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profile_log_device.csv");
     let mut lines = std::fs::read_to_string(log).unwrap();

@@ -1,4 +1,4 @@
-//! The program as a user of Tracy meets it: a file, and viewers that connect.
+//! Tests of exports for Tracy: a file, and viewers that connect.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -46,7 +46,7 @@ fn a_viewer_of_an_unknown_version_ends_serve_once_with_a_sentence() {
     assert!(stderr.contains("speaks protocol 1; expected one of 66"), "{stderr}");
 }
 
-/// A running `kprof serve` and the address that it listens on.
+/// A running `kprof serve`, with the address on which it listens.
 struct Served {
     program: Child,
     lines: BufReader<ChildStdout>,
@@ -65,14 +65,14 @@ fn serve(args: &[&str]) -> Served {
 }
 
 impl Served {
-    /// Greets as a viewer of Tracy 0.14 and does nothing more.
+    /// Sends the greeting of a Tracy 0.14 viewer and nothing else.
     fn greet(&self) -> TcpStream {
         let mut viewer = TcpStream::connect(&self.address).unwrap();
         viewer.write_all(b"TracyPrf\x52\0\0\0").unwrap();
         viewer
     }
 
-    /// Takes everything as a viewer does, and says so.
+    /// Receives everything like a viewer, and acknowledges it.
     fn take_all(&self) {
         let mut viewer = self.greet();
         let mut answer = [0];
@@ -80,7 +80,7 @@ impl Served {
         assert_eq!(answer, [1]);
         viewer.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
         let mut bytes = Vec::new();
-        // Until nothing more comes: the trace is sent at once.
+        // The whole trace is sent at once, so this reads until no more data arrives.
         let _ = viewer.read_to_end(&mut bytes);
         assert!(bytes.len() > 1_000, "{}", bytes.len());
         viewer.write_all(&[0; 13]).unwrap();

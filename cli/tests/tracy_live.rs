@@ -1,4 +1,4 @@
-//! Tracy viewers of kernels that still run.
+//! Tests of Tracy viewers while kernels run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -35,7 +35,7 @@ use std::{
 };
 use wire::{PacketKind, stream::Policy};
 
-/// Most of what a test waits for.
+/// Maximum time of any wait in a test.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Zones of a lane in the order of their ends: name, end, duration.
@@ -94,8 +94,8 @@ fn written(mesh: &mut SimulatedMesh) -> BTreeMap<String, Zones> {
         .collect()
 }
 
-/// Asserts that the zones received in a lane are the first ones that its RISC wrote. Clocks of
-/// tiles run at 1 GHz, up to some parts per million, and begin anywhere.
+/// Asserts that the zones received in a lane are the first zones that its RISC wrote. Tile clocks
+/// run at 1 GHz, with an error of some parts per million, and start at arbitrary values.
 fn assert_first(lane: &str, received: &Zones, written: &Zones) {
     assert!(received.len() <= written.len(), "{lane}");
     let [first_received, first_written] = [received[0].1, written[0].1];
@@ -129,7 +129,7 @@ impl Counts {
     }
 }
 
-/// Ends the feed if an assertion fails, so that no viewer waits for ever.
+/// Ends the feed when dropped, so that a failed assertion leaves no viewer waiting.
 struct EndOnDrop(Arc<LiveFeed>);
 
 impl Drop for EndOnDrop {
@@ -195,13 +195,14 @@ fn a_viewer_sees_the_zones_of_a_running_kernel_as_the_kernel_wrote_them() {
                 return counts;
             }
         };
-        // One viewer ends in the middle of the kernel, and the other one later, before its end, too.
+        // One viewer ends in the middle of the kernel, the other later but also before the kernel's
+        // end.
         let early_counts = read_until(&mut mesh, 5_000);
         stop.store(true, Ordering::Relaxed);
         let counts = read_until(&mut mesh, 50_000);
         feed.finish(&Trace::new(&Recording::default(), &TraceFilter::default()), 0);
         assert!(server.wait_for_viewers(LIMIT));
-        // The simulator states the cells of a launch when it has ended.
+        // The simulator reports the cells of a launch when the launch has ended.
         mesh.run_to_completion();
         let truth = written(&mut mesh);
         for (viewer, counts) in [(early, early_counts), (whole, counts)] {
@@ -215,7 +216,7 @@ fn a_viewer_sees_the_zones_of_a_running_kernel_as_the_kernel_wrote_them() {
     });
 }
 
-/// Starts a streaming run that waits for a viewer; returns it with the address.
+/// Starts a streaming run that waits for a viewer; returns the run and its address.
 fn run(
     folder: &std::path::Path,
 ) -> (std::process::Child, BufReader<std::process::ChildStderr>, String) {

@@ -1,4 +1,4 @@
-//! `kprof run --backend ttsim`: what it says where something is missing, and that it runs.
+//! Tests of `kprof run --backend ttsim`: messages about missing parts, and complete runs.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -16,7 +16,7 @@ fn kprof(args: &[&str]) -> Output {
         .expect("kprof starts")
 }
 
-/// The one sentence of a command that failed with exit code 2.
+/// Returns the one sentence of a command that failed with exit code 2.
 #[track_caller]
 fn refusal(args: &[&str]) -> String {
     let output = kprof(args);
@@ -67,7 +67,7 @@ mod with_ttsim {
         assert_eq!(output.status.code(), Some(2));
     }
 
-    /// The run's tables as JSON, on each chip whose library is at hand.
+    /// Returns the run's tables as JSON, for each chip whose library is installed.
     fn runs(options: &[&str]) -> Vec<(&'static str, serde_json::Value)> {
         let chips = [("wormhole_b0", "KPROF_TTSIM_WH"), ("blackhole", "KPROF_TTSIM_BH")];
         let run = |(arch, variable)| {
@@ -88,7 +88,8 @@ mod with_ttsim {
     fn a_workload_runs_and_loses_exactly_what_does_not_fit() {
         for (arch, document) in runs(&["--workload", "full-buffer", "--ops", "1"]) {
             let lanes = 5 * document["worker_cores"].as_u64().unwrap();
-            // 150 zones in each lane, 125 of which fit, between those of firmware and kernel.
+            // Each lane records 150 zones, of which 125 fit, between the zones of firmware and
+            // kernel.
             assert_eq!(document["kept"]["zones"], lanes * 127, "{arch}");
             assert_eq!(document["lost"]["l1_full"], lanes * 25, "{arch}");
         }
@@ -103,8 +104,8 @@ mod with_ttsim {
                 let zones = document["zones"].as_array().unwrap().iter();
                 let stalls = zones.filter(|zone| zone["name"] == "PROFILER-DRAM-STALL");
                 let stalls: u64 = stalls.map(|zone| zone["count"].as_u64().unwrap()).sum();
-                // 150 zones in each lane, more than a vector holds, those of firmware and kernel, and
-                // waits for whoever drains.
+                // Each lane records 150 zones, which is more than a vector holds, the zones of
+                // firmware and kernel, and waits for the draining side.
                 let kept = document["kept"]["zones"].as_u64().unwrap() - stalls;
                 assert_eq!(kept, 5 * cores * 152, "{arch} {drain:?}");
                 let lost = document["lost"].as_object().unwrap();
@@ -131,7 +132,7 @@ mod with_ttsim {
             for (risc, signal) in [("NCRISC", "SYNC-CB-PUSH"), ("BRISC", "SYNC-CB-POP")] {
                 assert_eq!(count(risc, signal), 3 * 16 * cores, "{arch} {risc}: {document}");
             }
-            // Each tile comes later than the writer is done with the one before.
+            // Each tile arrives after the writer has finished the previous tile.
             assert_eq!(count("BRISC", "SYNC-CB-WAIT"), 3 * 16 * cores, "{arch}");
         }
     }

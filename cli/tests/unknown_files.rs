@@ -1,4 +1,4 @@
-//! Files that are no recording: their content stays out of every message.
+//! Tests that no message contains the content of a file that is not a recording.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -8,7 +8,7 @@ use program::kprof;
 
 const SECRET: &str = "CANARY";
 
-/// Contents that different readers take for the beginning of something else.
+/// Contents that readers may mistake for the beginning of another format.
 const CONTENTS: [(&str, &str); 7] = [
     ("line.txt", "CANARY=1,CANARY\nCANARY\n"),
     ("words.csv", "CANARY,OP CODES,CANARY\n1,CANARY,2\n"),

@@ -1,4 +1,4 @@
-//! TT-Metal's variables as `kprof run` and the commands that read folders follow them.
+//! Tests of TT-Metal's variables in `kprof run` and in the commands that read folders.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -10,7 +10,7 @@ use program::program;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// Remains of a run: its exit code, tables, lines of standard error, and files by their paths.
+/// Results of a run: exit code, tables, lines of standard error, and files by path.
 #[derive(PartialEq, Debug)]
 struct Left {
     code: Option<i32>,
@@ -19,11 +19,11 @@ struct Left {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// A capture, which stands for its tables among the files.
+/// Name of a capture. Captures are compared by their tables instead of their bytes.
 const CAPTURE: &str = "a.kprof";
 const ON: &str = "TT_METAL_DEVICE_PROFILER=1";
 
-/// Runs a command in a folder of its own with variables, which `FOLDER` stands for in them.
+/// Runs a command with variables in a new folder; `FOLDER` in the variables stands for this folder.
 fn run(variables: &str, args: &str) -> Left {
     let folder = tempfile::tempdir().unwrap();
     let mut command = program();
@@ -59,7 +59,7 @@ fn gather(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
 }
 
 impl Left {
-    /// The content of a file in the folder of simulated logs.
+    /// Returns the content of a file in the folder of simulated logs.
     fn log(&self, name: &str) -> Option<&str> {
         let file = self.files.get(&format!("generated/kprof/.logs/{name}"))?;
         Some(std::str::from_utf8(file).unwrap())
@@ -74,7 +74,7 @@ impl Left {
 const MATMUL: &str = "run --workload matmul --ops 2 --json";
 const DEVICE_LOG: &str = "profile_log_device.csv";
 
-/// Variables, the run, and the options that ask for the same.
+/// Variables, the run, and the options with the same effect.
 const SAME_AS_OPTIONS: [(&str, &str, &str); 10] = [
     ("TT_METAL_PROFILER_SUM=1", MATMUL, "--enable-sum-profiling"),
     ("TT_METAL_DEVICE_PROFILER_DISPATCH=1", MATMUL, "--profile-dispatch-cores"),
@@ -108,7 +108,7 @@ const SAME_AS_OPTIONS: [(&str, &str, &str); 10] = [
     ),
 ];
 
-/// A variable that stands for another option, or for none, leaves other tables or another log.
+/// Variables for another option, or no variables, lead to different tables or a different log.
 #[test]
 fn each_switch_does_what_its_option_does() {
     for (variables, args, options) in SAME_AS_OPTIONS {
@@ -123,11 +123,12 @@ fn each_switch_does_what_its_option_does() {
     }
 }
 
-/// The effects themselves, in numbers that do not come from the options.
+/// Checks the effects with numbers that do not come from the options.
 #[test]
 fn sums_losses_dispatch_cores_and_reads_are_seen_in_the_tables() {
     let sums = run(&format!("{ON} TT_METAL_PROFILER_SUM=1"), MATMUL).tables;
-    // Two launches on 64 cores: one accumulator of three RISCs, two of TRISC 1.
+    // Two launches on 64 cores. Each core records one accumulator on three RISCs, and two on TRISC
+    // 1.
     assert_eq!(sums["kept"]["sums"], 2 * 64 * 5);
     let multi_op = "run --workload multi-op --ops 60 --json";
     let cut = run("TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT=43", multi_op).tables;
@@ -159,7 +160,7 @@ fn files_are_written_where_and_when_a_variable_asks_for_them() {
     let sync = run(&format!("{ON} TT_METAL_PROFILER_SYNC=1"), MATMUL);
     let samples = sync.log("sync_device_info.csv").unwrap();
     assert!(samples.starts_with("device id,core_x, core_y,device,host_tracy,"), "{samples}");
-    // Samples of the one chip, each with its times.
+    // Samples of the only chip, each with its times.
     let rows = samples.lines().skip(1).filter(|row| row.starts_with("    0,"));
     assert!(rows.count() > 50, "{samples}");
     assert_eq!(sync.files.len(), 4, "{:?}", sync.files.keys());
@@ -193,8 +194,8 @@ fn files_are_written_where_and_when_a_variable_asks_for_them() {
     assert!(home.files == plain.files, "a simulation is no measurement");
 }
 
-/// `test_profiler_host_device_sync`: the last row of each device has the chip's frequency within a
-/// tenth, and a ratio of frequencies near 1.
+/// As in `test_profiler_host_device_sync`: the last row of each device has the chip's frequency,
+/// with an error of at most a tenth, and a frequency ratio near 1.
 #[test]
 fn clock_samples_of_every_chip_end_with_its_frequency() {
     let sync = run(&format!("{ON} TT_METAL_PROFILER_SYNC=1"), &format!("{MATMUL} --devices 2"));
@@ -257,7 +258,8 @@ fn mistakes_are_a_line_each_and_what_cannot_be_ends_the_run_with_one() {
     }
 }
 
-/// Times of a part of TT-Metal's debug dump that a simulation does not have.
+/// Variables of a part of TT-Metal's debug dump that a simulation lacks: they change no run, and
+/// invalid values are reported.
 #[test]
 fn times_of_the_noc_checker_change_no_run_and_their_mistakes_are_said() {
     let dump = "TT_METAL_NOC_DEBUG_DUMP=1 TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS=1";
@@ -291,7 +293,7 @@ fn an_option_wins_over_its_variable() {
     assert!(beside.tables == run("", &format!("{MATMUL} --enable-sum-profiling")).tables);
 }
 
-/// An option, a variable that it excludes, and the run.
+/// An option, a variable that the option excludes, and the run.
 const EXCLUDED: [(&str, &str, &str); 8] = [
     ("--device-trace-profiler", "TT_METAL_PROFILER_ACCUMULATE", TRACES),
     ("--device-trace-profiler", "TT_METAL_DEVICE_PROFILER_DISPATCH", TRACES),
@@ -390,7 +392,7 @@ fn commands_look_where_tt_metal_writes() {
     assert_eq!(Path::new(found.trim()), artifacts);
 }
 
-/// Tiles of the first four shapes on one core: blocks by tiles in, and tiles out.
+/// Input tiles of the first four shapes on one core: blocks times tiles per block.
 const TILES_IN: u64 = 8 * 8 + 4 * 16 + 12 * 8 + 2 * 4;
 const TILES_OUT: u64 = 16 + 16 + 4 + 4;
 
@@ -430,7 +432,7 @@ fn kernels_that_read_and_write_tiles_leave_their_transfers() {
             let network = |risc: &str| if risc == "BRISC" { "NOC_0" } else { "NOC_1" };
             for (kind, risc, tiles) in [("READ", reader, tiles_in), ("WRITE_", writer, tiles_out)] {
                 let tiles = tiles * cores;
-                // A row for each core and op.
+                // There is a row for each core and op.
                 let expected = (4 * cores, tiles, tiles * 2048);
                 assert_eq!(moved(kind, risc, network(risc)), expected, "{what} {kind}");
             }
@@ -456,14 +458,14 @@ fn traces_of_a_chip_are_not_replaced() {
         command.env("TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH", ".").output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(fs::read_to_string(&trace).unwrap(), "[]");
-    // A second run replaces what the first one left.
+    // A second run replaces the file of the first run.
     fs::remove_file(&trace).unwrap();
     for _ in 0..2 {
         assert_eq!(command.output().unwrap().status.code(), Some(0));
     }
 }
 
-/// Neither a test nor the page leaves a variable out.
+/// Every variable is in docs/variables.md and in these tests.
 #[test]
 fn every_variable_is_in_the_page_and_in_these_tests() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/variables.md");

@@ -164,7 +164,7 @@ pub extern "C" fn libttsim_init() {
     }
 }
 
-/// Ends the chip and writes the requested outputs.
+/// Ends the simulation of the chip and writes the requested outputs.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_exit() {
     GUESTS.end();
@@ -324,8 +324,7 @@ pub unsafe extern "C" fn libttsim_tile_wr_bytes(
     }
 }
 
-/// Converts coordinates to 16 bits; coordinates that do not fit become coordinates that no tile
-/// has.
+/// Converts coordinates to 16 bits. Coordinates that do not fit become coordinates of no tile.
 fn coordinates(x: u32, y: u32) -> (u16, u16) {
     (u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(y).unwrap_or(u16::MAX))
 }

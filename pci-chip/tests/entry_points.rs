@@ -1,5 +1,5 @@
-//! The entry points as a host calls them. Each session has its own process, since the library has
-//! one chip per process.
+//! Tests that call the entry points as a host does. Each session runs in its own process, because
+//! the library has one chip per process.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -27,7 +27,7 @@ fn write(address: u64, bytes: &[u8]) {
     unsafe { libttsim_pci_mem_wr_bytes(address, bytes.as_ptr().cast(), length) };
 }
 
-/// The address of BAR 0, as a host finds it.
+/// Returns the address of BAR 0, found in the same way as by a host.
 fn bar_0() -> u64 {
     let word = |offset| u64::from(libttsim_pci_config_rd32(0, offset));
     assert_eq!(word(0x10) & 0xF, 4, "64 bits wide");
@@ -36,26 +36,26 @@ fn bar_0() -> u64 {
 
 /// Points the first window of BAR 0 at a tile and an address range.
 ///
-/// Layouts from tt-isa-documentation: the first window of a Wormhole has 1 MiB and 16 bits of
-/// address, that of a Blackhole 2 MiB and 43 bits.
+/// The layouts are from tt-isa-documentation. The first window has 1 MiB and 16 address bits on a
+/// Wormhole, and 2 MiB and 43 address bits on a Blackhole.
 fn aim(is_blackhole: bool, start: (u64, u64), end: (u64, u64), address: u64) {
     let (window_bits, address_bits) = if is_blackhole { (21, 43) } else { (20, 16) };
     let is_rectangle = u128::from(start != end);
     let coordinates = [end.0, end.1, start.0, start.1].into_iter().zip([0, 6, 12, 18]);
     let rest = coordinates.fold(0, |bits, (part, shift)| bits | u128::from(part) << shift);
-    // The NoC's number, and whether it is a rectangle.
+    // Above the coordinates are the number of the NoC, here 0, and the flag for a rectangle.
     let rest = rest | is_rectangle << if is_blackhole { 26 } else { 25 };
     let word = u128::from(address >> window_bits) | rest << address_bits;
     let bytes = word.to_le_bytes();
     write(bar_0() + 0x1FC0_0000, &bytes[..if is_blackhole { 12 } else { 8 }]);
 }
 
-/// Bytes of the first window.
+/// Returns the size of the first window in bytes.
 const fn window_bytes(is_blackhole: bool) -> u64 {
     if is_blackhole { 2 << 20 } else { 1 << 20 }
 }
 
-/// The first two worker tiles of a row, as a host names them.
+/// Returns the first two worker tiles of a row, in the coordinates that a host uses.
 fn workers(is_blackhole: bool) -> [(u64, u64); 2] {
     if is_blackhole { [(1, 2), (2, 2)] } else { [(18, 18), (19, 18)] }
 }
@@ -85,14 +85,14 @@ fn memory(is_blackhole: bool) {
     assert_eq!(read(bar_0() + 0x1003, 300), bytes);
     aim(is_blackhole, second, second, 0);
     assert_eq!(read(bar_0() + 0x1003, 300), [0; 300], "another tile's memory");
-    // Both tiles at once.
+    // Writes to both tiles at once.
     aim(is_blackhole, first, second, 0);
     write(bar_0() + 0x4_0000, &bytes[..64]);
     for tile in [first, second] {
         aim(is_blackhole, tile, tile, 0);
         assert_eq!(read(bar_0() + 0x4_0000, 64), bytes[..64]);
     }
-    // No tile, no register, no BAR.
+    // Accesses without a tile, a register or a BAR.
     aim(is_blackhole, (60, 60), (60, 60), 0);
     assert_eq!(read(bar_0(), 4), [0xFF; 4]);
     let window = window_bytes(is_blackhole) - 1;
@@ -102,7 +102,7 @@ fn memory(is_blackhole: bool) {
     libttsim_exit();
 }
 
-/// BRISC stores a count to 0x8000, then reads a register that no tile has.
+/// BRISC stores a count to 0x8000, then reads an address without a register.
 ///
 /// `lui a0, 8; addi a1, zero, 42; sw a1, 0(a0); addi a1, a1, 1; sw a1, 4(a0); lui a2, 0xFFB1F;
 /// lw a3, 0(a2)`.
@@ -118,7 +118,7 @@ fn program(is_blackhole: bool) {
     assert_eq!(read(bar_0() + 0x8000, 4), [0; 4], "a RISC in reset does nothing");
     aim(is_blackhole, tile, tile, 0xFFB1_21B0);
     let window = window_bytes(is_blackhole) - 1;
-    // All but BRISC stay in reset.
+    // All RISCs except BRISC stay in reset.
     write(bar_0() + (0xFFB1_21B0 & window), &0x4_7000_u32.to_le_bytes());
     libttsim_clock(1000);
     aim(is_blackhole, tile, tile, 0);

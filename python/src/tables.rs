@@ -104,8 +104,8 @@ impl Names {
 
 /// Maximum number of rows in a batch of several lanes.
 const BATCH_ROWS: usize = 1 << 16;
-/// Minimum number of rows for which a lane becomes a batch of its own. The times of such a batch
-/// are not copied.
+/// Minimum number of rows for which a lane becomes a separate batch. The times of such a batch are
+/// not copied.
 const OWN_BATCH_ROWS: usize = 1 << 14;
 
 /// Splits lanes into groups, in order. Each group becomes a batch.

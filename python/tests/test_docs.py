@@ -1,6 +1,6 @@
-"""The Python on the pages runs from a page's first block to its last.
+"""Tests that the Python code of each page runs, from the page's first block to its last.
 
-Only prerequisites of the pages are made here: a recording, a later one, a test of a model.
+The tests create only what the pages require: a recording, a later one, and a model's results.
 """
 
 import re
@@ -28,7 +28,7 @@ def names_of_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, ob
     logs.mkdir(parents=True)
     measured.export(logs / "profile_log_device.csv")
     monkeypatch.chdir(folder)
-    # There is no model: the result of ten runs is given.
+    # There is no model, so fixed results stand for its ten runs.
     results = kprof.perf.PerfResults({"AVG DEVICE FW SAMPLES/S": 410.0}, {})
     monkeypatch.setattr(kprof.perf, "run_device_perf", lambda *_, **__: results)
     return {"__name__": "page"}
@@ -39,8 +39,8 @@ def test_blocks_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if page.stem in ("ttnn", "parquet"):
-        # They need ttnn and a chip, or other readers of datasets, which tests/datasets has: here
-        # they are compiled only.
+        # These pages need ttnn and a chip, or other readers of datasets, which tests/datasets
+        # tests. Here, their blocks are only compiled.
         for block in blocks(page):
             compile(block, str(page), "exec")
         return
@@ -48,5 +48,5 @@ def test_blocks_of_a_page_run(
     for block in blocks(page):
         exec(compile("import kprof, pytest\n" + block, str(page), "exec"), names)
     if page.stem == "python":
-        # The first block really ran: it has defined its names and written its file.
+        # The first block has run: it has defined its names and written its file.
         assert len(names["zones"]) > 0 and (tmp_path / "run.pftrace").stat().st_size > 0

@@ -1,4 +1,5 @@
-//! A simulated chip with the interface of a real one, and direct readouts of it to compare with.
+//! A simulated chip with the interface of a real chip, and direct readouts of the simulator for
+//! comparison.
 
 #![allow(dead_code, reason = "not every test takes all of it")]
 
@@ -27,7 +28,7 @@ use std::sync::{
 };
 use wire::{CoreKind, control::ControlLayout, vector::VECTOR_BYTES};
 
-/// An access: whether it is a write, its NoC, tile, address and number of bytes.
+/// An access: true for a write, then NoC, tile, address and number of bytes.
 pub(crate) type Noted = (bool, u8, NocTile, u64, usize);
 
 /// A simulated chip that a host accesses over its NoC.

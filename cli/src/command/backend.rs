@@ -103,7 +103,7 @@ mod on_ttsim {
     use std::process::Command;
     use ttsim::{TtsimError, TtsimMesh};
 
-    /// Starts this program again as a child process, which runs the library.
+    /// Starts this program again as a child process that runs ttsim's library.
     pub(super) fn start(
         args: &WorkloadArgs,
         config: &MeshConfig,

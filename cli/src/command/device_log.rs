@@ -26,7 +26,7 @@ pub(super) fn is_device_log(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == DEVICE_LOG)
 }
 
-/// Counts of what was written, for output.
+/// Counts of the exported data, printed after the export.
 #[derive(Serialize)]
 pub(super) struct Written {
     pub(super) output: String,

@@ -144,7 +144,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     Ok(if failed_count > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// Content of one side.
+/// Content of one side of the comparison.
 enum Recording {
     Ops(Box<PerfReport>),
     Runs(Input),
@@ -184,8 +184,8 @@ impl Recording {
         Ok(Self::Ops(Box::new(report)))
     }
 
-    /// Returns true if the rows of an ops CSV are one iteration. Repetitions are then ops of the
-    /// same name and source.
+    /// Returns true for an ops CSV whose rows are a single iteration. Repetitions are then ops with
+    /// the same name and source.
     fn has_no_iterations(&self) -> bool {
         matches!(self, Self::Ops(report) if has_no_iterations(report))
     }
@@ -206,7 +206,7 @@ impl Recording {
     }
 }
 
-/// Returns true if the rows of an ops CSV are one iteration.
+/// Returns true if all rows of an ops CSV belong to one iteration.
 pub(super) fn has_no_iterations(report: &PerfReport) -> bool {
     report.iterations.rule == RepetitionRule::SameProgram
 }
@@ -306,7 +306,7 @@ fn cells(change: &Change) -> [String; 12] {
     ]
 }
 
-/// Prints the limits of a comparison of single recordings.
+/// Prints what a comparison of single recordings cannot show, and what to do instead.
 fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     if !(args.more_a.is_empty() || args.more_b.is_empty()) || diff.changes.is_empty() {
         return Ok(());
@@ -322,7 +322,7 @@ fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     )
 }
 
-/// Returns a source location. Only the end of a long location is kept, which has file and line.
+/// Returns a source location, shortened if long. Its end, which contains file and line, is kept.
 fn shortened(source: &str) -> String {
     const LONGEST: usize = 40;
     let count = source.chars().count();

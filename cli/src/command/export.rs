@@ -237,7 +237,8 @@ fn unknown_format(destination: &Destination) -> Failure {
     )
 }
 
-/// Returns Tracy's options. The title is the file's name, the time is the file's last change.
+/// Returns Tracy's options: the file's name as the title, and the file's modification time as the
+/// time.
 pub(super) fn tracy_options(file: &Path) -> TracyOptions {
     let written = std::fs::metadata(file).and_then(|found| found.modified()).ok();
     let since_1970 = written.and_then(|written| written.duration_since(UNIX_EPOCH).ok());
@@ -249,7 +250,7 @@ pub(super) fn tracy_options(file: &Path) -> TracyOptions {
     }
 }
 
-/// Counts of what was written, for output.
+/// Counts of the exported data, printed after the export.
 #[derive(Serialize)]
 struct Written {
     output: String,

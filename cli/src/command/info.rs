@@ -37,7 +37,8 @@ pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
 /// The document that `--json` prints.
 #[derive(Serialize)]
 struct Summary<'a> {
-    /// `None` if the file header is damaged; the next two fields likewise.
+    /// Version of the capture. This field and the next two are `None` if the file header is
+    /// damaged.
     version: Option<String>,
     id: Option<String>,
     created_unix_ns: Option<u64>,
@@ -49,7 +50,7 @@ struct Summary<'a> {
     marker_words: u64,
     reads: Objects<&'a ReadEnd>,
     open_reads: &'a BTreeSet<u32>,
-    /// `None` if the version of the capture has no end marks.
+    /// True if the capture has an end mark; `None` if captures of its version have no end marks.
     is_finished: Option<bool>,
     time_span_ns: Option<u64>,
     zone_count: u64,

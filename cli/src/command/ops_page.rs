@@ -12,7 +12,7 @@ use host_reader::{
 use serde::Serialize;
 use std::{io::Write, path::Path, process::ExitCode};
 
-/// Counts of what was written, for output.
+/// Counts of the exported data, printed after the export.
 #[derive(Serialize)]
 struct Written {
     output: String,

@@ -1,4 +1,4 @@
-//! Kernels and firmware of the user's own, from ELF files.
+//! The user's own kernels and firmware, from ELF files.
 
 use crate::{
     args::WorkloadArgs,

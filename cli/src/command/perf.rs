@@ -345,7 +345,7 @@ fn write_summary(args: &PerfArgs, base: &Path, report: &PerfReport) -> Result<()
     write_file(&with_ending(base, ".svg"), |out| write_stacked_picture(report, palette, out))
 }
 
-/// Returns the path with an ending after its whole name.
+/// Appends an ending to the full file name of a path.
 fn with_ending(base: &Path, ending: &str) -> PathBuf {
     let mut path = base.to_owned().into_os_string();
     path.push(ending);

@@ -68,12 +68,12 @@ fn is_hidden(op: &OpPeaks, hidden: &HiddenLaunches) -> bool {
     hidden.ops.contains(&(device_id, run_host_id))
 }
 
-/// Returns true if all records are used unchanged, so no record needs to be kept.
+/// Returns true if the options use all records unchanged; the records then need not be kept.
 fn is_whole(args: &ReportArgs) -> bool {
     joined(&args.filters).is_empty() && !args.show.subtract_probe_cost
 }
 
-/// Returns true if the log may have figures of hardware counters, which need all lanes.
+/// Returns true if the log may contain hardware counters. Their figures need all lanes.
 fn has_counters(log: &PackedLog) -> bool {
     log.lanes.has_marker(ZoneId::PERF_COUNTER)
 }

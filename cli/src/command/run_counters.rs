@@ -42,7 +42,7 @@ pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure
     Ok(if masks.is_empty() { vec![0] } else { masks })
 }
 
-/// Adds the counters of later runs to the first run, and prints the counters that cannot be added.
+/// Adds the counters of later runs to the first run, and prints how many counters cannot be added.
 pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     if later.is_empty() {
         return;

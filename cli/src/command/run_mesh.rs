@@ -111,7 +111,7 @@ fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     )))
 }
 
-/// Returns true if kernels wait for others and these waits must be recorded.
+/// Returns true if kernels wait for other kernels and these waits must be recorded.
 fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_room =
         !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;

@@ -46,13 +46,13 @@ pub(super) struct HostSession<'run> {
     pub(super) has_buffers: bool,
     /// Pause between two reads while launches run.
     pub(super) pause_ns: Option<u64>,
-    /// What RISCs that stream do when their rings are full.
+    /// Policy of streaming RISCs for a full ring.
     pub(super) stream_policy: Policy,
     /// Viewers of the run, and its title.
     pub(super) view: Option<(&'run TracyViewArgs, &'run str)>,
 }
 
-/// What a run has left.
+/// Result of a run.
 pub(super) struct Executed {
     pub(super) recording: recording::Recording,
     pub(super) read_count: u64,
@@ -71,7 +71,7 @@ pub(super) fn execute(
     let stream_policy = session.stream_policy;
     let options = ProfilerOptions { stream_policy, ..settings.profiler_options() };
     init_device_profiler(mesh, &options).map_err(sentence)?;
-    // Envelopes carry the number of their replay in place of a program.
+    // In trace-only mode, records of a launch carry the number of a replay instead of a program id.
     let is_counter_pass = capture.is_some_and(|capture| capture.is_counter_pass);
     let is_named = !config.modes.is_trace_only && !is_counter_pass;
     let ops = if is_named { op_names(mesh, plan) } else { Vec::new() };
@@ -199,8 +199,8 @@ impl<'plan> PlannedProgram<'plan> {
     }
 }
 
-/// Returns the number of cores in a sub-device, all of which its programs use; `None` if they are
-/// not listed.
+/// Returns the number of cores in a sub-device, which its programs use completely; `None` if the
+/// cores are not listed.
 const fn core_count(cores: &CoreSelection) -> Option<usize> {
     match cores {
         CoreSelection::At(coords) => Some(coords.len()),

@@ -120,8 +120,8 @@ fn is_solved(problem: &Problem, args: &WorkloadArgs) -> bool {
     args.collect_noc_traces && is_folder
 }
 
-/// An option; whether it is present; a variable that has no effect if it is; the variable's
-/// setting.
+/// An option that excludes a variable: the option's name, a function that returns true if the
+/// option is given, the variable, and a function that returns the variable's setting.
 type Exclusion =
     (&'static str, fn(&WorkloadArgs) -> bool, &'static str, fn(&mut Settings) -> &mut bool);
 

@@ -41,7 +41,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
                 let (trace, options, ended) = (&trace, &options, ended.clone());
                 scope.spawn(move || {
                     let served = visitor.and_then(|visitor| visitor.serve(trace, options, viewers));
-                    // Nothing receives this after the program has decided to end.
+                    // After the program has decided to end, the channel has no receiver. The error
+                    // is ignored.
                     let _ = ended.send(served);
                 });
                 if is_end {

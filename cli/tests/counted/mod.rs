@@ -1,5 +1,5 @@
-//! A run of the program that reads hardware counters, and the same run in this process, which tells
-//! what its simulated coprocessors did.
+//! A run of the program that reads hardware counters, and the same run in this process. The latter
+//! reports the true counts of the simulated coprocessors.
 
 use crate::program::kprof;
 use host_reader::{ProfilerOptions, init_device_profiler};
@@ -14,19 +14,20 @@ use sim::{
 use std::{collections::BTreeMap, path::Path};
 
 pub(crate) const OPS: u32 = 2;
-/// FPU and threads: one run, in which no later one is merged.
+/// FPU and threads. One run can count both groups, so no later run is merged.
 const GROUPS: u32 = 1 | 1 << 5;
-/// Counters of these groups.
+/// Number of counters in these groups.
 pub(crate) const COUNTERS: usize = 3 + 59;
 
-/// Events of the counters that the simulator models, and the cycles that they were counted over.
+/// Events of each counter that the simulator models, and the cycles over which they were counted.
 pub(crate) type Readings = BTreeMap<&'static str, (u64, u64)>;
 
 /// Readings by program and core.
 pub(crate) type Counted = BTreeMap<(u32, u16, u16), Readings>;
 
-/// Runs the program, which leaves its logs in `out`, and returns what it has to have counted; `None`
-/// without object code, since nothing else is counted.
+/// Runs the program, which writes its logs to `out`, and returns the expected counts.
+///
+/// Returns `None` without object code, because then the modelled counters count nothing.
 pub(crate) fn run(folder: &Path, arch: Arch) -> Option<Counted> {
     let ops = OPS.to_string();
     let args = ["run", "--workload", "instructions", "--ops", &ops, "--seed", "11", "-o", "out"];
@@ -79,7 +80,7 @@ fn truth(arch: Arch) -> Counted {
         }
     }
     assert!(counted.values().all(|readings| readings.len() == METRICS.len()));
-    // The workload says what TRISC 1 of each core issues.
+    // The workload determines what TRISC 1 of each core issues.
     for (&(program, ..), readings) in &counted {
         let n = u64::from(program);
         let [fpu, sfpu, all] = ["FPU_COUNTER", "SFPU_COUNTER", "THREAD_INSTRUCTIONS_1"];
@@ -89,7 +90,7 @@ fn truth(arch: Arch) -> Counted {
     counted
 }
 
-/// Metrics that the modelled counters are enough for, with the counter that each is the rate of.
+/// Metrics that can be computed from the modelled counters, each with the counter whose rate it is.
 pub(crate) const METRICS: [(&str, &str); 6] = [
     ("FPU Util", "FPU_COUNTER"),
     ("SFPU Util", "SFPU_COUNTER"),
@@ -99,11 +100,12 @@ pub(crate) const METRICS: [(&str, &str); 6] = [
     ("T2 Instrn Issue Rate", "THREAD_INSTRUCTIONS_2"),
 ];
 
-/// Metric of what FPU and SFPU did in the same cycles, which is nothing: one instruction at a time is
-/// issued.
+/// Metric of the cycles in which FPU and SFPU are both busy. It is 0, because the simulator issues
+/// one instruction at a time.
 pub(crate) const OVERLAP: &str = "FPU SFPU Overlap";
 
-/// Percent of a counter's cycles on each core of a program, in order.
+/// Returns the counter's events in percent of its cycles on each core of a program, in ascending
+/// order.
 pub(crate) fn rates(counted: &Counted, program: u32, counter: &str) -> Vec<f64> {
     let of_program = counted.iter().filter(|((of, ..), _)| *of == program);
     let mut rates: Vec<f64> = of_program

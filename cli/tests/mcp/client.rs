@@ -1,4 +1,4 @@
-//! Calls of `kprof mcp` through the client of another project, and what is compared with the answers.
+//! Calls of `kprof mcp` through another project's client, and checks of the answers.
 
 use crate::package;
 use crate::program::kprof;
@@ -10,12 +10,12 @@ use std::{
     process::Stdio,
 };
 
-/// Bytes of an answer, by docs/mcp.md.
+/// Maximum number of bytes in an answer, from docs/mcp.md.
 pub(super) const LIMIT: usize = 4096;
 
-/// Answer that a client got, all of its pages together.
+/// An answer as received by a client, with the rows of all pages.
 pub(super) struct Answer {
-    /// Fields of the first page besides rows.
+    /// Fields of the first page except the rows.
     pub(super) head: Value,
     pub(super) rows: Vec<Map<String, Value>>,
     pub(super) page_count: usize,
@@ -39,7 +39,7 @@ pub(super) fn call_all(mode: &str, args: &[&str], calls: &[Value]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Checks what holds for the pages of every answer, and puts their rows together.
+/// Checks the rules for the pages of every answer, and joins their rows.
 pub(super) fn joined(call: &Value, answer: &Value) -> Answer {
     assert_eq!(answer["is_error"], false, "{call}: {answer}");
     let (mut rows, mut head) = (Vec::new(), Value::Null);
@@ -102,7 +102,7 @@ pub(super) fn json_lines(folder: &Path, args: &[&str]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Every file of a folder with its content.
+/// Returns every file in a folder with its content.
 pub(super) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()

@@ -1,9 +1,9 @@
-//! Rows that an answer must have, from what `kprof explain` says.
+//! Rows that an answer must have, derived from the output of `kprof explain`.
 
 use super::rows::{array, base};
 use serde_json::{Value, json};
 
-/// Classes of time, by docs/explain.md.
+/// Classes of time, from docs/explain.md.
 pub(super) const CLASSES: [&str; 8] = [
     "compute",
     "data_movement",
@@ -15,7 +15,7 @@ pub(super) const CLASSES: [&str; 8] = [
     "unknown",
 ];
 
-/// The percentages of one stretch of time in `kprof explain --json`.
+/// Adds the percentages of one time span in `kprof explain --json` to a row.
 pub(super) fn shares(row: &mut Value, time: &Value) {
     for share in array(&time["shares"]) {
         let class = share["class"].as_str().unwrap();
@@ -25,7 +25,7 @@ pub(super) fn shares(row: &mut Value, time: &Value) {
     }
 }
 
-/// Texts or numbers of a list as one text.
+/// Joins the texts or numbers of a list to one text.
 pub(super) fn joined_texts(list: &Value, between: &str) -> String {
     let text = |of: &Value| of.as_str().map_or_else(|| of.to_string(), str::to_owned);
     array(list).iter().map(text).collect::<Vec<_>>().join(between)

@@ -1,4 +1,5 @@
-//! `kprof mcp` asked by another project's client, and compared with the other commands.
+//! Tests of `kprof mcp`: another project's client calls it, and the answers are compared with the
+//! output of other commands.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

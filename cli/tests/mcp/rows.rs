@@ -1,4 +1,4 @@
-//! Rows that an answer must have, from what `kprof report`, `kprof diff` and `kprof perf` say.
+//! Rows that an answer must have, derived from `kprof report`, `kprof diff` and `kprof perf`.
 
 use super::client::{Answer, json_lines};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ pub(super) fn array(value: &Value) -> &Vec<Value> {
     value.as_array().unwrap()
 }
 
-/// Rows by column that must be exactly those of an answer.
+/// Asserts that an answer has exactly these rows.
 #[track_caller]
 pub(super) fn assert_rows(answer: &Answer, expected: Vec<Value>, what: &str) {
     assert_eq!(answer.rows.len(), expected.len(), "{what}");
@@ -25,7 +25,7 @@ pub(super) fn assert_rows(answer: &Answer, expected: Vec<Value>, what: &str) {
     }
 }
 
-/// The columns of a table that an answer shows, by the schema that `kprof schema` prints.
+/// Returns the columns of a table that an answer shows, from the schema that `kprof schema` prints.
 fn summary_columns(table: &str) -> Vec<String> {
     let schema = &json_lines(Path::new("."), &["schema", table, "--json"])[0];
     let columns = array(&schema[0]["columns"]).iter();
@@ -33,7 +33,7 @@ fn summary_columns(table: &str) -> Vec<String> {
     shown.map(|column| column["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The rows of a table of `kprof report --json`, with the columns that an answer shows.
+/// Returns the rows of a table of `kprof report --json`, with the columns that an answer shows.
 pub(super) fn rows_of(report: &Value, key: &str, table: &str) -> Vec<Value> {
     let columns = summary_columns(table);
     let row = |row: &Value| {
@@ -43,7 +43,7 @@ pub(super) fn rows_of(report: &Value, key: &str, table: &str) -> Vec<Value> {
     array(&report[key]).iter().map(row).collect()
 }
 
-/// Zones of the profiler's own, of those of `kprof report --json`.
+/// Returns the zones of `kprof report --json` that belong to the profiler itself.
 pub(super) fn profiler_time_of(report: &Value) -> Vec<Value> {
     let kinds = [
         ("PROFILER-DRAM-STALL", "wait for the host"),
@@ -108,6 +108,6 @@ pub(super) fn rows_of_csv(perf: &Value) -> Vec<Value> {
 }
 
 pub(super) fn base(run_host_id: &Value) -> Value {
-    // The lowest ten bits are the chip's.
+    // The lowest ten bits are the number of the chip.
     run_host_id.as_u64().map_or(Value::Null, |id| (id >> 10).into())
 }

@@ -1,4 +1,4 @@
-//! The server as a program: recordings that it keeps, refusals, damaged lines.
+//! Tests of the running server: kept recordings, refused calls, and damaged lines.
 
 use super::{
     client::{call_all, error_of, is_client_there, joined, repository},
@@ -23,7 +23,7 @@ fn recordings_are_listed_and_a_handle_stays_with_its_recording() {
     }
     let csv = repository("tests/captures/tt-perf-report/bh_p100_dlv3.csv");
     let log = repository("tests/captures/mesham-tt-sim/wormhole-noc-256");
-    // The handle of the second call is h3: each answer could have one.
+    // The second call has the handle h3, because each earlier answer could have needed a handle.
     let mut calls = vec![
         json!(["load", { "path": csv }]),
         json!(["ops", {}]),
@@ -36,7 +36,7 @@ fn recordings_are_listed_and_a_handle_stays_with_its_recording() {
     let first: Value =
         serde_json::from_str(found["answers"][1]["pages"][0].as_str().unwrap()).unwrap();
     assert_eq!(first["more"], "h2");
-    // From the second page on, with all that follow it.
+    // The handle of the second page returns this page and all later pages.
     let again = &found["answers"][3]["pages"];
     let page: Value = serde_json::from_str(again[0].as_str().unwrap()).unwrap();
     assert_eq!(
@@ -109,7 +109,7 @@ fn what_cannot_be_answered_is_one_sentence_and_the_server_lives_on() {
         (json!(["rows", {}]), "expected one of the tools load, recordings, ops"),
         (json!(["load", { "path": csv }]), ""),
     ];
-    // The client refuses arguments that are no object by itself.
+    // The client itself refuses arguments that are not an object.
     let wrong: Vec<_> = wrong.into_iter().filter(|(call, _)| call[1].is_object()).collect();
     let calls: Vec<Value> = wrong.iter().map(|(call, _)| call.clone()).collect();
     let found = call_all("legacy", &[], &calls);
@@ -162,7 +162,7 @@ fn tools_describe_their_arguments_and_only_read() {
     assert_eq!(names, expected);
 }
 
-/// A server in a folder.
+/// Starts a server in a folder.
 fn server(folder: &Path) -> (Child, ChildStdin, Lines<BufReader<ChildStdout>>) {
     let mut server = program::program()
         .arg("mcp")
@@ -177,7 +177,7 @@ fn server(folder: &Path) -> (Child, ChildStdin, Lines<BufReader<ChildStdout>>) {
     (server, input, output)
 }
 
-/// Lines to a server, and the lines that it answers with until it ends.
+/// Sends lines to a server; returns the lines of its answers and its exit code.
 fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
     let (mut server, mut input, output) = server(Path::new("."));
     for line in lines {
@@ -196,7 +196,7 @@ fn conversation(lines: &[&str]) -> (Vec<Value>, Option<i32>) {
     (answers, server.wait().unwrap().code())
 }
 
-/// The answers to requests, one after the other.
+/// Returns the answers to requests, which are sent one after the other.
 fn answers(folder: &Path, requests: &[String]) -> Vec<Value> {
     let (mut server, mut input, mut output) = server(folder);
     writeln!(input, "{HELLO}").unwrap();
@@ -248,19 +248,19 @@ fn nobody_on_standard_input_is_one_sentence() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("at nowhere, found nothing"));
 }
 
-/// A call of `load` and its number.
+/// Returns a call of `load` with an id.
 fn load(id: usize, path: &str) -> String {
     let call = json!({ "name": "load", "arguments": { "path": path } });
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
 }
 
-/// A call of `zones` and its number.
+/// Returns a call of `zones` with an id.
 fn zones(id: usize) -> String {
     let call = json!({ "name": "zones", "arguments": { "filter": "risc=BRISC" } });
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }).to_string()
 }
 
-/// A device log with a zone named as the secret.
+/// Returns a device log in which a zone's name is the secret.
 fn secret_log() -> String {
     let log = std::fs::read_to_string(repository(
         "tests/captures/mesham-tt-sim/wormhole-noc-256/profile_log_device.csv",

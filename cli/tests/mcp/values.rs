@@ -1,4 +1,4 @@
-//! Every value of an answer, beside the other commands.
+//! Compares every value of an answer with the output of the other commands.
 
 use super::{
     client::{Answer, call_all, capture, files, is_client_there, joined, json_lines, repository},
@@ -11,7 +11,7 @@ use super::{
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
 
-/// Calls about one run, with what `kprof report` and `kprof explain` say of it.
+/// Compares calls about one run with the output of `kprof report` and `kprof explain`.
 fn compare_run(folder: &Path, path: &str, run: usize) {
     let report = &json_lines(folder, &["report", path, "--json", "--rows", "0"])[run - 1];
     let explained = &json_lines(folder, &["explain", path, "--json"])[run - 1];
@@ -68,7 +68,7 @@ fn compare_run(folder: &Path, path: &str, run: usize) {
     );
 }
 
-/// Losses by cause have the sums of the lanes.
+/// Asserts that losses by cause are the sums over the lanes.
 fn compare_sums(causes: &Answer, report: &Value, what: &str) {
     for key in ["zones", "data", "events", "sums", "unknown_markers"] {
         let by_cause: u64 = causes.rows.iter().map(|row| row[key].as_u64().unwrap()).sum();
@@ -78,8 +78,8 @@ fn compare_sums(causes: &Answer, report: &Value, what: &str) {
     }
 }
 
-/// Every answer tells what was lost, as `kprof report` does.
-/// Asserts that an answer about findings has the statement of an explanation without any.
+/// Asserts that an answer about findings states that there is no cause, like an explanation without
+/// findings.
 fn assert_no_cause(answer: &Answer, explained: &Value, what: &str) {
     let no_cause = &explained["no_cause"];
     let head = |key: &str| answer.head.get(key).cloned().unwrap_or(Value::Null);

@@ -1,8 +1,9 @@
-//! Check that the program can run kernels as object code.
+//! Checks whether the program can run kernels as object code.
 
 use sim::machine::{TARGET, has_object_code};
 
-/// Returns true if it can; otherwise prints what to install, and fails in CI.
+/// Returns true if the program can run object code; otherwise prints what to install, and fails in
+/// CI.
 pub(crate) fn is_there() -> bool {
     let is_there = has_object_code();
     if !is_there {

@@ -1,8 +1,8 @@
-//! Python packages that tests compare with or ask.
+//! Python packages that tests run for comparison.
 
 use std::process::Command;
 
-/// The Python that has them; `.ci/run` names it.
+/// Returns the Python that has the packages; `.ci/run` names it.
 pub(crate) fn python() -> Command {
     let python = std::env::var_os("KPROF_REPORTS_PYTHON").unwrap_or_else(|| "python3".into());
     Command::new(python)

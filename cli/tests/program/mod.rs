@@ -1,4 +1,4 @@
-//! The program as tests run it.
+//! Runs of the program in tests.
 
 #![allow(dead_code, reason = "no file of tests needs all of it")]
 
@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// Command of `kprof`, without the profiling variables of the developer's own shell.
+/// Returns a `kprof` command without the profiling variables of the developer's shell.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kprof"));
     clear_variables(&mut command);
@@ -24,7 +24,7 @@ pub(crate) fn clear_variables(command: &mut Command) {
     }
 }
 
-/// Runs `kprof` in a folder of its own.
+/// Runs `kprof` in the given folder.
 pub(crate) fn kprof(folder: &Path, args: &[&str]) -> Output {
     program().args(args).current_dir(folder).output().unwrap()
 }

@@ -52,7 +52,7 @@ enum RecordingName {
     OfFile(String),
 }
 
-/// Counts of what was written, for output.
+/// Counts of the exported data, printed after the export.
 #[derive(Serialize)]
 struct Written<'a> {
     output: String,

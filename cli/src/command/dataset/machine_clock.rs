@@ -27,7 +27,8 @@ pub(super) struct HostOffset {
 pub(super) enum KnownClock {
     /// One offset for all recordings.
     Offset(HostOffset),
-    /// Readings of the time of day on the machine's clock, and the time namespace of the host.
+    /// Readings of the time of day on the machine's clock, and the offset of the host's time
+    /// namespace.
     Day { readings: Rc<[DayReading]>, namespace_ns: i64 },
     /// Unknown relation, with the reason.
     Unknown(&'static str),

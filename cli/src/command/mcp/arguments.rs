@@ -330,7 +330,7 @@ pub(super) fn tools() -> Result<Vec<Tool>, String> {
 }
 
 impl Call {
-    /// The call of a tool; `None` if there is no such tool.
+    /// Parses a call of a tool; returns `None` if there is no such tool.
     pub(super) fn parse(tool: &str, arguments: JsonObject) -> Option<Result<Self, Failure>> {
         let entry = TOOLS.iter().find(|entry| entry.name == tool)?;
         let call = (entry.parse)(Value::Object(arguments));
@@ -342,7 +342,7 @@ impl Call {
         }))
     }
 
-    /// Returns the recording's name in the call, if the call has a recording with a default.
+    /// Returns the call's argument `recording`, if the tool has this argument and a default for it.
     pub(super) const fn recording_mut(&mut self) -> Option<&mut Option<String>> {
         match self {
             Self::Ops(arguments) => Some(&mut arguments.recording),

@@ -59,7 +59,7 @@ pub(super) enum Part<'a> {
     Run(&'a RunFigures),
 }
 
-/// Summary of losses for every answer with figures.
+/// Summary of losses, part of every answer with figures.
 #[derive(Debug, Serialize)]
 pub(super) struct Lost {
     /// Number of lost records; `None` if they were not counted.

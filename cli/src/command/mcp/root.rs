@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 pub(super) struct Root(PathBuf);
 
 impl Root {
-    /// Restricts reads of this process, and of all threads started later, to a folder and the
+    /// Restricts the reads of this process, and of all threads started later, to a folder and the
     /// user's own input.
     ///
-    /// The operating system then refuses all other reads, so a link that is replaced after the
-    /// check of a path and before the file is opened is harmless. Linux without Landlock leaves
-    /// that gap.
+    /// The operating system then refuses all other reads. It is harmless if a link is replaced
+    /// after a path was checked and before the file is opened. On Linux without Landlock, such a
+    /// link can still lead outside of the folder.
     ///
     /// # Errors
     /// If the folder cannot be opened.

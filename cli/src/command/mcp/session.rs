@@ -180,8 +180,8 @@ impl Session {
         page.text
     }
 
-    /// Returns the locked state. A lock poisoned by a panic is accepted: tools leave no partial
-    /// changes.
+    /// Returns the locked state. A lock poisoned by a panic is accepted, because no tool leaves a
+    /// partial change.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -26,9 +26,10 @@ pub(super) struct Column {
     pub(super) if_null: &'static str,
 }
 
-/// Makes a table of items: for each column its name, what null means in it, and its cell.
+/// Makes a table with a row for each item. A column has a name, an optional meaning of null, and an
+/// expression for its cells.
 ///
-/// The cells may use values that `let` binds before the first column.
+/// The expressions may use values that `let` binds before the first column.
 macro_rules! table {
     ($items:expr, |$item:pat_param| {
         $(let $name:pat_param = $value:expr;)*
@@ -115,7 +116,8 @@ impl<'a> Table<'a> {
         Self::from_items::<T, _>(rows, |row, take| take(row))
     }
 
-    /// As [`Self::from_rows`], of items; `row` calls its argument with the row of an item.
+    /// Like [`Self::from_rows`], but with a row for each item. `row` passes the item's row to its
+    /// callback.
     pub(super) fn from_items<T: tables::Table, I: 'a>(
         items: impl IntoIterator<Item = I>,
         row: impl Fn(&I, &mut dyn FnMut(&T::Row<'_>)) + 'a,
