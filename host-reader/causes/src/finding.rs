@@ -3,64 +3,66 @@
 use crate::duration::duration;
 use std::fmt::Write;
 
-/// Cause of slowness that a rule can find.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Cause {
-    /// The host does not send ops fast enough.
-    Host,
-    /// Ops are short compared with the gap before each launch.
-    Dispatch,
-    /// Ops ran on the host.
-    HostOps,
-    /// One core ends later than the others.
-    Straggler,
-    /// One core has more work than the others.
-    UnevenWork,
-    /// One chip takes longer for the same op than the others.
-    SlowChip,
-    /// Many ops are very short.
-    SmallOps,
-    /// The RISC that reads data sets the pace.
-    Reader,
-    /// The RISC that reads data waits for the latency of each read.
-    Latency,
-    /// DRAM is at its peak bandwidth.
-    Dram,
-    /// A link of the NoC is at its peak bandwidth.
-    Noc,
-    /// Cores wait for a semaphore that another core signals.
-    Semaphore,
-    /// The matrix engine sets the pace. It may also be another engine of the core, if the recording
-    /// cannot distinguish the two.
-    Compute,
-    /// The unpacker sets the pace.
-    Unpack,
-    /// The packer sets the pace.
-    Pack,
-    /// The RISC that writes data sets the pace.
-    Writer,
-    /// Reconfiguration and initialisation take time in each launch.
-    Setup,
-    /// Ops with one op code take much of the time and are far from their limit.
-    OpGroup,
-    /// Ops that only change the layout of tensors take time.
-    Layout,
-    /// Conversions of tensors are undone by the next op.
-    RoundTrip,
-    /// Ops that communicate with other chips take time.
-    Collective,
-    /// Chips wait in collectives for the chip that arrives last.
-    CollectiveSkew,
-    /// Kernels are blocked, but the recording does not show which RISC blocks them.
-    Wait,
-    /// The recording itself takes time.
-    Profiler,
-    /// Two stages take turns, because the buffer between them holds only one block.
-    Turns,
-    /// No stage is clearly slower than the next one.
-    Balanced,
+reader::labelled! {
+    /// Cause of slowness that a rule can find.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    #[non_exhaustive]
+    pub enum Cause {
+        /// The host does not send ops fast enough.
+        Host = "host",
+        /// Ops are short compared with the gap before each launch.
+        Dispatch = "dispatch",
+        /// Ops ran on the host.
+        HostOps = "host ops",
+        /// One core ends later than the others.
+        Straggler = "straggler",
+        /// One core has more work than the others.
+        UnevenWork = "uneven work",
+        /// One chip takes longer for the same op than the others.
+        SlowChip = "slow chip",
+        /// Many ops are very short.
+        SmallOps = "small ops",
+        /// The RISC that reads data sets the pace.
+        Reader = "reader",
+        /// The RISC that reads data waits for the latency of each read.
+        Latency = "latency",
+        /// DRAM is at its peak bandwidth.
+        Dram = "DRAM",
+        /// A link of the NoC is at its peak bandwidth.
+        Noc = "NoC",
+        /// Cores wait for a semaphore that another core signals.
+        Semaphore = "semaphore",
+        /// The matrix engine sets the pace. It may also be another engine of the core, if the recording
+        /// cannot distinguish the two.
+        Compute = "compute",
+        /// The unpacker sets the pace.
+        Unpack = "unpack",
+        /// The packer sets the pace.
+        Pack = "pack",
+        /// The RISC that writes data sets the pace.
+        Writer = "writer",
+        /// Reconfiguration and initialisation take time in each launch.
+        Setup = "setup",
+        /// Ops with one op code take much of the time and are far from their limit.
+        OpGroup = "op group",
+        /// Ops that only change the layout of tensors take time.
+        Layout = "layout",
+        /// Conversions of tensors are undone by the next op.
+        RoundTrip = "round trip",
+        /// Ops that communicate with other chips take time.
+        Collective = "collective",
+        /// Chips wait in collectives for the chip that arrives last.
+        CollectiveSkew = "collective skew",
+        /// Kernels are blocked, but the recording does not show which RISC blocks them.
+        Wait = "wait",
+        /// The recording itself takes time.
+        Profiler = "profiler",
+        /// Two stages take turns, because the buffer between them holds only one block.
+        Turns = "turns",
+        /// No stage is clearly slower than the next one.
+        Balanced = "balanced",
+    }
 }
 
 impl Cause {
@@ -78,65 +80,21 @@ impl Cause {
                 | Self::Turns
         )
     }
-
-    /// Returns the name used in tables and documents.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Dispatch => "dispatch",
-            Self::HostOps => "host ops",
-            Self::Straggler => "straggler",
-            Self::UnevenWork => "uneven work",
-            Self::SlowChip => "slow chip",
-            Self::SmallOps => "small ops",
-            Self::Reader => "reader",
-            Self::Latency => "latency",
-            Self::Dram => "DRAM",
-            Self::Noc => "NoC",
-            Self::Semaphore => "semaphore",
-            Self::Compute => "compute",
-            Self::Unpack => "unpack",
-            Self::Pack => "pack",
-            Self::Writer => "writer",
-            Self::Setup => "setup",
-            Self::OpGroup => "op group",
-            Self::Layout => "layout",
-            Self::RoundTrip => "round trip",
-            Self::Collective => "collective",
-            Self::CollectiveSkew => "collective skew",
-            Self::Wait => "wait",
-            Self::Profiler => "profiler",
-            Self::Turns => "turns",
-            Self::Balanced => "balanced",
-        }
-    }
 }
 
-/// Time to which a gain is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GainOf {
-    /// Time from a chip's first record to its last record.
-    Recording,
-    /// Kernel time of the ops in the finding.
-    Ops,
-    /// Kernel time of all ops in the explanation.
-    Kernels,
-    /// Time of the steady part, including gaps.
-    Steady,
-}
-
-impl GainOf {
-    /// Returns the time as a text for sentences such as "at most 12 % of the kernels' time".
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Recording => "the whole time",
-            Self::Ops => "these ops",
-            Self::Kernels => "the kernels' time",
-            Self::Steady => "the steady part",
-        }
+reader::labelled! {
+    /// Time to which a gain is compared.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GainOf {
+        /// Time from a chip's first record to its last record.
+        Recording = "the whole time",
+        /// Kernel time of the ops in the finding.
+        Ops = "these ops",
+        /// Kernel time of all ops in the explanation.
+        Kernels = "the kernels' time",
+        /// Time of the steady part, including gaps.
+        Steady = "the steady part",
     }
 }
 

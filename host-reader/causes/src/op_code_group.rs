@@ -10,33 +10,21 @@ use crate::{
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
-/// Hardware limit that a group of ops reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GroupBound {
-    /// FLOPs of the cores in use, and DRAM bandwidth.
-    Both,
-    /// FLOPs of the cores in use.
-    Compute,
-    /// DRAM bandwidth.
-    Dram,
-    /// The busiest link of the NoC.
-    Noc,
-    /// None of the known limits.
-    Neither,
-}
-
-impl GroupBound {
-    /// Returns the name used in tables.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Both => "both",
-            Self::Compute => "compute",
-            Self::Dram => "DRAM",
-            Self::Noc => "NoC",
-            Self::Neither => "neither",
-        }
+reader::labelled! {
+    /// Hardware limit that a group of ops reaches.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GroupBound {
+        /// FLOPs of the cores in use, and DRAM bandwidth.
+        Both = "both",
+        /// FLOPs of the cores in use.
+        Compute = "compute",
+        /// DRAM bandwidth.
+        Dram = "DRAM",
+        /// The busiest link of the NoC.
+        Noc = "NoC",
+        /// None of the known limits.
+        Neither = "neither",
     }
 }
 

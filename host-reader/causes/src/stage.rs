@@ -2,27 +2,17 @@
 
 use wire::Risc;
 
-/// Stage of an op's pipeline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// RISC that fills buffers for the math.
-    Reader,
-    /// Unpacker, matrix engine and packer.
-    Math,
-    /// RISC that empties buffers after the math.
-    Writer,
-}
-
-impl Stage {
-    /// Returns the name used in sentences.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Reader => "reader",
-            Self::Math => "math",
-            Self::Writer => "writer",
-        }
+reader::labelled! {
+    /// Stage of an op's pipeline.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Stage {
+        /// RISC that fills buffers for the math.
+        Reader = "reader",
+        /// Unpacker, matrix engine and packer.
+        Math = "math",
+        /// RISC that empties buffers after the math.
+        Writer = "writer",
     }
 }
 

@@ -1,53 +1,26 @@
 //! Classes of time: each nanosecond of a chip belongs to exactly one class.
 
-/// Activity of a chip during a period of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeClass {
-    /// Compute kernels ran. Blocked time is excluded if it was recorded.
-    Compute,
-    /// Kernels that move data ran, but no compute kernels.
-    DataMovement,
-    /// An op that communicates with other chips ran.
-    Collective,
-    /// Kernels were blocked, or finished cores waited for the slowest core.
-    Wait,
-    /// The chip launched an op.
-    Dispatch,
-    /// The host had sent nothing to launch.
-    HostLate,
-    /// Probes of the profiler ran, if their cost is known.
-    Profiler,
-    /// The recording does not show the activity.
-    Unknown,
-}
-
-impl TimeClass {
-    /// All classes, in the order used in tables.
-    pub const ALL: [Self; 8] = [
-        Self::Compute,
-        Self::DataMovement,
-        Self::Collective,
-        Self::Wait,
-        Self::Dispatch,
-        Self::HostLate,
-        Self::Profiler,
-        Self::Unknown,
-    ];
-
-    /// Returns the name used in tables.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Compute => "compute",
-            Self::DataMovement => "movement",
-            Self::Collective => "collective",
-            Self::Wait => "wait",
-            Self::Dispatch => "dispatch",
-            Self::HostLate => "host late",
-            Self::Profiler => "profiler",
-            Self::Unknown => "unknown",
-        }
+reader::labelled! {
+    /// Activity of a chip during a period of time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TimeClass {
+        /// Compute kernels ran. Blocked time is excluded if it was recorded.
+        Compute = "compute",
+        /// Kernels that move data ran, but no compute kernels.
+        DataMovement = "movement",
+        /// An op that communicates with other chips ran.
+        Collective = "collective",
+        /// Kernels were blocked, or finished cores waited for the slowest core.
+        Wait = "wait",
+        /// The chip launched an op.
+        Dispatch = "dispatch",
+        /// The host had sent nothing to launch.
+        HostLate = "host late",
+        /// Probes of the profiler ran, if their cost is known.
+        Profiler = "profiler",
+        /// The recording does not show the activity.
+        Unknown = "unknown",
     }
 }
 

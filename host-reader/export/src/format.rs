@@ -5,52 +5,29 @@ use causes::Explanation;
 use recording::Recording;
 use std::{fmt, io, io::Write, path::Path, str::FromStr};
 
-/// Export format with one file per trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ExportFormat {
-    /// Perfetto's protobuf format, for <https://ui.perfetto.dev> and its trace processor.
-    Perfetto,
-    /// Chrome's JSON format, for `chrome://tracing` and many other viewers.
-    Chrome,
-    /// speedscope's JSON format, for <https://www.speedscope.app>.
-    Speedscope,
-    /// Folded stacks with the self cycles of each stack's innermost zone, for flame graphs.
-    Folded,
-    /// Folded stacks of each RISC, summed over all cores of a chip.
-    FoldedChip,
-    /// Tracy's file format, for all versions of its viewer and for Tenstorrent's fork.
-    Tracy,
-    /// HTML page for any browser, without network access: tables, core grid, timeline.
-    Html,
+reader::labelled! {
+    /// Export format with one file per trace.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum ExportFormat {
+        /// Perfetto's protobuf format, for <https://ui.perfetto.dev> and its trace processor.
+        Perfetto = "perfetto",
+        /// Chrome's JSON format, for `chrome://tracing` and many other viewers.
+        Chrome = "chrome",
+        /// speedscope's JSON format, for <https://www.speedscope.app>.
+        Speedscope = "speedscope",
+        /// Folded stacks with the self cycles of each stack's innermost zone, for flame graphs.
+        Folded = "folded",
+        /// Folded stacks of each RISC, summed over all cores of a chip.
+        FoldedChip = "folded-chip",
+        /// Tracy's file format, for all versions of its viewer and for Tenstorrent's fork.
+        Tracy = "tracy",
+        /// HTML page for any browser, without network access: tables, core grid, timeline.
+        Html = "html",
+    }
 }
 
 impl ExportFormat {
-    /// All formats.
-    pub const ALL: [Self; 7] = [
-        Self::Perfetto,
-        Self::Chrome,
-        Self::Speedscope,
-        Self::Folded,
-        Self::FoldedChip,
-        Self::Tracy,
-        Self::Html,
-    ];
-
-    /// Returns the label of the format.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Perfetto => "perfetto",
-            Self::Chrome => "chrome",
-            Self::Speedscope => "speedscope",
-            Self::Folded => "folded",
-            Self::FoldedChip => "folded-chip",
-            Self::Tracy => "tracy",
-            Self::Html => "html",
-        }
-    }
-
     /// Returns the file name extensions, the default first.
     #[must_use]
     pub const fn endings(self) -> &'static [&'static str] {

@@ -6,59 +6,61 @@
 use crate::lane::LaneId;
 use std::collections::BTreeMap;
 
-/// Kind of an anomaly: an irregularity in the data, or a repair of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum AnomalyKind {
-    /// A word at the position of a marker is not a valid marker.
-    NotAMarker,
-    /// A packet type that no known producer writes.
-    UnknownPacketType,
-    /// A record is cut off by the end of its run or lane.
-    TruncatedRecord,
-    /// A run header names a different RISC or core than its lane.
-    ForeignRun,
-    /// A control word exceeds the size of the memory it describes.
-    ImplausibleControlWord,
-    /// Words of an earlier run remain in the lane.
-    StaleRun,
-    /// Words that the device reports as pushed are zero.
-    MissingRun,
-    /// A zone end without a start.
-    OrphanEnd,
-    /// A zone start without an end; the zone's end was estimated.
-    OpenZone,
-    /// Time stepped backwards for an unknown reason.
-    BackwardTime,
-    /// A line of a log cannot be parsed.
-    MalformedLine,
-    /// A kernel's zone section contains something other than zone texts.
-    MalformedZoneText,
-    /// A core could not be read at all.
-    UnreadableCore,
-    /// Two source locations share an id.
-    ZoneIdCollision,
-    /// A marker that looks like padding: its id hashes to 0.
-    AmbiguousPadding,
-    /// A log contains an unknown RISC; its lines are left out.
-    UnknownRisc,
-    /// A line of a log has a value although its kind of record has none; the rest of the line is
-    /// kept.
-    StrayValue,
-    /// A run belongs to a replay that the host did not report, so the run's trace is unknown.
-    UnknownReplay,
-    /// An op that the host announced but no chip ran, or an op without an announcement.
-    UnjoinedOp,
-    /// An op that the host announced once but a chip ran several times outside of traces.
-    RepeatedOp,
-    /// Repair: a marker's high word was inconsistent with its low word.
-    TornTimestamp,
-    /// Repair: the clock's 44 bits wrapped.
-    TimestampWrap,
-    /// Repair: a guaranteed marker was repeated because the launch was pushed in several parts.
-    DuplicateGuaranteedMarker,
-    /// Repair: a log assigns a record to a different program than the enclosing launch.
-    RelabelledRecord,
+crate::labelled! {
+    /// Kind of an anomaly: an irregularity in the data, or a repair of the data.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum AnomalyKind {
+        /// A word at the position of a marker is not a valid marker.
+        NotAMarker = "not a marker",
+        /// A packet type that no known producer writes.
+        UnknownPacketType = "unknown packet type",
+        /// A record is cut off by the end of its run or lane.
+        TruncatedRecord = "truncated record",
+        /// A run header names a different RISC or core than its lane.
+        ForeignRun = "run of another RISC",
+        /// A control word exceeds the size of the memory it describes.
+        ImplausibleControlWord = "implausible control word",
+        /// Words of an earlier run remain in the lane.
+        StaleRun = "stale run",
+        /// Words that the device reports as pushed are zero.
+        MissingRun = "missing run",
+        /// A zone end without a start.
+        OrphanEnd = "end without start",
+        /// A zone start without an end; the zone's end was estimated.
+        OpenZone = "start without end",
+        /// Time stepped backwards for an unknown reason.
+        BackwardTime = "backward time",
+        /// A line of a log cannot be parsed.
+        MalformedLine = "malformed line",
+        /// A kernel's zone section contains something other than zone texts.
+        MalformedZoneText = "malformed zone text",
+        /// A core could not be read at all.
+        UnreadableCore = "unreadable core",
+        /// Two source locations share an id.
+        ZoneIdCollision = "zone id collision",
+        /// A marker that looks like padding: its id hashes to 0.
+        AmbiguousPadding = "marker that looks like padding",
+        /// A log contains an unknown RISC; its lines are left out.
+        UnknownRisc = "unknown RISC",
+        /// A line of a log has a value although its kind of record has none; the rest of the line is
+        /// kept.
+        StrayValue = "value where none belongs",
+        /// A run belongs to a replay that the host did not report, so the run's trace is unknown.
+        UnknownReplay = "replay that the host did not report",
+        /// An op that the host announced but no chip ran, or an op without an announcement.
+        UnjoinedOp = "op that only the host or only the chip knows",
+        /// An op that the host announced once but a chip ran several times outside of traces.
+        RepeatedOp = "op launched again without a message of the host",
+        /// Repair: a marker's high word was inconsistent with its low word.
+        TornTimestamp = "torn timestamp",
+        /// Repair: the clock's 44 bits wrapped.
+        TimestampWrap = "timestamp wrap",
+        /// Repair: a guaranteed marker was repeated because the launch was pushed in several parts.
+        DuplicateGuaranteedMarker = "repeated guaranteed marker",
+        /// Repair: a log assigns a record to a different program than the enclosing launch.
+        RelabelledRecord = "record labelled with another program",
+    }
 }
 
 impl AnomalyKind {
@@ -72,37 +74,6 @@ impl AnomalyKind {
                 | Self::DuplicateGuaranteedMarker
                 | Self::RelabelledRecord
         )
-    }
-
-    /// Returns a short label for tables.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::NotAMarker => "not a marker",
-            Self::UnknownPacketType => "unknown packet type",
-            Self::TruncatedRecord => "truncated record",
-            Self::ForeignRun => "run of another RISC",
-            Self::ImplausibleControlWord => "implausible control word",
-            Self::StaleRun => "stale run",
-            Self::MissingRun => "missing run",
-            Self::OrphanEnd => "end without start",
-            Self::OpenZone => "start without end",
-            Self::BackwardTime => "backward time",
-            Self::MalformedLine => "malformed line",
-            Self::MalformedZoneText => "malformed zone text",
-            Self::UnreadableCore => "unreadable core",
-            Self::ZoneIdCollision => "zone id collision",
-            Self::AmbiguousPadding => "marker that looks like padding",
-            Self::UnknownRisc => "unknown RISC",
-            Self::StrayValue => "value where none belongs",
-            Self::UnknownReplay => "replay that the host did not report",
-            Self::UnjoinedOp => "op that only the host or only the chip knows",
-            Self::RepeatedOp => "op launched again without a message of the host",
-            Self::TornTimestamp => "torn timestamp",
-            Self::TimestampWrap => "timestamp wrap",
-            Self::DuplicateGuaranteedMarker => "repeated guaranteed marker",
-            Self::RelabelledRecord => "record labelled with another program",
-        }
     }
 }
 

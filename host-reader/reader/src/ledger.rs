@@ -6,76 +6,41 @@ use crate::lane::LaneId;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{RunHostId, loss::LossCounts};
 
-/// Cause of missing records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum LossCause {
-    /// The RISC's L1 vector had no room.
-    L1Full,
-    /// The RISC's DRAM lane had no room.
-    DramFull,
-    /// The device reported a push of a run, but DRAM does not contain the run.
-    NeverArrived,
-    /// Words of a run cannot be markers and were skipped.
-    Damaged,
-    /// The host overwrote data before it was read.
-    HostOverwritten,
-    /// The firmware found that no kernel ran in the launch, and discarded the records.
-    ValidateOff,
-    /// The write to DRAM was not complete when the pushing RISC stopped waiting for it.
-    PushTimedOut,
-    /// The RISC had not published its run when the pushing RISC stopped waiting for it.
-    NotPublished,
-    /// The memory with the records could not be read, and no later read can succeed.
-    Unreadable,
-    /// The memory with the records could not be read yet; a later read tries again.
-    Unread,
-    /// The ring of a streaming RISC had no room.
-    RingFull,
-    /// A streaming RISC overwrote cells before the host read them, as its policy allows.
-    Overwritten,
-    /// A streaming RISC skipped chunks, as its policy allows.
-    Skipped,
+crate::labelled! {
+    /// Cause of missing records.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum LossCause {
+        /// The RISC's L1 vector had no room.
+        L1Full = "L1 full",
+        /// The RISC's DRAM lane had no room.
+        DramFull = "DRAM full",
+        /// The device reported a push of a run, but DRAM does not contain the run.
+        NeverArrived = "never arrived",
+        /// Words of a run cannot be markers and were skipped.
+        Damaged = "damaged",
+        /// The host overwrote data before it was read.
+        HostOverwritten = "host overwrote",
+        /// The firmware found that no kernel ran in the launch, and discarded the records.
+        ValidateOff = "validate off",
+        /// The write to DRAM was not complete when the pushing RISC stopped waiting for it.
+        PushTimedOut = "push timed out",
+        /// The RISC had not published its run when the pushing RISC stopped waiting for it.
+        NotPublished = "not published in time",
+        /// The memory with the records could not be read, and no later read can succeed.
+        Unreadable = "unreadable",
+        /// The memory with the records could not be read yet; a later read tries again.
+        Unread = "not read",
+        /// The ring of a streaming RISC had no room.
+        RingFull = "ring full",
+        /// A streaming RISC overwrote cells before the host read them, as its policy allows.
+        Overwritten = "overwritten",
+        /// A streaming RISC skipped chunks, as its policy allows.
+        Skipped = "skipped",
+    }
 }
 
 impl LossCause {
-    /// All causes.
-    pub const ALL: [Self; 13] = [
-        Self::L1Full,
-        Self::DramFull,
-        Self::NeverArrived,
-        Self::Damaged,
-        Self::HostOverwritten,
-        Self::ValidateOff,
-        Self::PushTimedOut,
-        Self::NotPublished,
-        Self::Unreadable,
-        Self::Unread,
-        Self::RingFull,
-        Self::Overwritten,
-        Self::Skipped,
-    ];
-
-    /// Returns a short label for tables.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::L1Full => "L1 full",
-            Self::DramFull => "DRAM full",
-            Self::NeverArrived => "never arrived",
-            Self::Damaged => "damaged",
-            Self::HostOverwritten => "host overwrote",
-            Self::ValidateOff => "validate off",
-            Self::PushTimedOut => "push timed out",
-            Self::NotPublished => "not published in time",
-            Self::Unreadable => "unreadable",
-            Self::Unread => "not read",
-            Self::RingFull => "ring full",
-            Self::Overwritten => "overwritten",
-            Self::Skipped => "skipped",
-        }
-    }
-
     /// Returns true if the device was configured to omit these records, so the loss is not a
     /// failure.
     #[must_use]
@@ -291,40 +256,27 @@ impl LossTotals {
     }
 }
 
-/// A source of records that does not count its losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum UncountedSource {
-    /// A runtime on the chip without loss counters: TT-Metal's, or an older version of ours.
-    ForeignRuntime,
-    /// A log from TT-Metal.
-    TtMetalLog,
-    /// A capture that its writer did not finish.
-    UnfinishedCapture,
-    /// A capture with unusable bytes.
-    DamagedCapture,
+crate::labelled! {
+    /// A source of records that does not count its losses.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum UncountedSource {
+        /// A runtime on the chip without loss counters: TT-Metal's, or an older version of ours.
+        ForeignRuntime = "the runtime on the chip does not count what it loses",
+        /// A log from TT-Metal.
+        TtMetalLog = "TT-Metal's logs do not record losses",
+        /// A capture that its writer did not finish.
+        UnfinishedCapture = "the capture was never finished",
+        /// A capture with unusable bytes.
+        DamagedCapture = "the capture is damaged",
+    }
 }
 
 impl UncountedSource {
-    /// All sources.
-    pub const ALL: [Self; 4] =
-        [Self::ForeignRuntime, Self::TtMetalLog, Self::UnfinishedCapture, Self::DamagedCapture];
-
     /// Returns true if the source is faulty; the other sources never report losses.
     #[must_use]
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::UnfinishedCapture | Self::DamagedCapture)
-    }
-
-    /// Returns a sentence about the source.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::ForeignRuntime => "the runtime on the chip does not count what it loses",
-            Self::TtMetalLog => "TT-Metal's logs do not record losses",
-            Self::UnfinishedCapture => "the capture was never finished",
-            Self::DamagedCapture => "the capture is damaged",
-        }
     }
 }
 

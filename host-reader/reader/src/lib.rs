@@ -9,6 +9,7 @@
 //! | What does a read return? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
 //! | How do words become records? | [`decode`]; cells of streamed lanes [`stream`] |
 //! | Which zone is id 30530? | [`names`] |
+//! | How does each variant of an enum get a label? | [`labelled!`] |
 //! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
 //! | How are lanes read one at a time, in memory or packed? | `from_lanes` |
 //! | When did a zone begin and end, and in which other zone? | [`timeline`] |
@@ -37,6 +38,7 @@ pub mod firmware_elf;
 #[cfg(feature = "packed-bytes")]
 pub mod from_lanes;
 pub mod init;
+mod labelled;
 pub mod lane;
 pub mod ledger;
 pub mod mesh;

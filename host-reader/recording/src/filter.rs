@@ -60,31 +60,16 @@ struct Term {
     value: Value,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    Device,
-    Core,
-    Risc,
-    Op,
-    Zone,
-    Signpost,
-    Time,
-}
-
-impl Key {
-    const ALL: [Self; 7] =
-        [Self::Device, Self::Core, Self::Risc, Self::Op, Self::Zone, Self::Signpost, Self::Time];
-
-    const fn label(self) -> &'static str {
-        match self {
-            Self::Device => "device",
-            Self::Core => "core",
-            Self::Risc => "risc",
-            Self::Op => "op",
-            Self::Zone => "zone",
-            Self::Signpost => "signpost",
-            Self::Time => "time",
-        }
+reader::labelled! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Key {
+        Device = "device",
+        Core = "core",
+        Risc = "risc",
+        Op = "op",
+        Zone = "zone",
+        Signpost = "signpost",
+        Time = "time",
     }
 }
 

@@ -6,97 +6,53 @@ use crate::counters::{
     names::{L1_CLIENT_PREFIX, STALLS},
 };
 
-/// Something that a metric does not measure.
-///
-/// # Compatibility
-/// `performance_counters/hardware_reference.md`, `perf_counters.hpp` and `perf_counters/quasar.h` of
-/// TT-Metal 0.81.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Limit {
-    /// Time without a compute kernel.
-    OutsideOfCompute,
-    /// Polling loops of a RISC-V core.
-    PollingRiscs,
-    /// Data that a core reads itself.
-    OwnReads,
-    /// Channels that only exist on a Blackhole.
-    SecondChannels,
-    /// Banks of L1 that another run counts.
-    OtherBanks,
-    /// A single time span: the counters start one after the other, or count in different runs.
-    OneSpan,
-    /// Writers other than the unpacker.
-    OtherWriters,
-    /// Thread of an instruction.
-    WhichThread,
-    /// Which of Quasar's four threads stalls.
-    WhichOfFourThreads,
-    /// Ports and events of Quasar's L1 clients that the run has not selected.
-    OtherSelections,
-    /// Lane of an L1 client's port, if the port's banks are counted.
-    WhichLane,
-    /// Events whose number is too small to produce a carry.
-    BelowCarry,
-    /// Window of one part of a core, if the cycle count covers all four parts.
-    OwnWindow,
+reader::labelled! {
+    /// Something that a metric does not measure.
+    ///
+    /// # Compatibility
+    /// `performance_counters/hardware_reference.md`, `perf_counters.hpp` and `perf_counters/quasar.h` of
+    /// TT-Metal 0.81.1.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Limit {
+        /// Time without a compute kernel.
+        OutsideOfCompute =
+            "anything before TRISC 1 begins its kernel (on a Quasar, before DM 0 starts the \
+             counters) or after the last TRISC has ended",
+        /// Polling loops of a RISC-V core.
+        PollingRiscs =
+            "waits in which a RISC polls: cb_wait_front, cb_reserve_back and NoC barriers issue \
+             no Tensix instruction",
+        /// Data that a core reads itself.
+        OwnReads = "data that the core itself reads: it comes back over the outgoing interface",
+        /// Channels that only exist on a Blackhole.
+        SecondChannels = "the second pair of channels, which Blackhole has",
+        /// Banks of L1 that another run counts.
+        OtherBanks = "other banks of L1: a run counts one",
+        /// A single time span: the counters start one after the other, or count in different runs.
+        OneSpan =
+            "one common span: its counters are started one after the other, or in different runs",
+        /// Writers other than the unpacker.
+        OtherWriters = "who writes: THCON and other threads count beside the unpacker",
+        /// Thread of an instruction.
+        WhichThread = "the thread whose instruction it was: all are counted together",
+        /// Which of Quasar's four threads stalls.
+        WhichOfFourThreads = "which of Quasar's four threads it was",
+        /// Ports and events of Quasar's L1 clients that the run has not selected.
+        OtherSelections = "other ports and events of the L1 clients: a run selects one of 256",
+        /// Lane of an L1 client's port, if the port's banks are counted.
+        WhichLane = "which lane it was: a bank of the port counts for all of them",
+        /// Events whose number is too small to produce a carry.
+        BelowCarry =
+            "less than a carry: one count stands for four events of lanes, or for 64 or 128 \
+             cycles of requests under way",
+        /// Window of one part of a core, if the cycle count covers all four parts.
+        OwnWindow =
+            "its own window: its cycles are the wall clock from the start to the stop of all \
+             four parts of the core",
+    }
 }
 
 impl Limit {
-    /// All limits.
-    pub const ALL: [Self; 13] = [
-        Self::OutsideOfCompute,
-        Self::PollingRiscs,
-        Self::OwnReads,
-        Self::SecondChannels,
-        Self::OtherBanks,
-        Self::OneSpan,
-        Self::OtherWriters,
-        Self::WhichThread,
-        Self::WhichOfFourThreads,
-        Self::OtherSelections,
-        Self::WhichLane,
-        Self::BelowCarry,
-        Self::OwnWindow,
-    ];
-
-    /// Returns a short text that describes what is not measured.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::OutsideOfCompute => {
-                "anything before TRISC 1 begins its kernel (on a Quasar, before DM 0 starts the \
-                 counters) or after the last TRISC has ended"
-            }
-            Self::PollingRiscs => {
-                "waits in which a RISC polls: cb_wait_front, cb_reserve_back and NoC barriers issue \
-                 no Tensix instruction"
-            }
-            Self::OwnReads => {
-                "data that the core itself reads: it comes back over the outgoing interface"
-            }
-            Self::SecondChannels => "the second pair of channels, which Blackhole has",
-            Self::OtherBanks => "other banks of L1: a run counts one",
-            Self::OneSpan => {
-                "one common span: its counters are started one after the other, or in different runs"
-            }
-            Self::OtherWriters => "who writes: THCON and other threads count beside the unpacker",
-            Self::WhichThread => "the thread whose instruction it was: all are counted together",
-            Self::WhichOfFourThreads => "which of Quasar's four threads it was",
-            Self::OtherSelections => {
-                "other ports and events of the L1 clients: a run selects one of 256"
-            }
-            Self::WhichLane => "which lane it was: a bank of the port counts for all of them",
-            Self::BelowCarry => {
-                "less than a carry: one count stands for four events of lanes, or for 64 or 128 \
-                 cycles of requests under way"
-            }
-            Self::OwnWindow => {
-                "its own window: its cycles are the wall clock from the start to the stop of all \
-                 four parts of the core"
-            }
-        }
-    }
-
     /// Returns the limits of a formula, derived from its counters.
     pub(crate) fn from_formula(formula: Formula) -> Vec<Self> {
         let counters = formula.counters();

@@ -26,29 +26,16 @@ pub struct DayOffset {
     pub error_ns: u64,
 }
 
-/// Reason why a host has no offset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DayProblem {
-    /// No reading states a maximum error.
-    Unbounded,
-    /// The readings contradict each other.
-    WasSet,
-    /// The offset does not fit 64 bits.
-    OutOfRange,
-}
-
-impl DayProblem {
-    /// All problems.
-    pub const ALL: [Self; 3] = [Self::Unbounded, Self::WasSet, Self::OutOfRange];
-
-    /// Returns a description of the problem.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Unbounded => "the clock of its machine has no stated error, as NTP gives one",
-            Self::WasSet => "the clock of its machine was set while it was recorded",
-            Self::OutOfRange => "the clock of its machine is out of range",
-        }
+crate::labelled! {
+    /// Reason why a host has no offset.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DayProblem {
+        /// No reading states a maximum error.
+        Unbounded = "the clock of its machine has no stated error, as NTP gives one",
+        /// The readings contradict each other.
+        WasSet = "the clock of its machine was set while it was recorded",
+        /// The offset does not fit 64 bits.
+        OutOfRange = "the clock of its machine is out of range",
     }
 }
 

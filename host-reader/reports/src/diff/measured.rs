@@ -2,24 +2,15 @@
 
 use std::collections::BTreeMap;
 
-/// Kind of item that a duration belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MeasuredKind {
-    /// Op. Its duration is the time from the first kernel start to the last kernel end.
-    Op,
-    /// Zone. Its duration is the mean over the cores and passes of a launch.
-    Zone,
-}
-
-impl MeasuredKind {
-    /// Returns the name used in reports.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Op => "op",
-            Self::Zone => "zone",
-        }
+reader::labelled! {
+    /// Kind of item that a duration belongs to.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MeasuredKind {
+        /// Op. Its duration is the time from the first kernel start to the last kernel end.
+        Op = "op",
+        /// Zone. Its duration is the mean over the cores and passes of a launch.
+        Zone = "zone",
     }
 }
 

@@ -15,50 +15,29 @@ const HOST_MARK: &str = "(torch)";
 /// Suffix that newer producers append to the names of ops.
 const ENDING: &str = "DeviceOperation";
 
-/// Category of an op.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub enum OpCategory {
-    /// Arithmetic.
-    Compute,
-    /// Collective communication between chips.
-    #[serde(rename = "CCL")]
-    Ccl,
-    /// Tensor manipulation: layout and shape.
-    #[serde(rename = "TM")]
-    TensorManipulation,
-    /// Data movement between memories.
-    #[serde(rename = "DM")]
-    DataMovement,
-    /// Op that runs on the host.
-    Host,
-    /// Op that is not in the table.
-    Other,
+reader::labelled! {
+    /// Category of an op.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    pub enum OpCategory {
+        /// Arithmetic.
+        Compute = "Compute",
+        /// Collective communication between chips.
+        #[serde(rename = "CCL")]
+        Ccl = "CCL",
+        /// Tensor manipulation: layout and shape.
+        #[serde(rename = "TM")]
+        TensorManipulation = "TM",
+        /// Data movement between memories.
+        #[serde(rename = "DM")]
+        DataMovement = "DM",
+        /// Op that runs on the host.
+        Host = "Host",
+        /// Op that is not in the table.
+        Other = "Other",
+    }
 }
 
 impl OpCategory {
-    /// All categories, in the order used in charts.
-    pub const ALL: [Self; 6] = [
-        Self::Compute,
-        Self::Ccl,
-        Self::TensorManipulation,
-        Self::DataMovement,
-        Self::Host,
-        Self::Other,
-    ];
-
-    /// Returns the name used in reports.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Compute => "Compute",
-            Self::Ccl => "CCL",
-            Self::TensorManipulation => "TM",
-            Self::DataMovement => "DM",
-            Self::Host => "Host",
-            Self::Other => "Other",
-        }
-    }
-
     /// Returns the category of an op code. Only the first word of the op code is used.
     ///
     /// # Compatibility

@@ -29,33 +29,21 @@ pub enum RowKind {
     Signpost,
 }
 
-/// Resource that limits an op's speed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Bound {
-    /// DRAM and FLOPs.
-    Both,
-    /// DRAM bandwidth.
-    Dram,
-    /// FLOPs.
-    Flop,
-    /// Neither of the two limits.
-    Slow,
-    /// The op ran on the host.
-    Host,
-}
-
-impl Bound {
-    /// Returns the name used in reports.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Both => "BOTH",
-            Self::Dram => "DRAM",
-            Self::Flop => "FLOP",
-            Self::Slow => "SLOW",
-            Self::Host => "HOST",
-        }
+reader::labelled! {
+    /// Resource that limits an op's speed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+    #[serde(rename_all = "UPPERCASE")]
+    pub enum Bound {
+        /// DRAM and FLOPs.
+        Both = "BOTH",
+        /// DRAM bandwidth.
+        Dram = "DRAM",
+        /// FLOPs.
+        Flop = "FLOP",
+        /// Neither of the two limits.
+        Slow = "SLOW",
+        /// The op ran on the host.
+        Host = "HOST",
     }
 }
 

@@ -29,33 +29,22 @@ const WANTED_OF_STREAMING: &[(&str, &str)] = &[
     ("CORE COUNT", "cores are blank"),
 ];
 
-/// Format versions of the ops CSV.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub enum OpsCsvFormat {
-    /// Programs without names, as written by the streaming profiler of TT-Metal 0.81.
-    #[serde(rename = "streaming")]
-    Streaming,
-    /// Plain shape columns.
-    #[serde(rename = "v1")]
-    V1,
-    /// Shapes as `physical[logical]`.
-    #[serde(rename = "v2")]
-    V2,
-    /// With columns for the architecture and the worker cores.
-    #[serde(rename = "v2.1")]
-    V2_1,
-}
-
-impl OpsCsvFormat {
-    /// Returns the name used in reports.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Streaming => "streaming",
-            Self::V1 => "v1",
-            Self::V2 => "v2",
-            Self::V2_1 => "v2.1",
-        }
+reader::labelled! {
+    /// Format versions of the ops CSV.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    pub enum OpsCsvFormat {
+        /// Programs without names, as written by the streaming profiler of TT-Metal 0.81.
+        #[serde(rename = "streaming")]
+        Streaming = "streaming",
+        /// Plain shape columns.
+        #[serde(rename = "v1")]
+        V1 = "v1",
+        /// Shapes as `physical[logical]`.
+        #[serde(rename = "v2")]
+        V2 = "v2",
+        /// With columns for the architecture and the worker cores.
+        #[serde(rename = "v2.1")]
+        V2_1 = "v2.1",
     }
 }
 

@@ -15,28 +15,18 @@ use super::{
     row::{OpRow, Tensor},
 };
 
-/// Limits to which an op is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BoundAnalysis {
-    /// FLOPs and DRAM.
-    Full,
-    /// FLOPs only.
-    FlopsOnly,
-    /// No limit, because there is no model of the op.
-    #[default]
-    None,
-}
-
-impl BoundAnalysis {
-    /// Returns the name used in reports.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::FlopsOnly => "flops_only",
-            Self::None => "none",
-        }
+reader::labelled! {
+    /// Limits to which an op is compared.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum BoundAnalysis {
+        /// FLOPs and DRAM.
+        Full = "full",
+        /// FLOPs only.
+        FlopsOnly = "flops_only",
+        /// No limit, because there is no model of the op.
+        #[default]
+        None = "none",
     }
 }
 
