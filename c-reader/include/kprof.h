@@ -19,7 +19,7 @@
 /// Result of a callback: the range exceeds the memory.
 #define KPROF_ACCESS_OUT_OF_RANGE 2
 
-/// Result of a callback: the chip does not answer. Every unnamed number means the same.
+/// Result of a callback: the chip does not answer. Any other undefined value has the same meaning.
 #define KPROF_ACCESS_UNREACHABLE 3
 
 /// Result of a callback: the words are lost, and a retry is useless.
@@ -28,10 +28,10 @@
 /// Kind of a core: a compute tile with five RISCs.
 #define KPROF_CORE_TENSIX 0
 
-/// Kind of a core: an Ethernet tile with a link.
+/// Kind of a core: an Ethernet tile that is connected to another chip.
 #define KPROF_CORE_ACTIVE_ETH 1
 
-/// Kind of a core: an Ethernet tile without a link.
+/// Kind of a core: an Ethernet tile that is not connected.
 #define KPROF_CORE_IDLE_ETH 2
 
 /// Type of a column's values: `uint32_t`.
@@ -58,16 +58,16 @@
 /// Kind of a record: a zone closes.
 #define KPROF_RECORD_ZONE_END 1
 
-/// Kind of a record: the cycles of a sum zone in one launch; one value.
+/// Kind of a record: the total cycles of a sum zone in one launch. The record has one value.
 #define KPROF_RECORD_ZONE_TOTAL 2
 
-/// Kind of a record: 64 bits of data; one value.
+/// Kind of a record: 64 bits of data. The record has one value.
 #define KPROF_RECORD_DATA 3
 
 /// Kind of a record: an event.
 #define KPROF_RECORD_EVENT 4
 
-/// Kind of a record: 128 bits of data; two values.
+/// Kind of a record: 128 bits of data. The record has two values.
 #define KPROF_RECORD_DATA_16B 5
 
 /// Number of low bits of a head that hold the zone; the bits above hold the kind.
@@ -83,7 +83,7 @@ typedef enum KprofStatus {
     KPROF_STATUS_WRONG_SIZE = 2,
     /// Another call uses the handle.
     KPROF_STATUS_BUSY = 3,
-    /// The mesh cannot be prepared as asked.
+    /// The mesh cannot be prepared with these options.
     KPROF_STATUS_INIT_FAILED = 4,
     /// No data could be read.
     KPROF_STATUS_READ_FAILED = 5,
@@ -95,14 +95,14 @@ typedef enum KprofStatus {
     KPROF_STATUS_WRITE_FAILED = 8,
     /// The recording does not have the requested data.
     KPROF_STATUS_NOT_AVAILABLE = 9,
-    /// The library panicked. The handles of the call can only be freed.
+    /// The library panicked. The handles that were passed to the call can only be freed.
     KPROF_STATUS_PANIC = 10,
 } KprofStatus;
 
-/// A mesh of chips; made by `kprof_mesh_new`, freed by `kprof_mesh_free`.
+/// A mesh of chips; created by `kprof_mesh_new`, freed by `kprof_mesh_free`.
 typedef struct KprofMesh KprofMesh;
 
-/// A thread that reads a mesh periodically; made by `kprof_periodic_start`, stopped and freed by
+/// A thread that reads a mesh periodically; created by `kprof_periodic_start`, stopped and freed by
 /// `kprof_periodic_stop`.
 typedef struct KprofPeriodicReader KprofPeriodicReader;
 
@@ -115,36 +115,36 @@ typedef struct KprofSession KprofSession;
 
 /// Time stamps of a message that is sent over a link and echoed.
 typedef struct KprofPing {
-    /// Sender's clock when the message left.
+    /// Sender's clock when the message was sent, in cycles.
     uint64_t sender_start_cycles;
-    /// Receiver's clock when it saw the message.
+    /// Receiver's clock when the message arrived, in cycles.
     uint64_t receiver_start_cycles;
-    /// Receiver's clock when it had sent the echo.
+    /// Receiver's clock when the echo was sent, in cycles.
     uint64_t receiver_end_cycles;
-    /// Sender's clock when it saw the echo.
+    /// Sender's clock when the echo arrived, in cycles.
     uint64_t sender_end_cycles;
 } KprofPing;
 
 /// Two cores of different chips that can exchange messages directly.
 typedef struct KprofLink {
-    /// Index of the chip that sends.
+    /// Index of the chip that sends the message.
     uint32_t sender;
-    /// Index of the chip that echoes.
+    /// Index of the chip that echoes the message.
     uint32_t receiver;
-    /// Column of the core that sends.
+    /// Column of the sending core.
     uint16_t sender_x;
-    /// Row of the core that sends.
+    /// Row of the sending core.
     uint16_t sender_y;
-    /// Column of the core that echoes.
+    /// Column of the echoing core.
     uint16_t receiver_x;
-    /// Row of the core that echoes.
+    /// Row of the echoing core.
     uint16_t receiver_y;
 } KprofLink;
 
-/// Callbacks that access the chips of a mesh. `chip` is the index of a chip, `context` the pointer
-/// below.
+/// Callbacks that access the chips of a mesh. Their parameter `chip` is the index of a chip, and
+/// `context` is the pointer below.
 ///
-/// The first four callbacks must be set, the others may be null.
+/// The first four callbacks must be set. The other callbacks may be null.
 typedef struct KprofMeshCallbacks {
     /// `sizeof(KprofMeshCallbacks)`.
     size_t struct_size;
@@ -179,14 +179,15 @@ typedef struct KprofMeshCallbacks {
                                uint16_t x,
                                uint16_t y,
                                uint64_t *cycles);
-    /// Reads the host's monotonic clock in nanoseconds. Null: the system's `CLOCK_MONOTONIC`, which
-    /// relates recordings of one machine to each other.
+    /// Reads the host's monotonic clock in nanoseconds. If null, the library reads the system's
+    /// `CLOCK_MONOTONIC`, which relates recordings of one machine to each other.
     uint64_t (*host_time_ns)(void *context);
-    /// Waits on the host. Null: the calling thread sleeps.
+    /// Waits on the host. If null, the calling thread sleeps.
     void (*wait_ns)(void *context, uint64_t duration_ns);
-    /// Sends a message over the link with this index and echoes it. Null: no links are used.
+    /// Sends a message over the link with this index and echoes it. If null, no links are used.
     int32_t (*exchange)(void *context, uint32_t link, struct KprofPing *ping);
-    /// Returns a message about the last failed callback, valid until the next callback, or null.
+    /// Returns a message about the last failed callback, or null. The message must stay valid until
+    /// the next callback.
     const char *(*last_error)(void *context);
     /// Links between the chips.
     const struct KprofLink *links;
@@ -200,17 +201,18 @@ typedef struct KprofCore {
     uint16_t noc0_x;
     /// Row on the NoC-0 grid.
     uint16_t noc0_y;
-    /// Column among cores of the same kind.
+    /// Column in the grid of cores of the same kind.
     uint16_t logical_x;
-    /// Row among cores of the same kind.
+    /// Row in the grid of cores of the same kind.
     uint16_t logical_y;
     /// One of `KPROF_CORE_TENSIX`, `KPROF_CORE_ACTIVE_ETH`, `KPROF_CORE_IDLE_ETH`.
     uint32_t kind;
-    /// Number of the core on its chip: cores ordered by NoC-0 x, then y.
+    /// Index of the core on its chip, if the cores are ordered by NoC-0 x, then y.
     uint32_t flat_id;
     /// L1 byte address of the control vector.
     uint64_t control_address;
-    /// L1 byte address of the first RISC's vector; the others follow without gaps.
+    /// L1 byte address of the first RISC's vector. The vectors of the other RISCs follow without
+    /// gaps.
     uint64_t vector_address;
 } KprofCore;
 
@@ -218,7 +220,7 @@ typedef struct KprofCore {
 typedef struct KprofChip {
     /// Number of the chip in its mesh.
     uint32_t chip_id;
-    /// Clock of the tiles in MHz.
+    /// Clock frequency of the tiles in MHz.
     uint32_t aiclk_mhz;
     /// Lower-case name of the architecture, such as `wormhole_b0`.
     const char *arch;
@@ -240,7 +242,8 @@ typedef struct KprofChip {
 typedef struct KprofInitOptions {
     /// `sizeof(KprofInitOptions)`.
     size_t struct_size;
-    /// Programs that each RISC's DRAM lane holds, like `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
+    /// Number of programs that each RISC's DRAM lane can hold, as in
+    /// `TT_METAL_PROFILER_PROGRAM_SUPPORT_COUNT`.
     uint32_t program_support_count;
     /// Not 0 if sum zones are recorded.
     uint32_t sums_enabled;
@@ -251,20 +254,20 @@ typedef struct KprofInitOptions {
 typedef struct KprofReadOptions {
     /// `sizeof(KprofReadOptions)`.
     size_t struct_size;
-    /// Programs that a lane holds, used if the device does not announce its lane size.
+    /// Number of programs that a lane can hold; used if the device does not report its lane size.
     uint32_t program_support_count;
-    /// Not 0 if lanes have room for sums, used if the device does not announce its lane size.
+    /// Not 0 if lanes have room for sums; used if the device does not report its lane size.
     uint32_t sums_enabled;
-    /// Generation of the format: 0 as found on the chip, 1 current, 2 previous.
+    /// Generation of the record format: 0 detect on the chip, 1 current, 2 previous.
     uint32_t generation;
-    /// Form of the program ids that launches carried: 0 plain, 1 encoded with their chip.
+    /// Format of the program ids in launches: 0 plain, 1 encoded with the chip.
     uint32_t host_ids;
-    /// Records that the device captures: 0 of workers, 1 of workers and dispatch cores, 2 one
-    /// envelope per trace replay, 3 of workers whose launches share pushes.
+    /// Capture mode of the device: 0 records of workers, 1 records of workers and dispatch cores, 2
+    /// one envelope per trace replay, 3 records of workers that push several launches together.
     uint32_t mode;
 } KprofReadOptions;
 
-/// A text without a terminating zero byte. It belongs to the recording, or to the library.
+/// A text without a terminating zero byte. It belongs to the recording, the session or the library.
 typedef struct KprofText {
     /// The text in UTF-8.
     const char *bytes;
@@ -274,17 +277,18 @@ typedef struct KprofText {
 
 /// Number of reads of a periodic reader.
 typedef struct KprofPeriodicCounts {
-    /// `sizeof(KprofPeriodicCounts)`; to be set before the call.
+    /// `sizeof(KprofPeriodicCounts)`. Must be set before the call.
     size_t struct_size;
-    /// Reads until now, including failed reads.
+    /// Number of reads so far, including failed reads.
     uint64_t reads;
-    /// Reads that failed. The next read tries again, so a failed read need not lose data.
+    /// Number of failed reads. The next read tries again, so a failed read does not necessarily
+    /// lose data.
     uint64_t failed_reads;
 } KprofPeriodicCounts;
 
 /// Counts of a recording, as in `kprof report --json`.
 typedef struct KprofCounts {
-    /// `sizeof(KprofCounts)`; to be set before the call.
+    /// `sizeof(KprofCounts)`. Must be set before the call.
     size_t struct_size;
     /// Chips that were read.
     uint64_t chips;
@@ -294,9 +298,9 @@ typedef struct KprofCounts {
     uint64_t runs;
     /// Records of every kind.
     uint64_t records;
-    /// Zones, including those without an end of their own.
+    /// Zones, including open zones.
     uint64_t zones;
-    /// Zones without an end of their own.
+    /// Open zones: zones whose end is not recorded.
     uint64_t open_zones;
     /// Timestamped data of either size.
     uint64_t data;
@@ -304,25 +308,25 @@ typedef struct KprofCounts {
     uint64_t events;
     /// Totals of sum zones.
     uint64_t sums;
-    /// Ends that belong to no zone.
+    /// Zone ends without a start.
     uint64_t orphan_ends;
     /// Launches of programs on chips.
     uint64_t ops;
     /// Lost records; a zone counts once.
     uint64_t lost;
-    /// Lost records that found no room in L1.
+    /// Records lost because L1 was full.
     uint64_t lost_l1_full;
-    /// Lost records that found no room in DRAM.
+    /// Records lost because DRAM was full.
     uint64_t lost_dram_full;
     /// Records that the firmware left out by configuration: no kernel ran in the launch.
     uint64_t lost_validate_off;
     /// Records lost for another cause.
     uint64_t lost_other;
-    /// 1 if more may be lost than is counted.
+    /// 1 if `lost` is a lower bound, else 0.
     uint64_t lost_is_lower_bound;
     /// Record sources that do not count their losses; 0 means that all losses are counted.
     uint64_t uncounted_sources;
-    /// Anomalies that made data lost or doubtful.
+    /// Anomalies because of which data is lost or doubtful.
     uint64_t anomalies;
     /// Anomalies that were repaired.
     uint64_t repairs;
@@ -334,7 +338,7 @@ typedef struct KprofCounts {
     uint64_t words_read;
 } KprofCounts;
 
-/// A launch on one lane.
+/// A launch of a program on one RISC.
 typedef struct KprofRun {
     /// The program, encoded with its chip.
     uint32_t run_host_id;
@@ -350,7 +354,7 @@ typedef struct KprofRun {
 
 /// The records of one RISC, as columns. All arrays and texts belong to the recording.
 typedef struct KprofLane {
-    /// `sizeof(KprofLane)`; to be set before the call.
+    /// `sizeof(KprofLane)`. Must be set before the call.
     size_t struct_size;
     /// Number of the chip.
     uint32_t chip_id;
@@ -366,11 +370,13 @@ typedef struct KprofLane {
     const uint32_t *heads;
     /// Cycles of each record, on the clock of the chip's reference tile.
     const uint64_t *times;
-    /// Values of the records in record order; the kind of a record determines how many it has.
+    /// Values of all records, in record order. The kind of a record determines how many values it
+    /// has.
     const uint64_t *data;
     /// Number of values.
     size_t data_count;
-    /// Launches, each with its first record; a launch ends where the next launch begins.
+    /// Launches. Each launch contains the index of its first record, and ends where the next launch
+    /// begins.
     const struct KprofRun *runs;
     /// Number of launches.
     size_t run_count;
@@ -378,7 +384,7 @@ typedef struct KprofLane {
 
 /// Name and source of a zone.
 typedef struct KprofZone {
-    /// `sizeof(KprofZone)`; to be set before the call.
+    /// `sizeof(KprofZone)`. Must be set before the call.
     size_t struct_size;
     /// Marker id of the zone.
     uint32_t id;
@@ -388,14 +394,14 @@ typedef struct KprofZone {
     struct KprofText name;
     /// Source file; empty if unknown.
     struct KprofText file;
-    /// Number of names that share the id; `name` is the first of them.
+    /// Number of names that share the id; `name` is the first of these names.
     size_t candidate_count;
 } KprofZone;
 
 /// One column of a table. All arrays and texts belong to the recording. `kprof schema` shows the
 /// tables and the meaning of their columns.
 typedef struct KprofColumn {
-    /// `sizeof(KprofColumn)`; to be set before the call.
+    /// `sizeof(KprofColumn)`. Must be set before the call.
     size_t struct_size;
     /// Name, ending with the unit if there is one.
     struct KprofText name;
@@ -407,9 +413,9 @@ typedef struct KprofColumn {
     uint32_t kind;
     /// Number of rows in the table.
     size_t row_count;
-    /// A value for each row; an unknown value is 0 or an empty text.
+    /// Array with one value per row; an unknown value is 0 or an empty text.
     const void *values;
-    /// 1 for each row whose value is known, else 0; null if all values are known.
+    /// Array with one flag per row: 1 if the value is known, else 0. Null if all values are known.
     const uint8_t *is_known;
 } KprofColumn;
 
@@ -421,7 +427,7 @@ typedef struct KprofAnomaly {
     struct KprofText detail;
     /// 1 if the data was repaired, else 0.
     uint32_t is_repair;
-    /// 1 if it belongs to one lane, which the next fields name, else 0.
+    /// 1 if the anomaly belongs to the lane that the next fields identify, else 0.
     uint32_t has_lane;
     /// Number of the chip.
     uint32_t chip_id;
@@ -431,22 +437,22 @@ typedef struct KprofAnomaly {
     uint16_t core_y;
     /// Name of the RISC.
     struct KprofText risc;
-    /// Position: word of the lane, line of the log, or index of the control word.
+    /// Position: index of the word in the lane, line of the log, or index of the control word.
     uint64_t position;
 } KprofAnomaly;
 
 /// The clock of a chip.
 typedef struct KprofClock {
-    /// `sizeof(KprofClock)`; to be set before the call.
+    /// `sizeof(KprofClock)`. Must be set before the call.
     size_t struct_size;
-    /// 1 if the clock is related to the host's clock, else 0.
+    /// 1 if times can be converted to the host's clock, else 0.
     uint32_t is_host_time;
     /// Nominal frequency in MHz; 0 if unknown.
     uint32_t nominal_mhz;
-    /// Measured frequency in GHz. Without a measurement, the nominal frequency; 1 if that is
-    /// unknown.
+    /// Measured frequency in GHz. Without a measurement, it is the nominal frequency, or 1 if that
+    /// is unknown.
     double frequency_ghz;
-    /// Guaranteed bound of the error of host times, in ns; NaN without host times.
+    /// Guaranteed maximum error of host times, in ns; NaN without host times.
     double bound_ns;
     /// Cycle of the chip's first record.
     uint64_t first_cycle;
@@ -475,8 +481,8 @@ const char *kprof_last_error(void);
 /// # Safety
 /// `callbacks`, `chips` and everything that they point to must be valid during the call. Until the
 /// mesh is freed, its callbacks must be callable with its context by every thread that calls the
-/// library with the mesh, and by that of a periodic reader; they must fill or read no more words
-/// than they are asked to, and must return. `mesh` must point to memory for a pointer.
+/// library with the mesh, and by the thread of a periodic reader. The callbacks must read or write
+/// no more words than requested, and must return. `mesh` must point to memory for a pointer.
 enum KprofStatus kprof_mesh_new(const struct KprofMeshCallbacks *callbacks,
                                 const struct KprofChip *chips,
                                 size_t chip_count,
@@ -488,15 +494,15 @@ enum KprofStatus kprof_mesh_new(const struct KprofMeshCallbacks *callbacks,
 /// `mesh` must be null or come from `kprof_mesh_new`, and must not be used again.
 enum KprofStatus kprof_mesh_free(struct KprofMesh *mesh);
 
-/// Prepares every chip of a mesh; to be called before the first kernel is launched.
+/// Prepares every chip of a mesh. Call this function before the first kernel is launched.
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid.
 enum KprofStatus kprof_init_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofInitOptions *options);
 
-/// Begins a session. With `capture`, all data that is read is also written to a new capture of this
-/// name.
+/// Begins a session. Unless `capture` is null, all data that is read is also written to a new
+/// capture with this path.
 ///
 /// # Safety
 /// `options` must be null or valid, `capture` null or a text, and `session` must point to memory
@@ -506,7 +512,9 @@ enum KprofStatus kprof_session_new(const struct KprofReadOptions *options,
                                    struct KprofSession **session);
 
 /// Frees a session; null is allowed. A session in use by a call or a periodic reader is not freed.
-/// If the session was not finished, its capture has no end mark, which readers report.
+///
+/// If the session was not finished, the end mark is missing in the session's capture. Readers of the
+/// capture report this.
 ///
 /// # Safety
 /// `session` must be null or come from `kprof_session_new`, and must not be used again.
@@ -541,17 +549,17 @@ enum KprofStatus kprof_session_add_op(struct KprofSession *session,
                                       uint32_t run_host_id,
                                       const char *name);
 
-/// Measures the clocks of an initialised mesh; to be called before the first read.
+/// Measures the clocks of an initialised mesh. Call this function before the first read.
 ///
 /// # Safety
-/// Both must be null or handles that are not freed.
+/// `session` and `mesh` must be null or handles that are not freed.
 enum KprofStatus kprof_session_open_clocks(struct KprofSession *session,
                                            struct KprofMesh *mesh);
 
-/// Measures the clocks again; to be called after the last read.
+/// Measures the clocks again. Call this function after the last read.
 ///
 /// # Safety
-/// Both must be null or handles that are not freed.
+/// `session` and `mesh` must be null or handles that are not freed.
 enum KprofStatus kprof_session_close_clocks(struct KprofSession *session,
                                             struct KprofMesh *mesh);
 
@@ -561,17 +569,17 @@ enum KprofStatus kprof_session_close_clocks(struct KprofSession *session,
 /// are then read from L1.
 ///
 /// # Safety
-/// Both must be null or handles that are not freed.
+/// `session` and `mesh` must be null or handles that are not freed.
 enum KprofStatus kprof_session_read(struct KprofSession *session,
                                     struct KprofMesh *mesh,
                                     uint32_t is_last_read);
 
-/// Checks whether markers may be lost within `launches` more launches if the mesh is not read.
-/// `is_about_to` receives 1 if so, else 0.
+/// Checks whether markers may be lost within the next `launches` launches if the mesh is not read
+/// before. `is_about_to` receives 1 if markers may be lost, else 0.
 ///
 /// # Safety
-/// The first two must be null or handles that are not freed, and `is_about_to` must point to memory
-/// for a number.
+/// `session` and `mesh` must be null or handles that are not freed, and `is_about_to` must point to
+/// memory for a number.
 enum KprofStatus kprof_session_about_to_overflow(struct KprofSession *session,
                                                  struct KprofMesh *mesh,
                                                  uint32_t launches,
@@ -587,7 +595,7 @@ enum KprofStatus kprof_session_about_to_overflow(struct KprofSession *session,
 enum KprofStatus kprof_session_finish(struct KprofSession *session,
                                       struct KprofRecording **recording);
 
-/// Reads everything that a mesh has recorded, with its clocks, in one call.
+/// Reads all records and the clocks of a mesh in one call.
 ///
 /// # Safety
 /// `mesh` must be null or a mesh that is not freed, `options` null or valid, and `recording` must
@@ -596,15 +604,16 @@ enum KprofStatus kprof_read_device_profiler(struct KprofMesh *mesh,
                                             const struct KprofReadOptions *options,
                                             struct KprofRecording **recording);
 
-/// Makes a session keep performance figures of programs from its next read on, as
-/// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS` do.
+/// Makes a session keep performance figures of programs, from the next read on. This corresponds to
+/// `TT_METAL_PROFILER_MID_RUN_DUMP` and `TT_METAL_PROFILER_CPP_POST_PROCESS`.
 ///
 /// # Safety
 /// `session` must be null or a session that is not freed.
 enum KprofStatus kprof_session_keep_programs(struct KprofSession *session);
 
-/// Writes a JSON text with figures of the latest read's programs to `json`: a list of programs by
-/// chip number. If `is_of_all` is not 0, the figures cover all reads.
+/// Writes performance figures of the programs in the latest read to `json`, as a JSON text: an
+/// object that maps chip numbers to lists of programs. If `is_of_all` is not 0, the figures cover
+/// all reads.
 ///
 /// The text belongs to the session. It is valid until the next call of this function or until the
 /// session is freed.
@@ -619,10 +628,11 @@ enum KprofStatus kprof_session_programs_json(struct KprofSession *session,
 /// Starts a thread of the library that reads every `period_ns` until `kprof_periodic_stop`. The
 /// first read begins at once.
 ///
-/// Until it stops, only this thread may use the session and the mesh: every other call with them
-/// returns `KPROF_STATUS_BUSY`, including `kprof_session_free` and `kprof_mesh_free`. The thread
-/// calls the callbacks of the mesh, one after the other, while the host's own threads launch
-/// programs. After a read that takes longer than the period, the next read begins at once.
+/// Until the thread stops, no other thread may use the session or the mesh. Other calls with the
+/// session or the mesh, even `kprof_session_free` and `kprof_mesh_free`, return
+/// `KPROF_STATUS_BUSY`. The thread calls the callbacks of the mesh, one at a time, while the host's
+/// own threads launch programs. After a read that takes longer than the period, the next read
+/// begins at once.
 ///
 /// # Safety
 /// `session` and `mesh` must be null or handles that are not freed, and `reader` must point to
@@ -632,7 +642,7 @@ enum KprofStatus kprof_periodic_start(struct KprofSession *session,
                                       uint64_t period_ns,
                                       struct KprofPeriodicReader **reader);
 
-/// Writes the number of reads until now to `counts`.
+/// Writes the number of reads so far to `counts`.
 ///
 /// # Safety
 /// `reader` must be null or a reader that is not stopped, and `counts` must point to a struct whose
@@ -640,11 +650,12 @@ enum KprofStatus kprof_periodic_start(struct KprofSession *session,
 enum KprofStatus kprof_periodic_counts(const struct KprofPeriodicReader *reader,
                                        struct KprofPeriodicCounts *counts);
 
-/// Stops after a last read, releases session and mesh, and frees the reader; null is allowed.
+/// Stops the reader after a last read, releases the session and the mesh, and frees the reader.
+/// `reader` may be null.
 ///
-/// Waits for the read in progress; there must be no further launch after the call. `counts`
-/// receives the number of reads unless it is null. The status is that of the last read, which also
-/// reads the data that failed reads have left.
+/// The call waits for the read in progress. After the call, no program may be launched. Unless
+/// `counts` is null, it receives the number of reads. The returned status is the status of the last
+/// read. The last read also reads the data that failed reads have missed.
 ///
 /// # Safety
 /// `reader` must be null or come from `kprof_periodic_start`, and must not be used again; `counts`
@@ -652,7 +663,7 @@ enum KprofStatus kprof_periodic_counts(const struct KprofPeriodicReader *reader,
 enum KprofStatus kprof_periodic_stop(struct KprofPeriodicReader *reader,
                                      struct KprofPeriodicCounts *counts);
 
-/// Loads a capture, a device log or a folder of logs; `run` is the index of a run in a capture,
+/// Loads a capture, a device log or a folder of logs. `run` is the index of a run in a capture,
 /// from 0.
 ///
 /// # Safety
@@ -662,8 +673,8 @@ enum KprofStatus kprof_load(const char *file, size_t run, struct KprofRecording 
 /// Frees a recording with all its texts and columns; null is allowed.
 ///
 /// # Safety
-/// `recording` must be null or come from this library, and must not be used again, nor anything
-/// that belongs to it.
+/// `recording` must be null or come from this library. Neither the recording nor anything that
+/// belongs to it may be used again.
 enum KprofStatus kprof_recording_free(struct KprofRecording *recording);
 
 /// Writes the counts of a recording to `counts`.
@@ -684,7 +695,8 @@ enum KprofStatus kprof_recording_lane(const struct KprofRecording *recording,
                                       size_t index,
                                       struct KprofLane *lane);
 
-/// Writes name and source of a zone to `zone`. The heads of records contain the number of the zone.
+/// Writes the name and source location of a zone to `zone`. The zone is identified by its number in
+/// the heads of records.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and `zone` must point to a struct
@@ -709,7 +721,7 @@ enum KprofStatus kprof_recording_column_at(const struct KprofRecording *recordin
 /// Writes the table's column with this name to `column`, such as `kernel_ns` of `ops`.
 ///
 /// # Safety
-/// As of `kprof_recording_column_at`, and `name` must be null or a text.
+/// As for `kprof_recording_column_at`. In addition, `name` must be null or a text.
 enum KprofStatus kprof_recording_column(const struct KprofRecording *recording,
                                         const char *table,
                                         const char *name,
@@ -719,8 +731,8 @@ enum KprofStatus kprof_recording_column(const struct KprofRecording *recording,
 /// to `count`.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must point to memory
-/// for a pointer and for a number.
+/// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
+/// pointer, and `count` must point to memory for a number.
 enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recording,
                                            const struct KprofText **rows,
                                            size_t *count);
@@ -729,8 +741,8 @@ enum KprofStatus kprof_recording_uncounted(const struct KprofRecording *recordin
 /// most 8 of each kind and lane are kept.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed, and the others must point to memory
-/// for a pointer and for a number.
+/// `recording` must be null or a recording that is not freed, `rows` must point to memory for a
+/// pointer, and `count` must point to memory for a number.
 enum KprofStatus kprof_recording_anomalies(const struct KprofRecording *recording,
                                            const struct KprofAnomaly **rows,
                                            size_t *count);
@@ -744,8 +756,8 @@ enum KprofStatus kprof_recording_clock(const struct KprofRecording *recording,
                                        uint32_t chip_id,
                                        struct KprofClock *clock);
 
-/// Converts cycles of a chip to nanoseconds of the host's clock; `bound_ns`, unless null, receives
-/// their largest possible error.
+/// Converts cycles of a chip to nanoseconds of the host's clock. Unless `bound_ns` is null, it
+/// receives the maximum error of these times.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed; `cycles` and `host_ns` must point to
@@ -758,8 +770,8 @@ enum KprofStatus kprof_recording_host_ns(const struct KprofRecording *recording,
                                          size_t count,
                                          double *bound_ns);
 
-/// Writes a JSON text with the causes of slowness to `json`, as `kprof explain --json` prints it.
-/// The text belongs to the recording.
+/// Writes a JSON text with the causes of slowness to `json`. `kprof explain --json` prints the same
+/// text. The text belongs to the recording.
 ///
 /// # Safety
 /// `recording` must be null or a recording that is not freed, and `json` must point to memory for a
@@ -778,7 +790,8 @@ const char *kprof_output_name(size_t index);
 /// `op=Matmul*,risc=ncrisc`; null selects everything.
 ///
 /// # Safety
-/// `recording` must be null or a recording that is not freed; the others must be texts, or null.
+/// `recording` must be null or a recording that is not freed. `output`, `filter` and `file` must be
+/// texts or null.
 enum KprofStatus kprof_recording_write(const struct KprofRecording *recording,
                                        const char *output,
                                        const char *filter,
