@@ -75,6 +75,9 @@ struct Ring {
     /// The time of the last record.
     last_time: Option<u64>,
     lane: LaneAssembly,
+    /// Reason for the loss of the cell that announced the RISC's launch; `None` if the launch is
+    /// known, or if this reader has found no cell missing.
+    launch_lost_by: Option<LossCause>,
 }
 
 /// Cells read from one ring, with the related control words.
@@ -285,6 +288,7 @@ impl Ring {
             cells: CellReader::default(),
             last_time: None,
             lane: LaneAssembly::new(id),
+            launch_lost_by: None,
         }
     }
 }
@@ -329,55 +333,60 @@ struct Decoding<'a, 'session> {
 impl Decoding<'_, '_> {
     /// Records the loss of cells that cannot be read any more.
     ///
-    /// The cells after them are dropped too, if their time and launch are unknown.
+    /// The cells after them are lost too, in this read and the following reads, until their time
+    /// and launch are known.
     fn missing_cells(&mut self, reading: &mut RingRead, read_at: Option<u64>) {
-        if reading.missing == 0 {
-            return;
-        }
+        let cause = Some(reading.cause).filter(|_| reading.missing > 0);
+        let Some(cause) = cause.or(self.ring.launch_lost_by) else { return };
         let unknown = self.unknown_cells(reading, read_at);
+        self.ring.launch_lost_by = unknown.is_none().then_some(cause);
+        let unknown = unknown.unwrap_or(reading.cells.len());
         reading.cells.drain(..unknown);
         let count = u32::try_from(unknown).unwrap_or(0);
         reading.first = reading.first.wrapping_add(count);
         let gone = reading.missing.saturating_add(count);
+        if gone == 0 {
+            return;
+        }
         // A record may have several cells, and a cell need not be a record.
         let totals = LossTotals { unknown_markers: gone.into(), ..LossTotals::default() };
-        self.lose(reading.cause, None, totals);
+        self.lose(cause, None, totals);
         self.lost_after = Some(self.ring.last_time);
         self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
     }
 
     /// Sets the launch of the first cells if another reader has read the launch's first cells.
     fn join(&mut self, reading: &RingRead, read_at: Option<u64>) {
-        if self.ring.read_count != 0 && self.ring.lane.launch_number().is_none() {
+        let is_joining = self.ring.read_count != 0 && self.ring.lane.launch_number().is_none();
+        if is_joining && self.ring.launch_lost_by.is_none() {
             // If the launch of the leading cells is unknown, they are kept without a program.
             self.unknown_cells(reading, read_at);
         }
     }
 
     /// Returns the number of leading cells whose launch is unknown because cells before are
-    /// missing.
+    /// missing; `None` if no cell has a known launch.
     ///
     /// Sets the launch and the time of the other cells if the control words contain them.
-    fn unknown_cells(&mut self, reading: &RingRead, read_at: Option<u64>) -> usize {
-        let Some(told) = reading.told else { return 0 };
+    fn unknown_cells(&mut self, reading: &RingRead, read_at: Option<u64>) -> Option<usize> {
+        let Some(told) = reading.told else { return Some(0) };
         let is_same = self.ring.lane.launch_number() == Some(told.number)
             && self.ring.cells.has_time_high(told.time_high.into(), TOLD_RANGE);
         if is_same {
-            return 0;
+            return Some(0);
         }
         let mut pieces = self.ring.cells;
         let mut pieces = pieces.pieces(&reading.cells, reading.first, None);
         let mut before = 0;
         while let Some(piece) = pieces.next() {
             if matches!(piece, Piece::Record(StreamRecord::Launch { .. })) {
-                return before;
+                return Some(before);
             }
             before = reading.cells.len().saturating_sub(pieces.cells_left());
         }
-        let Some(launch) = reading.launch else { return reading.cells.len() };
-        self.ring.lane.enter(launch);
+        self.ring.lane.enter(reading.launch?);
         self.ring.cells = CellReader::from_time_high(told.time_high.into(), TOLD_RANGE, read_at);
-        0
+        Some(0)
     }
 
     fn pieces(&mut self, reading: &RingRead, read_at: Option<u64>) {

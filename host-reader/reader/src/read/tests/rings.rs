@@ -602,16 +602,38 @@ fn a_reader_that_joins_in_mid_launch_knows_the_program_unless_another_launch_has
 }
 
 #[test]
-fn cells_of_a_launch_that_is_not_the_cores_last_have_no_program() {
-    let mut bench = Bench::new();
-    let mut producer = Producer::new(&mut bench.0.image, 1, Policy::OverwriteOldest, 100);
-    (0..300).for_each(|number| producer.step(&mut bench.0.image, &Step::Event(number)));
-    producer.end_launch(&mut bench.0.image, &[]);
-    set(&mut bench.0.image, 0, words::PROGRAM, &[99]);
-    set(&mut bench.0.image, 0, words::LAUNCHES, &[2]);
-    bench.0.image.set_wall_clock(1000);
-    let readout = read_device_profiler(&mut bench).unwrap();
-    assert_eq!(readout.record_count(), 0);
-    let overwritten = readout.losses.by_cause(LossCause::Overwritten).unknown_markers;
-    assert_eq!(overwritten, producer.written.into());
+fn cells_of_a_launch_whose_announcement_is_lost_are_lost_until_the_next_launch() {
+    for has_read_a_launch in [false, true] {
+        let mut bench = Bench::new();
+        let (mut reader, mut whole) = (Reader::new(ReadOptions::default()), Readout::default());
+        let mut producer = Producer::new(&mut bench.0.image, 1, Policy::OverwriteOldest, 100);
+        let mut read_before = 0;
+        if has_read_a_launch {
+            producer.step(&mut bench.0.image, &Step::Event(1));
+            producer.end_launch(&mut bench.0.image, &[]);
+            read_all(&mut bench, &mut reader, &mut whole, (producer.now, false));
+            read_before = producer.written;
+            producer.begin_launch(&mut bench.0.image);
+        }
+        // The core begins another launch before the RISC has ended this one.
+        (0..300).for_each(|number| producer.step(&mut bench.0.image, &Step::Event(number)));
+        let launch = producer.launch + 1;
+        set(&mut bench.0.image, 0, words::LAUNCHES, &[launch]);
+        read_all(&mut bench, &mut reader, &mut whole, (producer.now, false));
+        // These cells are all read, but belong to the same launch.
+        (300..400).for_each(|number| producer.step(&mut bench.0.image, &Step::Event(number)));
+        read_all(&mut bench, &mut reader, &mut whole, (producer.now, false));
+        (400..500).for_each(|number| producer.step(&mut bench.0.image, &Step::Event(number)));
+        producer.end_launch(&mut bench.0.image, &[]);
+        let lost = producer.written - read_before;
+        producer.begin_launch(&mut bench.0.image);
+        (500..520).for_each(|number| producer.step(&mut bench.0.image, &Step::Event(number)));
+        producer.end_launch(&mut bench.0.image, &[]);
+        read_all(&mut bench, &mut reader, &mut whole, (producer.now, true));
+        let mut expected = producer.launches.clone();
+        expected.remove(usize::from(has_read_a_launch));
+        assert_eq!(lane_of(&whole, Risc::Ncrisc), expected);
+        let overwritten = whole.losses.by_cause(LossCause::Overwritten).unknown_markers;
+        assert_eq!(overwritten, lost.into());
+    }
 }
