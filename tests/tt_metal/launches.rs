@@ -5,7 +5,7 @@ use crate::{
     firmware, kernels,
     machine::{Machine, Simulator},
     package::{Package, our_include, package, sources},
-    toolchain::{Chip, Header, Mode, Processor, folder, run},
+    toolchain::{Chip, Header, Mode, Processor, folder, run, same_paths},
 };
 use host_reader::{ReadOptions, Reader, mesh::Noc0Coord, read_device_profiler, readout::Readout};
 use sim::{
@@ -68,7 +68,7 @@ fn program_of_ours(package: &Package, chip: Chip) -> Program {
         command.args(["-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffreestanding"]);
         command.args(["-nostdlib", "-fno-exceptions", "-fno-rtti", "-DPROFILE_KERNEL=1"]);
         command.args(["-DCOMPILE_FOR_BRISC", ARCH_DEFINE[chip as usize]]);
-        command.arg("-I").arg(our_include()).arg("-T").arg(&script);
+        command.arg("-I").arg(our_include()).arg("-T").arg(&script).arg(same_paths());
         command.arg(sources().join("reader_writer.cpp")).arg("-o").arg(&elf);
         run(&mut command).unwrap();
         let kernel = KernelFile::new(processor.name(), fs::read(&elf).unwrap()).unwrap();

@@ -318,6 +318,15 @@ pub(crate) struct Target {
     pub(crate) instead: Option<PathBuf>,
 }
 
+/// Returns the compiler's option by which hashes of call sites do not depend on where the tests lie:
+/// the hashes are constants in code, and contain the path of the file.
+pub(crate) fn same_paths() -> OsString {
+    let mut option = OsString::from("-fmacro-prefix-map=");
+    option.push(sources());
+    option.push("=tests/tt_metal");
+    option
+}
+
 impl Target {
     pub(crate) const fn new(chip: Chip, processor: Processor, header: Header) -> Self {
         Self {
@@ -461,11 +470,7 @@ impl Target {
             command.arg("-isystem").arg(folder);
         }
         command.args(["-include", "ttinsn.h"]);
-        // Hashes of call sites, which are constants in code, do not depend on where the tests lie.
-        let mut mapped = OsString::from("-fmacro-prefix-map=");
-        mapped.push(sources());
-        mapped.push("=tests/tt_metal");
-        command.arg(mapped);
+        command.arg(same_paths());
         command.args(self.all_defines().iter().map(|define| format!("-D{define}")));
         for folder in self.includes(package) {
             let mut argument = OsString::from("-I");
