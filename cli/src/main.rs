@@ -3,6 +3,10 @@
 //! Exit codes: 0 success, 1 losses (if requested) or damage, 2 an error.
 
 #![forbid(unsafe_code)]
+#![warn(
+    clippy::print_stdout,
+    reason = "println! panics if the reader has closed the standard output, as `head` does"
+)]
 
 mod args;
 mod buffers;

@@ -246,3 +246,23 @@ fn a_log_that_a_signal_interrupts_leaves_nothing() {
     assert!(names().iter().all(|name| !is_temporary(name)), "{:?}", names());
     assert_eq!(status.code(), Some(130));
 }
+
+#[test]
+fn a_closed_standard_output_ends_a_command_without_a_message() {
+    let folder = captured();
+    let commands: [&[&str]; 4] = [
+        &["sdk", "scripts"],
+        &["report", "a.kprof"],
+        &["explain", "a.kprof", "--json"],
+        &["run", "--workload", "quick-push", "--ops", "1", "-o", "out"],
+    ];
+    for args in commands {
+        let mut command = kprof(folder.path(), args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&stderr);
+        assert_eq!(status.code(), Some(0), "{args:?}: {said}");
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
+    }
+}

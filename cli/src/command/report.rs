@@ -17,7 +17,7 @@ use host_reader::{
     recording::{Opened, Recording, report_of_log},
     report::{BufferPeaks, OpPeaks},
 };
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 use wire::ZoneId;
 
 /// Reads the log or capture and prints it; runs of a capture are printed one after the other.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             _ => format!("Run {} of {}: ", grouped(number), grouped(run_count)),
         };
         if number > 1 && !args.show.json {
-            println!();
+            writeln!(std::io::stdout())?;
         }
         let findings = Findings::new(readout, args.show)?.with_names(OpNames::new(&ops));
         let findings = findings.with_buffers(buffers);

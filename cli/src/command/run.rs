@@ -108,7 +108,7 @@ pub(super) fn carry_out(
     let title = title(args, work.name(), reserved_cores, &source);
     let code = show_recording(recording, &title, &source, show)?;
     if !show.json {
-        files.print();
+        files.print(&mut std::io::stdout().lock())?;
     }
     view.iter().for_each(TracyView::wait_for_viewers);
     // A faulty file fails in the same way on every core.

@@ -14,7 +14,10 @@ use host_reader::{
     output::{Output, OutputError},
     recording::{DEVICE_LOG, Recording},
 };
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
 /// Destinations of a run's files.
 pub(super) struct Outputs {
@@ -100,8 +103,9 @@ impl<'run> Files<'run> {
         Ok(())
     }
 
-    pub(super) fn print(&self) {
-        println!();
+    /// Writes the names of the files.
+    pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out)?;
         for (output, path) in &self.files {
             let label = match output {
                 Output::DeviceLog => "Device log",
@@ -109,11 +113,12 @@ impl<'run> Files<'run> {
                 Output::DevicePerf => "Perf report",
                 _ => "NoC traces",
             };
-            println!("{label}: {}", path.display());
+            writeln!(out, "{label}: {}", path.display())?;
         }
         if let Some(target) = self.capture {
-            println!("Capture: {}", target.path.display());
+            writeln!(out, "Capture: {}", target.path.display())?;
         }
+        Ok(())
     }
 }
 

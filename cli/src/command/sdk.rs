@@ -8,7 +8,7 @@ use sim::{
     arch::Arch,
     machine::{TARGET, images, images::Selection, link_script::link_script},
 };
-use std::{fs, process::ExitCode};
+use std::{fs, io::Write, process::ExitCode};
 use wire::{CoreKind, risc::RISCS_PER_CORE};
 
 /// Writes a script for each processor of each architecture.
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
             fs::write(&path, script)
                 .map_err(|error| failure!("cannot write {}: {error}", path.display()))?;
         }
-        println!("{}", folder.display());
+        writeln!(std::io::stdout(), "{}", folder.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }
