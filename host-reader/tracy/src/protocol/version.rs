@@ -189,7 +189,8 @@ mod tests {
     use super::*;
     use ItemKind as Kind;
 
-    /// Codes according to Tracy's headers: version, program, kind and code.
+    /// Codes in Tracy's headers. Each row is a protocol version, a program, a kind of item and the
+    /// item's code.
     const CODES: [(u32, Program, Kind, u8); 32] = [
         (66, Program::Stock, Kind::ZoneEnd, 17),
         (66, Program::Stock, Kind::GpuTime, 48),

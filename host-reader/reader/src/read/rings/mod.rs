@@ -357,8 +357,7 @@ impl Decoding<'_, '_> {
 
     /// Sets the launch of the first cells if another reader has read the launch's first cells.
     fn join(&mut self, reading: &RingRead, read_at: Option<u64>) {
-        let is_joining = self.ring.read_count != 0 && self.ring.lane.launch_number().is_none();
-        if is_joining && self.ring.launch_lost_by.is_none() {
+        if self.ring.read_count != 0 && self.ring.lane.launch_number().is_none() {
             // If the launch of the leading cells is unknown, they are kept without a program.
             self.unknown_cells(reading, read_at);
         }
