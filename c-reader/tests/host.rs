@@ -163,8 +163,8 @@ fn a_host_in_cpp_counts_what_kprof_run_counts() {
     // The last workload loses records for several causes.
     for (workload, arch, chips, seed) in [
         ("matmul", "wormhole_b0", "2", "7"),
-        ("random", "blackhole", "1", "11"),
-        ("full-buffer", "wormhole_b0", "1", "3"),
+        ("timestamped-events", "blackhole", "1", "3"),
+        ("random", "wormhole_b0", "1", "11"),
     ] {
         let outputs = tempfile::tempdir().unwrap();
         let of_host = outputs.path().join("host");
