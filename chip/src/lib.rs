@@ -11,6 +11,7 @@
 //! | what are the names of the program's ops? | [`inspector`] |
 //! | which chips are there? | `driver`, with feature `luwen` |
 //! | how is a simulated chip of another process accessed? | [`shared`] |
+//! | where are the sockets of such chips, and which remain? | [`sockets`] |
 //!
 //! Reading a chip while another program uses it has crashed hosts, always through an access to a
 //! tile or register that does not answer. Here every access goes through [`rails::Rails`].
@@ -35,3 +36,4 @@ pub mod mesh;
 pub mod process;
 pub mod rails;
 pub mod shared;
+pub mod sockets;

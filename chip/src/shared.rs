@@ -39,6 +39,9 @@ use std::{
 /// Environment variable with the path of the socket at which a process serves its chip.
 pub const SOCKET_VARIABLE: &str = "KPROF_CHIP_SOCKET";
 
+/// Environment variable with the path of the library whose chip kprof's own library serves.
+pub const LIBRARY_VARIABLE: &str = "KPROF_CHIP_LIBRARY";
+
 /// Returns the path of a process's socket from the value of [`SOCKET_VARIABLE`], in which `{pid}`
 /// stands for the number of the process: several processes may have the same environment.
 #[must_use]

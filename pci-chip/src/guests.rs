@@ -1,12 +1,12 @@
 //! Accesses of other processes to the chip, through a socket.
 
-use super::{CHIP, lock};
+use super::{CHIP, lock, simulation::Simulation};
 use chip::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
     facts::ChipFacts,
     shared::{ChipServer, SOCKET_VARIABLE, ShareError, socket_path},
 };
-use sim::board::{Board, pci::PciChip};
+use sim::board::Board;
 use std::{
     sync::{
         Mutex,
@@ -53,12 +53,12 @@ impl Guests {
         }
     }
 
-    fn with_chip<T>(&self, call: impl FnOnce(&mut PciChip) -> T) -> Result<T, AccessFailure> {
+    fn with_chip<T>(&self, call: impl FnOnce(&mut Simulation) -> T) -> Result<T, AccessFailure> {
         self.waiting_count.fetch_add(1, Ordering::AcqRel);
         let mut chip = lock(&CHIP);
         self.waiting_count.fetch_sub(1, Ordering::AcqRel);
         let chip = chip.as_mut().ok_or_else(|| AccessFailure("the chip is closed".to_owned()))?;
-        chip.board_mut().advance(ACCESS_CYCLES);
+        chip.clock(ACCESS_CYCLES);
         Ok(call(chip))
     }
 }
@@ -68,19 +68,13 @@ struct SimulatedChip(&'static Guests);
 
 impl ChipAccess for SimulatedChip {
     fn noc_read(&self, noc: u8, tile: NocTile, address: u64, bytes: &mut [u8]) -> NocResult {
-        let at = (tile.x.into(), tile.y.into());
-        let read = self.0.with_chip(|chip| {
-            chip.board_mut().read_over_noc(noc, at, address, bytes).map_err(AccessFailure)
-        });
-        read?
+        let read = self.0.with_chip(|chip| chip.guest_read(noc, tile, address, bytes));
+        read?.map_err(AccessFailure)
     }
 
     fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
-        let at = (tile.x.into(), tile.y.into());
-        let written = self.0.with_chip(|chip| {
-            chip.board_mut().write_over_noc(noc, at, address, bytes).map_err(AccessFailure)
-        });
-        written?
+        let written = self.0.with_chip(|chip| chip.guest_write(noc, tile, address, bytes));
+        written?.map_err(AccessFailure)
     }
 }
 
@@ -100,7 +94,7 @@ pub(super) fn facts(board: &Board) -> ChipFacts {
 
 /// Cycles that pass during an access. A guest that polls a word therefore sees it change even while
 /// the host lets no cycles pass.
-const ACCESS_CYCLES: u64 = 16;
+const ACCESS_CYCLES: u32 = 16;
 /// Longest time for which a host's access waits for guests.
 const PATIENCE: Duration = Duration::from_millis(10);
 

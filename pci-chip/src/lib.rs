@@ -12,6 +12,11 @@
 //! | `KPROF_CHIP_STORES` | CSV file for all RISCs' stores to a range of L1, written at the end |
 //! | `KPROF_CHIP_STORE_RANGE` | that range, as `FIRST-END` in hexadecimal digits |
 //! | `KPROF_CHIP_SOCKET` | path of a socket at which other processes can access the chip, such as `kprof attach` |
+//! | `KPROF_CHIP_LIBRARY` | another library with these entry points: it has the chip, and all calls are forwarded to it |
+//!
+//! With `KPROF_CHIP_LIBRARY`, other processes can access the chip of a simulator that serves no
+//! socket, such as Tenstorrent's ttsim. The named library may be a copy of this one, which then reads
+//! the other variables, except `KPROF_CHIP_SOCKET`.
 //!
 //! These outputs are written by `libttsim_exit`, or at the end of the process if it does not call
 //! that function. The library is built as `libkprof_chip.so`; a host needs a copy of this file, or
@@ -21,36 +26,32 @@
 //! ttsim 1.10, `docs/libttsim_api.md`. If the chip would refuse an access, the library prints a
 //! line to standard error. A refused read returns all ones, as on PCI.
 
+mod forwarded;
 mod guests;
+mod simulation;
 
+use chip::shared::LIBRARY_VARIABLE;
+use forwarded::ForwardedChip;
 use guests::Guests;
 use sim::{
     arch::Arch,
     board::{Board, HostMemory, StampedStore, pci::PciChip},
 };
+use simulation::Simulation;
 use std::{
     ffi::c_void,
     fmt::Write as _,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Callback that reads bytes of the host's physical memory.
-pub type ReadHost = unsafe extern "C" fn(address: u64, bytes: *mut c_void, length: u32);
-/// Callback that writes bytes of the host's physical memory.
-pub type WriteHost = unsafe extern "C" fn(address: u64, bytes: *const c_void, length: u32);
+pub use ttsim::library::{ReadHost, WriteHost};
 
-static CHIP: Mutex<Option<PciChip>> = Mutex::new(None);
+static CHIP: Mutex<Option<Simulation>> = Mutex::new(None);
 /// Other processes' accesses to the chip.
 static GUESTS: Guests = Guests::new();
 static HOST: Mutex<Callbacks> = Mutex::new(Callbacks { read: None, write: None });
-
-/// True once the user has been informed that the results of compute kernels are unknown.
-static HAS_TOLD_OF_VALUES: AtomicBool = AtomicBool::new(false);
 
 #[derive(Clone, Copy)]
 struct Callbacks {
@@ -90,7 +91,7 @@ fn tell(sentence: &str) {
 }
 
 /// Locks the chip and passes it to a function; returns `None` before `libttsim_init`.
-fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
+fn with_chip<T>(call: impl FnOnce(&mut Simulation) -> T) -> Option<T> {
     GUESTS.let_pass();
     let mut chip = lock(&CHIP);
     let Some(chip) = chip.as_mut() else {
@@ -98,12 +99,7 @@ fn with_chip<T>(call: impl FnOnce(&mut PciChip) -> T) -> Option<T> {
         return None;
     };
     let result = call(chip);
-    for failure in chip.board_mut().take_failures() {
-        tell(&failure);
-    }
-    if chip.board_mut().has_unknown_values() && !HAS_TOLD_OF_VALUES.swap(true, Relaxed) {
-        tell("compute kernels run, but nothing is computed: values of their results are unknown");
-    }
+    chip.tell_failures();
     Some(result)
 }
 
@@ -142,24 +138,47 @@ fn hex_number(digits: &str) -> Option<u32> {
     u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok()
 }
 
+/// Returns the chip of the library in [`LIBRARY_VARIABLE`]; `None` without the variable, or if it
+/// names this library.
+fn forwarded_chip() -> Result<Option<ForwardedChip>, String> {
+    let Some(path) = std::env::var_os(LIBRARY_VARIABLE) else { return Ok(None) };
+    let Callbacks { read, write } = *lock(&HOST);
+    let own_init = libttsim_init as extern "C" fn() as usize;
+    ForwardedChip::start(Path::new(&path), own_init, (read, write))
+}
+
+fn own_chip() -> Result<PciChip, String> {
+    let callbacks = *lock(&HOST);
+    let mut board = Board::new(architecture()?, 0, Box::new(CallbackMemory(callbacks)));
+    if let Some(range) = watched_range() {
+        board.watch_stores(range);
+    }
+    Ok(PciChip::new(board))
+}
+
+fn new_chip() -> Result<Simulation, String> {
+    if let Some(chip) = forwarded_chip()? {
+        return Ok(Simulation::Forwarded(chip));
+    }
+    Ok(Simulation::Own(Box::new(own_chip()?)))
+}
+
 /// Creates a chip in reset.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_init() {
-    let arch = match architecture() {
-        Ok(arch) => arch,
+    let mut chip = match new_chip() {
+        Ok(chip) => chip,
         Err(reason) => {
             tell(&reason);
             std::process::exit(2);
         }
     };
-    let callbacks = *lock(&HOST);
-    let mut board = Board::new(arch, 0, Box::new(CallbackMemory(callbacks)));
-    if let Some(range) = watched_range() {
-        board.watch_stores(range);
-    }
-    let facts = guests::facts(&board);
-    *lock(&CHIP) = Some(PciChip::new(board));
-    if let Err(error) = GUESTS.serve(&facts) {
+    let facts = chip.facts();
+    // The library that is named by the variable leaves the socket to the one that forwards to it.
+    let is_server =
+        matches!(chip, Simulation::Forwarded(_)) || std::env::var_os(LIBRARY_VARIABLE).is_none();
+    *lock(&CHIP) = Some(chip);
+    if is_server && let Err(error) = GUESTS.serve(&facts) {
         tell(&error.to_string());
     }
 }
@@ -168,7 +187,14 @@ pub extern "C" fn libttsim_init() {
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_exit() {
     GUESTS.end();
-    let Some(mut chip) = lock(&CHIP).take() else { return };
+    match lock(&CHIP).take() {
+        Some(Simulation::Own(chip)) => write_outputs(*chip),
+        Some(Simulation::Forwarded(chip)) => chip.exit(),
+        None => {}
+    }
+}
+
+fn write_outputs(mut chip: PciChip) {
     if std::env::var_os("KPROF_CHIP_STATES").is_some() {
         tell(&format!("ends at cycle {}", chip.board_mut().cycle()));
         chip.board_mut().states().iter().for_each(|line| tell(line));
@@ -183,9 +209,12 @@ pub extern "C" fn libttsim_exit() {
 /// Ends a chip whose host has not called `libttsim_exit`; runs when the library is unloaded or the
 /// process ends.
 extern "C" fn end() {
-    // The process may end during a call from the host, which then holds the lock.
-    if CHIP.try_lock().is_ok() {
-        libttsim_exit();
+    // The process may end during a call from the host, which then holds the lock. A library to which
+    // calls are forwarded may be unloaded already, and ends itself.
+    let is_own = CHIP.try_lock().is_ok_and(|chip| matches!(*chip, Some(Simulation::Own(_))));
+    match is_own {
+        true => libttsim_exit(),
+        false => GUESTS.end(),
     }
 }
 
@@ -216,18 +245,13 @@ pub extern "C" fn libttsim_set_pci_dma_mem_callbacks(
 /// Reads a word of a PCI function's configuration space; all ones if the function does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_pci_config_rd32(bus_device_function: u32, offset: u32) -> u32 {
-    if bus_device_function != 0 {
-        return u32::MAX;
-    }
-    with_chip(|chip| chip.read_configuration(offset)).unwrap_or(u32::MAX)
+    with_chip(|chip| chip.read_configuration(bus_device_function, offset)).unwrap_or(u32::MAX)
 }
 
 /// Writes a word of a PCI function's configuration space.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_pci_config_wr32(bus_device_function: u32, offset: u32, value: u32) {
-    if bus_device_function == 0 {
-        with_chip(|chip| chip.write_configuration(offset, value));
-    }
+    with_chip(|chip| chip.write_configuration(bus_device_function, offset, value));
 }
 
 /// Reads bytes at a physical address that is in a BAR.
@@ -274,7 +298,7 @@ pub unsafe extern "C" fn libttsim_pci_mem_wr_bytes(
 /// Advances the chip by a number of cycles.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_clock(cycles: u32) {
-    with_chip(|chip| chip.board_mut().advance(cycles.into()));
+    with_chip(|chip| chip.clock(cycles));
 }
 
 /// Reads bytes from the tile at these NoC-0 coordinates.
@@ -294,7 +318,7 @@ pub unsafe extern "C" fn libttsim_tile_rd_bytes(
     }
     // SAFETY: the caller gives `length` bytes that may be written, and nobody else has them meanwhile.
     let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.cast::<u8>(), length as usize) };
-    let result = with_chip(|chip| chip.board_mut().read(coordinates(x, y), address, bytes));
+    let result = with_chip(|chip| chip.read_tile((x, y), address, bytes));
     if let Some(Err(reason)) = result {
         tell(&format!("a read of the host: {reason}"));
         bytes.fill(0xFF);
@@ -318,13 +342,8 @@ pub unsafe extern "C" fn libttsim_tile_wr_bytes(
     }
     // SAFETY: the caller gives `length` bytes, which nobody changes meanwhile.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length as usize) };
-    let result = with_chip(|chip| chip.board_mut().write(coordinates(x, y), address, bytes));
+    let result = with_chip(|chip| chip.write_tile((x, y), address, bytes));
     if let Some(Err(reason)) = result {
         tell(&format!("a write of the host: {reason}"));
     }
-}
-
-/// Converts coordinates to 16 bits. Coordinates that do not fit become coordinates of no tile.
-fn coordinates(x: u32, y: u32) -> (u16, u16) {
-    (u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(y).unwrap_or(u16::MAX))
 }

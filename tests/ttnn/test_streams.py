@@ -1,30 +1,34 @@
-"""Programs of a stock ttnn under `kprof record --stream`, on kprof's own simulated chip."""
+"""Programs of a stock ttnn under `kprof record --stream`: on kprof's own simulated chip, on a library that
+kprof's own one forwards to, and on ttsim where `KPROF_TTSIM_WH` and `KPROF_TTSIM_BH` name its libraries.
+"""
 
 from __future__ import annotations
 
 import collections
 import json
 import os
+import pathlib
+import tempfile
 
 import pytest
-from test_process import CHIP, IS_FAST, KINDS, REPLAYED, RISCS, Recorded, is_complete, log_rows, recorded_in
+from test_process import CHIP, IS_FAST, KINDS, REPLAYED, RISCS, SIMULATOR, Recorded, is_complete, log_rows
+from test_process import recorded_in
 from test_process import cache, run, stored_pairs, variables
 
 __all__ = ["cache", "variables"]
 
 pytestmark = pytest.mark.skipif(not CHIP.exists(), reason="this package kprof has no simulated chip in it")
 
-SIMULATED = ("-r", "--simulate", "wormhole_b0")
 NOT_STREAMED = {"NCRISC-FW", "TRISC-FW"}
 """Zones for which tt-metal's firmware has no room beside the code that streams."""
 STALL = "PROFILER-DRAM-STALL"
 DURATION = "DEVICE KERNEL DURATION [ns]"
 
 
-def in_folder(folder, variables, program, *arguments, options=()) -> Recorded:
+def in_folder(folder, variables, program, *arguments, options=(), chip="wormhole_b0") -> Recorded:
     own = {name: value for name, value in variables.items() if name != "TT_METAL_SIMULATOR"}
-    own["KPROF_TTNN_COMPUTES"] = "0"
-    return recorded_in(folder, own, program, *arguments, options=(*SIMULATED, *options))
+    own.setdefault("KPROF_TTNN_COMPUTES", "0")
+    return recorded_in(folder, own, program, *arguments, options=("-r", "--simulate", chip, *options))
 
 
 def tables(recorded: Recorded) -> dict:
@@ -56,9 +60,9 @@ def both(tmp_path_factory, variables):
     return recorded
 
 
-def test_streamed_ops_have_the_zones_of_other_ops_and_nothing_is_lost(both):
-    classic, streamed = both
-    [expected, found] = [tables(recorded) for recorded in both]
+def assert_same_ops_and_zones(classic: Recorded, streamed: Recorded) -> None:
+    """Compares a run whose records were streamed with one whose records were pushed into DRAM."""
+    [expected, found] = [tables(recorded) for recorded in (classic, streamed)]
     assert zone_counts(found) == zone_counts(expected)
     assert sum(zone_counts(found).values()) > 5_000
     # Launches without a kernel on a core leave no firmware zone there.
@@ -69,6 +73,11 @@ def test_streamed_ops_have_the_zones_of_other_ops_and_nothing_is_lost(both):
     columns = ["OP CODE", "GLOBAL CALL COUNT", "CORE COUNT", "METAL TRACE REPLAY SESSION ID", "INPUT_0_LAYOUT"]
     key = lambda row: [row[title] for title in columns]  # noqa: E731
     assert sorted(map(key, streamed.rows)) == sorted(map(key, classic.rows))
+
+
+def test_streamed_ops_have_the_zones_of_other_ops_and_nothing_is_lost(both):
+    classic, streamed = both
+    assert_same_ops_and_zones(*both)
     # Ops that were captured into the trace did not run then.
     ran = [[row for row in recorded.rows if row[DURATION]] for recorded in both]
     assert len(ran[0]) == len(ran[1]) and all(is_complete(row) for row in ran[1])
@@ -124,8 +133,9 @@ def test_a_kernel_with_more_zones_than_a_ring_has_cells_is_read_while_it_runs(tm
     assert found["anomalies"] == 0
 
 
-def test_a_device_that_is_opened_again_is_streamed_again(tmp_path, variables):
-    recorded = in_folder(tmp_path, variables, "opens.py", options=("--stream",))
+@pytest.mark.parametrize("chip", ["wormhole_b0", SIMULATOR], ids=["own", "forwarded"])
+def test_a_device_that_is_opened_again_is_streamed_again(tmp_path, variables, chip):
+    recorded = in_folder(tmp_path, variables, "opens.py", options=("--stream",), chip=chip)
     assert recorded.exit_code == 0, recorded.said
     found = tables(recorded)
     assert [op["name"] for op in found["ops"]] == ["SliceDeviceOperation"] * 3
@@ -133,7 +143,11 @@ def test_a_device_that_is_opened_again_is_streamed_again(tmp_path, variables):
 
 
 def test_a_killed_program_leaves_what_was_read_until_then(tmp_path, variables):
-    recorded = in_folder(tmp_path, variables, "ends.py", "SIGKILL", options=("--stream",))
+    # The path of a socket has at most 107 bytes.
+    with tempfile.TemporaryDirectory() as sockets:
+        own = {**variables, "TMPDIR": sockets}
+        recorded = in_folder(tmp_path, own, "ends.py", "SIGKILL", options=("--stream",))
+        assert list(pathlib.Path(sockets).glob("kprof-chip-*")) == []
     assert recorded.exit_code == 137, recorded.said
     found = tables(recorded)
     assert [op["name"] for op in found["ops"]][:1] == ["SliceDeviceOperation"], found["ops"]
@@ -143,8 +157,8 @@ def test_a_killed_program_leaves_what_was_read_until_then(tmp_path, variables):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--stream",), "--stream needs kprof's own simulated chip"),
-        (("--stream", "--simulate", "/no/libttsim.so"), "--stream needs kprof's own simulated chip"),
+        (("--stream",), "--stream needs a simulated chip: give --simulate"),
+        (("--stream", "--simulate", "/no/libttsim.so"), "expected the simulator's library as /no/libttsim.so"),
         (("--stream", "--profile-dispatch-cores"), "cannot be used with"),
     ],
 )
@@ -152,3 +166,33 @@ def test_what_cannot_be_streamed_is_refused(tmp_path, variables, options, senten
     recorded = recorded_in(tmp_path, variables, "loop.py", "1", options=options)
     assert recorded.exit_code == 2
     assert sentence in recorded.said
+
+
+@pytest.fixture(scope="session", params=[("wormhole_b0", "KPROF_TTSIM_WH"), ("blackhole", "KPROF_TTSIM_BH")])
+def ttsim(request) -> str:
+    """The value of `--simulate` for a library of ttsim."""
+    kind, variable = request.param
+    if variable not in os.environ:
+        pytest.skip(f"no ttsim to test: expected its library in {variable}")
+    return f"{kind}={os.environ[variable]}"
+
+
+def test_ops_on_ttsim_have_the_same_zones_and_results_if_they_are_streamed(tmp_path, variables, ttsim):
+    computes = {**variables, "KPROF_TTNN_COMPUTES": "1"}
+    recorded = []
+    for name, options in (("classic", ()), ("streamed", ("--stream",))):
+        (tmp_path / name).mkdir()
+        found = in_folder(tmp_path / name, computes, "ops.py", options=options, chip=ttsim)
+        assert found.exit_code == 0, found.said
+        recorded.append(found)
+    assert_same_ops_and_zones(*recorded)
+
+
+def test_a_kernel_on_ttsim_with_more_zones_than_a_ring_has_cells_loses_none(tmp_path, variables, ttsim):
+    recorded = in_folder(tmp_path, variables, "long_kernel.py", str(TURNS), options=("--stream",), chip=ttsim)
+    assert recorded.exit_code == 0, recorded.said
+    found = tables(recorded)
+    (turns,) = [zone["count"] for zone in found["zones"] if zone["name"] == "TURN"]
+    assert turns == TURNS * TURN_CORES
+    assert [loss for loss in found["losses"] if loss["cause"] == "ring full"] == []
+    assert found["anomalies"] == 0

@@ -116,12 +116,38 @@ pub enum SimulatorError {
     Folder(#[from] TreeError),
 }
 
-impl Simulator {
-    /// Creates a folder below `cache` that contains the library and its chip's description; returns
-    /// the library's path in that folder.
+/// A simulator that a program can load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstalledSimulator {
+    /// The library, next to its chip's description: the value for `TT_METAL_SIMULATOR`.
+    pub library: PathBuf,
+    /// The library that has the chip, if `library` only forwards the host's calls: the value for
+    /// `KPROF_CHIP_LIBRARY`.
+    pub forwarded: Option<PathBuf>,
+}
+
+impl InstalledSimulator {
+    /// Puts kprof's library before another one, so that other processes and threads can access the
+    /// chip. kprof's own chip stays as it is.
     ///
-    /// The path is the value for `TT_METAL_SIMULATOR`. The description comes from `base`, the root
-    /// of tt-metal. The folders in `places` are searched for the library that comes with kprof. No
+    /// The folders in `places` are searched for kprof's library.
+    ///
+    /// # Errors
+    /// If kprof's library is missing, or if the folder below `cache` cannot be created.
+    pub fn shared(self, cache: &Path, places: &[PathBuf]) -> Result<Self, SimulatorError> {
+        let own = first_file(places.iter().map(|place| place.join(OWN)))?;
+        if self.forwarded.is_some() || fs::canonicalize(&self.library).is_ok_and(|is| is == own) {
+            return Ok(self);
+        }
+        let library = link_pair(cache, &own, &self.library.with_file_name(DESCRIPTOR))?;
+        Ok(Self { library, forwarded: Some(self.library) })
+    }
+}
+
+impl Simulator {
+    /// Creates a folder below `cache` that contains the library and its chip's description.
+    ///
+    /// The description comes from `base`, the root of tt-metal. The folders in `places` are searched for the library that comes with kprof. No
     /// folder is created for a library that has a descriptor next to it, unless an architecture is
     /// given.
     ///
@@ -132,14 +158,17 @@ impl Simulator {
         cache: &Path,
         base: Option<&Path>,
         places: &[PathBuf],
-    ) -> Result<PathBuf, SimulatorError> {
+    ) -> Result<InstalledSimulator, SimulatorError> {
+        let installed = |library| InstalledSimulator { library, forwarded: None };
         let (library, arch) = match self {
             Self::Own(arch) => (first_file(places.iter().map(|place| place.join(OWN)))?, *arch),
             Self::Library { arch, path } => {
                 let library = first_file([path.clone()].into_iter())?;
                 match arch {
                     Some(arch) => (library, *arch),
-                    None if library.with_file_name(DESCRIPTOR).is_file() => return Ok(library),
+                    None if library.with_file_name(DESCRIPTOR).is_file() => {
+                        return Ok(installed(library));
+                    }
                     None => return Err(SimulatorError::NoDescriptor { library }),
                 }
             }
@@ -149,7 +178,7 @@ impl Simulator {
         if !descriptor.is_file() {
             return Err(SimulatorError::NotInPackage(descriptor));
         }
-        Ok(link_pair(cache, &library, &descriptor)?)
+        Ok(installed(link_pair(cache, &library, &descriptor)?))
     }
 }
 
@@ -215,11 +244,11 @@ mod tests {
         let places = [folder.path().join("nowhere"), folder.path().join("bin")];
         let own = Simulator::Own(SimulatedArch::Blackhole);
         let cache = folder.path().join("cache");
-        let library = own.install(&cache, Some(&base), &places).unwrap();
+        let library = own.install(&cache, Some(&base), &places).unwrap().library;
         assert_eq!(fs::read_to_string(&library).unwrap(), "the library");
         assert_eq!(fs::read_to_string(library.with_file_name(DESCRIPTOR)).unwrap(), "the chip");
         // A second program uses the same folder and does not leave another one.
-        assert_eq!(own.install(&cache, Some(&base), &places).unwrap(), library);
+        assert_eq!(own.install(&cache, Some(&base), &places).unwrap().library, library);
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 1);
     }
 
@@ -247,7 +276,34 @@ mod tests {
         fs::write(library.with_file_name(DESCRIPTOR), "a chip").unwrap();
         let simulator: Simulator = library.to_str().unwrap().parse().unwrap();
         let cache = folder.path().join("cache");
-        assert_eq!(simulator.install(&cache, None, &[]).unwrap(), library);
+        assert_eq!(simulator.install(&cache, None, &[]).unwrap().library, library);
         assert!(!cache.exists());
+    }
+
+    #[test]
+    fn a_foreign_library_is_loaded_by_kprofs_own_which_serves_its_chip() {
+        let folder = installed();
+        let base = folder.path().canonicalize().unwrap().join("ttnn");
+        let places = [folder.path().join("bin")];
+        let cache = folder.path().join("cache");
+        let foreign = folder.path().canonicalize().unwrap().join("libttsim.so");
+        fs::write(&foreign, "a foreign library").unwrap();
+        let simulator =
+            Simulator::Library { arch: Some(SimulatedArch::Blackhole), path: foreign.clone() };
+        let alone = simulator.install(&cache, Some(&base), &places).unwrap();
+        assert_eq!(alone.forwarded, None);
+        let shared = alone.clone().shared(&cache, &places).unwrap();
+        assert_eq!(fs::read_to_string(&shared.library).unwrap(), "the library");
+        let descriptor = shared.library.with_file_name(DESCRIPTOR);
+        assert_eq!(fs::read_to_string(descriptor).unwrap(), "the chip");
+        let forwarded = shared.forwarded.clone().unwrap();
+        assert_eq!(fs::canonicalize(forwarded).unwrap(), foreign);
+        // Sharing again changes nothing, and neither does sharing kprof's own chip.
+        assert_eq!(shared.clone().shared(&cache, &places).unwrap(), shared);
+        let own = Simulator::Own(SimulatedArch::Blackhole);
+        let own = own.install(&cache, Some(&base), &places).unwrap();
+        assert_eq!(own.clone().shared(&cache, &places).unwrap(), own);
+        let missing = alone.shared(&cache, &[]).unwrap_err().to_string();
+        assert!(missing.contains("install kprof's wheel"), "{missing}");
     }
 }

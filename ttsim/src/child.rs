@@ -19,7 +19,8 @@ use std::{io, os::fd::AsFd, os::unix::net::UnixStream, path::Path};
 pub fn serve(library: &Path) -> io::Result<()> {
     let socket = io::stdin().as_fd().try_clone_to_owned()?;
     let mut socket = UnixStream::from(socket);
-    let windows = Library::open(library).and_then(|library| {
+    let windows = Library::load(library).and_then(|mut library| {
+        library.initialise();
         Windows::new(library).map_err(|pci_id| {
             format!("its chip has PCI id {pci_id:#010x}, which is no Wormhole and no Blackhole")
         })

@@ -13,6 +13,7 @@
 //! | How does a host reader access the chip? | [`mesh`] |
 //! | How do programs of [`sim`] run on the chip? | [`runner`] |
 //! | What does the process that runs the library do? | [`child`] |
+//! | How is a library called in this process? | [`library`], [`windows`] |
 //!
 //! # Compatibility
 //! ttsim 1.10, by `docs/libttsim_api.md` and `docs/sim_error_handling.md` of its repository.
@@ -23,13 +24,13 @@
 pub mod child;
 mod code;
 mod ending;
-mod library;
+pub mod library;
 pub mod mesh;
 mod protocol;
 mod relays;
 pub mod runner;
 pub mod simulator;
-mod windows;
+pub mod windows;
 
 pub use protocol::Tile;
 pub use runner::TtsimMesh;

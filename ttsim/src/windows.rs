@@ -9,31 +9,40 @@ use sim::arch::Arch;
 use std::ops::Range;
 
 /// Windows to the tiles of a chip.
+///
+/// One window is used. Another user of the chip, who accesses it through the functions that begin
+/// with `host_`, may use the same window: [`Windows::give_back`] maps it as this user did last.
 #[derive(Debug)]
-pub(crate) struct Windows {
+pub struct Windows {
     library: Library,
     bar: u64,
     layout: &'static Layout,
     /// The tile that the window maps, and the index of the mapped address range in this tile.
     shown: Option<(Tile, u64)>,
+    /// The window's configuration, as last written by the other user.
+    host_config: [u8; CONFIG_BYTES_MAX],
 }
 
 /// One window of an architecture, and its configuration.
 #[derive(Debug)]
 struct Layout {
+    arch: Arch,
     pci_id: u32,
     offset: u64,
     size_bits: u32,
     config_offset: u64,
+    config_bytes: usize,
     config: fn(Tile, u64) -> Vec<u32>,
 }
 
 /// Wormhole: window 166, the first of 16 MiB.
 const WORMHOLE: Layout = Layout {
+    arch: Arch::WormholeB0,
     pci_id: 0x401E_1E52,
     offset: 0x0B00_0000,
     size_bits: 24,
     config_offset: CONFIG + 8 * 166,
+    config_bytes: 8,
     config: |tile, stretch| {
         // 12 bits of the address, then the tile's coordinates, then the order of accesses.
         let config = stretch | u64::from(tile.x) << 12 | u64::from(tile.y) << 18 | STRICT << 38;
@@ -43,10 +52,12 @@ const WORMHOLE: Layout = Layout {
 
 /// Blackhole: window 0, of 2 MiB.
 const BLACKHOLE: Layout = Layout {
+    arch: Arch::Blackhole,
     pci_id: 0xB140_1E52,
     offset: 0,
     size_bits: 21,
     config_offset: CONFIG,
+    config_bytes: CONFIG_BYTES_MAX,
     config: |tile, stretch| {
         // 43 bits of the address, then the tile's coordinates; the order is in the third word.
         let coordinates = u64::from(tile.x) << 43 | u64::from(tile.y) << 49;
@@ -56,6 +67,8 @@ const BLACKHOLE: Layout = Layout {
 };
 
 const CONFIG: u64 = 0x1FC0_0000;
+/// Maximum number of bytes of a window's configuration.
+const CONFIG_BYTES_MAX: usize = 12;
 /// Order of accesses: they take effect in the order in which they are issued.
 const STRICT: u64 = 1;
 
@@ -76,32 +89,85 @@ pub(crate) fn arch_of(pci_id: u32) -> Option<Arch> {
 }
 
 impl Windows {
-    /// Creates the windows of a library's first chip.
+    /// Creates the windows of the first chip of an initialised library.
     ///
     /// # Errors
     /// The PCI id, if it belongs to an unknown chip.
-    pub(crate) fn new(mut library: Library) -> Result<Self, u32> {
-        let pci_id = library.read_config(0);
+    pub fn new(mut library: Library) -> Result<Self, u32> {
+        let pci_id = library.read_config(0, 0);
         let layout = match arch_of(pci_id) {
             Some(Arch::WormholeB0) => &WORMHOLE,
             Some(Arch::Blackhole) => &BLACKHOLE,
             None => return Err(pci_id),
         };
-        // The low bits of a BAR hold the type of the memory.
-        let bar = u64::from(library.read_config(0x10) & !0xF)
-            | u64::from(library.read_config(0x14)) << 32;
-        Ok(Self { library, bar, layout, shown: None })
+        let bar = bar_0(&mut library);
+        Ok(Self { library, bar, layout, shown: None, host_config: [0; CONFIG_BYTES_MAX] })
     }
 
-    pub(crate) const fn pci_id(&self) -> u32 {
+    /// Returns the chip's PCI id.
+    #[must_use]
+    pub const fn pci_id(&self) -> u32 {
         self.layout.pci_id
     }
 
-    pub(crate) fn clock(&mut self, clocks: u32) {
+    /// Returns the chip's architecture.
+    #[must_use]
+    pub const fn arch(&self) -> Arch {
+        self.layout.arch
+    }
+
+    /// Returns the library, for calls that write neither configuration nor memory.
+    pub const fn library(&mut self) -> &mut Library {
+        &mut self.library
+    }
+
+    /// Returns the library; there are no windows any more.
+    #[must_use]
+    pub fn into_library(self) -> Library {
+        self.library
+    }
+
+    /// Runs the chip for a number of clocks.
+    pub fn clock(&mut self, clocks: u32) {
         self.library.clock(clocks);
     }
 
-    pub(crate) fn read(&mut self, tile: Tile, address: u64, bytes: &mut [u8]) {
+    /// Writes a word of a PCI function's configuration space, for the other user.
+    pub fn host_write_config(&mut self, function: u32, offset: u32, value: u32) {
+        self.library.write_config(function, offset, value);
+        self.bar = bar_0(&mut self.library);
+    }
+
+    /// Writes to physical addresses in the chip's BARs, for the other user.
+    pub fn host_write(&mut self, address: u64, bytes: &[u8]) {
+        self.library.write(address, bytes);
+        let config = self.bar.saturating_add(self.layout.config_offset);
+        for (at, byte) in (address..).zip(bytes) {
+            let index = at.checked_sub(config).and_then(|index| usize::try_from(index).ok());
+            let known = self.host_config.get_mut(..self.layout.config_bytes);
+            if let (Some(index), Some(known)) = (index, known)
+                && let Some(known) = known.get_mut(index)
+            {
+                *known = *byte;
+                self.shown = None;
+            }
+        }
+    }
+
+    /// Maps the window as the other user did last.
+    pub fn give_back(&mut self) {
+        if self.shown.take().is_some() {
+            let places = (self.bar + self.layout.config_offset..).step_by(4);
+            let count = self.layout.config_bytes / 4;
+            let words = self.host_config.as_chunks::<4>().0.iter().take(count);
+            for (at, word) in places.zip(words) {
+                self.library.write(at, word);
+            }
+        }
+    }
+
+    /// Reads from a tile, at its coordinates on NoC 0.
+    pub fn read(&mut self, tile: Tile, address: u64, bytes: &mut [u8]) {
         let mut address = address;
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -113,7 +179,8 @@ impl Windows {
         }
     }
 
-    pub(crate) fn write(&mut self, tile: Tile, address: u64, bytes: &[u8]) {
+    /// Writes to a tile, at its coordinates on NoC 0.
+    pub fn write(&mut self, tile: Tile, address: u64, bytes: &[u8]) {
         let mut address = address;
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -144,4 +211,10 @@ impl Windows {
         }
         self.bar + self.layout.offset + (address - (stretch << self.layout.size_bits))
     }
+}
+
+/// Returns the address of BAR 0.
+fn bar_0(library: &mut Library) -> u64 {
+    // The low bits of a BAR hold the type of the memory.
+    u64::from(library.read_config(0, 0x10) & !0xF) | u64::from(library.read_config(0, 0x14)) << 32
 }

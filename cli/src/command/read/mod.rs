@@ -21,6 +21,7 @@ use chip::{
     process::{Firmware, Process},
     rails::Writes,
     shared::SharedChip,
+    sockets::remove_stale,
 };
 use host_reader::{
     ReadOptions,
@@ -71,8 +72,10 @@ struct Live<'args> {
     process: Option<&'args Process>,
 }
 
-/// Returns the simulated chip that a process serves, if its environment names a socket.
+/// Returns the simulated chip that a process serves, if its environment names a socket. Also removes
+/// sockets that killed programs have left.
 fn shared_chips(process: &Process, args: &ChipArgs) -> Result<Option<Chips>, Failure> {
+    remove_stale(&std::env::temp_dir());
     let Some(socket) = process.chip_socket() else { return Ok(None) };
     let (chip, facts) = SharedChip::connect(&socket).or_fail()?;
     if let Some(asked) = args.chip.filter(|&asked| u32::try_from(asked) != Ok(facts.chip_id)) {

@@ -39,11 +39,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         note!("kprof: logs of the run before are in {}", previous.display());
     }
     if let Some(stock) = stock {
-        let exit_code = stock.run(args, &output, simulated.as_deref())?;
+        let exit_code = stock.run(args, &output, simulated.as_ref())?;
         return finish_stock(args, &output, exit_code);
     }
     let mut command = command(args);
-    stock::simulate(simulated.as_deref(), &mut command);
+    stock::simulate(simulated.as_ref(), &mut command);
     for problem in environment::apply(args, &output, &mut command) {
         note!("kprof: {problem}");
     }

@@ -3,7 +3,10 @@
 
 use super::{LOGS, args::RecordArgs, exit_code};
 use crate::failure::{Failure, failure, note};
-use chip::shared::SOCKET_VARIABLE;
+use chip::{
+    shared::{LIBRARY_VARIABLE, SOCKET_VARIABLE},
+    sockets::{recorded_socket, remove_stale},
+};
 use host_reader::recording::DEVICE_CAPTURE_PREFIX;
 use std::{
     fs,
@@ -12,7 +15,7 @@ use std::{
 };
 use ttnn::{
     package::{BuiltInProfiler, Package, python_of},
-    simulator::Simulator,
+    simulator::InstalledSimulator,
     tree::{Build, DISPATCH_CORES, PROFILE, SUMS, Tree, base_of, cache_folder},
 };
 use wire::{
@@ -71,11 +74,12 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     Ok(Some(Stock { package, python }))
 }
 
-/// Returns the library of the simulated chip, if one was requested.
+/// Returns the simulated chip, if one was requested. Others than the program can access it if records
+/// are streamed, or if the environment names a socket for them.
 ///
 /// # Errors
 /// If the library or its chip's description is missing.
-pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<PathBuf>, Failure> {
+pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<InstalledSimulator>, Failure> {
     let Some(simulator) = &args.simulate else { return Ok(None) };
     let package = interpreter(args).and_then(|python| Package::find(&python).ok().flatten());
     let program = std::env::current_exe().ok();
@@ -84,14 +88,22 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<PathBuf>, Failu
     let places: Vec<_> = places.into_iter().chain(kprof).collect();
     let base = package.as_ref().map(base_of);
     let cache = cache_folder().map_err(|error| Failure::Sentence(error.to_string()))?;
-    let library = simulator.install(&cache, base.as_deref(), &places);
-    library.map(Some).map_err(|error| Failure::Sentence(error.to_string()))
+    let is_shared = args.stream.is_some() || std::env::var_os(SOCKET_VARIABLE).is_some();
+    let installed = simulator.install(&cache, base.as_deref(), &places);
+    let installed = installed.and_then(|installed| match is_shared {
+        true => installed.shared(&cache, &places),
+        false => Ok(installed),
+    });
+    installed.map(Some).map_err(|error| Failure::Sentence(error.to_string()))
 }
 
 /// Sets the variables that make a program use the simulated chip instead of a real one.
-pub(super) fn simulate(library: Option<&Path>, command: &mut Command) {
-    let Some(library) = library else { return };
+pub(super) fn simulate(simulated: Option<&InstalledSimulator>, command: &mut Command) {
+    let Some(InstalledSimulator { library, forwarded }) = simulated else { return };
     command.env("TT_METAL_SIMULATOR", library);
+    if let Some(forwarded) = forwarded {
+        command.env(LIBRARY_VARIABLE, forwarded);
+    }
     // On a simulated chip, telemetry of dispatch cores is useless and costs a separate kernel.
     if std::env::var_os("TT_METAL_DISPATCH_TELEMETRY_DISABLE").is_none() {
         command.env("TT_METAL_DISPATCH_TELEMETRY_DISABLE", "1");
@@ -122,7 +134,7 @@ impl Stock {
         &self,
         args: &RecordArgs,
         output: &Path,
-        simulated: Option<&Path>,
+        simulated: Option<&InstalledSimulator>,
     ) -> Result<i32, Failure> {
         refuse_options(args)?;
         let logs = output.join(LOGS);
@@ -131,7 +143,7 @@ impl Stock {
         self.set_environment(args, &logs, &tree, &mut command);
         simulate(simulated, &mut command);
         if args.stream.is_some() && std::env::var_os(SOCKET_VARIABLE).is_none() {
-            command.env(SOCKET_VARIABLE, chip_socket());
+            command.env(SOCKET_VARIABLE, recorded_socket(std::process::id()));
         }
         let program = command.get_program().to_string_lossy().into_owned();
         let status = super::watch::run_without_clients(command).map_err(|error| {
@@ -139,6 +151,8 @@ impl Stock {
                 "expected a program `{program}` that can be started: {error}"
             ))
         })?;
+        // A program that was killed could not remove its socket.
+        remove_stale(&std::env::temp_dir());
         tell_problems(&tree, args.keep_going);
         Ok(exit_code(status))
     }
@@ -230,13 +244,6 @@ fn tell_problems(tree: &Tree, keeps_going: bool) {
     let _ = fs::remove_file(&tree.problems);
 }
 
-/// Returns the socket at which a program serves its simulated chip to the thread that reads the rings;
-/// a program may start further processes.
-fn chip_socket() -> PathBuf {
-    let name = format!("kprof-chip-{}-{{pid}}", std::process::id());
-    std::env::temp_dir().join(name)
-}
-
 /// Refuses `--stream` if nobody could read the rings.
 ///
 /// # Errors
@@ -251,13 +258,13 @@ pub(super) fn check_stream(args: &RecordArgs, is_stock: bool) -> Result<(), Fail
              its kernels with KERNEL_PROFILER_STREAM and use `kprof attach --stream`"
         ));
     }
-    match &args.simulate {
-        Some(Simulator::Own(_)) => Ok(()),
-        _ => Err(failure!(
-            "--stream needs kprof's own simulated chip: --simulate wormhole_b0 or --simulate \
-             blackhole; rings of other chips cannot be read from within a program yet"
-        )),
+    if args.simulate.is_none() {
+        return Err(failure!(
+            "--stream needs a simulated chip: give --simulate; rings of other chips cannot be read \
+             from within a program yet"
+        ));
     }
+    Ok(())
 }
 
 /// Refuses options that need tt-metal's own profiler.
