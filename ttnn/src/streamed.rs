@@ -151,3 +151,6 @@ const PERIOD_CYCLES: u64 = 100_000;
 const REST_MAX: Duration = Duration::from_secs(5);
 /// Time between two looks at RISCs that end a launch.
 pub(crate) const REST_INTERVAL: Duration = Duration::from_micros(200);
+
+#[cfg(test)]
+mod tests;
