@@ -27,6 +27,18 @@ pub struct HostTiming {
     pub interrupted_parts_per_million: u32,
     /// Maximum duration of an interruption.
     pub interruption_ps: u64,
+    /// Reads by the chip's DMA engine, which the host uses if they take less time than loads; `None`
+    /// for a host that does not use the engine.
+    pub dma: Option<DmaTiming>,
+}
+
+/// Durations of reads that the chip's DMA engine carries out, in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DmaTiming {
+    /// Time until the first word has arrived.
+    pub latency_ps: u64,
+    /// Additional time for each word after the first.
+    pub word_ps: u64,
 }
 
 impl HostTiming {
@@ -38,7 +50,16 @@ impl HostTiming {
         jitter_ps: 60_000,
         interrupted_parts_per_million: 2_000,
         interruption_ps: 20_000_000,
+        dma: None,
     };
+
+    /// Typical values for a card in a PCIe slot whose DMA engine the host uses for long reads.
+    ///
+    /// # Compatibility
+    /// tt-isa-documentation, `PCIExpressTile/README.md`: DMA from the L1 of a tile that is not in the
+    /// row of the PCIe tile takes at least 1162 ns and transfers 8.22 GB/s.
+    pub const PCIE_DMA: Self =
+        Self { dma: Some(DmaTiming { latency_ps: 1_162_000, word_ps: 487 }), ..Self::PCIE };
 }
 
 /// The host's time, shared by the chips that it accesses.
@@ -103,11 +124,23 @@ impl HostClock {
     /// Advances the clock by the duration of a read; returns the times of the read.
     pub fn read(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
-        let base_ps = state.timing.read_latency_ps;
-        let latency = state.drawn(base_ps);
-        // The request takes one to two thirds of the latency.
-        let request = latency / 3 + state.random.below(latency / 3);
-        state.access(request, latency, word_count)
+        let read = state.read(word_count);
+        state.now = read.end;
+        read
+    }
+
+    /// Advances the clock by the durations of two reads; returns the times of both. If the DMA engine
+    /// carries out the first read, the host carries out the second one meanwhile.
+    pub fn read_pair(&self, [first, second]: [usize; 2]) -> [AccessTime; 2] {
+        let mut state = self.state();
+        let first_read = state.read(first);
+        let is_meanwhile = state.dma_for(first).is_some() && state.dma_for(second).is_none();
+        if !is_meanwhile {
+            state.now = first_read.end;
+        }
+        let second_read = state.read(second);
+        state.now = first_read.end.max(second_read.end);
+        [first_read, second_read]
     }
 
     /// Advances the clock by the duration of a posted write, which arrives when the host continues;
@@ -116,7 +149,10 @@ impl HostClock {
         let mut state = self.state();
         let base_ps = state.timing.write_latency_ps;
         let latency = state.drawn(base_ps);
-        state.access(latency, latency, word_count)
+        let word_ps = state.timing.word_ps;
+        let write = state.access((latency, latency), word_ps, word_count);
+        state.now = write.end;
+        write
     }
 
     fn state(&self) -> MutexGuard<'_, HostState> {
@@ -133,11 +169,34 @@ impl HostState {
         base_ps + jitter + interruption
     }
 
-    fn access(&mut self, request_ps: u64, latency_ps: u64, word_count: usize) -> AccessTime {
-        let word_ps = self.timing.word_ps;
-        let first = self.now + request_ps;
-        self.now += latency_ps + word_ps * word_count.saturating_sub(1) as u64;
-        AccessTime { first, word_ps, end: self.now }
+    /// Returns the timing of a read by the DMA engine, if the host uses the engine for the read.
+    fn dma_for(&self, word_count: usize) -> Option<DmaTiming> {
+        let HostTiming { read_latency_ps, word_ps, dma, .. } = self.timing;
+        let more_words = word_count.saturating_sub(1) as u64;
+        let loads_ps = read_latency_ps + word_ps * more_words;
+        dma.filter(|dma| dma.latency_ps + dma.word_ps * more_words < loads_ps)
+    }
+
+    /// Draws the times of a read that begins now.
+    fn read(&mut self, word_count: usize) -> AccessTime {
+        let HostTiming { read_latency_ps: latency_ps, word_ps, .. } = self.timing;
+        let loads = DmaTiming { latency_ps, word_ps };
+        let DmaTiming { latency_ps, word_ps } = self.dma_for(word_count).unwrap_or(loads);
+        let latency = self.drawn(latency_ps);
+        // The request takes one to two thirds of the latency.
+        let request = latency / 3 + self.random.below(latency / 3);
+        self.access((request, latency), word_ps, word_count)
+    }
+
+    /// Returns the times of an access that begins now.
+    const fn access(
+        &self,
+        (request_ps, latency_ps): (u64, u64),
+        word_ps: u64,
+        word_count: usize,
+    ) -> AccessTime {
+        let rest_ps = word_ps * word_count.saturating_sub(1) as u64;
+        AccessTime { first: self.now + request_ps, word_ps, end: self.now + latency_ps + rest_ps }
     }
 }
 
@@ -160,6 +219,30 @@ mod tests {
         }
         assert!(host.now() > 1000 * (780_000 + 170_000));
         assert!(host.now() < 1000 * 1_300_000);
+    }
+
+    #[test]
+    fn long_reads_use_the_dma_engine_and_a_short_one_runs_meanwhile() {
+        let still =
+            HostTiming { jitter_ps: 1, interrupted_parts_per_million: 0, ..HostTiming::PCIE_DMA };
+        let host = HostClock::new(still, 1);
+        let took = |read: &dyn Fn()| {
+            let start = host.now();
+            read();
+            host.now() - start
+        };
+        assert_eq!(took(&|| _ = host.read(64)), 780_000 + 63 * 2_500);
+        assert_eq!(took(&|| _ = host.read(2560)), 1_162_000 + 2559 * 487);
+        // 1,162 + 487 n and 780 + 2,500 n cross between 189 and 190 words after the first.
+        assert_eq!(took(&|| _ = host.read(190)), 780_000 + 189 * 2_500);
+        assert_eq!(took(&|| _ = host.read(191)), 1_162_000 + 190 * 487);
+        assert_eq!(took(&|| _ = host.read_pair([2560, 64])), 1_162_000 + 2559 * 487);
+        assert_eq!(took(&|| _ = host.read_pair([64, 64])), 2 * (780_000 + 63 * 2_500));
+        let both_dma = 2 * (1_162_000 + 2559 * 487);
+        assert_eq!(took(&|| _ = host.read_pair([2560, 2560])), both_dma);
+        let by_loads = HostClock::new(HostTiming { dma: None, ..still }, 1);
+        by_loads.read_pair([2560, 64]);
+        assert_eq!(by_loads.now(), 2 * 780_000 + (2559 + 63) * 2_500);
     }
 
     #[test]

@@ -6,11 +6,11 @@ use crate::{
     arch::{TileCoord, floorplan::CorePlace},
     chip::{Chip, Unreached},
     clock::PS_PER_NS,
-    host::HostClock,
+    host::{AccessTime, HostClock},
     mesh::SimulatedMesh,
 };
 use reader::mesh::{
-    AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
+    AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription, L1Read,
     LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
 };
 
@@ -35,6 +35,13 @@ impl ChipDevice {
 
     pub(crate) const fn chip_mut(&mut self) -> &mut Chip {
         &mut self.chip
+    }
+
+    fn read_l1_at(&mut self, time: AccessTime, read: L1Read<'_>) -> AccessResult {
+        let L1Read { core, address, words } = read;
+        let word_count = words.len();
+        let result = self.chip.host_read_l1(tile_coord(core), address, words, time);
+        result.map_err(|reason| self.refused(reason, Memory::L1(core), address, word_count))
     }
 
     /// Returns the error for a refused access, as a host reports it.
@@ -64,9 +71,18 @@ impl Device for ChipDevice {
 
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
         let time = self.host.read(words.len());
-        let word_count = words.len();
-        let result = self.chip.host_read_l1(tile_coord(core), address, words, time);
-        result.map_err(|reason| self.refused(reason, Memory::L1(core), address, word_count))
+        self.read_l1_at(time, L1Read { core, address, words })
+    }
+
+    fn read_l1_pair(&mut self, [first, second]: [L1Read<'_>; 2]) -> [AccessResult; 2] {
+        let [first_time, second_time] =
+            self.host.read_pair([first.words.len(), second.words.len()]);
+        // The chip runs forward only, so the earlier read comes first.
+        if second_time.first < first_time.first {
+            let result = self.read_l1_at(second_time, second);
+            return [self.read_l1_at(first_time, first), result];
+        }
+        [self.read_l1_at(first_time, first), self.read_l1_at(second_time, second)]
     }
 
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {

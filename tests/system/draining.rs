@@ -1,11 +1,16 @@
 //! The rate at which drains keep up, and their cost to the kernels on the cores that they read.
 //!
-//! `KPROF_RELAY_ZONES` sets the zones of each of 320 lanes, of which `.ci/full` streams a million, and
-//! `KPROF_JITTER_COUNT` the random runs whose durations are compared.
+//! `KPROF_RELAY_ZONES` and `KPROF_HOST_ZONES` set the zones of each of 320 lanes, of which `.ci/full`
+//! streams a million, and `KPROF_JITTER_COUNT` the random runs whose durations are compared.
 
 use crate::{streamed::Streamed, support::has_object_code};
 use host_reader::{
-    ProfilerOptions, ReadOptions, init_device_profiler, lane::LaneId, read::Reader, stream::Batch,
+    ProfilerOptions, ReadOptions, init_device_profiler,
+    lane::LaneId,
+    ledger::LossCause,
+    mesh::{CoreSelection as ReadCores, Noc0Coord},
+    read::Reader,
+    stream::Batch,
 };
 use sim::{
     arch::Arch,
@@ -17,7 +22,7 @@ use sim::{
     random::Stream,
 };
 use std::{collections::BTreeMap, sync::Arc};
-use wire::{Risc, RunHostId};
+use wire::{Risc, RunHostId, stream::Policy};
 
 /// Lanes of 64 cores.
 const LANES: usize = 320;
@@ -39,7 +44,7 @@ const FAST_HOST: HostTiming = HostTiming {
 };
 
 /// Returns an initialised mesh with streaming, relays and the truth of cells.
-fn zones_mesh(relays: u32, host: HostTiming) -> SimulatedMesh {
+fn zones_mesh(relays: u32, host: HostTiming, stream_policy: Policy) -> SimulatedMesh {
     // A chip with only 64 cores has no spare core for a relay.
     let config = MeshConfig::new(9)
         .with_chip(ChipConfig::new(Arch::WormholeB0).with_worker_core_count(72))
@@ -50,17 +55,24 @@ fn zones_mesh(relays: u32, host: HostTiming) -> SimulatedMesh {
         .with_host(host)
         .with_cell_truth();
     let mut mesh = SimulatedMesh::new(&config).unwrap();
-    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
+    let options = ProfilerOptions { stream_policy, ..ProfilerOptions::default() };
+    init_device_profiler(&mut mesh, &options).unwrap();
     mesh
 }
 
-/// Returns a launch of zones on all RISCs of the first cores.
-fn zones_launch(mesh: &SimulatedMesh, cores: usize, zones: u32) -> Launch {
+/// Returns a launch of zones on all RISCs of the first cores, each with a number of reads of L1.
+fn zones_launch(mesh: &SimulatedMesh, cores: usize, (zones, zone_reads): (u32, u32)) -> Launch {
     let kernel: Arc<dyn Kernel> = Arc::new(ObjectKernel::named("reads").unwrap());
     let program = Arc::new(Program::new("zones").with_kernel_on_all(&kernel));
     let workers = mesh.chip(0).unwrap().workers().map(|place| place.coord).take(cores);
     let chosen = CoreSelection::At(workers.collect());
-    Launch::new(&program, 7).with_args(&[zones, ZONE_READS, 0]).on(chosen)
+    Launch::new(&program, 7).with_args(&[zones, zone_reads, 0]).on(chosen)
+}
+
+/// Returns the selection of the first cores for a reader.
+fn read_cores(mesh: &SimulatedMesh, cores: usize) -> ReadCores {
+    let workers = mesh.chip(0).unwrap().workers().map(|place| place.coord).take(cores);
+    ReadCores::at(workers.map(|core| Noc0Coord { x: core.x, y: core.y }))
 }
 
 /// The kernel's zones that have been read in one lane.
@@ -68,6 +80,8 @@ fn zones_launch(mesh: &SimulatedMesh, cores: usize, zones: u32) -> Launch {
 struct LaneZones {
     count: u64,
     first_start: u64,
+    /// Start of the first zone of the second half.
+    half_start: u64,
     last_start: u64,
 }
 
@@ -76,6 +90,8 @@ struct LaneZones {
 struct Comparison {
     truth: Streamed,
     lanes: BTreeMap<LaneId, LaneZones>,
+    /// Number of zones in the first half of a lane.
+    half: u64,
     most_waiting: usize,
 }
 
@@ -83,7 +99,8 @@ impl Comparison {
     /// Reads once, and compares the batches of this read.
     fn read(&mut self, reader: &mut Reader, mesh: &mut SimulatedMesh, zone: u16) {
         let read = reader.read_live(mesh).unwrap();
-        assert!(read.readout.losses.is_empty(), "{:?}", read.readout.losses);
+        let full = read.readout.losses.by_cause(LossCause::RingFull);
+        assert!(read.readout.losses.is_empty(), "{full:?}");
         let anomalies = &read.readout.anomalies;
         assert_eq!(anomalies.anomaly_count(), 0, "{:?}", anomalies.kept());
         self.truth.add(mesh.take_cells());
@@ -101,6 +118,9 @@ impl Comparison {
         for (_, &start) in zones.filter(|(id, _)| id.0 == zone) {
             if lane.count == 0 {
                 lane.first_start = start;
+            }
+            if lane.count == self.half {
+                lane.half_start = start;
             }
             (lane.count, lane.last_start) = (lane.count + 1, start);
         }
@@ -120,8 +140,8 @@ fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
         return;
     }
     let zones = std::env::var("KPROF_RELAY_ZONES").map_or(1_500, |count| count.parse().unwrap());
-    let mut mesh = zones_mesh(2, FAST_HOST);
-    let launch = zones_launch(&mesh, 64, zones);
+    let mut mesh = zones_mesh(2, FAST_HOST, Policy::DropNewest);
+    let launch = zones_launch(&mesh, 64, (zones, ZONE_READS));
     let zone = zone_id(&mesh);
     mesh.enqueue_everywhere(&launch);
     let (mut reader, mut comparison) = (Reader::new(ReadOptions::default()), Comparison::default());
@@ -133,7 +153,7 @@ fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
     reader.options_mut().last_read = true;
     comparison.read(&mut reader, &mut mesh, zone);
     assert_eq!(mesh.execution_failures().count(), 0);
-    let Comparison { truth, lanes, most_waiting } = comparison;
+    let Comparison { truth, lanes, most_waiting, .. } = comparison;
     assert_eq!(truth.len(), 0, "records that were not read");
     assert_eq!(lanes.len(), LANES);
     for (lane, read) in &lanes {
@@ -146,6 +166,64 @@ fn two_relays_keep_up_with_a_zone_every_110_cycles_on_320_lanes() {
     assert!(most_waiting < most, "{most_waiting} of {most} records");
     let zones = u64::from(zones) * LANES as u64;
     eprintln!("{zones} zones, at most {most_waiting} records at once");
+}
+
+/// Reads of L1 in a zone: the next zone begins at most 800 cycles after the zone's start.
+const SLOW_ZONE_READS: u32 = 53;
+
+/// Zones of each lane in a launch before the measured one. They fit into a ring.
+const FIRST_ZONES: u32 = 100;
+
+/// Wait of a RISC until the host has read its ring. In the model, the host is interrupted for up to 20 us
+/// now and then, and rings have less room than that if several interruptions meet.
+const WAIT: Policy = Policy::Block { cycles_log2: 20 };
+
+#[test]
+fn a_host_without_relays_keeps_up_with_a_zone_every_800_cycles_on_320_lanes() {
+    if !has_object_code() {
+        return;
+    }
+    let zones = std::env::var("KPROF_HOST_ZONES").map_or(900, |count| count.parse().unwrap());
+    let mut mesh = zones_mesh(0, HostTiming::PCIE_DMA, WAIT);
+    let launch = zones_launch(&mesh, 64, (zones, SLOW_ZONE_READS));
+    let zone = zone_id(&mesh);
+    let options = ReadOptions { cores: read_cores(&mesh, 64), ..ReadOptions::default() };
+    let mut reader = Reader::new(options);
+    let half = u64::from(FIRST_ZONES + zones / 2);
+    let mut comparison = Comparison { half, ..Comparison::default() };
+    // Cores stream from their first launch on. The reader then has to read each clock once.
+    mesh.enqueue_everywhere(&zones_launch(&mesh, 64, (FIRST_ZONES, SLOW_ZONE_READS)));
+    mesh.run_to_completion();
+    for _ in 0..2 {
+        comparison.read(&mut reader, &mut mesh, zone);
+    }
+    mesh.enqueue_everywhere(&launch);
+    let (begin_ps, mut reads) = (mesh.now_ps(), 0);
+    while mesh.has_launches_to_run() {
+        comparison.read(&mut reader, &mut mesh, zone);
+        reads += 1;
+    }
+    let read_us = (mesh.now_ps() - begin_ps) / 1_000_000 / reads;
+    mesh.run_to_completion();
+    reader.options_mut().last_read = true;
+    comparison.read(&mut reader, &mut mesh, zone);
+    assert_eq!(mesh.execution_failures().count(), 0);
+    let Comparison { truth, lanes, most_waiting, .. } = comparison;
+    assert_eq!(truth.len(), 0, "records that were not read");
+    assert_eq!(lanes.len(), LANES);
+    let mut longest = 0;
+    for (lane, read) in &lanes {
+        assert_eq!(read.count, u64::from(FIRST_ZONES + zones), "{lane}");
+        // When the launch begins, a RISC may wait, because the read in progress finds no cells.
+        let period = (read.last_start - read.half_start) / (read.count - half - 1);
+        assert!((700..=800).contains(&period), "{lane}: a zone every {period} cycles");
+        longest = longest.max(period);
+    }
+    let zones = u64::from(zones) * LANES as u64;
+    eprintln!(
+        "{zones} zones, one every {longest} cycles at most, {reads} reads of {read_us} us, at most \
+         {most_waiting} records at once"
+    );
 }
 
 /// Kernels of launches whose records all fit into the rings, so that none is lost without a drain.

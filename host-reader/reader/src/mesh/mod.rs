@@ -158,6 +158,17 @@ impl AccessError {
     }
 }
 
+/// One of two reads for [`Device::read_l1_pair`].
+#[derive(Debug)]
+pub struct L1Read<'a> {
+    /// The core.
+    pub core: Noc0Coord,
+    /// Byte address of the first word.
+    pub address: u64,
+    /// The words to read.
+    pub words: &'a mut [u32],
+}
+
 /// Access of the host to one chip. Every call takes time on the host and on the chip.
 pub trait Device {
     /// Returns the description of the chip.
@@ -168,6 +179,15 @@ pub trait Device {
     /// # Errors
     /// If there is no such core, the range exceeds its L1, or the chip does not answer.
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult;
+
+    /// Reads two ranges of L1. A back end that can read them at the same time does so: for example, its
+    /// DMA engine reads the first range, and the processor meanwhile the second one.
+    ///
+    /// # Errors
+    /// The same as for [`Device::read_l1`], separately for each range.
+    fn read_l1_pair(&mut self, reads: [L1Read<'_>; 2]) -> [AccessResult; 2] {
+        reads.map(|read| self.read_l1(read.core, read.address, read.words))
+    }
 
     /// Writes words to a core's L1, in address order.
     ///

@@ -23,7 +23,8 @@
 //!
 //! # Order of a read
 //!
-//! 1. The control vectors of all selected cores are read.
+//! 1. Streaming cores that an earlier read has found are read. Then the control vectors of all other
+//!    selected cores are read.
 //! 2. The unread words of the cores' DRAM lanes are read; neighbouring lanes are read in one piece.
 //! 3. The read is acknowledged, except with [`ReadOptions::read_only`]. Our runtime receives the
 //!    number of launches that were read. At the next launch it releases its lanes, unless another
@@ -78,7 +79,7 @@ use pool::Pool;
 use prepare::CoreId;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use relays::Relays;
-use rings::Rings;
+use rings::{Rings, SweptCores};
 use session::Session;
 use std::{collections::BTreeMap, sync::Arc};
 use watermark::Fill;
@@ -264,7 +265,8 @@ impl Reader {
         for (index, geometry) in geometries {
             let Some(device) = mesh.device(index) else { continue };
             let mut session = Session::new(device, &options);
-            match self.plan(&mut session, &geometry, prepare::Care::Quick) {
+            let none = prepare::KnownVectors::new();
+            match self.plan(&mut session, &geometry, (prepare::Care::Quick, &none)) {
                 Ok(planned) => self.look_at_cores(&mut session, &planned.cores),
                 Err(error) => {
                     let text = error.to_string();
@@ -319,9 +321,9 @@ impl Reader {
         &self,
         session: &mut Session<'_>,
         geometry: &DramGeometry,
-        care: prepare::Care,
+        read: (prepare::Care, &prepare::KnownVectors),
     ) -> Result<prepare::Planned, ReadError> {
-        prepare::plan(session, geometry, care, |core| self.cores.get(&core).copied())
+        prepare::plan(session, geometry, read, |core| self.cores.get(&core).copied())
     }
 
     fn fill(&self, id: LaneId) -> Fill {
@@ -333,7 +335,9 @@ impl Reader {
         session: &mut Session<'_>,
         geometry: &DramGeometry,
     ) -> Result<DeviceReadout, ReadError> {
-        let planned = self.plan(session, geometry, prepare::Care::Whole)?;
+        let has_relays = self.relays.has_gatherers(session.device.description().chip_id);
+        let mut swept = if has_relays { SweptCores::default() } else { self.rings.sweep(session) };
+        let planned = self.plan(session, geometry, (prepare::Care::Whole, &swept.vectors))?;
         let prepare::Planned { chip, generation, mut cores, streams, relays } = planned;
         let mode = session.options.mode;
         session.watermarks = watermark::core_watermarks(&cores, mode, |id| self.fill(id));
@@ -360,7 +364,9 @@ impl Reader {
             cores.iter().map(|core| u64::from(core.idle_launches)).sum();
         for core in &streams {
             let is_relayed = relayed.contains(&core.core.noc0);
-            let (streamed, idle_launches) = self.rings.read(session, core, is_relayed);
+            let swept = swept.streamed.remove(&core.core.noc0);
+            let (streamed, idle_launches) =
+                swept.unwrap_or_else(|| self.rings.read(session, core, is_relayed));
             lanes.extend(streamed);
             discarded_launches = discarded_launches.saturating_add(idle_launches.into());
         }

@@ -8,6 +8,7 @@ use super::{
     session::Session,
 };
 use crate::mesh::{CoreDescription, DeviceDescription, Mesh, Noc0Coord};
+use std::collections::BTreeMap;
 use wire::{Generation, control::ControlLayout, dram::DramGeometry};
 
 /// A core of a mesh: chip and coordinate.
@@ -45,15 +46,19 @@ pub(super) enum Care {
     Whole,
 }
 
-/// Reads the control vectors of the selected cores and computes the unread words.
+/// Control vectors that a read has read before the others.
+pub(super) type KnownVectors = BTreeMap<Noc0Coord, [u32; WORDS]>;
+
+/// Reads the control vectors of the selected cores, except those that are known, and computes
+/// the unread words.
 pub(super) fn plan(
     session: &mut Session<'_>,
     geometry: &DramGeometry,
-    care: Care,
+    (care, known): (Care, &KnownVectors),
     remembered: impl Fn(CoreId) -> Option<CoreMemory>,
 ) -> Result<Planned, ReadError> {
     let chip = session.device.description().clone();
-    let vectors = read_vectors(session, &chip)?;
+    let vectors = read_vectors(session, &chip, known)?;
     let generation = choose_generation(session, &chip, geometry, &vectors)?;
     let mut cores = Vec::with_capacity(vectors.len());
     let (mut streams, mut relays) = (Vec::new(), Vec::new());
@@ -73,8 +78,8 @@ pub(super) fn plan(
         };
         match control {
             Ok(control) => {
-                let known = (geometry, remembered((chip.chip_id, core.noc0)));
-                cores.push(CoreRead::plan(session, &chip, &core, control, known));
+                let memory = (geometry, remembered((chip.chip_id, core.noc0)));
+                cores.push(CoreRead::plan(session, &chip, &core, control, memory));
             }
             Err(error) => session.note_unreadable(&core, &error),
         }
@@ -104,8 +109,12 @@ pub(super) fn geometries<M: Mesh + ?Sized>(
 
 type Vectors = Vec<(CoreDescription, [u32; WORDS])>;
 
-/// Reads the control vectors of all selected cores.
-fn read_vectors(session: &mut Session<'_>, chip: &DeviceDescription) -> Result<Vectors, ReadError> {
+/// Returns the control vectors of all selected cores.
+fn read_vectors(
+    session: &mut Session<'_>,
+    chip: &DeviceDescription,
+    known: &KnownVectors,
+) -> Result<Vectors, ReadError> {
     let chosen = session.options.generation.generation();
     let layout = chosen.map_or(ControlLayout::WORDS64, |generation| generation.control);
     let mut vectors = Vec::new();
@@ -114,7 +123,11 @@ fn read_vectors(session: &mut Session<'_>, chip: &DeviceDescription) -> Result<V
         if !session.options.cores.contains(chip.chip_id, core) {
             continue;
         }
-        match plan::read_words(session, core, layout.word_count) {
+        let words = match known.get(&core.noc0) {
+            Some(words) => Ok(*words),
+            None => plan::read_words(session, core, layout.word_count),
+        };
+        match words {
             Ok(words) => vectors.push((core.clone(), words)),
             Err(error) => {
                 session.note_unreadable(core, &error);

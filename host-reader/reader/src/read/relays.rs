@@ -71,6 +71,11 @@ struct Ring<'a> {
 }
 
 impl Relays {
+    /// Returns true if this reader has found a gatherer on a chip.
+    pub(super) fn has_gatherers(&self, chip_id: u32) -> bool {
+        self.gatherers.keys().any(|(chip, _)| *chip == chip_id)
+    }
+
     /// Reads the frames of all relays; returns the cores whose rings are still read by relays.
     pub(super) fn read(
         &mut self,

@@ -5,7 +5,7 @@ use crate::{
     anomaly::{AnomalyKind, AnomalyLog},
     lane::LaneId,
     ledger::{LossCause, LossKey, LossLedger, LossTotals, LossWindow},
-    mesh::{AccessError, CoreDescription, Device},
+    mesh::{AccessError, CoreDescription, Device, L1Read},
     read::{ReadOptions, Watermarks},
 };
 use std::collections::BTreeMap;
@@ -63,6 +63,20 @@ impl<'a> Session<'a> {
         self.words_read = self.words_read.saturating_add(words.len() as u64);
         let word = risc_index.saturating_mul(vector::VECTOR_WORDS).saturating_add(first);
         self.device.read_l1(core.noc0, address_of(core.vector_address, word), words)
+    }
+
+    /// Reads the rings of a core and the control vector of another core, at the same time if the back
+    /// end can; returns which of them were read.
+    pub(super) fn read_rings_and_control(
+        &mut self,
+        (core, rings): (&CoreDescription, &mut [u32]),
+        (other, words): (&CoreDescription, &mut [u32]),
+    ) -> [bool; 2] {
+        let word_count = (rings.len() as u64).saturating_add(words.len() as u64);
+        self.words_read = self.words_read.saturating_add(word_count);
+        let rings = L1Read { core: core.noc0, address: core.vector_address, words: rings };
+        let control = L1Read { core: other.noc0, address: other.control_address, words };
+        self.device.read_l1_pair([rings, control]).map(|result| result.is_ok())
     }
 
     /// Reads words of a DRAM bank.

@@ -77,7 +77,7 @@ impl ChipLabels {
         word_count: usize,
     ) -> Vec<LabelledRange> {
         match memory {
-            Memory::L1(core) => vec![self.label_l1(core, address, word_count)],
+            Memory::L1(core) => self.label_l1(core, address, word_count),
             Memory::Dram(bank) => self.label_dram(bank, address, word_count),
             Memory::WallClock(_) => {
                 let content = WordsContent::WallClock;
@@ -86,10 +86,33 @@ impl ChipLabels {
         }
     }
 
-    fn label_l1(&self, core: Noc0Coord, address: u64, word_count: usize) -> LabelledRange {
-        let range = 0..word_count;
+    /// Splits a range of L1 at the ends of vectors.
+    fn label_l1(&self, core: Noc0Coord, address: u64, word_count: usize) -> Vec<LabelledRange> {
+        let whole = 0..word_count;
         let core = self.by_place.get(&core).and_then(|&index| self.chip.cores.get(index));
-        let Some(core) = core else { return unlabelled(range) };
+        let Some(core) = core else { return vec![unlabelled(whole)] };
+        let mut labels = Vec::new();
+        let mut done = 0;
+        while done < word_count || labels.is_empty() {
+            let at = address.saturating_add((done as u64).saturating_mul(4));
+            let offset = at.checked_sub(core.vector_address).filter(|offset| {
+                *offset < (VECTOR_BYTES * RISCS_PER_CORE) as u64 && offset.is_multiple_of(4)
+            });
+            let to_end = offset.map(|offset| VECTOR_SIZE.saturating_sub(offset % VECTOR_SIZE) / 4);
+            let to_end = to_end.and_then(|words| usize::try_from(words).ok());
+            let rest = word_count.saturating_sub(done);
+            let end = done.saturating_add(to_end.unwrap_or(rest).clamp(1, rest.max(1)));
+            let end = end.min(word_count);
+            let label = self.label_part(core, at, end.saturating_sub(done));
+            labels.push(LabelledRange { range: done..end, ..label });
+            done = end;
+        }
+        labels
+    }
+
+    /// Labels a range of L1 that is within one vector, or in no vector.
+    fn label_part(&self, core: &CoreDescription, address: u64, word_count: usize) -> LabelledRange {
+        let range = 0..word_count;
         let size_bytes = (word_count as u64).saturating_mul(4);
         let control_bytes = ControlLayout::WORDS64.size_bytes() as u64;
         if let Some(offset) =

@@ -12,7 +12,7 @@ use super::{
 use host_events::monotonic_ns;
 use reader::{
     ledger::LossTotals,
-    mesh::{AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord},
+    mesh::{AccessError, AccessResult, Device, DeviceDescription, L1Read, Memory, Mesh, Noc0Coord},
     names::ZoneTable,
     read::{LiveRead, ReadError, ReadOptions, Reader},
     readout::Readout,
@@ -323,14 +323,23 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
         access: Access,
         ask: impl FnOnce(&mut dyn Device) -> Result<T, AccessError>,
     ) -> Result<T, AccessError> {
-        let chip_id = self.description().chip_id;
         let result = match self.mesh.device(self.index) {
             Some(device) => ask(device),
-            None => {
-                Err(AccessError::Unreachable { chip_id, reason: "it has left the mesh".into() })
-            }
+            None => Err(self.has_left()),
         };
-        if let Err(error) = &result {
+        self.log_failure(access, &result);
+        result
+    }
+
+    fn has_left(&self) -> AccessError {
+        let chip_id = self.description().chip_id;
+        AccessError::Unreachable { chip_id, reason: "it has left the mesh".into() }
+    }
+
+    /// Captures the failure of an access, if it failed.
+    fn log_failure<T>(&mut self, access: Access, result: &Result<T, AccessError>) {
+        let chip_id = self.description().chip_id;
+        if let Err(error) = result {
             let Access { memory, address, word_count, is_write } = access;
             self.log.append(&FailedAccess {
                 read_number: self.log.read_number,
@@ -342,7 +351,6 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
                 error: error.clone(),
             });
         }
-        result
     }
 
     /// Captures words that were read. Words of different lanes are captured separately.
@@ -373,9 +381,13 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
     ) -> AccessResult {
         let access = Access { memory, address, word_count: words.len(), is_write: false };
         self.ask(access, |device| read(device, words))?;
+        self.keep_read(memory, address, words);
+        Ok(())
+    }
+
+    fn keep_read(&mut self, memory: Memory, address: u64, words: &[u32]) {
         self.log.words_read = self.log.words_read.saturating_add(words.len() as u64);
         self.keep(memory, address, words);
-        Ok(())
     }
 }
 
@@ -389,6 +401,23 @@ impl<M: Mesh + ?Sized> Device for RecordedDevice<'_, M> {
         self.read(Memory::L1(core), address, words, |device, words| {
             device.read_l1(core, address, words)
         })
+    }
+
+    fn read_l1_pair(&mut self, [mut first, mut second]: [L1Read<'_>; 2]) -> [AccessResult; 2] {
+        let results = match self.mesh.device(self.index) {
+            Some(device) => device.read_l1_pair([again(&mut first), again(&mut second)]),
+            None => [(); 2].map(|()| Err(self.has_left())),
+        };
+        for (read, result) in [first, second].into_iter().zip(&results) {
+            let L1Read { core, address, words } = read;
+            let memory = Memory::L1(core);
+            let access = Access { memory, address, word_count: words.len(), is_write: false };
+            self.log_failure(access, result);
+            if result.is_ok() {
+                self.keep_read(memory, address, words);
+            }
+        }
+        results
     }
 
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
@@ -415,4 +444,9 @@ impl<M: Mesh + ?Sized> Device for RecordedDevice<'_, M> {
     fn host_time_ns(&mut self) -> u64 {
         self.mesh.device(self.index).map_or(0, |device| device.host_time_ns())
     }
+}
+
+/// Returns the same read for a device, so that the words can be captured afterwards.
+const fn again<'a>(read: &'a mut L1Read<'_>) -> L1Read<'a> {
+    L1Read { core: read.core, address: read.address, words: &mut *read.words }
 }

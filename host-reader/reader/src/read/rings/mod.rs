@@ -9,9 +9,10 @@
 //! records that find no room, and the host still reads these counters.
 //!
 //! The host does not read the rings that a relay reads: [`frames`] adds the cells of the relay's
-//! frames.
+//! frames. Cores whose rings the host has read before are read first: [`sweep`].
 
 mod frames;
+mod sweep;
 
 use super::{
     control::WORDS,
@@ -23,7 +24,7 @@ use crate::{
     anomaly::AnomalyKind,
     lane::{Lane, LaneId},
     ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan},
-    mesh::{AccessError, CoreDescription},
+    mesh::{AccessError, CoreDescription, Noc0Coord},
     stream::{Batch, CellReader, CellWords, Damage, LaneAssembly, Launch, Piece, StreamRecord},
 };
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ use wire::{
     stream::{
         CELL_WORDS, Cell, Policy, RING_CELLS, ToldLaunch, Unread, cells_to_next_chunk, words,
     },
+    vector::VECTOR_WORDS,
 };
 
 /// Range of the time in [`words::TOLD`].
@@ -51,6 +53,7 @@ pub(super) struct Rings {
     has_only_batches: bool,
     /// Losses before the first read of rings that another reader had read.
     earlier_losses: LossTotals,
+    drained: sweep::DrainedCores,
 }
 
 /// State of one RISC's ring.
@@ -99,6 +102,23 @@ struct RingRead {
     launch: Option<Launch>,
 }
 
+/// Cores that a sweep has read.
+#[derive(Default)]
+pub(super) struct SweptCores {
+    /// The control vectors.
+    pub(super) vectors: BTreeMap<Noc0Coord, [u32; WORDS]>,
+    /// The lanes of each core that still streams, and the number of its launches without a kernel.
+    pub(super) streamed: BTreeMap<Noc0Coord, (Vec<Lane>, u32)>,
+}
+
+/// What was read from a core, before its cells are decoded.
+struct Taken {
+    core: CoreDescription,
+    /// Number of launches since the last read without a kernel on the core.
+    idle_launches: u32,
+    readings: Vec<RingRead>,
+}
+
 impl Rings {
     /// Reads all rings of a core; returns its lanes with the finished launches, and the number of
     /// launches since the last read without a kernel on the core.
@@ -113,20 +133,47 @@ impl Rings {
     ) -> (Vec<Lane>, u32) {
         let newest = self.newest(session, core, is_relayed);
         let core = newest.as_ref().unwrap_or(core);
+        let is_drained_by_host = !is_relayed || overwrites(core);
+        let rings = if is_drained_by_host { read_whole_rings(session, core) } else { None };
+        let taken = self.take(session, core, (is_drained_by_host, rings.as_deref()));
+        let read_at = session.device.read_wall_clock(core.core.noc0).ok();
+        self.finish(session, taken, read_at)
+    }
+
+    /// Takes the cells of all rings of a core, or only its counts if a relay reads its cells. `rings`
+    /// are the words of all rings, if they have been read after the control vector.
+    fn take(
+        &mut self,
+        session: &mut Session<'_>,
+        core: &StreamingCore,
+        (is_drained_by_host, rings): (bool, Option<&[u32]>),
+    ) -> Taken {
         let core_id = (session.device.description().chip_id, core.core.noc0);
         let before = self.vectors.insert(core_id, core.words);
         let before = before.filter(|before| !was_zeroed(before, &core.words));
         let idle_launches = idle_launches(session, core, before.as_ref());
-        let readings = if is_relayed && !overwrites(core) {
-            self.counts_behind_frames(session, core)
+        let readings = if is_drained_by_host {
+            self.read_cells(session, core, (before.is_some(), rings))
         } else {
-            self.read_cells(session, core, before.is_some())
+            self.counts_behind_frames(session, core)
         };
-        let read_at = session.device.read_wall_clock(core.core.noc0).ok();
+        self.drained.note(core_id, is_drained_by_host);
+        Taken { core: core.core.clone(), idle_launches, readings }
+    }
+
+    /// Decodes the cells of a core; returns its lanes with the finished launches, and the number of
+    /// launches without a kernel.
+    fn finish(
+        &mut self,
+        session: &mut Session<'_>,
+        taken: Taken,
+        read_at: Option<u64>,
+    ) -> (Vec<Lane>, u32) {
+        let Taken { core, idle_launches, readings } = taken;
         for reading in readings {
             self.decode(session, reading, read_at);
         }
-        let ids = lanes_of(core_id.0, &core.core).map(|(_, id)| id);
+        let ids = lanes_of(session.device.description().chip_id, &core).map(|(_, id)| id);
         let is_last = session.options.last_read;
         let lanes = ids.filter_map(|id| Some(self.lanes.get_mut(&id)?.take_lane(is_last)));
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
@@ -162,12 +209,12 @@ impl Rings {
     }
 
     /// Reads the cells of all rings of a core; `is_known` is false if the core was not read since
-    /// its vector was zeroed.
+    /// its vector was zeroed. `rings` are the words of all rings, if they have been read already.
     fn read_cells(
         &mut self,
         session: &mut Session<'_>,
         core: &StreamingCore,
-        is_known: bool,
+        (is_known, rings): (bool, Option<&[u32]>),
     ) -> Vec<RingRead> {
         let chip_id = session.device.description().chip_id;
         let mut readings = Vec::new();
@@ -178,7 +225,7 @@ impl Rings {
             let Some(told) = read.get_mut(risc_index) else { continue };
             let ring = self.ring(id, core, risc_index, is_known);
             let missing = ring.take_over(*told);
-            let mut reading = read_ring(session, core, (id, risc_index), ring.next);
+            let mut reading = read_ring(session, core, (id, risc_index), (ring.next, rings));
             if missing > 0 {
                 reading.missing = reading.missing.saturating_add(missing);
                 reading.cause = LossCause::Damaged;
@@ -523,15 +570,16 @@ fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
     }
 }
 
-/// Reads a ring from cell `next` on.
+/// Reads a ring from cell `next` on; `rings` are the words of all rings, if they have been read
+/// already.
 fn read_ring(
     session: &mut Session<'_>,
     core: &StreamingCore,
     (id, risc_index): (LaneId, usize),
-    next: u32,
+    (next, rings): (u32, Option<&[u32]>),
 ) -> RingRead {
     let unread = plausible_unread(session, core, (id, risc_index), next);
-    let (cells, missing, cause) = match read_cells(session, core, risc_index, &unread) {
+    let (cells, missing, cause) = match read_cells(session, core, (risc_index, rings), &unread) {
         Ok((cells, overwritten)) => {
             session.unread.remove(&id);
             (cells, overwritten, LossCause::Overwritten)
@@ -578,15 +626,19 @@ fn plausible_unread(
 fn read_cells(
     session: &mut Session<'_>,
     core: &StreamingCore,
-    risc_index: usize,
+    (risc_index, rings): (usize, Option<&[u32]>),
     unread: &Unread,
 ) -> Result<(Vec<CellWords>, u32), AccessError> {
     let mut cells = Vec::with_capacity(RING_CELLS);
     for range in unread.places() {
         let mut words = vec![0; range.len().saturating_mul(CELL_WORDS)];
-        if !words.is_empty() {
-            let first = range.start.saturating_mul(CELL_WORDS);
-            session.read_vector(&core.core, risc_index, first, &mut words)?;
+        let first = range.start.saturating_mul(CELL_WORDS);
+        let place = risc_index.saturating_mul(VECTOR_WORDS).saturating_add(first);
+        let read = rings.and_then(|rings| rings.get(place..place.checked_add(words.len())?));
+        match read {
+            Some(read) => words.copy_from_slice(read),
+            None if words.is_empty() => {}
+            None => session.read_vector(&core.core, risc_index, first, &mut words)?,
         }
         let (whole, _) = words.as_chunks::<CELL_WORDS>();
         cells.extend_from_slice(whole);
@@ -598,6 +650,32 @@ fn read_cells(
     let gone = overwritten_meanwhile(session, core, risc_index, unread)?.min(unread.count);
     cells.drain(..(gone.saturating_sub(overwritten) as usize).min(cells.len()));
     Ok((cells, gone))
+}
+
+/// Returns true if at least a quarter of the cells in a core's rings are unread. Then one transaction
+/// for all rings takes less time than one or two for each of them, since a transaction over PCIe takes
+/// as long as the transfer of some hundred words.
+fn hold_many_cells(core: &StreamingCore) -> bool {
+    let riscs = core.core.kind.risc_count();
+    let unread = (0..riscs).map(|risc_index| {
+        let [read, written] = [words::READ, words::WRITTEN]
+            .map(|first| word(&core.words, first.saturating_add(risc_index)));
+        (Unread::between(read, written).count as usize).min(RING_CELLS)
+    });
+    unread.sum::<usize>() >= riscs.saturating_mul(RING_CELLS) / 4
+}
+
+/// Reads all rings of a core in one transaction, if they hold many cells; `None` if they do not, or
+/// if the transaction fails. Then the cells are read ring by ring.
+fn read_whole_rings(session: &mut Session<'_>, core: &StreamingCore) -> Option<Vec<u32>> {
+    let mut rings = whole_rings(core)?;
+    session.read_vector(&core.core, 0, 0, &mut rings).ok().map(|()| rings)
+}
+
+/// Returns room for the words of all rings, if they are to be read in one transaction.
+fn whole_rings(core: &StreamingCore) -> Option<Vec<u32>> {
+    let word_count = core.core.kind.risc_count().saturating_mul(VECTOR_WORDS);
+    (hold_many_cells(core) && !overwrites(core)).then(|| vec![0; word_count])
 }
 
 /// Returns the launch that a RISC has announced, if it is the last launch of its core.

@@ -1,0 +1,150 @@
+//! Reads the cores whose rings the host has read before, one right after the other.
+//!
+//! If a ring is full before the next read, its RISC drops records or waits. Known streaming cores are
+//! therefore read before all others, with as few transactions as possible:
+//!
+//! - the control vector, while the rings of the previous core are read, if the back end can do both
+//!   at the same time;
+//! - all rings together, if they hold many cells;
+//! - the acknowledgement.
+//!
+//! The clocks of a chip's tiles run at the same rate. So one clock, read before and after the cells,
+//! is enough to bound all other clocks, once each of them has been read.
+
+use super::{Rings, SweptCores, read_whole_rings, whole_rings};
+use crate::{
+    mesh::{CoreDescription, Noc0Coord},
+    read::{
+        control::{self, WORDS},
+        prepare::{CoreId, StreamingCore},
+        session::Session,
+    },
+};
+use std::collections::BTreeMap;
+
+/// Cores whose rings the host reads, and not a relay.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DrainedCores {
+    cores: BTreeMap<CoreId, Clock>,
+    /// The core whose clock bounds the clocks of the other cores, and its clock at the last sweep, by
+    /// chip.
+    references: BTreeMap<u32, (Noc0Coord, u64)>,
+}
+
+/// A core's clock relative to the clock of the reference core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Unknown,
+    /// Maximum difference to the reference clock, modulo 2^64.
+    AheadAtMost(u64),
+}
+
+impl DrainedCores {
+    /// Notes after a read of a core whether the host has read its rings.
+    pub(super) fn note(&mut self, core: CoreId, is_drained_by_host: bool) {
+        if is_drained_by_host {
+            self.cores.entry(core).or_insert(Clock::Unknown);
+        } else {
+            self.cores.remove(&core);
+        }
+    }
+
+    /// Returns the selected ones of these cores on a chip.
+    fn selected(&self, session: &Session<'_>) -> Vec<CoreDescription> {
+        let chip = session.device.description();
+        let is_selected = |core: &&CoreDescription| {
+            self.cores.contains_key(&(chip.chip_id, core.noc0))
+                && session.options.cores.contains(chip.chip_id, core)
+        };
+        chip.cores.iter().filter(is_selected).cloned().collect()
+    }
+
+    /// Makes a core the reference of its chip, given its clock. The differences to another reference,
+    /// or to this one before a reset of its tile, are forgotten.
+    fn refer_to(&mut self, chip_id: u32, reference: Noc0Coord, clock: u64) {
+        let before = self.references.insert(chip_id, (reference, clock));
+        if before.is_none_or(|(core, earlier)| core != reference || clock < earlier) {
+            let of_chip = self.cores.iter_mut().filter(|((chip, _), _)| *chip == chip_id);
+            of_chip.for_each(|(_, clock)| *clock = Clock::Unknown);
+        }
+    }
+}
+
+impl Rings {
+    /// Reads the known streaming cores of a chip without relays.
+    pub(in crate::read) fn sweep(&mut self, session: &mut Session<'_>) -> SweptCores {
+        let cores = self.drained.selected(session);
+        let mut swept = SweptCores::default();
+        let Some(reference) = cores.first().map(|core| core.noc0) else { return swept };
+        let chip_id = session.device.description().chip_id;
+        let began_at = session.device.read_wall_clock(reference).ok();
+        if let Some(clock) = began_at {
+            self.drained.refer_to(chip_id, reference, clock);
+        }
+        let mut taken = Vec::with_capacity(cores.len());
+        let mut words = cores.first().and_then(|core| read_vector(session, core));
+        for (index, core) in cores.iter().enumerate() {
+            let next = cores.get(index.saturating_add(1));
+            let streaming = words.filter(control::streams);
+            let streaming = streaming.map(|words| StreamingCore { core: core.clone(), words });
+            let (rings, next_words) = read_with_next(session, streaming.as_ref(), next);
+            if let Some(words) = words {
+                swept.vectors.insert(core.noc0, words);
+            }
+            if let Some(core) = &streaming {
+                taken.push(self.take(session, core, (true, rings.as_deref())));
+            }
+            words = next_words;
+        }
+        let ended_at = session.device.read_wall_clock(reference).ok();
+        let span = began_at.zip(ended_at).filter(|(began, ended)| began < ended);
+        for taken in taken {
+            let noc0 = taken.core.noc0;
+            let read_at = self.clock_bound(session, noc0, span);
+            swept.streamed.insert(noc0, self.finish(session, taken, read_at));
+        }
+        swept
+    }
+
+    /// Returns a time that the clock of a core had not passed when the cells were read. `span` is the
+    /// reference clock before and after the sweep; without it, the core's own clock is read.
+    fn clock_bound(
+        &mut self,
+        session: &mut Session<'_>,
+        core: Noc0Coord,
+        span: Option<(u64, u64)>,
+    ) -> Option<u64> {
+        let core_id = (session.device.description().chip_id, core);
+        let known = self.drained.cores.get(&core_id).copied();
+        if let (Some(Clock::AheadAtMost(ahead)), Some((_, ended_at))) = (known, span) {
+            return Some(ended_at.wrapping_add(ahead));
+        }
+        let clock = session.device.read_wall_clock(core).ok()?;
+        if let (Some((began_at, _)), Some(known)) = (span, self.drained.cores.get_mut(&core_id)) {
+            *known = Clock::AheadAtMost(clock.wrapping_sub(began_at));
+        }
+        Some(clock)
+    }
+}
+
+fn read_vector(session: &mut Session<'_>, core: &CoreDescription) -> Option<[u32; WORDS]> {
+    let mut words = [0; WORDS];
+    session.read_control(core, &mut words).ok().map(|()| words)
+}
+
+/// Reads all rings of a core, if they hold many cells, and the control vector of the next core.
+fn read_with_next(
+    session: &mut Session<'_>,
+    core: Option<&StreamingCore>,
+    next: Option<&CoreDescription>,
+) -> (Option<Vec<u32>>, Option<[u32; WORDS]>) {
+    let rings = core.and_then(whole_rings);
+    let (Some(core), Some(mut rings), Some(next)) = (core, rings, next) else {
+        let rings = core.and_then(|core| read_whole_rings(session, core));
+        return (rings, next.and_then(|next| read_vector(session, next)));
+    };
+    let mut words = [0; WORDS];
+    let [has_rings, has_words] =
+        session.read_rings_and_control((&core.core, &mut rings), (next, &mut words));
+    (has_rings.then_some(rings), has_words.then_some(words))
+}
