@@ -2,12 +2,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::clock::{
-    ClockMap, CorridorFit, PiecewiseClock, Resolution, Sensitivity, SteppedFit, Tile, TileOrigin,
-    TwoWayPing,
+    CorridorFit, PiecewiseClock, Resolution, Sensitivity, SteppedFit, TwoWayPing,
 };
 use std::hint::black_box;
-
-const TILE: Tile = Tile::new(0, 1, 2);
 
 /// Pings at 1.25 GHz. The two directions take 350 and 430 ns plus jitter; every tenth ping is
 /// delayed by 9 us.
@@ -46,13 +43,8 @@ fn fits(criterion: &mut Criterion) {
 fn conversions(criterion: &mut Criterion) {
     let fit = CorridorFit::fit(&pings(249), Resolution::HOST_NANOSECONDS).expect("one frequency");
     let clock = PiecewiseClock::constant(fit.line().clone()).expect("a clock rises");
-    let mut map = ClockMap::new();
-    map.insert_chip(0, clock);
-    assert!(map.insert_origin(TILE, TileOrigin::SHARED));
-    let tile = map.tile(TILE).expect("just inserted");
     let cycles: Vec<u64> = (0..1_000_000).map(|index| 4_000_000_000_000 + 613 * index).collect();
     let mut whole = vec![0i64; cycles.len()];
-    let mut precise = vec![0.0f64; cycles.len()];
 
     let mut group = criterion.benchmark_group("clock conversion of 1 M cycles");
     group.throughput(Throughput::Elements(cycles.len() as u64));
@@ -61,10 +53,7 @@ fn conversions(criterion: &mut Criterion) {
         bencher.iter(|| copy.copy_from_slice(black_box(&cycles)));
     });
     group.bench_function("to whole nanoseconds", |bencher| {
-        bencher.iter(|| tile.convert(black_box(&cycles), &mut whole));
-    });
-    group.bench_function("to fractional nanoseconds", |bencher| {
-        bencher.iter(|| tile.convert_since(0, black_box(&cycles), &mut precise));
+        bencher.iter(|| clock.convert(black_box(&cycles), &mut whole));
     });
     group.finish();
 }

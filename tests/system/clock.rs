@@ -7,12 +7,9 @@ use host_reader::{
     ProfilerOptions,
     clock::{EthernetPing, Tile},
     init_device_profiler,
-    mesh::{AccessError, ChipLink, CoreDescription, Device, DeviceDescription, Mesh, Noc0Coord},
+    mesh::{AccessError, ChipLink, CoreDescription, Device, Mesh, Noc0Coord},
     read_device_profiler,
-    sync::{
-        ClockSampler, MeshClock, OneWayOptions, SyncOptions, SyncRecord, one_way_session,
-        synchronise,
-    },
+    sync::{ClockSampler, MeshClock, SyncOptions, synchronise},
 };
 use sim::{
     arch::{Arch, TileCoord},
@@ -54,9 +51,29 @@ fn counter(chip: &Chip, tile: Tile, chip_cycle: u64) -> u64 {
 /// Returns the error of a tile's converted reading at a true time, and the bound of this error.
 fn error_at(clock: &MeshClock, chip: &Chip, tile: Tile, ps: u64, origin_ns: f64) -> (f64, f64) {
     let chip_cycle = chip.clock().cycles_at(ps);
-    let time = clock.map().to_host_ns(tile, counter(chip, tile, chip_cycle)).unwrap();
     let true_ns = origin_ns + chip.clock().ps_at(chip_cycle) as f64 / 1000.0;
-    (time.ns as f64 - true_ns + time.fraction_ns, time.bound_ns)
+    let core = Noc0Coord { x: tile.x.into(), y: tile.y.into() };
+    let aligned = counter(chip, tile, chip_cycle)
+        .wrapping_sub(clock.offset(tile.chip, core).unwrap().cycles.cast_unsigned());
+    host_error(clock, (tile.chip, core), aligned, true_ns)
+}
+
+/// Returns the error of the host time of an aligned time of a core, and the bound of this error:
+/// that of the chip's clock at the earliest and the latest time that the core's offset allows.
+#[expect(clippy::cast_possible_truncation, reason = "an offset of some hundred cycles")]
+fn host_error(
+    clock: &MeshClock,
+    (chip_id, core): (u32, Noc0Coord),
+    aligned: u64,
+    true_ns: f64,
+) -> (f64, f64) {
+    let to_host = |cycles: u64| clock.reference_clock(chip_id).unwrap().to_host_ns(cycles);
+    let margin = clock.offset(chip_id, core).unwrap().bound_cycles.ceil() as u64;
+    let [early, time, late] =
+        [aligned.wrapping_sub(margin), aligned, aligned.wrapping_add(margin)].map(to_host);
+    let before = (time.ns - early.ns) as f64 + early.bound_ns;
+    let after = (late.ns - time.ns) as f64 + late.bound_ns;
+    (time.ns as f64 - true_ns + time.fraction_ns, before.max(after) + 1.0)
 }
 
 fn tiles(mesh: &mut SimulatedMesh, index: usize) -> Vec<Tile> {
@@ -90,18 +107,19 @@ fn every_marker_of_eight_chips_has_its_host_time_within_the_bound() {
     mesh.run_to_completion();
     let readout = read_device_profiler(&mut mesh).unwrap();
     let origin_ns = host_origin_ns(&mut mesh);
+    let origins = clock.tile_origins(&readout);
     let mut marker_count = 0;
     for lane in readout.lanes() {
-        let times = clock.lane_times(lane).unwrap();
-        assert!(times.bound_ns < 1_000.0, "{}: {}", lane.id, times.bound_ns);
         let chip = mesh.chip(lane.id.chip_id).unwrap();
         let coord = TileCoord { x: lane.id.core.x, y: lane.id.core.y };
         let epoch = chip.tile(coord).unwrap().clock.epoch();
-        for (stamp, host_ns) in lane.times.iter().zip(&times.host_ns) {
+        for stamp in &lane.times {
             let chip_cycle = stamp.wrapping_sub(epoch) & ((1 << 44) - 1);
             let true_ns = origin_ns + chip.clock().ps_at(chip_cycle) as f64 / 1000.0;
-            let error = *host_ns as f64 - true_ns;
-            assert!(error.abs() <= times.bound_ns, "{}: {error} {}", lane.id, times.bound_ns);
+            let aligned = origins.aligned(lane.id.chip_id, lane.id.core, *stamp);
+            let place = (lane.id.chip_id, lane.id.core);
+            let (error, bound) = host_error(&clock, place, aligned, true_ns);
+            assert!(error.abs() <= bound && bound < 2_000.0, "{}: {error} {bound}", lane.id);
             marker_count += 1;
         }
     }
@@ -202,7 +220,7 @@ fn refreshes_while_kernels_run_keep_a_long_session_tied() {
         for tile in tiles(&mut mesh, index as usize) {
             let chip = mesh.chip(index).unwrap();
             let (error, bound) = error_at(&clock, chip, tile, random.below(end_ps), origin_ns);
-            assert!(error.abs() <= bound && bound < 600.0, "{tile:?}: {error} {bound}");
+            assert!(error.abs() <= bound && bound < 2_000.0, "{tile:?}: {error} {bound}");
         }
     }
 }
@@ -276,114 +294,4 @@ fn links_between_chips_are_used_and_every_loop_closes() {
         // Both counters are read in whole cycles.
         assert!(error.abs() as f64 <= bound + 2.0 && bound < 320.0, "{chip_id}: {error} {bound}");
     }
-}
-
-/// A chip that runs `SYNC-MAIN` on one core.
-///
-/// Whenever the host writes its time to the control vector, the kernel stores the low word of its
-/// clock and that time. The first of these pairs follows a reading of the whole clock.
-///
-/// # Compatibility
-/// `sync_kernel.cpp`: 250 pairs from the first optional word of BRISC's vector.
-struct AnsweringChip {
-    mesh: SimulatedMesh,
-    description: DeviceDescription,
-    core: CoreDescription,
-    stamp_count: usize,
-}
-
-impl AnsweringChip {
-    fn device(&mut self) -> &mut dyn Device {
-        self.mesh.device(0).unwrap()
-    }
-
-    fn answer(&mut self, host_value: u32) {
-        let chip = self.mesh.chip(0).unwrap();
-        let coord = TileCoord { x: self.core.noc0.x, y: self.core.noc0.y };
-        let now = chip.clock().cycles_at(self.mesh.now_ps());
-        let clock = chip.tile(coord).unwrap().clock.value(now).0;
-        let [high, low] = [(clock >> 32) as u32, (clock & 0xFFFF_FFFF) as u32];
-        let first = self.core.vector_address + 4 * 12;
-        let (core, number) = (self.core.noc0, self.stamp_count as u64);
-        if self.stamp_count == 0 {
-            self.device().write_l1(core, first, &[high, low]).unwrap();
-        }
-        self.device().write_l1(core, first + 8 * (number + 1), &[low, host_value]).unwrap();
-        self.stamp_count += 1;
-    }
-}
-
-impl Device for AnsweringChip {
-    fn description(&self) -> &DeviceDescription {
-        &self.description
-    }
-
-    fn read_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
-        self.device().read_l1(core, address, words)
-    }
-
-    fn write_l1(
-        &mut self,
-        core: Noc0Coord,
-        address: u64,
-        words: &[u32],
-    ) -> Result<(), AccessError> {
-        self.device().write_l1(core, address, words)?;
-        let mailbox = self.core.control_address + 4 * 49;
-        match *words {
-            [value] if (core, address) == (self.core.noc0, mailbox) && value != 0 => {
-                self.answer(value);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> Result<(), AccessError> {
-        self.device().read_dram(bank, address, words)
-    }
-
-    fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
-        self.device().read_wall_clock(core)
-    }
-
-    fn host_time_ns(&mut self) -> u64 {
-        self.device().host_time_ns()
-    }
-
-    fn wait_ns(&mut self, duration_ns: u64) {
-        self.device().wait_ns(duration_ns);
-    }
-}
-
-#[test]
-fn upstreams_procedure_finds_the_frequency_and_leaves_its_file() {
-    let mut mesh = SimulatedMesh::new(&wormholes(41, &[old_chip()])).unwrap();
-    init_device_profiler(&mut mesh, &ProfilerOptions::default()).unwrap();
-    let core = worker(&mut mesh, 0, 0);
-    let description = mesh.device(0).unwrap().description().clone();
-    let mut chip = AnsweringChip { mesh, description, core: core.clone(), stamp_count: 0 };
-    let mut record = SyncRecord::new(1.0, 0);
-    for _ in 0..2 {
-        chip.stamp_count = 0;
-        let result = one_way_session(&mut chip, &core, &OneWayOptions::default()).unwrap();
-        assert_eq!((result.session.stamps.len(), result.missed_count), (249, 0));
-        let fit = record.add_session(result.session).unwrap();
-        let true_ghz = chip.mesh.chip(0).unwrap().clock().frequency_hz_at(0) as f64 / 1e9;
-        let error_ppm = (fit.frequency_ghz() / true_ghz - 1.0) * 1e6;
-        assert!(error_ppm.abs() < 0.5, "{error_ppm}");
-    }
-    let folder = std::env::temp_dir().join(format!("sync-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("sync_device_info.csv");
-    record.write_file(&path).unwrap();
-    let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(text.lines().count(), 1 + 2 * 249);
-    assert!(text.starts_with("device id,core_x, core_y,device,host_tracy,"));
 }

@@ -4,7 +4,7 @@ use crate::{Recording, capture::sync::MeshClock};
 use analysis::cycles_to_ns;
 use rayon::prelude::*;
 use reader::{
-    clock::TileClock,
+    clock::PiecewiseClock,
     lane::Lane,
     readout::{ChipSummary, DeviceReadout},
 };
@@ -19,7 +19,7 @@ pub struct DeviceClock<'a> {
     nominal_mhz: u32,
     first_cycle: u64,
     last_cycle: u64,
-    host: Option<TileClock<'a>>,
+    host: Option<&'a PiecewiseClock>,
     /// Host time of the trace's origin; used only if `host` is set.
     origin_ns: i64,
 }

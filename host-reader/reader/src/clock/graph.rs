@@ -204,7 +204,7 @@ impl Growth {
 mod tests {
     use super::*;
     use crate::clock::{
-        Bracket, ClockMap, CorridorFit, Line, PiecewiseClock, Resolution, Tile, TileOrigin,
+        Bracket, CorridorFit, Resolution,
         simulated::{Schedule, Seeded, TrueClock, ethernet_pings},
     };
 
@@ -286,21 +286,5 @@ mod tests {
         let tree = graph(&chips, &[(0, 1), (2, 3)], &mut random).tree(0);
         assert_eq!(tree.chips().map(|(chip, _)| chip).collect::<Vec<_>>(), [0, 1]);
         assert!(tree.closures().is_empty());
-    }
-
-    #[test]
-    fn tree_and_root_clock_make_a_map_of_all_chips() {
-        let mut random = Seeded::new(10);
-        let chips = chips(&mut random);
-        let tree = graph(&chips, &[(0, 1), (2, 1)], &mut random).tree(0);
-        let root = Line::through(chips[0].origin_cycles, 5000, 0.0, chips[0].slope()).unwrap();
-        let root = super::BoundedLine::new(root, crate::clock::ErrorBound::constant(400.0));
-        let mut map = ClockMap::from_tree(&PiecewiseClock::constant(root).unwrap(), &tree);
-        assert!(map.insert_default_origin(2, TileOrigin::SHARED));
-        let cycles = chips[2].reading_at(3e8);
-        let time = map.to_host_ns(Tile::new(2, 1, 1), cycles).unwrap();
-        let error = time.ns as f64 + time.fraction_ns - 5000.0 - chips[2].time_of(cycles);
-        assert!(error.abs() <= time.bound_ns, "{error}");
-        assert!((400.0..3000.0).contains(&time.bound_ns), "{}", time.bound_ns);
     }
 }

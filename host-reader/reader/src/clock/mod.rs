@@ -7,11 +7,10 @@
 //! | what was measured, in which units? | [`TwoWayPing`], [`OneWaySession`], [`EthernetPing`] |
 //! | which line fits these pings, and what is its maximum error? | [`CorridorFit`] |
 //! | what would TT-Metal have fitted? | [`Regression`] |
-//! | which line fits one-way stamps better than TT-Metal's? | [`EnvelopeFit`] |
 //! | did the frequency change in the window, and when? | [`SteppedFit`] |
-//! | what is the offset of this tile's counter? | [`TileOrigin`] |
+//! | what is the offset of this tile's counter? | [`TileOffset`] |
 //! | how do the clocks of several chips relate? | [`ChipGraph`], [`ChipTree`] |
-//! | which host time belongs to a cycle? | [`ClockMap`], [`TileClock`] |
+//! | which host time belongs to a cycle? | [`PiecewiseClock::to_host_ns`] |
 //! | what is the offset of the time of day from the host's own clock? | [`DayOffset`] |
 //! | what does `sync_device_info.csv` contain? | [`SyncCsv`] |
 //!
@@ -41,15 +40,14 @@
     reason = "wide integers of samples, sliced by positions found in them"
 )]
 
+mod conversion;
 mod corridor;
 mod day;
-mod envelope;
 mod error;
 mod graph;
 mod hull;
 mod line;
-mod map;
-mod origin;
+mod offset;
 mod piecewise;
 mod regression;
 mod samples;
@@ -63,19 +61,18 @@ mod accuracy;
 #[path = "../../tests/unit/clock/simulated.rs"]
 mod simulated;
 
+pub use conversion::HostTime;
 pub use corridor::{Bracket, CorridorFit, Resolution};
 pub use day::{DayOffset, DayProblem, DayReading};
-pub use envelope::EnvelopeFit;
 pub use error::ClockError;
 pub use graph::{ChipEdge, ChipGraph, ChipTree, LoopClosure};
 pub use line::{BoundedLine, Deviation, ErrorBound, Line};
-pub use map::{ClockMap, DeviceTime, HostTime, TileClock};
-pub use origin::TileOrigin;
+pub use offset::TileOffset;
 pub use piecewise::{PiecewiseClock, Split};
-pub use regression::{Regression, Residuals};
+pub use regression::Regression;
 pub use samples::{
     EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing, UnwrappedStamp,
     extend_cycles,
 };
 pub use steps::{Evidence, FrequencyStep, Sensitivity, SteppedFit};
-pub use sync_csv::{SyncCsv, shortest_float};
+pub use sync_csv::SyncCsv;

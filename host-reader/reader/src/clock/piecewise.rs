@@ -53,11 +53,6 @@ impl PiecewiseClock {
         &self.lines
     }
 
-    /// Returns the boundaries between the lines.
-    pub fn splits(&self) -> &[Split] {
-        &self.splits
-    }
-
     /// Returns the line that converts a cycle.
     pub fn line_at(&self, cycles: u64) -> &BoundedLine {
         &self.lines[self.index_at(cycles)]
@@ -110,28 +105,6 @@ impl PiecewiseClock {
         let factor = self.bound_at(cycles) / self.lines[index].bound_at(cycles);
         let bound = inverse.bound_at(units.cast_unsigned());
         (cycles, rest, if factor > 1.0 { bound * factor } else { bound })
-    }
-
-    /// Returns the clock for a counter whose value is higher by `offset_cycles`.
-    ///
-    /// `bound_cycles` is the maximum error of the offset.
-    pub fn with_counter_shifted(&self, offset_cycles: i64, bound_cycles: f64) -> Option<Self> {
-        let lines = self
-            .lines
-            .iter()
-            .map(|line| line.with_counter_shifted(offset_cycles, bound_cycles))
-            .collect();
-        Self::new(
-            lines,
-            self.splits
-                .iter()
-                .map(|split| Split {
-                    cycles: split.cycles.wrapping_add_signed(offset_cycles),
-                    earliest_cycles: split.earliest_cycles.wrapping_add_signed(offset_cycles),
-                    latest_cycles: split.latest_cycles.wrapping_add_signed(offset_cycles),
-                })
-                .collect(),
-        )
     }
 
     /// Composes two maps: `inner` maps another counter to this clock's counter.
@@ -261,15 +234,6 @@ mod tests {
         let late = Split { cycles: 10, earliest_cycles: 20, latest_cycles: 30 };
         assert_eq!(PiecewiseClock::new(vec![], vec![]), None);
         assert_eq!(PiecewiseClock::new(vec![line.clone(), line], vec![late]), None);
-    }
-
-    #[test]
-    fn shifted_counter_reads_the_same_time() {
-        let tile = clock(0).with_counter_shifted(-(1 << 45), 10.0).unwrap();
-        let cycles = 1500u64.wrapping_add_signed(-(1 << 45));
-        assert_eq!(tile.at(cycles), clock(0).at(1500));
-        let added = tile.bound_at(cycles) - clock(0).bound_at(1500);
-        assert!((added - 15.0).abs() < 0.1, "{added}");
     }
 
     proptest! {

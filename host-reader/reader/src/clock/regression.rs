@@ -13,25 +13,11 @@
 //! mean d))`. The denominator is centred in the same way.
 //!
 //! This fit exists for compatibility. The line contains the average of the host's forward latency
-//! and of all delays, and has no error bound. In addition to TT-Metal's results, this module
-//! reports the residuals, which show the quality of the fit.
+//! and of all delays, and has no error bound.
 
 use super::{BoundedLine, ClockError, ErrorBound, Line, OneWaySession};
 
-/// Distances of the stamps from the fitted line, measured in counter cycles.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Residuals {
-    /// Number of stamps.
-    pub sample_count: usize,
-    /// Root mean square of the distances, in cycles.
-    pub rms_cycles: f64,
-    /// Largest distance of a stamp above the line, in cycles.
-    pub largest_cycles: f64,
-    /// Largest distance of a stamp below the line, as a number of cycles that is negative or 0.
-    pub smallest_cycles: f64,
-}
-
-/// The line that TT-Metal fits, with its residuals.
+/// The line that TT-Metal fits.
 ///
 /// # Compatibility
 ///
@@ -43,7 +29,6 @@ pub struct Regression {
     ns_per_tick: f64,
     host_start_ticks: u64,
     line: Line,
-    residuals: Residuals,
 }
 
 impl Regression {
@@ -81,7 +66,6 @@ impl Regression {
             ns_per_tick,
             host_start_ticks,
             line: stamps.host_line(slope, ns_per_tick).ok_or(not_increasing)?,
-            residuals: stamps.residuals(slope),
         })
     }
 
@@ -103,11 +87,6 @@ impl Regression {
     /// Returns the host clock at the start of the earliest session, in ticks.
     pub fn host_start_ticks(&self) -> u64 {
         self.host_start_ticks
-    }
-
-    /// Returns the distances of the stamps from the line.
-    pub fn residuals(&self) -> &Residuals {
-        &self.residuals
     }
 
     /// Returns the map from device cycles to nanoseconds since the earliest session's start.
@@ -173,18 +152,6 @@ impl StampSet {
         // The large parts are added first, so the small parts are rounded only at the end.
         let small = self.mean_cycles - slope * self.mean_ticks;
         (self.base_cycles as f64 - slope * self.base_ticks as f64) + small
-    }
-
-    fn residuals(&self, slope: f64) -> Residuals {
-        let distances = self.centred().map(|(ticks, cycles)| cycles - slope * ticks);
-        let distances: Vec<f64> = distances.collect();
-        let squares: f64 = distances.iter().map(|distance| distance * distance).sum();
-        Residuals {
-            sample_count: self.pairs.len(),
-            rms_cycles: (squares / self.pairs.len() as f64).sqrt(),
-            largest_cycles: distances.iter().copied().fold(0.0, f64::max),
-            smallest_cycles: distances.iter().copied().fold(0.0, f64::min),
-        }
     }
 
     /// Returns the inverse line, in nanoseconds, anchored at the means.
@@ -263,27 +230,7 @@ mod tests {
         assert_eq!(fit.host_start_ticks(), 5000);
         assert!((fit.frequency_ghz() - 4.0).abs() < 1e-12);
         assert!(fit.delay_cycles().abs() < 1e-9);
-        assert_eq!(fit.residuals().sample_count, 4);
-        assert!(fit.residuals().rms_cycles < 1e-9);
         assert_eq!(fit.line().bound_at(0), f64::INFINITY);
-    }
-
-    #[test]
-    fn residuals_show_the_one_bad_stamp() {
-        let fit = Regression::fit(
-            &[OneWaySession::from_stamps(
-                0,
-                0,
-                &[(0, 0, 0), (100, 100, 0), (260, 200, 0), (300, 300, 0), (400, 400, 0)],
-            )],
-            1.0,
-        )
-        .unwrap();
-        let residuals = fit.residuals();
-        // The mean rises by 12, so this stamp is 48 above it and the others are 12 below.
-        assert!((residuals.largest_cycles - 48.0).abs() < 1e-9);
-        assert!((residuals.smallest_cycles + 12.0).abs() < 1e-9);
-        assert!((residuals.rms_cycles - 24.0).abs() < 1e-9);
     }
 
     #[test]
@@ -318,7 +265,6 @@ mod tests {
                 })
                 .collect();
             let _ = Regression::fit(&sessions, ns_per_tick);
-            let _ = crate::clock::EnvelopeFit::fit(&sessions);
         }
     }
 }

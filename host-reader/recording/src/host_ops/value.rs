@@ -167,11 +167,29 @@ fn write_quoted(out: &mut String, text: &str) {
 /// The text always has a decimal point or an exponent.
 #[must_use]
 pub fn float_text(number: f64) -> String {
-    let mut text = reader::clock::shortest_float(number);
+    let mut text = shortest_float(number);
     if !text.contains(['.', 'e', 'n', 'i']) {
         text.push_str(".0");
     }
     text
+}
+
+/// Formats a number with the fewest digits that parse to the same number, like `{fmt}`.
+///
+/// Below 1e-4 and from 1e16 on, the number has an exponent of at least two digits.
+fn shortest_float(value: f64) -> String {
+    let magnitude = value.abs();
+    if !value.is_finite() || magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
+        return value.to_string();
+    }
+    let text = format!("{value:e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => match exponent.strip_prefix('-') {
+            Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+            None => format!("{digits}e+{exponent:0>2}"),
+        },
+        None => text,
+    }
 }
 
 /// Formats a float rounded to the nearest integer, ties to even.
@@ -286,6 +304,23 @@ mod tests {
             ("[]", "[]"),
         ] {
             assert_eq!(cell(json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn shortest_digits_use_exponents_where_fmt_does() {
+        let cases = [
+            (0.0, "0"),
+            (1.0, "1"),
+            (-250.5, "-250.5"),
+            (123_456_789_012_345.0, "123456789012345"),
+            (1e16, "1e+16"),
+            (1.25e120, "1.25e+120"),
+            (0.0001, "0.0001"),
+            (0.000_012_5, "1.25e-05"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(shortest_float(value), expected);
         }
     }
 

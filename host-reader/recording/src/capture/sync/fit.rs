@@ -1,11 +1,9 @@
 //! Fits the clock of a mesh to its samples.
 
-use super::{
-    ChipFit, ClockSource, FitOptions, LinkBurst, MeshClock, MeshSamples, SyncProblem, TileOffset,
-};
+use super::{ChipFit, ClockSource, FitOptions, LinkBurst, MeshClock, MeshSamples, SyncProblem};
 use reader::clock::{
-    BoundedLine, Bracket, ChipEdge, ChipGraph, ChipTree, ClockError, ClockMap, CorridorFit,
-    PiecewiseClock, SteppedFit, Tile, TileOrigin, TwoWayPing,
+    BoundedLine, Bracket, ChipEdge, ChipGraph, ChipTree, ClockError, CorridorFit, PiecewiseClock,
+    SteppedFit, Tile, TileOffset, TwoWayPing,
 };
 use std::collections::BTreeMap;
 
@@ -22,10 +20,10 @@ impl MeshSamples {
             fitting.fit_chip(chip_id);
         }
         let tree = fitting.tree();
-        let map = fitting.map(tree.as_ref());
+        let clocks = fitting.clocks(tree.as_ref());
         let Fitting { chips, problems, .. } = fitting;
         let stamp_bits = options.stamp_bits;
-        MeshClock { map, chips, tree, problems, samples: self.clone(), stamp_bits }
+        MeshClock { clocks, chips, tree, problems, samples: self.clone(), stamp_bits }
     }
 }
 
@@ -78,16 +76,13 @@ impl Fitting<'_> {
         pings: &[TwoWayPing],
     ) -> Option<TileOffset> {
         let resolution = self.options.resolution;
-        match without_a_wrong_one(pings, |pings| {
-            TileOrigin::offset_from_pings(chip, pings, resolution)
-        }) {
-            Ok((TileOrigin::Offset { cycles, bound_cycles }, rejected_count)) => {
+        match without_a_wrong_one(pings, |pings| TileOffset::from_pings(chip, pings, resolution)) {
+            Ok((offset, rejected_count)) => {
                 if rejected_count > 0 {
                     self.problems.push(SyncProblem::Rejected { tile, rejected_count });
                 }
-                Some(TileOffset { cycles, bound_cycles })
+                Some(offset)
             }
-            Ok((TileOrigin::Line(_), _)) => None,
             Err(source) => {
                 self.problems.push(SyncProblem::TileFit { tile, source });
                 None
@@ -208,23 +203,22 @@ impl Fitting<'_> {
         chip.offsets.get(&tile).copied()
     }
 
-    /// Builds the clock map. A chip's clock comes from the path with the smallest bound. A tile's
-    /// clock comes from the tile's own pings or offset.
-    fn map(&mut self, tree: Option<&ChipTree>) -> ClockMap {
-        let mut map = ClockMap::new();
+    /// Returns the clock of each chip, which comes from the path with the smallest bound.
+    fn clocks(&mut self, tree: Option<&ChipTree>) -> BTreeMap<u32, PiecewiseClock> {
+        let mut clocks = BTreeMap::new();
         for chip_id in self.samples.chips() {
             let over = tree.and_then(|tree| self.clock_over(tree, chip_id));
             let Some(chip) = self.chips.get_mut(&chip_id) else { continue };
-            match over {
+            let clock = match over {
                 Some((parent, clock)) => {
                     chip.source = ClockSource::OverChip { parent };
-                    map.insert_chip(chip_id, clock);
+                    clock
                 }
-                None => map.insert_chip(chip_id, chip.fit.clock().clone()),
-            }
-            self.insert_tiles(&mut map, chip_id);
+                None => chip.fit.clock().clone(),
+            };
+            clocks.insert(chip_id, clock);
         }
-        map
+        clocks
     }
 
     /// Returns the next chip on the tree's path and the clock computed through this path, if its
@@ -236,41 +230,6 @@ impl Fitting<'_> {
         let clock = root.fit.clock().after(tree.to_root(chip_id)?)?;
         let own = self.bound_in_middle(chip, chip.fit.clock());
         (self.bound_in_middle(chip, &clock) < own).then_some((parent, clock))
-    }
-
-    fn insert_tiles(&self, map: &mut ClockMap, chip_id: u32) {
-        let Some(chip) = self.chips.get(&chip_id) else { return };
-        for (tile, pings) in self.samples.tiles_of(chip_id) {
-            let offset = chip.offsets.get(&tile).map(|&TileOffset { cycles, bound_cycles }| {
-                TileOrigin::Offset { cycles, bound_cycles }
-            });
-            let origin = self.own_line(chip, tile).or(offset).or_else(|| self.own_clock(pings));
-            // A tile without an origin, or with an origin out of range, is not in the map.
-            let _ = origin.is_some_and(|origin| map.insert_origin(tile, origin));
-        }
-    }
-
-    /// Fits a separate clock for a tile that does not tick at its chip's frequency.
-    fn own_clock(&self, pings: &[TwoWayPing]) -> Option<TileOrigin> {
-        let resolution = self.options.resolution;
-        let (fit, _) =
-            without_a_wrong_one(pings, |pings| CorridorFit::fit(pings, resolution)).ok()?;
-        Some(TileOrigin::Line(fit.line().clone()))
-    }
-
-    /// Relates a tile to the host by the tile's own pings. This is more precise than a relation
-    /// through the reference tile.
-    fn own_line(&self, chip: &ChipFit, tile: Tile) -> Option<TileOrigin> {
-        let [fit] = chip.fit.fits() else { return None };
-        if tile == chip.reference || chip.source != ClockSource::HostPings {
-            return None;
-        }
-        let resolution = self.options.resolution;
-        without_a_wrong_one(self.pings(tile), |pings| {
-            TileOrigin::from_pings(fit, pings, resolution)
-        })
-        .ok()
-        .map(|(origin, _)| origin)
     }
 }
 

@@ -1,11 +1,11 @@
-//! The clock of a mesh: converts the times of a tile's markers to host time.
+//! The clock of a mesh: aligns the times of each chip's tiles, and converts them to host time.
 
 use super::{
     MeshSamples, SyncProblem,
     ping::{core_of, tile_of},
 };
 use reader::{
-    clock::{ChipTree, ClockMap, SteppedFit, Tile, TileClock, extend_cycles},
+    clock::{ChipTree, PiecewiseClock, SteppedFit, Tile, TileOffset, extend_cycles},
     lane::{Lane, LaneId},
     mesh::Noc0Coord,
     origins::TileOrigins,
@@ -38,30 +38,10 @@ pub enum ClockSource {
     },
 }
 
-/// Offset of a tile's counter from the counter of its chip's reference tile.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TileOffset {
-    /// Tile counter minus reference counter, in cycles.
-    pub cycles: i64,
-    /// Maximum error of the offset, in cycles.
-    pub bound_cycles: f64,
-}
-
-/// A lane's times on the host's clock.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LaneTimes {
-    /// Lane of the records.
-    pub lane: LaneId,
-    /// One time per record, in nanoseconds.
-    pub host_ns: Vec<i64>,
-    /// Maximum error of each time, including rounding, in nanoseconds.
-    pub bound_ns: f64,
-}
-
 /// The clock of a mesh, with the measurements from which it was determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshClock {
-    pub(super) map: ClockMap,
+    pub(super) clocks: BTreeMap<u32, PiecewiseClock>,
     pub(super) chips: BTreeMap<u32, ChipFit>,
     pub(super) tree: Option<ChipTree>,
     pub(super) problems: Vec<SyncProblem>,
@@ -70,12 +50,6 @@ pub struct MeshClock {
 }
 
 impl MeshClock {
-    /// Returns the map from every tile's full counter to host time.
-    #[must_use]
-    pub const fn map(&self) -> &ClockMap {
-        &self.map
-    }
-
     /// Returns the clock of each chip, ascending by chip id.
     pub fn chips(&self) -> impl Iterator<Item = (u32, &ChipFit)> {
         self.chips.iter().map(|(&chip_id, fit)| (chip_id, fit))
@@ -99,28 +73,6 @@ impl MeshClock {
     #[must_use]
     pub const fn samples(&self) -> &MeshSamples {
         &self.samples
-    }
-
-    /// Returns the times of a lane on the host's clock; `None` if its tile has no clock.
-    ///
-    /// Markers contain only the low bits of the clock. The high bits come from the tile's last
-    /// ping. They are correct for times up to two hours before or after that ping.
-    #[must_use]
-    pub fn lane_times(&self, lane: &Lane) -> Option<LaneTimes> {
-        let clock = self.clock_of(lane.id.chip_id, lane.id.core)?;
-        let missing = self.missing_cycles(lane)?;
-        let cycles: Vec<u64> = lane.times.iter().map(|time| time.wrapping_add(missing)).collect();
-        let mut host_ns = vec![0; cycles.len()];
-        let bound_ns = clock.convert(&cycles, &mut host_ns).ok()?;
-        Some(LaneTimes { lane: lane.id, host_ns, bound_ns })
-    }
-
-    /// Returns the times of every lane of a readout, in order; `None` if a tile has no clock.
-    pub fn readout_times<'a>(
-        &'a self,
-        readout: &'a Readout,
-    ) -> impl Iterator<Item = Option<LaneTimes>> + 'a {
-        readout.lanes().map(|lane| self.lane_times(lane))
     }
 
     /// Returns the offset of each core. Subtract it from the core's times to compare cores.
@@ -160,12 +112,8 @@ impl MeshClock {
 
     /// Returns the clock of a chip's reference tile, to which aligned times are converted.
     #[must_use]
-    pub fn reference_clock(&self, chip_id: u32) -> Option<TileClock<'_>> {
-        self.map.tile(self.chips.get(&chip_id)?.reference)
-    }
-
-    fn clock_of(&self, chip_id: u32, core: Noc0Coord) -> Option<TileClock<'_>> {
-        self.map.tile(tile_of(chip_id, core)?)
+    pub fn reference_clock(&self, chip_id: u32) -> Option<&PiecewiseClock> {
+        self.clocks.get(&chip_id)
     }
 
     /// Returns the difference between the full counter and a lane's times.

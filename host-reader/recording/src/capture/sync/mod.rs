@@ -13,7 +13,7 @@
 //! | what was measured? | [`MeshSamples`] |
 //! | what time did a marker have? | [`MeshClock`] |
 //! | what could not be measured or fitted? | [`SyncProblem`] |
-//! | how does TT-Metal synchronise, and write its file? | [`one_way_session`], [`SyncRecord`] |
+//! | what does TT-Metal's synchronisation file hold? | [`write_sync_info`] |
 //!
 //! # The schedule
 //!
@@ -32,21 +32,17 @@
 mod device_info;
 mod fit;
 mod mesh_clock;
-mod one_way;
 mod options;
 mod ping;
 mod problem;
-mod record;
 mod sampler;
 mod samples;
 
 pub use device_info::write_sync_info;
-pub use mesh_clock::{ChipFit, ClockSource, LaneTimes, MeshClock, TileOffset};
-pub use one_way::{OneWayError, OneWayOptions, OneWayResult, one_way_session};
+pub use mesh_clock::{ChipFit, ClockSource, MeshClock};
 pub use options::{FitOptions, SyncOptions};
 pub use ping::ping;
 pub use problem::SyncProblem;
-pub use record::SyncRecord;
 pub use sampler::{ClockSampler, synchronise};
 pub use samples::{LinkBurst, MeshSamples};
 

@@ -153,10 +153,31 @@ fn lane_at(chip_id: u32, x: u16, ns: u64, bits: u32) -> Lane {
     lane
 }
 
-fn error_ns(clock: &MeshClock, lane: &Lane, ns: u64) -> (f64, f64) {
-    let times = clock.lane_times(lane).expect("the tile has a clock");
+/// Returns the error of the host time of a marker at a true time, and the bound of this error. The
+/// chips tick at 1 GHz.
+fn error_ns(clock: &MeshClock, (chip_id, x): (u32, u16), ns: u64) -> (f64, f64) {
+    let readout = readout_of(chip_id, vec![lane_at(chip_id, x, ns, 44)]);
+    let origins = clock.tile_origins(&readout);
+    let lane = readout.lanes().next().unwrap();
+    let aligned = origins.aligned(chip_id, lane.id.core, lane.times[0]);
+    let time = clock.reference_clock(chip_id).expect("the chip has a clock").to_host_ns(aligned);
+    let offset = clock.offset(chip_id, lane.id.core).expect("the tile has an offset");
     let truth = i64::try_from(HOST_START_NS + ns).unwrap();
-    ((times.host_ns[0] - truth) as f64, times.bound_ns)
+    let error = (time.ns - truth) as f64 + time.fraction_ns;
+    (error, time.bound_ns + offset.bound_cycles * 1.001)
+}
+
+fn readout_of(chip_id: u32, lanes: Vec<Lane>) -> reader::readout::Readout {
+    let chip = reader::readout::ChipSummary {
+        chip_id,
+        arch: "wormhole_b0".into(),
+        aiclk_mhz: 1000,
+        max_compute_cores: None,
+        known_lines: [].into(),
+    };
+    let device =
+        reader::readout::DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
+    reader::readout::Readout { devices: vec![device], ..Default::default() }
 }
 
 #[test]
@@ -166,8 +187,8 @@ fn markers_of_every_tile_get_host_times_within_their_bound() {
     assert_eq!(clock.problems(), []);
     for (chip_id, x) in [(0, 1), (0, 2), (0, 3), (5, 1), (5, 9)] {
         for ns in [0, 1_000_000, 50_000_000, 100_000_000] {
-            let (error, bound) = error_ns(&clock, &lane_at(chip_id, x, ns, 44), ns);
-            assert!(error.abs() <= bound && bound < 1_000.0, "({chip_id},{x}): {error} {bound}");
+            let (error, bound) = error_ns(&clock, (chip_id, x), ns);
+            assert!(error.abs() <= bound && bound < 1_500.0, "({chip_id},{x}): {error} {bound}");
         }
     }
 }
@@ -185,17 +206,7 @@ fn offsets_are_measured_against_the_first_core() {
 #[test]
 fn origins_align_the_truncated_times_of_a_readout() {
     let clock = synchronise(&mut TickingMesh::new(vec![TickingChip::new(0, &[3, 4])]), &quick());
-    let lanes = vec![lane_at(0, 3, 70_000, 44), lane_at(0, 4, 70_000, 44)];
-    let chip = reader::readout::ChipSummary {
-        chip_id: 0,
-        arch: "wormhole_b0".into(),
-        aiclk_mhz: 1000,
-        max_compute_cores: None,
-        known_lines: [].into(),
-    };
-    let device =
-        reader::readout::DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
-    let readout = reader::readout::Readout { devices: vec![device], ..Default::default() };
+    let readout = readout_of(0, vec![lane_at(0, 3, 70_000, 44), lane_at(0, 4, 70_000, 44)]);
     let origins = clock.tile_origins(&readout);
     let aligned: Vec<u64> = readout
         .lanes()
@@ -204,7 +215,6 @@ fn origins_align_the_truncated_times_of_a_readout() {
     let bound = clock.offset(0, Noc0Coord { x: 4, y: 1 }).unwrap().bound_cycles;
     assert_eq!(aligned[0], epoch(0, 3) + 70_000);
     assert!(aligned[1].abs_diff(aligned[0]) as f64 <= bound, "{aligned:?}");
-    assert!(clock.readout_times(&readout).all(|times| times.is_some()));
 }
 
 #[test]
@@ -216,8 +226,8 @@ fn a_silent_core_is_named_and_the_others_keep_their_clocks() {
         panic!("{:?}", clock.problems());
     };
     assert_eq!(*core, Noc0Coord { x: 2, y: 1 });
-    assert!(clock.lane_times(&lane_at(0, 2, 0, 44)).is_none());
-    assert!(clock.lane_times(&lane_at(0, 3, 0, 44)).is_some());
+    let offset_of = |x| clock.offset(0, Noc0Coord { x, y: 1 });
+    assert_eq!([1, 2, 3].map(|x| offset_of(x).is_some()), [true, false, true]);
 }
 
 #[test]
@@ -245,8 +255,8 @@ fn torn_readings_are_left_out_and_counted() {
         clock.problems()
     );
     for x in [1, 2] {
-        let (error, bound) = error_ns(&clock, &lane_at(0, x, 50_000, 44), 50_000);
-        assert!(error.abs() <= bound && bound < 1_000.0, "{x}: {error} {bound}");
+        let (error, bound) = error_ns(&clock, (0, x), 50_000);
+        assert!(error.abs() <= bound && bound < 1_500.0, "{x}: {error} {bound}");
     }
 }
 
@@ -322,20 +332,11 @@ fn any_samples_give_a_clock_or_a_problem() {
         samples.add_burst(PingBurst { tile: Tile::new(0, 1, 1), pings: pings.clone() });
         samples.add_burst(PingBurst { tile: Tile::new(0, 2, 1), pings });
         let clock = samples.fit(&FitOptions::default());
-        let has_clock = clock.lane_times(&lane_at(0, 1, 5, 44)).is_some();
+        let has_clock = clock.reference_clock(0).is_some();
         assert!(has_clock || !clock.problems().is_empty());
     }
 }
 
 const fn ping(host_send_ns: i64, device_cycles: u64, host_receive_ns: i64) -> TwoWayPing {
     TwoWayPing { host_send_ns, device_cycles, host_receive_ns }
-}
-
-#[test]
-fn a_core_without_the_kernel_is_said_not_to_answer() {
-    let mut chip = TickingChip::new(0, &[1]);
-    let options = OneWayOptions { stamp_count: 3, spacing_ns: 100, extra_writes: 2 };
-    let error = one_way_session(&mut chip, &core(1), &options).unwrap_err();
-    let core = Noc0Coord { x: 1, y: 1 };
-    assert_eq!(error, OneWayError::NoAnswer { core, expected: 3, found: 0 });
 }
