@@ -10,34 +10,42 @@ use reader::{
 };
 use wire::ZoneId;
 
-/// Lanes of a recording. Readers of lanes need not know where they are.
+/// Lanes of a readout. Readers of lanes need not know where they are.
 #[derive(Clone, Copy, Debug)]
-pub enum Lanes<'a> {
-    /// The lanes of a readout, in memory.
-    Whole(&'a Readout),
-    /// The packed lanes of a log.
-    Packed(&'a PackedLanes),
+pub struct Lanes<'a> {
+    /// Everything that was recorded of the chips; without lanes, if they are packed.
+    pub readout: &'a Readout,
+    packed: Option<&'a PackedLanes>,
 }
 
-impl Lanes<'_> {
+impl<'a> Lanes<'a> {
+    /// Returns the lanes of a readout, which are in memory.
+    #[must_use]
+    pub const fn in_memory(readout: &'a Readout) -> Self {
+        Self { readout, packed: None }
+    }
+
+    /// Returns the packed lanes of a log, with its readout.
+    #[must_use]
+    pub const fn packed(readout: &'a Readout, lanes: &'a PackedLanes) -> Self {
+        Self { readout, packed: Some(lanes) }
+    }
+
     /// Returns false if no record has this marker id. For lanes in memory this is not known.
     #[must_use]
     pub fn may_have_marker(self, id: ZoneId) -> bool {
-        match self {
-            Self::Whole(_) => true,
-            Self::Packed(lanes) => lanes.has_marker(id),
-        }
+        self.packed.is_none_or(|lanes| lanes.has_marker(id))
     }
 
-    /// Collects data from all lanes. `readout` is the readout of the lanes.
+    /// Collects data from all lanes.
     ///
     /// # Errors
     /// If packed records cannot be read back from the temporary file.
-    pub fn collect<F: FromLanes>(self, readout: &Readout) -> Result<Vec<F>, PackedError> {
-        match self {
-            Self::Whole(readout) => Ok(F::parts_of_readout(readout)),
-            Self::Packed(lanes) => {
-                let context = F::context(readout, lanes.memory());
+    pub fn collect<F: FromLanes>(self) -> Result<Vec<F>, PackedError> {
+        match self.packed {
+            None => Ok(F::parts_of_readout(self.readout)),
+            Some(lanes) => {
+                let context = F::context(self.readout, lanes.memory());
                 Ok(lanes.visit(|part: &mut F, lane| part.add(&context, &lane))?.0)
             }
         }
@@ -54,7 +62,7 @@ impl Lanes<'_> {
     /// 0,1,2,NCRISC,8,100,0,1024,NCRISC-FW,ZONE_START
     /// ";
     /// let log = PackedLog::read(log.as_bytes(), "my log")?;
-    /// let counts = Lanes::Packed(&log.lanes).fold_cores(|counts: &mut Vec<usize>, lanes| {
+    /// let counts = Lanes::packed(&log.readout, &log.lanes).fold_cores(|counts: &mut Vec<usize>, lanes| {
     ///     counts.push(lanes.len());
     /// })?;
     /// assert_eq!(counts, [[2]]);
@@ -69,9 +77,9 @@ impl Lanes<'_> {
     ) -> Result<Vec<A>, PackedError> {
         let is_same =
             |one: LaneId, other: LaneId| (one.chip_id, one.core) == (other.chip_id, other.core);
-        match self {
-            Self::Whole(readout) => {
-                let lanes: Vec<&Lane> = readout.lanes().collect();
+        match self.packed {
+            None => {
+                let lanes: Vec<&Lane> = self.readout.lanes().collect();
                 let cores: Vec<_> =
                     lanes.chunk_by(|one, other| is_same(one.id, other.id)).collect();
                 fold_lanes(cores.into_par_iter(), |accumulator, core| {
@@ -79,7 +87,7 @@ impl Lanes<'_> {
                     Ok(())
                 })
             }
-            Self::Packed(packed) => {
+            Some(packed) => {
                 let ids: Vec<LaneId> = packed.ids().collect();
                 let cores: Vec<_> = ids.chunk_by(|one, other| is_same(*one, *other)).collect();
                 fold_lanes(cores.into_par_iter(), |accumulator, core| {

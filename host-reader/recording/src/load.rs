@@ -100,7 +100,7 @@ impl OpenedLog {
     /// # Errors
     /// If records cannot be read back from the temporary file.
     pub fn collect<F: FromLanes>(self) -> Result<(Recording, Vec<F>), PackedError> {
-        let (recording, _, parts) = self.read(false)?;
+        let Collected { recording, parts, .. } = self.read(false)?;
         Ok((recording, parts))
     }
 
@@ -108,16 +108,11 @@ impl OpenedLog {
     ///
     /// # Errors
     /// If records cannot be read back from the temporary file.
-    pub fn collect_and_keep<F: FromLanes>(
-        self,
-    ) -> Result<(Recording, PackedLanes, Vec<F>), PackedError> {
+    pub fn collect_and_keep<F: FromLanes>(self) -> Result<Collected<F>, PackedError> {
         self.read(true)
     }
 
-    fn read<F: FromLanes>(
-        self,
-        keeps_lanes: bool,
-    ) -> Result<(Recording, PackedLanes, Vec<F>), PackedError> {
+    fn read<F: FromLanes>(self, keeps_lanes: bool) -> Result<Collected<F>, PackedError> {
         let noc_traces = self.noc_trace_files();
         let Self { log: PackedLog { mut readout, mut lanes }, host, ops_csv, .. } = self;
         let (parts, anomalies) = {
@@ -133,7 +128,7 @@ impl OpenedLog {
         readout.anomalies.merge(anomalies);
         let (parts, launched): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let recording = Recording { ops_csv, noc_traces, ..host.attach(readout, launched) };
-        Ok((recording, lanes, parts))
+        Ok(Collected { recording, lanes, parts })
     }
 
     /// Returns the NoC traces, for the recording that the log becomes.
@@ -142,6 +137,17 @@ impl OpenedLog {
         let repeat_log = self.log.lanes.has_marker(ZoneId::NOC_TRACING);
         NocTraceFiles { paths: self.noc_traces.clone(), repeat_log }
     }
+}
+
+/// Data collected from a log.
+#[derive(Debug)]
+pub struct Collected<F> {
+    /// The recording, without lanes.
+    pub recording: Recording,
+    /// The lanes, still packed.
+    pub lanes: PackedLanes,
+    /// The data, in parts: those of the threads that collected it.
+    pub parts: Vec<F>,
 }
 
 impl From<PackedLog> for OpenedLog {

@@ -1,7 +1,7 @@
 //! A device log whose lanes stay packed, for outputs that process one lane at a time.
 
 use crate::{
-    DeviceClock, OpenedLog, Recording,
+    Collected, DeviceClock, OpenedLog, Recording,
     clock::{lane_bounds, unrelated_clocks, wider},
     device_log::PackedLanes,
 };
@@ -116,7 +116,7 @@ impl PackedRecording {
     /// # Errors
     /// If records cannot be written to the temporary file or read back from it.
     pub fn new(log: OpenedLog) -> Result<Self, PackedError> {
-        let (recording, lanes, parts) = log.collect_and_keep()?;
+        let Collected { recording, lanes, parts } = log.collect_and_keep()?;
         let Seen { runs, used_zones, bounds } = Seen::from_parts(parts);
         let launches = runs.numbered_launches(&recording.readout, lanes.memory());
         lanes.memory().check()?;

@@ -196,9 +196,9 @@ pub(super) fn has_dispatch(zones: &ZoneTable) -> bool {
 /// # Errors
 /// If packed records cannot be read back from the temporary file.
 pub(super) fn dispatch_rows(
-    zones: &ZoneTable,
     lanes: Lanes<'_>,
 ) -> Result<BTreeMap<u64, Vec<Vec<DispatchRow>>>, PackedError> {
+    let zones = &lanes.readout.zones;
     let parts = lanes.fold_cores(|cores: &mut Vec<_>, lanes| {
         if lanes.iter().any(|lane| dispatches(lane, zones)) {
             let rows = lanes.iter().flat_map(|lane| rows_of_lane(lane, zones));

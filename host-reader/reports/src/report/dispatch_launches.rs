@@ -49,11 +49,11 @@ pub(super) fn attach_equal(
 /// If packed records cannot be read back from the temporary file.
 pub(super) fn attach_dispatch(
     ops: &mut DeviceOps,
-    Launched { readout, lanes, .. }: Launched<'_>,
+    Launched { lanes, .. }: Launched<'_>,
     (file, problems): Told<'_>,
 ) -> Result<(), PackedError> {
-    let mut rows = dispatch_rows(&readout.zones, lanes)?;
-    for chip in readout.devices.iter().map(|device| &device.chip) {
+    let mut rows = dispatch_rows(lanes)?;
+    for chip in lanes.readout.devices.iter().map(|device| &device.chip) {
         let chip_id = chip.chip_id.into();
         let Some(cores) = rows.remove(&chip_id) else { continue };
         let mut launches = launches_of(ops, chip_id);

@@ -27,8 +27,7 @@ use reader::{
     readout::Readout,
 };
 use recording::{
-    DEVICE_LOG, HiddenLaunches, Lanes, OpenedLog, Recording,
-    device_log::{PackedLanes, PackedLog},
+    Collected, DEVICE_LOG, HiddenLaunches, Lanes, OpenedLog, Recording, device_log::PackedLog,
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
 use wire::ZoneId;
@@ -276,18 +275,19 @@ fn device_of_packed_log(
     (host, problems): (&HostLog, &mut ProblemLog),
 ) -> Result<DeviceSide, PackedError> {
     let file = &path.display().to_string();
-    let mut noc_of = |readout: &Readout, lanes: Lanes<'_>| -> Result<_, PackedError> {
-        let lanes = NocLanes::from_parts(lanes.collect(readout)?);
-        let noc = NocInput::from_lanes(readout, &lanes, file, problems);
+    let mut noc_of = |lanes: Lanes<'_>| -> Result<_, PackedError> {
+        let noc = NocLanes::from_parts(lanes.collect()?);
+        let noc = NocInput::from_lanes(lanes.readout, &noc, file, problems);
         Ok(noc.with_board_of(path.parent()))
     };
     let (mut side, noc) = if options.filter.is_empty() {
         let has_marks = host.ops.is_empty() && options.files != ReportFiles::Ops;
-        let (Recording { readout, .. }, lanes, runs, marks) = runs_and_marks(log, has_marks)?;
+        let (runs, collected) = runs_and_marks(log, has_marks)?;
+        let Collected { recording: Recording { readout, .. }, lanes, parts: marks } = collected;
         let launches = &runs.numbered_launches(&readout, lanes.memory());
-        let lanes = Lanes::Packed(&lanes);
-        let noc = options.analyzes_noc.then(|| noc_of(&readout, lanes)).transpose()?;
-        let launched = Launched { readout: &readout, lanes, launches };
+        let lanes = Lanes::packed(&readout, &lanes);
+        let noc = options.analyzes_noc.then(|| noc_of(lanes)).transpose()?;
+        let launched = Launched { lanes, launches };
         (device_of_launches(launched, marks, &[], options, (file, problems))?, noc)
     } else {
         // Whether a launch is selected depends on all its lanes.
@@ -295,8 +295,8 @@ fn device_of_packed_log(
         recording.ops = host.op_metadata();
         // The NoC figures are computed before the filter removes cores, because they apply to
         // whole launches.
-        let lanes = Lanes::Whole(&recording.readout);
-        let noc = options.analyzes_noc.then(|| noc_of(&recording.readout, lanes)).transpose()?;
+        let lanes = Lanes::in_memory(&recording.readout);
+        let noc = options.analyzes_noc.then(|| noc_of(lanes)).transpose()?;
         let hidden = recording.retain(&options.filter);
         let side = device_of_readout(&recording.readout, &[], options, (file, problems));
         (DeviceSide { hidden, ..side }, noc)
@@ -311,14 +311,17 @@ fn device_of_packed_log(
 fn runs_and_marks(
     log: OpenedLog,
     has_marks: bool,
-) -> Result<(Recording, PackedLanes, LaneRuns, Vec<KernelMarks>), PackedError> {
+) -> Result<(LaneRuns, Collected<KernelMarks>), PackedError> {
     if !has_marks {
-        let (recording, lanes, runs) = log.collect_and_keep()?;
-        return Ok((recording, lanes, LaneRuns::from_parts(runs), Vec::new()));
+        let Collected { recording, lanes, parts } = log.collect_and_keep()?;
+        return Ok((
+            LaneRuns::from_parts(parts),
+            Collected { recording, lanes, parts: Vec::new() },
+        ));
     }
-    let (recording, lanes, parts) = log.collect_and_keep()?;
-    let (runs, marks) = parts.into_iter().unzip();
-    Ok((recording, lanes, LaneRuns::from_parts(runs), marks))
+    let Collected { recording, lanes, parts } = log.collect_and_keep()?;
+    let (runs, parts) = parts.into_iter().unzip();
+    Ok((LaneRuns::from_parts(runs), Collected { recording, lanes, parts }))
 }
 
 /// Removes the file name at the beginning of a sentence.
@@ -337,7 +340,7 @@ pub(super) fn device_of_readout(
     let (runs, marks) = <(LaneRuns, KernelMarks)>::parts_of_readout(readout).into_iter().unzip();
     let runs = LaneRuns::from_parts(runs);
     let launches = &runs.numbered_launches(readout, &PackedMemory::unlimited());
-    let launched = Launched { readout, lanes: Lanes::Whole(readout), launches };
+    let launched = Launched { lanes: Lanes::in_memory(readout), launches };
     let side = device_of_launches(launched, marks, names, options, (file, problems));
     // Lanes in memory are read without a file, so without errors.
     side.unwrap_or_else(|_| DeviceSide::unread(file.to_owned()))
@@ -351,7 +354,7 @@ pub(super) fn device_of_launches(
     options: &OpsOptions,
     (file, problems): (&str, &mut ProblemLog),
 ) -> Result<DeviceSide, PackedError> {
-    let Launched { readout, launches, .. } = launched;
+    let Launched { lanes: Lanes { readout, .. }, launches } = launched;
     add_anomalies(readout, file, problems);
     let figures = match needs_figures(launched, options) {
         true => figures_of(launched, &options.analyses)?,
@@ -392,7 +395,8 @@ pub(super) fn device_of_launches(
 }
 
 /// Returns true if launches may have figures that only their records contain.
-fn needs_figures(Launched { readout, lanes, .. }: Launched<'_>, options: &OpsOptions) -> bool {
+fn needs_figures(Launched { lanes, .. }: Launched<'_>, options: &OpsOptions) -> bool {
+    let readout = lanes.readout;
     let mut names = readout.zones.places().map(|(_, zone)| &*zone.name);
     options.files == ReportFiles::All
         || is_quasar(readout)

@@ -1,14 +1,11 @@
 //! Launches of a recording, with the lanes that recorded them.
 
 use analysis::NumberedLaunches;
-use reader::readout::Readout;
 use recording::{Lanes, PackedRecording};
 
 /// Launches of a recording, with the lanes that recorded them.
 #[derive(Clone, Copy)]
 pub(super) struct Launched<'a> {
-    /// Everything that was recorded of the chips; the lanes may be elsewhere.
-    pub(super) readout: &'a Readout,
     pub(super) lanes: Lanes<'a>,
     pub(super) launches: &'a NumberedLaunches,
 }
@@ -16,6 +13,6 @@ pub(super) struct Launched<'a> {
 impl<'a> From<&'a PackedRecording> for Launched<'a> {
     fn from(packed: &'a PackedRecording) -> Self {
         let PackedRecording { recording, lanes, launches, .. } = packed;
-        Self { readout: &recording.readout, lanes: Lanes::Packed(lanes), launches }
+        Self { lanes: Lanes::packed(&recording.readout, lanes), launches }
     }
 }

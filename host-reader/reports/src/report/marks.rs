@@ -125,16 +125,23 @@ impl Iterator for LaneMarks<'_> {
 #[derive(Debug, Default)]
 pub(super) struct KernelMarks(Vec<(LaneId, PackedMarks)>);
 
-impl FromLanes for KernelMarks {
-    type Context<'readout> = (RoleTable, Arc<PackedMemory>);
+/// Inputs for the marks of every lane.
+pub(super) struct MarkContext {
+    roles: RoleTable,
+    memory: Arc<PackedMemory>,
+}
 
-    fn context(readout: &Readout, memory: &Arc<PackedMemory>) -> (RoleTable, Arc<PackedMemory>) {
-        (RoleTable::from_names(&readout.zones), Arc::clone(memory))
+impl FromLanes for KernelMarks {
+    type Context<'readout> = MarkContext;
+
+    fn context(readout: &Readout, memory: &Arc<PackedMemory>) -> MarkContext {
+        let roles = RoleTable::from_names(&readout.zones);
+        MarkContext { roles, memory: Arc::clone(memory) }
     }
 
-    fn add(&mut self, (roles, memory): &(RoleTable, Arc<PackedMemory>), lane: &Lane) {
+    fn add(&mut self, context: &MarkContext, lane: &Lane) {
         let mut marks = PackedMarks::default();
-        marks.add(lane_marks(lane, roles), memory);
+        marks.add(lane_marks(lane, &context.roles), &context.memory);
         self.0.push((lane.id, marks));
     }
 }

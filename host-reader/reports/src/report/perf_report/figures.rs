@@ -83,7 +83,7 @@ impl LaunchFigures {
 /// # Errors
 /// If packed records cannot be read back from the temporary file.
 pub(in crate::report) fn figures_of(
-    Launched { readout, lanes, launches }: Launched<'_>,
+    Launched { lanes, launches }: Launched<'_>,
     analyses: &ProgramAnalyses,
 ) -> Result<Vec<LaunchFigures>, PackedError> {
     let mut first_of_chip = HashMap::new();
@@ -93,7 +93,7 @@ pub(in crate::report) fn figures_of(
     let mut all = vec![LaunchFigures::new(analyses); launches.launches.len()];
     let parts = lanes.fold_cores(|part: &mut PartOfFigures, core| {
         let PartOfFigures { figures, known, error } = part;
-        let mut meanings = Meanings { zones: &readout.zones, analyses, known };
+        let mut meanings = Meanings { zones: &lanes.readout.zones, analyses, known };
         for lane in core {
             let first = first_of_chip.get(&lane.id.chip_id).copied().unwrap_or(0);
             let runs = LaneRuns::new(lane);

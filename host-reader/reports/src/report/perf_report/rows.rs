@@ -94,14 +94,14 @@ impl DevicePerfReport {
         let memory = PackedMemory::unlimited();
         let runs = LaneRuns::from_parts(LaneRuns::parts_of_readout(readout));
         let launches = &runs.numbered_launches(readout, &memory);
-        let launched = Launched { readout, lanes: Lanes::Whole(readout), launches };
+        let launched = Launched { lanes: Lanes::in_memory(readout), launches };
         // Lanes in memory are read without a file, so without errors.
         let figures = figures_of(launched, &analyses).unwrap_or_default();
         Self::from_launches(launched, (&figures, &AvailableCores::default()), analyses, is_exact)
     }
 
     pub(in crate::report) fn from_launches(
-        Launched { readout, launches, .. }: Launched<'_>,
+        Launched { lanes: Lanes { readout, .. }, launches }: Launched<'_>,
         (figures, available): (&[LaunchFigures], &AvailableCores),
         analyses: ProgramAnalyses,
         is_exact: bool,
