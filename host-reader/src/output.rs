@@ -6,10 +6,7 @@ use crate::{
         write_atomically,
     },
     log::write_device_log,
-    noc_events::{
-        NocLanes, NocPrograms, NocTraces, ProgramLanes, ProgramTrace, TraceFileCounts, TraceFiles,
-        TraceNotes, TraceOptions,
-    },
+    noc_events::{NocLanes, NocPrograms, NocTraces, ProgramTrace, TraceNotes, TraceOptions},
     recording::{Recording, logs_folder},
     report::{OpsOptions, OpsReport},
     sync::write_sync_info,
@@ -212,7 +209,11 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
     let lanes = NocLanes::from_readout(&recording.readout);
     let programs = NocPrograms::new(&lanes, &recording.readout, &TraceOptions::default());
     if programs.is_empty() {
-        return write_traces_beside(recording, folder);
+        let (traces, _) = recording.noc_events_beside();
+        if traces.is_empty() {
+            return Err(OutputError::Empty { expected: "NoC events" });
+        }
+        return write_noc_folder(folder, traces, None).map(drop);
     }
     let mut notes = TraceNotes::default();
     write_noc_folder(
@@ -221,18 +222,6 @@ fn write_noc_traces(recording: &Recording, folder: &Path) -> Result<(), OutputEr
         None,
     )
     .map(drop)
-}
-
-/// Writes the NoC events of the trace files next to a log that has no NoC events itself.
-fn write_traces_beside(recording: &Recording, folder: &Path) -> Result<(), OutputError> {
-    let lanes = ProgramLanes::from_readout(&recording.readout);
-    let files = TraceFiles::new(recording.noc_traces.unrepeated(), &lanes);
-    let mut counts = TraceFileCounts::default();
-    let mut traces = files.traces(&mut counts).peekable();
-    if traces.peek().is_none() {
-        return Err(OutputError::Empty { expected: "NoC events" });
-    }
-    write_noc_folder(folder, traces, None).map(drop)
 }
 
 /// Writes TT-Metal's `noc_trace_*.json` files, replacing existing files. Returns the number of

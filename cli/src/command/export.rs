@@ -4,7 +4,7 @@ use super::{
     dataset::Dataset,
     device_log,
     diff::measurements_of,
-    explain, noc_export, ops_page,
+    explain, noc, ops_page,
     written::{cancel_on_signals, print_json, refusal, write_doubts},
 };
 use crate::{
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         if args.compare.is_some() {
             return Err(compare_is_of_html());
         }
-        noc_export::write(args)?;
+        noc::export::write(args)?;
         return Ok(ExitCode::SUCCESS);
     }
     let target = target(args)?;
@@ -112,7 +112,7 @@ fn is_wanted_as_device_log(args: &ExportArgs) -> bool {
 
 /// Returns true if the output is tt-metal's noc_trace files, by format or by name.
 fn is_wanted_as_noc_traces(args: &ExportArgs) -> bool {
-    let is_named = args.output.as_deref().is_some_and(noc_export::is_trace_file);
+    let is_named = args.output.as_deref().is_some_and(noc::export::is_trace_file);
     args.format == Some(ExportTarget::NocTraces) || (args.format.is_none() && is_named)
 }
 

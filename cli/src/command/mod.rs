@@ -14,8 +14,6 @@ mod kernels;
 mod man;
 pub(crate) mod mcp;
 mod noc;
-mod noc_export;
-mod noc_use;
 mod ops;
 mod ops_page;
 mod own_kernels;

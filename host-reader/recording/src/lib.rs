@@ -33,6 +33,7 @@ mod harvesting;
 pub mod host_ops;
 mod lanes;
 mod load;
+mod noc;
 mod packed_recording;
 pub mod problem;
 mod selection;

@@ -1,8 +1,7 @@
 //! NoC events of a trace, restricted to the events that a filter selects.
 
 use analysis::noc_events::{
-    EventKind, KernelStarts, NocTraces, ProgramLanes, ProgramTrace, TileMap, TraceFileCounts,
-    TraceFiles, TraceObject, TraceOptions, Traffic,
+    EventKind, KernelStarts, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions, Traffic,
 };
 use reader::{
     lane::LaneId,
@@ -11,7 +10,7 @@ use reader::{
 };
 use recording::{DeviceClock, Recording, TraceFilter};
 use std::collections::BTreeMap;
-use wire::{Risc, RunHostId};
+use wire::Risc;
 
 /// NoC events of all chips.
 #[derive(Clone, Debug, Default)]
@@ -26,19 +25,11 @@ pub struct TraceNoc {
 
 impl TraceNoc {
     pub(super) fn new(recording: &Recording) -> Self {
-        let Recording { readout, ops, .. } = recording;
-        let names: BTreeMap<(u32, u32), &str> = ops
-            .iter()
-            .rev()
-            .filter_map(|op| {
-                let name = op.value(host_events::OpMetadata::NAME)?;
-                Some(((op.chip_id, op.run_host_id.0), name))
-            })
-            .collect();
-        let op_name = |chip: u32, program: RunHostId| names.get(&(chip, program.0)).copied();
+        let (readout, names) = (&recording.readout, recording.op_names());
+        let op_name = |chip_id, program| names.get(&(chip_id, program)).copied();
         let traces = NocTraces::from_readout(readout, op_name, &TraceOptions::default());
         if traces.programs.is_empty() && traces.notes.count() == 0 {
-            return Self::from_files(recording, op_name);
+            return Self::beside(recording);
         }
         let notes = traces.notes.sentences().chain(recording.noc_traces.sentence_of_log());
         Self { programs: traces.programs, notes: notes.collect(), grids: grids_of(readout) }
@@ -46,25 +37,15 @@ impl TraceNoc {
 
     /// Uses the events of the NoC traces next to a log that has no events. Times are aligned with
     /// the log.
-    fn from_files<'n>(
-        recording: &Recording,
-        op_name: impl Fn(u32, RunHostId) -> Option<&'n str>,
-    ) -> Self {
-        let (readout, paths) = (&recording.readout, recording.noc_traces.unrepeated());
-        if paths.is_empty() {
+    fn beside(recording: &Recording) -> Self {
+        let readout = &recording.readout;
+        if recording.noc_traces.unrepeated().is_empty() {
             return Self::default();
         }
-        let (lanes, starts) =
-            (ProgramLanes::from_readout(readout), KernelStarts::from_readout(readout));
-        let mut counts = TraceFileCounts::default();
-        let files = TraceFiles::new(paths, &lanes);
-        let mut programs: Vec<_> = files.traces(&mut counts).collect();
+        let (mut programs, mut counts) = recording.noc_events_beside();
+        let starts = KernelStarts::from_readout(readout);
         for trace in &mut programs {
             counts.leave_out_without_time(starts.align(trace));
-            let host_name = op_name(trace.chip_id, trace.program).filter(|name| !name.is_empty());
-            if let Some(name) = host_name {
-                name.clone_into(&mut trace.op_name);
-            }
         }
         programs.retain(|trace| !trace.objects.is_empty());
         Self { programs, notes: counts.sentences().collect(), grids: grids_of(readout) }

@@ -1,11 +1,9 @@
 //! `kprof export` of tt-metal's noc_trace files.
 
-use super::{
-    device_log::Written,
-    noc::{Events, no_events},
-};
+use super::events::{Events, no_events};
 use crate::{
     args::ExportArgs,
+    command::device_log::Written,
     failure::{Failure, OrFail, failure, note, refuse_input_as_output},
     numbers::counted,
 };
@@ -27,12 +25,12 @@ const FOLDER: &str = "noc_traces";
 const LISTED_NAMES: usize = 5;
 
 /// Returns true if a file name is one of tt-metal's names for traces.
-pub(super) fn is_trace_file(path: &Path) -> bool {
+pub(in crate::command) fn is_trace_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| ProgramTrace::is_file_name(&name.to_string_lossy()))
 }
 
 /// Writes a folder of traces, or the trace of one program. Files with other names are kept.
-pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
+pub(in crate::command) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     if Destination::from(path.as_path()) == Destination::Stdout {
         return Err(failure!(

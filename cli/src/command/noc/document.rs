@@ -1,0 +1,148 @@
+//! The traffic of the NoCs as JSON.
+
+use super::program_use::ProgramUse;
+use host_reader::{
+    noc_events::{Activity, HeldMemory, LinkLoad, Pair, Traffic, UnplacedPair},
+    tables::Objects,
+};
+use serde::Serialize;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    events: Objects<&'a Activity>,
+    pairs: Objects<&'a Pair>,
+    links: Objects<&'a LinkLoad>,
+    unplaced_pairs: Objects<&'a UnplacedPair>,
+    /// Present with `--utilization`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) utilization: Option<Vec<ProgramUse>>,
+    /// `None` if the input has no such data.
+    held_memory: Option<Objects<&'a HeldMemory>>,
+    multicast_count: u64,
+    unplaced_count: u64,
+    open_wait_count: u64,
+    unknown_count: u64,
+    /// Kind and source of the first unknown event.
+    first_unknown: Option<&'a str>,
+    /// Sentence about the file that the events come from; `None` if there is only one kind of file.
+    pub(super) source: Option<&'a str>,
+    notes: &'a [String],
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(
+        traffic: &'a Traffic,
+        held: Option<&'a [HeldMemory]>,
+        notes: &'a [String],
+    ) -> Self {
+        Self {
+            events: events(&traffic.activities),
+            pairs: pairs(&traffic.pairs),
+            links: links(&traffic.links),
+            unplaced_pairs: unplaced_pairs(&traffic.unplaced_pairs),
+            utilization: None,
+            held_memory: held.map(held_memory),
+            multicast_count: traffic.multicast_count,
+            unplaced_count: traffic.unplaced_count,
+            open_wait_count: traffic.open_wait_count,
+            unknown_count: traffic.unknown_count,
+            first_unknown: traffic.first_unknown.as_deref(),
+            source: None,
+            notes,
+        }
+    }
+}
+
+fn events(activities: &[Activity]) -> Objects<&Activity> {
+    Objects::new(
+        activities,
+        [
+            ("chip", |one| one.chip_id.into()),
+            ("run_host_id", |one| one.program.0.into()),
+            ("op_name", |one| (*one.op_name).into()),
+            ("core_x", |one| one.core.x.into()),
+            ("core_y", |one| one.core.y.into()),
+            ("risc", |one| (*one.risc).into()),
+            ("noc", |one| one.noc.name().into()),
+            ("kind", |one| one.kind.name().into()),
+            ("events", |one| one.event_count.into()),
+            ("bytes", |one| one.byte_count.into()),
+            ("is_lower_bound", |one| one.is_lower_bound().into()),
+            // The cell is null for an event that is not a wait.
+            ("wait_cycles", |one| one.kind.end_of_wait().map(|_| one.wait_cycles).into()),
+        ],
+    )
+}
+
+fn pairs(pairs: &[Pair]) -> Objects<&Pair> {
+    Objects::new(
+        pairs,
+        [
+            ("chip", |pair| pair.chip_id.into()),
+            ("noc", |pair| pair.noc.name().into()),
+            ("from_x", |pair| pair.from.x.into()),
+            ("from_y", |pair| pair.from.y.into()),
+            ("to_x", |pair| pair.to.x.into()),
+            ("to_y", |pair| pair.to.y.into()),
+            ("transfers", |pair| pair.transfer_count.into()),
+            ("bytes", |pair| pair.byte_count.into()),
+        ],
+    )
+}
+
+/// Returns transfers of cores with an unknown tile, in the coordinates of their kernels.
+fn unplaced_pairs(pairs: &[UnplacedPair]) -> Objects<&UnplacedPair> {
+    Objects::new(
+        pairs,
+        [
+            ("chip", |pair| pair.chip_id.into()),
+            ("noc", |pair| pair.noc.name().into()),
+            ("core_x", |pair| pair.core.x.into()),
+            ("core_y", |pair| pair.core.y.into()),
+            ("direction", |pair| direction(pair).into()),
+            ("raw_x", |pair| pair.target.x.into()),
+            ("raw_y", |pair| pair.target.y.into()),
+            ("transfers", |pair| pair.transfer_count.into()),
+            ("bytes", |pair| pair.byte_count.into()),
+        ],
+    )
+}
+
+fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
+    Objects::new(
+        loads,
+        [
+            ("chip", |load| load.link.chip_id.into()),
+            ("noc", |load| load.link.noc.name().into()),
+            ("x", |load| load.link.tile.x.into()),
+            ("y", |load| load.link.tile.y.into()),
+            ("direction", |load| load.link.direction.name().into()),
+            ("bytes", |load| load.byte_count.into()),
+        ],
+    )
+}
+
+/// Returns memory that kernels held. Addresses and sizes of 16,777,215 mean this value or more.
+fn held_memory(held: &[HeldMemory]) -> Objects<&HeldMemory> {
+    Objects::new(
+        held,
+        [
+            ("chip", |held| held.lane.chip_id.into()),
+            ("run_host_id", |held| held.program.0.into()),
+            ("core_x", |held| held.lane.core.x.into()),
+            ("core_y", |held| held.lane.core.y.into()),
+            ("risc", |held| held.lane.risc.label().into()),
+            ("kind", |held| held.kind.name().into()),
+            ("address", |held| held.address.into()),
+            ("bytes", |held| held.byte_count.into()),
+            ("begin", |held| held.begin.into()),
+            ("end", |held| held.end.into()),
+        ],
+    )
+}
+
+/// Returns the direction of a transfer, seen from the core that recorded it.
+pub(super) const fn direction(pair: &UnplacedPair) -> &'static str {
+    if pair.is_read { "from" } else { "to" }
+}

@@ -1,0 +1,328 @@
+//! NoC events of a log, a capture or noc_trace files.
+
+use crate::{
+    failure::{Failure, OrFail, failure},
+    harvesting::Harvesting,
+    input::{Input, joined, open_packed, retain, unpacked},
+    numbers::{counted, grouped},
+    op_names::OpNames,
+    progress::Busy,
+};
+use host_reader::{
+    export::TraceFilter,
+    noc_events::{
+        HeldMemory, NocChip, NocLanes, NocPrograms, NocTraces, ProgramTrace, TileMap, TraceNotes,
+        TraceOptions, Traffic, read_json,
+    },
+    output::write_noc_folder,
+    packed_bytes::PackedMemory,
+    readout::Readout,
+    recording::{DEVICE_LOG, Opened, Recording, logs_folder, noc_of_log},
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Returns the message for an input without events, which states how to record them.
+pub(super) fn no_events(file: &Path) -> String {
+    format!(
+        "{}: expected NoC events, found none; tt-metal records them with \
+         TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1",
+        file.display()
+    )
+}
+
+/// Events of the input, and notes about unusable data.
+pub(super) struct Events {
+    source: Source,
+    /// Models of chips whose speeds are known.
+    chips: BTreeMap<u32, NocChip>,
+    /// Memory that kernels held; `None` for noc_trace files, which do not record it.
+    held: Option<Vec<HeldMemory>>,
+    /// Sentence about the file that the events come from, if the input has two kinds of files.
+    source_sentence: Option<String>,
+    /// Sentences about other data that cannot be used.
+    notes: Vec<String>,
+}
+
+/// Source of the events.
+enum Source {
+    /// noc_trace files, with the number of columns and rows of each chip's tiles. These files do
+    /// not name the architecture, so links are unknown.
+    Files(Vec<ProgramTrace>, BTreeMap<u32, (u16, u16)>),
+    /// A log or a capture.
+    Recorded(Box<Recorded>),
+}
+
+/// NoC events of a recording. The lanes of the recording are no longer needed.
+struct Recorded {
+    readout: Readout,
+    names: OpNames,
+    lanes: NocLanes,
+}
+
+impl Recorded {
+    fn programs(&self) -> NocPrograms<'_> {
+        NocPrograms::new(&self.lanes, &self.readout, &TraceOptions::default())
+    }
+}
+
+impl Events {
+    /// Reads a log, a capture or noc_trace files; `memory` holds the packed records of a log.
+    ///
+    /// # Errors
+    /// If the input cannot be read, or if filters are given for noc_trace files.
+    pub(super) fn read(
+        file: &Path,
+        run: Option<usize>,
+        filters: &[TraceFilter],
+        harvesting: &[Harvesting],
+        memory: &Arc<PackedMemory>,
+    ) -> Result<Self, Failure> {
+        let files = trace_files(file);
+        if files.is_empty() {
+            return Self::from_recording(file, run, filters, harvesting, memory);
+        }
+        if !harvesting.is_empty() {
+            return Err(failure!(
+                "--harvesting is of a device log or a capture, found noc_trace files, which hold \
+                 tiles; leave it out"
+            ));
+        }
+        if !filters.is_empty() {
+            return Err(failure!(
+                "--filter takes parts of a device log or a capture, found noc_trace files; leave \
+                 it out"
+            ));
+        }
+        Self::from_files(&files)
+    }
+
+    /// Reads the events of a log or a capture.
+    ///
+    /// Each thread unpacks one lane of a log at a time, unless a filter needs all lanes at once.
+    fn from_recording(
+        file: &Path,
+        run: Option<usize>,
+        filters: &[TraceFilter],
+        harvesting: &[Harvesting],
+        memory: &Arc<PackedMemory>,
+    ) -> Result<Self, Failure> {
+        let opened = open_packed(file, memory)?;
+        let _busy = Busy::new(format!("reading {}", file.display()));
+        let (mut recording, lanes) = match opened {
+            Opened::Log(log)
+                if joined(filters).is_empty()
+                    && matches!(run, None | Some(1))
+                    && log.noc_trace_files().unrepeated().is_empty() =>
+            {
+                noc_of_log(*log).or_fail()?
+            }
+            opened => {
+                let input = Input { runs: unpacked(opened)?.recordings };
+                let mut recording = input.into_run(file, run)?;
+                retain(&mut recording, filters)?;
+                if !recording.noc_traces.unrepeated().is_empty() {
+                    Harvesting::apply(harvesting, &mut recording.readout)?;
+                    return Ok(Self::beside(&recording, &topology_beside(file)));
+                }
+                let lanes = NocLanes::from_readout(&recording.readout);
+                recording.readout.devices.iter_mut().for_each(|device| device.lanes.clear());
+                (recording, lanes)
+            }
+        };
+        Harvesting::apply(harvesting, &mut recording.readout)?;
+        Ok(Self::from_lanes(recording, lanes, &topology_beside(file)))
+    }
+
+    fn from_lanes(recording: Recording, mut lanes: NocLanes, topology: &[u8]) -> Self {
+        let source_sentence = recording.noc_traces.sentence_of_log();
+        let Recording { readout, ops, .. } = recording;
+        let names = OpNames::new(&ops);
+        let chips = chips_of(&readout, topology);
+        let locks = lanes.take_locks();
+        let notes = locks.notes.sentences().chain(missing_records(&readout)).collect();
+        let source = Source::Recorded(Box::new(Recorded { readout, names, lanes }));
+        Self { source, chips, held: Some(locks.held), source_sentence, notes }
+    }
+
+    /// Reads the events of the noc_trace files next to a log without events.
+    fn beside(recording: &Recording, topology: &[u8]) -> Self {
+        let readout = &recording.readout;
+        let (traces, counts) = recording.noc_events_beside();
+        let mut lanes = NocLanes::from_readout(readout);
+        let locks = lanes.take_locks();
+        let notes = counts.left_out_sentences().chain(locks.notes.sentences());
+        let notes = notes.chain(missing_records(readout)).collect();
+        let chips = chips_of(readout, topology);
+        let grids = readout.devices.iter().filter_map(|device| {
+            Some((device.chip.chip_id, TileMap::unharvested(&device.chip.arch)?.grid()))
+        });
+        let source = Source::Files(traces, grids.collect());
+        let source_sentence = Some(counts.source_sentence());
+        Self { source, chips, held: Some(locks.held), source_sentence, notes }
+    }
+
+    /// Returns the models of chips whose speeds are known.
+    pub(super) const fn chips(&self) -> &BTreeMap<u32, NocChip> {
+        &self.chips
+    }
+
+    /// Returns the memory that kernels held; `None` for noc_trace files, which do not record it.
+    pub(super) fn held(&self) -> Option<&[HeldMemory]> {
+        self.held.as_deref()
+    }
+
+    /// Returns the sentence about the file that the events come from, if the input has two kinds of
+    /// files.
+    pub(super) fn source_sentence(&self) -> Option<&str> {
+        self.source_sentence.as_deref()
+    }
+
+    /// Returns true if there is no program with events.
+    pub(super) fn is_empty(&self) -> bool {
+        match &self.source {
+            Source::Files(traces, _) => traces.is_empty(),
+            Source::Recorded(recorded) => recorded.programs().is_empty(),
+        }
+    }
+
+    /// Returns the traffic of all programs, and sentences about data that cannot be used.
+    pub(super) fn traffic(&self) -> (Traffic, Vec<String>) {
+        match &self.source {
+            Source::Files(traces, grids) => {
+                let grid = |chip_id| grids.get(&chip_id).copied();
+                (Traffic::from_traces(traces, grid), self.notes.clone())
+            }
+            Source::Recorded(recorded) => {
+                let name = |chip, program| recorded.names.program_name(chip, program);
+                let (traffic, notes) = recorded.programs().traffic(name);
+                (traffic, notes.sentences().chain(self.notes.iter().cloned()).collect())
+            }
+        }
+    }
+
+    /// Calls `take` with the trace of each program.
+    pub(super) fn for_each_trace(&self, mut take: impl FnMut(&ProgramTrace)) {
+        match &self.source {
+            Source::Files(traces, _) => traces.iter().for_each(take),
+            Source::Recorded(recorded) => {
+                let name = |chip, program| recorded.names.program_name(chip, program);
+                let mut notes = TraceNotes::default();
+                recorded.programs().traces(name, &mut notes).for_each(|trace| take(&trace));
+            }
+        }
+    }
+
+    /// Writes a file for each program; returns the number of files and of objects in them.
+    pub(super) fn write_folder(
+        &self,
+        folder: &Path,
+        input: Option<&Path>,
+    ) -> Result<(u64, u64), Failure> {
+        let mut object_count = 0_u64;
+        let mut count = |trace: &ProgramTrace| object_count += trace.objects.len() as u64;
+        let written = match &self.source {
+            Source::Files(traces, _) => {
+                write_noc_folder(folder, traces.iter().inspect(|trace| count(trace)), input)
+            }
+            Source::Recorded(recorded) => {
+                let name = |chip, program| recorded.names.program_name(chip, program);
+                let (programs, mut notes) = (recorded.programs(), TraceNotes::default());
+                let traces = programs.traces(name, &mut notes).inspect(count);
+                write_noc_folder(folder, traces, input)
+            }
+        };
+        let file_count = written.or_fail()?;
+        Ok((file_count, object_count))
+    }
+
+    /// Reads noc_trace files, which do not name the architecture.
+    fn from_files(files: &[PathBuf]) -> Result<Self, Failure> {
+        let (mut traces, mut notes) = (Vec::new(), Vec::new());
+        for path in files {
+            let text = match std::fs::read(path) {
+                Ok(text) => text,
+                Err(error) if files.len() == 1 => return Err(Failure::from_file(path, &error)),
+                Err(error) => {
+                    let name = path.file_name().unwrap_or_default().display();
+                    notes.push(format!("{name}: left out, since it cannot be read: {error}"));
+                    continue;
+                }
+            };
+            let read = read_json(&text);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let of_file = match files.len() {
+                1 => String::new(),
+                _ => format!("{name}: "),
+            };
+            notes.extend(read.problems.iter().map(|problem| format!("{of_file}{problem}")));
+            traces.extend(ProgramTrace::from_objects(read.objects, &name));
+        }
+        let source = Source::Files(traces, BTreeMap::new());
+        Ok(Self { source, chips: BTreeMap::new(), held: None, source_sentence: None, notes })
+    }
+}
+
+/// Returns the models of chips whose speeds are known.
+fn chips_of(readout: &Readout, topology: &[u8]) -> BTreeMap<u32, NocChip> {
+    let chips = readout.devices.iter().filter_map(|device| {
+        let chip = NocChip::from_arch(&device.chip.arch)?;
+        Some((device.chip.chip_id, chip.with_topology(topology)))
+    });
+    chips.collect()
+}
+
+/// Returns the text of the file next to a recording that names the board; empty if there is none.
+fn topology_beside(file: &Path) -> Vec<u8> {
+    let logs = match file.is_dir() {
+        true => logs_folder(file, NocTraces::TOPOLOGY_FILE),
+        false => file.parent().map(Path::to_owned),
+    };
+    let path = logs.unwrap_or_default().join(NocTraces::TOPOLOGY_FILE);
+    std::fs::read(path).unwrap_or_default()
+}
+
+/// Returns messages about records missing from a readout, which may include NoC events.
+fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
+    let lost = (!readout.losses.is_intended()).then(|| {
+        let total = readout.losses.unintended_total();
+        let records = total.in_words(|kind, count| format!("{} {}", grouped(count), kind.key()));
+        format!("lost: {records}; traffic is at least what is shown, and kprof report says where")
+    });
+    let count = readout.anomalies.anomaly_count();
+    let odd = (count > 0).then(|| {
+        let counted = counted(count, "anomaly", "anomalies");
+        format!("{counted} in the recording, which kprof report lists; NoC events may be missing")
+    });
+    lost.into_iter().chain(odd)
+}
+
+/// Returns the noc_trace files at the path, by name: the file itself, or the files in a folder
+/// without a device log.
+fn trace_files(path: &Path) -> Vec<PathBuf> {
+    if is_trace_file(path) {
+        return vec![path.to_owned()];
+    }
+    if !path.is_dir() || logs_folder(path, DEVICE_LOG).is_some() {
+        return Vec::new();
+    }
+    let of_folder = |folder: PathBuf| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let is_trace = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            ProgramTrace::is_file_name(&name)
+        };
+        let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_trace).collect();
+        files.sort_unstable();
+        files
+    };
+    let own = of_folder(path.to_owned());
+    if own.is_empty() { of_folder(path.join(".logs")) } else { own }
+}
+
+fn is_trace_file(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+}

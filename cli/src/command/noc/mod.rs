@@ -1,0 +1,85 @@
+//! `kprof noc`: traffic of the NoCs, and tt-metal's noc_trace files.
+
+mod document;
+mod events;
+pub(super) mod export;
+mod program_use;
+mod tables;
+
+use crate::{
+    args::NocArgs,
+    failure::{Failure, note},
+    layout::row_limit,
+    numbers::counted,
+    output::write_json,
+};
+use document::Document;
+use events::{Events, no_events};
+use host_reader::{noc_events::ProgramTrace, packed_bytes::PackedMemory};
+use program_use::{ProgramUse, write_use};
+use std::{
+    io::{BufWriter, Write},
+    path::Path,
+    process::ExitCode,
+};
+use tables::{write_locks, write_tables};
+
+/// Reads the events, writes the requested files, and prints the traffic.
+pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
+    let events = Events::read(&args.file, args.run, &[], &args.harvesting, &args.memory.packed())?;
+    let (traffic, notes) = events.traffic();
+    for note in events.source_sentence().into_iter().chain(notes.iter().map(String::as_str)) {
+        note!("kprof: {}: {note}", args.file.display());
+    }
+    if events.is_empty() && events.held().is_none_or(<[_]>::is_empty) {
+        note!("kprof: {}", no_events(&args.file));
+        return Ok(ExitCode::from(1));
+    }
+    if let Some(folder) = &args.output {
+        write_files(&events, folder, Some(&args.file))?;
+    }
+    let programs = args.utilization.then(|| {
+        let mut programs = Vec::new();
+        let take =
+            |trace: &ProgramTrace| programs.push(ProgramUse::from_trace(trace, events.chips()));
+        events.for_each_trace(take);
+        programs
+    });
+    let held = events.held();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.json {
+        let mut document = Document::new(&traffic, held, &notes);
+        document.utilization = programs;
+        document.source = events.source_sentence();
+        write_json(&document, &mut out)?;
+    } else {
+        let rows = row_limit(args.rows);
+        write_tables(&traffic, rows, &mut out)?;
+        if let Some(programs) = &programs {
+            write_use(programs, rows, &mut out)?;
+        }
+        write_locks(held.unwrap_or_default(), rows, &mut out)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the noc_trace files of a new capture to tt-metal's folder.
+pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failure> {
+    let events = Events::read(capture, None, &[], &[], &PackedMemory::unlimited())?;
+    for note in &events.traffic().1 {
+        note!("kprof: {}: {note}", capture.display());
+    }
+    if events.is_empty() {
+        note!("kprof: {}: no kernel moved anything over the NoCs", capture.display());
+        return Ok(());
+    }
+    write_files(&events, folder, None)
+}
+
+/// Writes noc_trace files and prints their number.
+fn write_files(events: &Events, folder: &Path, input: Option<&Path>) -> Result<(), Failure> {
+    let (count, _) = events.write_folder(folder, input)?;
+    note!("kprof: {} written to {}", counted(count, "file", "files"), folder.display());
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Tables of the traffic of the NoCs.
+
+use super::document::direction;
+use crate::{
+    layout::write_columns,
+    numbers::{bounded, counted, grouped},
+    tables::program_label,
+    terminal::printable,
+};
+use host_reader::noc_events::{
+    Activity, HeldMemory, LinkLoad, LockEventKind, Pair, Traffic, UnplacedPair,
+};
+use std::{cmp::Reverse, collections::BTreeMap, io::Write};
+
+/// Maximum number of characters shown of an unknown kind.
+const LONGEST_UNKNOWN: usize = 120;
+
+/// Writes all tables of the traffic.
+pub(super) fn write_tables(
+    traffic: &Traffic,
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    write_activities(traffic, rows, out)?;
+    write_pairs(traffic, rows, out)?;
+    write_links(traffic, rows, out)?;
+    write_unplaced(traffic, rows, out)?;
+    for (count, one, many) in [
+        (traffic.multicast_count, "multicast is", "multicasts are"),
+        (
+            traffic.unplaced_count,
+            "transfer without a known target is",
+            "transfers without a known target are",
+        ),
+    ] {
+        if count > 0 {
+            writeln!(out, "\n{} in no pair and on no link", counted(count, one, many))?;
+        }
+    }
+    if traffic.open_wait_count > 0 {
+        let waits = counted(traffic.open_wait_count, "wait has no end", "waits have no end");
+        writeln!(out, "\n{waits}")?;
+    }
+    if let Some(first) = &traffic.first_unknown {
+        let count = traffic.unknown_count;
+        let objects = counted(count, "object of an unknown kind", "objects of unknown kinds");
+        writeln!(out, "\n{objects}; first: {}", printable(first, LONGEST_UNKNOWN))?;
+    }
+    Ok(())
+}
+
+/// Writes the events of all cores together, by program, RISC and kind.
+fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();
+    for one in &traffic.activities {
+        let key = (one.chip_id, one.program, &*one.op_name, &*one.risc, one.noc, one.kind);
+        let (cores, sum) = sums.entry(key).or_insert_with(|| {
+            let zero = Activity {
+                event_count: 0,
+                byte_count: 0,
+                saturated_count: 0,
+                wait_cycles: 0,
+                ..one.clone()
+            };
+            (0, zero)
+        });
+        *cores += 1;
+        sum.event_count += one.event_count;
+        sum.byte_count = sum.byte_count.saturating_add(one.byte_count);
+        sum.saturated_count += one.saturated_count;
+        sum.wait_cycles = sum.wait_cycles.saturating_add(one.wait_cycles);
+    }
+    writeln!(out, "NoC events; bytes are rounded up to 32 for each transfer\n")?;
+    write_columns!(sums.values(), rows, out, |(cores, sum)| {
+        let waited = sum.kind.end_of_wait().map(|_| grouped(sum.wait_cycles));
+        "chip" => sum.chip_id,
+        "program" => program_label(sum.program.0, None),
+        "op" => sum.op_name,
+        "RISC" => sum.risc,
+        "NoC" => sum.noc.name(),
+        "kind" => sum.kind.name(),
+        "cores" => grouped(*cores),
+        "events" => grouped(sum.event_count),
+        "bytes" => bounded(sum.byte_count, sum.is_lower_bound()),
+        "wait cycles" => waited.unwrap_or_default(),
+    })
+}
+
+/// Writes pairs of tiles, the busiest first.
+fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    let mut pairs: Vec<&Pair> = traffic.pairs.iter().collect();
+    pairs.sort_by_key(|pair| Reverse(pair.byte_count));
+    writeln!(out, "\nWho moved bytes to whom, on NoC-0 coordinates\n")?;
+    write_columns!(&pairs, rows, out, |pair| {
+        "chip" => pair.chip_id,
+        "NoC" => pair.noc.name(),
+        "from" => pair.from,
+        "to" => pair.to,
+        "transfers" => grouped(pair.transfer_count),
+        "bytes" => grouped(pair.byte_count),
+    })
+}
+
+/// Writes transfers with unknown tiles, the busiest first.
+fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if traffic.unplaced_pairs.is_empty() {
+        return Ok(());
+    }
+    let mut pairs: Vec<&UnplacedPair> = traffic.unplaced_pairs.iter().collect();
+    pairs.sort_by_key(|pair| Reverse(pair.byte_count));
+    writeln!(
+        out,
+        "\nTransfers with an unknown tile, in the kernels' coordinates: the chip's harvested lines \
+         are unknown\n"
+    )?;
+    write_columns!(&pairs, rows, out, |pair| {
+        "chip" => pair.chip_id,
+        "NoC" => pair.noc.name(),
+        "core" => pair.core,
+        "moved" => direction(pair),
+        "target" => format!("({},{})", pair.target.x, pair.target.y),
+        "transfers" => grouped(pair.transfer_count),
+        "bytes" => grouped(pair.byte_count),
+    })
+}
+
+/// Writes links, the busiest first.
+fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
+    if traffic.links.is_empty() {
+        return match traffic.pairs.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "\nLinks: unknown, since the chip's architecture is"),
+        };
+    }
+    let mut loads: Vec<&LinkLoad> = traffic.links.iter().collect();
+    loads.sort_by_key(|load| Reverse(load.byte_count));
+    writeln!(out, "\nLinks between neighbouring tiles\n")?;
+    write_columns!(&loads, rows, out, |load| {
+        "chip" => load.link.chip_id,
+        "NoC" => load.link.noc.name(),
+        "from" => load.link.tile,
+        "direction" => load.link.direction.name(),
+        "bytes" => grouped(load.byte_count),
+    })
+}
+
+/// Writes the memory that kernels held, over all cores, by program, RISC and kind.
+pub(super) fn write_locks(
+    held: &[HeldMemory],
+    rows: usize,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    let mut sums: BTreeMap<(u32, u32, &str, LockEventKind), LockSum> = BTreeMap::new();
+    for one in held {
+        let HeldMemory { lane, program, kind, .. } = *one;
+        let key = (lane.chip_id, program.0, lane.risc.label(), kind);
+        sums.entry(key).or_default().add(one);
+    }
+    if sums.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nMemory that kernels held\n")?;
+    write_columns!(&sums, rows, out, |((chip_id, program, risc, kind), sum)| {
+        "chip" => chip_id,
+        "program" => program_label(*program, None),
+        "RISC" => risc,
+        "kind" => kind.name(),
+        "times" => grouped(sum.count),
+        "cycles" => sum.cycles.map(grouped).unwrap_or_default(),
+        "longest" => sum.longest.map(grouped).unwrap_or_default(),
+        "without end" => grouped(sum.open_count),
+    })
+}
+
+/// Sum over locks of one kind. Cycles are summed only over locks with a known end.
+#[derive(Default)]
+struct LockSum {
+    count: u64,
+    open_count: u64,
+    cycles: Option<u64>,
+    longest: Option<u64>,
+}
+
+impl LockSum {
+    fn add(&mut self, held: &HeldMemory) {
+        self.count += 1;
+        match held.cycles() {
+            Some(cycles) => {
+                self.cycles = Some(self.cycles.unwrap_or(0).saturating_add(cycles));
+                self.longest = self.longest.max(Some(cycles));
+            }
+            None => self.open_count += 1,
+        }
+    }
+}
