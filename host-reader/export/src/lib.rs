@@ -60,6 +60,6 @@ pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFi
 pub use trace::{
     ComparedItem, HiddenCounts, LanePart, NameId, PackedTrace, PointCategory, Trace,
     TraceComparison, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread,
-    TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp, TracePoint, TracePoints,
-    TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
+    TraceItems, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp, TracePoint,
+    TracePoints, TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
 };

@@ -5,7 +5,7 @@
 
 use export::{
     AddedRecording, CancelFlag, DatasetLabels, DatasetLocation, MergedTrace, PackedTrace,
-    ParquetDataset, Trace, TraceFilter, TraceOp,
+    ParquetDataset, Trace, TraceFilter, TraceItems, TraceOp,
 };
 use reader::packed_bytes::{PackedError, PackedMemory};
 use recording::{OpenedLog, PackedRecording, device_log::PackedLog};
@@ -131,10 +131,8 @@ struct Written {
 fn written(trace: &Trace<'_>, packed: Option<&PackedTrace<'_>>) -> Written {
     let (mut merged, mut file) = (MergedTrace::default(), Vec::new());
     for host in ["one", "other"] {
-        match packed {
-            None => merged.add(host, trace, None, &mut file).unwrap(),
-            Some(packed) => merged.add_packed(host, packed, None, &mut file).unwrap(),
-        }
+        let items = packed.map_or_else(|| trace.into(), TraceItems::from);
+        merged.add(host, items, None, &mut file).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let [run, name] = ["run", "file"].map(str::to_owned);
@@ -144,9 +142,9 @@ fn written(trace: &Trace<'_>, packed: Option<&PackedTrace<'_>>) -> Written {
         ParquetDataset::new(&folder_location, labels, &CancelFlag::default()).unwrap();
     let key = RecordingKey { host: "one", recording: "log" };
     let added = AddedRecording { key, machine: None, trace, ops_csv: None };
-    match packed {
-        None => dataset.add(&added).unwrap(),
-        Some(packed) => dataset.add_packed(&added, packed).unwrap(),
+    dataset.add(&added).unwrap();
+    if let Some(packed) = packed {
+        dataset.add_items(key, packed).unwrap();
     }
     dataset.finish().unwrap();
     Written { trace: file, dataset: files(folder.path()) }

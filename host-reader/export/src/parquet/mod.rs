@@ -247,7 +247,7 @@ impl ParquetDataset {
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
-    /// Adds a recording that is packed. `recording` contains its trace.
+    /// Adds the ops and lanes of a packed recording; [`ParquetDataset::add`] has added the rest.
     ///
     /// # Errors
     /// See [`ParquetDataset::add`]. Also returns an error if records cannot be read from the
@@ -255,19 +255,6 @@ impl ParquetDataset {
     ///
     /// # Cost
     /// Each thread unpacks one lane at a time.
-    pub fn add_packed(
-        &mut self,
-        recording: &AddedRecording<'_, '_>,
-        packed: &PackedTrace<'_>,
-    ) -> Result<(), WriteError> {
-        self.add(recording)?;
-        self.add_items(recording.key, packed)
-    }
-
-    /// Adds the ops and lanes of a packed recording; [`ParquetDataset::add`] has added the rest.
-    ///
-    /// # Errors
-    /// See [`ParquetDataset::add_packed`].
     pub fn add_items(
         &mut self,
         recording: RecordingKey<'_>,

@@ -47,8 +47,10 @@ pub(super) fn write(
     packets.describe_counters();
     packets.describe_trace();
     for row in 0..tracks.row_count {
-        let mut packed_arrows = context.packed.map(|packed| packed.op_arrows(device_index));
-        for (number, op) in (0..).zip(context.ops(device_index)).filter(|(_, op)| op.row == row) {
+        let mut packed_arrows = context.items.packed().map(|packed| packed.op_arrows(device_index));
+        for (number, op) in
+            (0..).zip(context.items.ops(device_index)).filter(|(_, op)| op.row == row)
+        {
             let flow_ids = match &mut packed_arrows {
                 None => context.arrows.ids(device_index, &op.runs),
                 Some(arrows) => {
@@ -232,12 +234,7 @@ impl DevicePackets<'_, '_> {
     }
 
     fn count_kernels(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let Context { packed, trace, .. } = *self.context;
-        let points: Box<dyn Iterator<Item = (u64, i64)>> = match packed {
-            None => Box::new(counters::kernels_running(self.device, &trace.names)),
-            Some(packed) => Box::new(packed.kernels_running(self.device_index)),
-        };
-        for (time_ns, value) in points {
+        for (time_ns, value) in self.context.items.kernels_running(self.device_index) {
             self.counter_point(self.tracks.kernel_counter, time_ns, value);
             self.sequence.write_many(out)?;
         }

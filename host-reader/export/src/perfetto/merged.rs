@@ -5,9 +5,9 @@ use super::{
     device::describe,
     message::{ProcessDescriptor, TracePacket, TrackDescriptor},
     sequence::Sequence,
-    write_packed, write_placed,
+    write_placed,
 };
-use crate::{PackedTrace, Trace};
+use crate::{Trace, TraceItems};
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -95,44 +95,20 @@ impl MergedTrace {
     /// therefore be added first.
     ///
     /// # Errors
-    /// If `out` fails, or there are more than 16,384 recordings or 32,767 chips.
-    pub fn add(
-        &mut self,
-        host: &str,
-        trace: &Trace<'_>,
-        time: Option<CommonTime>,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        self.add_with(host, trace, time, out, |placement, out| {
-            write_placed(trace, placement, out, &mut |_| ())
-        })
-    }
-
-    /// Like [`MergedTrace::add`], but unpacks and writes the recording lane by lane.
+    /// If `out` fails, packed items cannot be read from the temporary file, or there are more than
+    /// 16,384 recordings or 32,767 chips.
     ///
-    /// # Errors
-    /// See [`MergedTrace::add`]. Also returns an error if records cannot be read from the temporary
-    /// file.
-    pub fn add_packed(
+    /// # Cost
+    /// Packed items are unpacked and written lane by lane.
+    pub fn add<'t, 'a: 't>(
         &mut self,
         host: &str,
-        packed: &PackedTrace<'_>,
+        items: impl Into<TraceItems<'t, 'a>>,
         time: Option<CommonTime>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        self.add_with(host, packed.trace(), time, out, |placement, out| {
-            write_packed(packed, placement, out)
-        })
-    }
-
-    fn add_with(
-        &mut self,
-        host: &str,
-        trace: &Trace<'_>,
-        time: Option<CommonTime>,
-        out: &mut dyn Write,
-        write: impl FnOnce(&Placement<'_>, &mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
+        let items = items.into();
+        let trace = items.trace();
         let device_count = self.first_device.saturating_add(trace.devices.len());
         let begun = self.begin(host, device_count, time, out)?;
         let process = HostProcess { track: begun.track, run: begun.run, clock: &begun.clock };
@@ -145,7 +121,7 @@ impl MergedTrace {
             part: self.part,
             process: Some(process),
         };
-        write(&placement, out)?;
+        write_placed(items, &placement, out, &mut |_| ())?;
         self.advance(trace, device_count);
         Ok(())
     }

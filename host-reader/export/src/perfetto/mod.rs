@@ -17,69 +17,49 @@ mod sequence;
 mod summary;
 
 use super::{
-    LanePart, OnLanes, PackedTrace, Trace, TraceOp,
+    LanePart, OnLanes, Trace, TraceItems,
     flow::Arrows,
     lane_writer::{PlacedLane, write_lanes},
     point_words::PointWords,
 };
 pub use merged::{CommonTime, MergedTrace};
 use rayon::prelude::*;
-use std::{
-    borrow::Cow,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
-/// Writes all chips, then all lanes.
+/// Writes a single trace.
 pub(super) fn write(
     trace: &Trace<'_>,
     out: &mut dyn Write,
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
     let base_ns = trace.origin_host_ns.and_then(|origin| u64::try_from(origin).ok()).unwrap_or(0);
-    write_placed(trace, &Placement { base_ns, ..Placement::default() }, out, on_lanes)
+    write_placed(trace.into(), &Placement { base_ns, ..Placement::default() }, out, on_lanes)
 }
 
-/// Writes a trace at its position among the traces of the same file.
+/// Writes a trace at its position among the traces of the same file: all chips, then all lanes.
+/// Long packed lanes are written in parts.
 fn write_placed(
-    trace: &Trace<'_>,
+    items: TraceItems<'_, '_>,
     placement: &Placement<'_>,
     out: &mut dyn Write,
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
-    let context = Context::new(trace, None, placement);
+    let context = Context::new(items, placement);
     let sequence_id = write_chips(&context, out)?;
-    write_lanes(trace, out, on_lanes, |placed| {
-        let runs = context.arrows.lane_arrows(placed.device_index, placed.lane_index);
-        lane::packets(&placed, &context, runs, lane_sequence(sequence_id, placed.index))
-    })?;
-    write_host(&context, sequence_id, out)
-}
-
-/// Writes the trace of a packed log. The output equals that of [`write_placed`] for the unpacked
-/// lanes, except that long lanes are written in parts.
-fn write_packed(
-    packed: &PackedTrace<'_>,
-    placement: &Placement<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let context = Context::new(packed.trace(), Some(packed), placement);
-    let sequence_id = write_chips(&context, out)?;
-    packed.for_each_batch(|parts| {
-        let encode = |part: &LanePart<'_>| {
-            let placed = PlacedLane {
-                device: &part.device,
-                lane: part.lane(),
-                device_index: part.device_index,
-                lane_index: part.lane_index,
-                index: part.index,
-                first_run: part.first_run,
-            };
-            let sequence_id = lane_sequence(sequence_id, part.index);
-            lane::packets(&placed, &context, &part.arrow_runs, sequence_id)
-        };
-        let encoded: Vec<Vec<u8>> = parts.par_iter().map(encode).collect();
-        encoded.iter().try_for_each(|bytes| out.write_all(bytes))
-    })?;
+    let packets = |placed: &PlacedLane<'_, '_>, arrow_runs: &[usize]| {
+        lane::packets(placed, &context, arrow_runs, lane_sequence(sequence_id, placed.index))
+    };
+    match items {
+        TraceItems::InMemory(trace) => write_lanes(trace, out, on_lanes, |placed| {
+            let runs = context.arrows.lane_arrows(placed.device_index, placed.lane_index);
+            packets(&placed, runs)
+        })?,
+        TraceItems::Packed(packed) => packed.for_each_batch(|parts| {
+            let encode = |part: &LanePart<'_>| packets(&part.placed(), &part.arrow_runs);
+            let encoded: Vec<Vec<u8>> = parts.par_iter().map(encode).collect();
+            encoded.iter().try_for_each(|bytes| out.write_all(bytes))
+        })?,
+    }
     write_host(&context, sequence_id, out)
 }
 
@@ -90,7 +70,7 @@ fn write_chips(context: &Context<'_, '_>, out: &mut dyn Write) -> io::Result<u32
     let mut sequence_id = placement.first_sequence.saturating_add(1);
     for (device_index, device) in context.trace.devices.iter().enumerate() {
         let number = placement.first_device + device_index;
-        let tracks = Tracks::new(number, context.row_count(device_index), first_lane);
+        let tracks = Tracks::new(number, context.items.row_count(device_index), first_lane);
         device::write(context, device_index, &tracks, sequence_id, out)?;
         first_lane += device.lanes.len();
         sequence_id = sequence_id.saturating_add(1);
@@ -151,9 +131,8 @@ impl HostProcess<'_> {
 /// Inputs shared by all sequences of a trace.
 struct Context<'t, 'a> {
     trace: &'t Trace<'a>,
-    /// Trace with lanes that are still packed; it also contains the arrows. `None` if lanes are
-    /// unpacked.
-    packed: Option<&'t PackedTrace<'a>>,
+    items: TraceItems<'t, 'a>,
+    /// Arrows of the lanes in memory. Packed items have their own.
     arrows: Arrows,
     words: PointWords<'t>,
     /// Host time of the trace's origin.
@@ -162,38 +141,15 @@ struct Context<'t, 'a> {
 }
 
 impl<'t, 'a> Context<'t, 'a> {
-    fn new(
-        trace: &'t Trace<'a>,
-        packed: Option<&'t PackedTrace<'a>>,
-        placement: &'t Placement<'t>,
-    ) -> Self {
+    fn new(items: TraceItems<'t, 'a>, placement: &'t Placement<'t>) -> Self {
+        let trace = items.trace();
         Self {
             trace,
-            packed,
+            items,
             arrows: Arrows::new(trace, placement.first_device),
             words: PointWords::new(trace),
             base_ns: placement.base_ns,
             placement,
-        }
-    }
-}
-
-impl<'t, 'a> Context<'t, 'a> {
-    /// Returns the ops of a chip in order.
-    fn ops(&self, device_index: usize) -> Box<dyn Iterator<Item = Cow<'t, TraceOp<'a>>> + 't> {
-        let Self { packed, trace, .. } = *self;
-        match (packed, trace.devices.get(device_index)) {
-            (Some(packed), _) => Box::new(packed.ops(device_index).map(Cow::Owned)),
-            (None, Some(device)) => Box::new(device.ops.iter().map(Cow::Borrowed)),
-            (None, None) => Box::new(std::iter::empty()),
-        }
-    }
-
-    /// Returns the number of rows in which the ops of a chip are drawn.
-    fn row_count(&self, device_index: usize) -> u32 {
-        match self.packed {
-            Some(packed) => packed.row_count(device_index),
-            None => self.ops(device_index).map(|op| op.row + 1).max().unwrap_or(0),
         }
     }
 

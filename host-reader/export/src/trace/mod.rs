@@ -4,6 +4,7 @@ mod build;
 mod comparison;
 mod host;
 mod identity;
+mod items;
 mod lane;
 mod lane_parts;
 mod loss;
@@ -21,6 +22,7 @@ mod zones;
 
 pub use comparison::{ComparedItem, TraceComparison};
 pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread};
+pub use items::TraceItems;
 pub use lane::TraceLane;
 pub use loss::TraceLoss;
 pub use names::{NameId, TraceName, TraceNames};

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     counters::{MergedSteps, kernel_steps},
     flow::{Arrow, CoreArrows},
+    lane_writer::PlacedLane,
 };
 use rayon::prelude::*;
 use reader::{
@@ -84,12 +85,12 @@ struct PackedCore {
 pub struct LanePart<'l> {
     /// The chip with this part of this lane alone, and without ops.
     pub(crate) device: TraceDevice<'l>,
-    pub(crate) device_index: usize,
+    device_index: usize,
     /// Index of the lane on its chip, and among all lanes.
-    pub(crate) lane_index: usize,
-    pub(crate) index: usize,
+    lane_index: usize,
+    index: usize,
     /// Index in the lane of the part's first run.
-    pub(crate) first_run: usize,
+    first_run: usize,
     /// Runs of the part at whose kernels arrows end, ascending.
     pub(crate) arrow_runs: Vec<usize>,
 }
@@ -99,6 +100,12 @@ impl<'l> LanePart<'l> {
     #[must_use]
     pub fn lane(&self) -> &TraceLane<'l> {
         &self.device.lanes[0]
+    }
+
+    /// Returns the part's lane with its position.
+    pub(crate) fn placed(&self) -> PlacedLane<'_, 'l> {
+        let Self { ref device, device_index, lane_index, index, first_run, .. } = *self;
+        PlacedLane { device, lane: self.lane(), device_index, lane_index, index, first_run }
     }
 }
 

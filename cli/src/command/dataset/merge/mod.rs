@@ -31,8 +31,8 @@ use host_reader::{
     capture::HostClock,
     export::{
         AddedRecording, CancelFlag, DatasetLabels, DatasetLocation, Destination, MergedTrace,
-        PackedTrace, ParquetDataset, RecordingSummary, Trace, TraceFilter, is_dataset, read_ops,
-        read_recordings, write_atomically,
+        PackedTrace, ParquetDataset, RecordingSummary, Trace, TraceFilter, TraceItems, is_dataset,
+        read_ops, read_recordings, write_atomically,
     },
     packed_bytes::{PackedError, PackedMemory},
     recording::{Opened, OpenedLog, PackedRecording},
@@ -227,7 +227,7 @@ impl Merge<'_> {
             // The trace needs as much memory again, so this comes first.
             let report = ops_report(path, run, TraceFilter::default());
             let trace = Trace::new(run, &TraceFilter::default());
-            self.add_recording(host, path, report, (&trace, None), out)?;
+            self.add_recording(host, path, report, (&trace).into(), out)?;
         }
         Ok(())
     }
@@ -247,7 +247,7 @@ impl Merge<'_> {
         // The report of a long recording is large, and so are the lanes that the trace has read.
         let report = packed_ops_report(path, &packed)?;
         drop(busy);
-        self.add_recording(host, path, report, (trace.trace(), Some(&trace)), out)
+        self.add_recording(host, path, report, (&trace).into(), out)
     }
 
     /// Prints a note that a log larger than the memory limit is nevertheless unpacked as a whole.
@@ -265,9 +265,10 @@ impl Merge<'_> {
         host: &Host,
         path: &Path,
         report: OpsReport,
-        (trace, packed): (&Trace<'_>, Option<&PackedTrace<'_>>),
+        items: TraceItems<'_, '_>,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
+        let trace = items.trace();
         let busy = Busy::new(format!("merging {}", host.name));
         let stem = path.file_stem().filter(|_| path.is_file());
         let stem = stem.map_or_else(|| "profile_log_device".into(), |stem| stem.to_string_lossy());
@@ -282,18 +283,12 @@ impl Merge<'_> {
         self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
         let problems = report.problems;
         drop(report.ops_csv);
-        if let Some(packed) = packed {
+        if let Some(packed) = items.packed() {
             self.dataset.add_items(key, packed).or_fail()?;
         }
-        let skew = self.skew.add(&host.name, relation.time(), |launches| match packed {
-            None => launches.add_trace(trace),
-            Some(packed) => launches.add_packed(packed),
-        });
+        let skew = self.skew.add(&host.name, relation.time(), |launches| launches.add_trace(items));
         skew.or_fail()?;
-        let traced = match packed {
-            None => self.trace.add(&host.name, trace, relation.time(), out),
-            Some(packed) => self.trace.add_packed(&host.name, packed, relation.time(), out),
-        };
+        let traced = self.trace.add(&host.name, items, relation.time(), out);
         traced.map_err(|error| self.trace_refused(&error))?;
         drop(busy);
         print_problems(&host.name, &problems);

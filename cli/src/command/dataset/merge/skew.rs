@@ -7,7 +7,7 @@ use super::{
 };
 use crate::numbers::{counted, grouped};
 use host_reader::{
-    export::{CommonTime, PackedTrace, RecordingSummary, Trace, TraceDevice, TraceOp, op_label},
+    export::{CommonTime, RecordingSummary, TraceDevice, TraceItems, TraceOp, op_label},
     packed_bytes::{PackedError, PackedMemory},
     packed_numbers::{push, take},
 };
@@ -135,16 +135,9 @@ pub(super) struct HostLaunches<'s> {
 
 impl HostLaunches<'_> {
     /// Adds the launches of a trace.
-    pub(super) fn add_trace(&mut self, trace: &Trace<'_>) {
-        for device in &trace.devices {
-            device.ops.iter().for_each(|op| self.add_op(device, op));
-        }
-    }
-
-    /// Adds the launches of a packed trace.
-    pub(super) fn add_packed(&mut self, packed: &PackedTrace<'_>) {
-        for (device_index, device) in packed.trace().devices.iter().enumerate() {
-            packed.ops(device_index).for_each(|op| self.add_op(device, &op));
+    pub(super) fn add_trace(&mut self, items: TraceItems<'_, '_>) {
+        for (device_index, device) in items.trace().devices.iter().enumerate() {
+            items.ops(device_index).for_each(|op| self.add_op(device, &op));
         }
     }
 
