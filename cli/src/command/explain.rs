@@ -16,8 +16,7 @@ use crate::{
 use clap::Args;
 use host_reader::{
     causes::{
-        Explanation, Finding, GroupBound, NoCause, OpCodeGroup, Phase, TimeClass, TimeSplit,
-        WaitEvidence, Window,
+        Explanation, Finding, GroupBound, NoCause, OpCodeGroup, Phase, TimeClass, TimeSplit, Window,
     },
     export::TraceFilter,
     perf::{PerfOptions, PerfReport},
@@ -326,9 +325,7 @@ fn titles_with(first: &[&'static str]) -> Vec<&'static str> {
 /// Returns the shares by class. If no waits were recorded, their shares are unknown.
 fn cells(time: &TimeSplit) -> Vec<String> {
     let cell = |class: TimeClass| {
-        let percent = time.percent(class);
-        let is_unknown = class == TimeClass::Wait && time.waits == WaitEvidence::None;
-        if is_unknown && percent == 0.0 { "-".to_owned() } else { format!("{percent:.1}") }
+        time.known_percent(class).map_or_else(|| "-".to_owned(), |percent| format!("{percent:.1}"))
     };
     let overlap = time.overlap.map_or_else(
         || "-".to_owned(),

@@ -116,6 +116,14 @@ impl TimeSplit {
     pub fn percent(&self, class: TimeClass) -> f64 {
         self.shares.iter().find(|share| share.class == class).map_or(0.0, |share| share.percent)
     }
+
+    /// Returns the share of a class in percent; `None` for waits if no waits were recorded.
+    #[must_use]
+    pub fn known_percent(&self, class: TimeClass) -> Option<f64> {
+        let percent = self.percent(class);
+        let is_unknown = class == TimeClass::Wait && self.waits == WaitEvidence::None;
+        (!is_unknown || percent > 0.0).then_some(percent)
+    }
 }
 
 /// Cycles by class, in the order of [`TimeClass::ALL`].

@@ -47,14 +47,6 @@ impl LaneWatermark {
         self.lane_words.saturating_sub(self.used_words)
     }
 
-    /// Returns the number of words in the L1 vector that do not contain a finished run.
-    ///
-    /// Records of a launch in progress are ignored, because only the RISC knows their number.
-    #[must_use]
-    pub const fn free_l1_words(&self) -> u32 {
-        VECTOR_WORDS.saturating_sub(self.waiting_words)
-    }
-
     /// Returns the number of launches for which the lane has room; `None` before the first launch.
     ///
     /// The estimate assumes that later launches need as much room as earlier launches, except that
@@ -66,15 +58,6 @@ impl LaneWatermark {
         }
         let reserved = LARGEST_PUSH_WORDS.saturating_add(self.waiting_words);
         self.free_words().saturating_sub(reserved).checked_div(self.words_per_launch)
-    }
-
-    /// Returns the words per second since the previous read, for a tile clock of `aiclk_mhz`.
-    #[must_use]
-    pub fn words_per_second(&self, aiclk_mhz: u32) -> Option<f64> {
-        let cycles = self.elapsed_cycles.filter(|&cycles| cycles > 0)?;
-        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-        let seconds = cycles as f64 / (f64::from(aiclk_mhz) * 1e6);
-        Some(f64::from(self.pushed_words) / seconds)
     }
 
     /// Returns true if the lane may lose markers within the next `launches` launches, and if a read
@@ -180,7 +163,6 @@ mod tests {
         assert_eq!(LaneWatermark { waiting_words: 100, ..mark(6_000) }.launches_left(), Some(53));
         assert!(mark(11_300).is_about_to_overflow(2) && !mark(11_300).is_about_to_overflow(1));
         assert_eq!(LaneWatermark { words_per_launch: 0, ..mark(0) }.launches_left(), None);
-        assert_eq!(mark(6_000).words_per_second(1_000), Some(500_000.0));
     }
 
     #[test]

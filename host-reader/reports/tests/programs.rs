@@ -5,8 +5,7 @@
 use reader::readout::Readout;
 use recording::device_log::read_device_log;
 use reports::report::{
-    DevicePerfReport, DurationHistogram, HistogramOptions, KernelDurationSummary, ProgramAnalyses,
-    ProgramExecution, ProgramPerfData, ProgramsPerfData,
+    DevicePerfReport, ProgramAnalyses, ProgramExecution, ProgramPerfData, ProgramsPerfData,
 };
 use std::collections::BTreeMap;
 
@@ -109,36 +108,4 @@ fn every_duration_is_the_cell_of_the_device_perf_report() {
     // Each program has six figures: firmware, kernel, kernel from its data-movement start, first to
     // last start, BRISC and NCRISC.
     assert_eq!(compared, 5 * 6);
-}
-
-#[test]
-fn kernel_durations_have_a_summary_and_a_histogram() {
-    let mut programs = ProgramsPerfData::default();
-    let options = HistogramOptions::default();
-    assert_eq!(programs.all_kernel_durations(options), KernelDurationSummary::default());
-    programs.add_read(&read(&FIVE[..2]));
-    programs.add_read(&read(&FIVE[2..]));
-    // Durations of 1900, 2420, 4000, 666, 6002 ns: a tenth of the range is 533.6 ns, and the next
-    // multiple of 100 is 600.
-    let summary = programs.all_kernel_durations(options);
-    let counts = vec![1, 0, 1, 1, 0, 1, 0, 0, 0, 1];
-    let edges_ns = vec![600, 1200, 1800, 2400, 3000, 3600, 4200, 4800, 5400, 6000, 6600];
-    let histogram = DurationHistogram { edges_ns, counts, underflow: 0, overflow: 0 };
-    assert_eq!((summary.count, summary.min_ns, summary.max_ns), (5, Some(666), Some(6002)));
-    assert_eq!(summary.mean_ns, Some(14_988.0 / 5.0));
-    let found = summary.histogram.unwrap();
-    assert_eq!((found.counts.len(), found.edges_ns.len()), (10, 11));
-    assert_eq!(found, histogram);
-
-    let latest = programs.latest_kernel_durations(options);
-    assert_eq!((latest.count, latest.min_ns, latest.max_ns), (3, Some(666), Some(6002)));
-    let narrow = HistogramOptions { min_ns: Some(1000), max_ns: Some(4000), buckets: 3 };
-    let found = programs.all_kernel_durations(narrow).histogram.unwrap();
-    assert_eq!(found.edges_ns, [1000, 2000, 3000, 4000]);
-    // The last bucket includes its upper edge.
-    assert_eq!((found.counts, found.underflow, found.overflow), (vec![1, 1, 1], 1, 1));
-    let extreme = HistogramOptions { min_ns: Some(u64::MAX), max_ns: Some(0), buckets: usize::MAX };
-    let found = programs.all_kernel_durations(extreme).histogram.unwrap();
-    assert_eq!(found.counts.len(), HistogramOptions::MOST_BUCKETS);
-    assert_eq!(found.underflow, 5);
 }

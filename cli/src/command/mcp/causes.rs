@@ -5,7 +5,7 @@ use super::{
     loaded::Part,
     table::{Table, table},
 };
-use host_reader::causes::{Explanation, OpCauses, RiscWait, TimeClass, TimeSplit, WaitEvidence};
+use host_reader::causes::{Explanation, OpCauses, RiscWait, TimeClass};
 use wire::RunHostId;
 
 const EVERYWHERE: &str = "about more than one, or not recorded";
@@ -107,16 +107,9 @@ fn groups(explanation: &Explanation) -> Table<'_> {
     })
 }
 
-/// Returns a class's percentage of the time; `None` for waits if no waits were recorded.
-fn share(time: &TimeSplit, class: TimeClass) -> Option<f64> {
-    let percent = time.percent(class);
-    let is_unknown = class == TimeClass::Wait && time.waits == WaitEvidence::None;
-    (!is_unknown || percent > 0.0).then_some(percent)
-}
-
 fn devices(explanation: &Explanation) -> Table<'_> {
     table!(&explanation.devices, |device| {
-        let share = |class| share(&device.time, class);
+        let share = |class| device.time.known_percent(class);
         let overlap = device.time.overlap;
         "chip_id" or "the rows do not give it" => device.chip_id,
         "op_count" => device.op_count,
@@ -146,7 +139,7 @@ fn phases(explanation: &Explanation) -> Table<'_> {
         })
         .collect();
     table!(rows, |(phase, device)| {
-        let share = |class| share(&device.as_ref()?.time, class);
+        let share = |class| device.as_ref()?.time.known_percent(class);
         "path" => phase.path.join(" / "),
         "origin" => phase.origin,
         "count" => phase.count,
@@ -169,7 +162,7 @@ fn phases(explanation: &Explanation) -> Table<'_> {
 
 fn ops(explanation: &Explanation) -> Table<'_> {
     table!(&explanation.ops, |op| {
-        let share = |class| share(&op.time, class);
+        let share = |class| op.time.known_percent(class);
         let pace = op.pace.as_ref();
         "chip_id" => op.chip_id,
         "program" => RunHostId(op.run_host_id).base(),

@@ -166,15 +166,6 @@ impl MeshRecorder {
         self.sampler.open(mesh);
     }
 
-    /// Measures the reference clocks again, between two reads of a long run.
-    ///
-    /// # Errors
-    /// If the capture cannot be written.
-    pub fn refresh_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), CaptureError> {
-        self.sampler.refresh(mesh);
-        self.capture_samples()
-    }
-
     /// Measures the clocks again, after the last read.
     ///
     /// # Errors

@@ -48,7 +48,6 @@ pub use device_analyses::{DeviceAnalyses, UnknownAnalysis};
 pub use host_files::HostFiles;
 pub use ops::{DeviceData, OpsOptions, OpsReport, ReportFiles};
 pub use perf_report::{
-    AnalysesError, AnalysisResult, DevicePerfReport, DevicePerfRow, DurationHistogram,
-    HistogramOptions, KernelDurationSummary, ProgramAnalyses, ProgramExecution, ProgramPerfData,
-    ProgramsPerfData,
+    AnalysesError, AnalysisResult, DevicePerfReport, DevicePerfRow, ProgramAnalyses,
+    ProgramExecution, ProgramPerfData, ProgramsPerfData,
 };

@@ -10,10 +10,7 @@ mod read;
 mod rows;
 
 pub use analyses::{AnalysesError, ProgramAnalyses};
-pub use programs::{
-    AnalysisResult, DurationHistogram, HistogramOptions, KernelDurationSummary, ProgramExecution,
-    ProgramPerfData, ProgramsPerfData,
-};
+pub use programs::{AnalysisResult, ProgramExecution, ProgramPerfData, ProgramsPerfData};
 pub use rows::{DevicePerfReport, DevicePerfRow};
 
 pub(super) use analyses::QUASAR_KINDS;
