@@ -72,7 +72,7 @@ pub use reader::{
     read_device_profiler, read_device_profiler_with, readout, role, timeline, traces, watermark,
 };
 #[cfg(feature = "recording")]
-pub use reader::{packed_bytes, packed_numbers};
+pub use reader::{packed_bytes, packed_items, packed_numbers};
 
 /// Streamed lanes: cells, records, and reads while kernels run.
 pub mod stream {

@@ -10,8 +10,9 @@ use super::{
     span::{Span, cycles_to_ns},
 };
 use reader::{
-    packed_bytes::{PackedBytes, PackedError, PackedMemory},
-    packed_numbers::{fold_sign, push, take, unfold_sign},
+    packed_bytes::{PackedError, PackedMemory},
+    packed_items::{ItemPlace, PackedItems},
+    packed_numbers::{fold_sign, push, push_optional, take, take_optional, unfold_sign},
 };
 use std::{borrow::Cow, fmt, slice, sync::Arc};
 
@@ -80,62 +81,31 @@ impl PartialEq for PackedLaunches {
     }
 }
 
-/// Bytes of launches that are kept together.
-const PART_BYTES: usize = 1 << 14;
-
 /// Packed launches of one chip.
 #[derive(Debug)]
 pub(super) struct ChipLaunches {
     chip_id: u32,
     aiclk_mhz: u32,
-    memory: Arc<PackedMemory>,
     count: usize,
-    parts: Vec<PackedBytes>,
-    /// Launches that do not fill a part.
-    last: Vec<u8>,
+    packed: PackedItems,
 }
 
 impl ChipLaunches {
     pub(super) fn new(chip_id: u32, aiclk_mhz: u32, memory: &Arc<PackedMemory>) -> Self {
-        let (parts, last) = (Vec::new(), Vec::new());
-        Self { chip_id, aiclk_mhz, memory: Arc::clone(memory), count: 0, parts, last }
+        Self { chip_id, aiclk_mhz, count: 0, packed: PackedItems::new(memory) }
     }
 
-    fn push(&mut self, launch: &Launch) {
-        push_launch(&mut self.last, launch);
+    fn push(&mut self, launch: &Launch) -> ItemPlace {
         self.count = self.count.saturating_add(1);
-        if self.last.len() >= PART_BYTES {
-            let full = Vec::with_capacity(self.last.capacity());
-            let mut full = std::mem::replace(&mut self.last, full);
-            full.shrink_to_fit();
-            self.parts.push(self.memory.keep(full));
-        }
-    }
-
-    /// Returns the bytes of a part; none if the temporary file cannot be read.
-    fn part(&self, number: usize) -> Cow<'_, [u8]> {
-        match self.parts.get(number) {
-            Some(part) => part.read().unwrap_or_default(),
-            None => Cow::Borrowed(&self.last),
-        }
+        self.packed.push(|bytes| push_launch(bytes, launch))
     }
 
     fn iter(&self) -> impl Iterator<Item = Launch> + '_ {
-        (0..=self.parts.len()).flat_map(move |number| {
-            let part = self.part(number);
-            let mut place = 0;
-            std::iter::from_fn(move || {
-                let left = part.get(place..)?;
-                let mut bytes = left.iter();
-                let launch = self.take(&mut bytes)?;
-                place = place.saturating_add(left.len().saturating_sub(bytes.len()));
-                Some(launch)
-            })
-        })
+        self.packed.iter(|bytes| self.take(bytes))
     }
 
-    fn take(&self, bytes: &mut slice::Iter<'_, u8>) -> Option<Launch> {
-        (bytes.len() > 0).then(|| take_launch(bytes, self.chip_id, self.aiclk_mhz))
+    fn take(&self, bytes: &mut slice::Iter<'_, u8>) -> Launch {
+        take_launch(bytes, self.chip_id, self.aiclk_mhz)
     }
 }
 
@@ -145,9 +115,9 @@ pub(super) struct JoinedLaunches {
     launches: Vec<JoinedLaunch>,
 }
 
-/// Part and offset of a packed launch, and what latencies depend on.
+/// Place of a packed launch, and what latencies depend on.
 struct JoinedLaunch {
-    place: (u32, u32),
+    place: ItemPlace,
     timing: Timing,
 }
 
@@ -163,10 +133,8 @@ impl JoinedLaunches {
     }
 
     pub(super) fn push(&mut self, launch: &Launch) {
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let place = (number(self.packed.parts.len()), number(self.packed.last.len()));
+        let place = self.packed.push(launch);
         self.launches.push(JoinedLaunch { place, timing: Timing::new(launch) });
-        self.packed.push(launch);
     }
 
     pub(super) const fn count(&self) -> usize {
@@ -184,19 +152,21 @@ impl JoinedLaunches {
         // In place, and by place as by order.
         launches.sort_unstable_by_key(|launch| (launch.timing.first_cycle, launch.place));
         let latencies = latency_pairs(&launches, before);
-        let mut sorted = ChipLaunches::new(packed.chip_id, packed.aiclk_mhz, &packed.memory);
+        let memory = packed.packed.memory();
+        let mut sorted = ChipLaunches::new(packed.chip_id, packed.aiclk_mhz, memory);
         let (mut number, mut part) = (u32::MAX, Cow::Borrowed(&[][..]));
         for (launch, latency) in launches.iter().zip(latencies) {
             let (of_part, offset) = launch.place;
             if number != of_part {
-                (number, part) = (of_part, packed.part(of_part as usize));
+                (number, part) = (of_part, packed.packed.part(of_part));
             }
-            let bytes = part.get(offset as usize..).unwrap_or(&[]);
-            let Some(mut launch) = packed.take(&mut bytes.iter()) else { continue };
+            let bytes = part.get(offset as usize..).filter(|bytes| !bytes.is_empty());
+            let Some(bytes) = bytes else { continue };
+            let mut launch = packed.take(&mut bytes.iter());
             latency.add_to(&mut launch.op, packed.aiclk_mhz);
             sorted.push(&launch);
         }
-        sorted.last.shrink_to_fit();
+        sorted.packed.shrink_to_fit();
         sorted
     }
 }
@@ -346,15 +316,6 @@ fn take_core_kernel(bytes: &mut slice::Iter<'_, u8>, aiclk_mhz: u32) -> CycleSta
     cycles.with_ns(aiclk_mhz)
 }
 
-fn push_optional(bytes: &mut Vec<u8>, number: Option<u64>) {
-    push(bytes, number.is_some().into());
-    number.into_iter().for_each(|number| push(bytes, number));
-}
-
-fn take_optional(bytes: &mut slice::Iter<'_, u8>) -> Option<u64> {
-    (take(bytes) != 0).then(|| take(bytes))
-}
-
 /// Returns the number of a doubt, from 1; 0 for none.
 fn doubt_number(doubt: Option<Doubt>) -> u64 {
     let place = Doubt::ALL.iter().position(|known| Some(*known) == doubt);
@@ -487,7 +448,7 @@ mod tests {
         ) {
             let memory = PackedMemory::unlimited();
             let mut packed = ChipLaunches::new(3, aiclk_mhz, &memory);
-            launches.iter().for_each(|launch| packed.push(launch));
+            launches.iter().for_each(|launch| _ = packed.push(launch));
             let packed = PackedLaunches::new(vec![packed], &memory);
             prop_assert_eq!(packed.len(), launches.len());
             prop_assert_eq!(packed.iter().collect::<Vec<_>>(), launches);
@@ -578,7 +539,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = PackedMemory::new(0, &folder.path().join("none"));
         let mut packed = ChipLaunches::new(0, 1000, &memory);
-        (0..1_000).for_each(|number| packed.push(&kernel_at(number, 7)));
+        (0..1_000).for_each(|number| _ = packed.push(&kernel_at(number, 7)));
         let packed = PackedLaunches::new(vec![packed], &memory);
         assert!(packed.iter().count() < packed.len());
         assert!(packed.check().is_err());

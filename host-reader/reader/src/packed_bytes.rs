@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::temporary_file::TemporaryFile;
+use crate::{packed_numbers::take, temporary_file::TemporaryFile};
 use std::{
     borrow::Cow,
     io::{self, Read, Seek, SeekFrom, Write},
@@ -251,6 +251,9 @@ impl PackedBytes {
     }
 }
 
+/// Most bytes of a packed number of 64 bits.
+const LONGEST_NUMBER_BYTES: usize = 10;
+
 /// A window of [`PackedBytes`] that moves forward.
 #[derive(Debug)]
 pub struct PackedWindow<'bytes> {
@@ -285,6 +288,19 @@ impl<'bytes> PackedWindow<'bytes> {
     #[inline]
     pub const fn advance(&mut self, count: usize) {
         self.at = self.at.saturating_add(count);
+    }
+
+    /// Reads the next `COUNT` packed numbers; `None` at the end of the bytes.
+    pub fn numbers<const COUNT: usize>(&mut self) -> Option<[u64; COUNT]> {
+        let ahead = self.ahead(LONGEST_NUMBER_BYTES.saturating_mul(COUNT));
+        if ahead.is_empty() {
+            return None;
+        }
+        let mut bytes = ahead.iter();
+        let numbers = std::array::from_fn(|_| take(&mut bytes));
+        let taken = ahead.len().saturating_sub(bytes.len());
+        self.advance(taken);
+        Some(numbers)
     }
 
     #[cold]

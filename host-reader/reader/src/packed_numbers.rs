@@ -28,6 +28,17 @@ pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
+/// Appends a number that may be unknown.
+pub fn push_optional(bytes: &mut Vec<u8>, number: Option<u64>) {
+    push(bytes, number.is_some().into());
+    number.into_iter().for_each(|number| push(bytes, number));
+}
+
+/// Reads what [`push_optional`] has appended.
+pub fn take_optional(bytes: &mut Iter<'_, u8>) -> Option<u64> {
+    (take(bytes) != 0).then(|| take(bytes))
+}
+
 /// Reads the next number; 0 at the end of the input.
 #[inline]
 pub fn take(bytes: &mut Iter<'_, u8>) -> u64 {

@@ -19,7 +19,7 @@ use reader::{
     anomaly::AnomalyLog,
     lane::{Lane, LaneId},
     packed_bytes::{PackedBytes, PackedError, PackedMemory, PackedWindow},
-    packed_numbers::{fold_sign, push, take, unfold_sign},
+    packed_numbers::{fold_sign, push, unfold_sign},
 };
 use recording::PackedRecording;
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
@@ -508,9 +508,6 @@ impl StepPacker {
     }
 }
 
-/// Upper estimate of the bytes of three packed numbers.
-const THREE_NUMBERS_BYTES: usize = 32;
-
 /// Begins and ends of kernels of a lane.
 struct PackedSteps<'p> {
     window: PackedWindow<'p>,
@@ -527,23 +524,10 @@ impl Iterator for PackedSteps<'_> {
     type Item = (u64, i64);
 
     fn next(&mut self) -> Option<(u64, i64)> {
-        let [later, step] = next_numbers(&mut self.window)?;
+        let [later, step] = self.window.numbers()?;
         self.time_ns = self.time_ns.saturating_add(later);
         Some((self.time_ns, unfold_sign(step)))
     }
-}
-
-/// Reads numbers, if any are left.
-fn next_numbers<const N: usize>(window: &mut PackedWindow<'_>) -> Option<[u64; N]> {
-    let ahead = window.ahead(THREE_NUMBERS_BYTES);
-    if ahead.is_empty() {
-        return None;
-    }
-    let mut bytes = ahead.iter();
-    let numbers = std::array::from_fn(|_| take(&mut bytes));
-    let taken = ahead.len() - bytes.len();
-    window.advance(taken);
-    Some(numbers)
 }
 
 /// Packs arrows that are sorted by op.
@@ -577,7 +561,7 @@ impl Iterator for PackedArrows<'_> {
     type Item = Arrow;
 
     fn next(&mut self) -> Option<Arrow> {
-        let [later, lane, run] = next_numbers(&mut self.window)?;
+        let [later, lane, run] = self.window.numbers()?;
         let op = self.before.0.wrapping_add(u32::try_from(later).ok()?);
         let run = self.before.1.wrapping_add_signed(unfold_sign(run));
         self.before = (op, run);

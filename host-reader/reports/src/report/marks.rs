@@ -5,7 +5,7 @@ use reader::{
     lane::{Lane, LaneId},
     mesh::Noc0Coord,
     packed_bytes::{PackedBytes, PackedMemory, PackedWindow},
-    packed_numbers::{fold_sign, push, take, unfold_sign},
+    packed_numbers::{fold_sign, push, unfold_sign},
     readout::Readout,
     role::RoleTable,
 };
@@ -82,9 +82,6 @@ impl PackedMarks {
     }
 }
 
-/// Upper estimate of the bytes of three packed numbers.
-const THREE_NUMBERS_BYTES: usize = 32;
-
 /// Marks of one lane, in the order of time.
 struct LaneMarks<'m> {
     window: PackedWindow<'m>,
@@ -102,20 +99,14 @@ impl Iterator for LaneMarks<'_> {
     type Item = Mark;
 
     fn next(&mut self) -> Option<Mark> {
-        let ahead = self.window.ahead(THREE_NUMBERS_BYTES);
-        if ahead.is_empty() {
-            return None;
-        }
-        let mut bytes = ahead.iter();
-        let kind = match take(&mut bytes) {
+        let [kind, later, program] = self.window.numbers()?;
+        let kind = match kind {
             0 => MarkKind::Launch,
             1 => MarkKind::Start,
             _ => MarkKind::End,
         };
-        let time = self.before.0.wrapping_add(take(&mut bytes));
-        let program = self.before.1.wrapping_add_signed(unfold_sign(take(&mut bytes)));
-        let taken = ahead.len().saturating_sub(bytes.len());
-        self.window.advance(taken);
+        let time = self.before.0.wrapping_add(later);
+        let program = self.before.1.wrapping_add_signed(unfold_sign(program));
         self.before = (time, program);
         Some(Mark { time, program, kind })
     }

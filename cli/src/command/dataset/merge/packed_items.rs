@@ -1,10 +1,7 @@
-//! Items packed one after the other, which go to a temporary file beyond the limit of memory.
+//! Items of a merge that are packed into a few bytes.
 
-use host_reader::{
-    packed_bytes::{PackedBytes, PackedMemory},
-    packed_numbers::{push, take},
-};
-use std::{borrow::Cow, marker::PhantomData, slice::Iter, sync::Arc};
+use host_reader::packed_numbers::{push, take};
+use std::slice::Iter;
 
 /// Item that is packed into a few bytes.
 pub(super) trait Packed {
@@ -13,62 +10,6 @@ pub(super) trait Packed {
 
     /// Reads an item that [`Self::push`] has appended.
     fn take(bytes: &mut Iter<'_, u8>) -> Self;
-}
-
-/// Packed items, in the order in which they were added.
-pub(super) struct PackedItems<T> {
-    memory: Arc<PackedMemory>,
-    parts: Vec<PackedBytes>,
-    /// Items that do not fill a part.
-    last: Vec<u8>,
-    item: PhantomData<fn() -> T>,
-}
-
-/// Bytes of items that are kept together.
-const PART_BYTES: usize = 1 << 14;
-
-impl<T: Packed> PackedItems<T> {
-    pub(super) fn new(memory: &Arc<PackedMemory>) -> Self {
-        let (parts, last) = (Vec::new(), Vec::new());
-        Self { memory: Arc::clone(memory), parts, last, item: PhantomData }
-    }
-
-    pub(super) fn push(&mut self, item: &T) {
-        item.push(&mut self.last);
-        if self.last.len() >= PART_BYTES {
-            let mut full = std::mem::take(&mut self.last);
-            full.shrink_to_fit();
-            self.parts.push(self.memory.keep(full));
-        }
-    }
-
-    /// Unpacks the items. If the temporary file cannot be read, items are missing, and
-    /// [`PackedMemory::check`] returns the error.
-    pub(super) fn iter(&self) -> impl Iterator<Item = T> + '_ {
-        (0..=self.parts.len()).flat_map(move |number| {
-            let part = match self.parts.get(number) {
-                Some(part) => part.read().unwrap_or_default(),
-                None => Cow::Borrowed(&*self.last),
-            };
-            let mut place = 0;
-            std::iter::from_fn(move || {
-                let left = part.get(place..).filter(|left| !left.is_empty())?;
-                let mut bytes = left.iter();
-                let item = T::take(&mut bytes);
-                place += left.len() - bytes.len();
-                Some(item)
-            })
-        })
-    }
-}
-
-pub(super) fn push_optional(bytes: &mut Vec<u8>, number: Option<u64>) {
-    push(bytes, number.is_some().into());
-    number.into_iter().for_each(|number| push(bytes, number));
-}
-
-pub(super) fn take_optional(bytes: &mut Iter<'_, u8>) -> Option<u64> {
-    (take(bytes) != 0).then(|| take(bytes))
 }
 
 /// Appends the number of a host or a name.

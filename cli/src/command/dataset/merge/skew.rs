@@ -1,7 +1,7 @@
 //! Skew between hosts: differences in duration and start of the same op.
 
 use super::{
-    packed_items::{Packed, PackedItems, push_index, push_optional, take_index, take_optional},
+    packed_items::{Packed, push_index, take_index},
     sorted_launches::{HostLaunch, LaunchKey, SortedLaunches},
     starts::{StartSkew, Starts},
 };
@@ -9,7 +9,8 @@ use crate::numbers::{counted, grouped};
 use host_reader::{
     export::{CommonTime, RecordingSummary, TraceDevice, TraceItems, TraceOp, op_label},
     packed_bytes::{PackedError, PackedMemory},
-    packed_numbers::{push, take},
+    packed_items::PackedItems,
+    packed_numbers::{push, push_optional, take, take_optional},
 };
 use std::{
     cmp::Reverse,
@@ -27,7 +28,7 @@ pub(super) struct RankSkew {
     hosts: Vec<String>,
     names: OpNames,
     /// Launches in the order of keys.
-    launches: PackedItems<Skew>,
+    launches: PackedItems,
 }
 
 /// Names of ops, by number.
@@ -203,17 +204,17 @@ impl RankSkew {
         }
         let number = u32::try_from(self.hosts.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let mut joined = PackedItems::new(&self.memory);
-        let mut known = self.launches.iter().peekable();
+        let mut known = self.launches.iter(Skew::take).peekable();
         launches.for_each(|launch| {
             while let Some(earlier) = known.next_if(|known| known.key < launch.key) {
-                joined.push(&earlier);
+                joined.push(|bytes| earlier.push(bytes));
             }
             let same = known.next_if(|known| known.key == launch.key);
             let mut all = same.unwrap_or_else(|| Skew { key: launch.key, ..Skew::default() });
             all.add(number, &launch, time);
-            joined.push(&all);
+            joined.push(|bytes| all.push(bytes));
         });
-        known.for_each(|later| joined.push(&later));
+        known.for_each(|later| _ = joined.push(|bytes| later.push(bytes)));
         self.launches = joined;
         self.memory.check()
     }
@@ -244,7 +245,7 @@ impl RankSkew {
             "START SKEW AT LEAST [ns]",
             "START SKEW AT MOST [ns]",
         ])?;
-        for launch in self.launches.iter() {
+        for launch in self.launches.iter(Skew::take) {
             let end = |end: Option<(u64, u32)>| match end {
                 Some((duration_ns, host)) => (self.host(host).to_owned(), duration_ns.to_string()),
                 None => (String::new(), String::new()),
@@ -275,7 +276,7 @@ impl RankSkew {
     pub(super) fn print(&self, count: usize, out: &mut impl Write) -> io::Result<()> {
         let mut durations = Largest::new(count, |launch: &Skew| launch.excess_ns());
         let mut starts = Largest::new(count, |(_, skew): &(Skew, StartSkew)| skew.at_least_ns);
-        for launch in self.launches.iter() {
+        for launch in self.launches.iter(Skew::take) {
             match launch.starts.skew() {
                 None if launch.known > 1 => durations.add(launch),
                 None => {}

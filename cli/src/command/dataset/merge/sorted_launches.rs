@@ -1,11 +1,10 @@
 //! Launches of one recording, sorted by key, however many there are.
 
-use super::packed_items::{
-    Packed, PackedItems, push_index, push_optional, take_index, take_optional,
-};
+use super::packed_items::{Packed, push_index, take_index};
 use host_reader::{
     packed_bytes::PackedMemory,
-    packed_numbers::{push, take},
+    packed_items::PackedItems,
+    packed_numbers::{push, push_optional, take, take_optional},
 };
 use std::{cmp::Reverse, collections::BinaryHeap, slice::Iter, sync::Arc};
 
@@ -85,7 +84,7 @@ impl Packed for HostLaunch {
 /// Launches of a recording that are sorted in pieces.
 pub(super) struct SortedLaunches {
     memory: Arc<PackedMemory>,
-    pieces: Vec<PackedItems<HostLaunch>>,
+    pieces: Vec<PackedItems>,
     unsorted: Vec<HostLaunch>,
 }
 
@@ -109,7 +108,7 @@ impl SortedLaunches {
         let mut launches = std::mem::take(&mut self.unsorted);
         launches.sort_by_key(|launch| launch.key);
         let mut piece = PackedItems::new(&self.memory);
-        launches.iter().for_each(|launch| piece.push(launch));
+        launches.iter().for_each(|launch| _ = piece.push(|bytes| launch.push(bytes)));
         self.pieces.push(piece);
     }
 
@@ -117,7 +116,8 @@ impl SortedLaunches {
     /// with the same key are one launch.
     pub(super) fn for_each(mut self, mut take: impl FnMut(HostLaunch)) {
         self.end_piece();
-        let mut pieces: Vec<_> = self.pieces.iter().map(PackedItems::iter).collect();
+        let mut pieces: Vec<_> =
+            self.pieces.iter().map(|piece| piece.iter(HostLaunch::take)).collect();
         // The first launch with a key names the op.
         let mut nexts = BinaryHeap::new();
         let mut launches: Vec<Option<HostLaunch>> = Vec::new();
