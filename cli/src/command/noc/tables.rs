@@ -7,9 +7,7 @@ use crate::{
     tables::program_label,
     terminal::printable,
 };
-use host_reader::noc_events::{
-    Activity, HeldMemory, LinkLoad, LockEventKind, Pair, Traffic, UnplacedPair,
-};
+use host_reader::noc_events::{HeldMemory, LinkLoad, LockEventKind, Pair, Traffic, UnplacedPair};
 use std::{cmp::Reverse, collections::BTreeMap, io::Write};
 
 /// Maximum number of characters shown of an unknown kind.
@@ -51,27 +49,9 @@ pub(super) fn write_tables(
 
 /// Writes the events of all cores together, by program, RISC and kind.
 fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
-    let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();
-    for one in &traffic.activities {
-        let key = (one.chip_id, one.program, &*one.op_name, &*one.risc, one.noc, one.kind);
-        let (cores, sum) = sums.entry(key).or_insert_with(|| {
-            let zero = Activity {
-                event_count: 0,
-                byte_count: 0,
-                saturated_count: 0,
-                wait_cycles: 0,
-                ..one.clone()
-            };
-            (0, zero)
-        });
-        *cores += 1;
-        sum.event_count += one.event_count;
-        sum.byte_count = sum.byte_count.saturating_add(one.byte_count);
-        sum.saturated_count += one.saturated_count;
-        sum.wait_cycles = sum.wait_cycles.saturating_add(one.wait_cycles);
-    }
+    let sums = traffic.sums_over_cores();
     writeln!(out, "NoC events; bytes are rounded up to 32 for each transfer\n")?;
-    write_columns!(sums.values(), rows, out, |(cores, sum)| {
+    write_columns!(&sums, rows, out, |(cores, sum)| {
         let waited = sum.kind.end_of_wait().map(|_| grouped(sum.wait_cycles));
         "chip" => sum.chip_id,
         "program" => program_label(sum.program.0, None),

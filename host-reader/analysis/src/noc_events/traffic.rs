@@ -8,7 +8,7 @@ use crate::noc_events::{
     traffic_sums::Sums,
 };
 use reader::mesh::Noc0Coord;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use wire::RunHostId;
 
 /// Events of one kind that one RISC recorded in one program.
@@ -140,6 +140,26 @@ impl Traffic {
         traces.iter().for_each(|trace| sums.add_trace(trace));
         sums.finish(grid)
     }
+
+    /// Returns the activities summed over cores: for each program, RISC, network and kind, the
+    /// number of cores and their sum, whose core is the first one.
+    #[must_use]
+    pub fn sums_over_cores(&self) -> Vec<(u64, Activity)> {
+        let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();
+        for one in &self.activities {
+            let key = (one.chip_id, one.program, &*one.op_name, &*one.risc, one.noc, one.kind);
+            let Some((core_count, sum)) = sums.get_mut(&key) else {
+                sums.insert(key, (1, one.clone()));
+                continue;
+            };
+            *core_count = core_count.saturating_add(1);
+            sum.event_count = sum.event_count.saturating_add(one.event_count);
+            sum.byte_count = sum.byte_count.saturating_add(one.byte_count);
+            sum.saturated_count = sum.saturated_count.saturating_add(one.saturated_count);
+            sum.wait_cycles = sum.wait_cycles.saturating_add(one.wait_cycles);
+        }
+        sums.into_values().collect()
+    }
 }
 
 #[cfg(test)]
@@ -177,6 +197,24 @@ mod tests {
             objects,
         };
         Traffic::from_traces(&[trace], |_| Some(GRID))
+    }
+
+    #[test]
+    fn sums_over_cores_keep_programs_and_kinds_apart() {
+        let mut objects = vec![
+            event(EventKind::Write, 10, Some((3, 1)), 32),
+            event(EventKind::Read, 20, Some((0, 1)), 64),
+        ];
+        let other_core = |object: &TraceObject| TraceObject { sx: 2, ..object.clone() };
+        objects.extend(objects.iter().map(other_core).collect::<Vec<_>>());
+        objects.push(event(EventKind::Write, 30, Some((3, 1)), 96));
+        let sums = traffic(objects).sums_over_cores();
+        let sums = sums.iter().map(|(core_count, sum)| {
+            (sum.kind, *core_count, sum.core, sum.event_count, sum.byte_count)
+        });
+        let expected =
+            [(EventKind::Read, 2, at(1, 1), 2, 128), (EventKind::Write, 2, at(1, 1), 3, 160)];
+        assert_eq!(sums.collect::<Vec<_>>(), expected);
     }
 
     #[test]

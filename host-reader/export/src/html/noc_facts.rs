@@ -1,13 +1,12 @@
 //! NoC events for the page: activity by core, bytes by sender and receiver, and bytes by link.
 
 use crate::Trace;
-use analysis::noc_events::{Activity, LinkLoad, Noc, Pair};
+use analysis::noc_events::{Activity, LinkLoad, Noc, Pair, Traffic};
 use reader::mesh::Noc0Coord;
 use serde::Serialize;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use tables::Objects;
-use wire::RunHostId;
 
 /// Traffic of all chips.
 #[derive(Default, Serialize)]
@@ -69,7 +68,7 @@ impl NocFacts {
         let traffic = trace.noc.traffic();
         let chips = trace.devices.iter().map(|device| device.chip.chip_id);
         Self {
-            activities: activities(&traffic.activities),
+            activities: activities(&traffic),
             cores: cores(&traffic.activities),
             pairs: pairs(traffic.pairs),
             links: links(traffic.links),
@@ -84,22 +83,15 @@ impl NocFacts {
     }
 }
 
-/// Sums up the events of all cores by kind.
-fn activities(core_activities: &[Activity]) -> Vec<ActivityRow> {
-    let mut rows: BTreeMap<(u32, RunHostId, &str, &str, Noc, &str), ActivityRow> = BTreeMap::new();
-    for one in core_activities {
-        let (op, risc) = (&*one.op_name, &*one.risc);
-        let key = (one.chip_id, one.program, op, risc, one.noc, one.kind.name());
-        let row = rows.entry(key).or_insert_with(|| ActivityRow::new(one));
-        row.cores += 1;
-        row.events += one.event_count;
-        row.bytes = row.bytes.saturating_add(one.byte_count);
-        row.is_lower_bound |= one.is_lower_bound();
-        if let Some(cycles) = &mut row.wait_cycles {
-            *cycles = cycles.saturating_add(one.wait_cycles);
-        }
-    }
-    rows.into_values().collect()
+/// Returns the events of all cores, by the name of their kind.
+fn activities(traffic: &Traffic) -> Vec<ActivityRow> {
+    let mut sums = traffic.sums_over_cores();
+    // They are sorted, but by kind and not by its name.
+    sums.sort_by_cached_key(|(_, sum)| {
+        let Activity { chip_id, program, ref op_name, ref risc, noc, kind, .. } = *sum;
+        (chip_id, program, Arc::clone(op_name), Arc::clone(risc), noc, kind.name())
+    });
+    sums.iter().map(|(core_count, sum)| ActivityRow::new(*core_count, sum)).collect()
 }
 
 /// Sums up the events of each core and RISC.
@@ -132,20 +124,19 @@ fn cores(activities: &[Activity]) -> Vec<CoreRow> {
 }
 
 impl ActivityRow {
-    /// Returns a row without events.
-    fn new(one: &Activity) -> Self {
+    fn new(core_count: u64, sum: &Activity) -> Self {
         Self {
-            chip_id: one.chip_id,
-            program: one.program.base(),
-            op_name: one.op_name.as_ref().to_owned(),
-            risc: one.risc.as_ref().to_owned(),
-            noc: one.noc.name(),
-            kind: one.kind.name(),
-            cores: 0,
-            events: 0,
-            bytes: 0,
-            is_lower_bound: false,
-            wait_cycles: one.kind.end_of_wait().map(|_| 0),
+            chip_id: sum.chip_id,
+            program: sum.program.base(),
+            op_name: sum.op_name.as_ref().to_owned(),
+            risc: sum.risc.as_ref().to_owned(),
+            noc: sum.noc.name(),
+            kind: sum.kind.name(),
+            cores: core_count,
+            events: sum.event_count,
+            bytes: sum.byte_count,
+            is_lower_bound: sum.is_lower_bound(),
+            wait_cycles: sum.kind.end_of_wait().map(|_| sum.wait_cycles),
         }
     }
 }
