@@ -70,8 +70,9 @@ pub(crate) const fn row_limit(rows: usize) -> usize {
 }
 
 /// Titles of the columns that are removed first if a table is too wide.
-const DISPENSABLE: [&str; 17] = [
+const DISPENSABLE: [&str; 18] = [
     "ERISC",
+    "imbalance",
     "start skew",
     "source",
     "p",

@@ -287,7 +287,8 @@ fn write_columns<T: Table>(
     write_table(&mut table, row_count, limit, out)
 }
 
-/// Returns a value as text. Amounts get digit groups, numbers of chips and programs do not.
+/// Returns a value as text. Amounts get digit groups, numbers of chips and programs do not. Ratios
+/// are rounded to two decimals.
 fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String {
     let is_amount = column.is_bounded
         || column.unit().is_some()
@@ -300,7 +301,7 @@ fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String
         Value::Unsigned32(value) => value.to_string(),
         Value::Unsigned64(value) => value.to_string(),
         Value::Signed64(value) => value.to_string(),
-        Value::Real(value) => value.to_string(),
+        Value::Real(value) => format!("{value:.2}"),
         Value::Flag(value) => value.to_string(),
         Value::Text(text) => printable(&text, LONGEST_NAME),
     }

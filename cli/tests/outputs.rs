@@ -8,8 +8,9 @@
 mod program;
 
 use kprof_c::recording::{
-    KPROF_COLUMN_FLAG, KPROF_COLUMN_TEXT, KPROF_COLUMN_UINT32, KPROF_COLUMN_UINT64, KprofColumn,
-    KprofRecording, KprofText, kprof_load, kprof_recording_column_at, kprof_recording_free,
+    KPROF_COLUMN_DOUBLE, KPROF_COLUMN_FLAG, KPROF_COLUMN_TEXT, KPROF_COLUMN_UINT32,
+    KPROF_COLUMN_UINT64, KprofColumn, KprofRecording, KprofText, kprof_load,
+    kprof_recording_column_at, kprof_recording_free,
 };
 use kprof_c::status::KprofStatus;
 use parquet::{
@@ -133,6 +134,7 @@ fn field_of(field: &Field) -> Value {
         Field::UInt(value) => json!(value),
         Field::ULong(value) => json!(value),
         Field::Long(value) => json!(value),
+        Field::Double(value) => json!(value),
         Field::Str(value) => json!(value),
         other => panic!("{other}"),
     }
@@ -184,6 +186,7 @@ fn value_at(column: &KprofColumn, row: usize) -> Value {
     match column.kind {
         KPROF_COLUMN_UINT32 => json!(read(column, values.cast::<u32>(), row)),
         KPROF_COLUMN_UINT64 => json!(read(column, values.cast::<u64>(), row)),
+        KPROF_COLUMN_DOUBLE => json!(read(column, values.cast::<f64>(), row)),
         KPROF_COLUMN_FLAG => json!(read(column, values.cast::<u8>(), row) == 1),
         KPROF_COLUMN_TEXT => json!(text_of(read(column, values.cast::<KprofText>(), row))),
         other => panic!("{other}"),
@@ -197,7 +200,7 @@ fn read<T: Copy>(column: &KprofColumn, values: *const T, row: usize) -> T {
 }
 
 /// Returns the ops that the terminal shows. Titles are those of the schema, and each stands for one
-/// column.
+/// column. A ratio that the terminal rounds as it should is the ratio of the report.
 fn terminal_rows(captured: &Captured) -> Rows {
     let text = printed(captured.path(), &["report", "run.kprof", "--rows", "0"]);
     let mut lines = text.lines().skip_while(|line| !line.contains("program"));
@@ -213,17 +216,25 @@ fn terminal_rows(captured: &Captured) -> Rows {
         }
     }
     assert_eq!(header, "", "every title is one of the schema");
-    let row = |line: &str| {
+    let row = |(line, reported): (&str, &Map<String, Value>)| {
         let cells: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(cells.len(), names.len(), "{line}");
-        let value = |cell: &str| match cell.replace(',', "").parse::<u64>() {
-            Ok(number) => json!(number),
-            Err(_) if cell == "-" => Value::Null,
-            Err(_) => json!(cell),
+        let value = |(name, cell): (&String, &str)| {
+            let rounded = reported[name].as_f64().map(|ratio| format!("{ratio:.2}"));
+            let value = match cell.replace(',', "").parse::<u64>() {
+                Ok(number) => json!(number),
+                Err(_) if cell == "-" => Value::Null,
+                Err(_) if rounded.as_deref() == Some(cell) => reported[name].clone(),
+                Err(_) => json!(cell),
+            };
+            (name.clone(), value)
         };
-        names.iter().cloned().zip(cells.into_iter().map(value)).collect()
+        names.iter().zip(cells).map(value).collect()
     };
-    lines.take_while(|line| line.starts_with(' ')).map(row).collect()
+    let lines: Vec<_> = lines.take_while(|line| line.starts_with(' ')).collect();
+    let reported = rows(&captured.report["ops"]);
+    assert_eq!(lines.len(), reported.len());
+    lines.into_iter().zip(&reported).map(row).collect()
 }
 
 /// Returns the ops that the page shows.

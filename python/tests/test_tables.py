@@ -63,6 +63,7 @@ def test_zones_and_ops_have_durations(log: Path) -> None:
     (op,) = pyarrow.table(recording.ops).to_pylist()
     # 500 MHz: two nanoseconds a cycle.
     assert (op["program"], op["firmware_ns"], op["kernel_ns"]) == (1, 120, 80)
+    assert op["imbalance"] == 1.0
     assert op["name"] is None and op["trace_id"] is None and op["duration_doubt"] is None
 
 

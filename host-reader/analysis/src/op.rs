@@ -172,6 +172,26 @@ impl Op {
         self.duration_doubt = Some(doubt);
     }
 
+    /// Returns the longest kernel of a core divided by the mean kernel of the cores, at least 1.
+    ///
+    /// `None` if no core ran a kernel, if all kernels took 0 cycles, if the sum of all kernels is
+    /// not known, or if the durations are in doubt.
+    ///
+    /// ```
+    /// use analysis::{CycleStatistics, Op};
+    /// let core_kernel = CycleStatistics::from_durations(&[100, 100, 400], 1000);
+    /// assert_eq!(Op { core_kernel, ..Op::default() }.imbalance(), Some(2.0));
+    /// assert_eq!(Op::default().imbalance(), None);
+    /// ```
+    #[must_use]
+    pub fn imbalance(&self) -> Option<f64> {
+        let cores = &self.core_kernel;
+        // A saturated total is not a valid sum.
+        let has_mean = cores.total_cycles > 0 && cores.total_cycles != u64::MAX;
+        let is_known = has_mean && self.duration_doubt.is_none();
+        is_known.then(|| cores.max_cycles as f64 / cores.mean_cycles())
+    }
+
     /// Clears the latencies, because launches between this op and the previous one are hidden.
     pub fn hide_latencies(&mut self) {
         (self.op_to_op_latency_cycles, self.op_to_op_latency_ns) = (None, None);

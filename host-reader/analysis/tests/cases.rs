@@ -203,6 +203,7 @@ fn ops_span_all_their_cores_and_wait_for_each_other() {
     assert_eq!((cycles(first.firmware), cycles(first.kernel)), (Some(500), Some(460)));
     assert_eq!(first.kernel_first_to_last_start_cycles, Some(10));
     assert_eq!((first.core_kernel.min_cycles, first.core_kernel.max_cycles), (360, 450));
+    assert_eq!(first.imbalance(), Some(450.0 / 405.0), "longest core and mean of both");
     assert_eq!((cycles(second.firmware), cycles(second.kernel)), (Some(610), Some(480)));
     assert_eq!(second.op_to_op_latency_cycles, Some(340));
     assert_eq!(second.data_movement_op_to_op_latency_ns, Some(340));
@@ -276,6 +277,7 @@ fn tiles_with_epochs_of_their_own_are_told_and_can_be_aligned() {
     assert_eq!(raw[0].kernel_first_to_last_start_ns, None);
     assert_eq!(raw[0].duration_doubt, Some(Doubt::ClocksDisagree));
     assert_eq!(raw[0].core_kernel.max_cycles, 460, "each core has one clock");
+    assert_eq!(raw[0].imbalance(), None, "the durations are in doubt");
     let mut origins = TileOrigins::default();
     origins.set(0, Noc0Coord { x: 11, y: 1 }, 15_000_000_000_000);
     let mut readout = readout;
@@ -285,6 +287,7 @@ fn tiles_with_epochs_of_their_own_are_told_and_can_be_aligned() {
     assert_eq!(cycles(aligned[0].kernel), Some(467));
     assert_eq!((aligned[0].duration_doubt, aligned[0].latency_doubt), (None, None));
     assert_eq!(aligned[0].core_kernel.max_cycles, 460);
+    assert_eq!(aligned[0].imbalance(), Some(1.0));
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn an_op_that_may_have_lost_a_lane_has_no_duration_and_its_neighbours_no_latency
     assert_eq!(doubts(&ops), expected);
     let second = &ops[1];
     assert_eq!((second.firmware, second.data_movement_kernel), (None, None));
-    assert_eq!(second.core_kernel.count, 0);
+    assert_eq!((second.core_kernel.count, second.imbalance()), (0, None));
     assert!(second.risc_kernels.brisc.is_some(), "all of BRISC is there");
     assert_eq!(second.core_count, 2);
 }

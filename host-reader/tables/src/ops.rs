@@ -130,6 +130,7 @@ fn doubt(doubt: Option<Doubt>) -> Option<Cow<'static, str>> {
 const NO_TRACE: &str = "no replay of a trace";
 const NO_SPAN: &str = "no record, or duration_doubt";
 const NO_NS: &str = "no record, unknown clock, or duration_doubt";
+const NO_RATIO: &str = "no core ran a kernel for a cycle or more, or duration_doubt";
 const NO_LATENCY: &str = "first op, overlap, or latency_doubt";
 const NO_LATENCY_NS: &str = "first op, overlap, unknown clock, or latency_doubt";
 const NO_STALL: &str = "no wait for the host, or lost records";
@@ -212,5 +213,6 @@ impl Table for Ops {
         OpColumn::optional_text("duration_doubt", "why durations are null though there are records", "no doubt", |row| doubt(row.figures.duration_doubt)).in_summary(),
         OpColumn::optional_text("latency_doubt", "why latencies are null though ops do not overlap", "no doubt", |row| doubt(row.figures.latency_doubt)).in_summary(),
         OpColumn::optional_text("metadata", "everything the host said of it, as a JSON object", "the host said nothing", |row| Some(metadata_json(row.place.metadata?).into())).in_dataset(),
+        OpColumn::optional_real("imbalance", "longest kernel of a core divided by the mean kernel of its cores", NO_RATIO, |row| row.figures.imbalance()).titled_if_any("imbalance"),
     ];
 }

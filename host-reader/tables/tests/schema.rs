@@ -70,6 +70,10 @@ fn scripts_find_the_columns_that_they_ask_for() {
     );
     assert_eq!(find("ops", "kernel_start_cycle").unwrap().0, Some("cycles"));
     assert_eq!(find("ops", "core_count"), Some((None, None)));
+    assert_eq!(
+        find("ops", "imbalance"),
+        Some((None, Some("no core ran a kernel for a cycle or more, or duration_doubt")))
+    );
     assert_eq!(find("buffers", "held_bytes"), Some((Some("bytes"), None)));
     assert_eq!(find("losses", "runs").unwrap().1, Some("the device does not count runs"));
     for old in ["op_to_op_ns", "gap_cycles", "no_duration_because", "cores", "source_file"] {

@@ -25,8 +25,6 @@ const gapCell = (longestGap) => (op) => ops.op_to_op_latency_cycles[op] !== null
   ? withBar(cyclesText(ops.op_to_op_latency_cycles[op], opDevice(op)), ops.op_to_op_latency_cycles[op] / longestGap, 'quiet')
   : ops.latency_doubt[op] === null ? '–' : h('span.bad', { title: `Unknown: ${gapDoubt(op)}` }, hasLostLaunches(op) ? 'lost?' : 'unknown');
 
-const imbalanceOf = (op) => ops.core_kernel_median_cycles[op] ? ops.core_kernel_max_cycles[op] / ops.core_kernel_median_cycles[op] : null;
-
 function buildOps() {
   const longest = maximum(ops.kernel_cycles), longestGap = maximum(ops.op_to_op_latency_cycles);
   const columns = [
@@ -38,7 +36,7 @@ function buildOps() {
     { label: 'Gap before', width: '17%', title: 'From the end of the kernel before to the start of this one', value: (op) => ops.op_to_op_latency_cycles[op], show: gapCell(longestGap) },
     ops.sub_device_id.some((id) => id !== null) && { label: 'Sub', width: '48px', title: 'Sub-device that it ran on', value: (op) => ops.sub_device_id[op], show: (op) => ops.sub_device_id[op] === null ? '–' : String(ops.sub_device_id[op]) },
     { label: 'Cores', width: '58px', value: (op) => ops.recorded_core_count[op], show: (op) => grouped(ops.recorded_core_count[op]) },
-    { label: 'Imbalance', width: '82px', title: 'The slowest core against the median core', value: imbalanceOf, show: (op) => imbalanceOf(op) === null ? '–' : `${imbalanceOf(op).toFixed(2)} ×` },
+    { label: 'Imbalance', width: '82px', title: 'The slowest core against the mean of all cores', value: (op) => ops.imbalance[op], show: (op) => ops.imbalance[op] === null ? '–' : `${ops.imbalance[op].toFixed(2)} ×` },
   ].filter(Boolean);
   opTable = new Table({
     label: 'Ops', columns, rows: upTo(opCount), noun: ['op'], placeholder: 'Filter ops', minWidth: 540, sort: { column: devices.length > 1 ? 2 : 1, isDown: false },
