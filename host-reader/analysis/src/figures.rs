@@ -253,7 +253,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     let heads = lane.heads.get(records.clone())?;
     let times = lane.times.get(records.clone())?;
     if run.program.0 == 0 && heads.iter().all(|head| roles.role(head.zone()).is_shared_push()) {
-        return None; // The runtime's own, and no launch.
+        return None; // A push of the runtime, not a launch.
     }
     let mut found = FoundExtents::NONE;
     let (mut is_dispatch, mut stall) = (false, None);

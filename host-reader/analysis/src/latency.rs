@@ -128,8 +128,8 @@ enum End {
 }
 
 impl End {
-    /// Returns the last end after one more op. An op on a sub-device may end after ops that begin
-    /// later.
+    /// Returns the last end, including one more op. An op on a sub-device may end after ops that
+    /// begin later.
     fn joined(self, kernel: Option<Bounds>) -> Self {
         match (self, kernel) {
             (_, None) => Self::Unknown,

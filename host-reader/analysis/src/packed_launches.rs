@@ -1,5 +1,6 @@
-//! Launches packed into about a hundred bytes each, since reports go through the launches of a long
-//! log one after the other. Those beyond the limit of memory are in a temporary file.
+//! Launches, packed into about a hundred bytes each. Reports visit the launches of a long log one
+//! by one, so only one launch is unpacked at a time. Launches beyond the memory limit are in a
+//! temporary file.
 
 use super::{
     distribution::CycleStatistics,
@@ -18,7 +19,7 @@ use std::{borrow::Cow, fmt, slice, sync::Arc};
 /// Launches by chip and time, without their runs.
 ///
 /// # Cost
-/// Memory: about 100 bytes for each launch; those beyond a limit go to a temporary file.
+/// Memory: about 100 bytes for each launch; launches beyond a limit go to a temporary file.
 #[derive(Clone, Default)]
 pub struct PackedLaunches {
     chips: Vec<Arc<ChipLaunches>>,
@@ -80,7 +81,7 @@ impl PartialEq for PackedLaunches {
     }
 }
 
-/// Bytes of launches that are kept together.
+/// Minimum size of a complete part of packed launches, in bytes.
 const PART_BYTES: usize = 1 << 14;
 
 /// Packed launches of one chip.
@@ -91,7 +92,7 @@ pub(super) struct ChipLaunches {
     memory: Arc<PackedMemory>,
     count: usize,
     parts: Vec<PackedBytes>,
-    /// Launches that do not fill a part.
+    /// Launches after the last complete part.
     last: Vec<u8>,
 }
 
@@ -139,13 +140,14 @@ impl ChipLaunches {
     }
 }
 
-/// Launches of one chip in the order in which they were joined, without latencies.
+/// Launches of one chip in the order in which they were joined. Their latencies are not computed
+/// yet.
 pub(super) struct JoinedLaunches {
     packed: ChipLaunches,
     launches: Vec<JoinedLaunch>,
 }
 
-/// Part and offset of a packed launch, and what latencies depend on.
+/// Position of a packed launch (part and offset), and the times from which latencies are computed.
 struct JoinedLaunch {
     place: (u32, u32),
     timing: Timing,
@@ -181,7 +183,8 @@ impl JoinedLaunches {
     /// Returns the launches sorted by first cycle, with latencies.
     pub(super) fn sorted(self, before: Before<'_>) -> ChipLaunches {
         let Self { packed, mut launches } = self;
-        // In place, and by place as by order.
+        // Sorting in place needs no memory. Launches with the same first cycle stay in the order of
+        // joining, since `place` increases in this order.
         launches.sort_unstable_by_key(|launch| (launch.timing.first_cycle, launch.place));
         let latencies = latency_pairs(&launches, before);
         let mut sorted = ChipLaunches::new(packed.chip_id, packed.aiclk_mhz, &packed.memory);
@@ -319,7 +322,7 @@ fn take_launch(bytes: &mut slice::Iter<'_, u8>, chip_id: u32, aiclk_mhz: u32) ->
 }
 
 fn push_core_kernel(bytes: &mut Vec<u8>, core_kernel: &CycleStatistics) {
-    // Without cores, nanoseconds are 0 or unknown, as those of launches with lost records.
+    // Statistics without cores have 0 ns, or unknown ns if the launch lost records (the default).
     push(bytes, (*core_kernel != CycleStatistics::default()).into());
     let CycleStatistics { count, total_cycles, min_cycles, .. } = *core_kernel;
     let CycleStatistics { median_cycles, p99_cycles, max_cycles, .. } = *core_kernel;
@@ -355,7 +358,7 @@ fn take_optional(bytes: &mut slice::Iter<'_, u8>) -> Option<u64> {
     (take(bytes) != 0).then(|| take(bytes))
 }
 
-/// Returns the number of a doubt, from 1; 0 for none.
+/// Returns the number of a doubt, from 1; 0 if there is no doubt.
 fn doubt_number(doubt: Option<Doubt>) -> u64 {
     let place = Doubt::ALL.iter().position(|known| Some(*known) == doubt);
     place.map_or(0, |place| place as u64).saturating_add(place.is_some().into())
@@ -384,7 +387,7 @@ mod tests {
     fn any_span(aiclk_mhz: u32) -> impl Strategy<Value = Option<Span>> {
         let start = prop_oneof![FIRST - 3..FIRST + 5_000, Just(0), any::<u64>()];
         let bounds = (start, prop_oneof![0..20_000_u64, any::<u64>()]);
-        // A span that would end beyond the last cycle is none.
+        // There is no span if its end does not fit 64 bits.
         let span = move |(start, cycles): (u64, u64)| {
             start.checked_add(cycles).and_then(|end| Span::new(start, end, aiclk_mhz))
         };
@@ -403,7 +406,7 @@ mod tests {
         ]
     }
 
-    /// Generates launches whose nanoseconds belong to their cycles, as those of the analysis do.
+    /// Generates launches whose nanoseconds match their cycles, as in launches from the analysis.
     fn any_launch(chip_id: u32, aiclk_mhz: u32) -> impl Strategy<Value = Launch> {
         let option = || prop::option::of(any_number());
         let numbers = (any::<u32>(), uniform6(any_number()), any::<(bool, bool)>());
@@ -506,7 +509,8 @@ mod tests {
         for is_written in [false, true] {
             let memory = memory_of(is_written, folder.path());
             let mut joined = JoinedLaunches::new(0, 1000, &memory);
-            // Many parts, the later half of the launches before the earlier, always two at once.
+            // The launches fill many parts. The later half of the launches is added first, and each
+            // launch of a pair begins at the same time.
             let count = 4_000_u32;
             let time = |number: u32| 100 * u64::from((number / 2 + count / 4) % (count / 2));
             (0..count).for_each(|number| joined.push(&kernel_at(number, time(number))));
@@ -524,7 +528,7 @@ mod tests {
             let expected: Vec<_> = (0..count)
                 .map(|place| {
                     let number = (place + count / 2) % count;
-                    // The second of two begins before the first ends.
+                    // The second launch of a pair begins before the first ends.
                     let latency = match (place, place % 2) {
                         (0, _) => Some(0),
                         (_, 0) => Some(90),

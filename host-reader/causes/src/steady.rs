@@ -58,7 +58,8 @@ fn step_of_row(row: &OpReport) -> Step<'_> {
     }
 }
 
-/// Total time of the chip with most time, and the part that waits for the host, in percent.
+/// Total time of the chip with most time, and the percentage of this time in which the chip waits
+/// for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HostWait {
     /// Chip; `None` if there is only one.

@@ -39,7 +39,7 @@ pub struct DeviceReadout {
 }
 
 impl DeviceReadout {
-    /// Adds records that follow those of the same lane.
+    /// Adds a lane. If the readout has the lane already, appends the records to it.
     pub(crate) fn add_lane(&mut self, lane: Lane) {
         match self.lanes.binary_search_by_key(&lane.id, |lane| lane.id) {
             Ok(index) => {

@@ -216,7 +216,7 @@ pub struct Damage {
     pub open_zones: u64,
     /// Zones whose end is earlier than their start.
     pub reversed_zones: u64,
-    /// Texts, names, colours and numbers for a zone when no zone was open.
+    /// Texts, names, colours and numbers of zones that arrived while no zone was open.
     pub stray_extras: u64,
     /// Frees of unknown allocations.
     pub unmatched_frees: u64,

@@ -1,9 +1,9 @@
 //! A robust fit to one-way stamps: the lowest line with no stamp above it.
 //!
-//! A chip cannot see a write before the host begins the write, so `begin <= f(d)` for every stamp,
-//! and delays move stamps only to one side. The best line is the lowest line above all beginnings.
-//! This line is the hull edge above the mean counter value; it minimises the sum of the distances
-//! to the stamps.
+//! A chip cannot see a write before the host begins the write, so every stamp satisfies `begin <=
+//! f(d)` for the true map `f` from cycles to host time, and delays move stamps only to one side.
+//! The best line is the lowest line above all beginnings. This line is the hull edge above the mean
+//! counter value; it minimises the sum of the distances to the stamps.
 //!
 //! One-way stamps give no bound on the other side. The line is early by the latency of the fastest
 //! write, some hundred nanoseconds, which one-way stamps do not show. The slope is not affected.

@@ -228,7 +228,7 @@ impl Screening {
         self.start += 1;
     }
 
-    /// Returns the sample without which the segment extends beyond its end.
+    /// Returns the index of the sample whose removal lets the segment extend beyond its end.
     ///
     /// Usually this is the sample at which the segment ended. But two samples always fit a line, so
     /// if one of the first two samples is wrong, the third sample ends the segment.

@@ -378,7 +378,7 @@ impl Reader {
         })
     }
 
-    /// Reads the remaining data of a core after its lanes, and acknowledges the read.
+    /// Reads the core's data that is not in its DRAM lanes, and acknowledges the read.
     fn finish_core(
         &mut self,
         session: &mut Session<'_>,
@@ -406,7 +406,7 @@ impl Reader {
                 pending::read_runs(session, core, generation, pieces);
             }
             if session.options.read_only {
-                // In this mode, the words of this core stay on the device.
+                // Nothing is acknowledged, so the words of this core stay on the device.
             } else if core.two_buffers.is_some() {
                 two_buffers::hand_over(session, core);
             } else {
@@ -447,7 +447,8 @@ impl Reader {
         }
     }
 
-    /// Returns the words that were read, each lane with the decoder state of the previous read.
+    /// Returns the words that were read from each lane, and the decoder state after the previous
+    /// read.
     fn undecoded<'words>(
         &self,
         session: &Session<'_>,

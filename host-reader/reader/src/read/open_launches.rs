@@ -36,8 +36,8 @@ impl OpenLaunches {
         self.program
     }
 
-    /// Returns true if only one launch can have lost records, given that the core has begun `begun`
-    /// launches.
+    /// Returns true if only one launch can have lost records. `begun` is the number of launches
+    /// that the core has begun.
     pub(super) const fn is_only(self, begun: u32) -> bool {
         self.first == begun
     }

@@ -183,7 +183,7 @@ impl PackedLanes {
     }
 
     /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator. The
-    /// lanes are no longer packed then.
+    /// packed lanes are freed.
     ///
     /// Returns one accumulator for each group of lanes, and the anomalies in lane order.
     ///

@@ -115,7 +115,8 @@ impl MeshClock {
         Some(LaneTimes { lane: lane.id, host_ns, bound_ns })
     }
 
-    /// Returns the times of every lane of a readout, in order; `None` if a tile has no clock.
+    /// Returns the times of every lane of a readout, in order; `None` for a lane whose tile has no
+    /// clock.
     pub fn readout_times<'a>(
         &'a self,
         readout: &'a Readout,
