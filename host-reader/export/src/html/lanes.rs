@@ -7,7 +7,7 @@
 //! | counts | zones, points, runs |
 //! | zones: names | number of the name |
 //! | zones: starts | steps, from the chip's first cycle |
-//! | zones: durations | cycles, as drawn |
+//! | zones: durations | cycles, after clipping |
 //! | zones: depths | zones around it |
 //! | zones: runs | step of the run's number, plus one; 0 is outside of runs |
 //! | synthetic ends | count, then steps of the index |

@@ -33,7 +33,8 @@ pub struct DeviceRows<'t, 'a> {
     pub trace: &'t Trace<'a>,
     /// Chip.
     pub device: &'t TraceDevice<'a>,
-    /// Number of the first of `device.ops` among the chip's ops; 0 unless the ops come in parts.
+    /// Index, among all ops of the chip, of the first element of `device.ops`; 0 unless the ops are
+    /// added in parts.
     pub first_op: u32,
     /// Names of the recording and the host.
     pub recording: RecordingKey<'t>,

@@ -247,7 +247,7 @@ impl ParquetDataset {
         self.tables.par_iter_mut().try_for_each(|table| table.add(recording))
     }
 
-    /// Adds a recording that is packed. `recording` contains its trace.
+    /// Adds a packed recording. The trace in `recording` must be the trace of `packed`.
     ///
     /// # Errors
     /// See [`ParquetDataset::add`]. Also returns an error if records cannot be read from the

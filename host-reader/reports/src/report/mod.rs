@@ -2,7 +2,7 @@
 //!
 //! | question | open |
 //! |---|---|
-//! | what is written of a folder of logs, a device log or a readout? | [`OpsReport`] |
+//! | how is a folder of logs, a device log or a readout reported? | [`OpsReport`] |
 //! | how many bytes did buffers hold? | [`BufferPeaks`] |
 //! | which files of the host do TT-Metal's own scripts read? | [`HostFiles`] |
 //! | which figures did the programs since the last read have? | [`ProgramsPerfData`] |

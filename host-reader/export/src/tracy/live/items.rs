@@ -81,7 +81,7 @@ impl Items {
         self.put_kind(ItemKind::GpuNewContext);
         self.put(&0_i64.to_le_bytes()); // host time 0 ...
         self.put(&0_i64.to_le_bytes()); // ... is device time 0
-        self.put(&0_u32.to_le_bytes()); // of no single thread
+        self.put(&0_u32.to_le_bytes()); // no single thread
         self.put(&1.0_f32.to_le_bytes());
         self.put_context(context);
         self.put(&[0, self.protocol.context_type]); // not calibrated
@@ -237,7 +237,7 @@ impl Items {
         self.put(&value.to_le_bytes());
     }
 
-    /// Tells the viewer that the program is still running.
+    /// Informs the viewer that the program is still running.
     pub(super) fn keep_alive(&mut self) {
         self.put_kind(ItemKind::KeepAlive);
     }

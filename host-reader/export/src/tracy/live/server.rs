@@ -95,7 +95,7 @@ impl TracyServer {
     /// If the system cannot accept a connection.
     pub fn accept(&self) -> Result<Visitor, ServeError> {
         let (stream, peer) = self.listener.accept().map_err(ServeError::Accept)?;
-        // On some systems, connections inherit this from their listener.
+        // On some systems, connections inherit the non-blocking mode from their listener.
         stream.set_nonblocking(false).map_err(ServeError::Accept)?;
         Ok(Visitor { stream, peer, patience: self.patience })
     }

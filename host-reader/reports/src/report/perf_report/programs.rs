@@ -213,6 +213,8 @@ const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 const QUANTUM_NS: u64 = 100;
 
 impl DurationHistogram {
+    /// Counts the durations in buckets that cover the range from `min` to `max`.
+    ///
     /// # Compatibility
     /// TT-Metal's summary: the width is a multiple of 100 ns, and the first edge is a multiple of
     /// the width.

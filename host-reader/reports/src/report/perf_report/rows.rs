@@ -95,7 +95,7 @@ impl DevicePerfReport {
         let runs = LaneRuns::from_parts(LaneRuns::parts_of_readout(readout));
         let launches = &runs.numbered_launches(readout, &memory);
         let launched = Launched { readout, lanes: Lanes::Whole(readout), launches };
-        // Lanes in memory are read without a file, so without errors.
+        // Reading lanes in memory accesses no file, so it cannot fail.
         let figures = figures_of(launched, &analyses).unwrap_or_default();
         Self::from_launches(launched, (&figures, &AvailableCores::default()), analyses, is_exact)
     }
@@ -241,7 +241,7 @@ impl DevicePerfRow {
     }
 }
 
-/// Figures of an op that a row takes as they are.
+/// Figures of an op that a row copies unchanged.
 #[derive(Clone, Copy)]
 struct OpFigures {
     has_durations: bool,
