@@ -135,8 +135,8 @@ impl Durations {
     }
 }
 
-/// Values in chunks that are never reallocated. A growing vector would leave as much freed memory
-/// as its final size, and the largest cost of collecting durations is fresh memory.
+/// Values in chunks that are never reallocated. A growing vector would free as much memory as its
+/// final size, and the largest cost of collecting durations is the allocation of new memory.
 #[derive(Debug)]
 struct Chunks<T> {
     last: Vec<T>,

@@ -129,7 +129,7 @@ pub(super) struct LaneExtents {
     pub(super) stall: Option<OwnTime>,
 }
 
-/// Accumulator for an [`Extent`]. Its times are only valid if the flag for them is set.
+/// Accumulator for an [`Extent`]. A start or end is only valid if `has_start` or `has_end` is set.
 #[derive(Clone, Copy)]
 struct FoundExtent {
     has_start: bool,

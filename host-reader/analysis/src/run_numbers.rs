@@ -30,8 +30,8 @@ pub struct NumberedLaunches {
 #[derive(Debug)]
 pub struct RunNumbers {
     lanes: HashMap<LaneId, LaneNumbers>,
-    /// For each chip, the index of each launch in sorted order, by the number that it got when
-    /// joined.
+    /// For each chip, the index of each launch in sorted order. The position in the list is the
+    /// number that the launch got when it was joined.
     indices: BTreeMap<u32, Vec<u32>>,
     memory: Arc<PackedMemory>,
 }

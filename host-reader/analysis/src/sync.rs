@@ -169,7 +169,7 @@ pub struct Wait {
     pub start: u64,
     /// End cycle, on the clock of the lane's times.
     pub end: u64,
-    /// True if the wait was still in progress when its records ended.
+    /// True if the wait was still in progress at the end of the recorded time.
     pub is_open: bool,
     /// How the wait was recorded.
     pub form: WaitForm,
@@ -193,7 +193,7 @@ pub struct SignalAt {
     pub kind: SignalKind,
     /// Buffer or semaphore to which the signal was sent.
     pub signal: Signal,
-    /// Cycle of its record.
+    /// Cycle of the signal's record.
     pub time: u64,
 }
 

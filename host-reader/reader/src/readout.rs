@@ -67,9 +67,9 @@ pub struct HiddenLaunch {
     pub chip_id: u32,
     /// Cores of the launch.
     pub cores: BTreeSet<Noc0Coord>,
-    /// Time of its earliest record.
+    /// Time of the launch's earliest record.
     pub first_cycle: u64,
-    /// Time of its latest record.
+    /// Time of the launch's latest record.
     pub last_cycle: u64,
 }
 

@@ -76,7 +76,7 @@ impl PartialEq for ClientClock {
     }
 }
 
-/// A connection to a program's Tracy client that has sent its welcome.
+/// A connection to a program's Tracy client. The client has already sent its welcome.
 #[derive(Debug)]
 pub struct TracyClient {
     stream: TcpStream,

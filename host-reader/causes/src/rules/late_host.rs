@@ -1,4 +1,4 @@
-//! Text about a chip that waits for the host: its gaps, the ops around them, and advice.
+//! Text about a chip that waits for the host: its gaps, the ops around the gaps, and advice.
 
 use super::{Iterations, Waiting, duration};
 use crate::{

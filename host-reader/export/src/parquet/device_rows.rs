@@ -26,7 +26,7 @@ pub trait DeviceTable: Table {
     ) -> Result<(), E>;
 }
 
-/// Chip of a trace, with the name of its recording.
+/// Chip of a trace, with the name of the trace's recording.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceRows<'t, 'a> {
     /// Trace.

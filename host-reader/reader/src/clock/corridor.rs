@@ -304,8 +304,8 @@ fn edge_break(edge: &[Point], is_upper: bool) -> Break {
 
 /// The peak of `w(b)`, and the lines at the corners of the polygon of admissible lines.
 struct Best {
-    /// The anchor of the fit: the active corner of the other hull than the one whose edge is the
-    /// break.
+    /// The anchor of the fit: the active corner of the hull to which the break's edge does not
+    /// belong.
     pivot: Point,
     above_pivot: f64,
     slope: f64,

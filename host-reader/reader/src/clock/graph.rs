@@ -6,8 +6,8 @@
 //! edge closes a loop: its map and the path through the tree must agree within the bounds of the
 //! loop.
 //!
-//! This module does not measure edges. Loops are only checked; edges outside the tree do not
-//! improve it.
+//! This module does not measure edges. Loops are only checked; edges outside the tree do not make
+//! the bounds smaller.
 
 use super::BoundedLine;
 use std::collections::{BTreeMap, BTreeSet};

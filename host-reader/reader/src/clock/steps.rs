@@ -35,11 +35,11 @@ use super::{
 };
 use std::ops::Range;
 
-/// Number of following samples that prove a sample wrong, if the segment continues through them
-/// without that sample.
+/// Number of following samples that must fit the segment without a sample, so that this sample is
+/// rejected as wrong.
 const CONFIRMING_SAMPLES: usize = 8;
 
-/// Minimum number of such following samples near the end of the window.
+/// Minimum number of these following samples, for a sample near the end of the window.
 const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 
 /// Minimum number of samples per segment: any two samples fit a line, so two samples prove no

@@ -29,7 +29,7 @@ pub enum RecordError {
     Capture(#[from] CaptureError),
 }
 
-/// A reader of a mesh and its clocks, which optionally writes a capture.
+/// Reader of a mesh and of the mesh's clocks. Optionally writes a capture.
 ///
 /// ```
 /// use recording::capture::MeshRecorder;
@@ -114,7 +114,7 @@ impl MeshRecorder {
     ///
     /// Such records only go to the capture and to the `visit` function of the read. The recorder's
     /// memory therefore does not grow with their number, and the run that [`MeshRecorder::finish`]
-    /// returns does not contain them.
+    /// returns does not contain these records.
     ///
     /// The capture contains all records, and can be loaded like any other capture.
     #[must_use]

@@ -215,7 +215,7 @@ impl PackedLanes {
     ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
         let unpack = |(accumulator, relabelled): &mut Unpacked<A>, lane: L| {
             let (unpacked, count) = self.numbers.finish_lane(lane.borrow())?;
-            // An owned lane gives its packed records back before the next step.
+            // If the lane is owned, its packed records are freed here, before the next step.
             drop(lane);
             relabelled.extend((count > 0).then_some((unpacked.id, count)));
             take(accumulator, unpacked);

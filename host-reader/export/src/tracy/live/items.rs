@@ -6,7 +6,8 @@
 use crate::tracy::{file::cut, lanes::Rgb, places::Place};
 use tracy::protocol::{FAR_NS, ItemKind, NEAR_NS, Program, TracyProtocol};
 
-/// Maximum bytes of a text that always fit into an item together with its other fields.
+/// Maximum length of a text, in bytes, that always fits into an item together with the item's other
+/// fields.
 const TEXT_BYTES: usize = 20_000;
 
 /// Items not sent yet.
