@@ -144,9 +144,9 @@ impl End {
 ///
 /// # Compatibility `cpp_device_perf_report.csv`: ops in the order of their starts; 0 for the first
 /// op; empty if an op starts before the previous op ends, or has no duration. If ops overlap, the
-/// latency begins at the last end of all earlier ops; TT-Metal uses the end of the op that began
-/// before. TT-Metal scales the cycles by the op's own rounded nanoseconds per cycle, with the
-/// resulting error; here latencies are exact.
+/// latency begins at the last end of all earlier ops; TT-Metal uses the end of the op with the
+/// previous start. TT-Metal scales the cycles by the op's own rounded nanoseconds per cycle, which
+/// causes an error; here latencies are exact.
 fn latencies(
     timings: &[impl AsRef<Timing>],
     before: (Before<'_>, bool),

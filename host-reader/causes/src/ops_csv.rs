@@ -144,8 +144,8 @@ pub(crate) fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
     finding
 }
 
-/// Removes the gap before each chip's first op from the rows of an iteration, because it precedes
-/// the iteration.
+/// Removes the gap before each chip's first op from the rows of an iteration, because this gap
+/// precedes the iteration.
 fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     let mut rows = rows.to_vec();
     let mut begun = BTreeSet::new();

@@ -155,8 +155,9 @@ impl TraceFilter {
 
     /// Returns the filter with its signposts replaced by windows of time.
     ///
-    /// `signposts` are the times of signposts, in nanoseconds since the trace's origin, and their
-    /// names, in time order. If the host never set a signpost of the filter, the window is empty.
+    /// `signposts` contains the time, in nanoseconds since the trace's origin, and the name of each
+    /// signpost, in time order. If the host never set a signpost of the filter, the window is
+    /// empty.
     #[must_use]
     pub fn resolved(&self, signposts: &[(u64, &str)]) -> Self {
         Self {

@@ -12,8 +12,9 @@
 //! ends, and the maximum at a corner of the upper hull of the lower ends. As `b` increases, these
 //! active corners change exactly at the slopes of hull edges. `w` is concave and piecewise linear
 //! with breaks at these slopes. So one merge of the edges of both hulls, ordered by slope,
-//! evaluates all of `w` in linear time. The derivative of `w` is `x_lower - x_upper`, the distance
-//! of the active corners, and the largest `w` is where the derivative changes its sign.
+//! evaluates all of `w` in linear time. The derivative of `w` is `x_lower - x_upper`, the
+//! difference of the x coordinates of the active corners. The largest `w` is where the derivative
+//! changes its sign.
 //!
 //! # The bound
 //!

@@ -43,7 +43,7 @@ impl TileOrigin {
     /// # Errors
     ///
     /// [`ClockError::Infeasible`] if the tile does not run at the chip's frequency;
-    /// [`ClockError::TooFewSamples`] without a ping.
+    /// [`ClockError::TooFewSamples`] if there is no ping.
     pub fn from_pings<B: Copy + Into<Bracket>>(
         chip: &CorridorFit,
         pings: &[B],
@@ -72,7 +72,7 @@ impl TileOrigin {
     /// # Errors
     ///
     /// [`ClockError::Infeasible`] if no offset is consistent with all pings;
-    /// [`ClockError::TooFewSamples`] without a ping.
+    /// [`ClockError::TooFewSamples`] if there is no ping.
     pub fn offset_from_pings<B: Copy + Into<Bracket>>(
         chip: &PiecewiseClock,
         pings: &[B],

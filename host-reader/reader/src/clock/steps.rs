@@ -53,10 +53,10 @@ const FEWEST_FOR_CALIBRATION: usize = 32;
 /// Inverse of the share of round trips that defines the slack: the shortest eighth.
 ///
 /// The calibration is wrong only if the shortest trip exceeds the sum of the legs' minimum delays
-/// by more than the slack. This requires that the excess of one eighth of all trips is between one
-/// and two times the excess of the shortest trip. With exponential jitter on both legs this occurs
-/// in one of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an
-/// eighth is safer still, but misses steps in the outer 3 % of a window.
+/// by more than the slack. This requires that one eighth of all trips exceed this sum by one to two
+/// times the excess of the shortest trip. With exponential jitter on both legs this occurs in one
+/// of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an eighth
+/// is safer still, but misses steps in the outer 3 % of a window.
 const SLACK_SHARE: usize = 8;
 
 /// Maximum number of steps in addition to the proved steps. If there are more, the calibration is

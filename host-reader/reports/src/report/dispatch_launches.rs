@@ -166,8 +166,9 @@ impl Programs {
         Self { are_encoded, of_encoded, of_low, begins }
     }
 
-    /// Returns the position of an op's launch. If several programs have the same low bits, it is
-    /// the one that begins next, unless too many other programs began before it.
+    /// Returns the position of an op's launch. If several programs have the same low bits, the op
+    /// belongs to the next of these programs to begin, unless too many other programs begin before
+    /// it.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
             return self.of_encoded.get(&op.id).copied();

@@ -27,8 +27,8 @@ impl Rings {
     /// Adds the cells of a frame; `read_at` is the producer's clock, read after the frame.
     ///
     /// `has_all` is true if this reader has found all of the relay's frames that no other host has
-    /// read. Another host has then read all earlier cells of a RISC than the first cells that this
-    /// reader finds. Otherwise, those earlier cells may be missing.
+    /// read. In that case, another host has read all cells of a RISC before the first cell that
+    /// this reader finds. Otherwise, the cells before it may be missing.
     pub(in crate::read) fn add_frame(
         &mut self,
         session: &mut Session<'_>,
