@@ -63,7 +63,7 @@ impl SyncCounts {
 pub enum SyncName {
     /// Sum of the waits of one kernel for one object.
     Total,
-    /// A single wait of this kind, recorded as data or as a zone.
+    /// An individual wait of this kind, recorded as data or as a zone.
     Wait(WaitKind),
     /// The key of a wait that TT-Metal records as a zone.
     Key,

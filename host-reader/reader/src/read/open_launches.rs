@@ -11,7 +11,7 @@ use wire::{
     stream::{Cell, ToldLaunch},
 };
 
-/// The launches that may lose the records that a RISC counts as lost after a read.
+/// The launches that may have caused the losses that a RISC counts after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenLaunches {
     /// Number of the first possible launch.

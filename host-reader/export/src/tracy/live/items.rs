@@ -67,8 +67,8 @@ impl Items {
                 self.put(&[size]);
             }
             _ => {
-                // The longer form encodes the length minus the number of lengths of the shorter
-                // form.
+                // The longer form encodes the length minus 256 if a shorter form encodes the
+                // lengths below 256.
                 let first = if has_short { 256 } else { 0 };
                 let size = u16::try_from(text.len() - first).unwrap_or(0);
                 self.put_kind(ItemKind::SingleStringData);
@@ -116,7 +116,7 @@ impl Items {
     /// Repeats that host time 0 is device time 0.
     ///
     /// A viewer assumes that the counter of a context restarted if a time is much earlier than the
-    /// previous time. This item, sent before such a time, prevents that.
+    /// previous time. Sending this item before such a time prevents that assumption.
     pub(super) fn gpu_time_sync(&mut self, context: u16) {
         self.put_kind(ItemKind::GpuTimeSync);
         self.put(&0_i64.to_le_bytes());

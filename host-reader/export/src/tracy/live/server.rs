@@ -69,7 +69,8 @@ impl TracyServer {
         }
     }
 
-    /// Drops viewers that receive nothing for `patience`; the default is a minute.
+    /// Sets the time after which a viewer that receives nothing is dropped; the default is a
+    /// minute.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         // The system does not accept a time limit of 0.

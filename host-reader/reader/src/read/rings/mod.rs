@@ -262,7 +262,7 @@ impl Ring {
         }
     }
 
-    /// Takes the finished launches; at the last read, also the launch in progress.
+    /// Removes and returns the finished launches; at the last read, also the launch in progress.
     ///
     /// A read before the last does not take a launch in progress, since later frames may contain
     /// further records of the launch.
@@ -512,8 +512,8 @@ impl Decoding<'_, '_> {
     }
 }
 
-/// Sets the losses so far in the batches of a lane, which are the last elements of `batches`. If
-/// the lane has no batch and its losses have grown, adds an empty batch.
+/// Sets the losses so far in the lane's batches, which are the last elements of `batches`. If the
+/// lane has no batch and its losses have grown, adds an empty batch.
 fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
     let id = ring.lane.id();
     if ring.losses != before && batches.last().is_none_or(|batch| batch.lane != id) {

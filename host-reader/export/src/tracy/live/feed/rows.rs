@@ -19,7 +19,7 @@ pub(super) struct RowZone {
     pub(super) depth: u16,
     /// The earliest time at which the zone may begin, in nanoseconds.
     pub(super) earliest_ns: u64,
-    /// True if the zone began before `earliest_ns`, so that it must be shortened.
+    /// True if the zone began before `earliest_ns` and must therefore be shortened.
     pub(super) is_cut: bool,
 }
 
