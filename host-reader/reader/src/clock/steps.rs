@@ -90,7 +90,7 @@ pub enum Evidence {
 pub struct FrequencyStep {
     /// Position of the step and its possible range.
     pub split: Split,
-    /// New frequency over old frequency minus one, in parts per million.
+    /// New frequency divided by old frequency, minus one, in parts per million.
     pub change_ppm: f64,
     /// Distance of the two lines at the split, in units of the bracketing clock. It is zero if the
     /// lines meet inside the zone.

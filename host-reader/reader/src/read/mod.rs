@@ -6,7 +6,7 @@
 //! | which cores answer, in which generation? | `prepare` |
 //! | what does a control vector contain, and which generation wrote it? | `control` |
 //! | which words of a core are unread? | `plan` |
-//! | how are they read in few transactions? | `dram` |
+//! | how are these words read in few transactions? | `dram` |
 //! | which losses do a core's counters show? | `counters` |
 //! | how far has a core been read? | `memory` |
 //! | which runs still wait in L1? | `pending` |
@@ -14,7 +14,7 @@
 //! | how is TT-Metal's debug dump read, with two buffers per lane? | `two_buffers` |
 //! | how are streaming cores read? | `rings` |
 //! | which launches may have lost the records that a streaming RISC counts? | `open_launches` |
-//! | how do streamed records reach a consumer while their launches go on? | `live` |
+//! | how do streamed records reach a consumer while their launches still run? | `live` |
 //! | how are the frames of relays read? what if a relay ends? | `relays` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read repeatedly? | `stream` |

@@ -8,8 +8,8 @@
 //! | question | item |
 //! |---|---|
 //! | which versions are there? | [`TracyProtocol::all`] |
-//! | which kind has a code, and how long is its item? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
-//! | which code does a kind have? | [`TracyProtocol::code`] |
+//! | which kind of item has a given code, and how long is the item? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
+//! | which code does a kind of item have? | [`TracyProtocol::code`] |
 //!
 //! ```
 //! use tracy::protocol::{Form, ItemKind, Program, TracyProtocol};

@@ -13,7 +13,7 @@
 //! | what was measured? | [`MeshSamples`] |
 //! | what time did a marker have? | [`MeshClock`] |
 //! | what could not be measured or fitted? | [`SyncProblem`] |
-//! | how does TT-Metal synchronise, and write its file? | [`one_way_session`], [`SyncRecord`] |
+//! | how does TT-Metal synchronise clocks, and how is its file written? | [`one_way_session`], [`SyncRecord`] |
 //!
 //! # The schedule
 //!
