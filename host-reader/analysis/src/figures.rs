@@ -9,9 +9,10 @@ use wire::{PacketKind, Risc};
 
 /// First start, last start and last end of zones of one kind.
 ///
-/// # Compatibility TT-Metal's analyses use the first marker that matches the start, and the last
-/// marker that matches the end. Markers are not paired, so a lost marker between the two does not
-/// change the result.
+/// # Compatibility
+/// TT-Metal's analyses use the first marker that matches the start, and the last marker that
+/// matches the end. Markers are not paired, so a lost marker between the two does not change the
+/// result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) first_start: Option<u64>,

@@ -26,7 +26,8 @@ pub struct NumberedLaunches {
 
 /// Index of the launch to which each run of each lane belongs. Launches are counted per chip.
 ///
-/// # Cost Memory: about 2 bytes for each run. Bytes beyond the memory limit go to a temporary file.
+/// # Cost
+/// About 2 bytes of memory for each run. Bytes beyond the memory limit go to a temporary file.
 #[derive(Debug)]
 pub struct RunNumbers {
     lanes: HashMap<LaneId, LaneNumbers>,
