@@ -226,9 +226,10 @@ impl Reader {
     /// Adds the streamed records of launches that had not ended at the last read.
     ///
     /// Reads return the records of a launch when it has ended; only a read with
-    /// [`ReadOptions::last_read`] also returns those of other launches. Use this method if no such
-    /// read is possible: the chip no longer answers, or the words come from a recording that was cut
-    /// off. `readout` must have the chips of the reads; lanes of other chips are left out.
+    /// [`ReadOptions::last_read`] also returns the records of running launches. Use this method if
+    /// no such read is possible: the chip no longer answers, or the words come from a recording
+    /// that was cut off. `readout` must have the chips of the reads; lanes of other chips are left
+    /// out.
     pub fn add_running_launches(&mut self, readout: &mut Readout) {
         for lane in self.rings.take_running_launches() {
             let chip_id = lane.id.chip_id;

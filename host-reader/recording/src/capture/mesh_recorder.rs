@@ -219,7 +219,7 @@ impl MeshRecorder {
     /// ```
     ///
     /// # Errors
-    /// As [`MeshRecorder::read`].
+    /// The errors of [`MeshRecorder::read`].
     pub fn read_part<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -267,7 +267,7 @@ impl MeshRecorder {
     /// ```
     ///
     /// # Errors
-    /// As [`MeshRecorder::read`].
+    /// The errors of [`MeshRecorder::read`].
     pub fn read_live<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
