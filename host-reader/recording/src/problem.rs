@@ -177,12 +177,12 @@ impl ProblemLog {
         self.add_sentence(file, None, None, detail.into());
     }
 
-    /// Adds a problem of a line.
+    /// Adds a problem with a line.
     pub fn add_to_line(&mut self, file: &str, line: u64, detail: impl Into<String>) {
         self.add_sentence(file, Some(line), None, detail.into());
     }
 
-    /// Adds a problem of a field.
+    /// Adds a problem with a field.
     pub fn add_to_field(
         &mut self,
         file: &str,

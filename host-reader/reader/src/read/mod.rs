@@ -244,7 +244,7 @@ impl Reader {
     /// had read their rings.
     ///
     /// These losses are not in the ledger of any read, because the other reader may have counted
-    /// them. Skipped cells are unknown markers.
+    /// them. Skipped cells are counted as markers of unknown kind.
     #[must_use]
     pub const fn earlier_losses(&self) -> LossTotals {
         self.rings.earlier_losses()

@@ -21,7 +21,7 @@ use wire::ZoneId;
 /// A device log with packed records of a few bytes each.
 ///
 /// [`Self::into_readout`] returns all records at once. [`PackedLanes::unpack`] unpacks lane by
-/// lane, in little memory.
+/// lane, with little memory.
 ///
 /// ```
 /// use recording::device_log::PackedLog;

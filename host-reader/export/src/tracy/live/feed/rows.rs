@@ -1,4 +1,4 @@
-//! Rows of a RISC. A row is a lane of the viewer, which receives its zones in time order.
+//! Rows of a RISC. A row is a lane of the viewer. The zones of a lane must be sent in time order.
 //!
 //! A streamed zone arrives when it has ended. If nested zones were part of an earlier read, the
 //! enclosing zone therefore arrives after them. In a lane, a viewer accepts no zone that begins
