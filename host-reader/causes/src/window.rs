@@ -16,9 +16,10 @@ const EDGE_CYCLES: u64 = 32;
 
 /// Times at which an op's individual waits are known.
 pub(crate) enum Windows {
-    /// All the time, or never.
+    /// No windows: waits were recorded either at all times or not at all.
     Always,
-    /// In these parts, in time order; empty if the windows of any tile are unknown.
+    /// The parts of the op in which the waits are known, in time order; empty if the windows of any
+    /// tile are unknown.
     Parts(Vec<Span>),
 }
 

@@ -172,7 +172,7 @@ impl ProblemLog {
         self.add(Problem { file: file.to_owned(), line, column, detail });
     }
 
-    /// Adds a problem of a whole file.
+    /// Adds a problem with a whole file.
     pub fn add_to_file(&mut self, file: &str, detail: impl Into<String>) {
         self.add_sentence(file, None, None, detail.into());
     }

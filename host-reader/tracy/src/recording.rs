@@ -210,7 +210,7 @@ pub struct TracyCrash {
 /// Counts of inconsistent and missing data. All counts are 0 for a program that exited by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Ends of zones without a begin.
+    /// Ends of zones without a start.
     pub unmatched_ends: u64,
     /// Zones without an end.
     pub open_zones: u64,
@@ -220,7 +220,7 @@ pub struct Damage {
     pub stray_extras: u64,
     /// Frees of unknown allocations.
     pub unmatched_frees: u64,
-    /// Times of device zones without a matching begin or end, and items of unknown contexts.
+    /// Times of device zones without a matching start or end, and items of unknown contexts.
     pub stray_device_items: u64,
     /// Device zones without start or end time.
     pub untimed_device_zones: u64,

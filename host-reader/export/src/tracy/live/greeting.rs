@@ -73,8 +73,8 @@ pub(super) fn welcome(
 ) -> io::Result<()> {
     let mut welcome = Vec::new();
     welcome.extend(1.0_f64.to_le_bytes()); // nanoseconds per tick
-    welcome.extend(0_i64.to_le_bytes()); // begin of the start-up
-    welcome.extend(1_i64.to_le_bytes()); // end of the start-up
+    welcome.extend(0_i64.to_le_bytes()); // start of the start-up phase
+    welcome.extend(1_i64.to_le_bytes()); // end of the start-up phase
     if protocol.welcome_has_delay() {
         welcome.extend(0_u64.to_le_bytes());
     }
