@@ -18,7 +18,7 @@
 //! | Which replay of which trace did a launch belong to? | [`traces`] |
 //! | How long did ops and zones take? | `analysis` |
 //! | What is a column called, in which unit, and what does null mean? | `tables` |
-//! | How long would ops and zones take without the probes? | `probe_cost` |
+//! | How long would ops and zones take without probes? | `probe_cost` |
 //! | How is a report in tt-metal's format made? | `report` |
 //! | What are the figures of the latest read's programs? | `programs` |
 //! | What do ops cost, and what bounds them? | `perf` |
@@ -33,7 +33,7 @@
 //! | How is `profile_log_device.csv` read and written? | `log` |
 //! | How is a file for each viewer written? | `export` |
 //! | Which files can a recording be written to? | `output` |
-//! | How is a read kept, word for word? | `capture` |
+//! | How are the words of a read stored unchanged? | `capture` |
 //! | How is an error with its causes put into one sentence? | [`sentence`] |
 //!
 //! Start with the example in the documentation of [`read_device_profiler`].

@@ -5,7 +5,8 @@
 //! for each value in the zone, so a thousand programs have thousands of names. TT-Metal's scripts
 //! search these names for commands.
 
-/// Returns the zone name of a command without program numbers; `None` if the name has none.
+/// Returns a command's zone name without the program numbers; `None` if the name contains no
+/// program number.
 pub(super) fn without_programs(name: &str) -> Option<String> {
     let mut parts = name.split(':');
     let zone = parts.next().filter(|zone| zone.starts_with(DISPATCHER))?;

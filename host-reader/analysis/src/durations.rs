@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// Durations in cycles, grouped by the width of the integer that stores them.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
-    /// Durations below 2^16 cycles: most of them.
+    /// Durations below 2^16 cycles, which are the most frequent.
     short: Shorts,
-    /// Durations below 2^32 cycles: nearly all others.
+    /// Durations from 2^16 up to 2^32 cycles.
     medium: Chunks<u32>,
     /// Earlier medium durations in large packed pieces, in memory or in the temporary file.
     kept: Vec<PackedBytes>,
@@ -135,8 +135,8 @@ impl Durations {
     }
 }
 
-/// Values in chunks that are never reallocated. A growing vector would leave as much freed memory
-/// as its final size, and the largest cost of collecting durations is fresh memory.
+/// Values in chunks that are never reallocated. A growing vector would free as much memory as its
+/// final size, and the largest cost of collecting durations is the allocation of new memory.
 #[derive(Debug)]
 struct Chunks<T> {
     last: Vec<T>,

@@ -9,9 +9,10 @@ use wire::{PacketKind, Risc};
 
 /// First start, last start and last end of zones of one kind.
 ///
-/// # Compatibility TT-Metal's analyses use the first marker that matches the start, and the last
-/// marker that matches the end. Markers are not paired, so a lost marker between the two does not
-/// change the result.
+/// # Compatibility
+/// TT-Metal's analyses use the first marker that matches the start, and the last marker that
+/// matches the end. Markers are not paired, so a lost marker between the two does not change the
+/// result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) first_start: Option<u64>,
@@ -129,7 +130,7 @@ pub(super) struct LaneExtents {
     pub(super) stall: Option<OwnTime>,
 }
 
-/// Accumulator for an [`Extent`]. Its times are only valid if the flag for them is set.
+/// Accumulator for an [`Extent`]. A start or end is only valid if `has_start` or `has_end` is set.
 #[derive(Clone, Copy)]
 struct FoundExtent {
     has_start: bool,
@@ -253,7 +254,7 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     let heads = lane.heads.get(records.clone())?;
     let times = lane.times.get(records.clone())?;
     if run.program.0 == 0 && heads.iter().all(|head| roles.role(head.zone()).is_shared_push()) {
-        return None; // The runtime's own, and no launch.
+        return None; // A push of the runtime, not a launch.
     }
     let mut found = FoundExtents::NONE;
     let (mut is_dispatch, mut stall) = (false, None);

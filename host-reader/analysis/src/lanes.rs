@@ -77,7 +77,7 @@ impl FromLanes for LaneFigures {
         LaneContext::new(readout, memory)
     }
 
-    /// Lanes of chips missing in the context are left out.
+    /// Adds a lane, unless its chip is missing in the context.
     fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         let Some(&chip) = context.chips.get(&lane.id.chip_id) else { return };
         self.counts.add_lane(lane);
@@ -201,7 +201,7 @@ impl FromLanes for LaneRuns {
         LaneContext::new(readout, memory)
     }
 
-    /// Lanes of chips missing in the context are left out.
+    /// Adds a lane, unless its chip is missing in the context.
     fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         if !context.chips.contains_key(&lane.id.chip_id) {
             return;
@@ -254,8 +254,8 @@ impl LaneRuns {
         readout.devices.iter().flat_map(of_device).collect()
     }
 
-    /// Joins the runs into launches without a list of runs, and numbers the launch of each run.
-    /// Both are stored in `memory`.
+    /// Joins the runs into launches, and stores the index of the launch of each run separately. The
+    /// launches have no lists of runs. Launches and indices are stored in `memory`.
     ///
     /// ```
     /// use analysis::{LaneRuns, NumberedLaunches};

@@ -128,8 +128,8 @@ enum End {
 }
 
 impl End {
-    /// Returns the last end after one more op. An op on a sub-device may end after ops that begin
-    /// later.
+    /// Returns the last end, including one more op. An op on a sub-device may end after ops that
+    /// begin later.
     fn joined(self, kernel: Option<Bounds>) -> Self {
         match (self, kernel) {
             (_, None) => Self::Unknown,
@@ -142,11 +142,12 @@ impl End {
 /// Returns the latency of each launch of a chip, in the order of `timings`. `span` selects the span
 /// of an op that the latency precedes.
 ///
-/// # Compatibility `cpp_device_perf_report.csv`: ops in the order of their starts; 0 for the first
-/// op; empty if an op starts before the previous op ends, or has no duration. If ops overlap, the
-/// latency begins at the last end of all earlier ops; TT-Metal uses the end of the op that began
-/// before. TT-Metal scales the cycles by the op's own rounded nanoseconds per cycle, with the
-/// resulting error; here latencies are exact.
+/// # Compatibility
+/// The latencies are those of `cpp_device_perf_report.csv`, with ops in the order of their starts.
+/// The latency is 0 for the first op. It is empty if an op starts before the previous op ends, or
+/// has no duration. If ops overlap, the latency begins at the last end of all earlier ops; TT-Metal
+/// uses the end of the op with the previous start. TT-Metal scales the cycles by the op's own
+/// rounded nanoseconds per cycle, which causes an error; here latencies are exact.
 fn latencies(
     timings: &[impl AsRef<Timing>],
     before: (Before<'_>, bool),

@@ -1,19 +1,19 @@
 //! Analysis of recorded cycles: durations per op, statistics per zone, and a summary.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | how long did each launch of each program take? | [`ops_of`] |
 //! | which runs of which lanes make up a launch? | [`launches_of`] |
 //! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
-//! | what was kept, lost, odd and repaired? | [`Summary`] |
+//! | how many records were kept, lost and repaired, and which anomalies were found? | [`Summary`] |
 //! | which values were recorded, and how many? | [`data_statistics`] |
 //! | for what did RISCs wait, how often and how long? | [`wait_statistics`] |
 //! | which waits and signals does a run have? | [`SyncNames::runs_of`], [`RunSync`] |
-//! | what is missing, in few rows, and what helps? | [`loss_groups`], [`loss_remedies`] |
-//! | how long did RISCs work for the profiler, as far as known? | [`own_time`] |
+//! | which records are missing, in few rows, and which options prevent that? | [`loss_groups`], [`loss_remedies`] |
+//! | how much time did RISCs spend on the profiler? | [`own_time`] |
 //! | why is a figure of an op empty? | [`Doubt`] |
-//! | all of it at once | [`Report`] |
-//! | and lane by lane | [`LaneFigures`], [`LaneRuns`], [`NumberedLaunches`] |
+//! | how are all figures computed at once? | [`Report`] |
+//! | how are figures computed lane by lane? | [`LaneFigures`], [`LaneRuns`], [`NumberedLaunches`] |
 //! | how are the launches of a long log kept? | [`PackedLaunches`] |
 //!
 //! All figures are plain structs with their units in the names of their fields. Times of one core

@@ -1,5 +1,6 @@
-//! Launches packed into about a hundred bytes each, since reports go through the launches of a long
-//! log one after the other. Those beyond the limit of memory are in a temporary file.
+//! Launches, packed into about a hundred bytes each. Reports visit the launches of a long log one
+//! by one, so only one launch is unpacked at a time. Launches beyond the memory limit are in a
+//! temporary file.
 
 use super::{
     distribution::CycleStatistics,
@@ -19,7 +20,7 @@ use std::{borrow::Cow, fmt, slice, sync::Arc};
 /// Launches by chip and time, without their runs.
 ///
 /// # Cost
-/// Memory: about 100 bytes for each launch; those beyond a limit go to a temporary file.
+/// Memory: about 100 bytes for each launch; launches beyond a limit go to a temporary file.
 #[derive(Clone, Default)]
 pub struct PackedLaunches {
     chips: Vec<Arc<ChipLaunches>>,
@@ -109,7 +110,8 @@ impl ChipLaunches {
     }
 }
 
-/// Launches of one chip in the order in which they were joined, without latencies.
+/// Launches of one chip in the order in which they were joined. Their latencies are not computed
+/// yet.
 pub(super) struct JoinedLaunches {
     packed: ChipLaunches,
     launches: Vec<JoinedLaunch>,
@@ -149,7 +151,8 @@ impl JoinedLaunches {
     /// Returns the launches sorted by first cycle, with latencies.
     pub(super) fn sorted(self, before: Before<'_>) -> ChipLaunches {
         let Self { packed, mut launches } = self;
-        // In place, and by place as by order.
+        // Sorting in place needs no memory. Launches with the same first cycle stay in the order of
+        // joining, since `place` increases in this order.
         launches.sort_unstable_by_key(|launch| (launch.timing.first_cycle, launch.place));
         let latencies = latency_pairs(&launches, before);
         let memory = packed.packed.memory();
@@ -289,7 +292,7 @@ fn take_launch(bytes: &mut slice::Iter<'_, u8>, chip_id: u32, aiclk_mhz: u32) ->
 }
 
 fn push_core_kernel(bytes: &mut Vec<u8>, core_kernel: &CycleStatistics) {
-    // Without cores, nanoseconds are 0 or unknown, as those of launches with lost records.
+    // Statistics without cores have 0 ns, or unknown ns if the launch lost records (the default).
     push(bytes, (*core_kernel != CycleStatistics::default()).into());
     let CycleStatistics { count, total_cycles, min_cycles, .. } = *core_kernel;
     let CycleStatistics { median_cycles, p99_cycles, max_cycles, .. } = *core_kernel;
@@ -345,7 +348,7 @@ mod tests {
     fn any_span(aiclk_mhz: u32) -> impl Strategy<Value = Option<Span>> {
         let start = prop_oneof![FIRST - 3..FIRST + 5_000, Just(0), any::<u64>()];
         let bounds = (start, prop_oneof![0..20_000_u64, any::<u64>()]);
-        // A span that would end beyond the last cycle is none.
+        // There is no span if its end does not fit 64 bits.
         let span = move |(start, cycles): (u64, u64)| {
             start.checked_add(cycles).and_then(|end| Span::new(start, end, aiclk_mhz))
         };
@@ -364,7 +367,7 @@ mod tests {
         ]
     }
 
-    /// Generates launches whose nanoseconds belong to their cycles, as those of the analysis do.
+    /// Generates launches whose nanoseconds match their cycles, as in launches from the analysis.
     fn any_launch(chip_id: u32, aiclk_mhz: u32) -> impl Strategy<Value = Launch> {
         let option = || prop::option::of(any_number());
         let numbers = (any::<u32>(), uniform6(any_number()), any::<(bool, bool)>());
@@ -467,7 +470,8 @@ mod tests {
         for is_written in [false, true] {
             let memory = memory_of(is_written, folder.path());
             let mut joined = JoinedLaunches::new(0, 1000, &memory);
-            // Many parts, the later half of the launches before the earlier, always two at once.
+            // The launches fill many parts. The later half of the launches is added first, and both
+            // launches of a pair begin at the same time.
             let count = 4_000_u32;
             let time = |number: u32| 100 * u64::from((number / 2 + count / 4) % (count / 2));
             (0..count).for_each(|number| joined.push(&kernel_at(number, time(number))));
@@ -485,7 +489,7 @@ mod tests {
             let expected: Vec<_> = (0..count)
                 .map(|place| {
                     let number = (place + count / 2) % count;
-                    // The second of two begins before the first ends.
+                    // The second launch of a pair begins before the first ends.
                     let latency = match (place, place % 2) {
                         (0, _) => Some(0),
                         (_, 0) => Some(90),

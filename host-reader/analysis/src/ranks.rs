@@ -118,8 +118,8 @@ impl Values for KeptNumbers<'_> {
         if self.count() == 0 { (0, 0) } else { (least.into(), most.into()) }
     }
 
-    /// Counts the upper halves first, then the lower halves of the numbers that share a rank's
-    /// upper half.
+    /// Reads the numbers twice: counts the upper halves of all numbers, then the lower halves of
+    /// those numbers whose upper half is the upper half at one of the ranks.
     fn at_ranks(&self, ranks: [usize; 3]) -> [u64; 3] {
         if self.kept.is_empty() {
             return self.pieces.at_ranks(ranks);

@@ -26,12 +26,13 @@ pub struct NumberedLaunches {
 
 /// Index of the launch to which each run of each lane belongs. Launches are counted per chip.
 ///
-/// # Cost Memory: about 2 bytes for each run. Bytes beyond the memory limit go to a temporary file.
+/// # Cost
+/// About 2 bytes of memory for each run. Bytes beyond the memory limit go to a temporary file.
 #[derive(Debug)]
 pub struct RunNumbers {
     lanes: HashMap<LaneId, LaneNumbers>,
-    /// For each chip, the index of each launch in sorted order, by the number that it got when
-    /// joined.
+    /// For each chip, the index of each launch in sorted order. The position in the list is the
+    /// number that the launch got when it was joined.
     indices: BTreeMap<u32, Vec<u32>>,
     memory: Arc<PackedMemory>,
 }

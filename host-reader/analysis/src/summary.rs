@@ -25,7 +25,7 @@ pub struct KeptCounts {
     pub open_zones: u64,
     /// Zone ends that belong to no zone and are not shown.
     pub orphan_ends: u64,
-    /// Timestamped data of both sizes.
+    /// Timestamped data records, of 8 or 16 bytes.
     pub data: u64,
     /// Events.
     pub events: u64,

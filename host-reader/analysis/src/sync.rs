@@ -1,4 +1,4 @@
-//! Records of waits and signals, decoded from lanes: sums, single waits, and TT-Metal's zones.
+//! Records of waits and signals, decoded from lanes: sums, individual waits, and TT-Metal's zones.
 
 use reader::{
     lane::{Lane, ZoneIndex},
@@ -18,7 +18,7 @@ use wire::{
 pub struct SyncCounts {
     /// Sums of waits, one per object that a kernel waited for.
     pub totals: u64,
-    /// Single waits that blocked.
+    /// Individual waits that blocked.
     pub waits: u64,
     /// Signals.
     pub signals: u64,
@@ -63,7 +63,7 @@ impl SyncCounts {
 pub enum SyncName {
     /// Sum of the waits of one kernel for one object.
     Total,
-    /// A single wait of this kind, recorded as data or as a zone.
+    /// An individual wait of this kind, recorded as data or as a zone.
     Wait(WaitKind),
     /// The key of a wait that TT-Metal records as a zone.
     Key,
@@ -169,7 +169,7 @@ pub struct Wait {
     pub start: u64,
     /// End cycle, on the clock of the lane's times.
     pub end: u64,
-    /// True if the wait was still in progress when its records ended.
+    /// True if the wait was still in progress at the end of the recorded time.
     pub is_open: bool,
     /// How the wait was recorded.
     pub form: WaitForm,
@@ -191,9 +191,9 @@ pub enum WaitForm {
 pub struct SignalAt {
     /// Kind of signal.
     pub kind: SignalKind,
-    /// Object of the signal.
+    /// Buffer or semaphore to which the signal was sent.
     pub signal: Signal,
-    /// Cycle of its record.
+    /// Cycle of the signal's record.
     pub time: u64,
 }
 
@@ -216,7 +216,7 @@ impl Blocked {
     }
 }
 
-/// Time windows of a run. Single waits and signals outside the windows are not recorded.
+/// Time windows of a run. Individual waits and signals outside the windows are not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowsAt {
     /// Length and period of the windows.
@@ -230,11 +230,11 @@ pub struct WindowsAt {
 pub struct RunSync {
     /// Sums of waits, one per object.
     pub totals: Vec<WaitTotal>,
-    /// Single waits, sorted by end.
+    /// Individual waits, sorted by end.
     pub waits: Vec<Wait>,
     /// Signals, sorted by time.
     pub signals: Vec<SignalAt>,
-    /// Windows; `None` if single waits and signals were recorded either all the time or never.
+    /// Windows; `None` if individual waits and signals were recorded either all the time or never.
     pub windows: Option<WindowsAt>,
 }
 
@@ -245,7 +245,7 @@ impl RunSync {
         self.totals.is_empty() && self.waits.is_empty() && self.signals.is_empty()
     }
 
-    /// Returns the time of the last single wait or signal.
+    /// Returns the time of the last individual wait or signal.
     fn last_time(&self) -> Option<u64> {
         let waits = self.waits.iter().map(|wait| wait.end);
         waits.chain(self.signals.iter().map(|signal| signal.time)).max()
@@ -253,8 +253,8 @@ impl RunSync {
 
     /// Sums the waits by kind and key.
     ///
-    /// A recorded sum is complete, but single waits may cover only a window of time. So a recorded
-    /// sum takes precedence over single waits.
+    /// A recorded sum is complete, but individual waits may cover only a window of time. So a
+    /// recorded sum takes precedence over individual waits.
     #[must_use]
     pub fn sums(&self) -> BTreeMap<(WaitKind, u32), Blocked> {
         let mut sums: BTreeMap<_, Blocked> = BTreeMap::new();
@@ -332,7 +332,7 @@ pub struct SyncDecoder {
 }
 
 impl SyncDecoder {
-    /// Decodes the next record: its name's meaning, and its kind, time and data.
+    /// Decodes the next record, given the meaning of its name, and its kind, time and data.
     pub fn add(
         &mut self,
         name: SyncName,

@@ -16,7 +16,7 @@ use reader::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// RISCs whose durations of the same zone are combined.
+/// The RISCs over which the durations of a zone are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ZoneGrouping {
     /// Each RISC separately.

@@ -164,7 +164,7 @@ impl RunEvidence {
         }
     }
 
-    /// Returns the evidence with the sums of waits but without single waits.
+    /// Returns the evidence with the sums of waits but without individual waits.
     pub(crate) fn sums_alone(&self) -> Self {
         let mut of_sums = self.clone();
         if let Some(sync) = of_sums.rare.as_mut().and_then(|rare| rare.sync.as_deref_mut()) {

@@ -132,7 +132,7 @@ pub struct Finding {
     pub threshold: &'static str,
     /// Location of the cause.
     pub place: Place,
-    /// Facts in rows that support the sentence.
+    /// Facts that support the sentence, one per element.
     pub why: Vec<String>,
     /// Rows of the ops CSV that the finding covers, sorted by descending time; empty without a CSV.
     pub rows: Vec<u64>,

@@ -43,7 +43,7 @@ pub(crate) struct OpStep<'a> {
     /// Text that distinguishes ops with the same name: their tensors. For an op without a name,
     /// this is the program.
     pub(crate) form: &'a str,
-    /// Trace and replay of the op.
+    /// Id of the trace and number of its replay, if the op was replayed.
     pub(crate) replay: Option<(u64, u64)>,
 }
 

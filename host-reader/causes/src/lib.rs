@@ -2,13 +2,13 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | why is it slow, in at most ten sentences? | [`Explanation`], [`Finding`] |
+//! | why is a recording slow, in at most ten sentences? | [`Explanation`], [`Finding`] |
 //! | where did each nanosecond of a chip or an op go? | [`TimeSplit`], [`TimeClass`] |
 //! | which core set the length of an op? | [`Balance`] |
-//! | how long was each RISC blocked, by what? | [`RiscWait`], [`SyncCounts`] |
-//! | for whom did cores wait at a semaphore? | [`SemaphoreWait`] |
+//! | how long was each RISC blocked, and by what? | [`RiscWait`], [`SyncCounts`] |
+//! | for which RISCs did cores wait at a semaphore? | [`SemaphoreWait`] |
 //! | which RISC sets the pace of an op? | [`Pace`], [`CriticalPath`] |
-//! | at which figure does a rule fire, and where does the figure come from? | [`Threshold`] |
+//! | at which value does a rule fire, and what is the source of the value? | [`Threshold`] |
 //!
 //! All results can be serialised, and field names contain their units. This crate prints nothing.
 //! `docs/explain.md` describes the rules and the known sources of error of each rule.

@@ -12,7 +12,7 @@ use crate::{
 use analysis::RunSync;
 use wire::{Risc, wait::WaitKind};
 
-/// Use of a stage that moves data, and the share of time spent writing records of single waits.
+/// Use of a stage that moves data, and the share of time spent writing records of individual waits.
 #[derive(Clone, Copy)]
 pub(crate) struct MoverUse {
     pub(crate) used: StageUse,
@@ -50,7 +50,7 @@ pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
     pacing.map(|of| of.records_percent).fold(0.0, f64::max)
 }
 
-/// Returns the use of the stages without the cost of records of single waits.
+/// Returns the use of the stages without the cost of records of individual waits.
 ///
 /// The other stages waited while the busiest stage wrote its records, so the op took longer by that
 /// time.
@@ -100,7 +100,7 @@ struct CoreSums {
     /// Cycles blocked by other RISCs of the core, without the first wait. In the first wait, the
     /// pipeline fills.
     in_turn: u64,
-    /// Cycles spent on records of single waits and signals.
+    /// Cycles spent on records of individual waits and signals.
     records: u64,
 }
 
@@ -130,8 +130,8 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
     sums
 }
 
-/// Returns the cycles that a run spent writing records of single waits and signals. The measured
-/// cost of the RISC's probes is used; the result is 0 if that cost was not measured.
+/// Returns the cycles that a run spent writing records of individual waits and signals. The
+/// measured cost of the RISC's probes is used; the result is 0 if that cost was not measured.
 ///
 /// [`has_unmeasured_records`] reports costs that were not measured.
 fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
@@ -142,7 +142,7 @@ fn record_cycles(view: &OpView<'_>, run: &CoreRun<'_>) -> u64 {
     waits.saturating_add(of(sync.signals.len(), cost.data_cycles))
 }
 
-/// Returns true if single waits were recorded but the cost of a record is unknown.
+/// Returns true if individual waits were recorded but the cost of a record is unknown.
 pub(crate) fn has_unmeasured_records(view: &OpView<'_>) -> bool {
     view.runs.iter().any(|run| {
         let has_waits = run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty());

@@ -92,7 +92,7 @@ impl<'a> OpView<'a> {
     }
 
     /// Returns the whole kernel with the sums of its waits. If the sums are incomplete, returns the
-    /// last part with known single waits.
+    /// last part with known individual waits.
     fn known_of_windows(&self, parts: &[Span]) -> Option<(Span, Vec<RunEvidence>)> {
         let kernel = self.kernel?;
         if self.runs.iter().all(|run| run.evidence.known_until().is_none()) {
@@ -231,8 +231,8 @@ pub struct OpCauses {
     ///
     /// The figures for waits, pace and critical path cover that part.
     pub known_percent: Option<f64>,
-    /// Share of the kernel time inside the windows in which single waits and signals were recorded;
-    /// `None` if they were recorded all the time or never.
+    /// Share of the kernel time inside the windows in which individual waits and signals were
+    /// recorded; `None` if they were recorded all the time or never.
     ///
     /// The critical path covers these windows. Other figures are computed from sums.
     pub windows_percent: Option<f64>,
@@ -243,7 +243,7 @@ pub struct OpCauses {
     /// Use of reader, math and writer; `None` if no wait was recorded, or if runs of RISCs were
     /// lost.
     pub pace: Option<Pace>,
-    /// Critical path; `None` if no single waits were recorded, or if runs of RISCs were lost.
+    /// Critical path; `None` if no individual waits were recorded, or if runs of RISCs were lost.
     pub critical_path: Option<CriticalPath>,
     /// Number of setup zones and their share of the op, on the RISC with the largest share.
     pub setup: Option<SetupShare>,

@@ -144,8 +144,8 @@ pub(crate) fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
     finding
 }
 
-/// Removes the gap before each chip's first op from the rows of an iteration, because it precedes
-/// the iteration.
+/// Removes the gap before each chip's first op from the rows of an iteration, because this gap
+/// precedes the iteration.
 fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     let mut rows = rows.to_vec();
     let mut begun = BTreeSet::new();
@@ -157,8 +157,8 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     rows
 }
 
-/// Returns the number of iterations, and the times of the last iterations without the gaps before
-/// them.
+/// Returns the number of iterations, and the times of the last iterations. The gap before each
+/// iteration is excluded.
 fn iteration_times(rows: &[OpReport], starts: &[usize]) -> (usize, Vec<f64>) {
     let ends = starts.iter().skip(1).copied().chain([rows.len()]);
     let ranges: Vec<_> = starts.iter().zip(ends).map(|(start, end)| *start..end).collect();

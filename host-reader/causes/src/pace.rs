@@ -42,8 +42,8 @@ pub struct Pace {
     /// True if the use of the math was measured by its last block or a counter, instead of derived
     /// from waits alone.
     pub is_math_known: bool,
-    /// True if single waits were recorded but the cost of a record is unknown. The time for writing
-    /// records then counts as use.
+    /// True if individual waits were recorded but the cost of a record is unknown. The time for
+    /// writing records then counts as use.
     pub has_unmeasured_records: bool,
     /// Slowest engine, if the math sets the pace; `None` if another stage does, or if the recording
     /// cannot distinguish the engines.

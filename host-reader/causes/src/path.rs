@@ -68,7 +68,7 @@ pub struct PathShare {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CriticalPath {
     /// Cycles of the path: from the first kernel start to the last kernel end, or inside the
-    /// windows in which single waits were recorded.
+    /// windows in which individual waits were recorded.
     pub cycles: u64,
     /// Shares by core, RISC and kind, sorted by descending size.
     pub shares: Vec<PathShare>,
@@ -111,8 +111,8 @@ impl CriticalPath {
     }
 }
 
-/// Finds the critical path of an op; `None` if no single waits were recorded, or if the op's end is
-/// unknown.
+/// Finds the critical path of an op; `None` if no individual waits were recorded, or if the op's
+/// end is unknown.
 ///
 /// If the math sets the pace, it never starves. The unpacker then runs ahead of the math, so only
 /// the unpacker's first wait delays the op. Waits of the packer never delay the op.
@@ -130,8 +130,8 @@ pub(crate) fn critical_path(
 /// RISCs are the same.
 const SETTLING_PART: u64 = 4;
 
-/// Finds the critical path of an op whose single waits are known only in some parts. The result is
-/// the concatenation of the parts' paths. In a part without waits, all RISCs work.
+/// Finds the critical path of an op whose individual waits are known only in some parts. The result
+/// is the concatenation of the parts' paths. In a part without waits, all RISCs work.
 pub(crate) fn critical_path_of_parts(
     view: &OpView<'_>,
     parts: &[Span],

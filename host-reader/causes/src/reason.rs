@@ -107,7 +107,7 @@ fn takes_blocks(row: &OpReport) -> bool {
     row.raw_op_code.starts_with("Matmul") && !row.is_dram_sharded
 }
 
-/// Returns the reason about the block sizes of ops that have them in their own configuration.
+/// Returns the reason about block sizes, for ops whose own configuration sets the block sizes.
 ///
 /// # Compatibility
 /// TT-Metal's `MinimalMatmulConfig`. Without this configuration, the op uses blocks of 8 x 8 x 8

@@ -17,7 +17,7 @@ use wire::{
     wait::{Signal, SignalKind, WaitKind},
 };
 
-/// Object of a signal: the tiles or the free space in a core's buffer, or a semaphore.
+/// Target of a signal: the tiles in a core's buffer, the free space in the buffer, or a semaphore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Object {
     Tiles(u64),

@@ -29,14 +29,14 @@ pub struct SteadyPart {
     pub first_row: Option<u64>,
     /// Last row of the ops CSV.
     pub last_row: Option<u64>,
-    /// First launch of the part on the chip with most time, counted from 1 in time order; `None`
-    /// for rows.
+    /// First launch of the part on the chip with the most time, counted from 1 in time order;
+    /// `None` for rows.
     pub first_launch: Option<u64>,
     /// Last launch of the part on that chip.
     pub last_launch: Option<u64>,
     /// Number of device ops in the part.
     pub op_count: u64,
-    /// Time of kernels and gaps on the chip with most time in nanoseconds.
+    /// Time of kernels and gaps on the chip with the most time in nanoseconds.
     pub total_ns: f64,
 }
 
@@ -58,7 +58,8 @@ fn step_of_row(row: &OpReport) -> Step<'_> {
     }
 }
 
-/// Total time of the chip with most time, and the part that waits for the host, in percent.
+/// Total time of the chip with the most time, and the percentage of this time in which the chip
+/// waits for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct HostWait {
     /// Chip; `None` if there is only one.
@@ -68,7 +69,7 @@ pub(crate) struct HostWait {
 }
 
 impl HostWait {
-    /// Returns the figures of the chip with most time.
+    /// Returns the figures of the chip with the most time.
     #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
     pub(crate) fn from_devices(devices: &[DeviceTime]) -> Self {
         let longest = devices.iter().max_by_key(|device| device.time.total_ns);

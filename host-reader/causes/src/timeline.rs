@@ -45,7 +45,7 @@ struct Slot<'a> {
     times: &'a ClassTimes,
     /// True if launches may be missing in the gap before this one.
     is_gap_doubted: bool,
-    /// Trace and replay of the launch.
+    /// Id of the trace and number of its replay, if the launch was replayed.
     replay: Option<(u64, u64)>,
 }
 

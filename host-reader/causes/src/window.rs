@@ -1,7 +1,7 @@
-//! Time windows in which single waits and signals of an op were recorded.
+//! Time windows in which individual waits and signals of an op were recorded.
 //!
-//! Each tile opens its windows by its own clock. Single waits are known in the parts of the op in
-//! which the windows of all its tiles are open, unless records were lost there.
+//! Each tile opens its windows by its own clock. Individual waits are known in the parts of the op
+//! in which the windows of all its tiles are open, unless records were lost there.
 
 use crate::op::{CoreRun, OpView};
 use analysis::{Span, WindowsAt};
@@ -14,11 +14,12 @@ const WINDOWS_MAX: usize = 512;
 /// checks the window slightly before or after it takes the time of the record.
 const EDGE_CYCLES: u64 = 32;
 
-/// Times at which an op's single waits are known.
+/// Times at which an op's individual waits are known.
 pub(crate) enum Windows {
-    /// All the time, or never.
+    /// No windows: waits were recorded either at all times or not at all.
     Always,
-    /// In these parts, in time order; empty if the windows of any tile are unknown.
+    /// The parts of the op in which the waits are known, in time order; empty if the windows of any
+    /// tile are unknown.
     Parts(Vec<Span>),
 }
 

@@ -58,7 +58,8 @@ pub(super) struct Arrow {
 pub(super) struct CoreArrows(HashMap<u32, (u64, usize, usize)>);
 
 impl CoreArrows {
-    /// Adds the kernels of one of the core's lanes, or of a part of it that begins at a run.
+    /// Adds the kernels of one of the core's lanes, or of a part of that lane. `first_run` is the
+    /// index, in the whole lane, of the first run in `lane`.
     pub(super) fn add_lane(
         &mut self,
         (lane_index, first_run): (usize, usize),

@@ -21,7 +21,8 @@ pub(super) struct PlacedLane<'t, 'a> {
     pub(super) lane_index: usize,
     /// Index of the lane in the whole trace.
     pub(super) index: usize,
-    /// Index in the lane of its first run here; not 0 if this is a later part of the lane.
+    /// Index, in the whole lane, of the first run in `lane`; not 0 if `lane` is a later part of the
+    /// lane.
     pub(super) first_run: usize,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct ListedObject {
 }
 
 impl ObjectPlace {
-    /// Creates a place from a URL. No request is sent yet.
+    /// Creates the place of an object from its URL. No request is sent yet.
     ///
     /// # Errors
     /// If the URL's scheme does not belong to a store of S3, Google or Azure, the URL contains no

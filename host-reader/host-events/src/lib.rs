@@ -8,7 +8,7 @@
 //! |---|---|
 //! | how is a program instrumented? | [`host_zone_scoped!`](crate::host_zone_scoped), [`host_message!`](crate::host_message), [`host_signpost!`](crate::host_signpost), [`host_frame_mark!`](crate::host_frame_mark), [`host_plot!`](crate::host_plot) |
 //! | what records the events? | [`HostRecorder`], once it is [installed](HostRecorder::install) |
-//! | what was recorded? | [`HostRecording`], which a capture keeps |
+//! | what was recorded? | [`HostRecording`], which a capture stores |
 //! | how are spans of `tracing` recorded? | `HostLayer`, with the feature `tracing` |
 //!
 //! A recorder never waits for another thread to record, never uses more memory than its limits

@@ -41,9 +41,9 @@ crate::labelled! {
         ZoneIdCollision = "zone id collision",
         /// A marker that looks like padding: its id hashes to 0.
         AmbiguousPadding = "marker that looks like padding",
-        /// A log contains an unknown RISC; its lines are left out.
+        /// A log names an unknown RISC; the lines of this RISC are left out.
         UnknownRisc = "unknown RISC",
-        /// A line of a log has a value although its kind of record has none; the rest of the line is
+        /// A line of a log has a value, but records of this kind have none; the rest of the line is
         /// kept.
         StrayValue = "value where none belongs",
         /// A run belongs to a replay that the host did not report, so the run's trace is unknown.

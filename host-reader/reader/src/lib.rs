@@ -7,7 +7,7 @@
 //! | How is a mesh prepared, and read? | [`init`], [`read`] |
 //! | What can a host do to a chip? | [`mesh`] |
 //! | What does a read return? | [`readout`], [`lane`], [`ledger`], [`anomaly`] |
-//! | How do words become records? | [`decode`]; cells of streamed lanes [`stream`] |
+//! | How do words become records? | [`decode`]; for the cells of streamed lanes, [`stream`] |
 //! | Which zone is id 30530? | [`names`] |
 //! | How does each variant of an enum get a label? | [`labelled!`] |
 //! | Is a zone firmware, a kernel, or a user's own? | [`role`] |
@@ -15,7 +15,7 @@
 //! | When did a zone begin and end, and in which other zone? | [`timeline`] |
 //! | To which replay of which trace does a run belong? | [`traces`] |
 //! | How far apart are the clocks of a chip's tiles? | [`origins`] |
-//! | What does a probe itself cost? | [`probe_cost`] |
+//! | How many cycles does a probe itself take? | [`probe_cost`] |
 //!
 //! Start with the example in the documentation of [`read_device_profiler`].
 

@@ -39,7 +39,7 @@ pub struct DeviceReadout {
 }
 
 impl DeviceReadout {
-    /// Adds records that follow those of the same lane.
+    /// Adds a lane. If the readout has the lane already, appends the records to it.
     pub(crate) fn add_lane(&mut self, lane: Lane) {
         match self.lanes.binary_search_by_key(&lane.id, |lane| lane.id) {
             Ok(index) => {
@@ -67,9 +67,9 @@ pub struct HiddenLaunch {
     pub chip_id: u32,
     /// Cores of the launch.
     pub cores: BTreeSet<Noc0Coord>,
-    /// Time of its earliest record.
+    /// Time of the launch's earliest record.
     pub first_cycle: u64,
-    /// Time of its latest record.
+    /// Time of the launch's latest record.
     pub last_cycle: u64,
 }
 

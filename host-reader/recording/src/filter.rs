@@ -14,11 +14,11 @@ use wildmatch::WildMatch;
 /// | key | value | example |
 /// |---|---|---|
 /// | `device` | number or range | `device=0`, `device=0..3` |
-/// | `core` | NoC-0 x-y or a rectangle of them | `core=1-1`, `core=1-1..4-8` |
+/// | `core` | NoC-0 x-y, or a rectangle of cores | `core=1-1`, `core=1-1..4-8` |
 /// | `risc` | label, ignoring case; `*` and `?` are wildcards | `risc=BRISC,ncrisc`, `risc=trisc*` |
 /// | `op` | number or range of programs, or a name | `op=3..9`, `op=Matmul*` |
 /// | `zone` | name of a zone, event, value or sum | `zone=Load*`, `zone!=*-FW` |
-/// | `signpost` | from one signpost of the host to the next of another name | `signpost=start..stop`, `signpost=warm*..` |
+/// | `signpost` | window from the host's first signpost with one name to the next signpost with another name | `signpost=start..stop`, `signpost=warm*..` |
 /// | `time` | window since the start of the trace, in ns, us, ms or s | `time=10us..1.5ms`, `time=2ms..` |
 ///
 /// Ranges include both ends; either end may be omitted. A zone is in a window if it overlaps the
@@ -155,8 +155,9 @@ impl TraceFilter {
 
     /// Returns the filter with its signposts replaced by windows of time.
     ///
-    /// `signposts` are the times of signposts, in nanoseconds since the trace's origin, and their
-    /// names, in time order. If the host never set a signpost of the filter, the window is empty.
+    /// `signposts` contains the time, in nanoseconds since the trace's origin, and the name of each
+    /// signpost, in time order. If the host never set a signpost of the filter, the window is
+    /// empty.
     #[must_use]
     pub fn resolved(&self, signposts: &[(u64, &str)]) -> Self {
         Self {

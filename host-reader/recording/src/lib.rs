@@ -4,8 +4,8 @@
 //! |---|---|
 //! | what was recorded? | [`Recording`] |
 //! | how is a recording loaded from a log, a capture or a folder? | [`load`] |
-//! | how are figures or NoC events computed in little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
-//! | how is a whole log read lane by lane in little memory? | [`PackedRecording`] |
+//! | how are figures or NoC events computed with little memory? | [`open`], [`report_of_log`], [`noc_of_log`] |
+//! | how is a whole log read lane by lane with little memory? | [`PackedRecording`] |
 //! | how are lanes read that may be in memory or packed? | [`Lanes`] |
 //! | which ops did the host announce next to a log? | [`host_ops`] |
 //! | which replays of traces did the host report? | [`traces_of_host`], [`trace_messages`] |

@@ -172,17 +172,17 @@ impl ProblemLog {
         self.add(Problem { file: file.to_owned(), line, column, detail });
     }
 
-    /// Adds a problem of a whole file.
+    /// Adds a problem with a whole file.
     pub fn add_to_file(&mut self, file: &str, detail: impl Into<String>) {
         self.add_sentence(file, None, None, detail.into());
     }
 
-    /// Adds a problem of a line.
+    /// Adds a problem with a line.
     pub fn add_to_line(&mut self, file: &str, line: u64, detail: impl Into<String>) {
         self.add_sentence(file, Some(line), None, detail.into());
     }
 
-    /// Adds a problem of a field.
+    /// Adds a problem with a field.
     pub fn add_to_field(
         &mut self,
         file: &str,

@@ -23,7 +23,7 @@ pub struct HiddenLaunches {
     pub record_count: u64,
     /// Number of lost records that were removed from the ledger.
     pub lost_record_count: u64,
-    /// Chip and encoded id of each op of which all launches were removed.
+    /// Chip and encoded id of each op whose launches were all removed.
     #[serde(skip)]
     pub ops: BTreeSet<(u32, u32)>,
     /// The removed launches, until they are moved to the readout.

@@ -3,7 +3,7 @@
 //! | question | item |
 //! |---|---|
 //! | which settings do the variables select? | [`Settings`], read by [`Environment::from_process`] |
-//! | which have no effect, contradict each other or are misspelled? | [`Problem`] |
+//! | which variables have no effect, contradict each other or are misspelled? | [`Problem`] |
 //! | where are logs and reports? | [`artifacts_folder`], [`Settings::logs`] |
 //! | how are settings applied to a read? | [`Settings::profiler_options`], [`Settings::read_options`] |
 //! | which variables select given settings? | [`Settings::variables`] |

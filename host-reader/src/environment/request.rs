@@ -27,8 +27,8 @@ impl Settings {
         VARIABLES.iter().filter_map(|variable| Some((variable.name, self.value_of(variable)?)))
     }
 
-    /// Returns the value of a time of the debug dump; `None` if the debug dump is off, because the
-    /// time has no effect then.
+    /// Returns the value of a variable that sets a time of the debug dump; `None` if the debug dump
+    /// is off, because the variable has no effect then.
     fn dump_time(&self, time_ms: Option<u32>) -> Option<String> {
         time_ms.filter(|_| self.non_dropping).map(|ms| ms.to_string())
     }

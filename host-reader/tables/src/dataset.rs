@@ -204,7 +204,7 @@ table! {
 }
 
 table! {
-    /// Table of single waits.
+    /// Table of individual waits.
     Waits WaitRow = "waits", "one wait of one RISC for a circular buffer, a semaphore or a NoC", lane
     optional_small op: OP, null NO_OP;
     optional_small run_host_id: RUN_HOST_ID, null NO_PROGRAM;

@@ -76,7 +76,7 @@ impl PartialEq for ClientClock {
     }
 }
 
-/// A connection to a program's Tracy client that has sent its welcome.
+/// A connection to a program's Tracy client. The client has already sent its welcome.
 #[derive(Debug)]
 pub struct TracyClient {
     stream: TcpStream,
@@ -239,8 +239,8 @@ fn welcome(protocol: &TracyProtocol, bytes: &[u8]) -> Option<(Welcome, u8)> {
     fields.i64()?; // sampling period
     let flags = fields.u8()?;
     fields.u8()?; // kind of processor
-    fields.bytes(12)?; // its maker
-    fields.u32()?; // its model
+    fields.bytes(12)?; // vendor of the processor
+    fields.u32()?; // model of the processor
     let name = padded_text(fields.bytes(64)?);
     let host = padded_text(fields.bytes(1024)?);
     let clock = ClientClock { start_ticks, ns_per_tick };

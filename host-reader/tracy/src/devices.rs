@@ -11,12 +11,12 @@ use std::collections::HashMap;
 /// Minimum step back in time, in ticks, for which a counter is assumed to have wrapped around.
 const WRAP_TICKS: i64 = 1 << 31;
 
-/// Begin or end of a zone, whose time has not arrived yet.
+/// Start or end of a zone, without the time, which has not arrived yet.
 #[derive(Clone, Copy, Debug)]
 enum Edge {
     Start(usize),
     End(usize),
-    /// Begin or end of a zone that was not kept because of the limit on events.
+    /// Start or end of a zone that was not kept because of the limit on events.
     Unkept,
 }
 
@@ -81,8 +81,8 @@ struct OpenDevice {
     /// Indices of open zones by lane; `None` for a zone that was not kept because of the limit on
     /// events.
     open: HashMap<u32, Vec<Option<usize>>>,
-    /// Begins and ends whose time has not arrived yet. The key is the query number, which the item
-    /// with the time repeats.
+    /// Zone starts and zone ends whose time has not arrived yet. The key is the query number, which
+    /// the item with the time repeats.
     waiting: HashMap<u16, Edge>,
 }
 
@@ -103,7 +103,7 @@ fn context(protocol: &TracyProtocol, fields: &mut Fields<'_>) -> Option<u16> {
     }
 }
 
-/// Fields that begins and ends have in common: lane, query number and context.
+/// Fields that items for zone starts and zone ends have in common: lane, query number and context.
 struct Head {
     lane: u32,
     query: u16,
@@ -216,7 +216,7 @@ impl Devices {
         Some(())
     }
 
-    /// Sets the time of a begin or end.
+    /// Sets the time of a zone's start or end.
     pub(crate) fn time(&mut self, protocol: &TracyProtocol, mut fields: Fields<'_>) -> Option<()> {
         let ticks = self.last_time.advance(fields.i64()?);
         let query = fields.u16()?;

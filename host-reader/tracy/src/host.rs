@@ -43,8 +43,8 @@ fn time_ns(since_start_ns: i64, start_ns: u64) -> u64 {
     start_ns.saturating_add_signed(since_start_ns)
 }
 
-/// Returns the key by which a thread's zones are sorted: by end. If ends are equal, the inner zone
-/// is first.
+/// Returns the sort key of a thread's zones, which are sorted by end. If ends are equal, the inner
+/// zone is first.
 const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
     match event.kind {
         HostEventKind::Zone { depth, .. } => (event.end_ns(), u16::MAX.wrapping_sub(depth)),

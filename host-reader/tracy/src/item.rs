@@ -76,8 +76,8 @@ fn take_fields<'frame>(
 
 /// A protocol version that is checked against the received frames.
 ///
-/// Even a wrong version may find complete items: the second byte of a context's number is 0, which
-/// is also the code of a zone's text. In that case, the text itself is missing.
+/// Decoding with a wrong version may also give complete items: the second byte of a context's
+/// number is 0, which is also the code of a zone's text. In that case, the text itself is missing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) protocol: &'static TracyProtocol,

@@ -210,17 +210,17 @@ pub struct TracyCrash {
 /// Counts of inconsistent and missing data. All counts are 0 for a program that exited by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Ends of zones without a begin.
+    /// Ends of zones without a start.
     pub unmatched_ends: u64,
     /// Zones without an end.
     pub open_zones: u64,
     /// Zones whose end is earlier than their start.
     pub reversed_zones: u64,
-    /// Texts, names, colours and numbers for a zone when no zone was open.
+    /// Texts, names, colours and numbers of zones that arrived while no zone was open.
     pub stray_extras: u64,
     /// Frees of unknown allocations.
     pub unmatched_frees: u64,
-    /// Times of device zones without a matching begin or end, and items of unknown contexts.
+    /// Times of device zones without a matching start or end, and items of unknown contexts.
     pub stray_device_items: u64,
     /// Device zones without start or end time.
     pub untimed_device_zones: u64,

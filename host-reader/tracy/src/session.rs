@@ -279,7 +279,7 @@ impl Session {
             Kind::CallstackSerial => self.callstacks.drop_payload(),
             Kind::CallstackFrameSize => {
                 self.queries.answered();
-                self.first_text = None; // the library that the address lies in
+                self.first_text = None; // the library that contains the address
                 return self.callstacks.answer_head(item.fields);
             }
             Kind::CallstackFrame => {

@@ -296,7 +296,7 @@ struct L1Traffic {
 }
 
 impl L1Traffic {
-    /// Returns `None` if the bank was not read.
+    /// Adds up the counters of the ports; returns `None` if the bank was not read.
     fn new(reader: &CounterReader) -> Option<Self> {
         Some(Self {
             unpacker: reader.count(UNPACKER.first()?)?,

@@ -68,7 +68,7 @@ pub enum CounterGroup {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected fpu, pack, unpack, instrn or l1_0 to l1_5, found `{found}`")]
 pub struct UnknownGroup {
-    /// Text found.
+    /// The rejected text.
     pub found: String,
 }
 

@@ -21,7 +21,7 @@ pub struct PassMerge {
 /// Chip, core, program, and replay.
 type Key = (u32, Noc0Coord, u32, Option<TraceReplay>);
 
-/// Position in a readout.
+/// Position of a counter in a readout. Counters of later runs are inserted after it.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     device: usize,
@@ -92,7 +92,7 @@ fn anchors_of(readout: &Readout) -> HashMap<Key, Anchor> {
     anchors
 }
 
-/// Visits each counter of a lane: its index, launch, head, values, text and time.
+/// Calls `visit` for each counter of a lane, with its index, launch, head, values, text and time.
 fn counters_of_lane<'a>(
     lane: &'a Lane,
     zones: &ZoneTable,

@@ -5,10 +5,10 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | which counter is it, and what did it count? | [`Sample`] |
+//! | which counter does a record contain, and what did the counter count? | [`Sample`] |
 //! | which counters are there? | [`counter_name`], [`current_name`], [`CounterGroup`] |
-//! | how many runs does it take to read them all? | [`PassPlan`], [`merge_passes`] |
-//! | how are they stored in a device log? | [`describe_counters`] |
+//! | how many runs are needed to read all counters? | [`PassPlan`], [`merge_passes`] |
+//! | how are counters stored in a device log? | [`describe_counters`] |
 //! | what did the cores of a launch count? | [`counters_of`], [`OpCounters`] |
 //! | which metrics are there, and what does each not show? | [`metrics`], [`Metric`], [`Limit`] |
 //!

@@ -310,7 +310,7 @@ pub fn current_name(name: &str) -> Cow<'_, str> {
     renamed.map_or(Cow::Borrowed(name), |(new, rest)| format!("{new}{rest}").into())
 }
 
-/// Returns true if a current counter has this name.
+/// Returns true if this is the current name of a counter.
 pub(crate) fn is_counter(name: &str) -> bool {
     NAMES.iter().skip(1).any(|&known| known == name)
 }

@@ -17,7 +17,8 @@ pub struct Sample {
     pub cycles: Option<u64>,
 }
 
-/// Reason why data with the id of counters is not a valid reading.
+/// Reason why a data record is not a valid reading, although its id marks it as the reading of a
+/// counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum SampleProblem {
     /// The record does not identify the counter.

@@ -30,7 +30,8 @@ pub struct CounterSample {
     pub sample: Sample,
 }
 
-/// Number of data records that have the id of counters but are not valid readings, by reason.
+/// Number of data records whose id marks a reading of a counter, but which are not valid readings,
+/// by reason.
 pub type ProblemCounts = BTreeMap<SampleProblem, u64>;
 
 /// Counters of one launch.
@@ -214,7 +215,7 @@ pub(crate) const fn is_data(kind: PacketKind) -> bool {
     matches!(kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B)
 }
 
-/// Returns true if a zone has the id of counters.
+/// Returns true if a record with this zone is a reading of a counter.
 pub(crate) fn is_counter_id(zones: &ZoneTable, zone: ZoneIndex) -> bool {
     zones.id(zone) == u32::from(ZoneId::PERF_COUNTER.0)
 }

@@ -3,11 +3,11 @@
 //!
 //! The calibration kernel records each of these zones several times:
 //!
-//! | zone | holds | measures |
+//! | zone | contains | measures |
 //! |---|---|---|
 //! | [`EMPTY`] | nothing | duration of an empty zone |
 //! | [`NESTED`] | one empty zone | cycles that a zone adds to the zone around it |
-//! | [`DATA`], [`WIDE_DATA`], [`EVENT`] | one record | cycles that it adds to the zone around it |
+//! | [`DATA`], [`WIDE_DATA`], [`EVENT`] | one record | cycles that the record adds to the zone around it |
 //!
 //! Costs are medians by chip and RISC, in cycles. This module only reads the records of the
 //! calibration kernel; it does not launch the kernel. [`subtract_probe_costs`] subtracts the costs

@@ -1,4 +1,4 @@
-//! Text about a chip that waits for the host: its gaps, the ops around them, and advice.
+//! Text about a chip that waits for the host: its gaps, the ops around the gaps, and advice.
 
 use super::{Iterations, Waiting, duration};
 use crate::{
@@ -56,7 +56,7 @@ impl Waiting {
         share(self.long_gaps_ns().iter().sum(), self.gaps_ns().sum())
     }
 
-    /// Returns the sentence about the gaps.
+    /// Returns the sentence about the gaps in which the chip waits for the host.
     pub(super) fn late_host(&self) -> String {
         let of_gaps = self.long_percent();
         let of_long = match self.long_gaps_ns().len() {
@@ -99,7 +99,7 @@ impl Waiting {
         })
     }
 
-    /// Returns the advice.
+    /// Returns the advice for a chip that waits for the host.
     pub(super) fn advice_on_host(&self) -> String {
         let long_percent = self.long_percent();
         let is_long = long_percent >= REASON_TIME.value;

@@ -426,7 +426,7 @@ fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     })
 }
 
-/// Reports that writing records of single waits takes an unknown time; `None` if that time is
+/// Reports that writing records of individual waits takes an unknown time; `None` if that time is
 /// known.
 fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
     let group = groups.iter().find(|group| pipeline::has_unmeasured_records(group))?;
@@ -441,7 +441,8 @@ fn untold_by_records(groups: &[OpGroup<'_>]) -> Option<Untold> {
     })
 }
 
-/// Reports that single waits are known only inside windows; `None` if they are known everywhere.
+/// Reports that individual waits are known only inside windows; `None` if they are known
+/// everywhere.
 fn untold_outside_of_windows(ops: &[&OpCauses]) -> Option<Untold> {
     let least = ops.iter().filter_map(|op| op.windows_percent).min_by(f64::total_cmp)?;
     Some(Untold {

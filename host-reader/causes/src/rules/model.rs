@@ -273,7 +273,7 @@ mod tests {
         let noc_use = |percent| NocUse { link, percent, is_lower_bound: false, barriers: None };
         let place = || Place { op: Some("Matmul".into()), ..Place::default() };
         let told = |uses: &[(NocUse, f64)]| noc_bound(place(), "Matmul", uses, 1000.0);
-        // Used are 90 % of 200 ns and 70 % of 100 ns, so 50 ns are free.
+        // The link is used for 90 % of 200 ns and 70 % of 100 ns, so it is free for 50 ns.
         let finding = told(&[(noc_use(90.0), 200.0), (noc_use(70.0), 100.0)]).unwrap();
         assert_eq!(
             finding.sentence,

@@ -170,7 +170,8 @@ struct Arrivals<'a> {
 }
 
 impl<'a> Arrivals<'a> {
-    /// Returns `None` if the op is not a collective, or if its length is unknown on any chip.
+    /// Computes the arrivals of the chips from a round's rows; `None` if the op is not a
+    /// collective, or if its length is unknown on any chip.
     fn from_round(round: &Round<'a>) -> Option<Self> {
         let is_collective = round.rows.first()?.category == Some(OpCategory::Ccl);
         let timed: Option<Vec<(&OpReport, f64)>> =

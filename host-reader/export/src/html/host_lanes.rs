@@ -2,10 +2,9 @@
 //!
 //! A thread is stored as a lane without runs; see [`super::lanes`], which also defines steps. Its
 //! points have the kinds of [`point_kind`] and no values. Then come the texts of zones: their
-//! count, and for each text the step of the zone's index and the text. Then come the colours of
-//! points and the colours of zones: for each list the count, the steps of the indices, and the
-//! colours as 0xRRGGBB. A plot consists of its times as steps, and the bits of its values as two
-//! halves.
+//! count, the steps of the zones' indices, and the texts. Then come the colours of points and the
+//! colours of zones: for each list the count, the steps of the indices, and the colours as
+//! 0xRRGGBB. A plot consists of its times as steps, and the bits of its values as two halves.
 
 use super::{lanes::record_zones, packed::PackedColumns};
 use crate::{NameId, TraceHostPlot, TraceHostThread, host_names::HostNames};

@@ -4,20 +4,20 @@
 //!
 //! | column | content |
 //! |---|---|
-//! | counts | zones, points, runs |
+//! | counts | numbers of zones, points and runs |
 //! | zones: names | number of the name |
 //! | zones: starts | steps, from the chip's first cycle |
-//! | zones: durations | cycles, as drawn |
-//! | zones: depths | zones around it |
-//! | zones: runs | step of the run's number, plus one; 0 is outside of runs |
+//! | zones: durations | cycles, after clipping |
+//! | zones: depths | number of enclosing zones |
+//! | zones: runs | step of the run's number, plus one; 0 for a zone outside of runs |
 //! | synthetic ends | count, then steps of the index |
-//! | clipped zones | count, then step of the index and cycles as recorded |
-//! | runs | op plus one, kernel's zone plus one; 0 is none |
+//! | clipped zones | count, then all steps of the index, then all durations as recorded, in cycles |
+//! | runs | number of the op plus one, number of the kernel's zone plus one; 0 for none |
 //! | points: kinds | see [`point_kind`] |
 //! | points: names | number of the name |
 //! | points: times | steps, from the chip's first cycle |
-//! | points: values | their count, then each as two halves |
-//! | texts | count, then step of the point's index and the text |
+//! | points: values | for each point: number of values, then each value as two halves |
+//! | texts | count, then all steps of the points' indices, then all texts |
 
 use super::packed::PackedColumns;
 use crate::{NameId, PointCategory, TraceLane, TraceZones, point_words::PointWords};

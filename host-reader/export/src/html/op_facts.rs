@@ -97,7 +97,7 @@ fn processor_kernels(
     kernels
 }
 
-/// Returns first start and last end of the kernels of each processor of a Quasar.
+/// Returns the first start and the last end of the kernels of each processor of a Quasar.
 ///
 /// Processors of a kind, data movement or compute, are left out if the common figure of their kind
 /// is in doubt.

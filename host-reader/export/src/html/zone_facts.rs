@@ -95,7 +95,8 @@ pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
             ("risc_bits", |(_, row)| row.set.risc_bits.into()),
             ("count", |(_, row)| row.statistics.count.into()),
             ("total_cycles", |(_, row)| row.statistics.total_cycles.into()),
-            // Cycles in the zone itself, outside nested zones, as drawn.
+            // Cycles in the zone itself, outside nested zones. Clipped zones count with their
+            // clipped length.
             ("self_cycles", |(_, row)| row.set.self_cycles.into()),
             ("min_cycles", |(_, row)| row.statistics.min_cycles.into()),
             ("median_cycles", |(_, row)| row.statistics.median_cycles.into()),
@@ -174,7 +175,7 @@ fn joined(mut one: ZoneSets, other: ZoneSets) -> ZoneSets {
 /// A name's number, and the kind of the points that have the name.
 pub(super) type PointKey = (usize, &'static str);
 
-/// A number of points, and the cycles of them all.
+/// Number of points, and their total cycles.
 pub(super) type PointCount = (u64, u64);
 
 type PointCounts = BTreeMap<PointKey, PointCount>;

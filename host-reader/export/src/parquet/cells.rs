@@ -48,8 +48,8 @@ struct Texts {
 /// Number of texts at the end of [`Texts::encoded`] with which the next text is compared.
 const COMPARED_TEXTS: usize = 8;
 
-/// Estimate of the memory of an encoded text besides its bytes: the handle, and what the allocator
-/// adds to the bytes.
+/// Estimated memory of an encoded text in addition to its bytes: the handle and the allocator's
+/// overhead.
 const TEXT_OVERHEAD_BYTES: usize = size_of::<ByteArray>() + 16;
 
 impl Texts {

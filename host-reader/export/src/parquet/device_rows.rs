@@ -26,14 +26,15 @@ pub trait DeviceTable: Table {
     ) -> Result<(), E>;
 }
 
-/// Chip of a trace, with the name of its recording.
+/// Chip of a trace, with the name of the trace's recording.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceRows<'t, 'a> {
     /// Trace.
     pub trace: &'t Trace<'a>,
     /// Chip.
     pub device: &'t TraceDevice<'a>,
-    /// Number of the first of `device.ops` among the chip's ops; 0 unless the ops come in parts.
+    /// Index, among all ops of the chip, of the first element of `device.ops`; 0 unless the ops are
+    /// added in parts.
     pub first_op: u32,
     /// Names of the recording and the host.
     pub recording: RecordingKey<'t>,

@@ -182,7 +182,7 @@ trait TableSink: Send {
     fn finish(self: Box<Self>) -> Result<Written, WriteError>;
 }
 
-/// Items of a packed recording that are added after the rest.
+/// Kinds of items of a packed recording that are added in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Some of a chip's ops.

@@ -18,8 +18,10 @@ use tables::{ColumnKind, ColumnSchema, Table};
 /// row groups in parallel.
 pub(super) const ROWS_PER_GROUP: usize = 122_880;
 
-/// Memory of values from which on a row group ends. It bounds the memory in use: rows of the table
-/// `ops`, which has the most columns, take half a kilobyte each, those of `zones` an eighth of one.
+/// Memory of a row group's values, in bytes, at which the row group ends.
+///
+/// The limit bounds the memory in use. A row of the table `ops`, which has the most columns, takes
+/// half a kilobyte; a row of `zones` takes an eighth of a kilobyte.
 const GROUP_BYTES: usize = 8 << 20;
 
 /// Number of rows after which the memory of the values is computed again.
@@ -193,7 +195,8 @@ mod tests {
             group_rows(ColumnKind::Unsigned64, 200_000, Value::Unsigned64),
             [122_880, 77_120]
         );
-        // Each text takes 1,000 bytes, 48 around them and 4 for its index: 7,974 texts take 8 MiB.
+        // Each text takes 1,000 bytes, 48 bytes of overhead and 4 bytes for its index: 7,974 texts
+        // take 8 MiB.
         let text = |row| Value::Text(format!("{row:01000}").into());
         assert_eq!(group_rows(ColumnKind::Text, 20_000, text), [8_192, 8_192, 3_616]);
         // Equal texts are kept once.

@@ -1,4 +1,5 @@
-//! Causes of slowness as tracks: the time of each op by class, and its critical path.
+//! Tracks for the causes of slowness: the time of each op by class, and the critical path of each
+//! op.
 //!
 //! The critical path is a row of slices, one for each step. If the path changes to another RISC, an
 //! arrow leads from the signal to the end of the wait for that signal.

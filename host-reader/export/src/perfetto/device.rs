@@ -251,7 +251,7 @@ impl DevicePackets<'_, '_> {
         self.counter(self.tracks.loss_counter, points);
     }
 
-    /// Draws the bytes over each NoC with transfers as counters.
+    /// Draws a counter of transferred bytes for each NoC that has transfers.
     fn count_bytes(&mut self) {
         for (noc, track) in [Noc::Noc0, Noc::Noc1].into_iter().zip(self.tracks.noc_counters) {
             let points = counters::bytes_moved(self.context.trace, self.device, noc);

@@ -21,9 +21,11 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// Starts the sequence `id` with a packet of interned data and defaults for all of its events.
-    /// No other sequence in the file may have the same id, unless `first` states that it is not the
-    /// sequence's first packet: then this continues the sequence with other interned data.
+    /// Starts the sequence `id` with the packet `first`, which contains interned data and defaults
+    /// for all events of the sequence.
+    ///
+    /// The id must be unique in the file, unless the flag `first_packet_on_sequence` of `first` is
+    /// false. In that case, the packets continue an earlier sequence with new interned data.
     pub(super) fn begin(id: u32, first: TracePacket, capacity_bytes: usize) -> Self {
         let bytes = Vec::with_capacity(capacity_bytes);
         let packet = TracePacket {

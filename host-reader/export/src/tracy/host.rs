@@ -1,7 +1,8 @@
 //! Host in Tracy: threads with zones and messages, frames, and plots.
 //!
 //! # Compatibility
-//! tt-metal's Python package `tracy`: the text of a signpost that its reports search for.
+//! Signposts have the text that tt-metal's Python package `tracy` writes, and that tt-metal's
+//! reports search for.
 
 use super::{messages::Message, places::PlaceTable, plots::Plot, spans::Span};
 use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};

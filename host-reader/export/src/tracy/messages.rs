@@ -76,7 +76,7 @@ pub(super) fn trace_messages(trace: &Trace<'_>, thread_id: u32) -> Vec<Message> 
     doubts.chain(unplaced).map(|text| remark(text, thread_id)).collect()
 }
 
-/// Returns a remark at the start of the trace.
+/// Returns a message that is shown at the start of the trace.
 pub(super) const fn remark(text: String, thread_id: u32) -> Message {
     Message { time_ns: 0, thread_id, text, rgb: REMARK_RGB }
 }

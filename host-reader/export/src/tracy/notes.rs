@@ -18,7 +18,8 @@ pub struct TracyNotes {
     /// Number of zones that share a less exact source location, because Tracy supports only 32,767
     /// locations.
     pub vague_zones: u64,
-    /// Number of zones that end after Tracy's last nanosecond (39 hours) and are drawn there.
+    /// Number of zones that end after Tracy's last nanosecond (39 hours). Their end is drawn at
+    /// that time.
     pub late_zones: u64,
     /// Number of plot points of the host that are not finite and are left out.
     pub undrawn_plot_points: u64,

@@ -72,7 +72,7 @@ pub(super) struct PlaceTable<'a> {
     names: &'a TraceNames<'a>,
     places: Vec<Place<'a>>,
     limit: usize,
-    /// Locations by name and RISC, for zones without op and remarks.
+    /// Locations that show neither an op nor remarks, by name and RISC.
     plain: Vec<Option<PlaceNumber>>,
     special: HashMap<Key, PlaceNumber>,
     /// Locations by source and colour, because zones of one source may have different colours.
@@ -81,7 +81,8 @@ pub(super) struct PlaceTable<'a> {
 }
 
 impl<'a> PlaceTable<'a> {
-    /// Creates a table. For every name, it first reserves a location without op and remarks.
+    /// Creates a table. For every name, it first reserves a location that shows neither an op nor
+    /// remarks.
     pub(super) fn new(trace: &'a Trace<'a>, limit: usize) -> Self {
         let names = &trace.names;
         let mut table = Self {

@@ -179,7 +179,7 @@ impl Translation {
     }
 }
 
-/// Returns the index of a line in a list.
+/// Returns the index of a row or column in a list.
 fn place(lines: &[u16], line: u16) -> Option<u16> {
     lines.iter().position(|&at| at == line).and_then(|at| u16::try_from(at).ok())
 }

@@ -8,11 +8,13 @@
 //! # The fit
 //!
 //! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)` be the width of the
-//! interval left for the offset. The minimum and the maximum are always attained at corners of the
-//! two hulls. These active corners change exactly at the slopes of hull edges. `w` is concave and
-//! piecewise linear with breaks at these slopes. So one merge of the edges of both hulls, ordered
-//! by slope, evaluates all of `w` in linear time. The largest `w` is at the sign change of its
-//! derivative `x_lower - x_upper`.
+//! interval of possible offsets. The minimum is attained at a corner of the lower hull of the upper
+//! ends, and the maximum at a corner of the upper hull of the lower ends. As `b` increases, these
+//! active corners change exactly at the slopes of hull edges. `w` is concave and piecewise linear
+//! with breaks at these slopes. So one merge of the edges of both hulls, ordered by slope,
+//! evaluates all of `w` in linear time. The derivative of `w` is `x_lower - x_upper`, the
+//! difference of the x coordinates of the active corners. The largest `w` is where the derivative
+//! changes its sign.
 //!
 //! # The bound
 //!
@@ -186,7 +188,8 @@ struct Sweep<'a> {
     active: Vec<(usize, usize)>,
 }
 
-/// A hull edge. At the slope of the edge, an active corner changes.
+/// A break of `w`: a hull edge. At the slope of the edge, the active corner moves from one end of
+/// the edge to the other end.
 #[derive(Clone, Copy)]
 struct Break {
     from: Point,
@@ -268,9 +271,10 @@ impl<'a> Sweep<'a> {
         Best { pivot, above_pivot, slope, width, corners }
     }
 
-    /// Returns the corners of the polygon of admissible lines, each as (left, right) points.
+    /// Returns the admissible lines at the corners of the polygon in the (offset, slope) plane.
+    /// Each line is given by two of its points, the left one first.
     ///
-    /// The first two corners are the steepest and the shallowest line.
+    /// The first line is the steepest, the second the shallowest.
     fn polygon(&self, peak: usize) -> Vec<(Point, Point)> {
         let last = (peak..self.breaks.len()).find(|&s| self.ends_before_next_break(s));
         let last = last.unwrap_or(self.breaks.len());
@@ -299,9 +303,10 @@ fn edge_break(edge: &[Point], is_upper: bool) -> Break {
     Break { from: edge[0], to: edge[1], is_upper }
 }
 
-/// The peak of `w(b)` and the polygon of admissible lines.
+/// The peak of `w(b)`, and the lines at the corners of the polygon of admissible lines.
 struct Best {
-    /// The corner opposite the touching edge; the anchor of the fit.
+    /// The anchor of the fit: the active corner of the hull to which the break's edge does not
+    /// belong.
     pivot: Point,
     above_pivot: f64,
     slope: f64,
@@ -370,7 +375,8 @@ mod tests {
         high - low
     }
 
-    /// Returns every line through two bracket ends, as (slope, cycles, units).
+    /// Returns every line through two bracket ends, as its slope and the (cycles, units) of one
+    /// end.
     fn lines_through_two_ends(brackets: &[Bracket]) -> Vec<(f64, f64, f64)> {
         let ends = brackets.iter().flat_map(|b| [(b.cycles, b.before), (b.cycles, b.after)]);
         let ends: Vec<(f64, f64)> = ends.map(|(x, y)| (x as f64, y as f64)).collect();

@@ -1,13 +1,13 @@
-//! Clocks of several chips: maps composed along a tree of links, and checked on the loops that
-//! other links close.
+//! Clocks of several chips: maps composed along a tree of links, and checked with the loops that
+//! the other links form.
 //!
 //! Each edge maps one chip's counter to a neighbour's counter, with a maximum error. A tree of
 //! edges connects each chip to the root by the path with the smallest sum of bounds. Each other
 //! edge closes a loop: its map and the path through the tree must agree within the bounds of the
 //! loop.
 //!
-//! This module does not measure edges. Loops are only checked; edges outside the tree do not
-//! improve it.
+//! This module does not measure edges. Loops are only checked; edges outside the tree do not make
+//! the bounds smaller.
 
 use super::BoundedLine;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Map from the counter of one chip to the counter of another chip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChipEdge {
-    /// The chip of the map's output.
+    /// The chip whose cycles are the map's output.
     pub sender: u32,
-    /// The chip of the map's input.
+    /// The chip whose cycles are the map's input.
     pub receiver: u32,
     /// Map from receiver cycles to sender cycles; the bound is in sender cycles.
     pub to_sender: BoundedLine,

@@ -44,7 +44,7 @@ pub struct PingBurst {
     pub pings: Vec<TwoWayPing>,
 }
 
-/// A message between two chips over Ethernet and its echo.
+/// A message over Ethernet from one chip to another, and the echo of the message.
 ///
 /// The four events happen in this order: the message is sent, the message arrives, the echo is
 /// sent, the echo arrives. So `sender_start <= f(receiver_start)` and `f(receiver_end) <=

@@ -35,11 +35,11 @@ use super::{
 };
 use std::ops::Range;
 
-/// Number of following samples that prove a sample wrong, if the segment continues through them
-/// without that sample.
+/// Number of following samples that must fit the segment without a sample, so that this sample is
+/// rejected as wrong.
 const CONFIRMING_SAMPLES: usize = 8;
 
-/// Minimum number of such following samples near the end of the window.
+/// Minimum number of these following samples, for a sample near the end of the window.
 const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 
 /// Minimum number of samples per segment: any two samples fit a line, so two samples prove no
@@ -53,10 +53,10 @@ const FEWEST_FOR_CALIBRATION: usize = 32;
 /// Inverse of the share of round trips that defines the slack: the shortest eighth.
 ///
 /// The calibration is wrong only if the shortest trip exceeds the sum of the legs' minimum delays
-/// by more than the slack. This requires that the excess of one eighth of all trips is between one
-/// and two times the excess of the shortest trip. With exponential jitter on both legs this occurs
-/// in one of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an
-/// eighth is safer still, but misses steps in the outer 3 % of a window.
+/// by more than the slack. This requires that one eighth of all trips exceed this sum by one to two
+/// times the excess of the shortest trip. With exponential jitter on both legs this occurs in one
+/// of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an eighth
+/// is safer still, but misses steps in the outer 3 % of a window.
 const SLACK_SHARE: usize = 8;
 
 /// Maximum number of steps in addition to the proved steps. If there are more, the calibration is
@@ -90,7 +90,7 @@ pub enum Evidence {
 pub struct FrequencyStep {
     /// Position of the step and its possible range.
     pub split: Split,
-    /// New frequency over old frequency minus one, in parts per million.
+    /// New frequency divided by old frequency, minus one, in parts per million.
     pub change_ppm: f64,
     /// Distance of the two lines at the split, in units of the bracketing clock. It is zero if the
     /// lines meet inside the zone.
@@ -228,7 +228,7 @@ impl Screening {
         self.start += 1;
     }
 
-    /// Returns the sample without which the segment extends beyond its end.
+    /// Returns the index of the sample whose removal lets the segment extend beyond its end.
     ///
     /// Usually this is the sample at which the segment ended. But two samples always fit a line, so
     /// if one of the first two samples is wrong, the third sample ends the segment.

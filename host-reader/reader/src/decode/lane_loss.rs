@@ -22,7 +22,7 @@ pub struct LaneLoss {
     pub is_of_one_launch: bool,
     /// True if launches without a run in the lane may have some of these losses.
     pub has_other_launches: bool,
-    /// Programs of the first and the last of these other launches, if known.
+    /// Programs of the first and the last launch without a run in the lane, if known.
     pub others: Option<ProgramSpan>,
     /// Number of finished launches, if the lane was full and the runtime does not count refused
     /// runs.

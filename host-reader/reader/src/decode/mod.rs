@@ -9,12 +9,12 @@
 //! | where can a run begin? | `words` |
 //! | which run is left over from earlier? what is the order of a run's records? | `peek`, `run` |
 //! | which words are skipped, and under which cause are they counted? | `damage` |
-//! | which run lost what found no room in L1? | `lane_loss` |
+//! | which run lost the records for which L1 had no room? | `lane_loss` |
 //! | between which runs may further runs be missing? | `holes` |
 //! | how do stamps become times? | `time` |
 //! | what makes decoding fast? | `block` |
 //! | which lanes are still to be decoded? | `undecoded` |
-//! | what must the decoder do, in one page? | `oracle` (tests) |
+//! | how does decoding work, in one page? | `oracle` (tests) |
 //!
 //! # Order of records
 //!

@@ -3,12 +3,12 @@
 //! A lane's records are in the order in which the RISC read the clock, so each step backwards has a
 //! cause. Steps with a known cause are corrected and counted; other steps are reported:
 //!
-//! | seen | reason | done |
+//! | observation | reason | correction |
 //! |---|---|---|
-//! | up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before its wrap and the high word just after it | the earlier time is lowered by 2^32 |
-//! | back by at most 2^32, low word just past its wrap, foreign runtime | TT-Metal reads the high word first | the time is raised by 2^32 |
-//! | back by about 2^44, and the clock, if read, confirms this | the stamp wrapped | this and all later times are raised by 2^44 |
-//! | any other step back | unknown | time kept, reported as [`AnomalyKind::BackwardTime`] |
+//! | step up by 2^32 or more, then back by at most 2^32 | our runtime read the low word just before its wrap and the high word just after it | the earlier time is lowered by 2^32 |
+//! | step back by at most 2^32, low word just past its wrap, foreign runtime | TT-Metal reads the high word first | the time is raised by 2^32 |
+//! | step back by about 2^44, and the clock, if read, confirms this | the stamp wrapped | this and all later times are raised by 2^44 |
+//! | any other step back | unknown | none; reported as [`AnomalyKind::BackwardTime`] |
 //!
 //! If the tile's 64-bit clock was read after the words, the reading determines the 2^44 range of
 //! the read's first stamps. A lane whose first record is late therefore has the same time scale as

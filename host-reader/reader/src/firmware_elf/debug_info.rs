@@ -46,7 +46,7 @@ enum Type {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Member {
-    /// Empty for an anonymous structure inside another.
+    /// Name of the member; empty for an anonymous structure inside another structure.
     name: String,
     offset: u64,
     type_at: usize,

@@ -142,7 +142,7 @@ pub enum AccessError {
     Gone {
         /// The chip.
         chip_id: u32,
-        /// What happened to the words.
+        /// The reason why the words are lost.
         reason: String,
     },
 }

@@ -177,8 +177,7 @@ struct Waiting {
     has_ended: bool,
 }
 
-/// Closes the queue when the thread ends, even because of a panic, so that no consumer waits
-/// forever.
+/// Closes the queue when the thread ends, even by a panic, so that no consumer waits forever.
 #[derive(Debug)]
 struct EndOnDrop(Arc<Queue>);
 

@@ -6,7 +6,7 @@
 //! | which cores answer, in which generation? | `prepare` |
 //! | what does a control vector contain, and which generation wrote it? | `control` |
 //! | which words of a core are unread? | `plan` |
-//! | how are they read in few transactions? | `dram` |
+//! | how are these words read in few transactions? | `dram` |
 //! | which losses do a core's counters show? | `counters` |
 //! | how far has a core been read? | `memory` |
 //! | which runs still wait in L1? | `pending` |
@@ -14,7 +14,7 @@
 //! | how is TT-Metal's debug dump read, with two buffers per lane? | `two_buffers` |
 //! | how are streaming cores read? | `rings` |
 //! | which launches may have lost the records that a streaming RISC counts? | `open_launches` |
-//! | how do streamed records reach a consumer while their launches go on? | `live` |
+//! | how do streamed records reach a consumer while their launches still run? | `live` |
 //! | how are the frames of relays read? what if a relay ends? | `relays` |
 //! | how full are the lanes? | `watermark` |
 //! | how is a mesh read repeatedly? | `stream` |
@@ -227,9 +227,10 @@ impl Reader {
     /// Adds the streamed records of launches that had not ended at the last read.
     ///
     /// Reads return the records of a launch when it has ended; only a read with
-    /// [`ReadOptions::last_read`] also returns those of other launches. Use this method if no such
-    /// read is possible: the chip no longer answers, or the words come from a recording that was cut
-    /// off. `readout` must have the chips of the reads; lanes of other chips are left out.
+    /// [`ReadOptions::last_read`] also returns the records of running launches. Use this method if
+    /// no such read is possible: the chip no longer answers, or the words come from a recording
+    /// that was cut off. `readout` must have the chips of the reads; lanes of other chips are left
+    /// out.
     pub fn add_running_launches(&mut self, readout: &mut Readout) {
         for lane in self.rings.take_running_launches() {
             let chip_id = lane.id.chip_id;
@@ -244,7 +245,7 @@ impl Reader {
     /// had read their rings.
     ///
     /// These losses are not in the ledger of any read, because the other reader may have counted
-    /// them. Skipped cells are unknown markers.
+    /// them. Skipped cells are counted as markers of unknown kind.
     #[must_use]
     pub const fn earlier_losses(&self) -> LossTotals {
         self.rings.earlier_losses()
@@ -384,7 +385,7 @@ impl Reader {
         })
     }
 
-    /// Reads the remaining data of a core after its lanes, and acknowledges the read.
+    /// Reads the core's data that is not in its DRAM lanes, and acknowledges the read.
     fn finish_core(
         &mut self,
         session: &mut Session<'_>,
@@ -412,7 +413,7 @@ impl Reader {
                 pending::read_runs(session, core, generation, pieces);
             }
             if session.options.read_only {
-                // In this mode, the words of this core stay on the device.
+                // Nothing is acknowledged, so the words of this core stay on the device.
             } else if core.two_buffers.is_some() {
                 two_buffers::hand_over(session, core);
             } else {
@@ -453,7 +454,8 @@ impl Reader {
         }
     }
 
-    /// Returns the words that were read, each lane with the decoder state of the previous read.
+    /// Returns the words that were read from each lane, and the decoder state after the previous
+    /// read.
     fn undecoded<'words>(
         &self,
         session: &Session<'_>,

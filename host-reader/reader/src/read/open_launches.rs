@@ -11,7 +11,7 @@ use wire::{
     stream::{Cell, ToldLaunch},
 };
 
-/// The launches that may lose the records that a RISC counts as lost after a read.
+/// The launches that may have caused the losses that a RISC counts after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenLaunches {
     /// Number of the first possible launch.
@@ -36,8 +36,8 @@ impl OpenLaunches {
         self.program
     }
 
-    /// Returns true if only one launch can have lost records, given that the core has begun `begun`
-    /// launches.
+    /// Returns true if only one launch can have lost records. `begun` is the number of launches
+    /// that the core has begun.
     pub(super) const fn is_only(self, begun: u32) -> bool {
         self.first == begun
     }

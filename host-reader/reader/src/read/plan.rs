@@ -31,7 +31,7 @@ pub(super) struct CoreRead {
     pub(super) lanes: Vec<LaneRead>,
     /// Buffers of TT-Metal's debug dump, if the core uses the debug dump.
     pub(super) two_buffers: Option<TwoBuffers>,
-    /// Number of launches since the last read that ran no kernel on this core.
+    /// Number of launches that ran no kernel on this core since the last read.
     pub(super) idle_launches: u32,
     /// The tile's clock after the words were read.
     pub(super) read_at: Option<u64>,

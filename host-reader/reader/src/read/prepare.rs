@@ -37,7 +37,7 @@ pub(super) struct RelayCore {
     pub(super) words: [u32; WORDS],
 }
 
-/// How carefully control vectors are read.
+/// Whether control vectors are read until they are consistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     /// Vectors are read once, which is sufficient for fill levels.

@@ -45,8 +45,8 @@ pub(super) fn add_time(marks: &mut Watermarks, core: &CoreRead, fill_of: impl Fn
 pub(super) struct Fill {
     /// The tile's clock at the last read.
     read_at: Option<u64>,
-    /// Maximum number of words per launch: first the maximum found by reads, then by polls since
-    /// the last read.
+    /// Maximum number of words per launch: the first element comes from reads, the second from
+    /// polls since the last read.
     words_per_launch: [u32; 2],
 }
 

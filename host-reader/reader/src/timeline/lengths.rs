@@ -1,8 +1,8 @@
 //! Lengths of zones without their positions: the input of statistics, computed run by run.
 //!
 //! Nearly all runs contain only properly nested zones. For these runs, one pass over the records
-//! computes the length of each zone at its end, without columns. The zones of other runs are paired
-//! as for a timeline.
+//! computes the length of each zone when the zone ends, and stores no zones with positions. The
+//! zones of other runs are paired as for a timeline.
 
 use super::{
     Zones,

@@ -11,10 +11,10 @@
 //!
 //! Records with equal times may be in any order: a log sorts them by marker id. Starts and ends of
 //! *one* zone keep their order, so an end always closes the innermost zone with its name. Each
-//! other zone above the closing zone on the stack is one of four cases. If it began at the cycle of
-//! the end, it began after the end. If it began at the same cycle as the closing zone, it encloses
-//! the closing zone. If its own end follows at the cycle of the end, it ends there. Otherwise its
-//! end is lost.
+//! other zone above the closing zone on the stack is one of four cases. If the zone began at the
+//! cycle of the end, it is assumed to have begun after the end. If it began at the same cycle as
+//! the closing zone, it is assumed to enclose the closing zone. If its own end follows at the cycle
+//! of the end, that end is used. Otherwise its end is lost.
 
 #![expect(
     clippy::indexing_slicing,

@@ -29,7 +29,7 @@ pub enum RecordError {
     Capture(#[from] CaptureError),
 }
 
-/// A reader of a mesh and its clocks, which optionally writes a capture.
+/// Reader of a mesh and of the mesh's clocks. Optionally writes a capture.
 ///
 /// ```
 /// use recording::capture::MeshRecorder;
@@ -49,7 +49,7 @@ pub struct MeshRecorder {
     readout: Readout,
     ops: Vec<OpMetadata>,
     host: Vec<HostRecording>,
-    /// True if live reads leave the records of streamed lanes to the capture.
+    /// True if the recorder keeps no streamed records of live reads.
     leaves_streamed: bool,
     /// Lanes that have streamed records.
     streamed: BTreeSet<LaneId>,
@@ -110,11 +110,13 @@ impl MeshRecorder {
         self
     }
 
-    /// Leaves the records of streamed lanes that [`MeshRecorder::read_live`] finds to the capture and
-    /// to its closure. The recorder keeps none of them, so its memory does not grow with their
-    /// number, and the run of [`MeshRecorder::finish`] has none.
+    /// Makes the recorder keep no streamed records that [`MeshRecorder::read_live`] reads.
     ///
-    /// The capture contains all of them, and is loaded as any other capture.
+    /// Such records only go to the capture and to the `visit` function of the read. The recorder's
+    /// memory therefore does not grow with their number, and the run that [`MeshRecorder::finish`]
+    /// returns does not contain these records.
+    ///
+    /// The capture contains all records, and can be loaded like any other capture.
     #[must_use]
     pub const fn leaving_streamed_records(mut self) -> Self {
         self.leaves_streamed = true;
@@ -208,7 +210,7 @@ impl MeshRecorder {
     /// ```
     ///
     /// # Errors
-    /// As [`MeshRecorder::read`].
+    /// The errors of [`MeshRecorder::read`].
     pub fn read_part<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
@@ -256,7 +258,7 @@ impl MeshRecorder {
     /// ```
     ///
     /// # Errors
-    /// As [`MeshRecorder::read`].
+    /// The errors of [`MeshRecorder::read`].
     pub fn read_live<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,

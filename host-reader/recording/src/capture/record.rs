@@ -116,7 +116,7 @@ impl CapturingReader {
         self.capture(mesh, |reader, mesh| reader.read_with_batches(mesh))
     }
 
-    /// Reads as [`CapturingReader::read`] does, but returns the records of streamed lanes in batches,
+    /// Reads like [`CapturingReader::read`], but returns the records of streamed lanes in batches,
     /// and keeps none of them; see [`Reader::read_live`].
     pub fn read_live<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead<LiveRead> {
         self.capture(mesh, |reader, mesh| reader.read_live(mesh))

@@ -1,4 +1,4 @@
-//! Splits a stream into blocks of whole lines, to read a log of any size in little memory.
+//! Splits a stream into blocks of whole lines, to read a log of any size with little memory.
 
 use std::io::{self, Read};
 

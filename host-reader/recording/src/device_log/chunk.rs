@@ -21,7 +21,8 @@ use wire::Risc;
 #[derive(Default)]
 pub(super) struct Launches {
     pub(super) keys: Vec<LaunchKey>,
-    /// Indices of the first keys of `keys`; a lookup adds the rest.
+    /// Indices of launches, by key. The latest keys of `keys` may be missing; a lookup adds them
+    /// first.
     numbers: HashMap<LaunchKey, u32>,
     /// The greatest key.
     greatest: Option<LaunchKey>,

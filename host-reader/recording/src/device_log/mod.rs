@@ -1,9 +1,9 @@
 //! Device logs: reading and writing of TT-Metal's `profile_log_device.csv`.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | which files can be read? | [`read_device_log`] |
-//! | how is a log read in little memory? | [`PackedLog`] |
+//! | how is a log read with little memory? | [`PackedLog`] |
 //! | what is written, byte by byte? | [`write_device_log`] |
 //!
 //! Other tools write logs too, so an unreadable line is skipped, counted and reported with its

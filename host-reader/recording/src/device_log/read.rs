@@ -30,7 +30,7 @@ use std::{
 /// number of columns, text in place of a number, an unknown RISC) are skipped and reported as
 /// anomalies with their line number.
 ///
-/// Memory: a few blocks of 1 MiB each, more if a line is longer, and the tables.
+/// Memory holds a few blocks of 1 MiB each (more if a line is longer) and the tables.
 ///
 /// # Errors
 /// If the stream cannot be read, is empty, or does not begin like a device log. A log with a header

@@ -11,7 +11,7 @@ use reader::{
 };
 use wire::{PacketKind, Risc};
 
-/// Key that distinguishes the launches of lines.
+/// Key that distinguishes the launches to which lines belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LaunchKey {
     pub(super) program: u32,

@@ -21,7 +21,7 @@ use wire::ZoneId;
 /// A device log with packed records of a few bytes each.
 ///
 /// [`Self::into_readout`] returns all records at once. [`PackedLanes::unpack`] unpacks lane by
-/// lane, in little memory.
+/// lane, with little memory.
 ///
 /// ```
 /// use recording::device_log::PackedLog;
@@ -183,7 +183,7 @@ impl PackedLanes {
     }
 
     /// Unpacks the lanes on all threads and calls `take` for each lane, with an accumulator. The
-    /// lanes are no longer packed then.
+    /// packed lanes are freed.
     ///
     /// Returns one accumulator for each group of lanes, and the anomalies in lane order.
     ///
@@ -215,7 +215,7 @@ impl PackedLanes {
     ) -> Result<(Vec<A>, AnomalyLog), PackedError> {
         let unpack = |(accumulator, relabelled): &mut Unpacked<A>, lane: L| {
             let (unpacked, count) = self.numbers.finish_lane(lane.borrow())?;
-            // An owned lane gives its packed records back before the next step.
+            // If the lane is owned, its packed records are freed here, before the next step.
             drop(lane);
             relabelled.extend((count > 0).then_some((unpacked.id, count)));
             take(accumulator, unpacked);

@@ -1,10 +1,10 @@
 //! Ops of the host, as described by the Tracy messages next to a device log.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | which ops, traces, replays and signposts were announced? | [`read_messages`] |
 //! | how is an op described? | [`Value`] |
-//! | which of this data becomes part of a recording? | [`HostOps`] |
+//! | which data about ops becomes part of a recording? | [`HostOps`] |
 //! | which launches match an op, and which do not? | [`LaunchedPrograms`] |
 //!
 //! # Compatibility

@@ -1,7 +1,7 @@
 //! Comparison of two recordings: ops and zones that became slower or faster, with the certainty of
 //! each change.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | what was measured in a recording? | [`Measurements`], [`Measured`] |
 //! | what changed? | [`Diff`], [`Change`] |

@@ -1,4 +1,4 @@
-//! Advice on optimisation: ops that ran on the host instead, gaps between ops, and each matmul.
+//! Advice on optimisation: ops that ran on the host, gaps between ops, and each matmul.
 
 use super::{
     fidelity::FidelityVerdict,

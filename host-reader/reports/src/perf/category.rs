@@ -9,7 +9,7 @@ static BUILT_IN: LazyLock<HashMap<&'static str, OpCategory>> = LazyLock::new(|| 
     lines.filter_map(parse_line).collect()
 });
 
-/// Text in the op code of a host op.
+/// Text that marks the op code of a host op.
 const HOST_MARK: &str = "(torch)";
 
 /// Suffix that newer producers append to the names of ops.

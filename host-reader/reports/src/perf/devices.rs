@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Number of devices above which rows are not merged. No mesh has that many devices.
 const MAX_DEVICES: usize = 4096;
 
-/// Collective ops. Devices wait for one another in them.
+/// Collective ops, in which devices wait for one another.
 const COLLECTIVES: [&str; 3] = ["AllGather", "ReduceScatter", "AllReduce"];
 
 /// Joins the rows of several files, one for each host. Devices and rows get numbers that are unique

@@ -40,8 +40,8 @@ impl FidelityAdvice {
 ///
 /// # Compatibility
 /// The verdicts are those of tt-perf-report 1.4.1, which considers HiFi4 and HiFi3 too high for
-/// FLOAT32, because its rule for input 0 only contains BFLOAT16. `is_excess` and the note follow
-/// the chip instead.
+/// FLOAT32, because its rule for input 0 only contains BFLOAT16. `is_excess` and the note describe
+/// the behaviour of the chip instead.
 #[must_use]
 pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
     let advice = judge(row, &row.math_fidelity);

@@ -3,14 +3,14 @@
 //! This module provides the functions of `tt-perf-report`. Rows come from `ops_perf_results*.csv`,
 //! which TT-Metal's scripts and this library write.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | how is an ops CSV read? | [`read_ops_csv`], [`OpsCsv`], [`OpRow`] |
-//! | what was wrong with it? | [`Problem`] |
-//! | which report follows from it? | [`PerfReport`], with [`PerfOptions`] |
-//! | what can a chip do at most? | [`ArchTable`], [`ArchLimits`] |
-//! | how much did an op vary? | [`Iterations`] |
-//! | how is it shown? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`], [`write_stacked_picture`] |
+//! | what was wrong with the file? | [`Problem`] |
+//! | how is a report computed from the file? | [`PerfReport`], with [`PerfOptions`] |
+//! | what are the limits of a chip? | [`ArchTable`], [`ArchLimits`] |
+//! | how much did the durations of an op vary? | [`Iterations`] |
+//! | how is a report written? | [`write_table`], [`write_ops_csv`], [`write_stacked_csv`], [`write_stacked_picture`] |
 //!
 //! This module opens no files: it only reads from and writes to streams.
 //!

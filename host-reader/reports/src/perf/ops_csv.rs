@@ -205,7 +205,8 @@ impl<R: Read> FilePart<R> {
 /// Maximum number of lines whose rows are kept in parts at the same time.
 const LINES_AT_ONCE: usize = 16_384;
 
-/// Number of parts of lines that are read in parallel. Each has its own pool of shared texts.
+/// Number of parts into which lines are divided. The parts are read in parallel. Each has its own
+/// pool of shared texts.
 const PARTS: usize = 16;
 
 /// Reader of all rows of a file.

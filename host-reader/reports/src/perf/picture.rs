@@ -119,7 +119,7 @@ const BASES: [RGBColor; BASE_COUNT] = [
     RGBColor(150, 150, 60),
     RGBColor(110, 110, 110),
 ];
-/// Number of shades of a colour. After them, shades repeat.
+/// Number of shades of a colour. The shades repeat after this number.
 const SHADES: usize = 5;
 
 impl<'a> Colours<'a> {

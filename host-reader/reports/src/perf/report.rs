@@ -177,7 +177,8 @@ impl PerfReport {
         note_rows(&rows, &mut notes);
         let is_by_device = !options.merges_devices;
         let mut stacked = stack(&rows, options.stack_by, is_by_device);
-        // In this case, tt-perf-report groups by device, and drops rows without a device.
+        // If devices are separate, tt-perf-report groups by device, and drops rows without a
+        // device.
         stacked.retain(|ops| !(is_exact && is_by_device && ops.device.is_none()));
         Ok(Self {
             files: files_read,

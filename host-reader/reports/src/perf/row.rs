@@ -65,7 +65,7 @@ pub struct OpRow {
     pub arch: Option<SharedText>,
     /// Sub-device.
     pub sub_device: Option<SharedText>,
-    /// Host start of the op, in ns on the host's clock.
+    /// Start of the op on the host, in ns on the host's clock.
     pub host_start_ns: Option<f64>,
     /// Time that the host took for the op.
     pub host_duration_ns: Option<f64>,

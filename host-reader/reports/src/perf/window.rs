@@ -20,8 +20,8 @@ pub struct WindowOptions {
 /// Reduces `rows`, which are in time order, to the window, and adds a note about it.
 ///
 /// Without a start and an end, the window begins after the first signpost with the same name as the
-/// last signpost, because producers set a signpost after warming up. If no op follows
-/// that signpost, the signposts enclose the ops instead, and all rows are used.
+/// last signpost, because producers set a signpost after warming up. If no op follows that signpost,
+/// the signposts enclose the ops instead, and all rows are used.
 ///
 /// # Compatibility
 /// The windows are those of tt-perf-report 1.4.1. With `is_upstream_exact`, this includes its empty

@@ -35,8 +35,8 @@ const KERNEL: &str = "device_kernel_duration";
 const DATA_MOVEMENT: &str = "device_kernel_duration_dm_start";
 const COUNTERS: &str = "perf_counter_data";
 
-/// Names of analyses without columns in an ops report, and of counters, whose columns have
-/// different headers.
+/// Names of analyses that have no columns in an ops report, and names of counters, whose columns
+/// have different headers.
 const WITHOUT_COLUMNS: [&str; 8] = [
     "trace_fw_duration",
     "trace_kernel_duration",

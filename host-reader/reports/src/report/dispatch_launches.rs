@@ -159,14 +159,16 @@ impl Programs {
         let ids: BTreeSet<u64> =
             cores.iter().flatten().filter_map(|row| row.workers_id).filter(|&id| id > 0).collect();
         let count = |is_known: &dyn Fn(&u64) -> bool| ids.iter().filter(|id| is_known(id)).count();
-        // A short id may equal another program's full id, but that cannot be so for all short ids.
+        // A short id may equal another program's full id, but this cannot be the case for all short
+        // ids.
         let are_encoded =
             count(&|id| of_encoded.contains_key(id)) > count(&|id| of_low.contains_key(id));
         Self { are_encoded, of_encoded, of_low, begins }
     }
 
-    /// Returns the position of an op's launch. If several programs have the same low bits, it is
-    /// the one that begins next, unless too many other programs began before it.
+    /// Returns the position of an op's launch. If several programs have the same low bits, the op
+    /// belongs to the next of these programs to begin, unless too many other programs begin before
+    /// it.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
         if self.are_encoded {
             return self.of_encoded.get(&op.id).copied();

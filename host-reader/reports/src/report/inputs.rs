@@ -330,7 +330,7 @@ fn without_file<'sentence>(sentence: &'sentence str, file: &str) -> &'sentence s
     rest.map_or(sentence, str::trim_start)
 }
 
-/// Converts a readout whose lanes are in memory.
+/// Converts a readout whose lanes are in memory to the device data of a report.
 pub(super) fn device_of_readout(
     readout: &Readout,
     names: &[OpMetadata],
@@ -342,11 +342,11 @@ pub(super) fn device_of_readout(
     let launches = &runs.numbered_launches(readout, &PackedMemory::unlimited());
     let launched = Launched { lanes: Lanes::in_memory(readout), launches };
     let side = device_of_launches(launched, marks, names, options, (file, problems));
-    // Lanes in memory are read without a file, so without errors.
+    // Reading lanes in memory accesses no file, so it cannot fail.
     side.unwrap_or_else(|_| DeviceSide::unread(file.to_owned()))
 }
 
-/// Converts launches.
+/// Converts launches to the device data of a report.
 pub(super) fn device_of_launches(
     launched: Launched<'_>,
     marks: Vec<KernelMarks>,

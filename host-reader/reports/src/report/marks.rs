@@ -1,4 +1,5 @@
-//! Starts and ends of kernels on each core, packed, so that they need not be kept in memory.
+//! Starts and ends of kernels on each core, in packed form. Beyond the memory limit, they are
+//! stored in a temporary file.
 
 use reader::{
     from_lanes::FromLanes,
@@ -53,7 +54,7 @@ impl Mark {
 pub(super) struct PackedMarks(Vec<PackedBytes>);
 
 impl PackedMarks {
-    /// Packs marks into one lane. Those of equal times stay in their order.
+    /// Packs the marks of one more lane. Marks with equal times keep their order.
     pub(super) fn add(&mut self, mut marks: Vec<Mark>, memory: &Arc<PackedMemory>) {
         marks.sort_by_key(|mark| mark.time);
         let mut bytes = Vec::new();
@@ -85,7 +86,7 @@ impl PackedMarks {
 /// Marks of one lane, in the order of time.
 struct LaneMarks<'m> {
     window: PackedWindow<'m>,
-    /// Time and program of the mark before.
+    /// Time and program of the previous mark.
     before: (u64, u64),
 }
 

@@ -18,13 +18,13 @@ use reader::{
 };
 use std::collections::BTreeMap;
 
-/// Ops of all launches, made one after the other.
+/// Ops of all launches. Each op is computed from its launch when it is needed.
 #[derive(Default)]
 pub(super) struct MeasuredOps {
     pub(super) chips: Vec<ChipSummary>,
     /// Launches by chip and time.
     pub(super) launches: PackedLaunches,
-    /// Figures of each launch; empty if no launch has any.
+    /// Figures of each launch; empty if no launch has figures.
     pub(super) figures: Vec<LaunchFigures>,
     pub(super) analyses: ProgramAnalyses,
     pub(super) available: AvailableCores,
@@ -48,10 +48,10 @@ impl MeasuredOps {
     }
 }
 
-/// Ops of a report: made from launches one after the other, or held, because cells are added.
+/// Ops of a report: computed from launches on demand, or stored in memory because cells are added.
 #[derive(Default)]
 pub(super) struct Ops {
-    /// Ops that are not held.
+    /// Ops that are computed on demand; `None` if the ops are stored.
     made: Option<MeasuredOps>,
     held: DeviceOps,
 }
@@ -80,7 +80,8 @@ impl Ops {
         made.chain(self.held.values().flatten().cloned())
     }
 
-    /// Holds the ops from now on.
+    /// Returns the stored ops. If the ops were computed on demand, all of them are stored from now
+    /// on.
     pub(super) fn held(&mut self) -> &mut DeviceOps {
         for op in self.made.take().iter().flat_map(MeasuredOps::iter) {
             self.held.entry(op.device_id).or_default().push(op);

@@ -1,12 +1,12 @@
 //! Reports known to tt-metal users: the device perf report and the ops report.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
-//! | what is written of a folder of logs, a device log or a readout? | [`OpsReport`] |
+//! | how is a folder of logs, a device log or a readout reported? | [`OpsReport`] |
 //! | how many bytes did buffers hold? | [`BufferPeaks`] |
 //! | which files of the host do TT-Metal's own scripts read? | [`HostFiles`] |
 //! | which figures did the programs since the last read have? | [`ProgramsPerfData`] |
-//! | which durations does the device perf report hold? | [`ProgramAnalyses`] |
+//! | which durations does the device perf report contain? | [`ProgramAnalyses`] |
 //! | what was missing or wrong in the inputs? | [`ProblemLog`] |
 //!
 //! The ops report joins the host's ops with the device's records. The figures come from

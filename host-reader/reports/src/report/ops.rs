@@ -171,7 +171,8 @@ impl OpsReport {
         Self::from_device_log_within(log, options, &PackedMemory::unlimited())
     }
 
-    /// Reports like [`Self::from_device_log`], with a memory like [`Self::from_folder_within`].
+    /// Reports like [`Self::from_device_log`], with the limit of `memory` as in
+    /// [`Self::from_folder_within`].
     #[must_use]
     pub fn from_device_log_within(
         log: &Path,

@@ -83,7 +83,7 @@ pub(super) fn per_core_csv(
         let mut of_cores: Vec<_> = of_chip.iter().map(|core| gaps_of(core).peekable()).collect();
         while let Some(first) = of_cores.iter_mut().filter_map(|gaps| gaps.peek()).min() {
             let ops = first.ops;
-            // The next gaps of other cores are of the same row, if they are between the same ops.
+            // The next gaps of other cores belong to the same row if they are between the same ops.
             let gaps = of_cores.iter_mut().filter_map(|gaps| gaps.next_if(|gap| gap.ops == ops));
             let known: BTreeMap<_, _> = gaps.map(|gap| (gap.core, gap.cycles)).collect();
             let ids = [chip_id.to_string(), format!("{} -> {}", ops.0, ops.1)];

@@ -134,8 +134,8 @@ pub(super) fn is_counter_title(title: &str) -> bool {
     is_l1_client_title(title) || OF_COUNTERS.contains(title)
 }
 
-/// Returns the columns that a Quasar has instead of a column before the tensors; empty if it has
-/// none.
+/// Returns the columns that take the place of this column in the report of a Quasar; empty if the
+/// report of a Quasar has no such columns.
 fn quasar_columns(title: &'static str) -> Vec<&'static str> {
     match title {
         "DEVICE BRISC KERNEL DURATION [ns]" => {

@@ -102,9 +102,9 @@ kinds! {
     MessageColorCallstack = Rule::fixed(66, 11).resized(77, 12),
     /// Information about the program, as a text.
     MessageAppInfo = Rule::fixed(66, 8),
-    /// Begin of a zone. The zone's location precedes the item.
+    /// Start of a zone. The zone's location precedes the item.
     ZoneBeginAllocSrcLoc = Rule::fixed(66, 8),
-    /// Begin of a zone with a call stack. The zone's location precedes the item.
+    /// Start of a zone with a call stack. The zone's location precedes the item.
     ZoneBeginAllocSrcLocCallstack = Rule::fixed(66, 8),
     /// Call stack for the next item of the serial queue.
     CallstackSerial = Rule::fixed(66, 0),
@@ -126,17 +126,17 @@ kinds! {
     CallstackSampleContextSwitch16 = Rule::fixed(78, 6),
     /// Image of a frame.
     FrameImage = Rule::fixed(66, 9),
-    /// Begin of a zone.
+    /// Start of a zone.
     ZoneBegin = Rule::fixed(66, 16),
-    /// Begin of a zone, with a time of 32 bits.
+    /// Start of a zone, with a time of 32 bits.
     ZoneBegin32 = Rule::fixed(78, 12),
-    /// Begin of a zone, with a time of 16 bits.
+    /// Start of a zone, with a time of 16 bits.
     ZoneBegin16 = Rule::fixed(78, 10),
-    /// Begin of a zone with a call stack.
+    /// Start of a zone with a call stack.
     ZoneBeginCallstack = Rule::fixed(66, 16),
-    /// Begin of a zone with a call stack and a time of 32 bits.
+    /// Start of a zone with a call stack and a time of 32 bits.
     ZoneBeginCallstack32 = Rule::fixed(78, 12),
-    /// Begin of a zone with a call stack and a time of 16 bits.
+    /// Start of a zone with a call stack and a time of 16 bits.
     ZoneBeginCallstack16 = Rule::fixed(78, 10),
     /// End of the innermost zone.
     ZoneEnd = Rule::fixed(66, 8),
@@ -178,23 +178,23 @@ kinds! {
     MemDiscard = Rule::fixed(72, 20),
     /// Discard of all allocations of a pool, with a call stack.
     MemDiscardCallstack = Rule::fixed(72, 20),
-    /// Begin of a device's zone.
+    /// Start of a device's zone.
     GpuZoneBegin = Rule::with_context(66, 23),
-    /// Begin of a device's zone, with a call stack.
+    /// Start of a device's zone, with a call stack.
     GpuZoneBeginCallstack = Rule::with_context(66, 23),
-    /// Begin of a device's zone. The zone's location precedes the item.
+    /// Start of a device's zone. The zone's location precedes the item.
     GpuZoneBeginAllocSrcLoc = Rule::with_context(66, 15),
-    /// Begin of a device's zone with a call stack. The zone's location precedes the item.
+    /// Start of a device's zone with a call stack. The zone's location precedes the item.
     GpuZoneBeginAllocSrcLocCallstack = Rule::with_context(66, 15),
     /// End of a device's zone.
     GpuZoneEnd = Rule::with_context(66, 15),
-    /// Begin of a device's zone, in the serial queue.
+    /// Start of a device's zone, in the serial queue.
     GpuZoneBeginSerial = Rule::with_context(66, 23),
-    /// Begin of a device's zone, in the serial queue, with a call stack.
+    /// Start of a device's zone, in the serial queue, with a call stack.
     GpuZoneBeginCallstackSerial = Rule::with_context(66, 23),
-    /// Begin of a device's zone, in the serial queue. The zone's location precedes the item.
+    /// Start of a device's zone, in the serial queue. The zone's location precedes the item.
     GpuZoneBeginAllocSrcLocSerial = Rule::with_context(66, 15),
-    /// Begin of a device's zone with a call stack, in the serial queue. The zone's location
+    /// Start of a device's zone with a call stack, in the serial queue. The zone's location
     /// precedes the item.
     GpuZoneBeginAllocSrcLocCallstackSerial = Rule::with_context(66, 15),
     /// End of a device's zone, in the serial queue.
@@ -209,7 +209,7 @@ kinds! {
     ContextSwitch = Rule::fixed(66, 19).resized(73, 22),
     /// Thread that became ready.
     ThreadWakeup = Rule::fixed(66, 12).resized(73, 15),
-    /// Device time of the begin or end with the same query number.
+    /// Device time of the zone start or zone end with the same query number.
     GpuTime = Rule::with_context(66, 11),
     /// Name of a device's context; the text precedes the item.
     GpuContextName = Rule::with_context(66, 1),
@@ -233,7 +233,7 @@ kinds! {
     FiberEnter = Rule::fixed(66, 20).resized(68, 24),
     /// End of a fiber on a thread.
     FiberLeave = Rule::fixed(66, 12),
-    /// Begin of a section.
+    /// Start of a section.
     SectionEnter = Rule::fixed(81, 12).resized(82, 14),
     /// End of a section.
     SectionLeave = Rule::fixed(81, 12),
@@ -263,7 +263,7 @@ kinds! {
     ZoneValue = Rule::fixed(66, 8),
     /// End of a frame.
     FrameMarkMsg = Rule::fixed(66, 16),
-    /// Begin of a frame that is not continuous.
+    /// Start of a frame that is not continuous.
     FrameMarkMsgStart = Rule::fixed(66, 16),
     /// End of a frame that is not continuous.
     FrameMarkMsgEnd = Rule::fixed(66, 16),

@@ -8,8 +8,8 @@
 //! | question | item |
 //! |---|---|
 //! | which versions are there? | [`TracyProtocol::all`] |
-//! | which kind has a code, and how long is its item? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
-//! | which code does a kind have? | [`TracyProtocol::code`] |
+//! | which kind of item has a given code, and how long is the item? | [`TracyProtocol::kind`], [`TracyProtocol::form`] |
+//! | which code does a kind of item have? | [`TracyProtocol::code`] |
 //!
 //! ```
 //! use tracy::protocol::{Form, ItemKind, Program, TracyProtocol};
@@ -55,8 +55,8 @@ pub const COMPRESSED_FRAME_BYTES: usize = FRAME_BYTES + FRAME_BYTES / 255 + 16;
 /// Length of a server's query in bytes: kind, key, and an extra number.
 pub const QUERY_BYTES: usize = 1 + 8 + 4;
 
-/// Number of nanoseconds that clients subtract from a zone's 64-bit time difference since protocol
-/// 78, unless the difference is negative.
+/// Number of nanoseconds that clients since protocol 78 subtract from a zone's 64-bit time
+/// difference, unless the difference is negative.
 ///
 /// Smaller differences are sent in shorter items.
 pub const FAR_NS: i64 = (1 << 16) + (1 << 32);

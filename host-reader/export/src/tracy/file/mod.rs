@@ -234,7 +234,7 @@ impl<'a> FileWriter<'a> {
 
     fn put_places(&mut self, strings: &[[StringIndex; 3]]) {
         let bytes = &mut self.bytes;
-        bytes.put_u64(0); // locations that a program would name by address
+        bytes.put_u64(0); // locations identified by address
         bytes.put_u64(1);
         bytes.put_u64(0);
         bytes.put_count(strings.len());
@@ -298,7 +298,7 @@ impl<'a> FileWriter<'a> {
         self.bytes.put_count(self.scene.contexts.len());
         for (context, name) in self.scene.contexts.iter().zip(names) {
             let zones: usize = context.lanes.iter().map(|lane| lane.zones.len()).sum();
-            self.bytes.put_u64(0); // of no single thread
+            self.bytes.put_u64(0); // no single thread
             self.bytes.put_u8(0); // not calibrated
             self.bytes.put_count(zones);
             self.bytes.put_f32(1.0);
@@ -326,7 +326,7 @@ impl<'a> FileWriter<'a> {
     fn put_plot(&mut self, key: u64, plot: &Plot) {
         let values = plot.points.iter().map(|&(_, value)| value);
         let bytes = &mut self.bytes;
-        bytes.put_u8(0); // a user's
+        bytes.put_u8(0); // type: user plot
         bytes.put_u8(0); // plain numbers
         bytes.put_u8(plot.is_stepped.into());
         bytes.put_u8(1); // filled
@@ -353,7 +353,7 @@ impl<'a> FileWriter<'a> {
         bytes.put_u64(0); // highest address
         bytes.put_u64(u64::MAX); // lowest address
         bytes.put(&[0; 2 * 8]); // bytes in use, name
-        bytes.put(&[0; 3 * 8]); // call stacks, their frames, facts on the program
+        bytes.put(&[0; 3 * 8]); // call stacks, their frames, information about the program
         bytes.put(&[0; 4 + 8]); // frame images and their dictionary
         bytes.put(&[0; 8 + 8 + 256 * 8]); // context switches by thread and by processor
         bytes.put(&[0; 9 * 8]); // processes, processors, symbols, code, samples, sources

@@ -33,8 +33,8 @@ use tracy::protocol::Program;
 /// Interval at which a session checks for requests of its viewer.
 const QUESTION_PERIOD: Duration = Duration::from_millis(20);
 
-/// Time without data after which a viewer is told that the program is still running. Tracy's own
-/// client does the same.
+/// Time without data after which a viewer is informed that the program is still running. Tracy's
+/// own client does the same.
 const KEEP_ALIVE_PERIOD: Duration = Duration::from_secs(5);
 
 /// Maximum number of connections at a time.

@@ -73,8 +73,8 @@ pub(super) fn welcome(
 ) -> io::Result<()> {
     let mut welcome = Vec::new();
     welcome.extend(1.0_f64.to_le_bytes()); // nanoseconds per tick
-    welcome.extend(0_i64.to_le_bytes()); // begin of the start-up
-    welcome.extend(1_i64.to_le_bytes()); // its end
+    welcome.extend(0_i64.to_le_bytes()); // start of the start-up phase
+    welcome.extend(1_i64.to_le_bytes()); // end of the start-up phase
     if protocol.welcome_has_delay() {
         welcome.extend(0_u64.to_le_bytes());
     }
@@ -84,7 +84,7 @@ pub(super) fn welcome(
     welcome.extend([0; 8]); // process
     welcome.extend([0; 8]); // sampling period
     welcome.extend([0; 2]); // flags, kind of processor
-    welcome.extend([0; 12 + 4]); // its maker and model
+    welcome.extend([0; 12 + 4]); // processor's vendor and model
     extend_with_text(&mut welcome, &options.title, 64);
     extend_with_text(&mut welcome, "Tenstorrent device profile, sent by kprof", 1024);
     stream.write_all(&welcome)

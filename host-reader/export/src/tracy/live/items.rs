@@ -6,7 +6,8 @@
 use crate::tracy::{file::cut, lanes::Rgb, places::Place};
 use tracy::protocol::{FAR_NS, ItemKind, NEAR_NS, Program, TracyProtocol};
 
-/// Maximum bytes of a text that always fit into an item together with its other fields.
+/// Maximum length of a text, in bytes, that always fits into an item together with the item's other
+/// fields.
 const TEXT_BYTES: usize = 20_000;
 
 /// Items not sent yet.
@@ -66,8 +67,8 @@ impl Items {
                 self.put(&[size]);
             }
             _ => {
-                // The longer form encodes the length minus the number of lengths of the shorter
-                // form.
+                // The longer form encodes the length minus 256 if a shorter form encodes the
+                // lengths below 256.
                 let first = if has_short { 256 } else { 0 };
                 let size = u16::try_from(text.len() - first).unwrap_or(0);
                 self.put_kind(ItemKind::SingleStringData);
@@ -81,7 +82,7 @@ impl Items {
         self.put_kind(ItemKind::GpuNewContext);
         self.put(&0_i64.to_le_bytes()); // host time 0 ...
         self.put(&0_i64.to_le_bytes()); // ... is device time 0
-        self.put(&0_u32.to_le_bytes()); // of no single thread
+        self.put(&0_u32.to_le_bytes()); // no single thread
         self.put(&1.0_f32.to_le_bytes());
         self.put_context(context);
         self.put(&[0, self.protocol.context_type]); // not calibrated
@@ -115,7 +116,7 @@ impl Items {
     /// Repeats that host time 0 is device time 0.
     ///
     /// A viewer assumes that the counter of a context restarted if a time is much earlier than the
-    /// previous time. This item, sent before such a time, prevents that.
+    /// previous time. Sending this item before such a time prevents that assumption.
     pub(super) fn gpu_time_sync(&mut self, context: u16) {
         self.put_kind(ItemKind::GpuTimeSync);
         self.put(&0_i64.to_le_bytes());
@@ -237,7 +238,7 @@ impl Items {
         self.put(&value.to_le_bytes());
     }
 
-    /// Tells the viewer that the program is still running.
+    /// Informs the viewer that the program is still running.
     pub(super) fn keep_alive(&mut self) {
         self.put_kind(ItemKind::KeepAlive);
     }

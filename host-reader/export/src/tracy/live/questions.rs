@@ -1,4 +1,4 @@
-//! Requests of a viewer for the texts of items that it only knows by number.
+//! Requests of a viewer for the texts to which items refer only by number.
 
 use std::{
     io::Read,

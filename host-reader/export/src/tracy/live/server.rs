@@ -69,7 +69,8 @@ impl TracyServer {
         }
     }
 
-    /// Drops viewers that receive nothing for `patience`; the default is a minute.
+    /// Sets the time after which a viewer that receives nothing is dropped; the default is a
+    /// minute.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         // The system does not accept a time limit of 0.
@@ -95,7 +96,7 @@ impl TracyServer {
     /// If the system cannot accept a connection.
     pub fn accept(&self) -> Result<Visitor, ServeError> {
         let (stream, peer) = self.listener.accept().map_err(ServeError::Accept)?;
-        // On some systems, connections inherit this from their listener.
+        // On some systems, connections inherit the non-blocking mode from their listener.
         stream.set_nonblocking(false).map_err(ServeError::Accept)?;
         Ok(Visitor { stream, peer, patience: self.patience })
     }

@@ -26,9 +26,9 @@ impl Rings {
 
     /// Adds the cells of a frame; `read_at` is the producer's clock, read after the frame.
     ///
-    /// `has_all` is true if this reader has found every frame of the gatherer that no other host
-    /// has read. In that case, another host has read the cells before the first cells that this
-    /// reader finds of a RISC. Otherwise those cells may be missing.
+    /// `has_all` is true if this reader has found all of the relay's frames that no other host has
+    /// read. In that case, another host has read all cells of a RISC before the first cell that
+    /// this reader finds. Otherwise, the cells before it may be missing.
     pub(in crate::read) fn add_frame(
         &mut self,
         session: &mut Session<'_>,

@@ -121,7 +121,7 @@ struct Taken {
 
 impl Rings {
     /// Reads all rings of a core; returns its lanes with the finished launches, and the number of
-    /// launches since the last read without a kernel on the core.
+    /// launches since the last read that ran no kernel on the core.
     ///
     /// The firmware leaves out the zones of launches without a kernel. Rings that a relay reads are
     /// not read.
@@ -261,7 +261,7 @@ impl Rings {
             }
             Ring::new(core, id, risc_index, told)
         });
-        // A write that was reported as failed may have arrived all the same.
+        // A write that was reported as failed may still have arrived.
         if is_known && [ring.told, ring.next].contains(&told) {
             ring.told = told;
         } else if !ring.is_relayed {
@@ -309,10 +309,10 @@ impl Ring {
         }
     }
 
-    /// Takes the finished launches; at the last read, also the launch in progress.
+    /// Removes and returns the finished launches; at the last read, also the launch in progress.
     ///
-    /// An earlier read does not take a launch in progress, since several frames may hold its
-    /// records.
+    /// A read before the last does not take a launch in progress, since later frames may contain
+    /// further records of the launch.
     fn take_lane(&mut self, is_last_read: bool) -> Lane {
         if is_last_read {
             self.lane.close();
@@ -410,7 +410,7 @@ impl Decoding<'_, '_> {
         }
     }
 
-    /// Returns the number of leading cells whose launch is unknown because cells before are
+    /// Returns the number of leading cells whose launch is unknown because earlier cells are
     /// missing; `None` if no cell has a known launch.
     ///
     /// Sets the launch and the time of the other cells if the control words contain them.
@@ -471,7 +471,8 @@ impl Decoding<'_, '_> {
         self.keep(piece, position);
     }
 
-    /// Adds a piece to the lane and to the current batch, as far as they are kept.
+    /// Adds a piece to the lane if the records become lanes, and to the current batch if there are
+    /// batches.
     fn keep(&mut self, piece: &Piece<'_>, position: u64) {
         if self.keeps_lanes {
             self.ring.lane.add(piece, position);
@@ -558,8 +559,8 @@ impl Decoding<'_, '_> {
     }
 }
 
-/// Sets the losses so far in the batches of a lane, which are the last elements of `batches`. If
-/// the lane has no batch and its losses have grown, adds an empty batch.
+/// Sets the losses so far in the lane's batches, which are the last elements of `batches`. If the
+/// lane has no batch and its losses have grown, adds an empty batch.
 fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
     let id = ring.lane.id();
     if ring.losses != before && batches.last().is_none_or(|batch| batch.lane != id) {

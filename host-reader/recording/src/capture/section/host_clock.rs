@@ -64,7 +64,7 @@ impl<'file> Payload<'file> for HostClock {
 
 raw_records! {
     RawHead: 32 => {
-        /// Boot id, in the byte order in which its text shows it.
+        /// Boot id, in the byte order of its text form.
         boot_id: big_endian::U128,
         namespace_ns: I64,
         reading_count: U32,

@@ -221,8 +221,8 @@ impl Fitting<'_> {
         clocks
     }
 
-    /// Returns the next chip on the tree's path and the clock computed through this path, if its
-    /// bound is smaller than with the chip's own pings.
+    /// Returns the next chip on the tree's path and the clock computed through this path, if this
+    /// clock has a smaller bound than the clock from the chip's own pings.
     fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
         let parent = tree.parent(chip_id)?;
         let chip = self.chips.get(&chip_id)?;

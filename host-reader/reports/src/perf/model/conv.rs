@@ -6,6 +6,8 @@ use super::{
 };
 use crate::perf::row::OpRow;
 
+/// Models a convolution.
+///
 /// # Compatibility
 /// As in tt-perf-report 1.4.1, M is the output's Y, N is the weights' X, and K is the input's X
 /// times the window. DRAM is not modelled, because the halo op has already read the input.

@@ -33,6 +33,8 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
     Some([w?, z?, y?, x?])
 }
 
+/// Models a dense matrix product.
+///
 /// # Compatibility
 /// As in tt-perf-report 1.4.1, there are two operations for each of M x K x N x batches. The bytes
 /// of each tensor in DRAM count once.

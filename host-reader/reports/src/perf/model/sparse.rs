@@ -14,6 +14,8 @@ struct Batches {
     dense: u64,
 }
 
+/// Models a sparse matrix product.
+///
 /// # Compatibility
 /// As in tt-perf-report 1.4.1, the attribute `nnz` is the number of active batches. Without this
 /// attribute, the number is `--active-experts` times the number of input groups.

@@ -13,8 +13,8 @@ use wire::{PacketKind, Risc};
 type CoreRows = Vec<(Risc, Vec<DispatchRow>)>;
 
 /// Returns the work of the dispatch cores of each chip. Rows that begin or end a command are
-/// renamed after the command, because TT-Metal's scripts pass them to all other analyses with this
-/// name.
+/// renamed after the command, because TT-Metal's scripts pass these rows to all other analyses
+/// under this name.
 pub(super) fn dispatch_of(
     log: &mut DeviceLog,
     text: &[u8],

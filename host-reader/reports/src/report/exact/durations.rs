@@ -38,7 +38,7 @@ const OF_RISCS: [(&str, Risc, &str); 6] = [
     ("DEVICE ERISC KERNEL DURATION [ns]", Risc::Erisc, "ERISC-KERNEL"),
 ];
 
-/// Column, with the RISC and sum zone that are added up in it.
+/// Column, with the RISC and sum zone whose totals it shows.
 pub(in crate::report) const SUMS: [(&str, Risc, &str); 2] = [
     ("DEVICE COMPUTE CB WAIT FRONT [ns]", Risc::Trisc0, "CB-COMPUTE-WAIT-FRONT"),
     ("DEVICE COMPUTE CB RESERVE BACK [ns]", Risc::Trisc2, "CB-COMPUTE-RESERVE-BACK"),

@@ -1,9 +1,9 @@
 //! The host's records of ops: Tracy messages and zone times, exported as CSV.
 //!
-//! | question | open |
+//! | question | item |
 //! |---|---|
 //! | which ops, traces, replays and signposts were announced? | [`recording::host_ops`] |
-//! | how long did the host take for each? | [`times`] |
+//! | how long did the host take for each op? | [`times`] |
 
 mod times;
 

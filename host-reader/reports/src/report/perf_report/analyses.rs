@@ -211,7 +211,7 @@ pub(in crate::report) struct QuasarKind {
 ///
 /// # Compatibility
 /// `cpp_device_analyses.json` and `process_ops_logs.py` of release 0.81.1. The firmware zone of DM
-/// 0 is `DM0-FW`, which matches none of their keywords.
+/// 0 is `DM0-FW`, which matches none of the keywords in these files.
 pub(in crate::report) const QUASAR_KINDS: [QuasarKind; 2] = [
     QuasarKind {
         kernel_duration: "DEVICE QUASAR_DM KERNEL DURATION [ns]",

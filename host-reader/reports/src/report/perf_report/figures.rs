@@ -116,7 +116,7 @@ pub(in crate::report) fn figures_of(
     Ok(all)
 }
 
-/// Figures from the cores that one thread has read, by the launch's place among all launches.
+/// Figures from the cores that one thread has read, by the index of the launch among all launches.
 #[derive(Default)]
 struct PartOfFigures {
     figures: HashMap<usize, LaunchFigures>,
@@ -154,7 +154,7 @@ impl Meaning {
     }
 }
 
-/// Meanings of kinds of records; `None` for those without one.
+/// Meanings of kinds of records; `None` for kinds without a meaning.
 type KnownMeanings = HashMap<(Risc, RecordHead), Option<Meaning>>;
 
 /// Meanings of the records in a log. Each kind of record is looked up only once.
@@ -273,7 +273,8 @@ impl LaunchFigures {
         }
     }
 
-    /// Adds a counter if its values identify it. Others may be named by their metadata.
+    /// Adds a counter if its values identify it; otherwise returns false, because the counter may
+    /// be named in metadata.
     fn add_counter(&mut self, lane: LaneId, values: &[u64]) -> bool {
         let sample = Sample::decode(values, None);
         sample.map(|sample| self.counters.add(lane.core, lane.risc, sample)).is_ok()

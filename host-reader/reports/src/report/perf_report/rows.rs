@@ -241,7 +241,7 @@ impl DevicePerfRow {
     }
 }
 
-/// Figures of an op that a row takes as they are.
+/// Figures of an op that a row copies unchanged.
 #[derive(Clone, Copy)]
 struct OpFigures {
     has_durations: bool,

@@ -126,7 +126,7 @@ impl History {
         }
     }
 
-    /// Returns the next part for a viewer, and moves the viewer's position behind this part.
+    /// Returns the next part for a viewer, and advances the viewer's position past this part.
     pub(super) fn next(&mut self, number: u64) -> Next {
         let Some(place) = self.viewers.get_mut(&number) else { return Next::End };
         let mut missed = Counts::default();

@@ -101,7 +101,7 @@ impl LiveFeed {
     /// Ends the feed with remarks about the whole recording. `other_record_count` is the number of
     /// records of lanes that are not streamed.
     ///
-    /// Viewers receive all parts that are still kept before they are told that the feed has ended.
+    /// For a viewer, the feed ends when the viewer has received all parts that are still kept.
     pub fn finish(&self, trace: &Trace<'_>, other_record_count: u64) {
         let builder = lock(&self.builder);
         let mut remarks = messages::trace_messages(trace, PartBuilder::REMARKS);

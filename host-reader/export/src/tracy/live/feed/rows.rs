@@ -1,4 +1,4 @@
-//! Rows of a RISC. A row is a lane of the viewer, which receives its zones in time order.
+//! Rows of a RISC. A row is a lane of the viewer. The zones of a lane must be sent in time order.
 //!
 //! A streamed zone arrives when it has ended. If nested zones were part of an earlier read, the
 //! enclosing zone therefore arrives after them. In a lane, a viewer accepts no zone that begins
@@ -19,7 +19,7 @@ pub(super) struct RowZone {
     pub(super) depth: u16,
     /// The earliest time at which the zone may begin, in nanoseconds.
     pub(super) earliest_ns: u64,
-    /// True if the zone began before `earliest_ns`, so that it must be shortened.
+    /// True if the zone began before `earliest_ns` and must therefore be shortened.
     pub(super) is_cut: bool,
 }
 
