@@ -24,7 +24,7 @@ pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 pub(crate) struct Lanes {
     /// Size of one lane in words; 0 if the core has no lanes.
     pub(crate) words: u32,
-    /// Index of an existing DRAM bank.
+    /// Index of the DRAM bank that holds the lanes; a bank with this index exists.
     pub(crate) bank: u32,
     /// Byte address of the first lane's first word in that bank.
     pub(crate) first_address: u32,

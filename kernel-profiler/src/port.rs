@@ -163,7 +163,7 @@ pub trait Noc {
     /// Returns a value that the other methods take, so that it stays in a register between calls.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
-    /// Starts an acknowledged write of `word_count` words from `place` on to the byte `address` of
+    /// Starts an acknowledged write of the `word_count` words at `place` to the byte `address` of
     /// the bank.
     ///
     /// The length is a multiple of 4 words, and the address a multiple of 16 bytes. Returns whether
@@ -206,8 +206,8 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns the place of the control word whose index is this RISC's index.
     ///
-    /// In any block with one word per RISC, this RISC's word has the same distance from this place
-    /// as RISC 0's word has from word 0.
+    /// If a block has one word per RISC and begins at index `first`, this RISC's word is at this
+    /// place plus `4 * first`.
     #[inline(always)]
     fn own_place(&self) -> u32 {
         self.control_place(self.risc_index())
@@ -235,8 +235,8 @@ pub trait Port: Clock + Memory + Noc {
         WaitRecords::Off
     }
 
-    /// Returns the windows in which single waits and signals are recorded; `None` to record them at
-    /// any time.
+    /// Returns the windows in which individual waits and signals are recorded; `None` to record
+    /// them at any time.
     #[inline(always)]
     fn sync_windows(&self) -> Option<SyncWindows> {
         None
@@ -322,8 +322,8 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns true if both words of an unused fixed slot are emptied.
     ///
-    /// Readers check only the first word, which is enough on chips where each store to L1 takes
-    /// time.
+    /// Readers check only the first word. So chips on which each store to L1 takes time empty only
+    /// this word.
     fn empties_both_words(&self) -> bool {
         true
     }
@@ -356,7 +356,7 @@ pub enum WaitRecords {
     /// A total for each object, at the kernel's end.
     #[default]
     Totals,
-    /// Totals, and records of single blocked waits and of signals.
+    /// Totals, and records of individual blocked waits and of signals.
     Events,
 }
 

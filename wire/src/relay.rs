@@ -46,7 +46,7 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// | words | writer | meaning |
 /// |---|---|---|
 /// | 5 | gatherer | signature and version |
-/// | 14, 24 | gatherer | heartbeat: changes at least once in a visit, and while the gatherer waits for the host |
+/// | 14, 24 | gatherer | heartbeat: changes at least once per visit, and while the gatherer waits for the host |
 /// | 15, 25 | gatherer | state, see [`crate::relay::State`] |
 /// | 16, 26 | gatherer | DRAM bank of the ring |
 /// | 17, 27 | gatherer | address of the ring in the bank |

@@ -30,7 +30,7 @@ struct Outcome {
     clock: u64,
 }
 
-/// Launches kernels that record numbered events; each multiple of seven is nested in a zone.
+/// Launches kernels that record numbered events; every seventh event is nested in a zone.
 fn run(lane_words: u32, launches: &[[usize; 3]], period: Option<u64>, patience: u32) -> Outcome {
     let mut rig = Rig::new(lane_words);
     let start = rig.core.borrow().clock;

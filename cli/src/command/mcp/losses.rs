@@ -1,4 +1,4 @@
-//! The ledger of losses, and anomalies.
+//! Table of losses and anomalies.
 
 use super::{
     arguments::LossesPart,

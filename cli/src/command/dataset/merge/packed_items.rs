@@ -1,4 +1,4 @@
-//! Items packed one after the other, which go to a temporary file beyond the limit of memory.
+//! Items packed one after the other; items beyond the memory limit go to a temporary file.
 
 use host_reader::{
     packed_bytes::{PackedBytes, PackedMemory},

@@ -189,7 +189,7 @@ impl RankSkew {
         Self { memory: Arc::clone(memory), hosts, names, launches: PackedItems::new(memory) }
     }
 
-    /// Adds the launches of a host's recording, which `add` adds.
+    /// Adds the launches of a host's recording. The closure `add` adds the individual launches.
     ///
     /// Starts can be compared if the recording has a common time.
     ///
@@ -323,7 +323,7 @@ impl RankSkew {
     }
 }
 
-/// The items with the largest number. Of items with equal numbers, the first ones come first.
+/// Items with the largest numbers. Among items with equal numbers, earlier items come first.
 struct Largest<T, F> {
     count: usize,
     number: F,
