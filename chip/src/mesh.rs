@@ -142,8 +142,8 @@ impl<A: ChipAccess> ChipDevice<A> {
         Ok(Self { rails, plan, description, untold })
     }
 
-    /// Accesses the cores of the user's own program, which has reported where they are and where
-    /// their control vectors are. Control vectors may be written.
+    /// Opens the cores of the user's own program, which has reported the cores and the addresses of
+    /// their control vectors. Control vectors may be written.
     ///
     /// Lanes in DRAM are not accessed: the cores are expected to stream.
     ///

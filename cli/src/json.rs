@@ -243,7 +243,7 @@ const fn kept(report: &Report) -> Kept {
 }
 
 impl Lost {
-    /// Sums up a loss ledger.
+    /// Sums up the losses of a ledger.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let total = losses.total();
         let [l1_full, dram_full, validate_off] =

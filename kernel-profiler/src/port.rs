@@ -60,8 +60,8 @@ pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
 /// The core's control vector and the L1 vectors of its RISCs.
 ///
 /// The runtime addresses a word by its *place*. A port whose places are memory addresses overrides
-/// the methods on places, which saves the address arithmetic of each access. In other ports, places
-/// number the bytes of the control vector and then those of the vectors, four per word.
+/// the methods on places, which saves the address arithmetic of each access. In other ports, a
+/// place is a byte offset in the control vector followed by the vectors.
 pub trait Memory {
     /// Reads word `index` of the control vector.
     fn control(&mut self, index: usize) -> u32;
@@ -297,7 +297,7 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns true in the debug dump, see `kernel_profiler::stall`.
     ///
-    /// In this mode a RISC whose lane is full waits for the host, and a RISC whose ring is full
+    /// In this mode a RISC whose lane is full waits for the host, and a RISC whose vector is full
     /// pushes.
     #[inline(always)]
     fn is_non_dropping(&self) -> bool {

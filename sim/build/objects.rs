@@ -191,7 +191,7 @@ impl Build {
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
         // Names of Rust functions depend on the repository's folder.
         linker.arg("--discard-all");
-        // Starting threads takes longer, by a fifth, than linking such a small image.
+        // Starting threads would make linking such a small image a fifth slower.
         linker.arg("--threads=1");
         // The script names variables of the profiler, which do not exist in a build without the
         // profiler.

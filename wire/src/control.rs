@@ -239,8 +239,8 @@ pub mod debug_dump {
     pub const STALLED: u32 = 0xFFFF_FFFF;
     /// Bit r is set if the host last gave RISC r its second buffer.
     pub const GIVEN_BUFFERS: usize = 8;
-    /// Bit of [`GIVEN_BUFFERS`], set once the host has given the last RISC a buffer. No other word
-    /// shows this when that buffer is full.
+    /// Bit of [`GIVEN_BUFFERS`], set once the host has given the last RISC a buffer. While that
+    /// buffer is full, no other word shows that the RISC has a buffer.
     pub const LAST_RISC_HAS_BUFFER: u32 = 1 << 31;
     /// Per RISC: number of words of its buffer that the host has read.
     pub const READ_TO: usize = 9;

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 ///
 /// The addresses of the profiler's words come from the debug information of the running firmware:
 /// from --elf, or else from the builds that the environment names. Nothing is written unless
-/// --write is given. Neither Ethernet cores nor chips behind another chip's Ethernet are read.
+/// --write is given. An Ethernet core is read only if its control vector can be identified. Chips
+/// behind another chip's Ethernet are not read.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof read

@@ -316,8 +316,8 @@ fn exponent(number: &str, max: u8) -> Option<u8> {
 }
 
 /// Write the linker scripts for kernels of your own, one per processor.
+///
 /// A script contains all addresses that a kernel shares with the simulator's firmware, so nothing
-/// else has to be linked. See docs/kernels.md.
 /// else has to be linked. See docs/kernels.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:

@@ -33,9 +33,9 @@ use std::{
 /// devices is one row: the slowest device, or the mean for collectives. Matmuls and
 /// convolutions are compared with the peak of the architecture.
 ///
-/// Figures and options are those of tt-perf-report 1.4.1 without its bugs: block floats count
-/// with their exponents, an unnamed architecture is inferred from the clock, and a closing
-/// signpost does not empty the report.
+/// Figures and options equal those of tt-perf-report 1.4.1, without its bugs: block floats count
+/// with their exponents, an unnamed architecture is inferred from the clock, and a closing signpost
+/// does not empty the report.
 ///
 /// Unreadable rows are skipped and listed with line and column; exit code 2 means that a file
 /// has no usable row.

@@ -60,7 +60,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Lane {
     /// Numbers of zones, data records and events.
     emitted: [u64; 3],
-    /// Number of word pairs that the records took in the ring, including fixed slots and push
+    /// Number of word pairs that the records took in the vector, including fixed slots and push
     /// zones.
     recorded_slots: u64,
     found: [u64; 3],

@@ -7,7 +7,7 @@ use std::{boxed::Box, collections::BTreeMap, vec::Vec};
 
 /// RISCs with a kernel: two that can push within a launch, one that cannot.
 const RISCS: [usize; 3] = [0, 1, 4];
-/// More events than fit into the ring of a RISC in one launch.
+/// More events than fit into the vector of a RISC in one launch.
 const MANY: usize = 1500;
 const FEW: usize = 100;
 

@@ -82,7 +82,7 @@ impl LiveReads {
         })
     }
 
-    /// Reads until there is a reason to end, and then for the last time; prints the reason.
+    /// Reads until there is a reason to end, reads a last time, and prints the reason.
     ///
     /// If a read fails as a whole, the reads end, and what was read before is kept.
     pub(super) fn run(

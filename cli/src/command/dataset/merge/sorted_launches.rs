@@ -38,7 +38,7 @@ impl Packed for LaunchKey {
     }
 }
 
-/// A launch on a host. Its start is that of the host's first chip; its duration is that of the
+/// A launch on a host. It starts when the host's first chip starts, and takes as long as on the
 /// host's slowest chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct HostLaunch {
