@@ -66,7 +66,7 @@ pub(crate) struct Place {
     pub(crate) position: u32,
     /// The lane's control word after the push; `None` if there is no room.
     pub(crate) end: Option<u32>,
-    /// End of the free room that follows the lane's end.
+    /// Index of the word after the free room that follows the lane's end.
     limit: u32,
 }
 

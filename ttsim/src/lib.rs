@@ -15,7 +15,8 @@
 //! | What does the process that runs the library do? | [`child`] |
 //!
 //! # Compatibility
-//! ttsim 1.10, by `docs/libttsim_api.md` and `docs/sim_error_handling.md` of its repository.
+//! ttsim 1.10, as described in `docs/libttsim_api.md` and `docs/sim_error_handling.md` of its
+//! repository.
 
 #![deny(unsafe_code)]
 #![cfg(unix)]

@@ -5,7 +5,7 @@
 //! into its own ring in DRAM. The host reads the frames. The firmware of a relay's core has no
 //! profiler, so the core's control vector belongs to the gatherers: [`words`].
 //!
-//! # Who may lose what
+//! # What can be lost
 //! A gatherer reports cells as read to their producer ([`crate::stream::words::READ`]) only once their
 //! frame is in DRAM and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: cells that it
 //! has not reported are still in the producer's ring. Some of them may also be in a frame.

@@ -23,7 +23,7 @@ const OWN_KERNELS: &str = "Own kernels (docs/kernels.md)";
 /// Heading of options that select the data to record.
 const RECORDS: &str = "Records";
 
-/// Options that exclude reads while kernels run, since no kernels are built for the combination.
+/// Options that cannot be combined with reads while kernels run, because no such kernels are built.
 const NO_LIVE_READS: [&str; 7] = [
     "enable_sum_profiling",
     "enable_accumulate_profiling",
@@ -36,7 +36,7 @@ const NO_LIVE_READS: [&str; 7] = [
 
 /// Run a workload on the simulator and show the tables of its profile.
 ///
-/// TT-Metal's variables are the defaults of these options: docs/variables.md.
+/// TT-Metal's variables set the defaults of these options: docs/variables.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof run --workload matmul --ops 5
@@ -63,7 +63,7 @@ pub(crate) struct RunArgs {
 /// Run a workload on the simulator and write every word that was read to a capture.
 ///
 /// `kprof report` shows the same tables from the capture at any time, decoded from the words.
-/// TT-Metal's variables are the defaults of these options: docs/variables.md.
+/// TT-Metal's variables set the defaults of these options: docs/variables.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof capture --workload matmul --ops 5 -o captures

@@ -157,7 +157,7 @@ fn narrow(size: usize) -> u32 {
 }
 
 const ALIGN_BYTES: u32 = 16;
-/// Offset of a region that a launch does not have.
+/// Value that marks the offset of a missing region.
 ///
 /// # Compatibility
 /// `REMOTE_DFB_OFFSET_NONE`.

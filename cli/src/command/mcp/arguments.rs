@@ -117,7 +117,7 @@ arguments! {
 choice! {
     /// Part of an explanation.
     ExplainPart {
-        /// At most ten sentences, sentences with the largest gain first.
+        /// At most ten sentences, sorted by gain.
         #[default]
         Findings,
         /// Questions that this recording cannot answer, and the kind of recording that could.

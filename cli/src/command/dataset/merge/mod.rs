@@ -65,7 +65,8 @@ struct Host {
 enum Source {
     /// A capture, log or folder of logs.
     Path(PathBuf),
-    /// A dataset, with the clocks in its recordings of the host. Only its ops are read.
+    /// A dataset, and the host clocks in its recordings of this host. Only the dataset's ops are
+    /// read.
     Dataset { location: DatasetLocation, clocks: Vec<HostClock> },
 }
 

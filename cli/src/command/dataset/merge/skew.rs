@@ -330,7 +330,7 @@ struct Largest<T, F> {
     items: Vec<T>,
 }
 
-/// Items beyond the wanted ones that are kept before the smaller ones are removed.
+/// Number of additional items that are kept before the smallest items are removed.
 const ITEMS_BEYOND: usize = 64;
 
 impl<T, F: Fn(&T) -> u64> Largest<T, F> {
