@@ -308,7 +308,8 @@ fn name_ranges<A: ChipAccess>(
 /// Ethernet cores whose firmware can be identified only by their control vectors.
 struct EthernetCores {
     cores: Vec<CoreDescription>,
-    /// Number of Ethernet cores for which the search found no announced control vector, or several.
+    /// Number of Ethernet cores for which the search did not find exactly one announced control
+    /// vector.
     untold: usize,
 }
 

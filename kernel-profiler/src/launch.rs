@@ -293,8 +293,8 @@ impl State {
         }
     }
 
-    /// Adds the cycles since `started`, a low word of the clock, to an accumulator. The total takes
-    /// the name of the last zone that used the accumulator.
+    /// Adds the cycles since the time `started`, a low word of the clock, to an accumulator. The
+    /// total takes the name of the last zone that used the accumulator.
     #[inline(always)]
     pub fn add_to_sum<P: Port + ?Sized>(
         &mut self,

@@ -191,7 +191,7 @@ impl Build {
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
         // Names of Rust functions depend on the repository's folder.
         linker.arg("--discard-all");
-        // Starting threads would make linking such a small image a fifth slower.
+        // Starting threads takes a fifth longer than linking such a small image.
         linker.arg("--threads=1");
         // The script names variables of the profiler, which do not exist in a build without the
         // profiler.
