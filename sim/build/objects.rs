@@ -165,8 +165,8 @@ impl Build {
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
         [
             "-Cjump-tables=no".to_owned(),
-            // Calls and addresses of variables take one instruction if the linker finds that one is
-            // enough.
+            // A call, or loading the address of a variable, takes one instruction if the linker
+            // finds that one is enough.
             "-Ctarget-feature=+relax".to_owned(),
             remap(&repository.to_string(), ""),
             remap("firmware", "sim/objects/firmware"),

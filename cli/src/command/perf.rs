@@ -77,8 +77,8 @@ struct RowArgs {
     /// Begin after the first signpost with this name.
     #[arg(long, alias = "signpost", value_name = "NAME")]
     start_signpost: Option<String>,
-    /// End before the first signpost of this name; before the second, if the window begins
-    /// with the same name.
+    /// End before the first signpost of this name, or before the second one if the window begins
+    /// with a signpost of this name.
     #[arg(long, value_name = "NAME")]
     end_signpost: Option<String>,
     /// Use all rows and ignore signposts. Otherwise, if no signpost is named, only rows after the
