@@ -1,5 +1,5 @@
-//! Embeds the object code of the simulated RISCs: the shipped images, or images compiled from the
-//! sources if these have changed or `KPROF_OBJECT_CODE=compile` is set.
+//! Embeds the object code of the simulated RISCs. The shipped images are used unless the sources
+//! have changed or `KPROF_OBJECT_CODE=compile` is set; then the images are compiled.
 //!
 //! The crates of `objects/` are compiled for riscv32im into static libraries, per chip architecture
 //! and with or without sum zones. Each processor's firmware is linked from these libraries with the
@@ -85,7 +85,7 @@ fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
 }
 
 /// Links all variants of firmware and kernels in Rust. The builds for the chips run in parallel,
-/// because they take longest in a first build, and near its end nothing else could run in parallel.
+/// because they take most of the time of a first build and nothing else could run in parallel.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     let images: Result<Vec<_>> = thread::scope(|scope| {
         let chips = ARCHITECTURES.map(|arch| scope.spawn(move || images_of_chip(build, arch)));

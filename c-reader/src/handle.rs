@@ -1,4 +1,5 @@
-//! Handles: each guards a value that one call at a time may use, or that is lent to a thread.
+//! Handles. A handle guards a value that only one call at a time may use, or that is lent to a
+//! thread.
 
 #![allow(unsafe_code, reason = "handles are pointers that a host gives back")]
 

@@ -1,4 +1,4 @@
-//! Prints the addresses of a core that may be accessed according to a firmware's files.
+//! Prints which addresses of a core may be accessed, according to a firmware's files.
 //!
 //! Usage: `named_ranges FOLDER`; the folder holds `brisc/brisc.elf`.
 

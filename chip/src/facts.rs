@@ -107,9 +107,9 @@ impl ChipPlan {
 
     /// Returns the coordinates of a Tensix or Ethernet tile on NoC 1.
     ///
-    /// A Wormhole accepts raw coordinates, with or without translation. They are used on a Wormhole
-    /// because raw coordinates never lead to a missing tile. A Blackhole refuses raw coordinates of
-    /// some tiles.
+    /// A Wormhole accepts raw coordinates, with or without translation. This method returns raw
+    /// coordinates on a Wormhole, because they never lead to a missing tile. A Blackhole refuses
+    /// raw coordinates of some tiles.
     #[must_use]
     pub fn core(&self, tile: TileCoord) -> Option<NocTile> {
         match self.floorplan.arch() {

@@ -142,8 +142,8 @@ impl<A: ChipAccess> ChipDevice<A> {
         Ok(Self { rails, plan, description, untold })
     }
 
-    /// Accesses the cores of the user's own program, which has reported where they are and where
-    /// their control vectors are. Control vectors may be written.
+    /// Opens the cores of the user's own program, which has reported the cores and the addresses of
+    /// their control vectors. Control vectors may be written.
     ///
     /// Lanes in DRAM are not accessed: the cores are expected to stream.
     ///
@@ -308,7 +308,8 @@ fn name_ranges<A: ChipAccess>(
 /// Ethernet cores whose firmware can be identified only by their control vectors.
 struct EthernetCores {
     cores: Vec<CoreDescription>,
-    /// Number of Ethernet cores for which the search found no announced control vector, or several.
+    /// Number of Ethernet cores for which the search did not find exactly one announced control
+    /// vector.
     untold: usize,
 }
 

@@ -37,8 +37,8 @@ pub enum Writes {
 pub enum RangeUse {
     /// A control vector, whose first word is never all ones.
     Control,
-    /// A possible control vector of an Ethernet core; it is one if the core runs the corresponding
-    /// firmware.
+    /// A possible control vector of an Ethernet core. It is a control vector only if the core runs
+    /// the corresponding firmware.
     Candidate,
     /// Markers in L1 or DRAM.
     Markers,

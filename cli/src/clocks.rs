@@ -10,7 +10,7 @@ pub(crate) struct ChipClock {
     chip_id: u32,
     /// Guaranteed maximum error of a time on the host's clock; null without a relation.
     host_clock_bound_ns: Option<f64>,
-    /// Reasons why there is no relation, or doubts about it.
+    /// Reasons why there is no relation, or why the relation is doubtful.
     problems: Vec<String>,
 }
 

@@ -166,7 +166,7 @@ fn cycles_text(cycles: Option<(u64, u64)>) -> String {
     }
 }
 
-/// Limits of the shown metrics. Tables refer to a limit by its letter.
+/// Limits of the shown metrics. Tables refer to each limit by a letter.
 struct Limits(Vec<Limit>);
 
 impl Limits {

@@ -4,7 +4,7 @@ use crate::failure::{Failure, failure};
 use host_reader::{noc_events::lines_without, readout::Readout};
 use std::str::FromStr;
 
-/// Harvested rows or columns of one chip, or of all.
+/// Harvested rows or columns of one chip, or of all chips.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Harvesting {
     chip_id: Option<u32>,

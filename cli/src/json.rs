@@ -31,7 +31,7 @@ pub(crate) struct Document<'a> {
     worker_cores: Option<u32>,
     launches: u64,
     execution_failures: &'a [String],
-    /// Reads of a run that was read while it was running.
+    /// Counts of reads, if chips were read while launches ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     reads: Option<ReadCounts>,
     #[serde(flatten)]
@@ -162,13 +162,13 @@ pub(crate) struct Source<'a> {
     pub(crate) launches: u64,
     /// Sentences about kernels that went wrong.
     pub(crate) execution_failures: &'a [String],
-    /// Reads of a run that was read while it was running.
+    /// Counts of reads, if chips were read while launches ran.
     pub(crate) reads: Option<ReadCounts>,
     /// Counts of the host's events.
     pub(crate) host: HostCounts,
 }
 
-/// Number of reads of a run that was read while it was running, and the requested pause.
+/// Number of reads while launches ran, and the requested pause between two reads.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct ReadCounts {
     pub(crate) count: u64,
@@ -243,7 +243,7 @@ const fn kept(report: &Report) -> Kept {
 }
 
 impl Lost {
-    /// Sums up a loss ledger.
+    /// Sums up the losses of a ledger.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let total = losses.total();
         let [l1_full, dram_full, validate_off] =

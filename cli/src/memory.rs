@@ -12,9 +12,9 @@ use std::{
 /// Option of commands that read a log lane by lane.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct MemoryArgs {
-    /// Memory for packed records of a device log, as in 500M or 4G; more of them go to a temporary
-    /// file in TMPDIR, else in /var/tmp. Default: 16M, or a quarter of the machine's memory if that is
-    /// less.
+    /// Memory for packed records of a device log, such as 500M or 4G. Records beyond this limit go
+    /// to a temporary file in TMPDIR, else in /var/tmp. Default: 16M, or a quarter of the machine's
+    /// memory if that is less.
     #[arg(long, value_name = "SIZE")]
     memory: Option<MemorySize>,
 }
@@ -27,7 +27,7 @@ impl MemoryArgs {
     }
 }
 
-/// Parses a number of bytes.
+/// A number of bytes, parsed from text such as 500M.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MemorySize(u64);
 

@@ -113,7 +113,7 @@ fn print(result: Result<ServedViewer, ServeError>) {
     }
 }
 
-/// Returns lines about what a viewer has received, without the last line's end.
+/// Returns lines about what a viewer has received, without a newline at the end.
 pub(crate) fn served_label(served: &ServedViewer) -> String {
     let ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes } = served;
     let releases = protocol.releases;

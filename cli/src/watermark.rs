@@ -7,7 +7,8 @@ use host_reader::{
 };
 use std::io::Write;
 
-/// Returns the lane with the highest fill level at a read; `None` for logs, which do not record it.
+/// Returns the lane with the highest fill level at a read; `None` for logs, which do not record
+/// fill levels.
 pub(crate) fn fullest_lane(watermarks: &Watermarks) -> Option<Object<LaneWatermark>> {
     Some(Object::new(
         *watermarks.fullest()?,

@@ -42,6 +42,8 @@ impl FileKind {
         if is_read.is_ok() { Self::from_head(&head) } else { Self::Other }
     }
 
+    /// Identifies a file by its first bytes.
+    ///
     /// # Compatibility
     /// The headers are those of Tracy's files (`tlZ` or `tr`, then a packet type), and those that
     /// `process_ops_logs.py` and `profiler.cpp` write.

@@ -1,7 +1,7 @@
 //! Accumulate mode: one push transfers the runs of several launches.
 //!
 //! Each launch appends one run to the vector of each of its RISCs. All vectors are pushed as soon
-//! as one of them might lack room for another launch as long as the last one:
+//! as one of them might lack room for another launch of the same length as the last launch:
 //!
 //! ```text
 //!            0        12                                      device_end        512

@@ -147,8 +147,8 @@ fn for_each_l1_run(group: u32, chip: CounterChip, mut visit: impl FnMut(CounterR
 
 /// Registers of a bank, as offsets in the tile's block of debug registers.
 ///
-/// `setup` is the first of three registers that configure the bank, `readings` the first of two
-/// that are read.
+/// `setup` is the first of three registers that configure the bank. `readings` is the first of the
+/// two registers that hold its counts.
 #[derive(Clone, Copy)]
 struct Bank {
     setup: u32,

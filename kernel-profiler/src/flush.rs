@@ -193,7 +193,7 @@ pub(crate) const fn padded(words: u32) -> u32 {
     words.wrapping_add(2) & MASK
 }
 
-/// Fills a run up to a multiple of the push alignment.
+/// Pads a run to a multiple of the push alignment.
 #[inline(always)]
 pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     const _: () = assert!(vector::PUSH_ALIGN_WORDS == 4 && marker::MARKER_WORDS == 2);

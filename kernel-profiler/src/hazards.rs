@@ -14,7 +14,7 @@
 //! | H7 | the end of an open zone lies beyond the vector | tested: room for the end is reserved at the open |
 //! | H8 | a debug word lies after the control vector | no such word is used; indices are asserted in `wire` |
 //! | H9 | a quick push leaves no room for the end of the launch | tested |
-//! | H10 | records are dropped although a push would make room | tested: the record's true size decides on the push |
+//! | H10 | records are dropped although a push would make room | tested: the record's true size decides whether to push |
 //! | H11 | the cost of a push is charged to the user's zone | tested: the push's zone ends after the transfer, at the start of the new run |
 //! | H12 | the push races a read after "done" | `PROFILER_DONE` is the last word written, after DRAM's acknowledgement; a host that reads earlier sees the lane's old end and loses nothing |
 //! | H13 | the end index is ahead of the data | tested; without a DRAM address the index does not move |

@@ -24,7 +24,7 @@ pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 pub(crate) struct Lanes {
     /// Size of one lane in words; 0 if the core has no lanes.
     pub(crate) words: u32,
-    /// Index of an existing DRAM bank.
+    /// Index of the DRAM bank that holds the lanes; a bank with this index exists.
     pub(crate) bank: u32,
     /// Byte address of the first lane's first word in that bank.
     pub(crate) first_address: u32,
@@ -66,7 +66,7 @@ pub(crate) struct Place {
     pub(crate) position: u32,
     /// The lane's control word after the push; `None` if there is no room.
     pub(crate) end: Option<u32>,
-    /// End of the free room that follows the lane's end.
+    /// Index of the word after the free room that follows the lane's end.
     limit: u32,
 }
 

@@ -63,7 +63,7 @@ impl Scope {
 }
 
 impl State {
-    /// Begins a launch and empties the ring; the aggregating RISC prepares all vectors.
+    /// Begins a launch and empties this RISC's vector; the aggregating RISC prepares all vectors.
     #[inline(always)]
     pub fn begin<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.risc_index() == 0 {
@@ -83,7 +83,7 @@ impl State {
         self.begin_ring(port, run);
     }
 
-    /// Empties the ring at the beginning of a launch.
+    /// Empties the optional part of the vector at the beginning of a launch.
     #[inline(always)]
     fn begin_ring<P: Port + ?Sized>(&mut self, port: &mut P, vector: u32) {
         self.set_next(vector + FIRST_OPTIONAL_BYTES);
@@ -293,8 +293,8 @@ impl State {
         }
     }
 
-    /// Adds the cycles since `started`, a low word of the clock, to an accumulator. The total takes
-    /// the name of the last zone that used the accumulator.
+    /// Adds the cycles since the time `started`, a low word of the clock, to an accumulator. The
+    /// total takes the name of the last zone that used the accumulator.
     #[inline(always)]
     pub fn add_to_sum<P: Port + ?Sized>(
         &mut self,

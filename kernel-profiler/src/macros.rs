@@ -430,7 +430,7 @@ macro_rules! __firmware_waits {
     () => {};
 }
 
-/// Returns the zone text at the outermost macro call.
+/// Returns the zone text, with the location of the outermost macro call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __zone_text {

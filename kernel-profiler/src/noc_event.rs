@@ -105,8 +105,8 @@ mod tests {
         assert_eq!(events.len(), EVENTS as usize);
         let mut counters = Vec::new();
         for (index, event) in (0..EVENTS).zip(events) {
-            // The format's 24 bits of each address, hard-coded again: the lowest two bits have
-            // their own field.
+            // The format's 24 bits of each address, computed without `wire`: the lowest two bits
+            // have their own field.
             let local = u64::from(index >> 2 | (index & 3) << 22);
             let trailer = u64::from(event[2]) << 32 | u64::from(event[3]);
             assert_eq!((event[0], event[1]), (0x0008_1100, 0x000B_000B));

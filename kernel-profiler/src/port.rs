@@ -60,8 +60,8 @@ pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
 /// The core's control vector and the L1 vectors of its RISCs.
 ///
 /// The runtime addresses a word by its *place*. A port whose places are memory addresses overrides
-/// the methods on places, which saves the address arithmetic of each access. In other ports, places
-/// number the bytes of the control vector and then those of the vectors, four per word.
+/// the methods on places, which saves the address arithmetic of each access. In other ports, a
+/// place is a byte offset in the control vector followed by the vectors.
 pub trait Memory {
     /// Reads word `index` of the control vector.
     fn control(&mut self, index: usize) -> u32;
@@ -163,7 +163,7 @@ pub trait Noc {
     /// Returns a value that the other methods take, so that it stays in a register between calls.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
-    /// Starts an acknowledged write of `word_count` words from `place` on to the byte `address` of
+    /// Starts an acknowledged write of the `word_count` words at `place` to the byte `address` of
     /// the bank.
     ///
     /// The length is a multiple of 4 words, and the address a multiple of 16 bytes. Returns whether
@@ -206,8 +206,8 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns the place of the control word whose index is this RISC's index.
     ///
-    /// In any block with one word per RISC, this RISC's word has the same distance from this place
-    /// as RISC 0's word has from word 0.
+    /// If a block has one word per RISC and begins at index `first`, this RISC's word is at this
+    /// place plus `4 * first`.
     #[inline(always)]
     fn own_place(&self) -> u32 {
         self.control_place(self.risc_index())
@@ -235,8 +235,8 @@ pub trait Port: Clock + Memory + Noc {
         WaitRecords::Off
     }
 
-    /// Returns the windows in which single waits and signals are recorded; `None` to record them at
-    /// any time.
+    /// Returns the windows in which individual waits and signals are recorded; `None` to record
+    /// them at any time.
     #[inline(always)]
     fn sync_windows(&self) -> Option<SyncWindows> {
         None
@@ -297,7 +297,7 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns true in the debug dump, see `kernel_profiler::stall`.
     ///
-    /// In this mode a RISC whose lane is full waits for the host, and a RISC whose ring is full
+    /// In this mode a RISC whose lane is full waits for the host, and a RISC whose vector is full
     /// pushes.
     #[inline(always)]
     fn is_non_dropping(&self) -> bool {
@@ -322,8 +322,8 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns true if both words of an unused fixed slot are emptied.
     ///
-    /// Readers check only the first word, which is enough on chips where each store to L1 takes
-    /// time.
+    /// Readers check only the first word. So chips on which each store to L1 takes time empty only
+    /// this word.
     fn empties_both_words(&self) -> bool {
         true
     }
@@ -356,7 +356,7 @@ pub enum WaitRecords {
     /// A total for each object, at the kernel's end.
     #[default]
     Totals,
-    /// Totals, and records of single blocked waits and of signals.
+    /// Totals, and records of individual blocked waits and of signals.
     Events,
 }
 

@@ -41,7 +41,7 @@ pub(crate) const TRANSACTION_ID: u32 = 15;
 pub(crate) const TRANSACTION_ID_SHIFT: u32 = 10;
 /// Offset of the first counter of a NoC interface.
 pub(crate) const STATUS: u32 = 0x200;
-/// Register that counts the unanswered requests of id 0; the registers of other ids follow.
+/// Counter of the unanswered requests with transaction id 0; counters of the other ids follow.
 pub(crate) const STATUS_REQUESTS_OF_ID: u32 = STATUS + 4 * 0x10;
 /// Register that counts the unacknowledged pushes.
 pub(crate) const STATUS_REQUESTS_OUTSTANDING: u32 = STATUS_REQUESTS_OF_ID + 4 * TRANSACTION_ID;

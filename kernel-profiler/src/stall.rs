@@ -50,7 +50,7 @@ impl Stall {
         Self { started, ended: started, progress: 0, is_over: false, has_waited: false }
     }
 
-    /// Continues the wait while a lane is full.
+    /// Polls the host's progress once; rests for some cycles unless the wait is over.
     fn go_on<P: Port + ?Sized>(&mut self, port: &mut P) {
         self.progress = host_progress(port);
         self.is_over = port.load(port.control_place(ext::STALLED_IN_VAIN)) == self.progress;
@@ -81,7 +81,7 @@ impl Stall {
 impl State {
     /// Waits until this RISC's lane has room for the records made so far.
     ///
-    /// Returns `None` if the lane stays full; the zone of the wait is then in the ring.
+    /// Returns `None` if the lane stays full; the zone of the wait is then in the vector.
     #[cold]
     #[inline(never)]
     pub(crate) fn await_own_lane<P: Port + ?Sized>(&mut self, port: &mut P) -> Option<Stall> {

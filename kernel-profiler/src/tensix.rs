@@ -21,7 +21,7 @@
 //! | `kernel_profiler::wIndex`, `stackSize`, `sums`, `sumIDs`, `traceCount` | see [`crate::state`] |
 //! | `noc_index` | byte: the NoC of this RISC's pushes |
 //! | `my_x`, `my_y` | two bytes each: the tile's coordinates on each NoC |
-//! | `dram_bank_to_noc_xy` | per NoC and bank, a half word: the bank's coordinates in the form of command buffers |
+//! | `dram_bank_to_noc_xy` | per NoC and bank, a half word: the bank's coordinates in the format of command buffers |
 //! | `bank_to_dram_offset` | per bank, a word: offset added to addresses in the bank |
 //! | `noc_nonposted_writes_num_issued`, `noc_nonposted_writes_acked` | two words each: the counts that the kernel's barriers expect for each NoC |
 //! | `__kprof_waits` | waits of the kernel so far; only with the feature `waits`, which firmware and kernels must share |

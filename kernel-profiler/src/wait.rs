@@ -6,7 +6,7 @@
 //! record per object, with the time of that end, and clears the totals. The totals are variables of
 //! the firmware, which zeroes them at boot, because the variables of a kernel are not cleared.
 //!
-//! Single waits and signals may be recorded in windows of time only ([`Port::sync_windows`]).
+//! Individual waits and signals may be recorded in windows of time only ([`Port::sync_windows`]).
 //! Outside of a window they do not count as lost, and the totals include them.
 //!
 //! The totals have room for [`OBJECTS_MAX`] objects. A wait for a further object is counted as lost
@@ -31,7 +31,7 @@ pub const OBJECTS_MAX: usize = 16;
 /// Ids of the records for a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitIds {
-    /// Id of the record of a single blocked wait.
+    /// Id of the record of one blocked wait.
     pub blocked: ZoneId,
     /// Id of the total of the object.
     pub total: ZoneId,
@@ -82,7 +82,7 @@ impl Default for WaitTotals {
 }
 
 impl State {
-    /// Adds a blocked wait to its object's total, and records it if single waits are recorded.
+    /// Adds a blocked wait to its object's total. Also records the wait if events are recorded.
     pub fn add_wait<P: Port + ?Sized>(&mut self, port: &mut P, ids: WaitIds, wait: BlockedWait) {
         // The record comes first, since its time is the wait's end.
         if port.wait_records() == WaitRecords::Events {

@@ -103,9 +103,10 @@ impl TtnnSession {
         Ok((self.with_session(py, |session| Ok(session.add_chip(chip)))?, flat_ids))
     }
 
-    /// Reads a chip's rings from now on, in a thread of its own. The arguments are the socket of the
-    /// simulated chip, the address of control vectors, the policy of full rings as a control word, and
-    /// the time between two reads.
+    /// Reads a chip's rings from now on, in a thread of its own.
+    ///
+    /// The arguments are the socket of the simulated chip, the address of control vectors, the
+    /// policy of full rings as a control word, and the time between two reads.
     fn stream_chip(
         &mut self,
         py: Python<'_>,
@@ -249,7 +250,7 @@ impl TtnnSession {
 }
 
 impl TtnnSession {
-    /// Passes the session to a function. Other Python threads go on while this one waits.
+    /// Passes the session to a function. Other Python threads keep running in the meantime.
     fn with_session<T: Send>(
         &self,
         py: Python<'_>,

@@ -165,8 +165,8 @@ impl Build {
         let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
         [
             "-Cjump-tables=no".to_owned(),
-            // Calls and addresses of variables take one instruction if the linker finds that one is
-            // enough.
+            // A call, or loading the address of a variable, takes one instruction if the linker
+            // finds that one is enough.
             "-Ctarget-feature=+relax".to_owned(),
             remap(&repository.to_string(), ""),
             remap("firmware", "sim/objects/firmware"),
@@ -191,7 +191,7 @@ impl Build {
         linker.args(["-flavor", "gnu", "--gc-sections", "--relax-gp", "--entry", part.entry]);
         // Names of Rust functions depend on the repository's folder.
         linker.arg("--discard-all");
-        // Starting threads takes longer, by a fifth, than linking such a small image.
+        // Starting threads takes a fifth longer than linking such a small image.
         linker.arg("--threads=1");
         // The script names variables of the profiler, which do not exist in a build without the
         // profiler.

@@ -445,9 +445,10 @@ impl MeshConfig {
         self
     }
 
-    /// Makes the RISCs of a core take turns instruction by instruction, in order of time. They then
-    /// use the ports of L1 in that order, as on a chip, and neither reads by the host nor relays
-    /// change the order. The simulation takes longer.
+    /// Makes the RISCs of a core take turns instruction by instruction, in order of time.
+    ///
+    /// They then use the ports of L1 in that order, as on a chip, and neither reads by the host nor
+    /// relays change the order. The simulation takes longer.
     #[must_use]
     pub const fn with_exact_turns(mut self) -> Self {
         self.modes.has_exact_turns = true;
@@ -464,8 +465,8 @@ impl MeshConfig {
         self
     }
 
-    /// Makes kernels record single waits and signals in [`wire::wait::SyncWindows::DEFAULT`], in
-    /// addition to the totals of all waits.
+    /// Makes kernels record individual waits and signals in [`wire::wait::SyncWindows::DEFAULT`],
+    /// in addition to the totals of all waits.
     #[must_use]
     pub const fn with_sync_windows(mut self) -> Self {
         self.modes.wait_records = WaitRecords::Events;

@@ -209,9 +209,11 @@ impl SimulatedMesh {
         self.chips().flat_map(Chip::execution_failures)
     }
 
-    /// Takes the cells that RISCs have streamed since the last call, if the configuration enables them
-    /// ([`MeshConfig::with_cell_truth`]). Cells of launches in progress are included, so that a long run
-    /// can be followed without keeping all of its cells.
+    /// Takes the cells that RISCs have streamed since the last call, if the configuration enables
+    /// them ([`MeshConfig::with_cell_truth`]).
+    ///
+    /// Cells of launches in progress are included, so a long run can be followed without keeping
+    /// all of its cells.
     pub fn take_cells(&mut self) -> StreamedCells {
         let mut taken = StreamedCells::new();
         for device in &mut self.devices {
@@ -233,7 +235,7 @@ impl SimulatedMesh {
     }
 }
 
-/// Time after completion at which the host notices it.
+/// Time from the end of all launches until the host notices it, in picoseconds.
 const SETTLE_PS: u64 = 1_000_000;
 
 fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip, ConfigError> {
@@ -308,7 +310,7 @@ mod tests {
             assert!(has_landed || host_ends.last() == Some(&0), "words come before their end");
             bench.mesh.wait_ns(20_000);
         }
-        // The kernel takes a millisecond; a look at the chip takes 20 microseconds.
+        // The kernel takes a millisecond; a read of the chip takes 20 microseconds.
         assert!((45..60).contains(&host_ends.len()), "{}", host_ends.len());
         assert!(bench.mesh.truth().kernel_run_count() > 0);
     }

@@ -32,7 +32,7 @@ pub struct KernelModes {
     pub has_exact_turns: bool,
     /// Which waits kernels record.
     pub wait_records: WaitRecords,
-    /// True if single waits are recorded only in [`wire::wait::SyncWindows::DEFAULT`].
+    /// True if individual waits are recorded only in [`wire::wait::SyncWindows::DEFAULT`].
     pub has_sync_windows: bool,
     /// Maximum number of cycles of a launch on a core; a longer launch is stopped.
     pub cycle_budget: u64,

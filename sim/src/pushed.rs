@@ -2,8 +2,8 @@
 //!
 //! A [`PushedRuns`] is a rule that leaves every write to DRAM unchanged and keeps a copy of its
 //! words. This module has its own decoder, so that an error in a reader cannot be hidden by the
-//! same error in the truth. A marker contains only the low word of a clock; the decoder chooses the
-//! cycle nearest to the kernels of its launch in the simulator's time.
+//! same error in the truth. The decoder uses only the low word of a marker's time. It chooses the
+//! cycle with this low word that is nearest to the launch's kernel in the simulator's time.
 
 mod noc;
 

@@ -103,7 +103,7 @@ pub struct WaitTruth {
     pub begin: Cycles,
     /// Duration of the wait in cycles.
     pub cycles: u64,
-    /// The increment that ended the wait, for waits for semaphores.
+    /// The increment that ended the wait, if the wait was for a semaphore.
     pub released_by: Option<ReleaseTruth>,
 }
 

@@ -16,7 +16,8 @@
 //! | How is a library called in this process? | [`library`], [`windows`] |
 //!
 //! # Compatibility
-//! ttsim 1.10, by `docs/libttsim_api.md` and `docs/sim_error_handling.md` of its repository.
+//! ttsim 1.10, as described in `docs/libttsim_api.md` and `docs/sim_error_handling.md` of its
+//! repository.
 
 #![deny(unsafe_code)]
 #![cfg(unix)]

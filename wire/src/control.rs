@@ -130,8 +130,8 @@ impl ControlLayout {
 /// resets all lanes of the core: it sets every `host_end` to 0 and increments the generation. A
 /// push that races a read is thus neither lost nor read twice.
 ///
-/// Between two such resets, a full lane can wrap around to its beginning, into words that the host
-/// has read. [`crate::LaneEnd`] records this.
+/// Between two such resets, a full lane can wrap around to its beginning and overwrite words that
+/// the host has read. [`crate::LaneEnd`] records this.
 ///
 /// The device stores in this order: data in DRAM, `host_end`, words 9..23, `run_counter`.
 pub mod ext {
@@ -195,8 +195,8 @@ pub mod ext {
     /// when it resets the lanes, and reads the word when the lane is full.
     ///
     /// # Compatibility
-    /// Upstream's host writes these words in accumulate mode and in its debug dump. Its debug dump
-    /// needs upstream's own runtime.
+    /// Upstream's host writes these words in accumulate mode and in its debug dump, which needs
+    /// upstream's own runtime.
     pub const CONSUMED: usize = 59;
 
     /// Returns the index of the word that counts a RISC's late runs; `None` for RISC 0, which waits
@@ -239,8 +239,8 @@ pub mod debug_dump {
     pub const STALLED: u32 = 0xFFFF_FFFF;
     /// Bit r is set if the host last gave RISC r its second buffer.
     pub const GIVEN_BUFFERS: usize = 8;
-    /// Bit of [`GIVEN_BUFFERS`], set once the host has given the last RISC a buffer. No other word
-    /// shows this when that buffer is full.
+    /// Bit of [`GIVEN_BUFFERS`], set once the host has given the last RISC a buffer. While that
+    /// buffer is full, no other word shows that the RISC has a buffer.
     pub const LAST_RISC_HAS_BUFFER: u32 = 1 << 31;
     /// Per RISC: number of words of its buffer that the host has read.
     pub const READ_TO: usize = 9;

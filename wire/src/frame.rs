@@ -7,11 +7,11 @@
 //!      +---------+----------------------------------+------------------------------+----------+
 //! ```
 //!
-//! The control vector is a copy of the producer's, except for the words [`stream::words::READ`]:
-//! they hold the number of each RISC's first cell. A RISC's word [`stream::words::WRITTEN`] is the
-//! number after its last cell. The NoC moves 16 bytes, or two cells, at a time between memories of
-//! cores, so a frame holds whole pairs of cells. If the cells would take two requests, and more
-//! than half of the ring is new, the frame holds the whole ring: [`CellSpan`].
+//! The control vector is the producer's, but its words [`stream::words::READ`] hold the number of
+//! each RISC's first cell in the frame. A RISC's word [`stream::words::WRITTEN`] is 1 plus the
+//! number of its last cell. The NoC moves 16 bytes (two cells) at a time between cores' memories,
+//! so a frame holds whole pairs of cells. It holds the whole ring ([`CellSpan`]) if the cells would
+//! take two requests and more than half of the ring is new.
 //!
 //! The length of a frame is a multiple of [`ALIGN_BYTES`], and a frame never crosses the end of its
 //! ring. If the next frame does not fit, a filler takes the rest of the ring. A filler ([`FILLER`])

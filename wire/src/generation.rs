@@ -1,4 +1,4 @@
-//! Generations of the format, as data.
+//! Parameters of each generation of the format.
 //!
 //! The memory itself does not show which generation wrote it, except for the signature of kprof's
 //! own runtime. The reader chooses the generation, not this module.

@@ -5,7 +5,7 @@
 //! into its own ring in DRAM. The host reads the frames. The firmware of a relay's core has no
 //! profiler, so the core's control vector belongs to the gatherers: [`words`].
 //!
-//! # Who may lose what
+//! # What can be lost
 //! A gatherer reports cells as read to their producer ([`crate::stream::words::READ`]) only once their
 //! frame is in DRAM and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: cells that it
 //! has not reported are still in the producer's ring. Some of them may also be in a frame.
@@ -46,7 +46,7 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// | words | writer | meaning |
 /// |---|---|---|
 /// | 5 | gatherer | signature and version |
-/// | 14, 24 | gatherer | heartbeat: changes at least once in a visit, and while the gatherer waits for the host |
+/// | 14, 24 | gatherer | heartbeat: changes at least once per visit, and while the gatherer waits for the host |
 /// | 15, 25 | gatherer | state, see [`crate::relay::State`] |
 /// | 16, 26 | gatherer | DRAM bank of the ring |
 /// | 17, 27 | gatherer | address of the ring in the bank |

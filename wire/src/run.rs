@@ -7,9 +7,9 @@
 //! word 3  ID_LL  program id as launched
 //! ```
 //!
-//! The generation is an extension of kprof: modulo 8, it is the generation of the core's lanes
-//! ([`crate::control::ext::GENERATION`]). A run with another generation is left over from earlier
-//! lanes.
+//! The field `generation` is an extension of kprof. It holds the generation of the core's lanes
+//! ([`crate::control::ext::GENERATION`]) modulo 8. A run with another generation is left over from
+//! earlier lanes.
 //!
 //! # Compatibility
 //! Upstream leaves bits 31 .. 29 of word 2 clear and its reader masks them away.
@@ -35,7 +35,7 @@ impl IdPacking {
     /// 3 bits of RISC, 8 of core, 16 of trace counter, no generation: before 2026.
     pub const RISC3: Self = Self { risc_bits: 3 };
 
-    /// Packs the three fields of upstream; bits that do not fit their field are truncated.
+    /// Packs upstream's three fields; bits that do not fit their field are truncated.
     #[must_use]
     pub const fn pack(self, risc_index: u32, flat_id: u32, trace_counter: u32) -> u32 {
         (risc_index & self.risc_mask())

@@ -325,7 +325,7 @@ impl Policy {
 /// | 8 | device | launches that ran no kernel here |
 /// | 9..14 | host | policy of each RISC |
 /// | 14..19 | RISC r | upper half: the launch announced last; lower half: bits 32 to 46 of the time, and bit 15 once the launch has ended; 0 before the first launch |
-/// | 19..24 | RISC r | cells skipped; under [`Policy::Block`], the number of cells read at its last wait that timed out, plus 1 |
+/// | 19..24 | RISC r | cells skipped; under [`Policy::Block`], the number of cells read at the RISC's last wait that timed out, plus 1 |
 /// | 24..29 | RISC r | cells written |
 /// | 29..34 | RISC r | zones that found no room |
 /// | 34..39 | RISC r | data that found no room |

@@ -124,7 +124,7 @@ impl WaitKind {
         }
     }
 
-    /// Returns the name of a single wait's zone or record; `None` for a number without a meaning.
+    /// Returns the name of one wait's zone or record; `None` for a number without a meaning.
     #[must_use]
     pub const fn zone_name(self) -> Option<&'static str> {
         match self {
@@ -233,7 +233,7 @@ pub struct SyncWindows {
 }
 
 impl SyncWindows {
-    /// 16,384 of 131,072 cycles: enough to estimate the shares of a critical path.
+    /// Windows of 16,384 cycles in every 131,072: enough to estimate the shares of a critical path.
     pub const DEFAULT: Self = Self { length_log2: 14, period_log2: 17 };
     /// Largest binary logarithm of a period.
     pub const PERIOD_LOG2_MAX: u8 = 20;
@@ -316,7 +316,7 @@ impl WindowedWait {
         [first, second | (upper as u64) << 32]
     }
 
-    /// Returns the wait in a record's data; `None` without windows or with reserved bits set.
+    /// Returns the wait in a record's data; `None` if it has no windows or sets reserved bits.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "halves of the word, and 5 bits of one")]
     pub const fn from_data(data: [u64; 2]) -> Option<Self> {

@@ -4,11 +4,12 @@ use super::{ShowArgs, TracyViewArgs, duration_ns};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Read the device profiler of a chip once, beside the program that uses it.
+/// Read the device profiler of a chip once, while a program uses the chip.
 ///
-/// Where the profiler's words lie is taken from the debug information of the running firmware:
-/// from --elf, else from the builds that the environment names. Nothing is written unless --write
-/// is given. Ethernet cores and chips behind another chip's Ethernet are not read.
+/// The addresses of the profiler's words come from the debug information of the running firmware:
+/// from --elf, or else from the builds that the environment names. Nothing is written unless
+/// --write is given. An Ethernet core is read only if its control vector can be identified. Chips
+/// behind another chip's Ethernet are not read.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof read
@@ -21,12 +22,12 @@ pub(crate) struct ReadArgs {
     pub(crate) chip: ChipArgs,
 }
 
-/// Read the device profiler of the chips of a running program, once or with --stream repeatedly.
+/// Read the device profiler of the chips of a running program: once or, with --stream, repeatedly.
 ///
-/// Finds the program's firmware through its open files, its Inspector, its cache of builds and its
-/// copy of TT-Metal, and names ops as the Inspector's log does if the program runs with
-/// TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1. A program on kprof's simulated chip must be started with
-/// KPROF_CHIP_SOCKET, the path of a socket for its chip: docs/chips.md.
+/// Finds the program's firmware through its open files, its Inspector, its build cache and its copy
+/// of TT-Metal. Ops get the names in the Inspector's log if the program runs with
+/// TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1. A program on kprof's simulated chip must be started
+/// with KPROF_CHIP_SOCKET, the path of a socket for its chip: docs/chips.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof attach 4711
@@ -53,12 +54,12 @@ pub(crate) struct AttachArgs {
 #[command(next_help_heading = "While the program runs")]
 pub(crate) struct StreamArgs {
     /// Read repeatedly until the program ends, the time of --for is over, or Ctrl-C. This empties
-    /// the rings of streamed records (docs/streaming.md), and hands lanes in DRAM back. Control
-    /// vectors are written as with --write, and nothing else.
+    /// the rings of streamed records (docs/streaming.md) and releases lanes in DRAM that were read.
+    /// To do so, it writes control vectors, as --write does, and nothing else.
     #[arg(long)]
     pub(crate) stream: bool,
-    /// Time from the beginning of a read to the beginning of the next one, as in 100us, 2ms or 1s.
-    /// Default: 1ms. If a read takes longer, the next one begins at once.
+    /// Time from the beginning of a read to the beginning of the next read, such as 100us, 2ms or
+    /// 1s. Default: 1ms. If a read takes longer, the next read begins at once.
     #[arg(
         long,
         value_name = "DURATION",
@@ -66,38 +67,39 @@ pub(crate) struct StreamArgs {
         requires = "stream"
     )]
     pub(crate) read_every: Option<u64>,
-    /// Time after which the reads end, as in 10s.
+    /// Time after which the reads end, such as 10s.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration_ns, requires = "stream")]
     pub(crate) limit: Option<u64>,
 }
 
-/// Choice of the chip, and of what is known about it.
+/// Chips to read, and facts about their firmware and program.
 #[derive(Args, Debug)]
 pub(crate) struct ChipArgs {
     /// Number of the chip, as in /dev/tenstorrent. Default: all.
     #[arg(long, value_name = "N")]
     pub(crate) chip: Option<usize>,
-    /// The running firmware: brisc.elf, or the folder with brisc/brisc.elf in it.
+    /// The running firmware: brisc.elf, or the folder that contains brisc/brisc.elf.
     #[arg(long, value_name = "FILE")]
     pub(crate) elf: Option<PathBuf>,
-    /// Folder of the Inspector's log, for names of ops. Default: the program's.
+    /// Folder of the Inspector's log, for names of ops. Default: the folder of the program's
+    /// Inspector.
     #[arg(long, value_name = "DIR")]
     pub(crate) inspector: Option<PathBuf>,
-    /// Folder of TT-Metal's logs, for names of zones. Default: .logs in the folder of
-    /// TT_METAL_PROFILER_DIR, else in generated/profiler of TT_METAL_HOME or here, if it is there.
+    /// Folder of TT-Metal's logs, for names of zones. Default: .logs in TT_METAL_PROFILER_DIR, or
+    /// else in generated/profiler of TT_METAL_HOME or of the current folder, if it exists.
     #[arg(long, value_name = "DIR")]
     pub(crate) names: Option<PathBuf>,
-    /// Tell the chip what was read, so that it can use its lanes anew. The program's own reads
-    /// then miss what this one has taken.
+    /// Report to the chip what was read, so that it can reuse its lanes. The program's own reads
+    /// then lack the records of this read.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Number of programs the DRAM buffers can hold, as the program was started with.
+    /// Number of programs the DRAM buffers can hold, as set when the program was started.
     #[arg(long, value_name = "N")]
     pub(crate) op_support_count: Option<u32>,
     /// The program also records sum zones.
     #[arg(long)]
     pub(crate) enable_sum_profiling: bool,
-    /// Capture to keep every word in that was read.
+    /// Capture to which every word that was read is written.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -23,7 +23,7 @@ const OWN_KERNELS: &str = "Own kernels (docs/kernels.md)";
 /// Heading of options that select the data to record.
 const RECORDS: &str = "Records";
 
-/// Options that exclude reads while kernels run, since no kernels are built for the combination.
+/// Options that cannot be combined with reads while kernels run, because no such kernels are built.
 const NO_LIVE_READS: [&str; 7] = [
     "enable_sum_profiling",
     "enable_accumulate_profiling",
@@ -36,7 +36,7 @@ const NO_LIVE_READS: [&str; 7] = [
 
 /// Run a workload on the simulator and show the tables of its profile.
 ///
-/// TT-Metal's variables are the defaults of these options: docs/variables.md.
+/// TT-Metal's variables set the defaults of these options: docs/variables.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof run --workload matmul --ops 5
@@ -45,8 +45,8 @@ const NO_LIVE_READS: [&str; 7] = [
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
-    /// Folder for artifacts; the log goes into its .logs folder. A log that no simulation wrote
-    /// is never replaced. Default: TT_METAL_PROFILER_DIR, else generated/kprof.
+    /// Folder for artifacts; the log goes into its .logs folder. Only a log that a simulation wrote
+    /// is replaced. Default: TT_METAL_PROFILER_DIR, else generated/kprof.
     #[arg(
         display_order = 4,
         short,
@@ -60,10 +60,10 @@ pub(crate) struct RunArgs {
     pub(crate) show: ShowArgs,
 }
 
-/// Run a workload on the simulator and keep every word that was read in a capture.
+/// Run a workload on the simulator and write every word that was read to a capture.
 ///
 /// `kprof report` shows the same tables from the capture at any time, decoded from the words.
-/// TT-Metal's variables are the defaults of these options: docs/variables.md.
+/// TT-Metal's variables set the defaults of these options: docs/variables.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof capture --workload matmul --ops 5 -o captures
@@ -72,8 +72,8 @@ pub(crate) struct RunArgs {
 pub(crate) struct CaptureArgs {
     #[command(flatten)]
     pub(crate) workload: WorkloadArgs,
-    /// A file that ends in .kprof, or a folder: then the capture is WORKLOAD.kprof in it,
-    /// and the log goes into its .logs folder. Default: TT_METAL_PROFILER_DIR, else
+    /// Capture to write: a file that ends in .kprof, or a folder. In a folder, the capture is
+    /// WORKLOAD.kprof, and the log goes into .logs. Default: TT_METAL_PROFILER_DIR, else
     /// generated/kprof.
     #[arg(
         short,
@@ -126,13 +126,13 @@ pub(crate) struct WorkloadArgs {
     /// Also record sum zones.
     #[arg(help_heading = RECORDS, long)]
     pub(crate) enable_sum_profiling: bool,
-    /// Gather several launches in L1 before they are pushed. Not with sum zones, nor with --waits.
+    /// Collect several launches in L1 before a push. Not with sum zones or --waits.
     #[arg(help_heading = RECORDS, long, conflicts_with_all = ["enable_sum_profiling", "device_trace_profiler"])]
     pub(crate) enable_accumulate_profiling: bool,
     /// Record only traces: one envelope per replay and core.
     #[arg(help_heading = RECORDS, long)]
     pub(crate) device_trace_profiler: bool,
-    /// Record the cores that dispatch, too: the last row of worker cores, or Ethernet cores.
+    /// Also record the dispatch cores: the last row of worker cores, or Ethernet cores.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -147,25 +147,24 @@ pub(crate) struct WorkloadArgs {
     /// Record allocations of L1 and DRAM by the host.
     #[arg(help_heading = RECORDS, long)]
     pub(crate) device_memory_profiler: bool,
-    /// Record NoC events and write noc_trace files beside the log, or to
+    /// Record NoC events and write noc_trace files next to the log, or to
     /// TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH. The kernels of matmul and pipeline then move
     /// their tiles.
     #[arg(help_heading = RECORDS, long)]
     pub(crate) collect_noc_traces: bool,
-    /// Debug dump: a core whose DRAM buffer is full waits until the host has read it, a second at
-    /// most, so that nothing is dropped; NoC events have addresses. With --collect-noc-traces,
-    /// reads every 500ms and DRAM for 500 programs unless --read-every and --op-support-count say
-    /// otherwise.
+    /// Debug dump: a core whose DRAM buffer is full waits, for at most a second, until the host has
+    /// read the buffer, so nothing is dropped. NoC events include addresses. With
+    /// --collect-noc-traces, --read-every is 500ms and --op-support-count is 500 by default.
     #[arg(
         help_heading = RECORDS,
         long,
         conflicts_with_all = NO_LIVE_READS
     )]
     pub(crate) noc_debug_dump: bool,
-    /// Stream records: each RISC writes them into a ring that the host drains while kernels run, so
-    /// that long kernels lose nothing to a host that reads often enough (--read-every; default 1ms).
-    /// POLICY says what a RISC does when its ring is full: drop, overwrite, block=CYCLES (it waits so
-    /// long at most), or sample=N, which keeps one chunk of N.
+    /// Stream records: each RISC writes them into a ring that the host drains while kernels run.
+    /// Long kernels then lose nothing if the host reads often enough (--read-every; default 1ms).
+    /// POLICY determines what a RISC does when its ring is full: drop, overwrite, block=CYCLES
+    /// (wait for at most this time), or sample=N (keep one of N chunks).
     #[arg(
         help_heading = RECORDS,
         long,
@@ -178,8 +177,8 @@ pub(crate) struct WorkloadArgs {
         conflicts_with = "noc_debug_dump"
     )]
     pub(crate) stream: Option<Policy>,
-    /// Number of cores of each chip that gather streamed records over the NoC while kernels run, and
-    /// run no kernels themselves. The host then reads DRAM in place of rings.
+    /// Number of cores of each chip that gather streamed records over the NoC while kernels run.
+    /// These cores run no kernels themselves. The host then reads DRAM instead of rings.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -189,8 +188,8 @@ pub(crate) struct WorkloadArgs {
     )]
     pub(crate) relays: Option<u32>,
     /// Groups of hardware counters to read in each launch: fpu, pack, unpack, instrn, l1_0 to l1_5,
-    /// or all. What one run cannot read together takes several runs, whose counters are put side by
-    /// side.
+    /// or all. Groups that one run cannot read together are read in several runs, and their
+    /// counters are combined.
     #[arg(
         help_heading = RECORDS,
         long,
@@ -202,18 +201,19 @@ pub(crate) struct WorkloadArgs {
     /// Seed of the simulator's random numbers.
     #[arg(help_heading = CHIPS, long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Sizes and speeds of --workload pipeline, as in `reader=1200,compute=1000`: tiles, cycles of
-    /// reader, unpack, compute, pack and writer for a tile, tiles of the buffers input and output,
-    /// percent of barrier, straggler and jitter, tiles that the reader may be ahead, cores of a
-    /// group that share a reader, unicast=1 to signal them one by one.
+    /// Sizes and speeds of --workload pipeline, such as `reader=1200,compute=1000`. Cycles per
+    /// tile: reader, unpack, compute, pack, writer. Tiles: tiles (per core), input and output
+    /// (capacity of the buffers), ahead (lead of the reader over the writer). Percentages: barrier,
+    /// straggler, jitter. Groups: group (cores that share a reader), unicast=1 (signal these cores
+    /// one by one).
     #[arg(help_heading = WORKLOAD, long, value_name = "SHAPE")]
     pub(crate) pipeline: Option<PipelineShape>,
     /// Records of waits for circular buffers, semaphores and NoC barriers.
     #[arg(help_heading = RECORDS, long, value_enum, value_name = "RECORDS", default_value_t)]
     pub(crate) waits: Waits,
-    /// Read while the launches run, too: a pause of simulated time before each read, as in 50us,
-    /// 2ms or 1s. The read itself takes time as well, about 1 ms for a chip. Default: read between
-    /// the phases of a workload.
+    /// Also read while launches run, with this pause of simulated time before each read, such as
+    /// 50us, 2ms or 1s. A read also takes time, about 1 ms for a chip. Default: read between the
+    /// phases of a workload.
     #[arg(help_heading = RECORDS, long, value_name = "DURATION", value_parser = duration_ns)]
     pub(crate) read_every: Option<u64>,
     /// Number of threads. Default: one per processor. Results do not depend on it.
@@ -228,8 +228,8 @@ pub(crate) struct WorkloadArgs {
 /// The user's own kernels, in place of a workload: see docs/kernels.md.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OwnKernelArgs {
-    /// ELF file of a kernel for BRISC, linked with brisc.ld of `kprof sdk`. --ops says how often
-    /// it is launched; default: 1.
+    /// ELF file of a kernel for BRISC, linked with brisc.ld of `kprof sdk`. --ops sets the number
+    /// of launches; default: 1.
     #[arg(help_heading = OWN_KERNELS, long, value_name = "FILE", conflicts_with = "workload")]
     pub(crate) kernel: Option<PathBuf>,
     /// ELF file of a kernel for NCRISC.
@@ -247,8 +247,8 @@ pub(crate) struct OwnKernelArgs {
     /// Runtime arguments of every launch: words in decimal or with 0x.
     #[arg(help_heading = OWN_KERNELS, long, value_name = "LIST", value_delimiter = ',', value_parser = word)]
     pub(crate) kernel_args: Vec<u32>,
-    /// Firmware for the Tensix cores instead of this program's: a folder with brisc/brisc.elf
-    /// and so on, as tt-metal builds it. Kernels are linked against it.
+    /// Firmware for the Tensix cores instead of kprof's own: a folder with brisc/brisc.elf and so
+    /// on, as tt-metal builds it. Kernels are linked against this firmware.
     #[arg(help_heading = OWN_KERNELS, long, value_name = "DIR")]
     pub(crate) firmware: Option<PathBuf>,
     /// Number of cycles after which a launch is stopped. Default: 100 million.
@@ -317,7 +317,7 @@ fn exponent(number: &str, max: u8) -> Option<u8> {
 
 /// Write the linker scripts for kernels of your own, one per processor.
 ///
-/// A script holds all addresses that a kernel shares with the simulator's firmware, so nothing
+/// A script contains all addresses that a kernel shares with the simulator's firmware, so nothing
 /// else has to be linked. See docs/kernels.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -360,8 +360,9 @@ pub(crate) enum Waits {
     /// Cycles and number of the waits that blocked, by object, at the kernel's end.
     #[default]
     Totals,
-    /// Each wait that blocked and each signal, too.
+    /// Also each wait that blocked, and each signal.
     Events,
-    /// The same in windows of time alone, 2^14 of 2^17 cycles, with the sums of all.
+    /// As for events, but only in windows of time, 2^14 of every 2^17 cycles; totals cover all
+    /// waits.
     Windows,
 }

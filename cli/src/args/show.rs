@@ -35,10 +35,11 @@ pub(crate) struct ReportArgs {
 
 /// Show what kernels moved over the NoCs, and write tt-metal's noc_trace files.
 ///
-/// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1, and locks of
-/// memory. The tables show events by program, RISC and kind, the pairs of tiles that moved most, the
-/// links that carried most, and for how long kernels held memory. Sizes are rounded up to 32 bytes on the device; what is larger than an event can
-/// say, 8,160 bytes or 131,040 since tt-metal 0.81.1, is counted as that and marked.
+/// Reads NoC events, which tt-metal records with TT_METAL_DEVICE_PROFILER_NOC_EVENTS=1, and locks
+/// of memory. The tables show events by program, RISC and kind, the pairs of tiles that moved most,
+/// the links that carried most, and how long kernels locked memory. The device rounds sizes up to
+/// 32 bytes. A size above an event's maximum (8,160 bytes, or 131,040 since tt-metal 0.81.1) counts
+/// as the maximum and is marked.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof noc generated/profiler
@@ -60,16 +61,16 @@ pub(crate) struct NocArgs {
     /// Folder for noc_trace_*.json, one for each program and chip, named as tt-metal names them.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-    /// Number of the run, from 1, if a capture holds several.
+    /// Number of the run to read from a capture with several runs, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
-    /// Harvested rows (Wormhole) or columns (Blackhole) on NoC 0, as in 3,9 or none, of all chips or,
-    /// as in 1:3,9, of one. Default: as records, cluster_descriptor.yaml or noc_trace files beside
-    /// the log show.
+    /// Harvested rows (Wormhole) or columns (Blackhole) on NoC 0, such as 3,9 or none. They apply
+    /// to all chips or, with a prefix as in 1:3,9, to one chip. Default: taken from records,
+    /// cluster_descriptor.yaml or noc_trace files next to the log.
     #[arg(long, value_name = "[CHIP:]LINES")]
     pub(crate) harvesting: Vec<Harvesting>,
-    /// Show how busy links, DRAM and Ethernet were in each program, in a model with the rules of
-    /// tt-npe.
+    /// Show how busy links, DRAM and Ethernet were in each program, computed by a model with the
+    /// rules of tt-npe.
     #[arg(long)]
     pub(crate) utilization: bool,
     /// Maximum number of rows per table; 0 for all.
@@ -109,7 +110,7 @@ pub(crate) struct SchemaArgs {
     /// Print one JSON array instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print statements that make a view of each table of a dataset, for an SQL engine.
+    /// Print SQL statements that create a view for each table of a dataset, for this engine.
     #[arg(long, value_name = "ENGINE", conflicts_with = "json")]
     pub(crate) views: Option<SqlEngine>,
     /// For --views: folder or URL to which `kprof export --format parquet` or `kprof merge` has written.
@@ -128,7 +129,7 @@ pub(crate) enum SqlEngine {
 
 /// Check every byte of a capture and list the damage.
 ///
-/// Exit code: 0 if all of it is usable, 1 if some is not, 2 if the file is not a capture.
+/// Exit code: 0 if all of it is usable, 1 if a part is damaged, 2 if the file is not a capture.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof check matmul.kprof

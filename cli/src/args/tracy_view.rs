@@ -11,7 +11,8 @@ pub(crate) struct TracyViewArgs {
     /// Send streamed records to Tracy viewers and capture tools as they are read; needs --stream.
     /// ADDRESS is the address and port to listen on, and port 0 takes a free one. Default:
     /// 127.0.0.1:8086. Viewers may connect and leave at any time, and never delay the program. The
-    /// newest million zones and messages are kept for them; a viewer is told what it has missed.
+    /// newest million zones and messages are kept for viewers; a viewer gets a message about what
+    /// it has missed.
     #[arg(
         help_heading = TRACY,
         long,
@@ -22,14 +23,14 @@ pub(crate) struct TracyViewArgs {
         requires = "stream"
     )]
     pub(crate) tracy: Option<String>,
-    /// Begin when the first viewer has connected.
+    /// Begin once the first viewer has connected.
     #[arg(help_heading = TRACY, long, requires = "tracy")]
     pub(crate) tracy_wait: bool,
     /// Expect viewers of Tenstorrent's fork, which uses protocol numbers 66 and 76 differently.
     #[arg(help_heading = TRACY, long, requires = "tracy")]
     pub(crate) tracy_fork: bool,
-    /// Drop a viewer that takes nothing for this time. After the last read, viewers have this time
-    /// to take the rest.
+    /// Disconnect a viewer that receives no data for this time. After the last read, viewers have
+    /// this time to receive the remaining data.
     #[arg(
         help_heading = TRACY,
         long,

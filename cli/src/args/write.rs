@@ -15,8 +15,8 @@ use std::str::FromStr;
 /// marks at the time they happened; zones without an end are flagged.
 ///
 /// The HTML report is one page that needs no network: ops, core grid, timeline, zones, gaps,
-/// losses, clocks. Of an ops CSV the page has what such a file tells: ops with their bounds, gaps,
-/// causes.
+/// losses, clocks. For an ops CSV, the page has only what such a file contains: ops with their
+/// bounds, gaps, causes.
 ///
 /// The output appears under its name only when it is complete: an error, a full disk or an
 /// interrupt leaves the previous file unchanged.
@@ -49,25 +49,24 @@ Examples:
 Exit code: 0 if the trace was written, 2 otherwise.")]
 pub(crate) struct ExportArgs {
     /// Device log, capture, or folder with tt-metal's logs; - reads a device log from standard
-    /// input. For html: an ops CSV, too.
+    /// input. For html, also an ops CSV.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// perfetto, tracy, chrome, speedscope, folded, html, parquet, device-log or noc-traces. Default:
     /// inferred from the output name, else perfetto.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportTarget>,
-    /// File to write; - for standard output. Default: FILE's name with the format's extension,
-    /// in the current folder. For parquet: the dataset's folder, by default `dataset`, or a URL such
-    /// as s3://bucket/dataset; for
-    /// noc-traces: their folder, by default `noc_traces`, or one of them such as
-    /// noc_trace_dev0_ID5.json.
+    /// File to write; - for standard output. Default: FILE's name with the format's extension, in
+    /// the current folder. For parquet: the dataset's folder, by default `dataset`, or a URL such
+    /// as s3://bucket/dataset. For noc-traces: the folder of the files, by default `noc_traces`, or
+    /// the path of one file such as noc_trace_dev0_ID5.json.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Part to write, such as `device=0,risc=BRISC,op=3..9`; repeat to add terms. `--help`
     /// lists all keys.
     #[arg(long = "filter", value_name = "TERMS")]
     pub(crate) filters: Vec<TraceFilter>,
-    /// Number of the run, from 1, if a capture holds several.
+    /// Number of the run to export from a capture with several runs, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
     /// For html: recording to compare with; the page also shows which ops and zones are slower or
@@ -85,7 +84,7 @@ pub(crate) struct ExportArgs {
     /// Default: the recording's name.
     #[arg(long, value_name = "NAME")]
     pub(crate) fleet_run: Option<String>,
-    /// For parquet: day on which the recording began. Default: what a capture tells, else unknown.
+    /// For parquet: day on which the recording began. Default: the day in a capture, else unknown.
     #[arg(long, value_name = "YYYY-MM-DD")]
     pub(crate) date: Option<NaiveDate>,
     /// For parquet: give each table a Delta Lake log of its files. Later writes continue the logs
@@ -108,11 +107,11 @@ pub(crate) struct ExportArgs {
 /// Nothing is ever deleted from reports/.
 ///
 /// NOC UTIL, MULTICAST NOC UTIL, DRAM BW UTIL, ETH BW UTIL and NPE CONG IMPACT have no values
-/// without --analyze-noc-traces. They come from a model of the NoCs with the rules of tt-npe, from
-/// which tt-metal takes them; writes under a transaction id, inline writes and semaphores are in
-/// none of them. EMPTY FIGURES BECAUSE says why a launch has none: fabric packets, unknown targets
-/// or sizes, lost records. NOC FIGURES LACK says which bytes of a launch they leave out. kprof noc
-/// shows the bytes over each link.
+/// without --analyze-noc-traces. The values are computed by a model of the NoCs with the rules of
+/// tt-npe, which tt-metal uses for them. They do not include writes under a transaction id, inline
+/// writes and semaphores. EMPTY FIGURES BECAUSE states why a launch has no values: fabric packets,
+/// unknown targets or sizes, lost records. NOC FIGURES LACK states which bytes of a launch the
+/// values do not include. kprof noc shows the bytes over each link.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof ops                                    reports on generated/profiler
@@ -151,7 +150,7 @@ pub(crate) struct OpsArgs {
     /// Add date and time to the folder and file names.
     #[arg(long)]
     pub(crate) date: bool,
-    /// Write a report without rows where there is nothing to report, as after a recorded program.
+    /// Write a report without rows if there is nothing to report, as `kprof record` does.
     #[arg(long, hide = true)]
     pub(crate) allow_empty: bool,
     /// Ignore the host's files.
@@ -164,7 +163,7 @@ pub(crate) struct OpsArgs {
     /// it is missing.
     #[arg(long, conflicts_with = "force_legacy_device_logs")]
     pub(crate) force_perf_report: bool,
-    /// Durations of the device perf report, in the form of tt-metal's cpp_device_analyses.json.
+    /// Durations of the device perf report, in the format of tt-metal's cpp_device_analyses.json.
     /// Default: tt-metal's own.
     #[arg(long, value_name = "JSON")]
     pub(crate) analyses: Option<PathBuf>,
@@ -194,7 +193,7 @@ pub(crate) struct OpsArgs {
         conflicts_with_all = ["upstream_exact", "force_perf_report"]
     )]
     pub(crate) filters: Vec<TraceFilter>,
-    /// Number of the run, from 1, if a capture holds several.
+    /// Number of the run to report from a capture with several runs, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
     /// Exit with code 1 if any input was missing or broken.
@@ -277,7 +276,7 @@ pub(crate) struct ServeArgs {
     /// Exit after the first viewer.
     #[arg(long)]
     pub(crate) once: bool,
-    /// Drop a viewer that takes nothing for this time.
+    /// Disconnect a viewer that receives no data for this time.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -288,16 +287,16 @@ pub(crate) struct ServeArgs {
     /// Part to serve, as for `kprof export`; repeat to add terms.
     #[arg(long = "filter", value_name = "TERMS")]
     pub(crate) filters: Vec<TraceFilter>,
-    /// Which run of a capture that holds several, from 1.
+    /// Number of the run to serve from a capture with several runs, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) run: Option<usize>,
 }
 
-/// Make few long files of the many short ones of a dataset.
+/// Merge the many small files of a dataset into a few large files.
 ///
-/// Each host writes files of its own into a dataset. Files of the same table, day and run that are
-/// shorter than 128 MiB are put together, the rows as they are. Nobody should query or write the
-/// dataset meanwhile.
+/// Each host writes its own files into a dataset. This command merges files of the same table, day
+/// and run that are smaller than 128 MiB; their rows stay unchanged. Do not query or write the
+/// dataset while the command runs.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof compact dataset
@@ -316,8 +315,9 @@ pub(crate) struct CompactArgs {
 
 /// Merge recordings of many hosts: one ops report, one dataset, one trace and a table of skew.
 ///
-/// Hosts are read one after the other. One that cannot be read is named and left out. Without
-/// --offsets, clocks of hosts are not related: durations are compared and starts are not.
+/// Hosts are read one after the other. A host that cannot be read is reported and left out. Starts
+/// on different hosts are compared only if their clocks are related, by captures or by --offsets;
+/// durations are always compared.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof merge generated/profiler/ttrun           the folders rank0, rank1 and so on of tt-run
@@ -334,8 +334,8 @@ Output, in OUT:
 
 Exit code: 0 if all hosts were merged, 1 if some were left out, 2 if none could be read.")]
 pub(crate) struct MergeArgs {
-    /// Folder with rank folders, capture, log, folder of logs or dataset; a host has the name of its
-    /// file or folder unless NAME= stands before, and in a dataset that which it has there.
+    /// Folder with rank folders, capture, log, folder of logs or dataset. A host is named after its
+    /// file or folder unless NAME= precedes the input; hosts of a dataset keep their names.
     #[arg(value_name = "[NAME=]PATH", required = true)]
     pub(crate) inputs: Vec<std::ffi::OsString>,
     /// Folder to write to, or a URL such as s3://bucket/merged.
@@ -348,9 +348,9 @@ pub(crate) struct MergeArgs {
     /// Run of the fleet that the recordings belong to: a folder of the dataset.
     #[arg(long, value_name = "NAME", default_value = "merged")]
     pub(crate) fleet_run: String,
-    /// CSV with the columns host, offset_ns and error_ns: nanoseconds that one common clock is
-    /// ahead of the host's monotonic clock, and a bound of their error [default: what captures
-    /// tell: hosts of one machine share its clock, others the day within its stated error].
+    /// CSV with the columns host, offset_ns and error_ns: nanoseconds by which a common clock is
+    /// ahead of the host's monotonic clock, and a bound of the error [default: from captures: hosts
+    /// of one machine share its clock, other hosts share the time of day within its stated error].
     #[arg(long, value_name = "FILE")]
     pub(crate) offsets: Option<PathBuf>,
     #[command(flatten)]

@@ -26,16 +26,16 @@ use std::{
 
 /// Compare two recordings: ops and zones that became slower or faster.
 ///
-/// A and B are each an ops CSV, a device log, a capture, or a folder with a log. Ops and
-/// zones are matched by name, source and order. The ratio is B over A of the geometric means
-/// in the table; its interval is Welch's t interval of the mean logarithms. Repetitions are
-/// iterations of a model or launches of a program. Significance is adjusted for the number of
-/// ops (Benjamini-Hochberg), since some of hundreds change by chance. An op with a single
-/// repetition has a ratio without an interval.
+/// A and B are each an ops CSV, a device log, a capture, or a folder with a log. Ops and zones are
+/// matched by name, source and order. The ratio is the geometric mean of B divided by that of A;
+/// its interval is Welch's t interval of the mean logarithms. Repetitions are iterations of a model
+/// or launches of a program. Significance is adjusted for the number of ops (Benjamini-Hochberg),
+/// because some of hundreds of ops change by chance. An op with a single repetition has a ratio
+/// without an interval.
 ///
 /// Repetitions within one recording share their circumstances: the chip's temperature, the
 /// placement in memory, the other programs. With --more-a and --more-b, each recording is one
-/// repetition, and intervals tell how much the next recording may differ.
+/// repetition, and the intervals show how much another recording may differ.
 ///
 /// Exit code: 0; 1 if --fail-above is exceeded; 2 if A or B cannot be read.
 #[derive(Args, Debug)]
@@ -60,7 +60,8 @@ pub(crate) struct DiffArgs {
     /// Recording to compare with the baseline.
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Another baseline recording; repeat for more. With several, each is one repetition.
+    /// Another baseline recording; repeat for more. With several recordings, each is one
+    /// repetition.
     #[arg(long, value_name = "FILE")]
     more_a: Vec<PathBuf>,
     /// Another recording to compare; repeat for more.

@@ -30,15 +30,15 @@ use std::{
     process::ExitCode,
 };
 
-/// Say in at most ten sentences why it is slow, and show where the time went.
+/// Explain in at most ten sentences why a program is slow, and show where the time went.
 ///
-/// Each sentence has its figure, its place, what could be gained at most, and what to try; those
-/// with most to gain come first. Rules, thresholds and what fools them are in docs/explain.md.
-/// Questions that a recording cannot answer are listed, with the recording that could.
+/// Each sentence gives a figure, a location, the maximum gain, and what to try. Sentences with the
+/// largest gain come first. docs/explain.md describes the rules, their thresholds and their limits.
+/// Questions that a recording cannot answer are listed, with the kind of recording that could.
 ///
-/// Waits of kernels need a capture with records of waits. Logs and ops CSVs tell less: gaps
-/// between ops, late cores, short ops, and ops far from the limit of their shapes. Where ops repeat,
-/// the last iteration is explained.
+/// Waits of kernels need a capture with records of waits. Logs and ops CSVs show only gaps between
+/// ops, late cores, short ops, and ops far from the limit of their shapes. If ops repeat, the last
+/// iteration is explained.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof explain                                  generated/profiler
@@ -64,7 +64,7 @@ pub(crate) struct ExplainArgs {
     /// Maximum number of rows per table; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
-    /// Part to explain: the last iteration, or all.
+    /// Part to explain: the last iteration, or the whole recording.
     #[arg(long, value_name = "WINDOW", default_value = "steady")]
     window: WindowArg,
     /// Print JSON instead of sentences: one object, or one line per run of a capture.
@@ -80,9 +80,9 @@ pub(crate) struct ExplainArgs {
 /// Part of a recording to explain.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum WindowArg {
-    /// The last iteration, or all if nothing repeats.
+    /// The last iteration, or the whole recording if nothing repeats.
     Steady,
-    /// All.
+    /// The whole recording.
     All,
 }
 

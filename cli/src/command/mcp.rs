@@ -33,8 +33,8 @@ mod zones;
 /// and output.
 ///
 /// Tools: load, recordings, ops, zones, explain, critical_path, losses, diff, more. Each answer is
-/// at most 4 kB of JSON, with a handle for the rest, and says what was lost. Files are read and
-/// never written. See docs/mcp.md.
+/// at most 4 kB of JSON. It reports losses, and has a handle for further rows. Files are only read.
+/// See docs/mcp.md.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   kprof mcp
@@ -48,7 +48,7 @@ pub(crate) struct McpArgs {
     /// logs, or ops CSV.
     #[arg(value_name = "INPUT")]
     input: Option<PathBuf>,
-    /// Folder that tools may read: paths outside of it are refused, also those through links.
+    /// Folder that tools may read. Paths outside of it are refused, even through links.
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
 }

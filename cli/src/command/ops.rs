@@ -191,6 +191,8 @@ impl Source {
         ))
     }
 
+    /// Checks that there is a perf report.
+    ///
     /// # Errors
     /// If there is no perf report next to the logs; a single device log or capture has none.
     fn require_perf_report(&self) -> Result<(), Failure> {

@@ -33,9 +33,9 @@ use std::{
 /// devices is one row: the slowest device, or the mean for collectives. Matmuls and
 /// convolutions are compared with the peak of the architecture.
 ///
-/// Figures and options are those of tt-perf-report 1.4.1 without its bugs: block floats count
-/// with their exponents, an unnamed architecture is inferred from the clock, and a closing
-/// signpost does not empty the report.
+/// Figures and options equal those of tt-perf-report 1.4.1, without its bugs: block floats count
+/// with their exponents, an unnamed architecture is inferred from the clock, and a closing signpost
+/// does not empty the report.
 ///
 /// Unreadable rows are skipped and listed with line and column; exit code 2 means that a file
 /// has no usable row.
@@ -74,15 +74,15 @@ pub(crate) struct PerfArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Rows")]
 struct RowArgs {
-    /// Begin after the first signpost of this name.
+    /// Begin after the first signpost with this name.
     #[arg(long, alias = "signpost", value_name = "NAME")]
     start_signpost: Option<String>,
-    /// End before the first signpost of this name; before the second, if the window begins
-    /// with the same name.
+    /// End before the first signpost of this name, or before the second one if the window begins
+    /// with a signpost of this name.
     #[arg(long, value_name = "NAME")]
     end_signpost: Option<String>,
-    /// Use all rows, whatever the signposts say. Otherwise, if no signpost is named, rows
-    /// after the signpost whose name the last one has.
+    /// Use all rows and ignore signposts. Otherwise, if no signpost is named, only rows after the
+    /// first signpost with the last signpost's name are used.
     #[arg(long)]
     ignore_signposts: bool,
     /// Keep the signposts within the window as rows.
@@ -91,18 +91,16 @@ struct RowArgs {
     /// Only rows with these ids: 5-10, 31- or -12.
     #[arg(long, value_name = "A-B", value_parser = parse_id_range, allow_hyphen_values = true)]
     id_range: Option<RangeInclusive<u64>>,
-    /// Only rows of these devices and ops, such as `device=0..3,op=Matmul*`; may be given
-    /// again to add terms.
+    /// Only rows of these devices and ops, such as `device=0..3,op=Matmul*`; repeat to add terms.
     #[arg(long = "filter", value_name = "TERMS")]
     filters: Vec<TraceFilter>,
-    /// Keep the order of the file instead of sorting by HOST START TS, as replayed traces
-    /// need it.
+    /// Keep the order of the file, as replayed traces require, instead of sorting by HOST START TS.
     #[arg(long)]
     tracing_mode: bool,
     /// Leave out ops that ran on the host.
     #[arg(long)]
     no_host_ops: bool,
-    /// Keep the rows of each device apart.
+    /// Do not merge the rows of different devices.
     #[arg(long)]
     no_merge_devices: bool,
 }
@@ -111,16 +109,15 @@ struct RowArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Chip")]
 struct ChipArgs {
-    /// Architecture, whatever the file says: wormhole, blackhole (p150), p100, bh20, n1, or
-    /// one of --arch-table.
+    /// Architecture, overriding the file: wormhole, blackhole (p150), p100, bh20, n1, or one of
+    /// --arch-table.
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
-    /// Architectures of your own, as CSV: name, aliases (separated by blanks), worker
-    /// cores, cores of a DRAM-sharded matmul, DRAM GB/s, TFLOPs per core at HiFi4, HiFi3,
-    /// HiFi2 and LoFi.
+    /// CSV with your own architectures: name, aliases (separated by blanks), worker cores, cores of
+    /// a DRAM-sharded matmul, DRAM GB/s, TFLOPs per core at HiFi4, HiFi3, HiFi2 and LoFi.
     #[arg(long, value_name = "FILE")]
     arch_table: Option<PathBuf>,
-    /// Experts that are active in each group of inputs of a SparseMatmul, where its
+    /// Number of active experts for each group of inputs of a SparseMatmul; used if the op's
     /// attributes have no number nnz.
     #[arg(long, value_name = "N")]
     active_experts: Option<NonZeroU64>,
@@ -133,7 +130,7 @@ struct ChipArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct LookArgs {
-    /// Grey rows with a smaller share of the time.
+    /// Show rows in grey if their share of the time, in percent, is smaller.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
     min_percentage: f64,
     /// Use colour even when not writing to a terminal.
@@ -154,11 +151,11 @@ struct LookArgs {
     /// Same as --group-by op; ignored with --upstream-exact.
     #[arg(long, hide = true)]
     no_stack_by_in0: bool,
-    /// In pictures, use one colour after the other instead of shades by category.
+    /// In pictures, assign colours in sequence instead of shades by category.
     #[arg(long)]
     classic_colors: bool,
-    /// Show each op over the repeated iterations of the model: replays of a trace, or the
-    /// same sequence of ops again.
+    /// Show each op over the repeated iterations of the model: replays of a trace, or repetitions
+    /// of the same sequence of ops.
     #[arg(long)]
     iterations: bool,
     /// Print one JSON object instead of tables.
@@ -190,7 +187,7 @@ struct FileArgs {
 enum GroupBy {
     /// Ops of one name.
     Op,
-    /// Ops of one name whose first input lies in the same memory.
+    /// Ops of one name whose first input is in the same memory.
     Memory,
     /// Ops of one category.
     Category,

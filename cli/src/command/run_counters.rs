@@ -12,7 +12,8 @@ use host_reader::{
 use sim::arch::Arch;
 use wire::perf_counter;
 
-/// Returns the groups of each run as bits. Without requested groups, there is one run with none.
+/// Returns the groups of each run as bits. Without requested groups, there is one run that reads no
+/// groups.
 pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure> {
     let arch = match arch {
         Arch::WormholeB0 => CounterArch::Wormhole,

@@ -34,7 +34,7 @@ use sim::{
 use std::collections::BTreeSet;
 use wire::{RunHostId, stream::Policy};
 
-/// Options of a run for recordings of host and chips.
+/// Options of a run that concern the recordings of host and chips.
 pub(super) struct HostSession<'run> {
     /// Capture to write.
     pub(super) capture: Option<&'run CaptureTarget>,

@@ -23,9 +23,9 @@ use wire::{
 
 /// Outside of launches, `next` is below this value.
 pub(super) const OPEN: u32 = 4;
-/// Records were lost, and no cell reports them yet.
+/// Bit of `next`: records were lost, and their number is not in a cell yet.
 pub(super) const CLOSED_WITH_LOSS: u32 = 1;
-/// The launch runs no kernel on this core.
+/// Bit of `next`: the launch runs no kernel on this core.
 pub(super) const CLOSED_AS_IDLE: u32 = 2;
 
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]

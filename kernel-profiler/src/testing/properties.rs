@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, vec::Vec};
 
 /// RISCs under test: two that can quick-push, one that cannot.
 const RISCS: [usize; 3] = [0, 1, 4];
-/// Deeper nesting would leave no room for the zone of a quick push.
+/// Maximum depth of zones. Deeper nesting would leave no room for the zone of a quick push.
 const DEPTH_MAX: usize = 100;
 
 #[derive(Clone, Debug)]
@@ -60,14 +60,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Lane {
     /// Numbers of zones, data records and events.
     emitted: [u64; 3],
-    /// Number of word pairs that the records took in the ring, including fixed slots and push
+    /// Number of word pairs that the records took in the vector, including fixed slots and push
     /// zones.
     recorded_slots: u64,
     found: [u64; 3],
     found_slots: u64,
     open: Vec<u16>,
     is_running: bool,
-    /// Starts and ends that the host has found, by complete launch.
+    /// Numbers of zone starts and ends that the host has found, for each complete launch.
     balance: BTreeMap<u32, (u32, u32)>,
 }
 

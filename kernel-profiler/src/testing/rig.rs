@@ -58,7 +58,7 @@ pub(crate) struct Drain {
 }
 
 impl Core {
-    /// Takes the new cells of all rings. Control words and positions are hard-coded again.
+    /// Takes the new cells of all rings. Does not use `wire` for control words and positions.
     pub(crate) fn drain(&mut self) {
         let Some(mut drain) = self.drain.take() else { return };
         for risc_index in 0..5 {
@@ -92,7 +92,7 @@ impl Core {
         }
     }
 
-    /// Reads the new words of a RISC's lane. Bit positions are hard-coded again.
+    /// Reads the new words of a RISC's lane. Does not use `wire` for bit positions.
     fn read_on(&mut self, risc_index: usize) -> Vec<u32> {
         let lane_words = self.control[6] as usize;
         let start = ((FLAT_ID % CORES_PER_BANK) as usize * 5 + risc_index) * lane_words;
@@ -148,7 +148,7 @@ pub(crate) struct TestPort {
     pub(crate) is_streaming: bool,
     /// Maximum cycles of a wait for the host, in the debug dump.
     pub(crate) stall_cycles: Option<u32>,
-    /// Windows of single waits and signals; `None` to record neither.
+    /// Windows of individual waits and signals; `None` to record neither.
     pub(crate) sync_windows: Option<SyncWindows>,
     /// A data cache that never evicts a line: the words that the RISC has read.
     cached: BTreeMap<(Option<usize>, usize), u32>,

@@ -7,7 +7,7 @@ use std::{boxed::Box, collections::BTreeMap, vec::Vec};
 
 /// RISCs with a kernel: two that can push within a launch, one that cannot.
 const RISCS: [usize; 3] = [0, 1, 4];
-/// More events than fit into the ring of a RISC in one launch.
+/// More events than fit into the vector of a RISC in one launch.
 const MANY: usize = 1500;
 const FEW: usize = 100;
 
@@ -30,7 +30,7 @@ struct Outcome {
     clock: u64,
 }
 
-/// Launches kernels that record numbered events; each multiple of seven is nested in a zone.
+/// Launches kernels that record numbered events; every seventh event is nested in a zone.
 fn run(lane_words: u32, launches: &[[usize; 3]], period: Option<u64>, patience: u32) -> Outcome {
     let mut rig = Rig::new(lane_words);
     let start = rig.core.borrow().clock;

@@ -214,7 +214,7 @@ fn whole(time: ClockWords) -> u64 {
 }
 
 /// Returns the records of a lane's cells with their programs, and the number of cells that are not
-/// records. Bit positions are hard-coded again.
+/// records. Does not use `wire` for bit positions.
 fn decode(cells: &[[u32; 2]], first: u32) -> (Vec<(u32, Told)>, u32) {
     let (mut records, mut others) = (Vec::new(), 0);
     let (mut program, mut now) = (0, 0_u64);

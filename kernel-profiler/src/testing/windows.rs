@@ -1,5 +1,5 @@
-//! Single waits and signals with windows of time: only records that overlap a window are kept, each
-//! with the parameters of the windows.
+//! Individual waits and signals with windows of time: only records that overlap a window are kept,
+//! each with the parameters of the windows.
 
 use super::Rig;
 use crate::wait::WaitIds;

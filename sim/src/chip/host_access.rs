@@ -51,8 +51,10 @@ impl Chip {
     }
 
     /// Lets the host's read of a core delay the accesses of the core's RISCs, as a read over the
-    /// NoC does: block by block, at the host's speed. A launch that does not keep pace with the
-    /// host has already run.
+    /// NoC does.
+    ///
+    /// The host reads block by block, at its own speed. A launch that does not keep pace with the
+    /// host has already run, so it is not delayed.
     fn take_banks(&mut self, index: usize, (address, word_count): (u64, usize), time: AccessTime) {
         let is_running = self.cores[index].stage_mut().is_some();
         let range = u32::try_from(address).ok().zip(u32::try_from(4 * word_count).ok());

@@ -68,8 +68,8 @@ const BINARIES: Command = Command::packed_large(2);
 /// Number of commands before the first program; they set up buffers and their contents.
 pub const OPENING_COMMANDS: usize = 65;
 
-/// Number of commands of a host access: the dispatcher waits, moves bytes, and waits for the event
-/// after that.
+/// Number of commands of a host access: a wait, the transfer, another wait, an event, and a write
+/// to the host.
 pub const ACCESS_COMMANDS: usize = 5;
 
 /// Capacity of a core's ring of launch messages.

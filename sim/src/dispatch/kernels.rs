@@ -193,8 +193,8 @@ mod tests {
         let session = Arc::new(Session { opened_at: 100, launches, closed_at, traffic });
         let kernel = QueueKernel::new(&session, Duty::Subordinate);
         // The first command, two GO messages and the last command. All but the first wait for the
-        // announced event. The events are 400 cycles after the opening, three turns less 30 after
-        // it, and four turns less 10 after it.
+        // announced event. The events occur 400, `3 * TURN - 30` and `4 * TURN - 10` cycles after
+        // the opening.
         let expected = [
             [4, 16, 0].as_slice(),
             &[14 | 1 << 13, 0, 400],

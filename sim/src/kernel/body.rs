@@ -66,7 +66,7 @@ pub fn short<E: Environment>(environment: &mut E) {
     environment.spin(cycles);
 }
 
-/// Spins for argument 0 cycles in a zone.
+/// Spins for `arg(0)` cycles in a zone.
 pub fn work<E: Environment>(environment: &mut E) {
     device_zone_scoped!("WORK");
     environment.spin(environment.arg(0));
@@ -96,21 +96,21 @@ pub fn timestamped_events<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records 128 bits of data, argument 0 times.
+/// Records 128 bits of data, `arg(0)` times.
 pub fn wide_data<E: Environment>(environment: &mut E) {
     for index in 0..environment.arg(0) {
         device_timestamped_data_16b!("WIDE", u64::from(index), u64::MAX);
     }
 }
 
-/// Issues instructions of the FPU, the SFPU, and neither: argument 0, 1 and 2 times, respectively.
+/// Issues `arg(0)` instructions of the FPU, `arg(1)` of the SFPU, and `arg(2)` of neither.
 pub fn instructions<E: Environment>(environment: &mut E) {
     device_zone_scoped!("INSTRUCTIONS");
     issue_all(environment);
 }
 
 /// Runs [`instructions`] while hardware counters count. The kernel itself starts, stops and reads
-/// the groups of argument 3, if counters are recorded.
+/// the groups `arg(3)`, if counters are recorded.
 pub fn counted_instructions<E: Environment>(environment: &mut E) {
     let groups = environment.arg(3);
     start_perf_counters!(groups);
@@ -156,8 +156,8 @@ pub fn steps<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records argument 0 zones of random lengths, argument 1 cycles on average, with argument 2 cycles
-/// between them.
+/// Records `arg(0)` zones of random lengths, `arg(1)` cycles on average, with `arg(2)` cycles
+/// between two zones.
 pub fn paced<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         {
@@ -170,7 +170,7 @@ pub fn paced<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records sums over argument 0 passes, each of argument 1 cycles, in both accumulators.
+/// Records sums over `arg(0)` passes, each of `arg(1)` cycles, in both accumulators.
 pub fn sums<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         device_zone_scoped_sum1!("SUM-ONE");
@@ -183,7 +183,7 @@ pub fn sums<E: Environment>(environment: &mut E) {
 /// Number of passes of [`calibration`]: as many as the buffer holds.
 pub const CALIBRATION_PASSES: u16 = 13;
 
-/// Records argument 0 zones, each with its number and a random number as data.
+/// Records `arg(0)` zones, each with its number and a random number as data.
 pub fn numbers<E: Environment>(environment: &mut E) {
     for number in 0..environment.arg(0) {
         device_zone_scoped!("NUMBERED");
@@ -383,7 +383,7 @@ fn store_tiles<E: Environment, const MOVES: bool>(environment: &mut E, shape: Ma
     work_about(environment, shape.tiles_out * 80);
 }
 
-/// Records argument 0 zones, with argument 1 reads of L1 in each.
+/// Records `arg(0)` zones, with `arg(1)` reads of L1 in each.
 pub fn reads<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         device_zone_scoped!("READS");

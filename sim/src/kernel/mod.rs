@@ -13,8 +13,8 @@ pub mod tile_words;
 use crate::program::{Emission, KernelContext};
 pub use object::ObjectKernel;
 
-/// Returns the records of a kernel that repeats the records in `each`; argument 0 is the number of
-/// repetitions.
+/// Returns the records of a kernel that repeats the records in `each`; the kernel's first argument
+/// is the number of repetitions.
 fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
 }

@@ -12,8 +12,8 @@ pub const INPUT: u32 = 3;
 pub const OUTPUT: u32 = 4;
 /// Index of the output buffer's capacity in tiles.
 pub const CAPACITY: u32 = 5;
-/// Index of the bytes of a tile that are moved over the NoC and recorded; 0 for none. A kernel
-/// without an output buffer writes the bytes; other kernels read them.
+/// Index of the number of bytes of a tile that are moved over the NoC and recorded; 0 for none. A
+/// kernel without an output buffer writes the bytes; other kernels read them.
 pub const BYTES: u32 = 6;
 /// Index of the share of a tile's cycles that is spent at a NoC barrier, in percent.
 pub const BARRIER: u32 = 7;

@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn instructions_count_and_semaphores_follow_them() {
         let mut coprocessor = Coprocessor::new(Arch::WormholeB0);
-        // Instruction layouts of ttsim: semaphores 1 and 3 start with the value 2; post 1; get 3.
+        // In ttsim's layout: initialise semaphores 1 and 3 to 2, post semaphore 1, get semaphore 3.
         coprocessor.push(0, 0xA3 << 24 | 5 << 20 | 2 << 16 | 0b1010 << 2);
         coprocessor.push(1, 0xA4 << 24 | 0b10 << 2);
         coprocessor.push(1, 0xA5 << 24 | 0b1000 << 2);

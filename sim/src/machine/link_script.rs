@@ -65,7 +65,7 @@ fn shared(firmware: &Image) -> Vec<(&str, u32)> {
     shared.collect()
 }
 
-/// Names of the firmware symbols that bound its own sections.
+/// Names of the symbols that mark the bounds of the firmware's own sections.
 const OWN: [&str; 3] = ["__bss_start", "__bss_end", "__stack_top"];
 
 const SECTIONS: &str = "\

@@ -29,8 +29,8 @@
 //!   earlier. If waits are recorded, turns are shorter than polling intervals. With exact turns
 //!   ([`MeshConfig::with_exact_turns`](crate::config::MeshConfig::with_exact_turns)), a turn is one
 //!   instruction: the hart that is furthest behind goes first.
-//! - A fault that delays a clock read acts between the two loads of that read. A kernel that only
-//!   waits loads only the low word.
+//! - A fault that delays a clock read acts between the two loads of that read. It does not affect a
+//!   kernel that only waits, since such a kernel loads only the low word.
 //! - A store is visible to the host, and a kernel counts as begun, when the hart enters the store,
 //!   not when the store leaves its queue.
 //! - The registers are those of `registers`, a table per architecture. An access to any other

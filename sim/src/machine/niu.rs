@@ -182,8 +182,8 @@ impl NocInterfaces {
         Place { noc, initiator: offset / stride % INITIATOR_COUNT, offset: offset % stride }
     }
 
-    /// Returns the value of the node id register: coordinates on this NoC, its size, and a bit that
-    /// is set if packets go along x first.
+    /// Returns the value of the node id register: coordinates on this NoC, the NoC's size, and a
+    /// bit that is set if packets go along x first.
     fn node_id(&self, noc: usize) -> u32 {
         let (columns, rows) = self.arch.facts().grid;
         let TileCoord { x, y } = self.place.coord;

@@ -24,8 +24,8 @@ pub(super) struct Rest {
 
 /// A hart's wait for the host or a relay.
 ///
-/// Waits that follow each other within [`LOOK_CYCLES`] may be taken for one. Its end is then expected
-/// too early, and more checks are simulated than necessary.
+/// Waits that follow each other within [`LOOK_CYCLES`] may be taken for one wait. Its limit is then
+/// expected too early, and more checks are simulated than necessary.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     /// First cycle at which the hart was seen resting.

@@ -292,8 +292,8 @@ impl Run<'_> {
         Some((index, until.min(first + LONE_TURN_CYCLES).min(limit)))
     }
 
-    /// Returns the cycles that a hart may be ahead of the others after a turn; `None` if harts take
-    /// turns instruction by instruction.
+    /// Returns the cycles that a hart may be ahead of the other harts after a turn; `None` if harts
+    /// take turns instruction by instruction.
     fn turn_cycles(&self) -> Option<u64> {
         match self.machine.devices.tile_watch {
             _ if self.stage.chip.modes.has_exact_turns => None,

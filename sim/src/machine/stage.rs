@@ -111,8 +111,8 @@ impl Stage {
         stall_cycles
     }
 
-    /// Records the cells that a store to the control vector counts as written; called before the
-    /// store.
+    /// Records cells as streamed when a store to the control vector raises the number of written
+    /// cells. Call this before the store.
     pub(crate) fn note_cells(&mut self, address: u64, value: u32) {
         if !self.chip.modes.has_cell_truth || self.core_use != CoreUse::Programs {
             return;

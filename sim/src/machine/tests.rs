@@ -403,8 +403,8 @@ fn stepping() -> (Bench, TileCoord) {
     (bench, core)
 }
 
-/// Reads BRISC's vector; returns its number of optional markers, the time of the last of them, and
-/// the tile's clock after the read.
+/// Reads BRISC's vector; returns its number of optional markers, the time of its last optional
+/// marker, and the tile's clock after the read.
 fn look(mesh: &mut SimulatedMesh, core: TileCoord) -> (usize, u64, u64) {
     let device: &mut dyn Device = mesh.device(0).unwrap();
     let noc0 = Noc0Coord { x: core.x, y: core.y };
@@ -425,7 +425,7 @@ fn time_passes_while_the_host_reads_and_it_sees_as_far_as_object_code_has_come()
     while counts.last() != Some(&200) {
         let (count, last, clock) = look(&mut bench.mesh, core);
         assert!(last <= clock, "a marker of {last} at {clock}");
-        // A step takes 1000 cycles, a look fewer than 5000, an interruption 20,000.
+        // A step takes 1000 cycles, a read fewer than 5000, an interruption 20,000.
         let is_running = (1..200).contains(&count);
         assert!(!is_running || clock - last < 26_000, "only {count} at {clock}");
         counts.push(count);

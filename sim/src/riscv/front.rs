@@ -59,9 +59,9 @@ impl L1Front {
 
 /// The set of decoded words, used to detect that decoded code is overwritten.
 ///
-/// There is one bit per word, because probes keep their data close to their code. A hit clears the
-/// whole set: self-modification is rare, and a second hit at the same address then costs nothing
-/// until the code runs again.
+/// There is one bit per word, because probes keep their data close to their code. A store to
+/// decoded code clears the whole set: self-modification is rare, and another store to the same
+/// address then costs nothing until the code runs again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodeWatch {
     l1: WatchedWords,

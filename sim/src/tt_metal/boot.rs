@@ -155,6 +155,8 @@ impl Mailboxes {
     }
 }
 
+/// Value that disables the watcher.
+///
 /// # Compatibility
 /// `WatcherDisabled` in `dev_msgs.h`.
 const WATCHER_DISABLED: u32 = 2;

@@ -157,6 +157,8 @@ fn narrow(size: usize) -> u32 {
 }
 
 const ALIGN_BYTES: u32 = 16;
+/// Value that marks the offset of a missing region.
+///
 /// # Compatibility
 /// `REMOTE_DFB_OFFSET_NONE`.
 const NO_OFFSET: u32 = 0xFF;

@@ -123,7 +123,7 @@ impl Table<'_> {
             .is_some_and(|index| index > 0)
     }
 
-    /// Writes the symbols, their count, and the relocations that refer to the symbols to the file.
+    /// Writes to the file: the symbols, their count, and the relocations that refer to them.
     fn write(
         &self,
         file: &mut [u8],

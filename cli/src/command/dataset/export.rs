@@ -90,7 +90,7 @@ impl Dataset {
             recording,
             filter: joined(&args.filters),
         };
-        // Names are refused before anything is read.
+        // Invalid names are refused before anything is read.
         let (RecordingName::Named(name) | RecordingName::OfFile(name)) = &dataset.recording;
         dataset.files(name, &CancelFlag::default())?;
         Ok(dataset)

@@ -7,7 +7,7 @@ use crate::{args::SqlEngine, failure::Failure};
 use host_reader::tables::{ColumnKind, TableSchema};
 use std::{io::Write, path::Path};
 
-/// Writes a statement for each table of datasets.
+/// Writes a statement for each table of a dataset.
 pub(crate) fn write(
     tables: &[TableSchema],
     dataset: &Path,

@@ -52,9 +52,9 @@ arguments! {
 arguments! {
     /// Arguments of `ops`.
     OpsArguments {
-        /// The recording, such as r1. Default: the one loaded last.
+        /// The recording, such as r1. Default: the recording loaded last.
         recording: Option<String>,
-        /// Number of the run, from 1, if a capture holds several.
+        /// Number of the run in a capture with several runs, from 1.
         run: Option<usize>,
         /// Only some ops: terms with device and op, such as device=0,op=Matmul* or op=3..9.
         filter: Option<String>,
@@ -69,9 +69,9 @@ arguments! {
 arguments! {
     /// Arguments of `zones`.
     ZonesArguments {
-        /// The recording, such as r1. Default: the one loaded last.
+        /// The recording, such as r1. Default: the recording loaded last.
         recording: Option<String>,
-        /// Number of the run, from 1, if a capture holds several.
+        /// Number of the run in a capture with several runs, from 1.
         run: Option<usize>,
         /// Only some zones: terms with device, risc and zone, such as risc=trisc*,zone!=*-FW.
         filter: Option<String>,
@@ -104,9 +104,9 @@ choice! {
 arguments! {
     /// Arguments of `explain`.
     ExplainArguments {
-        /// The recording, such as r1. Default: the one loaded last.
+        /// The recording, such as r1. Default: the recording loaded last.
         recording: Option<String>,
-        /// Number of the run, from 1, if a capture holds several.
+        /// Number of the run in a capture with several runs, from 1.
         run: Option<usize>,
         /// Part of the explanation.
         #[serde(default)]
@@ -117,18 +117,18 @@ arguments! {
 choice! {
     /// Part of an explanation.
     ExplainPart {
-        /// At most ten sentences, those with most to gain first.
+        /// At most ten sentences, sorted by gain.
         #[default]
         Findings,
-        /// Questions that this recording cannot answer, and which recording could.
+        /// Questions that this recording cannot answer, and the kind of recording that could.
         Untold,
-        /// Ops by op code: time, limit of their shapes, bound, and why they are far from it.
+        /// Ops by op code: time, limit of their shapes, bound, and why they are far from the limit.
         Groups,
-        /// Classes of time of each chip, in percent.
+        /// Breakdown of the time of each chip by class, in percent.
         Devices,
         /// Phases of the host's program, by chip.
         Phases,
-        /// Classes of time of each op, and the stage that sets its pace.
+        /// Breakdown of the time of each op by class, and the op's bottleneck stage.
         Ops,
         /// Blocked time of each RISC in each op.
         Waits,
@@ -138,17 +138,17 @@ choice! {
 arguments! {
     /// Arguments of `critical_path`.
     PathArguments {
-        /// The recording, such as r1. Default: the one loaded last.
+        /// The recording, such as r1. Default: the recording loaded last.
         recording: Option<String>,
-        /// Number of the run, from 1, if a capture holds several.
+        /// Number of the run in a capture with several runs, from 1.
         run: Option<usize>,
-        /// Number of the chip, with program. Default: the first that ran the program.
+        /// Number of the chip; requires program. Default: the first chip that ran the program.
         chip_id: Option<u32>,
         /// Number of the program, as ops shows it. Default: one row for each op that has a path.
         program: Option<u32>,
-        /// Launch of the program, from 1, with program. Default: its first.
+        /// Number of the program's launch, from 1; requires program. Default: 1.
         launch: Option<u64>,
-        /// The steps in order of time instead of their sums, with program.
+        /// True for the steps in order of time instead of their sums; requires program.
         #[serde(default)]
         steps: bool,
     }
@@ -157,20 +157,20 @@ arguments! {
 arguments! {
     /// Arguments of `losses`.
     LossesArguments {
-        /// The recording, such as r1. Default: the one loaded last.
+        /// The recording, such as r1. Default: the recording loaded last.
         recording: Option<String>,
-        /// Number of the run, from 1, if a capture holds several.
+        /// Number of the run in a capture with several runs, from 1.
         run: Option<usize>,
-        /// Part of the ledger.
+        /// Part of the losses.
         #[serde(default)]
         part: LossesPart,
     }
 }
 
 choice! {
-    /// Part of a ledger of losses.
+    /// Part of the losses.
     LossesPart {
-        /// By cause, chip and RISC, with what helps against it.
+        /// By cause, chip and RISC, with remedies.
         #[default]
         Causes,
         /// By core, RISC, cause and program.
@@ -198,7 +198,7 @@ arguments! {
 choice! {
     /// Part of a comparison.
     DiffPart {
-        /// Changes that are significant, or that single repetitions allow no test of.
+        /// Significant changes, and changes that single repetitions do not allow to test.
         #[default]
         Changes,
         /// Every op and zone of both recordings.

@@ -1,4 +1,4 @@
-//! The ledger of losses, and anomalies.
+//! Table of losses and anomalies.
 
 use super::{
     arguments::LossesPart,
@@ -12,7 +12,7 @@ use host_reader::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Returns the table of a run; empty for an ops CSV, which has no loss ledger.
+/// Returns the table of a run; empty for an ops CSV, which has no counts of losses.
 pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
     match (part, asked) {
         (Part::OpsCsv(_), _) => Table::from_rows::<LossGroups>(Vec::new())

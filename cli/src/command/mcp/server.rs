@@ -36,7 +36,7 @@ const LONGEST_ERROR: usize = 960;
 /// # Errors
 /// If the input cannot be loaded, or the client does not follow the protocol.
 pub(super) fn run(input: Option<&Path>, root: &Path) -> Result<ExitCode, Failure> {
-    // Before the first thread starts: existing threads would stay unrestricted.
+    // This must precede the first thread: existing threads would stay unrestricted.
     let session = Session::new(Root::confine(root, input)?);
     if let Some(path) = input {
         session.load(path)?;

@@ -82,7 +82,7 @@ impl LiveReads {
         })
     }
 
-    /// Reads until there is a reason to end, and then for the last time; prints the reason.
+    /// Reads until there is a reason to end, reads a last time, and prints the reason.
     ///
     /// If a read fails as a whole, the reads end, and what was read before is kept.
     pub(super) fn run(
@@ -174,7 +174,7 @@ fn print_earlier_losses(losses: &LossTotals) {
 
 /// Default time between two reads.
 const PERIOD: Duration = Duration::from_millis(1);
-/// Longest wait without a look at the signals.
+/// Maximum time between two checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of records that are kept in memory, about 1 GB.
 const RECORDS_MAX: usize = 1 << 26;

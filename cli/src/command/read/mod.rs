@@ -39,8 +39,9 @@ type AnyChip = Box<dyn ChipAccess>;
 /// Chips to read.
 struct Chips {
     chips: Vec<(AnyChip, ChipFacts)>,
-    /// True if another process simulates them. Such a chip makes no cycles while it is read, so clocks
-    /// that are read one after the other cannot be compared, and all of its tiles have the same clock.
+    /// True if another process simulates the chips. A simulated chip makes no cycles while it is
+    /// read, so clocks that are read one after the other cannot be compared. All of its tiles have
+    /// the same clock.
     are_simulated: bool,
 }
 
@@ -222,7 +223,8 @@ fn open_mesh(
     Ok(ChipMesh { devices })
 }
 
-/// Prints which Ethernet cores are not read, and that chips reached over Ethernet are not read.
+/// Prints the number of Ethernet cores that are not read, and why chips behind Ethernet may not be
+/// read.
 fn print_unread(device: &ChipDevice<AnyChip>) {
     let chip = device.description();
     let untold = device.untold_ethernet_cores();

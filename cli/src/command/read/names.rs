@@ -152,7 +152,7 @@ impl Names {
     }
 }
 
-/// Time between two looks at the logs.
+/// Minimum time between two checks of the logs.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of files whose changes are watched.
 const LOGS_MAX: usize = 4096;

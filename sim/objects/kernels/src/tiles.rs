@@ -150,7 +150,7 @@ fn wait_for_semaphore(semaphore: u32, value: u32) {
     device_wait!(SEM_WAIT, semaphore, read(semaphore) >= value);
 }
 
-/// Waits until the NoC has answered all requests, and at least as long as a tile's data takes.
+/// Waits until the NoC has answered all requests and at least `cycles` cycles have passed.
 fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
     let noc = Initiator::from_risc(launch.risc());
     let number = launch.noc().map_or(0, u32::from);

@@ -8,9 +8,9 @@ use crate::{
 };
 use kernel_profiler::{device_zone_scoped, quick_push};
 
-/// Makes argument 0 uncounted writes of its data's first 16 bytes, posted unless argument 1 is 0.
+/// Makes `arg(0)` uncounted writes of the first 16 bytes of its data; posted if `arg(1)` is not 0.
 ///
-/// The copies follow these bytes. Records a zone, makes the writes, pushes, and records a zone.
+/// The targets follow these bytes in L1. Records a zone, writes, pushes, and records another zone.
 pub(crate) fn uncounted_writes(launch: &mut Launch) {
     {
         device_zone_scoped!("BEFORE-WRITES");

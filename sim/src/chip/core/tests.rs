@@ -365,8 +365,8 @@ fn a_rectangle_of_tiles_is_written_to_at_once() {
         let mut stores = side(arch, at::TARGET, A, 0x1000);
         stores.extend(broadcast);
         stores.extend([(at::CTRL, ACKED | 0x120), (at::LENGTH, 16), (send(arch), 1)]);
-        // Wormhole has rows 2 to 9 without row 6, Blackhole 2 to 9; four columns; the sender is
-        // excluded.
+        // The rectangle has four columns and rows 2 to 9, on a Wormhole without row 6. The sender
+        // is excluded.
         let receivers = if arch == Arch::WormholeB0 { 4 * 7 - 1 } else { 4 * 8 - 1 };
         let script = Script::default().command(0, &stores).wait(counter(0, 1), receivers);
         assert_eq!(chip.run(&[(A, &script)]), [""; 0], "{arch}");

@@ -35,7 +35,7 @@ pub(crate) struct NocRead {
     pub(crate) byte_count: u32,
     /// Bytes read per cycle.
     pub(crate) cycle_bytes: u32,
-    /// Cycles between the starts of two such reads: 1, unless the reader is slower.
+    /// Cycles between two consecutive accesses of this read: 1, unless the reader is slower.
     pub(crate) step_cycles: u32,
 }
 

@@ -108,7 +108,7 @@ impl StoreQueue {
     }
 
     /// Adds a store to L1 that enters at `issue`: to the open block if it can merge, otherwise to a
-    /// new block. In the latter case, the previous block must have been closed.
+    /// new block. A new block requires that the previous block has been closed.
     #[inline(always)]
     pub(super) fn merge_or_open(&mut self, access: Access, issue: u64, port: &mut Calendar) {
         let bytes = byte_mask(access);

@@ -65,7 +65,8 @@ struct Host {
 enum Source {
     /// A capture, log or folder of logs.
     Path(PathBuf),
-    /// A dataset, with the clocks in its recordings of the host. Only its ops are read.
+    /// A dataset, and the host clocks in its recordings of this host. Only the dataset's ops are
+    /// read.
     Dataset { location: DatasetLocation, clocks: Vec<HostClock> },
 }
 
@@ -224,7 +225,7 @@ impl Merge<'_> {
             capture => capture,
         };
         for run in &unpacked(opened)?.recordings {
-            // The trace needs as much memory again, so this comes first.
+            // The trace needs as much memory as the report, so the report is finished before.
             let report = ops_report(path, run, TraceFilter::default());
             let trace = Trace::new(run, &TraceFilter::default());
             self.add_recording(host, path, report, (&trace).into(), out)?;
@@ -244,7 +245,8 @@ impl Merge<'_> {
         let busy = Busy::new(format!("reading the launches of {}", host.name));
         let packed = PackedRecording::new(log).map_err(failed)?;
         let trace = PackedTrace::new(&packed).map_err(failed)?;
-        // The report of a long recording is large, and so are the lanes that the trace has read.
+        // The report of a long recording is large, and the trace has read many lanes. So the report
+        // is built only after the trace has been read.
         let report = packed_ops_report(path, &packed)?;
         drop(busy);
         self.add_recording(host, path, report, (&trace).into(), out)

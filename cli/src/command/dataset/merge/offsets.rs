@@ -99,7 +99,7 @@ impl Relation {
         }
     }
 
-    /// Returns offset and bound as table cells; empty if unknown.
+    /// Returns the offset and its bound as table cells; empty if unknown.
     pub(super) fn cells(&self) -> [String; 2] {
         match self {
             Self::Common(offset, _) => [offset.offset_ns.to_string(), offset.error_ns.to_string()],

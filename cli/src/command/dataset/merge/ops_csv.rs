@@ -25,7 +25,7 @@ struct Part {
     path: PathBuf,
 }
 
-/// Columns that precede those of the reports.
+/// Columns before the columns of the reports.
 const OF_HOST: [&str; 3] = ["HOST", "HOST CLOCK OFFSET [ns]", "HOST CLOCK ERROR [ns]"];
 
 impl MergedOps {

@@ -183,7 +183,7 @@ impl RankSkew {
         Self { memory: Arc::clone(memory), hosts, names, launches: PackedItems::new(memory) }
     }
 
-    /// Adds the launches of a host's recording, which `add` adds.
+    /// Adds the launches of a host's recording. The closure `add` adds the individual launches.
     ///
     /// Starts can be compared if the recording has a common time.
     ///
@@ -317,14 +317,14 @@ impl RankSkew {
     }
 }
 
-/// The items with the largest number. Of items with equal numbers, the first ones come first.
+/// Items with the largest numbers. Among items with equal numbers, earlier items come first.
 struct Largest<T, F> {
     count: usize,
     number: F,
     items: Vec<T>,
 }
 
-/// Items beyond the wanted ones that are kept before the smaller ones are removed.
+/// Number of additional items that are kept before the smallest items are removed.
 const ITEMS_BEYOND: usize = 64;
 
 impl<T, F: Fn(&T) -> u64> Largest<T, F> {

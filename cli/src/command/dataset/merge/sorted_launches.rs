@@ -1,4 +1,4 @@
-//! Launches of one recording, sorted by key, however many there are.
+//! Launches of one recording, sorted by key in limited memory.
 
 use super::packed_items::{Packed, push_index, take_index};
 use host_reader::{
@@ -15,7 +15,7 @@ pub(super) struct LaunchKey {
     pub(super) program: u32,
     pub(super) trace_id: Option<u64>,
     pub(super) trace_replay: Option<u64>,
-    /// Number of the launch among those for which the rest is equal.
+    /// Number of the launch among the launches that have all other fields of the key in common.
     pub(super) launch: u64,
 }
 
@@ -37,7 +37,7 @@ impl Packed for LaunchKey {
     }
 }
 
-/// A launch on a host. Its start is that of the host's first chip; its duration is that of the
+/// A launch on a host. It starts when the host's first chip starts, and takes as long as on the
 /// host's slowest chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct HostLaunch {
@@ -157,7 +157,7 @@ mod tests {
         for limit_bytes in [0, u64::MAX] {
             let memory = PackedMemory::new(limit_bytes, folder.path());
             let mut sorted = SortedLaunches::new(&memory);
-            // Programs fall from chip to chip, and each is on two chips.
+            // Programs are added in falling order, first for one chip and then for the other.
             let count = 3 * u32::try_from(PIECE_LAUNCHES).unwrap() / 2;
             for chip in 0..2_u64 {
                 for program in (0..count).rev() {
@@ -169,7 +169,7 @@ mod tests {
             assert_eq!(found.len(), count as usize);
             for (program, found) in (0..).zip(found) {
                 let first = u64::from(program) * 7;
-                // A chip without a duration makes that of the host unknown.
+                // If a chip has no duration, the duration of the host is unknown.
                 let is_known = !first.is_multiple_of(3) && !(first + 1).is_multiple_of(3);
                 let longest = (first % 100).max((first + 1) % 100);
                 let expected = HostLaunch {

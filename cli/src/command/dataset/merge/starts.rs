@@ -85,7 +85,7 @@ impl Starts {
         })
     }
 
-    /// Returns the skew as table cells; empty with fewer than two hosts. `hosts` has the names.
+    /// Returns the skew as table cells; empty with fewer than two hosts. `hosts` holds their names.
     pub(super) fn cells(&self, hosts: &[String]) -> [String; 6] {
         let name = |host: u32| hosts.get(host as usize).cloned().unwrap_or_default();
         let skew = self.skew();
@@ -173,7 +173,7 @@ mod tests {
         let mut bytes = Vec::new();
         for host in 0..3 {
             Packed::push(&starts, &mut bytes);
-            // Bounds are below 0, and above 64 bits.
+            // The lower bounds are negative, and the upper bounds exceed 64 bits.
             let origin_ns = if host == 0 { 5 } else { u64::MAX - 7 };
             let time = CommonTime { origin_ns, error_ns: 1 << 40 };
             starts.add(host, time, u64::from(host) * 100, 0.5);
