@@ -46,6 +46,7 @@ pub mod names;
 pub mod origins;
 #[cfg(feature = "packed-bytes")]
 pub mod packed_bytes;
+#[cfg(feature = "packed-bytes")]
 pub mod packed_items;
 pub mod packed_numbers;
 pub mod probe_cost;
