@@ -130,6 +130,7 @@ fn op_event(text: &mut Vec<u8>, pid: u64, op: &TraceOp<'_>) {
     op.for_each_argument(|key, value| match value {
         Value::Text(reason) => event.text(key, reason),
         Value::Flag(_) => event.flag(key),
+        Value::Real(number) => event.real(key, *number),
         value => event.number(key, value.number().unwrap_or_default()),
     });
     for (key, value) in op.metadata.iter().flat_map(|metadata| metadata.fields.iter()) {

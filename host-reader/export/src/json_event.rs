@@ -123,6 +123,12 @@ impl<'t> JsonEvent<'t> {
         self.push_number(value);
     }
 
+    pub(super) fn real(&mut self, key: &str, value: f64) {
+        self.key(key);
+        // JSON has no infinities; serde_json writes them as null.
+        self.push(&serde_json::Value::from(value).to_string());
+    }
+
     pub(super) fn flag(&mut self, key: &str) {
         self.key(key);
         self.push("true");

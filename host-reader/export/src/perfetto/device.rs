@@ -6,7 +6,7 @@ use super::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
         SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent, UNIT_BYTES, UNIT_COUNT,
     },
-    sequence::{Sequence, named_number, named_text},
+    sequence::{Sequence, named_number, named_real, named_text},
 };
 use crate::{
     TraceDevice, TraceOp,
@@ -336,6 +336,7 @@ fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
     let arguments = &mut event.debug_annotations;
     op.for_each_argument(|key, value| match value {
         Value::Text(reason) => arguments.push(named_text(key, reason)),
+        Value::Real(number) => arguments.push(named_real(key, *number)),
         value => arguments.push(named_number(key, value.number().unwrap_or_default())),
     });
     let fields = op.metadata.iter().flat_map(|metadata| metadata.fields.iter());

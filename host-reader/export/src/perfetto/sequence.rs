@@ -120,6 +120,12 @@ pub(super) fn named_number(name: &str, value: u64) -> DebugAnnotation {
     DebugAnnotation { name, uint_value: Some(value), ..Default::default() }
 }
 
+/// Returns an argument with a real number, whose name is not interned.
+pub(super) fn named_real(name: &str, value: f64) -> DebugAnnotation {
+    let name = Some(name.to_owned());
+    DebugAnnotation { name, double_value: Some(value), ..Default::default() }
+}
+
 /// Returns a text argument whose name is not interned.
 pub(super) fn named_text(name: &str, value: &str) -> DebugAnnotation {
     let (name, string_value) = (Some(name.to_owned()), Some(value.to_owned()));

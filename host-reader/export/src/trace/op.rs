@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use tables::{OpPlace, OpRow, Ops, Table, Value};
 
 /// Columns of the table `ops` that trace viewers show for each op.
-const ARGUMENTS: [&str; 15] = [
+const ARGUMENTS: [&str; 16] = [
     "run_host_id",
     "launch",
     "trace_id",
@@ -19,6 +19,7 @@ const ARGUMENTS: [&str; 15] = [
     "firmware_cycles",
     "core_count",
     "unfinished_core_count",
+    "imbalance",
     "op_to_op_latency_cycles",
     "stall_cycles",
     "clocks_of_cores_disagree",
