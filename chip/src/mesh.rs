@@ -186,6 +186,7 @@ impl<A: ChipAccess> ChipDevice<A> {
                 Some((self.plan.core(tile)?, 0))
             }
             Memory::Dram(bank) => self.plan.bank(bank),
+            Memory::Host => None,
         }
     }
 

@@ -50,9 +50,11 @@ fn a_record_is_kept_or_counted_whoever_reads_the_rings() {
     if !object_code::is_there() {
         return;
     }
-    for (options, cores) in
-        [("--stream --read-every 100us", CORES), ("--stream=drop --relays 2", CORES - 2)]
-    {
+    for (options, cores) in [
+        ("--stream --read-every 100us", CORES),
+        ("--stream=drop --relays 2", CORES - 2),
+        ("--stream=drop --relays 2 --relay-sink host", CORES - 2),
+    ] {
         let tables = tables(options);
         assert_eq!(kept(&tables) + lost(&tables), emitted(cores), "{options}");
         assert!(lost(&tables) > 0, "{options}: such rings are too small for that host");
@@ -70,12 +72,29 @@ fn kernels_that_wait_lose_nothing_and_their_waits_are_zones() {
         ("--stream=block=16777216 --read-every 1ms", CORES, true),
         // Eight relays read faster than the kernels record.
         ("--stream=block=16777216 --relays 8", CORES - 8, false),
+        ("--stream=block=16777216 --relays 8 --relay-sink host", CORES - 8, false),
     ] {
         let tables = tables(options);
         assert_eq!((kept(&tables), lost(&tables)), (emitted(cores), 0), "{options}");
         assert_eq!(count_of(&tables, "NUMBERED"), cores * 2 * 5000, "{options}");
         assert_eq!(count_of(&tables, "PROFILER-DRAM-STALL") > 0, has_waits, "{options}");
     }
+}
+
+#[test]
+fn a_capture_has_what_relays_wrote_to_the_hosts_memory() {
+    if !object_code::is_there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let args = "capture --workload long-kernel --stream=block=16777216 --relays 8 --relay-sink host \
+                -o run.kprof";
+    let output = kprof(folder.path(), &args.split_whitespace().collect::<Vec<_>>());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = kprof(folder.path(), &["report", "run.kprof", "--json"]);
+    let tables: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((kept(&tables), lost(&tables)), (emitted(CORES - 8), 0));
+    assert_eq!(count_of(&tables, "NUMBERED"), (CORES - 8) * 2 * 5000);
 }
 
 #[test]
@@ -99,6 +118,7 @@ fn what_cannot_be_is_refused_and_nothing_is_written() {
     for (options, sentence) in [
         ("--relays 2", "--stream"),
         ("--stream --relays 0", "0 is not in 1.."),
+        ("--stream --relay-sink host", "--relays"),
         ("--stream --relays 64", "64 relays would leave none of them to kernels"),
         ("--stream=never", "expected drop, overwrite, block=CYCLES or sample=N"),
         ("--stream=block=20", "with a power of two"),

@@ -92,6 +92,19 @@ pub enum ConfigError {
         /// The requested size.
         ring_bytes: u32,
     },
+    /// Rings of relays that do not fit into the host's memory.
+    #[error(
+        "chip {chip_id}: the rings of its relays need {needed_bytes} bytes of the host's memory, of \
+         which the chip can write {host_bytes}; choose fewer relays or smaller rings"
+    )]
+    RelayRingsOfHost {
+        /// The chip.
+        chip_id: usize,
+        /// Bytes that the rings need.
+        needed_bytes: u64,
+        /// Bytes that the chip can write.
+        host_bytes: u64,
+    },
     /// Rings of relays that do not fit into a bank.
     #[error(
         "chip {chip_id}: the rings of its relays need {needed_bytes} bytes of a DRAM bank, which has \
@@ -271,12 +284,24 @@ pub struct MeshConfig {
     pub relays: u32,
     /// True if each relay has a successor, which can begin later.
     pub has_relay_successors: bool,
-    /// Bytes of each relay's ring in DRAM.
+    /// Memory to which relays write.
+    pub relay_sink: RelaySink,
+    /// Bytes of each gatherer's ring.
     pub relay_ring_bytes: u32,
     /// Modes of all kernels except dispatch kernels.
     pub modes: KernelModes,
     /// Durations of the host's accesses.
     pub host: HostTiming,
+}
+
+/// Memory to which relays write their frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RelaySink {
+    /// A bank of DRAM for each gatherer.
+    #[default]
+    Dram,
+    /// The memory of the host, over PCIe.
+    HostMemory,
 }
 
 impl MeshConfig {
@@ -291,6 +316,7 @@ impl MeshConfig {
             profiles_dispatch_cores: false,
             relays: 0,
             has_relay_successors: false,
+            relay_sink: RelaySink::Dram,
             relay_ring_bytes: 1 << 24,
             modes: KernelModes::PLAIN,
             host: HostTiming::PCIE,
@@ -385,7 +411,14 @@ impl MeshConfig {
         self
     }
 
-    /// Sets the size of each relay's ring in DRAM, a power of two.
+    /// Sets the memory to which relays write their frames.
+    #[must_use]
+    pub const fn with_relay_sink(mut self, sink: RelaySink) -> Self {
+        self.relay_sink = sink;
+        self
+    }
+
+    /// Sets the size of the ring of each gatherer of a relay, a power of two.
     #[must_use]
     pub const fn with_relay_ring_bytes(mut self, ring_bytes: u32) -> Self {
         self.relay_ring_bytes = ring_bytes;

@@ -129,6 +129,18 @@ impl HostClock {
         read
     }
 
+    /// Advances the clock by the duration of a read of the host's own memory; returns the times of the
+    /// read.
+    ///
+    /// # Compatibility
+    /// tt-metal, `STREAMING_PROFILER_DETAILED.md`: a thread reads 13.6 GB/s of what a chip has written.
+    pub fn read_own_memory(&self, word_count: usize) -> AccessTime {
+        let mut state = self.state();
+        let read = state.access((0, OWN_LATENCY_PS), OWN_WORD_PS, word_count);
+        state.now = read.end;
+        read
+    }
+
     /// Advances the clock by the durations of two reads; returns the times of both. If the DMA engine
     /// carries out the first read, the host carries out the second one meanwhile.
     pub fn read_pair(&self, [first, second]: [usize; 2]) -> [AccessTime; 2] {
@@ -200,6 +212,9 @@ impl HostState {
     }
 }
 
+/// Latency of the host's own memory.
+const OWN_LATENCY_PS: u64 = 100_000;
+const OWN_WORD_PS: u64 = 294;
 const HOST_STREAM: u64 = 0x4057;
 const ORIGIN_MAX_NS: u64 = 1 << 50;
 

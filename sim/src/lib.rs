@@ -70,6 +70,7 @@ pub mod dispatch;
 pub mod dram;
 pub mod fault;
 pub mod host;
+mod host_memory;
 pub mod kernel;
 pub mod machine;
 pub mod mesh;

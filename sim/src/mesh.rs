@@ -260,6 +260,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         seed: config.seed,
         translation: Translation::new(chip.arch, plan.harvested()),
         host_tile: None,
+        host_writers: 0,
         plan: Arc::new(plan),
     };
     let drift_ppb = chip.drift_ppb(&mut random);
@@ -277,7 +278,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
     }
     if config.relays > 0 {
         let terms = if config.has_relay_successors { 2 } else { 1 };
-        chip.keep_relays((config.relays, terms), config.relay_ring_bytes)?;
+        chip.keep_relays((config.relays, terms), (config.relay_sink, config.relay_ring_bytes))?;
     }
     Ok(chip)
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 use reader::mesh::{
     AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription, L1Read,
-    LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
+    LogicalCoord, Memory, Mesh, Noc0Coord, WordRange, no_host_memory,
 };
 
 /// A simulated chip, with the host that all chips of the mesh share.
@@ -96,6 +96,16 @@ impl Device for ChipDevice {
         let word_count = words.len();
         let result = self.chip.host_read_dram(bank, address, words, time);
         result.map_err(|reason| self.refused(reason, Memory::Dram(bank), address, word_count))
+    }
+
+    fn read_host_memory(&mut self, address: u64, words: &mut [u32]) -> AccessResult {
+        if self.chip.facts().host_tile.is_none() {
+            return Err(no_host_memory(self.description.chip_id));
+        }
+        let time = self.host.read_own_memory(words.len());
+        let word_count = words.len();
+        let result = self.chip.read_host_memory(address, words, time);
+        result.map_err(|reason| self.refused(reason, Memory::Host, address, word_count))
     }
 
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {

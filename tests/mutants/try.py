@@ -108,8 +108,15 @@ MUTANTS = [
     (
         "relays: a frame counts before it is in DRAM",
         "kernel-profiler/src/relay/mod.rs",
-        "        self.await_quiet(slot)?;\n        self.check_host()?;",
-        "        self.check_host()?;",
+        "        self.await_quiet(slot)?;\n        if self.has_host_sink",
+        "        if self.has_host_sink",
+        RELAYED,
+    ),
+    (
+        "relays: a frame counts before it is in the host's memory",
+        "kernel-profiler/src/relay/mod.rs",
+        "        if self.has_host_sink && ring_bytes != 0 {",
+        "        if false {",
         RELAYED,
     ),
     (

@@ -13,7 +13,7 @@ use host_reader::{
 };
 use sim::{
     arch::Arch,
-    config::{ChipConfig, MeshConfig},
+    config::{ChipConfig, MeshConfig, RelaySink},
     fault::{RelayDeath, Rule, rules::KillRelay},
     mesh::SimulatedMesh,
     program::CoreSelection,
@@ -44,6 +44,7 @@ pub(crate) struct Case {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relays {
     pub(crate) count: u32,
+    pub(crate) sink: RelaySink,
     pub(crate) ring_bytes: u32,
     /// When the first relay dies, from the first launch on.
     pub(crate) death_ns: Option<u64>,
@@ -59,7 +60,14 @@ impl Relays {
 
     /// Returns relays that do not die.
     pub(crate) const fn living(count: u32, ring_bytes: u32) -> Self {
-        Self { count, ring_bytes, death_ns: None, is_before_telling: false, succession_ns: None }
+        Self {
+            count,
+            sink: RelaySink::Dram,
+            ring_bytes,
+            death_ns: None,
+            is_before_telling: false,
+            succession_ns: None,
+        }
     }
 }
 
@@ -111,6 +119,10 @@ impl Device for HostMesh<'_> {
         self.access(|device| device.read_dram(bank, address, words))
     }
 
+    fn read_host_memory(&mut self, address: u64, words: &mut [u32]) -> AccessResult {
+        self.access(|device| device.read_host_memory(address, words))
+    }
+
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         self.access(|device| device.read_wall_clock(core))
     }
@@ -137,6 +149,7 @@ impl Case {
             .with_chip(ChipConfig::new(self.arch))
             .with_streaming()
             .with_relays(self.relays.count)
+            .with_relay_sink(self.relays.sink)
             .with_relay_ring_bytes(self.relays.ring_bytes)
             .with_cell_truth();
         let has_successor = self.relays.succession_ns.is_some();

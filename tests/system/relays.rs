@@ -1,5 +1,6 @@
 //! Relays on whole chips: spare cores gather streamed records while kernels run, and the host reads
-//! their frames from DRAM. Whatever stops or dies, each emitted record is read or counted.
+//! their frames from DRAM or finds them in its own memory. Whatever stops or dies, each emitted record is
+//! read or counted.
 //!
 //! `KPROF_RELAYS_COUNT` sets the number of random runs; `.ci/full` makes many.
 
@@ -19,13 +20,19 @@ use host_reader::{
 };
 use sim::{
     arch::Arch,
-    config::MeshConfig,
+    config::{MeshConfig, RelaySink},
     fault::{Rule, rules::PushRule},
     mesh::SimulatedMesh,
     program::Emission,
     random::Stream,
 };
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 use wire::stream::Policy;
 
 fn random_case(seed: u64) -> Case {
@@ -49,8 +56,13 @@ fn random_case(seed: u64) -> Case {
     let can_be_succeeded = case.relays.count == 1 && case.pause_ns.is_some();
     let succession_ns = death_ns.zip(after_ns).filter(|_| can_be_succeeded);
     let succession_ns = succession_ns.map(|(death_ns, after_ns)| death_ns + after_ns);
-    Case { relays: Relays { death_ns, is_before_telling, succession_ns, ..case.relays }, ..case }
+    let sink = SINKS[pick(2)];
+    let relays = Relays { sink, death_ns, is_before_telling, succession_ns, ..case.relays };
+    Case { relays, ..case }
 }
+
+/// Memories to which relays write.
+const SINKS: [RelaySink; 2] = [RelaySink::Dram, RelaySink::HostMemory];
 
 fn check(case: &Case, outcome: &Outcome) {
     let failures: Vec<_> = outcome.failures.iter().map(ToString::to_string).collect();
@@ -315,7 +327,10 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
     if !has_object_code() {
         return;
     }
-    for (seed, word) in [(1, Some(0)), (2, Some(2)), (3, Some(7)), (4, None), (5, Some(30))] {
+    let words = [(1, Some(0)), (2, Some(2)), (3, Some(7)), (4, None), (5, Some(30))];
+    let dram = words.map(|(seed, word)| (RelaySink::Dram, seed, word));
+    let host = [(RelaySink::HostMemory, 6, Some(2)), (RelaySink::HostMemory, 7, None)];
+    for (sink, seed, word) in dram.into_iter().chain(host) {
         let case = Case {
             arch: Arch::WormholeB0,
             seed,
@@ -325,7 +340,7 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
             pause_ns: Some(100_000),
             cores: None,
             failures_ppm: 0,
-            relays: Relays::living(2, 1 << 20),
+            relays: Relays { sink, ..Relays::living(2, 1 << 20) },
         };
         let damage: Arc<dyn Rule> = Arc::new(PushRule::new("damage", move |push, fate, random| {
             // The second part of a long frame contains only cells, which have no checksum.
@@ -363,6 +378,41 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
 }
 
 #[test]
+fn a_frame_is_counted_only_when_all_of_it_has_arrived() {
+    if !has_object_code() {
+        return;
+    }
+    let delayed = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&delayed);
+    let delay: Arc<dyn Rule> = Arc::new(PushRule::new("delay", move |_, fate, random| {
+        if random.chance(200_000) {
+            count.fetch_add(1, Ordering::Relaxed);
+            fate.delay(20_000);
+        }
+    }));
+    for (arch, sink) in Arch::ALL.into_iter().flat_map(|arch| SINKS.map(|sink| (arch, sink))) {
+        let case = Case {
+            arch,
+            seed: 12,
+            workload: "full-buffer",
+            ops: 2,
+            policy: Policy::Block { cycles_log2: 24 },
+            pause_ns: Some(20_000),
+            cores: None,
+            failures_ppm: 0,
+            relays: Relays { sink, ..Relays::living(2, 1 << 20) },
+        };
+        let (outcome, _) = case.run(Some(&delay));
+        check(&case, &outcome);
+        assert!(outcome.readout.losses.is_empty(), "{case:?}: {:?}", outcome.readout.losses);
+        let (found, truth, losses) = case.run_live(Some(&delay));
+        assert_each_once(&case, (&found, &truth));
+        assert!(losses.is_empty(), "{case:?}: {losses:?}");
+        assert!(delayed.swap(0, Ordering::Relaxed) > 20, "{case:?}");
+    }
+}
+
+#[test]
 fn relays_need_room_and_streams() {
     let error = |config: &MeshConfig| SimulatedMesh::new(config).unwrap_err().to_string();
     let config = MeshConfig::wormhole(1).with_relays(2);
@@ -380,6 +430,12 @@ fn relays_need_room_and_streams() {
         error(&config.clone().with_relay_ring_bytes(100_000)),
         "the ring of a relay has a power of two of bytes, at least 65536, but 100000 were asked for"
     );
-    let error = error(&config.with_relay_ring_bytes(1 << 31));
-    assert!(error.ends_with("choose fewer relays or smaller rings"), "{error}");
+    let large = config.clone().with_relay_ring_bytes(1 << 31);
+    let in_dram = error(&large);
+    assert!(in_dram.ends_with("choose fewer relays or smaller rings"), "{in_dram}");
+    assert_eq!(
+        error(&large.with_relay_sink(RelaySink::HostMemory)),
+        "chip 0: the rings of its relays need 2147483648 bytes of the host's memory, of which the \
+         chip can write 1073741824; choose fewer relays or smaller rings"
+    );
 }

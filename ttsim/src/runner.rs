@@ -12,7 +12,7 @@ use reader::mesh::{Device, DeviceDescription, Mesh, Noc0Coord};
 use sim::{
     arch::{Arch, floorplan::CorePlace},
     chip::ChipFacts,
-    config::{ChipConfig, MeshConfig},
+    config::{ChipConfig, MeshConfig, RelaySink},
     mesh::SimulatedMesh,
     program::{CoreUse, Emission, KernelContext, Launch},
     truth::{LaunchTruth, RiscKey, Truth},
@@ -379,6 +379,9 @@ fn blueprint(config: &MeshConfig) -> Result<SimulatedMesh, TtsimError> {
         let reason =
             format!("its {} has all {whole} worker cores; choose --cores {whole}", chip.arch);
         return Err(TtsimError::Unsupported { reason });
+    }
+    if config.relays > 0 && config.relay_sink == RelaySink::HostMemory {
+        return Err(unsupported("its relays write to DRAM; choose --relay-sink dram"));
     }
     SimulatedMesh::new(config)
         .map_err(|error| TtsimError::Unsupported { reason: error.to_string() })

@@ -2,16 +2,22 @@
 //!
 //! A relay has up to two **gatherers**, one RISC for each NoC. While the kernels of its producers
 //! run, a gatherer reads their rings over its NoC and pushes the cells as frames ([`crate::frame`])
-//! into its own ring in DRAM. The host reads the frames. The firmware of a relay's core has no
+//! into its own ring, which is in DRAM or in the host's memory. The host reads the frames. The firmware of a relay's core has no
 //! profiler, so the core's control vector belongs to the gatherers: [`words`].
 //!
 //! # What can be lost
 //! A gatherer reports cells as read to their producer ([`crate::stream::words::READ`]) only once their
-//! frame is in DRAM and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: cells that it
+//! frame is in its ring and [`words::WRITTEN`] counts it. So a relay that dies loses nothing: cells that it
 //! has not reported are still in the producer's ring. Some of them may also be in a frame.
 //!
-//! If a ring in DRAM is full, only its gatherer waits. Producers whose own rings fill up meanwhile
+//! If a gatherer's ring is full, only the gatherer waits. Producers whose own rings fill up meanwhile
 //! follow their policy.
+//!
+//! # Rings in the host's memory
+//! The PCIe tile keeps no order between writes to the host's memory. So a gatherer counts a frame only
+//! when the tile has acknowledged all writes of the frame. The count is in L1. A host that reads the
+//! count over PCIe also finds the frame in its memory, because the answer to a read does not overtake
+//! earlier writes to the host.
 
 use crate::{
     frame::{ALIGN_BYTES, CRC_ENTRIES, FRAME_BYTES_MAX},
@@ -48,8 +54,8 @@ pub const BUFFERS_BYTES: u32 = CRC_OFFSET + 4 * CRC_ENTRIES as u32;
 /// | 5 | gatherer | signature and version |
 /// | 14, 24 | gatherer | heartbeat: changes at least once per visit, and while the gatherer waits for the host |
 /// | 15, 25 | gatherer | state, see [`crate::relay::State`] |
-/// | 16, 26 | gatherer | DRAM bank of the ring |
-/// | 17, 27 | gatherer | address of the ring in the bank |
+/// | 16, 26 | gatherer | DRAM bank of the ring; [`words::HOST_MEMORY`] for a ring in the host's memory |
+/// | 17, 27 | gatherer | address of the ring in the bank, or offset in the host's memory |
 /// | 18, 28 | gatherer | bytes of the ring, a power of two |
 /// | 19, 29 | gatherer | bytes written, modulo 2^32 |
 /// | 20, 30 | gatherer | sweeps over all producers, counted once their frames are written |
@@ -64,13 +70,16 @@ pub mod words {
 
     /// `KR` and the version of the format.
     pub const SIGNATURE_VALUE: u32 = 0x4B52_1000;
+    /// In place of a bank: the ring is in the host's memory.
+    pub const HOST_MEMORY: u32 = u32::MAX;
     /// A number that changes as long as the gatherer runs.
     pub const HEARTBEAT: usize = 14;
     /// State of the gatherer, see [`super::State`].
     pub const STATE: usize = 15;
-    /// DRAM bank of the ring.
+    /// DRAM bank of the ring, or [`HOST_MEMORY`].
     pub const BANK: usize = 16;
-    /// Address of the ring in its bank.
+    /// Address of the ring in its bank; in the host's memory, the offset from the first byte that the
+    /// chip can write.
     pub const RING_ADDRESS: usize = 17;
     /// Size of the ring in bytes.
     pub const RING_BYTES: usize = 18;
@@ -153,6 +162,10 @@ impl State {
 /// Setup of a gatherer: words in its L1, at an address that is a multiple of 16.
 ///
 /// The gatherer also keeps its planned read position in each producer here.
+///
+/// A word for a tile is the register of a request with the tile's coordinates on the gatherer's NoC. On
+/// a Blackhole, the column is in bits 0 to 5 and the row in bits 6 to 11. On a Wormhole, the column is
+/// in bits 4 to 9 and the row in bits 10 to 15; bits 0 to 3 are bits 32 to 35 of the address.
 pub mod setup {
     use super::RISCS_PER_CORE;
 
@@ -162,13 +175,14 @@ pub mod setup {
     pub const PRODUCER_CONTROL: usize = 1;
     /// L1 address of [`BUFFERS_BYTES`](super::BUFFERS_BYTES) bytes for frames, a multiple of 16.
     pub const BUFFERS: usize = 2;
-    /// Tile of the ring's DRAM on the gatherer's NoC: column, and row from bit 6 on.
-    pub const DRAM_TILE: usize = 3;
-    /// NoC address of the ring in that tile.
-    pub const DRAM_ADDRESS: usize = 4;
-    /// Bank of the ring, for the host.
+    /// Tile of the ring: of DRAM, or the tile that accesses the host's memory.
+    pub const SINK_TILE: usize = 3;
+    /// Bits 0 to 31 of the ring's NoC address in that tile.
+    pub const SINK_ADDRESS: usize = 4;
+    /// Bank of the ring, for the host; [`words::HOST_MEMORY`](super::words::HOST_MEMORY) for a ring in
+    /// the host's memory.
     pub const BANK: usize = 5;
-    /// Address of the ring in the bank, for the host.
+    /// Address of the ring in the bank or in the host's memory, for the host.
     pub const RING_ADDRESS: usize = 6;
     /// Size of the ring in bytes.
     pub const RING_BYTES: usize = 7;
@@ -176,16 +190,18 @@ pub mod setup {
     pub const PRODUCERS: usize = 8;
     /// Number of the gatherer in its relay, which is also the number of its NoC.
     pub const GATHERER: usize = 9;
-    /// The relay's own tile on that NoC, encoded like [`DRAM_TILE`].
+    /// The relay's own tile.
     pub const OWN_TILE: usize = 10;
     /// Number of earlier relays that have read the producers.
     pub const TERM: usize = 11;
+    /// On a Blackhole, bits 32 to 63 of the ring's NoC address.
+    pub const SINK_ADDRESS_HIGH: usize = 12;
     /// First word of the list of producers.
-    pub const LIST: usize = 12;
+    pub const LIST: usize = 16;
 
     /// Size of a producer's entry in the list, in words.
     pub const PRODUCER_WORDS: usize = 8;
-    /// In an entry: the producer's tile on the gatherer's NoC, encoded like [`DRAM_TILE`].
+    /// In an entry: the producer's tile.
     pub const TILE: usize = 0;
     /// In an entry: the producer's label in frames, see [`crate::frame::header::PRODUCER`].
     pub const LABEL: usize = 1;

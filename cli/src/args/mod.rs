@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub(crate) use chip::{AttachArgs, ChipArgs, ReadArgs, StreamArgs};
 pub(crate) use counters::CounterChoice;
 pub(crate) use run::{
-    Backend, CaptureArgs, DispatchCoreKind, RunArgs, SdkArgs, Waits, WorkloadArgs,
+    Backend, CaptureArgs, DispatchCoreKind, RelayMemory, RunArgs, SdkArgs, Waits, WorkloadArgs,
 };
 pub(crate) use run::{duration_ns, stream_policy};
 pub(crate) use show::{

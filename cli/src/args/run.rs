@@ -187,6 +187,17 @@ pub(crate) struct WorkloadArgs {
         requires = "stream"
     )]
     pub(crate) relays: Option<u32>,
+    /// Memory into which --relays write what they gather: DRAM of the chip, or the host's memory, over
+    /// PCIe.
+    #[arg(
+        help_heading = RECORDS,
+        long,
+        value_enum,
+        value_name = "MEMORY",
+        default_value_t,
+        requires = "relays"
+    )]
+    pub(crate) relay_sink: RelayMemory,
     /// Groups of hardware counters to read in each launch: fpu, pack, unpack, instrn, l1_0 to l1_5,
     /// or all. Groups that one run cannot read together are read in several runs, and their
     /// counters are combined.
@@ -350,6 +361,16 @@ pub(crate) enum DispatchCoreKind {
     Worker,
     /// Ethernet cores without a link.
     Eth,
+}
+
+/// Memory into which relays write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RelayMemory {
+    /// DRAM of the chip.
+    #[default]
+    Dram,
+    /// The host's memory.
+    Host,
 }
 
 /// Records of waits that kernels make.

@@ -6,12 +6,12 @@ use super::{
     run_work::{PIPELINE, Work},
 };
 use crate::{
-    args::{Backend, DispatchCoreKind, Waits, WorkloadArgs},
+    args::{Backend, DispatchCoreKind, RelayMemory, Waits, WorkloadArgs},
     failure::Failure,
 };
 use sim::{
     arch::Arch,
-    config::{CHIPS_MAX, ChipConfig, MeshConfig, WaitRecords},
+    config::{CHIPS_MAX, ChipConfig, MeshConfig, RelaySink, WaitRecords},
     dispatch::DispatchCores,
     mesh::SimulatedMesh,
 };
@@ -95,7 +95,12 @@ pub(super) fn with_kernels(
     }
     if args.stream.is_some() {
         check_waits(work, "streaming (--stream)")?;
-        return Ok(config.with_streaming().with_relays(args.relays.unwrap_or(0)));
+        let sink = match args.relay_sink {
+            RelayMemory::Dram => RelaySink::Dram,
+            RelayMemory::Host => RelaySink::HostMemory,
+        };
+        let relays = args.relays.unwrap_or(0);
+        return Ok(config.with_streaming().with_relays(relays).with_relay_sink(sink));
     }
     Ok(config)
 }

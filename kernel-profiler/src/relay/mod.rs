@@ -1,4 +1,5 @@
-//! A gatherer of a relay: reads the rings of streaming cores over a NoC and pushes frames into DRAM.
+//! A gatherer of a relay: reads the rings of streaming cores over a NoC and pushes frames into a ring
+//! in DRAM or in the host's memory.
 //!
 //! [`wire::relay`] documents the protocol between a relay, its host and its producers, and
 //! [`wire::frame`] the frames. A relay runs on a core that no program uses and whose firmware has
@@ -14,10 +15,13 @@
 //! | the next | requests the producer's control vector |
 //! | the current | selects the cells to take, and requests them |
 //! | the previous | its cells have arrived: waits for room in the ring, writes the header, pushes the frame |
-//! | three before | its frame is in DRAM: counts the frame and reports to the producer what was read |
+//! | three before | its frame is in the ring: counts the frame and reports to the producer what was read |
 //!
 //! A gatherer reads a producer's cell counts first, and later only the cells that they cover. A
-//! producer's cell is reported as read only once it is in DRAM.
+//! producer's cell is reported as read only once it is in the gatherer's ring.
+//!
+//! Writes to the host's memory share one transaction id, as the hardware demands ([`HOST_ID`]). There
+//! a frame is complete only when all later writes are answered, too; they were sent one visit before.
 //!
 //! # Bounds
 //! Each wait for the NoC ends after [`NOC_POLLS`] polls; the relay then ends and reports why. A
@@ -71,7 +75,9 @@ struct Gatherer<'a, P: ?Sized> {
     buffers: u32,
     gatherer: usize,
     /// Tile and NoC address of the ring.
-    dram: (u32, u32),
+    sink: (u32, u32),
+    /// True if the ring is in the host's memory.
+    has_host_sink: bool,
     ring_bytes: u32,
     producer_count: u32,
     /// L1 addresses of the producer list and its end, and the end of the visits. Visits beyond the
@@ -105,7 +111,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
             producer_control: told(setup::PRODUCER_CONTROL),
             buffers,
             gatherer: (told(setup::GATHERER) as usize) % GATHERERS_MAX,
-            dram: (told(setup::DRAM_TILE), told(setup::DRAM_ADDRESS)),
+            sink: (told(setup::SINK_TILE), told(setup::SINK_ADDRESS)),
+            has_host_sink: told(setup::BANK) == words::HOST_MEMORY,
             ring_bytes: told(setup::RING_BYTES),
             producer_count,
             list,
@@ -283,10 +290,10 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
     const fn next_place(&mut self, byte_count: u32) -> u32 {
         let place = self.place(self.pushed);
         self.pushed = self.pushed.wrapping_add(byte_count);
-        self.dram.1.wrapping_add(place)
+        self.sink.1.wrapping_add(place)
     }
 
-    /// Sends bytes to DRAM, given their local address, remote address and number.
+    /// Sends bytes to the ring, given their local address, remote address and number.
     #[inline(always)]
     fn send(
         &mut self,
@@ -294,7 +301,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         slot: u32,
         (local, remote, byte_count): (u32, u32, u32),
     ) -> Result<(), State> {
-        let request = Request { tile: self.dram.0, remote, local, byte_count, id: slot };
+        let id = if self.has_host_sink { HOST_ID } else { id_of(slot) };
+        let request = Request { tile: self.sink.0, remote, local, byte_count, id };
         if self.port.send(outlet, &request) { Ok(()) } else { Err(State::NocSilent) }
     }
 
@@ -333,12 +341,15 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
             && byte_count <= self.ring_bytes.wrapping_sub(used)
     }
 
-    /// Counts the frame of a visit once it is in DRAM, and reports it to the producer. Stops
+    /// Counts the frame of a visit once it is in the ring, and reports it to the producer. Stops
     /// instead if a host has ended the relay.
     #[inline(always)]
     fn complete(&mut self, slot: u32) -> Result<(), State> {
         let Visit { producer, ring_bytes, .. } = *self.slot(slot);
         self.await_quiet(slot)?;
+        if self.has_host_sink && ring_bytes != 0 {
+            self.await_answers(HOST_ID)?;
+        }
         self.check_host()?;
         if ring_bytes != 0 {
             self.written = self.written.wrapping_add(ring_bytes);
@@ -352,11 +363,17 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Waits until every request of the visit in a slot is answered.
+    /// Waits until every request of the visit in a slot is answered, except writes to the host.
     #[inline(always)]
     fn await_quiet(&mut self, slot: u32) -> Result<(), State> {
+        self.await_answers(id_of(slot))
+    }
+
+    /// Waits until every request with a transaction id is answered.
+    #[inline(always)]
+    fn await_answers(&mut self, id: u32) -> Result<(), State> {
         let mut left = NOC_POLLS;
-        while !self.port.is_quiet(slot) {
+        while !self.port.is_quiet(id) {
             left = left.wrapping_sub(1);
             if left == 0 {
                 return Err(State::NocSilent);
@@ -373,6 +390,19 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         while self.port.now_low().wrapping_sub(since) < REST_CYCLES {}
     }
 }
+
+/// Returns the transaction id of the requests of the visit in a slot.
+#[inline(always)]
+const fn id_of(slot: u32) -> u32 {
+    slot + 1
+}
+
+/// Transaction id of writes to the host's memory.
+///
+/// # Compatibility
+/// tt-isa-documentation, `WormholeB0/NoC/MemoryMap.md`: the acknowledgement of a write to the PCIe tile
+/// is counted for id 0, whatever the id of the write.
+pub const HOST_ID: u32 = 0;
 
 /// Size of a producer's entry in the list, in bytes.
 const PRODUCER_BYTES: u32 = bytes(PRODUCER_WORDS);

@@ -48,7 +48,7 @@ pub enum Outlet {
 /// A request to the NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The other tile: column, and row from bit 6 on.
+    /// The other tile, as the words in [`wire::relay::setup`] name it.
     pub tile: u32,
     /// Address in that tile.
     pub remote: u32,

@@ -16,7 +16,6 @@ use crate::{
         AT_LEN_BE, CMD_CTRL, COMMAND_BUFFER_STRIDE, CTRL, CTRL_READ, CTRL_WRITE_ACKNOWLEDGED,
         NOC_REGISTERS, NOC_STRIDE, PACKET_TAG, RET_ADDR_HI, RET_ADDR_LO, RET_ADDR_MID, Register,
         STATUS_REQUESTS_OF_ID, TARG_ADDR_HI, TARG_ADDR_LO, TARG_ADDR_MID, TRANSACTION_ID_SHIFT,
-        WORMHOLE_COORDINATE_SHIFT,
     },
     tile,
 };
@@ -55,6 +54,12 @@ impl TensixRelay {
             write_tile(buffer + own, own_tile);
             Register(buffer + CTRL).write(control);
         }
+        if cfg!(feature = "blackhole") {
+            let high = tile::load(setup_words.wrapping_add(bytes(setup::SINK_ADDRESS_HIGH)));
+            for outlet in [Outlet::Frame, Outlet::FrameRest] {
+                Register(registers + offset_of(outlet) + RET_ADDR_MID).write(high);
+            }
+        }
         Self { registers }
     }
 }
@@ -65,7 +70,7 @@ fn write_tile(middle: u32, tile: u32) {
     if cfg!(feature = "blackhole") {
         Register(middle + (TARG_ADDR_HI - TARG_ADDR_MID)).write(tile);
     } else {
-        Register(middle).write(tile << WORMHOLE_COORDINATE_SHIFT);
+        Register(middle).write(tile);
     }
 }
 

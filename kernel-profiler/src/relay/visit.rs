@@ -1,6 +1,6 @@
 //! A visit to a producer: selection of the cells to take, and assembly of their frame.
 
-use super::{Gatherer, Outlet, RelayPort, Request};
+use super::{Gatherer, Outlet, RelayPort, Request, id_of};
 use crate::port::whole_time;
 use wire::{
     control::{ControlLayout, ext},
@@ -14,7 +14,8 @@ use wire::{
     vector::VECTOR_WORDS,
 };
 
-/// A visit whose control vector has been requested. Its slot is the transaction id of its requests.
+/// A visit whose control vector has been requested. Its slot determines the transaction id of its
+/// requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
     /// L1 address of the frame.
@@ -47,7 +48,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         }
         let tile = self.port.load(producer);
         let byte_count = bytes(CONTROL_WORDS);
-        self.fetch(&Request { tile, remote, local, byte_count, id: slot })
+        self.fetch(&Request { tile, remote, local, byte_count, id: id_of(slot) })
     }
 
     #[inline(always)]
@@ -88,12 +89,13 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
                 let [(place, count), (_, rest)] = CellSpan { first, count }.parts();
                 let remote = ring.wrapping_add(place * CELL_BYTES);
                 let byte_count = count * CELL_BYTES;
-                self.fetch(&Request { tile, remote, local: end, byte_count, id: slot })?;
+                self.fetch(&Request { tile, remote, local: end, byte_count, id: id_of(slot) })?;
                 self.port.store(next_word, written);
                 end = end.wrapping_add(byte_count);
                 if rest != 0 {
                     let byte_count = rest * CELL_BYTES;
-                    let request = Request { tile, remote: ring, local: end, byte_count, id: slot };
+                    let request =
+                        Request { tile, remote: ring, local: end, byte_count, id: id_of(slot) };
                     self.fetch(&request)?;
                     end = end.wrapping_add(byte_count);
                 }
@@ -208,7 +210,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
             remote: self.producer_control.wrapping_add(bytes(words::READ)),
             local: producer.wrapping_add(bytes(setup::NEXT)),
             byte_count: bytes(RISCS_PER_CORE),
-            id: slot,
+            id: id_of(slot),
         };
         if self.port.send(Outlet::Progress, &request) { Ok(()) } else { Err(State::NocSilent) }
     }

@@ -76,7 +76,10 @@ struct World {
     /// Stores that have not reached L1 yet.
     stores: VecDeque<(u32, u32)>,
     producers: Vec<Producer>,
-    dram: Vec<u32>,
+    /// The ring, in DRAM or in the host's memory.
+    ring: Vec<u32>,
+    /// True if the ring is in the host's memory, where writes do not arrive in their order.
+    has_host_sink: bool,
     pending: Vec<(Request, Option<Vec<u32>>)>,
     random: u64,
     clock: u64,
@@ -111,16 +114,18 @@ impl World {
             0,
             0,
             7,
+            0,
         ];
         let at = SETUP as usize / 4;
         l1[at..at + setup.len()].copy_from_slice(&setup);
         for index in 0..producer_count {
-            let at = at + 12 + 8 * index;
+            let at = at + 16 + 8 * index;
             (l1[at], l1[at + 1]) = (index as u32 + 1, 0x1_0000 * index as u32 + 7);
         }
         Self {
             found: producers.iter().map(|_| std::array::from_fn(|_| (Vec::new(), first))).collect(),
-            dram: vec![0; ring_bytes as usize / 4],
+            ring: vec![0; ring_bytes as usize / 4],
+            has_host_sink: false,
             l1,
             stores: VecDeque::new(),
             producers,
@@ -188,13 +193,21 @@ impl World {
         }
     }
 
-    /// Answers a request. Writes to one address arrive in order.
+    /// Puts the ring into the host's memory.
+    fn with_host_sink(mut self) -> Self {
+        self.has_host_sink = true;
+        self.l1[SETUP as usize / 4 + 5] = u32::MAX;
+        self
+    }
+
+    /// Answers a request. Writes to one tile arrive in order, except those to the host's memory.
     fn answer(&mut self, index: usize) {
         let (request, sent) = self.pending[index].clone();
+        let is_ordered = request.tile != DRAM || !self.has_host_sink;
         let is_later = |(other, data): &(Request, Option<Vec<u32>>)| {
             data.is_some() && sent.is_some() && other.tile == request.tile
         };
-        if self.pending[..index].iter().any(is_later) {
+        if is_ordered && self.pending[..index].iter().any(is_later) {
             return;
         }
         self.pending.remove(index);
@@ -207,7 +220,7 @@ impl World {
             }
             Some(words) if request.tile == DRAM => {
                 let at = remote - DRAM_ADDRESS as usize / 4;
-                self.dram[at..at + count].copy_from_slice(&words);
+                self.ring[at..at + count].copy_from_slice(&words);
             }
             Some(words) => {
                 let tile = &mut self.producers[request.tile as usize - 1].l1;
@@ -220,7 +233,7 @@ impl World {
     fn host_reads(&mut self) {
         let (written, mut read) = (self.own(19), self.own(59));
         while read != written {
-            let at = read as usize % (self.dram.len() * 4) / 4;
+            let at = read as usize % (self.ring.len() * 4) / 4;
             let bytes = self.read_frame(at);
             assert!(bytes > 0 && bytes.is_multiple_of(64));
             read = read.wrapping_add(bytes);
@@ -229,7 +242,7 @@ impl World {
     }
 
     fn read_frame(&mut self, at: usize) -> u32 {
-        let frame = &self.dram[at..];
+        let frame = &self.ring[at..];
         let bytes = frame[2];
         let mut crc = u32::MAX;
         for bit in [frame[1], frame[2], frame[6]]
@@ -242,7 +255,7 @@ impl World {
         assert_eq!((frame[0], frame[1], frame[7]), (0x4B46_1000, self.frames, !crc));
         if frame[3] == u32::MAX {
             self.fillers += 1;
-            assert_eq!(at * 4 + bytes as usize, self.dram.len() * 4);
+            assert_eq!(at * 4 + bytes as usize, self.ring.len() * 4);
             return bytes;
         }
         let time = u64::from(frame[5]) << 32 | u64::from(frame[4]);
@@ -329,6 +342,8 @@ impl RelayPort for World {
     fn send(&mut self, _: Outlet, request: &Request) -> bool {
         assert_eq!(request.remote % 16, request.local % 16);
         assert!((1..=8192).contains(&request.byte_count));
+        let is_to_host = request.tile == DRAM && self.has_host_sink;
+        assert_eq!(request.id == 0, is_to_host, "acknowledgements of the host count for id 0");
         let local = request.local as usize / 4;
         let words = self.l1[local..local + request.byte_count as usize / 4].to_vec();
         self.pending.push((*request, Some(words)));
@@ -381,9 +396,13 @@ proptest! {
         first in prop_oneof![0_u32..600, u32::MAX - 300..=u32::MAX],
         ends_at in 1_u32..30_000,
         dies: bool,
+        has_host_sink: bool,
         host_period in prop_oneof![1_u32..400, 5_000_u32..20_000],
     ) {
         let mut world = World::new(seed, producer_count, 1 << 16, first, 0);
+        if has_host_sink {
+            world = world.with_host_sink();
+        }
         (world.ends_at, world.dies, world.host_period) = (ends_at, dies, host_period);
         let (mut world, state) = run(world);
         prop_assert_eq!(state, if dies { State::NocSilent } else { State::Stopped });
@@ -419,7 +438,7 @@ fn rings_are_gone_around_many_times_and_sweeps_are_counted() {
     assert!(visits > 200 && visits + world.fillers >= world.frames - 4, "{visits}");
     assert_eq!(
         [5, 16, 17, 18, 22, 23, 34].map(|word| world.own(word)),
-        [0x4B52_1000, 3, 0x40, 1 << 16, 4, SETUP + 48, 7]
+        [0x4B52_1000, 3, 0x40, 1 << 16, 4, SETUP + 64, 7]
     );
     world.take_over();
     assert_whole(&world);

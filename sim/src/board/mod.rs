@@ -32,7 +32,7 @@ mod truth;
 
 use crate::{
     arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
-    chip::facts::{ChipFacts, Endpoint},
+    chip::facts::{ChipFacts, Endpoint, host_tile},
     modes::KernelModes,
 };
 use arc::ArcTile;
@@ -111,7 +111,8 @@ impl Board {
             region_bytes: 0,
             seed,
             translation: Translation::new(arch, &[]),
-            host_tile: Some(pci::host_tile(arch)),
+            host_tile: Some(host_tile(arch)),
+            host_writers: 0,
             plan: Arc::new(plan),
         });
         let cores = chip.plan.cores().iter().map(|&place| BoardCore::new(&chip, place)).collect();

@@ -7,7 +7,10 @@
 //! tt-umd: `tlb_data` and the DMA registers in BAR 2.
 
 use super::Board;
-use crate::arch::{Arch, TileCoord};
+use crate::{
+    arch::{Arch, TileCoord},
+    chip::facts::{host_tile, host_window},
+};
 use std::collections::HashMap;
 
 /// A region of the host's memory that the chip accesses at another address.
@@ -16,14 +19,6 @@ pub struct OutboundRegion {
     base: u64,
     limit: u64,
     target: u64,
-}
-
-/// Returns the tile that accesses the host's memory.
-pub(super) const fn host_tile(arch: Arch) -> TileCoord {
-    match arch {
-        Arch::WormholeB0 => TileCoord { x: 0, y: 3 },
-        Arch::Blackhole => TileCoord { x: 2, y: 0 },
-    }
 }
 
 /// Translates an address of the PCIe tile to an address in the host's memory.
@@ -36,7 +31,7 @@ pub(super) fn host_address(
     let outside = || format!("{length} bytes at {address:#x} of the PCIe tile are no host memory");
     let offset = match arch {
         Arch::WormholeB0 => {
-            let offset = address.checked_sub(HOST_WINDOW).ok_or_else(outside)?;
+            let offset = address.checked_sub(host_window(arch)).ok_or_else(outside)?;
             if offset.saturating_add(length) > HOST_WINDOW_BYTES {
                 return Err(outside());
             }
@@ -385,6 +380,5 @@ const BAR_4: u64 = 0x8_0000_0000;
 /// Offset of BAR 4 on a Wormhole, which is mapped at the end of BAR 0.
 const WORMHOLE_BAR_4_OFFSET: u64 = BAR_0_BYTES - 0x200_0000;
 const WINDOW_CONFIGURATION: u64 = 0x1FC0_0000;
-const HOST_WINDOW: u64 = 0x8_0000_0000;
 const HOST_WINDOW_BYTES: u64 = 0xFFFE_0000;
 const COPY_BYTES: usize = 4096;

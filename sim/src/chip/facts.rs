@@ -32,6 +32,27 @@ pub struct ChipFacts {
     pub translation: Translation,
     /// The tile through which RISCs access the host's memory; `None` without a host.
     pub host_tile: Option<TileCoord>,
+    /// Number of relays that write to the host's memory and share the PCIe link.
+    pub host_writers: u32,
+}
+
+/// Returns the tile that accesses the host's memory.
+pub(crate) const fn host_tile(arch: Arch) -> TileCoord {
+    match arch {
+        Arch::WormholeB0 => TileCoord { x: 0, y: 3 },
+        Arch::Blackhole => TileCoord { x: 2, y: 0 },
+    }
+}
+
+/// Returns the first address of the host's memory at that tile.
+///
+/// # Compatibility
+/// tt-isa-documentation, `WormholeB0/PCIExpressTile/README.md`; tt-metal, `NOC_XY_PCIE_ENCODING`.
+pub(crate) const fn host_window(arch: Arch) -> u64 {
+    match arch {
+        Arch::WormholeB0 => 0x8_0000_0000,
+        Arch::Blackhole => 1 << 60,
+    }
 }
 
 /// Endpoint of NoC requests at a tile.

@@ -37,6 +37,7 @@ impl Chip {
         let index = self.reached_core(coord, time.end)?;
         self.take_banks(index, (address, words.len()), time);
         self.see(index, time);
+        self.host_memory.note_read(self.clock.cycles_at(time.first));
         let tile = self.cores[index].tile();
         let is_inside = if tile.journal.is_empty() {
             tile.l1.read_words(address, words)
@@ -75,6 +76,19 @@ impl Chip {
         self.begin_until(time.end, time.first);
         let first_cycle = self.clock.cycles_at(time.first);
         self.cores[index].tile_mut().journal.see_until(first_cycle);
+    }
+
+    /// Reads the memory of the host that relays write.
+    pub(crate) fn read_host_memory(
+        &mut self,
+        address: u64,
+        words: &mut [u32],
+        time: AccessTime,
+    ) -> Result<(), Unreached> {
+        self.begin_until(time.end, time.first);
+        let cycle = self.clock.cycles_at(time.first);
+        let is_inside = self.host_memory.read(address, words, cycle);
+        is_inside.then_some(()).ok_or(Unreached::OutOfRange)
     }
 
     fn change_host_read(

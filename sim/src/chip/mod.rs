@@ -22,6 +22,7 @@ use crate::{
     dispatch::{CommandQueue, Dispatched, HostTraffic},
     dram::Dram,
     fault::{AppliedFault, FaultEffect, Rule, RuleSet},
+    host_memory::HostMemory,
     machine::ExecutionFailure,
     program::{CoreUse, Launch},
     random::Stream,
@@ -50,6 +51,8 @@ pub struct Chip {
     clock: ChipClock,
     cores: Vec<Core>,
     dram: Dram,
+    /// The host's memory that relays write.
+    host_memory: HostMemory,
     rules: Arc<RuleSet>,
     queue: VecDeque<Queued>,
     launch_count: u64,
@@ -89,6 +92,7 @@ impl Chip {
         Self {
             cores: facts.plan.cores().iter().map(&mut core).collect(),
             dram: Dram::new(arch.bank_count, arch.bank_bytes),
+            host_memory: HostMemory::new(),
             host_random: Stream::new(facts.seed, &[chip_path, HOST_STREAM]),
             facts: Arc::new(facts),
             clock,

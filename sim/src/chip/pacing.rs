@@ -74,6 +74,7 @@ impl Chip {
                 under_way.map(|one| (one.launch_index, &one.launch)).chain(relays).collect();
             core::run_windows((&mut self.cores, &mut self.dram), &self.facts, &launches, until);
             traffic::issue_landings(&mut self.cores, &mut self.dram);
+            traffic::issue_host_writes(&mut self.cores, &mut self.host_memory);
             self.end_relays();
             if !self.end_finished(on_launch) {
                 break;

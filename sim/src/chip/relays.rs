@@ -7,13 +7,14 @@
 use super::{
     Chip,
     core::{self, Core, Job},
-    facts::ChipFacts,
+    facts::{ChipFacts, host_tile, host_window},
 };
 use crate::{
     arch::{Arch, TileCoord},
     clock::PS_PER_NS,
-    config::ConfigError,
+    config::{ConfigError, RelaySink},
     fault::{FaultEffect, RuleSet},
+    host_memory::HOST_MEMORY_BYTES,
     machine::core_code::{bank_coordinates, bank_offset, own_coordinates},
     program::{CoreSelection, CoreUse, Emission, Kernel, KernelContext, Launch, Program},
 };
@@ -21,7 +22,7 @@ use std::{borrow::Cow, sync::Arc};
 use wire::{
     CoreKind, Risc,
     frame::ALIGN_BYTES,
-    relay::{BUFFERS_BYTES, GATHERERS_MAX, RING_BYTES_MIN, setup},
+    relay::{BUFFERS_BYTES, GATHERERS_MAX, RING_BYTES_MIN, setup, words::HOST_MEMORY},
 };
 
 /// L1 address of the buffers of a relay's first gatherer, after the code of all RISCs and their
@@ -49,7 +50,7 @@ impl Relays {
     fn new(
         chip: &ChipFacts,
         (term, cores): (u32, Vec<TileCoord>),
-        ring_bytes: u32,
+        sink: (RelaySink, u32),
         workers: &[TileCoord],
     ) -> Result<Self, ConfigError> {
         let gatherers = cores.iter().flat_map(|relay| GATHERERS.map(|risc| (*relay, risc)));
@@ -60,7 +61,7 @@ impl Relays {
                 let dealt = workers.iter().skip(index as usize).step_by(gatherers.len());
                 let producers: Vec<TileCoord> = dealt.copied().collect();
                 let ring = term * low(gatherers.len() as u64) + index;
-                let words = setup_words(chip, (term, ring), *gatherer, ring_bytes, &producers)?;
+                let words = setup_words(chip, (term, ring), *gatherer, sink, &producers)?;
                 Ok((*gatherer, words))
             })
             .collect();
@@ -132,11 +133,11 @@ impl Chip {
     /// successors.
     ///
     /// # Errors
-    /// If no core is left for kernels, or if DRAM has no room for the rings.
+    /// If no core is left for kernels, or if the sink has no room for the rings.
     pub(crate) fn keep_relays(
         &mut self,
         (count, terms): (u32, u32),
-        ring_bytes: u32,
+        (sink, ring_bytes): (RelaySink, u32),
     ) -> Result<(), ConfigError> {
         let chip_id = self.facts.chip_id as usize;
         let mut workers: Vec<TileCoord> = self.workers().map(|place| place.coord).collect();
@@ -152,11 +153,15 @@ impl Chip {
         for core in self.cores.iter_mut().filter(|core| relays.contains(&core.coord())) {
             core.keep_for(CoreUse::Relay);
         }
+        if sink == RelaySink::HostMemory {
+            let facts = Arc::make_mut(&mut self.facts);
+            (facts.host_tile, facts.host_writers) = (Some(host_tile(facts.arch)), count);
+        }
         // In the order of cores, successors come before the relays that they replace.
         let terms = (0..terms).zip(relays.rchunks(count as usize));
         self.relays = terms
             .map(|(term, cores)| {
-                Relays::new(&self.facts, (term, cores.to_vec()), ring_bytes, &workers)
+                Relays::new(&self.facts, (term, cores.to_vec()), (sink, ring_bytes), &workers)
             })
             .collect::<Result<_, _>>()?;
         Ok(())
@@ -222,32 +227,27 @@ fn setup_words(
     chip: &ChipFacts,
     (term, index): (u32, u32),
     (relay, risc): (TileCoord, Risc),
-    ring_bytes: u32,
+    (sink, ring_bytes): (RelaySink, u32),
     producers: &[TileCoord],
 ) -> Result<Vec<u32>, ConfigError> {
-    let facts = chip.arch.facts();
     let (control, _) = chip.profiler_addresses(CoreKind::Tensix);
-    let bank = index % facts.bank_count;
-    let behind_region = facts.dram_align_bytes + chip.region_bytes;
-    let in_front = u64::from(index / facts.bank_count) * u64::from(ring_bytes);
-    let address = behind_region.next_multiple_of(ALIGN_BYTES.into()) + in_front;
-    let end = address + u64::from(ring_bytes);
-    if end > facts.bank_bytes {
-        let (chip_id, bank_bytes) = (chip.chip_id as usize, facts.bank_bytes);
-        return Err(ConfigError::RelayRings { chip_id, needed_bytes: end, bank_bytes });
-    }
     let gatherer = u32::from(risc != GATHERERS[0]);
+    let Ring { bank, address, tile, noc_address } = match sink {
+        RelaySink::Dram => ring_in_dram(chip, index, gatherer, ring_bytes)?,
+        RelaySink::HostMemory => ring_of_host(chip, index, gatherer, ring_bytes)?,
+    };
     let tile_of = |tile: TileCoord| {
         let coordinates = own_coordinates(chip, gatherer as usize, tile);
-        coordinates & 0x3F | (coordinates >> 8 & 0x3F) << 6
+        tile_word(chip.arch, coordinates & 0x3F, coordinates >> 8 & 0x3F)
     };
     let mut words = vec![0; setup::LIST];
     for (word, value) in [
         (setup::CONTROL, low(control)),
         (setup::PRODUCER_CONTROL, low(control)),
         (setup::BUFFERS, BUFFERS + gatherer * BUFFERS_STEP),
-        (setup::DRAM_TILE, dram_tile(chip, gatherer, bank)),
-        (setup::DRAM_ADDRESS, low(address) + bank_offset(chip.arch, bank)),
+        (setup::SINK_TILE, tile),
+        (setup::SINK_ADDRESS, low(noc_address & 0xFFFF_FFFF)),
+        (setup::SINK_ADDRESS_HIGH, low(noc_address >> 32)),
         (setup::BANK, bank),
         (setup::RING_ADDRESS, low(address)),
         (setup::RING_BYTES, ring_bytes),
@@ -271,11 +271,70 @@ fn low(address: u64) -> u32 {
     u32::try_from(address).unwrap_or(u32::MAX)
 }
 
-/// Returns a bank's coordinates on a NoC: the column in the low six bits, the row from bit 6 up.
-fn dram_tile(chip: &ChipFacts, noc: u32, bank: u32) -> u32 {
-    let coordinates = u32::from(bank_coordinates(chip, noc, bank));
-    match chip.arch {
-        Arch::WormholeB0 => coordinates >> 4,
+/// Place of a gatherer's ring.
+struct Ring {
+    /// Bank and address, as the host accesses the ring.
+    bank: u32,
+    address: u64,
+    /// Word for the tile, and address in the tile, as the gatherer accesses the ring.
+    tile: u32,
+    noc_address: u64,
+}
+
+/// Returns the place of the ring with a number in DRAM, behind the profiler's region.
+fn ring_in_dram(
+    chip: &ChipFacts,
+    index: u32,
+    noc: u32,
+    ring_bytes: u32,
+) -> Result<Ring, ConfigError> {
+    let facts = chip.arch.facts();
+    let bank = index % facts.bank_count;
+    let behind_region = facts.dram_align_bytes + chip.region_bytes;
+    let in_front = u64::from(index / facts.bank_count) * u64::from(ring_bytes);
+    let address = behind_region.next_multiple_of(ALIGN_BYTES.into()) + in_front;
+    let end = address + u64::from(ring_bytes);
+    if end > facts.bank_bytes {
+        let (chip_id, bank_bytes) = (chip.chip_id as usize, facts.bank_bytes);
+        return Err(ConfigError::RelayRings { chip_id, needed_bytes: end, bank_bytes });
+    }
+    let tile = bank_coordinates(chip, noc, bank).into();
+    let noc_address = address + u64::from(bank_offset(chip.arch, bank));
+    Ok(Ring { bank, address, tile, noc_address })
+}
+
+/// Returns the place of the ring with a number in the host's memory.
+fn ring_of_host(
+    chip: &ChipFacts,
+    index: u32,
+    noc: u32,
+    ring_bytes: u32,
+) -> Result<Ring, ConfigError> {
+    let address = u64::from(index) * u64::from(ring_bytes);
+    let needed_bytes = address + u64::from(ring_bytes);
+    if needed_bytes > HOST_MEMORY_BYTES {
+        let chip_id = chip.chip_id as usize;
+        return Err(ConfigError::RelayRingsOfHost {
+            chip_id,
+            needed_bytes,
+            host_bytes: HOST_MEMORY_BYTES,
+        });
+    }
+    let noc_address = host_window(chip.arch) + address;
+    let (x, y) = chip.translation.host(noc as usize, host_tile(chip.arch));
+    let tile = tile_word(chip.arch, x.into(), y.into());
+    let tile = match chip.arch {
+        Arch::WormholeB0 => tile | low(noc_address >> 32),
+        Arch::Blackhole => tile,
+    };
+    Ok(Ring { bank: HOST_MEMORY, address, tile, noc_address })
+}
+
+/// Returns the word for a tile's coordinates; see [`wire::relay::setup`].
+const fn tile_word(arch: Arch, x: u32, y: u32) -> u32 {
+    let coordinates = x | y << 6;
+    match arch {
+        Arch::WormholeB0 => coordinates << 4,
         Arch::Blackhole => coordinates,
     }
 }

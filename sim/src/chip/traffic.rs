@@ -11,6 +11,7 @@ use super::{
 use crate::{
     arch::TileCoord,
     dram::Dram,
+    host_memory::HostMemory,
     machine::{
         Action, Change, Devices, FIRST_REGISTER, Payload, Request, Sender, Stage, TileWatch,
         carry_out, counter,
@@ -56,8 +57,9 @@ impl Stage {
         match &request.action {
             Action::Write { source, byte_count, targets, address, acknowledge_to } => {
                 let data = (u64::from(*source), *byte_count);
-                let tells =
-                    targets.iter().any(|target| self.chip.bank_at(*target, *address).is_none());
+                let tells = targets
+                    .iter()
+                    .any(|target| matches!(self.chip.endpoint(*target), Some(Endpoint::Core(_))));
                 if tells && self.dies_telling_at.is_some_and(|at| at <= cycle) {
                     self.dies_at.get_or_insert(cycle);
                     return;
@@ -66,7 +68,8 @@ impl Stage {
                     let at = (target, *address);
                     let ack = self.write(devices, from, request.noc, data, at);
                     if request.wants_response {
-                        self.acknowledge(devices, request, *acknowledge_to, ack);
+                        let id = self.acknowledged_id(request, target);
+                        self.acknowledge(devices, (request.noc, id), *acknowledge_to, ack);
                     }
                 }
             }
@@ -74,7 +77,8 @@ impl Stage {
                 let payload = Payload::Masked { address, value, byte_mask };
                 let ack = self.pass(devices, (request.noc, from), target, payload, 4);
                 if request.wants_response {
-                    self.acknowledge(devices, request, self.own(), ack);
+                    let id = (request.noc, request.transaction_id);
+                    self.acknowledge(devices, id, self.own(), ack);
                 }
             }
             &Action::Read { target: [target], address, destination, byte_count } => {
@@ -168,6 +172,10 @@ impl Stage {
             let data = (source, byte_count / 4);
             return self.push_at(risc_index, cycle, noc, data, (bank, address));
         }
+        if self.chip.endpoint(target) == Some(Endpoint::Host) {
+            let data = (source, byte_count / 4);
+            return self.push_to_host((risc_index, cycle), noc, data, address);
+        }
         let bytes = read_bytes(&self.tile, source, byte_count);
         let payload = Payload::Bytes { address, bytes };
         self.pass(devices, (noc, (risc_index, cycle)), target, payload, u64::from(byte_count))
@@ -245,9 +253,24 @@ impl Stage {
         (arrival, latency.acknowledgement_cycles)
     }
 
+    /// Returns the transaction id for which the acknowledgement of a write is counted.
+    ///
+    /// # Compatibility
+    /// tt-isa-documentation, `WormholeB0/NoC/MemoryMap.md`: the PCIe tile acknowledges every write for
+    /// id 0.
+    fn acknowledged_id(&self, request: &Request, target: TileCoord) -> usize {
+        let is_host = self.chip.endpoint(target) == Some(Endpoint::Host);
+        if is_host { 0 } else { request.transaction_id }
+    }
+
     /// Delivers a write's acknowledgement to the coordinates that the request specifies.
-    fn acknowledge(&mut self, devices: &mut Devices, request: &Request, to: TileCoord, cycle: u64) {
-        let (noc, transaction_id) = (request.noc, request.transaction_id);
+    fn acknowledge(
+        &mut self,
+        devices: &mut Devices,
+        (noc, transaction_id): (usize, usize),
+        to: TileCoord,
+        cycle: u64,
+    ) {
         if to == self.own() {
             count_ack(devices, noc, transaction_id, cycle);
         } else {
@@ -289,6 +312,12 @@ pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     for landing in stages.flat_map(|stage| stage.landings.drain(..)) {
         dram.expect(landing);
     }
+}
+
+/// Passes the writes of relays to the host's memory.
+pub(crate) fn issue_host_writes(cores: &mut [Core], memory: &mut HostMemory) {
+    let stages = cores.iter_mut().filter_map(Core::stage_mut);
+    memory.expect(stages.flat_map(|stage| stage.host_writes.drain(..)));
 }
 
 /// Carries out all requests that have arrived by a cycle; returns true if any requests were in

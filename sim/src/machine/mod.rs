@@ -56,6 +56,7 @@ pub mod core_code;
 mod devices;
 pub mod failure;
 mod go;
+mod host_push;
 pub mod images;
 mod kernel_kind;
 #[cfg(object_code)]

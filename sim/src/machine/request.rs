@@ -369,6 +369,9 @@ impl Reader<'_> {
                      modelled"
                 ))
             }
+            Some(Endpoint::Host) if self.chip.host_writers > 0 && direction == Direction::Read => {
+                Err("reads of the host's memory are modelled only on boards".to_owned())
+            }
             Some(Endpoint::Host) => Ok(()),
             Some(_) => Err(format!("{target} has no memory of {byte_count} bytes at {address:#x}")),
             None => Err(format!("{target} is neither a core nor DRAM, which is not modelled")),

@@ -6,6 +6,7 @@ use crate::{
     chip::facts::ChipFacts,
     dram::Landing,
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
+    host_memory::HostWrite,
     noc,
     program::{CoreUse, KernelContext},
     tile::Tile,
@@ -24,6 +25,10 @@ pub(crate) struct Stage {
     pub(crate) rules: Arc<RuleSet>,
     /// Writes to DRAM that were issued in this launch.
     pub(crate) landings: Vec<Landing>,
+    /// Writes to the host's memory that were issued in this launch.
+    pub(crate) host_writes: Vec<HostWrite>,
+    /// Cycle from which on the PCIe link accepts another write of this tile.
+    pub(crate) link_free_at: u64,
     pub(crate) faults: Vec<AppliedFault>,
     /// NoC requests of kernels, each with the index of its RISC; filled only if the truth records
     /// them.
@@ -47,14 +52,14 @@ pub(crate) struct Stage {
     context: KernelContext,
     /// For each hart, the cycles and the rule of the fault that delays the hart's clock read.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
-    pushes: [Pushes; RISCS_PER_CORE],
+    pub(super) pushes: [Pushes; RISCS_PER_CORE],
 }
 
 /// Writes of a RISC to DRAM.
 #[derive(Clone, Copy, Debug, Default)]
-struct Pushes {
-    count: u32,
-    acknowledged_at: u64,
+pub(super) struct Pushes {
+    pub(super) count: u32,
+    pub(super) acknowledged_at: u64,
 }
 
 impl Stage {
@@ -69,6 +74,8 @@ impl Stage {
             chip,
             rules,
             landings: Vec::new(),
+            host_writes: Vec::new(),
+            link_free_at: 0,
             faults: Vec::new(),
             noc_requests: Vec::new(),
             cells: Default::default(),
@@ -168,7 +175,7 @@ impl Stage {
         pushes.acknowledged_at
     }
 
-    fn misdirect(&mut self, risc_index: usize, landing: &Landing) {
+    pub(super) fn misdirect(&mut self, risc_index: usize, landing: &Landing) {
         let &Landing { chip_cycle, bank, address, ref words } = landing;
         let effect = FaultEffect::WriteMisdirected { bank, address, word_count: words.len() };
         self.log(Arc::from(BY_CHANCE), risc_index, chip_cycle, effect);
@@ -197,7 +204,11 @@ impl Stage {
         }
     }
 
-    fn fate(&mut self, risc_index: usize, landing: &Landing) -> (crate::fault::PushFate, Arc<str>) {
+    pub(super) fn fate(
+        &mut self,
+        risc_index: usize,
+        landing: &Landing,
+    ) -> (crate::fault::PushFate, Arc<str>) {
         if self.rules.is_empty() {
             return (crate::fault::PushFate::default(), Arc::from(""));
         }
@@ -211,7 +222,7 @@ impl Stage {
         self.rules.push_fate(&push, &mut self.tile.fault_random)
     }
 
-    fn apply(
+    pub(super) fn apply(
         &mut self,
         fate: &crate::fault::PushFate,
         rule: &Arc<str>,
@@ -296,6 +307,7 @@ mod tests {
             seed,
             translation: Translation::new(arch, &[]),
             host_tile: None,
+            host_writers: 0,
             plan: Arc::new(plan),
         };
         let context = KernelContext::brisc(place, seed);

@@ -98,6 +98,7 @@ impl BareChip {
             seed: 1,
             translation: Translation::new(arch, &[]),
             host_tile: None,
+            host_writers: 0,
             plan: Arc::new(plan),
         };
         let tile = |place: &_| Core::new(Tile::new(arch.facts(), *place, 0, 1, 0));

@@ -116,6 +116,15 @@ impl Translation {
         }
     }
 
+    /// Returns the coordinates on a NoC of the tile that accesses the host's memory.
+    #[must_use]
+    pub const fn host(&self, noc: usize, tile: TileCoord) -> (u16, u16) {
+        match self.arch {
+            Arch::WormholeB0 => self.mirrored(noc, tile.x, tile.y),
+            Arch::Blackhole => BLACKHOLE_PCIE,
+        }
+    }
+
     /// Converts raw coordinates between NoC 0 and `noc`; coordinates of NoC 0 are unchanged.
     #[must_use]
     pub const fn mirrored(&self, noc: usize, x: u16, y: u16) -> (u16, u16) {

@@ -71,7 +71,7 @@ impl DeviceImage {
             Memory::Dram(bank) if bank < dram.bank_count => {
                 dram.region_address.saturating_add(dram.region_bytes)
             }
-            Memory::Dram(_) => 0,
+            Memory::Dram(_) | Memory::Host => 0,
         };
         range.first_word_below(end)
     }

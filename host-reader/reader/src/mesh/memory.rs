@@ -11,6 +11,8 @@ pub enum Memory {
     Dram(u32),
     /// The wall clock of the tile at this coordinate.
     WallClock(Noc0Coord),
+    /// The host's memory that the chip writes.
+    Host,
 }
 
 impl std::fmt::Display for Memory {
@@ -19,6 +21,7 @@ impl std::fmt::Display for Memory {
             Self::L1(core) => write!(f, "L1 of core {core}"),
             Self::Dram(bank) => write!(f, "DRAM bank {bank}"),
             Self::WallClock(core) => write!(f, "wall clock of core {core}"),
+            Self::Host => write!(f, "the host's memory"),
         }
     }
 }
@@ -66,13 +69,13 @@ impl WordRange {
     /// Returns the error for a memory that does not exist.
     ///
     /// The error is [`AccessError::NoSuchCore`] for the memory of a core and
-    /// [`AccessError::OutOfRange`] for DRAM.
+    /// [`AccessError::OutOfRange`] for other memory.
     #[must_use]
     pub fn nowhere(&self) -> AccessError {
         let chip_id = self.chip_id;
         match self.memory {
             Memory::L1(core) | Memory::WallClock(core) => AccessError::NoSuchCore { chip_id, core },
-            Memory::Dram(_) => self.outside(),
+            Memory::Dram(_) | Memory::Host => self.outside(),
         }
     }
 }

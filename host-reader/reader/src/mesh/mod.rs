@@ -158,6 +158,13 @@ impl AccessError {
     }
 }
 
+/// Returns the error of a back end without memory of the host that the chip writes.
+#[must_use]
+pub fn no_host_memory(chip_id: u32) -> AccessError {
+    let reason = "this back end has no access to the host's memory that the chip writes".into();
+    AccessError::Gone { chip_id, reason }
+}
+
 /// One of two reads for [`Device::read_l1_pair`].
 #[derive(Debug)]
 pub struct L1Read<'a> {
@@ -200,6 +207,19 @@ pub trait Device {
     /// # Errors
     /// If there is no such bank, the range exceeds the bank, or the chip does not answer.
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult;
+
+    /// Reads words of the host's memory that the chip writes. Addresses are offsets from the first byte
+    /// that the chip can write.
+    ///
+    /// Only relays with rings in that memory need this method; by default, there is no such memory.
+    /// Words that the chip had written before the last read of L1 must be visible.
+    ///
+    /// # Errors
+    /// If the range exceeds that memory, or the back end does not provide it.
+    fn read_host_memory(&mut self, address: u64, words: &mut [u32]) -> AccessResult {
+        let _ = (address, words);
+        Err(no_host_memory(self.description().chip_id))
+    }
 
     /// Reads a tile's 64-bit wall clock.
     ///

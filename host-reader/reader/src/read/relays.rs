@@ -1,8 +1,8 @@
 //! Reads the frames of relays. If a relay no longer works, the host reads the rings of its
 //! producers instead.
 //!
-//! Each gatherer of a relay gathers the cells of its producers and pushes them into a ring in DRAM.
-//! While a gatherer works, only the gatherer acknowledges cells to its producers. The host reads
+//! Each gatherer of a relay gathers the cells of its producers and pushes them into a ring in DRAM or
+//! in the host's memory. While a gatherer works, only the gatherer acknowledges cells to its producers. The host reads
 //! the frames from the gatherer's ring. After a gatherer has ended, the host reads the remaining
 //! frames. Then it reads the rings of the producers, which still contain all cells that are in no
 //! frame.
@@ -281,7 +281,7 @@ impl Gatherer {
         reason
     }
 
-    /// Reads a piece of the ring and acknowledges its frames to the gatherer. Returns false if DRAM
+    /// Reads a piece of the ring and acknowledges its frames to the gatherer. Returns false if the ring
     /// cannot be read.
     fn read_piece(
         &mut self,
@@ -295,7 +295,12 @@ impl Gatherer {
         let byte_count = unread.min(to_end).min(PIECE_BYTES);
         let mut piece = vec![0; (byte_count / 4) as usize];
         let address = ring.address.saturating_add(place.into());
-        if let Err(error) = session.read_dram(ring.bank, address, &mut piece) {
+        let read = if ring.bank == words::HOST_MEMORY {
+            session.read_host_memory(address, &mut piece)
+        } else {
+            session.read_dram(ring.bank, address, &mut piece)
+        };
+        if let Err(error) = read {
             let core = ring.core.noc0;
             session.note(AnomalyKind::UnreadableCore, None, 0, || {
                 format!("the frames of relay {core} cannot be read: {error}")

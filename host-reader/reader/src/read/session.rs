@@ -90,6 +90,16 @@ impl<'a> Session<'a> {
         self.device.read_dram(bank, address, words)
     }
 
+    /// Reads words of the host's memory that the chip writes.
+    pub(super) fn read_host_memory(
+        &mut self,
+        address: u64,
+        words: &mut [u32],
+    ) -> Result<(), AccessError> {
+        self.words_read = self.words_read.saturating_add(words.len() as u64);
+        self.device.read_host_memory(address, words)
+    }
+
     /// Writes words of a core's control vector, from `first` on; returns false on failure.
     pub(super) fn write_control(
         &mut self,

@@ -79,6 +79,7 @@ impl ChipLabels {
         match memory {
             Memory::L1(core) => self.label_l1(core, address, word_count),
             Memory::Dram(bank) => self.label_dram(bank, address, word_count),
+            Memory::Host => vec![unlabelled(0..word_count)],
             Memory::WallClock(_) => {
                 let content = WordsContent::WallClock;
                 vec![LabelledRange { content, ..unlabelled(0..word_count) }]

@@ -432,6 +432,12 @@ impl<M: Mesh + ?Sized> Device for RecordedDevice<'_, M> {
         })
     }
 
+    fn read_host_memory(&mut self, address: u64, words: &mut [u32]) -> AccessResult {
+        self.read(Memory::Host, address, words, |device, words| {
+            device.read_host_memory(address, words)
+        })
+    }
+
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         let memory = Memory::WallClock(core);
         let access = Access { memory, address: 0, word_count: 2, is_write: false };

@@ -118,6 +118,10 @@ impl Device for ReplayedDevice<'_> {
         self.read(Memory::Dram(bank), address, words)
     }
 
+    fn read_host_memory(&mut self, address: u64, words: &mut [u32]) -> AccessResult {
+        self.read(Memory::Host, address, words)
+    }
+
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         let mut words = [0; 2];
         self.read(Memory::WallClock(core), 0, &mut words)?;

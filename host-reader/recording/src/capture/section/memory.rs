@@ -145,6 +145,7 @@ const NO_RISC: u8 = 0xFF;
 const L1: u8 = 0;
 const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
+const HOST: u8 = 3;
 
 raw_records! {
     /// Read number, chip, core and kind of memory of an access. Each section about an access begins
@@ -177,6 +178,7 @@ impl RawPlace {
             Memory::L1(core) => (L1, core, 0),
             Memory::Dram(bank) => (DRAM, Noc0Coord { x: 0, y: 0 }, bank),
             Memory::WallClock(core) => (WALL_CLOCK, core, 0),
+            Memory::Host => (HOST, Noc0Coord { x: 0, y: 0 }, 0),
         };
         let place = Self {
             read_number: U32::new(read_number),
@@ -197,7 +199,8 @@ impl RawPlace {
             L1 => Ok(Memory::L1(self.core())),
             DRAM => Ok(Memory::Dram(bank.get())),
             WALL_CLOCK => Ok(Memory::WallClock(self.core())),
-            other => Err(fields.fault("memory", "0 to 2", &other)),
+            HOST => Ok(Memory::Host),
+            other => Err(fields.fault("memory", "0 to 3", &other)),
         }
     }
 

@@ -1,0 +1,90 @@
+//! The host's memory that a chip writes, and the writes that are in flight to it.
+
+use crate::dram::Dram;
+
+/// Bytes of the host's memory that a chip can write: a huge page.
+pub(crate) const HOST_MEMORY_BYTES: u64 = 1 << 30;
+
+/// A write to the host's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostWrite {
+    /// Cycle of the chip at which the PCIe controller has received the write.
+    pub(crate) received_cycle: u64,
+    /// Cycle of the chip at which the words are in the memory.
+    pub(crate) landed_cycle: u64,
+    /// Offset of the first byte, a multiple of 4.
+    pub(crate) address: u64,
+    pub(crate) words: Vec<u32>,
+}
+
+/// The memory of one chip's host. Writes may overtake each other.
+#[derive(Debug)]
+pub(crate) struct HostMemory {
+    memory: Dram,
+    in_flight: Vec<HostWrite>,
+    /// Cycle of the host's last read over PCIe.
+    read_cycle: u64,
+}
+
+impl HostMemory {
+    pub(crate) fn new() -> Self {
+        Self { memory: Dram::new(1, HOST_MEMORY_BYTES), in_flight: Vec::new(), read_cycle: 0 }
+    }
+
+    /// Adds writes that will land later.
+    pub(crate) fn expect(&mut self, writes: impl Iterator<Item = HostWrite>) {
+        self.in_flight.extend(writes);
+    }
+
+    /// Notes that the host has read from the chip at a cycle. The answer does not overtake writes that
+    /// the PCIe controller had received before.
+    ///
+    /// # Compatibility
+    /// PCI Express: completions do not pass posted writes.
+    pub(crate) fn note_read(&mut self, chip_cycle: u64) {
+        self.read_cycle = self.read_cycle.max(chip_cycle);
+    }
+
+    /// Reads words at a cycle of the chip; returns `false` if the range exceeds the memory.
+    #[must_use]
+    pub(crate) fn read(&mut self, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
+        let read_cycle = self.read_cycle;
+        let has_landed = |write: &mut HostWrite| {
+            write.landed_cycle <= chip_cycle || write.received_cycle <= read_cycle
+        };
+        for write in self.in_flight.extract_if(.., has_landed) {
+            self.memory.write(0, write.address, &write.words);
+        }
+        self.memory.read(0, address, words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_are_seen_when_they_have_landed_or_before_the_answer_to_a_later_read() {
+        let mut memory = HostMemory::new();
+        let write = |received_cycle, landed_cycle, address, word| HostWrite {
+            received_cycle,
+            landed_cycle,
+            address,
+            words: vec![word],
+        };
+        memory
+            .expect([write(10, 300, 0, 1), write(20, 200, 4, 2), write(30, 400, 8, 3)].into_iter());
+        let seen = |memory: &mut HostMemory, cycle| {
+            let mut words = [0; 3];
+            assert!(memory.read(0, &mut words, cycle));
+            words
+        };
+        assert_eq!(seen(&mut memory, 199), [0, 0, 0]);
+        assert_eq!(seen(&mut memory, 200), [0, 2, 0], "the second write has overtaken the first");
+        memory.note_read(29);
+        assert_eq!(seen(&mut memory, 250), [1, 2, 0]);
+        memory.note_read(30);
+        assert_eq!(seen(&mut memory, 251), [1, 2, 3]);
+        assert!(!memory.read(HOST_MEMORY_BYTES - 4, &mut [0; 2], 500));
+    }
+}

@@ -1,0 +1,78 @@
+//! Writes of a tile to the host's memory over PCIe, and their costs.
+//!
+//! # Compatibility
+//! tt-isa-documentation, `WormholeB0/PCIExpressTile/README.md`: a tile writes 26.4 GB/s. The
+//! acknowledgement comes from the PCIe controller, before the data is in the host's memory: a round
+//! trip to the controller takes 260 to 370 ns, of which 150 ns are behind the NoC. A round trip from
+//! the controller to the memory takes 430 ns.
+
+use super::stage::Stage;
+use crate::{
+    chip::facts::host_window,
+    dram::Landing,
+    host_memory::{HOST_MEMORY_BYTES, HostWrite},
+    noc,
+};
+use wire::relay::words::HOST_MEMORY;
+
+/// Time from the NoC's tile to the PCIe controller, and back.
+const CONTROLLER_NS: u64 = 75;
+/// Time from the controller to the host's memory.
+const MEMORY_NS: u64 = 215;
+/// Maximum time by which a write can arrive later than another one that the controller received at the
+/// same time. The order of writes to the host's memory is not kept, but no source states for how long.
+const OVERTAKING_NS: u64 = 200;
+/// Picoseconds that the link takes for 1000 bytes.
+const KILOBYTE_PS: u64 = 37_879;
+
+impl Stage {
+    /// Issues a write to the host's memory over a NoC at a cycle; returns when this and all earlier
+    /// writes of the RISC are acknowledged.
+    pub(crate) fn push_to_host(
+        &mut self,
+        (risc_index, issued_at): (usize, u64),
+        noc: usize,
+        (source, word_count): (u64, u32),
+        address: u64,
+    ) -> u64 {
+        let words: Vec<u32> =
+            (0..u64::from(word_count)).map(|index| self.tile.load(source + 4 * index)).collect();
+        let byte_count = 4 * words.len() as u64;
+        let offset = address.wrapping_sub(host_window(self.chip.arch));
+        let mut landing =
+            Landing { chip_cycle: issued_at, bank: HOST_MEMORY, address: offset, words };
+        let is_inside = offset.saturating_add(byte_count) <= HOST_MEMORY_BYTES;
+        if let (true, Some(tile)) = (is_inside, self.chip.host_tile) {
+            let facts = self.chip.arch.facts();
+            let cycles = |time_ps: u64| time_ps * u64::from(facts.aiclk_mhz) / 1_000_000;
+            let (fate, rule) = self.fate(risc_index, &landing);
+            let way = (self.context().place.coord, tile);
+            let latency =
+                noc::write_latency(facts, noc, way, byte_count, &mut self.tile.noc_random);
+            let arrival = issued_at
+                + latency.landing_cycles
+                + fate.delay_cycles()
+                + cycles(1000 * CONTROLLER_NS);
+            let share_ps =
+                byte_count * KILOBYTE_PS * u64::from(self.chip.host_writers.max(1)) / 1000;
+            let received_cycle = arrival.max(self.link_free_at) + cycles(share_ps);
+            self.link_free_at = received_cycle;
+            let back = cycles(1000 * CONTROLLER_NS) + latency.acknowledgement_cycles;
+            let overtaken = self.tile.noc_random.below(cycles(1000 * OVERTAKING_NS));
+            let landed_cycle = received_cycle + cycles(1000 * MEMORY_NS) + overtaken;
+            let pushes = &mut self.pushes[risc_index];
+            pushes.acknowledged_at = pushes.acknowledged_at.max(received_cycle + back);
+            landing.chip_cycle = landed_cycle;
+            self.apply(&fate, &rule, risc_index, &mut landing);
+            if !fate.is_lost() {
+                let Landing { address, words, .. } = landing;
+                self.host_writes.push(HostWrite { received_cycle, landed_cycle, address, words });
+            }
+        } else {
+            self.misdirect(risc_index, &landing);
+        }
+        let pushes = &mut self.pushes[risc_index];
+        pushes.count = pushes.count.wrapping_add(1);
+        pushes.acknowledged_at
+    }
+}
