@@ -7,7 +7,7 @@ use crate::{
 use host_reader::{
     ProfilerOptions, ReadOptions, init_device_profiler,
     ledger::LossLedger,
-    mesh::{AccessError, AccessResult, Device, DeviceDescription, Mesh, Noc0Coord},
+    mesh::{AccessError, AccessResult, Device, DeviceDescription, Mesh, Noc0Coord, no_host_memory},
     read::Reader,
     readout::Readout,
 };
@@ -45,6 +45,8 @@ pub(crate) struct Case {
 pub(crate) struct Relays {
     pub(crate) count: u32,
     pub(crate) sink: RelaySink,
+    /// True if the host has no access to its memory that the chip writes.
+    pub(crate) is_sink_hidden: bool,
     pub(crate) ring_bytes: u32,
     /// When the first relay dies, from the first launch on.
     pub(crate) death_ns: Option<u64>,
@@ -63,6 +65,7 @@ impl Relays {
         Self {
             count,
             sink: RelaySink::Dram,
+            is_sink_hidden: false,
             ring_bytes,
             death_ns: None,
             is_before_telling: false,
@@ -77,6 +80,7 @@ pub(crate) struct HostMesh<'a> {
     description: DeviceDescription,
     random: &'a mut Stream,
     failures_ppm: u32,
+    is_sink_hidden: bool,
 }
 
 impl HostMesh<'_> {
@@ -120,6 +124,9 @@ impl Device for HostMesh<'_> {
     }
 
     fn read_host_memory(&mut self, address: u64, words: &mut [u32]) -> AccessResult {
+        if self.is_sink_hidden {
+            return Err(no_host_memory(self.description.chip_id));
+        }
         self.access(|device| device.read_host_memory(address, words))
     }
 
@@ -207,7 +214,10 @@ impl Case {
         let mut read = |mesh: &mut SimulatedMesh, reader: &mut Reader, failures_ppm| {
             let (simulated, description) = (mesh, description.clone());
             let random = &mut random;
-            read(reader, &mut HostMesh { simulated, description, random, failures_ppm });
+            let is_sink_hidden = self.relays.is_sink_hidden;
+            let mut mesh =
+                HostMesh { simulated, description, random, failures_ppm, is_sink_hidden };
+            read(reader, &mut mesh);
         };
         while let Some(mut pause_ns) = self.pause_ns.filter(|_| mesh.has_launches_to_run()) {
             let now_ns = mesh.now_ps() / 1000;

@@ -378,6 +378,40 @@ fn frames_that_are_damaged_or_never_land_are_counted() {
 }
 
 #[test]
+fn a_host_that_cannot_read_the_frames_says_so_and_counts_their_cells() {
+    if !has_object_code() {
+        return;
+    }
+    let case = Case {
+        arch: Arch::Blackhole,
+        seed: 13,
+        workload: "full-buffer",
+        ops: 2,
+        policy: Policy::DropNewest,
+        pause_ns: Some(100_000),
+        cores: None,
+        failures_ppm: 0,
+        relays: Relays {
+            sink: RelaySink::HostMemory,
+            is_sink_hidden: true,
+            ..Relays::living(2, 1 << 20)
+        },
+    };
+    let (outcome, _) = case.run(None);
+    assert!(outcome.failures.is_empty());
+    let anomalies = &outcome.readout.anomalies;
+    assert!(anomalies.count(AnomalyKind::UnreadableCore) > 0, "{:?}", anomalies.kept());
+    let is_reason = |text: &str| text.contains("no access to the host's memory");
+    assert!(anomalies.kept().iter().any(|anomaly| is_reason(&anomaly.detail)));
+    let mut all_missing = 0;
+    for (missing, unknown) in rest(&outcome) {
+        assert!(missing <= unknown, "{missing} of {unknown}");
+        all_missing += missing;
+    }
+    assert!(all_missing > 1000, "{all_missing}");
+}
+
+#[test]
 fn a_frame_is_counted_only_when_all_of_it_has_arrived() {
     if !has_object_code() {
         return;
