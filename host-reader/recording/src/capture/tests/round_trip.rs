@@ -160,8 +160,11 @@ proptest! {
         let lane = has_lane.then_some(lane);
         let content = WordsContent::Vector;
         let words = std::borrow::Cow::<[u32]>::Owned(words);
-        for memory in [Memory::L1(core), Memory::Dram(bank), Memory::WallClock(core)] {
+        for memory in
+            [Memory::L1(core), Memory::Dram(bank), Memory::WallClock(core), Memory::Host] {
             let words = words.clone();
+            // Relays write frames of many lanes to the host's memory.
+            let lane = lane.filter(|_| memory != Memory::Host);
             let words = MemoryWords {
                 read_number, chip_id, memory, address, content, lane, first_word, words,
             };
