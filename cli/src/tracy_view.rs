@@ -7,30 +7,14 @@ use crate::{
 };
 use host_reader::{
     capture::LivePart,
-    export::{
-        Trace, TraceFilter,
-        tracy::{
-            LiveFeed, LiveServer, Program, ServeError, ServedViewer, TracyOptions, TracyServer,
-        },
-    },
-    lane::LaneId,
+    export::tracy::{LiveView, LiveViewOptions, Program, ServeError, ServedViewer},
     mesh::Mesh,
     recording::Recording,
 };
-use std::{
-    fmt::Write as _,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{fmt::Write as _, time::Duration};
 
-/// A feed of a running program, and its server.
-pub(crate) struct TracyView {
-    feed: Arc<LiveFeed>,
-    server: LiveServer,
-    /// Number of records of lanes that are not streamed.
-    other_record_count: u64,
-    patience: Duration,
-}
+/// Viewers of a running program.
+pub(crate) struct TracyView(LiveView);
 
 impl TracyView {
     /// Starts to listen for viewers if the options request it. Also waits for the first viewer if
@@ -41,42 +25,31 @@ impl TracyView {
         mesh: &mut dyn Mesh,
     ) -> Result<Option<Self>, Failure> {
         let Some(address) = &args.tracy else { return Ok(None) };
-        let patience = Duration::from_secs(args.tracy_drop_after);
-        let server = TracyServer::bind(address.as_str()).map_err(|error| failure(&error))?;
-        let server = server.with_patience(patience);
-        let address = server.local_address().map_err(|error| failure(&error))?;
-        let origin_ns = mesh.device(0).map_or(0, |device| device.host_time_ns());
-        let origin_ns = i64::try_from(origin_ns).unwrap_or(i64::MAX);
-        let feed = Arc::new(LiveFeed::new(origin_ns, &lanes_of(mesh)));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let options = TracyOptions { title: title.to_owned(), recorded_at_s: now.as_secs() };
-        let viewers = if args.tracy_fork { Program::Fork } else { Program::Stock };
-        let server = LiveServer::start(server, Arc::clone(&feed), options, viewers, print);
-        let server = server.map_err(|error| failure(&error))?;
-        note!("kprof: waiting for Tracy viewers on {address}");
-        let view = Self { feed, server, other_record_count: 0, patience };
-        while args.tracy_wait && !view.feed.wait_for_viewer(Duration::from_secs(1)) {}
-        Ok(Some(view))
+        let options = LiveViewOptions {
+            address: address.clone(),
+            title: title.to_owned(),
+            program: if args.tracy_fork { Program::Fork } else { Program::Stock },
+            patience: Duration::from_secs(args.tracy_drop_after),
+        };
+        let view = LiveView::begin(options, mesh, print).map_err(|error| failure(&error))?;
+        note!("kprof: waiting for Tracy viewers on {}", view.address());
+        while args.tracy_wait && !view.wait_for_viewer(Duration::from_secs(1)) {}
+        Ok(Some(Self(view)))
     }
 
     /// Sends the records of one read.
     pub(crate) fn add(&mut self, part: LivePart) {
-        let LivePart { run, other_record_count } = part;
-        self.other_record_count = self.other_record_count.saturating_add(other_record_count);
-        let recording = Recording::from_captured_run(run);
-        self.feed.add(&Trace::new(&recording, &TraceFilter::default()));
+        self.0.add(part);
     }
 
     /// Sends remarks about the whole recording, and ends the feed.
     pub(crate) fn finish(&self, recording: &Recording) {
-        let trace = Trace::new(recording, &TraceFilter::default());
-        self.feed.finish(&trace, self.other_record_count);
+        self.0.finish(recording);
     }
 
     /// Waits until every viewer has received everything, or has stopped reading.
     pub(crate) fn wait_for_viewers(&self) {
-        if !self.server.wait_for_viewers(self.patience) {
-            let pressure = self.feed.pressure();
+        if let Some(pressure) = self.0.wait_for_viewers() {
             note!(
                 "kprof: {} not taken everything: {} waiting",
                 counted(pressure.viewer_count as u64, "Tracy viewer has", "Tracy viewers have"),
@@ -84,21 +57,6 @@ impl TracyView {
             );
         }
     }
-}
-
-/// Returns all lanes that the chips may have.
-fn lanes_of(mesh: &mut dyn Mesh) -> Vec<LaneId> {
-    let mut lanes = Vec::new();
-    for index in 0..mesh.device_count() {
-        let Some(device) = mesh.device(index) else { continue };
-        let chip = device.description();
-        for core in &chip.cores {
-            let riscs = (0..core.kind.risc_count()).filter_map(|index| core.kind.risc(index));
-            let lane = |risc| LaneId { chip_id: chip.chip_id, core: core.noc0, risc };
-            lanes.extend(riscs.map(lane));
-        }
-    }
-    lanes
 }
 
 pub(crate) fn failure(error: &ServeError) -> Failure {

@@ -4,6 +4,7 @@ use crate::{host::Host, recording::PyRecording, value_error};
 use host_reader::{
     ReadOptions,
     capture::{CaptureWriter, OpMetadata},
+    export::tracy::{LiveView, LiveViewOptions, Program, ServeError, ServedViewer},
     mesh::{LogicalCoord, Noc0Coord},
     names::ZoneTable,
     read::PeriodicThread,
@@ -37,6 +38,8 @@ pub(crate) struct TtnnSession {
     reading: Option<PeriodicThread<SharedSession>>,
     names: ZoneNames,
     title: String,
+    /// Tracy viewers of the running program.
+    view: Option<Arc<Mutex<LiveView>>>,
 }
 
 /// The session; `None` once it is finished. The reading thread shares it.
@@ -63,7 +66,7 @@ impl TtnnSession {
         let options =
             ReadOptions { program_support_count, sums_enabled: sums, ..ReadOptions::default() };
         let session = Arc::new(Mutex::new(Some(Session::new(options, writer))));
-        Ok(Self { session, reading: None, names: ZoneNames::new(), title })
+        Ok(Self { session, reading: None, names: ZoneNames::new(), title, view: None })
     }
 
     /// Adds a chip; returns its number in the session and the flat ids of its cores, with dispatch
@@ -131,6 +134,41 @@ impl TtnnSession {
             })?;
             self.reading = Some(thread);
         }
+        Ok(())
+    }
+
+    /// Serves Tracy viewers while rings are read. Also waits for the first viewer if requested. Does
+    /// nothing if viewers are already served.
+    fn serve_tracy(
+        &mut self,
+        py: Python<'_>,
+        address: String,
+        waits: bool,
+        fork: bool,
+        drop_after_s: u64,
+    ) -> PyResult<()> {
+        if self.view.is_some() {
+            return Ok(());
+        }
+        let options = LiveViewOptions {
+            address,
+            title: self.title.clone(),
+            program: if fork { Program::Fork } else { Program::Stock },
+            patience: Duration::from_secs(drop_after_s),
+        };
+        let mut session = lock(&self.session);
+        let open = session.as_mut().ok_or_else(finished)?;
+        let view = LiveView::begin(options, open.streamed_mesh(), tell_viewer);
+        let view = view.map_err(|error| value_error(&error))?;
+        eprintln!("kprof: waiting for Tracy viewers on {}", view.address());
+        let view = Arc::new(Mutex::new(view));
+        let fed = Arc::clone(&view);
+        open.visit_reads(move |part| lock_view(&fed).add(part));
+        drop(session);
+        while waits && !py.detach(|| lock_view(&view).wait_for_viewer(Duration::from_millis(200))) {
+            py.check_signals()?;
+        }
+        self.view = Some(view);
         Ok(())
     }
 
@@ -245,7 +283,47 @@ impl TtnnSession {
         }
         let session = lock(&self.session).take().ok_or_else(finished)?;
         let run = session.finish().map_err(|error| value_error(&error))?;
-        Ok(PyRecording::new(Recording::from_captured_run(run), self.title.clone()))
+        let recording = Recording::from_captured_run(run);
+        if let Some(view) = self.view.take() {
+            let waiting = py.detach(|| {
+                let view = lock_view(&view);
+                view.finish(&recording);
+                view.wait_for_viewers()
+            });
+            if let Some(pressure) = waiting {
+                eprintln!(
+                    "kprof: {} Tracy viewers have not taken everything: {} zones are waiting",
+                    pressure.viewer_count, pressure.waiting_zones
+                );
+            }
+        }
+        Ok(PyRecording::new(recording, self.title.clone()))
+    }
+}
+
+fn lock_view(view: &Mutex<LiveView>) -> MutexGuard<'_, LiveView> {
+    view.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints how a viewer's connection ended.
+fn tell_viewer(result: Result<ServedViewer, ServeError>) {
+    match result {
+        Err(error) => eprintln!("kprof: {error}"),
+        Ok(ServedViewer { peer, has_stalled: true, .. }) => {
+            eprintln!("kprof: {peer} took nothing for too long and was dropped");
+        }
+        Ok(ServedViewer { peer, is_whole: false, .. }) => {
+            eprintln!("kprof: {peer} left before it had everything");
+        }
+        Ok(ServedViewer { peer, notes, .. }) => {
+            let (zones, lanes) = (notes.zones, notes.lanes);
+            eprintln!(
+                "kprof: {peer} received everything that was kept: {zones} zones on {lanes} lanes"
+            );
+            for (what, count) in notes.doubts() {
+                eprintln!("  {}: {count}", what.replace('_', " "));
+            }
+        }
     }
 }
 

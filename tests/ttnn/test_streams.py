@@ -8,10 +8,14 @@ import collections
 import json
 import os
 import pathlib
+import re
+import shutil
+import subprocess
+import sys
 import tempfile
 
 import pytest
-from test_process import CHIP, IS_FAST, KINDS, REPLAYED, RISCS, SIMULATOR, Recorded, is_complete, log_rows
+from test_process import CHIP, HERE, IS_FAST, KINDS, REPLAYED, RISCS, SIMULATOR, Recorded, is_complete, log_rows
 from test_process import recorded_in
 from test_process import cache, run, stored_pairs, variables
 
@@ -131,6 +135,46 @@ def test_a_kernel_with_more_zones_than_a_ring_has_cells_is_read_while_it_runs(tm
         assert lost > 0, "a thread does not empty rings as fast as a kernel fills them"
     assert [op["name"] for op in found["ops"]] == ["GenericOpDeviceOperation"]
     assert found["anomalies"] == 0
+
+
+def capture_tool() -> str:
+    """The capture tool of the PyPI package `iree-base-runtime`."""
+    tool = os.environ.get("KPROF_TRACY_CAPTURE") or shutil.which("iree-tracy-capture")
+    if tool is None:
+        message = "no iree-tracy-capture: install iree-base-runtime, or name it in KPROF_TRACY_CAPTURE"
+        assert os.environ.get("CI") != "true", message
+        pytest.skip(message)
+    return tool
+
+
+def test_a_tracy_capture_tool_receives_every_zone_while_the_program_runs(tmp_path, variables):
+    tool, turns = capture_tool(), 1_000
+    own = {name: value for name, value in variables.items() if name != "TT_METAL_SIMULATOR"}
+    options = ["--stream", "--tracy=127.0.0.1:0", "--tracy-wait", "--tracy-drop-after", "20"]
+    words = [os.environ["KPROF"], "record", "--simulate", "wormhole_b0", *options, "-o", str(tmp_path), "--"]
+    words += [sys.executable, str(HERE / "programs" / "long_kernel.py"), str(turns)]
+    environment = {**os.environ, **own}
+    program = subprocess.Popen(
+        words, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    said = []
+    for line in program.stderr:
+        said.append(line)
+        if line.startswith("kprof: waiting for Tracy viewers on 127.0.0.1:"):
+            break
+    assert said[-1].startswith("kprof: waiting for Tracy viewers on"), said
+    file, port = tmp_path / "live.tracy", said[-1].strip().rpartition(":")[2]
+    done = run([tool, "-f", "-a", "127.0.0.1", "-p", port, "-o", str(file)], {}, tmp_path)
+    said += program.stderr.readlines()
+    assert program.wait(timeout=600) == 0, said
+    assert done.returncode == 0 and file.stat().st_size > 1_000, done.stdout + done.stderr
+    found = tables(Recorded(subprocess.CompletedProcess(words, 0, "", ""), tmp_path))
+    assert sum(zone["count"] for zone in found["zones"] if zone["name"] == "TURN") == turns * TURN_CORES
+    # Every lane of the chip streams, so viewers receive all zones of the recording.
+    (sent,) = [line for line in said if "received everything that was kept: " in line]
+    zones, lanes = re.search(r": (\d+) zones on (\d+) lanes$", sent.strip()).groups()
+    assert int(zones) == sum(zone["count"] for zone in found["zones"]) == found["kept"]["zones"]
+    assert int(lanes) >= TURN_CORES
 
 
 @pytest.mark.parametrize("chip", ["wormhole_b0", SIMULATOR], ids=["own", "forwarded"])

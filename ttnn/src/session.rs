@@ -4,7 +4,11 @@ use crate::{
     mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh},
     streamed::{REST_INTERVAL, StreamLink, StreamedChips, are_at_rest, is_rest_overdue},
 };
-use chip::{facts::FactsError, shared::ShareError};
+use chip::{
+    facts::FactsError,
+    mesh::ChipMesh,
+    shared::{ShareError, SharedChip},
+};
 use host_events::{HostRecorder, OpMetadata};
 use reader::{
     InitError, ProfilerOptions, ReadOptions,
@@ -12,7 +16,7 @@ use reader::{
     mesh::{AccessError, Device, Noc0Coord},
     names::ZoneTable,
 };
-use recording::capture::{CaptureError, CaptureWriter, MeshRecorder, RecordError};
+use recording::capture::{CaptureError, CaptureWriter, LivePart, MeshRecorder, RecordError};
 use std::{
     path::{Path, PathBuf},
     thread,
@@ -89,6 +93,16 @@ pub struct Session {
     is_streaming: bool,
     /// First failure of a read between two calls of the program.
     failure: Option<SessionError>,
+    visitor: Option<Visitor>,
+}
+
+/// Function that receives what each read of the rings has found.
+struct Visitor(Box<dyn FnMut(LivePart) + Send>);
+
+impl std::fmt::Debug for Visitor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Visitor")
+    }
 }
 
 impl Session {
@@ -116,6 +130,7 @@ impl Session {
             streamed,
             is_streaming: false,
             failure: None,
+            visitor: None,
         }
     }
 
@@ -168,7 +183,23 @@ impl Session {
         if self.streamed.is_empty() {
             return Ok(());
         }
-        Ok(self.recorder.read(&mut self.streamed.mesh)?)
+        let mesh = &mut self.streamed.mesh;
+        match &mut self.visitor {
+            Some(Visitor(visit)) => self.recorder.read_live(mesh, visit)?,
+            None => self.recorder.read(mesh)?,
+        }
+        Ok(())
+    }
+
+    /// Also passes what each read of the rings finds to a function, including the finished zones of
+    /// launches that are still running. The function delays the reads.
+    pub fn visit_reads(&mut self, visit: impl FnMut(LivePart) + Send + 'static) {
+        self.visitor = Some(Visitor(Box::new(visit)));
+    }
+
+    /// Returns the chips whose rings are read.
+    pub const fn streamed_mesh(&mut self) -> &mut ChipMesh<SharedChip> {
+        &mut self.streamed.mesh
     }
 
     /// Reads rings between two calls of the program; [`Session::take_failure`] returns a failure.

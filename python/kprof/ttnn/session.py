@@ -54,6 +54,8 @@ class Options:
     """Policy of full rings, as a control word, if kernels and firmware stream."""
     read_every_ns: int = 1_000_000
     """Time between two reads of the rings."""
+    tracy: dict[str, Any] | None = None
+    """Options of :meth:`TtnnSession.serve_tracy`, if Tracy viewers are served while rings are read."""
 
     @classmethod
     def from_environment(cls, text: str) -> Options:
@@ -147,6 +149,11 @@ class OpenDevice:
             self.session.native.stream_chip(
                 chip, path, self.profiler.control_address, options.stream_policy, options.read_every_ns
             )
+        if options.tracy is not None:
+            try:
+                self.session.native.serve_tracy(**options.tracy)
+            except ValueError as error:
+                self.session._complain(f"no Tracy viewers are served: {error}")
 
     def has_room(self, launch_count: int) -> bool:
         """Returns true if the lanes are sure to hold this number of further launches."""

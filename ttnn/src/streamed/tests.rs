@@ -206,3 +206,27 @@ fn rings_are_emptied_only_when_the_launch_before_has_ended() {
     drop(core);
     assert_eq!(times(session), [0; 0]);
 }
+
+#[test]
+fn a_visitor_receives_the_finished_zones_of_a_launch_that_still_runs() {
+    let chip = LateChip::idle();
+    let (mut session, _server, _folder) = streaming(&chip);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let visited = Arc::clone(&seen);
+    session.visit_reads(move |part| {
+        let times = part.run.readout.lanes().flat_map(|lane| lane.times.clone());
+        visited.lock().unwrap().extend(times);
+    });
+    {
+        let mut core = chip.0.lock().unwrap();
+        core.begin_launch();
+        core.add_cell(2, [0x0005_000A, 1_200]);
+        (core.words[WRITTEN], core.asks_left) = (3, 4);
+    }
+    session.read_meanwhile();
+    assert_eq!(*seen.lock().unwrap(), TIMES[..2]);
+    assert_eq!(session.record_count(), 0, "the launch is still running");
+    session.read_at_rest().unwrap();
+    assert_eq!(*seen.lock().unwrap(), TIMES);
+    assert_eq!(times(session), TIMES);
+}

@@ -1,7 +1,7 @@
 //! Options of `kprof record`.
 
 use crate::{
-    args::{duration_ns, stream_policy},
+    args::{TracyViewArgs, duration_ns, stream_policy},
     folders::measurements,
 };
 use clap::{Args, ValueEnum};
@@ -87,6 +87,8 @@ pub(crate) struct RecordArgs {
     /// or 2ms. Default: 1ms.
     #[arg(long, value_name = "DURATION", value_parser = duration_ns, requires = "stream")]
     pub(crate) read_every: Option<u64>,
+    #[command(flatten)]
+    pub(crate) view: TracyViewArgs,
     /// Simulated chip in place of a real one: `wormhole_b0`, `blackhole`, or a library with
     /// libttsim's entry points, with `ARCH=` before its path where no soc_descriptor.yaml lies
     /// beside it.

@@ -2,7 +2,10 @@
 //! kprof's header.
 
 use super::{LOGS, args::RecordArgs, exit_code};
-use crate::failure::{Failure, failure, note};
+use crate::{
+    args::TracyViewArgs,
+    failure::{Failure, failure, note},
+};
 use chip::{
     shared::{LIBRARY_VARIABLE, SOCKET_VARIABLE},
     sockets::{recorded_socket, remove_stale},
@@ -213,6 +216,7 @@ impl Stock {
             "dispatch_cores": args.device.profile_dispatch_cores,
             "stream_policy": args.stream.map(Policy::to_word),
             "read_every_ns": args.read_every.unwrap_or(READ_EVERY_NS),
+            "tracy": tracy_options(&args.view),
             "partial": args.partial,
             "lines": args.lines,
         });
@@ -224,6 +228,17 @@ impl Stock {
             command.env("PYTHONPATH", folders);
         }
     }
+}
+
+/// Returns the options for viewers of the program; the program itself serves them.
+fn tracy_options(args: &TracyViewArgs) -> Option<serde_json::Value> {
+    let address = args.tracy.as_ref()?;
+    Some(serde_json::json!({
+        "address": address,
+        "waits": args.tracy_wait,
+        "fork": args.tracy_fork,
+        "drop_after_s": args.tracy_drop_after,
+    }))
 }
 
 const fn bit_if(is_on: bool, bit: u32) -> u32 {
