@@ -15,7 +15,7 @@
 //! ```text
 //!  0  8 B  8A 4B 50 52 4F 46 0D 0A       16  16 B  identity: a random number
 //!  8  u16  major version: 1              32  u64   created, ns since the Unix epoch
-//! 10  u16  minor version: 1              40  20 B  0
+//! 10  u16  minor version: 3              40  20 B  0
 //! 12  u32  bytes of this header: 64      60  u32   checksum of bytes 0 to 59
 //! ```
 //!
