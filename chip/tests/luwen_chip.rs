@@ -9,6 +9,7 @@ use chip::{
     driver::{self, DriverError, LuwenChip},
     mesh::{ChipDevice, ChipMesh, OpenOptions},
     rails::Writes,
+    shared::{ChipServer, SharedChip},
 };
 use luwen::api::{CallbackStorage, FnAxi, FnDriver, FnNoc, FnOptions, chip::Chip};
 use reader::{architecture::Arch, mesh::Mesh as _};
@@ -177,6 +178,33 @@ fn readouts_through_luwen_are_those_of_the_simulators_own_mesh() {
             let clock = mesh.device(0).unwrap().read_wall_clock(found.devices[0].lanes[0].id.core);
             assert!(clock.unwrap() > 0);
         }
+    }
+}
+
+/// As `kprof record --stream` serves a chip to its program.
+#[test]
+fn a_chip_that_is_served_is_read_as_it_is_directly() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arch, cores, seed) in [(Arch::WormholeB0, 72, 3), (Arch::Blackhole, 130, 4)] {
+        let mut direct = ran(arch, cores, "timestamped-events", seed);
+        let backend =
+            Backend::new(SimulatedChip::new(ran(arch, cores, "timestamped-events", seed)));
+        let (facts, layout) = (facts(&direct), layout(&direct));
+        let socket = folder.path().join(arch.to_string());
+        let server = ChipServer::start(&socket, &facts, backend.open(arch)).unwrap();
+        let (shared, told) = SharedChip::connect(&socket).unwrap();
+        assert_eq!(told, facts);
+        let options = OpenOptions { writes: Writes::ControlVectors, ..OpenOptions::default() };
+        let device = ChipDevice::open(shared, &told, &layout, &options).unwrap();
+        let mut mesh = ChipMesh { devices: vec![device] };
+        let (expected, found) = (read(&mut direct, false), read(&mut mesh, false));
+        assert!(expected.record_count() > 10_000, "{}", expected.record_count());
+        assert_same(&found, &expected);
+        let noted = backend.chip.noted();
+        assert!(noted.iter().any(|access| access.0), "control vectors are written");
+        assert!(noted.iter().all(|access| access.1 == 1), "NoC 1 alone");
+        drop(server);
+        assert!(!socket.exists());
     }
 }
 

@@ -201,7 +201,7 @@ def test_a_killed_program_leaves_what_was_read_until_then(tmp_path, variables):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--stream",), "--stream needs a simulated chip: give --simulate"),
+        (("--stream",), "expected --simulate with --stream, since this kprof was built without access"),
         (("--stream", "--simulate", "/no/libttsim.so"), "expected the simulator's library as /no/libttsim.so"),
         (("--stream", "--profile-dispatch-cores"), "cannot be used with"),
     ],

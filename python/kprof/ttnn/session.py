@@ -142,7 +142,7 @@ class OpenDevice:
         """Begins to read the rings of all cores in a thread."""
         options, socket = self.session.options, os.environ.get(SOCKET_VARIABLE)
         if socket is None or options.stream_policy is None:
-            raise RuntimeError(f"expected the socket of the simulated chip in {SOCKET_VARIABLE}, found none")
+            raise RuntimeError(f"expected the socket of the chip in {SOCKET_VARIABLE}, found none")
         self.session.ttnn.synchronize_device(self.profiler.device)
         path = socket.replace("{pid}", str(os.getpid()))
         for chip in self.chips:

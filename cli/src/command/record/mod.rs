@@ -4,6 +4,7 @@ mod args;
 mod artifacts;
 mod environment;
 mod listeners;
+mod served;
 mod stock;
 mod summary;
 mod watch;

@@ -1,14 +1,19 @@
 //! Support for a stock ttnn, as installed by pip: without a device profiler, it is profiled with
 //! kprof's header.
 
-use super::{LOGS, args::RecordArgs, exit_code};
+use super::{
+    LOGS,
+    args::RecordArgs,
+    exit_code,
+    served::{ServedChip, socket_variable},
+};
 use crate::{
     args::TracyViewArgs,
     failure::{Failure, failure, note},
 };
 use chip::{
     shared::{LIBRARY_VARIABLE, SOCKET_VARIABLE},
-    sockets::{recorded_socket, remove_stale},
+    sockets::remove_stale,
 };
 use host_reader::recording::DEVICE_CAPTURE_PREFIX;
 use std::{
@@ -145,8 +150,14 @@ impl Stock {
         let mut command = self.command(args);
         self.set_environment(args, &logs, &tree, &mut command);
         simulate(simulated, &mut command);
-        if args.stream.is_some() && std::env::var_os(SOCKET_VARIABLE).is_none() {
-            command.env(SOCKET_VARIABLE, recorded_socket(std::process::id()));
+        // The chip is served until the program has ended.
+        let mut served = None;
+        if args.stream.is_some() {
+            command.env(SOCKET_VARIABLE, socket_variable());
+            if simulated.is_none() {
+                let chip = served.insert(ServedChip::start()?);
+                command.env(SOCKET_VARIABLE, &chip.socket);
+            }
         }
         let program = command.get_program().to_string_lossy().into_owned();
         let status = super::watch::run_without_clients(command).map_err(|error| {
@@ -154,6 +165,7 @@ impl Stock {
                 "expected a program `{program}` that can be started: {error}"
             ))
         })?;
+        drop(served);
         // A program that was killed could not remove its socket.
         remove_stale(&std::env::temp_dir());
         tell_problems(&tree, args.keep_going);
@@ -262,7 +274,7 @@ fn tell_problems(tree: &Tree, keeps_going: bool) {
 /// Refuses `--stream` if nobody could read the rings.
 ///
 /// # Errors
-/// If the program has a profiler of its own, or a chip that kprof cannot access from within it.
+/// If the program has a profiler of its own, or no stock ttnn.
 pub(super) fn check_stream(args: &RecordArgs, is_stock: bool) -> Result<(), Failure> {
     if args.stream.is_none() {
         return Ok(());
@@ -271,12 +283,6 @@ pub(super) fn check_stream(args: &RecordArgs, is_stock: bool) -> Result<(), Fail
         return Err(failure!(
             "expected a Python program with a ttnn from pip for --stream, found another one; build \
              its kernels with KERNEL_PROFILER_STREAM and use `kprof attach --stream`"
-        ));
-    }
-    if args.simulate.is_none() {
-        return Err(failure!(
-            "--stream needs a simulated chip: give --simulate; rings of other chips cannot be read \
-             from within a program yet"
         ));
     }
     Ok(())

@@ -1,0 +1,71 @@
+//! The chip of this host, served to a recorded program that streams its records.
+
+use crate::failure::{Failure, failure};
+use chip::{shared::SOCKET_VARIABLE, sockets::recorded_socket};
+use std::{ffi::OsString, path::PathBuf};
+
+/// Server of the chip; it ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct ServedChip {
+    /// Path at which the recorded program accesses the chip.
+    pub(super) socket: PathBuf,
+    #[cfg(feature = "chip")]
+    _server: chip::shared::ChipServer,
+}
+
+/// Returns the value of [`SOCKET_VARIABLE`] for a program: the value in the environment, if there is one.
+pub(super) fn socket_variable() -> OsString {
+    std::env::var_os(SOCKET_VARIABLE)
+        .unwrap_or_else(|| recorded_socket(std::process::id()).into_os_string())
+}
+
+#[cfg(feature = "chip")]
+impl ServedChip {
+    /// Opens the only chip of this host and serves it.
+    ///
+    /// ttnn's numbers of chips need not be the numbers of the driver. With one chip, no other chip
+    /// can be meant: ttnn's number is 0.
+    ///
+    /// # Errors
+    /// If the driver lists several chips or none, or if the chip or the socket cannot be opened.
+    pub(super) fn start() -> Result<Self, Failure> {
+        use crate::failure::OrFail as _;
+        use chip::{
+            driver,
+            facts::ChipFacts,
+            shared::{ChipServer, socket_path},
+        };
+        let found = driver::scan();
+        if found.len() > 1 {
+            return Err(failure!(
+                "--stream needs a host with one chip, found {}: ttnn may number them in another order \
+                 than the driver; leave --stream out, or hide the others from this host",
+                found.len()
+            ));
+        }
+        let opened = driver::open(found.first().copied()).or_fail()?.into_iter().next();
+        let Some((chip, facts)) = opened else {
+            return Err(failure!(
+                "expected a Tenstorrent chip for --stream, found none; give --simulate"
+            ));
+        };
+        let socket = socket_path(&socket_variable(), std::process::id());
+        let facts = ChipFacts { chip_id: 0, ..facts };
+        let server = ChipServer::start(&socket, &facts, chip).or_fail()?;
+        Ok(Self { socket, _server: server })
+    }
+}
+
+#[cfg(not(feature = "chip"))]
+impl ServedChip {
+    /// Reports that this build cannot access chips.
+    ///
+    /// # Errors
+    /// Always.
+    pub(super) fn start() -> Result<Self, Failure> {
+        Err(failure!(
+            "expected --simulate with --stream, since this kprof was built without access to chips; build \
+             one with access: `cargo build -p kprof --features chip`"
+        ))
+    }
+}
