@@ -14,7 +14,8 @@
 //! | where are the sockets of such chips, and which remain? | [`sockets`] |
 //!
 //! Reading a chip while another program uses it has crashed hosts, always through an access to a
-//! tile or register that does not answer. Here every access goes through [`rails::Rails`].
+//! tile or register that does not answer. Here every access goes through [`rails::Rails`], which allow
+//! only memory ranges that are known to answer.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -120,8 +120,8 @@
 //! | the RISC's L1 vector: 500 words, as for 125 zones | the record is dropped; ends of open zones and totals of sums always fit | by RISC and kind of record |
 //! | the DRAM lane, except for a short run | the fixed markers are pushed, the optional markers are refused | by RISC in markers, and the RISC's bit of `DROPPED_ZONES` |
 //! | the DRAM lane | nothing is pushed | likewise |
-//! | nothing, but the NoC is stuck | the push ends after a time limit, and nothing of it counts as arrived | likewise, and as a push that timed out |
-//! | nothing, but a RISC publishes its run too late | the push leaves this run out | by RISC in runs |
+//! | room for all, but the NoC is stuck | the push ends after a time limit, and nothing of it counts as arrived | likewise, and as a push that timed out |
+//! | room for all, but a RISC publishes its run too late | the push leaves this run out | number of such runs of each RISC |
 //!
 //! The counters are words of the control vector ([`wire::control::ext`]) and are never reset. Every
 //! probe that finds no room counts one record of its kind. A zone counts once, at its start. The

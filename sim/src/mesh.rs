@@ -152,7 +152,7 @@ impl SimulatedMesh {
         self.run_to_completion_with(&mut || {});
     }
 
-    /// Runs like [`SimulatedMesh::run_to_completion`], with a callback after each launch of a chip.
+    /// Runs like [`SimulatedMesh::run_to_completion`], with a callback after each launch on a chip.
     /// The callback takes no simulated time.
     pub fn run_to_completion_with(&mut self, on_launch: &mut dyn FnMut()) {
         let devices = self.devices.iter_mut();

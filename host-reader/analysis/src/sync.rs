@@ -182,7 +182,7 @@ pub enum WaitForm {
     Blocked,
     /// As 16 bytes of data, for a wait at least as long as the record can hold.
     BlockedLonger,
-    /// As TT-Metal's zone, even if the wait did not block.
+    /// As a zone with the name that TT-Metal uses, even if the wait did not block.
     Zone,
 }
 

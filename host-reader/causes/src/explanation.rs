@@ -1,4 +1,4 @@
-//! The explanation of a recording: classes of time, ops, phases, findings.
+//! Why the ops of a recording take their time: breakdown of their time, ops, phases, findings.
 
 use crate::{
     evidence::Evidence,

@@ -9,7 +9,7 @@ use wire::RunHostId;
 /// same key.
 ///
 /// # Compatibility
-/// This key and the next key occur in the column `meta data` of `profile_log_device.csv`.
+/// This key and `sub_device_manager_id` occur in the column `meta data` of `profile_log_device.csv`.
 pub const SUB_DEVICE_ID: &str = "sub_device_id";
 /// Metadata key of the number of the sub-device manager that divided the chip.
 pub const SUB_DEVICE_MANAGER_ID: &str = "sub_device_manager_id";

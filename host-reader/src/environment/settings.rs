@@ -29,7 +29,7 @@ pub struct Settings {
     pub mid_run_dump: bool,
     /// True if TT-Metal's analyses are calculated.
     pub post_process: bool,
-    /// True if sum zones are recorded.
+    /// True if kernels record sum zones, which add up the cycles of all their passes.
     pub sums: bool,
     /// True if the runs of several programs share a push (accumulate mode).
     pub accumulate: bool,

@@ -69,7 +69,7 @@ macro_rules! record_noc_event_with_addr {
 /// `noc-events`.
 ///
 /// # Compatibility
-/// `RECORD_NOC_EVENT_WITH_ADDR` under `DEVICE_DEBUG_DUMP`.
+/// `RECORD_NOC_EVENT_WITH_ADDR` in a build with `DEVICE_DEBUG_DUMP`.
 #[macro_export]
 macro_rules! record_noc_event_with_addresses {
     ($kind:ident, $local:expr, $address:expr, $bytes:expr, $vc:expr, $posted:expr, $noc:expr $(,)?) => {

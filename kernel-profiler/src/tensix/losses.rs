@@ -5,8 +5,8 @@ use crate::state::offset;
 use core::arch::naked_asm;
 use wire::loss::LossKind;
 
-/// Defines functions that add one to this RISC's word of a block, return to `t0`, and change only
-/// `t1` and `t2`.
+/// Defines functions that count one loss of a kind: they add one to this RISC's counter of the kind,
+/// return to `t0`, and change only `t1` and `t2`.
 macro_rules! loss_counters {
     ($($function:ident $kind:ident)*) => {
         $(

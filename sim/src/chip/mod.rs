@@ -152,7 +152,7 @@ impl Chip {
         &self.file_zones
     }
 
-    /// Returns the failures of object code so far.
+    /// Returns the errors that stopped kernels so far, such as accesses that the chip refuses.
     #[must_use]
     pub fn execution_failures(&self) -> &[ExecutionFailure] {
         &self.failures

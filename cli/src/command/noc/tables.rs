@@ -47,7 +47,7 @@ pub(super) fn write_tables(
     Ok(())
 }
 
-/// Writes the events of all cores together, by program, RISC and kind.
+/// Writes one row for each program, RISC and kind of event, summed over all cores.
 fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     let sums = traffic.sums_over_cores();
     writeln!(out, "NoC events; bytes are rounded up to 32 for each transfer\n")?;

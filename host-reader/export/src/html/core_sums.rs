@@ -11,7 +11,7 @@ use wire::Risc;
 #[serde(transparent)]
 pub(super) struct CoreSums(Vec<DeviceSums>);
 
-/// Cores of a chip, column by column.
+/// Sums of a chip. Each vector has one entry for each core, in the order of the lanes of the cores.
 #[derive(Clone, Debug, Default, Serialize)]
 struct DeviceSums {
     /// Number of ops that ran a kernel on each core.

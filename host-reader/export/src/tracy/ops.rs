@@ -1,4 +1,4 @@
-//! Ops as threads: one row for each set of ops that do not overlap.
+//! Ops in a Tracy file. Ops that do not overlap share a row, which Tracy shows as a thread.
 
 use super::{
     places::{PlaceNumber, PlaceTable},

@@ -1,7 +1,8 @@
 //! Time within a lane: converts stamps of 44 bits to 64-bit times in ascending order.
 //!
-//! A lane's records are in the order in which the RISC read the clock, so each step backwards has a
-//! cause. Steps with a known cause are corrected and counted; other steps are reported:
+//! A lane's records are in the order in which the RISC read the clock. A time that is earlier than
+//! the time before it is therefore an error. Errors with a known cause are corrected and counted; others
+//! are reported:
 //!
 //! | observation | reason | correction |
 //! |---|---|---|

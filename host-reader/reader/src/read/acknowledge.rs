@@ -12,7 +12,8 @@ use crate::{
 };
 use wire::{LaneEnd, control::ext, risc::RISCS_PER_CORE};
 
-/// Acknowledges a read to a core of our runtime, and returns the number of the last read run.
+/// Tells a core that runs our runtime what the host has read. Returns the number of the last run that
+/// was read completely.
 ///
 /// Writes two values, unless the core already has them: the number of words read from each lane,
 /// and the number of the last run that was completely read. If a lane could not be read, its words

@@ -116,7 +116,7 @@ pub enum ReadError {
         /// The first failure.
         first: AccessError,
     },
-    /// No layout exists for a chip and the support count in the options.
+    /// Lanes for the requested number of programs cannot be laid out in the chip's DRAM.
     #[error("chip {chip_id}: {source}")]
     Geometry {
         /// The chip.

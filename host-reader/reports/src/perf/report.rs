@@ -33,7 +33,7 @@ pub struct PerfOptions {
     pub window: WindowOptions,
     /// Ids of the rows in the report. Sums cover only these rows.
     pub id_range: Option<RangeInclusive<u64>>,
-    /// Devices and ops whose rows are in the report. Other keys of the filter do not apply to rows.
+    /// Devices and ops whose rows are in the report. The filter's other keys, such as `risc`, are ignored.
     pub filter: TraceFilter,
     /// Name of the architecture. It takes precedence over the files.
     pub arch: Option<String>,

@@ -222,7 +222,7 @@ impl Fitting<'_> {
     }
 
     /// Returns the next chip on the tree's path and the clock computed through this path, if this
-    /// clock has a smaller bound than the clock from the chip's own pings.
+    /// clock has a smaller error bound than the clock from the chip's own pings.
     fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
         let parent = tree.parent(chip_id)?;
         let chip = self.chips.get(&chip_id)?;
