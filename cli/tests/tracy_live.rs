@@ -46,17 +46,23 @@ fn record(address: SocketAddr, stop: &AtomicBool) -> TracyRecording {
     client.record(&RecordOptions::default(), stop)
 }
 
-/// Returns the zones that a viewer has received, by RISC; a RISC may have several rows.
+/// Returns the zones that a viewer has received, by RISC; a RISC may have several rows. A viewer that
+/// leaves may have received the last zone in part.
 fn received(recording: &TracyRecording) -> BTreeMap<String, Zones> {
     let threads = recording.threads.iter();
     let names: BTreeMap<_, _> = threads.map(|thread| (thread.id, thread.name.as_str())).collect();
     let mut lanes: BTreeMap<String, Zones> = BTreeMap::new();
+    let mut torn_count = 0;
     for zone in recording.devices.iter().flat_map(|device| &device.zones) {
         let lane = names[&u64::from(zone.lane)].split_inclusive(')').next().unwrap().to_owned();
-        let (start, end) = (zone.start_ns.unwrap(), zone.end_ns.unwrap());
+        let Some((start, end)) = zone.start_ns.zip(zone.end_ns) else {
+            torn_count += 1;
+            continue;
+        };
         let name = recording.location(zone.location).unwrap().name.to_string();
         lanes.entry(lane).or_default().push((name, end, end - start));
     }
+    assert!(torn_count <= 1, "{torn_count} zones without an end");
     lanes.values_mut().for_each(|zones| zones.sort_by_key(|zone| (zone.1, zone.2)));
     lanes
 }
@@ -205,11 +211,15 @@ fn a_viewer_sees_the_zones_of_a_running_kernel_as_the_kernel_wrote_them() {
         // The simulator reports the cells of a launch when the launch has ended.
         mesh.run_to_completion();
         let truth = written(&mut mesh);
-        for (viewer, counts) in [(early, early_counts), (whole, counts)] {
+        for (viewer, sent, is_whole) in [(early, early_counts, false), (whole, counts, true)] {
             let recording = viewer.join().unwrap();
             let lanes = received(&recording);
             let zones = lanes.values().map(Vec::len).sum();
-            assert_eq!(Counts { zones, points: recording.messages.len() }, counts);
+            let found = Counts { zones, points: recording.messages.len() };
+            // What is sent may still be on its way to a viewer that leaves.
+            let most = found.zones <= sent.zones && found.points <= sent.points;
+            assert!(most && found.zones > sent.zones / 2, "{found:?} of {sent:?}");
+            assert!(!is_whole || found == sent, "{found:?} of {sent:?}");
             assert_eq!(lanes.len(), 128, "two RISCs of 64 cores");
             lanes.iter().for_each(|(lane, zones)| assert_first(lane, zones, &truth[lane]));
         }
