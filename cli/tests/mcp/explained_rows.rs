@@ -126,7 +126,7 @@ pub(super) fn op_times_of(explained: &Value) -> Vec<Value> {
             "name": op["name"],
             "total_ns": op["time"]["total_ns"],
             "gap_ns": op["gap_ns"],
-            "core_max_over_mean": op["balance"]["ratio"],
+            "last_core_over_mean": op["balance"]["ratio"],
             "pacer": op["pace"]["pacer"],
             "pacer_margin_at_least": op["pace"]["margin_at_least"],
             "pacer_margin_at_most": op["pace"]["margin_at_most"],

@@ -178,7 +178,7 @@ fn ops(explanation: &Explanation) -> Table<'_> {
         "profiler_percent" => share(TimeClass::Profiler),
         "unknown_percent" => share(TimeClass::Unknown),
         "gap_ns" or "first op, overlap, or not known" => op.gap_ns,
-        "core_max_over_mean" or "one core, or times cannot be compared" =>
+        "last_core_over_mean" or "one core, or times cannot be compared" =>
             op.balance.as_ref().map(|balance| balance.ratio),
         "pacer" or NO_PACE => pace.map(|pace| pace.pacer),
         "pacer_margin_at_least" or NO_PACE => pace.map(|pace| pace.margin_at_least),
