@@ -111,6 +111,15 @@ pub(super) struct SweptCores {
     pub(super) streamed: BTreeMap<Noc0Coord, (Vec<Lane>, u32)>,
 }
 
+/// Where the host finds the cells of a core.
+#[derive(Clone, Copy)]
+enum CellsAt<'a> {
+    /// In the core's rings. Contains the words of all rings, if they were read after the control vector.
+    Rings(Option<&'a [u32]>),
+    /// In the frames of a relay.
+    Frames,
+}
+
 /// What was read from a core, before its cells are decoded.
 struct Taken {
     core: CoreDescription,
@@ -135,29 +144,31 @@ impl Rings {
         let core = newest.as_ref().unwrap_or(core);
         let is_drained_by_host = !is_relayed || overwrites(core);
         let rings = if is_drained_by_host { read_whole_rings(session, core) } else { None };
-        let taken = self.take(session, core, (is_drained_by_host, rings.as_deref()));
+        let cells = match is_drained_by_host {
+            true => CellsAt::Rings(rings.as_deref()),
+            false => CellsAt::Frames,
+        };
+        let taken = self.take(session, core, cells);
         let read_at = session.device.read_wall_clock(core.core.noc0).ok();
         self.finish(session, taken, read_at)
     }
 
-    /// Takes the cells of all rings of a core, or only its counts if a relay reads its cells. `rings`
-    /// are the words of all rings, if they have been read after the control vector.
+    /// Takes the cells of all rings of a core, or only its counts if a relay reads its cells.
     fn take(
         &mut self,
         session: &mut Session<'_>,
         core: &StreamingCore,
-        (is_drained_by_host, rings): (bool, Option<&[u32]>),
+        cells: CellsAt<'_>,
     ) -> Taken {
         let core_id = (session.device.description().chip_id, core.core.noc0);
         let before = self.vectors.insert(core_id, core.words);
         let before = before.filter(|before| !was_zeroed(before, &core.words));
         let idle_launches = idle_launches(session, core, before.as_ref());
-        let readings = if is_drained_by_host {
-            self.read_cells(session, core, (before.is_some(), rings))
-        } else {
-            self.counts_behind_frames(session, core)
+        let readings = match cells {
+            CellsAt::Rings(rings) => self.read_cells(session, core, before.is_some(), rings),
+            CellsAt::Frames => self.counts_behind_frames(session, core),
         };
-        self.drained.note(core_id, is_drained_by_host);
+        self.drained.note(core_id, matches!(cells, CellsAt::Rings(_)));
         Taken { core: core.core.clone(), idle_launches, readings }
     }
 
@@ -214,7 +225,8 @@ impl Rings {
         &mut self,
         session: &mut Session<'_>,
         core: &StreamingCore,
-        (is_known, rings): (bool, Option<&[u32]>),
+        is_known: bool,
+        rings: Option<&[u32]>,
     ) -> Vec<RingRead> {
         let chip_id = session.device.description().chip_id;
         let mut readings = Vec::new();

@@ -11,7 +11,7 @@
 //! The clocks of a chip's tiles run at the same rate. So one clock, read before and after the cells,
 //! is enough to bound all other clocks, once each of them has been read.
 
-use super::{Rings, SweptCores, read_whole_rings, whole_rings};
+use super::{CellsAt, Rings, SweptCores, read_whole_rings, whole_rings};
 use crate::{
     mesh::{CoreDescription, Noc0Coord},
     read::{
@@ -92,7 +92,7 @@ impl Rings {
                 swept.vectors.insert(core.noc0, words);
             }
             if let Some(core) = &streaming {
-                taken.push(self.take(session, core, (true, rings.as_deref())));
+                taken.push(self.take(session, core, CellsAt::Rings(rings.as_deref())));
             }
             words = next_words;
         }
