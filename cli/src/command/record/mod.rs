@@ -9,7 +9,7 @@ mod stock;
 mod summary;
 mod watch;
 
-use self::{summary::Summary, watch::Watched};
+use self::{served::ServedChip, summary::Summary, watch::Watched};
 use crate::failure::{Failure, note};
 use host_reader::recording::device_captures;
 use std::{
@@ -35,12 +35,15 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let stock = stock::detect(args)?;
     stock::check_stream(args, stock.is_some())?;
     let simulated = stock::simulated_chip(args)?;
+    // A program on a real chip reads its rings through this process.
+    let is_served = args.stream.is_some() && simulated.is_none();
+    let served = is_served.then(ServedChip::start).transpose()?;
     let logs = output.join(LOGS);
     if let Some(previous) = artifacts::make_room(&logs)? {
         note!("kprof: logs of the run before are in {}", previous.display());
     }
     if let Some(stock) = stock {
-        let exit_code = stock.run(args, &output, simulated.as_ref())?;
+        let exit_code = stock.run(args, &output, simulated.as_ref(), served)?;
         return finish_stock(args, &output, exit_code);
     }
     let mut command = command(args);

@@ -143,6 +143,7 @@ impl Stock {
         args: &RecordArgs,
         output: &Path,
         simulated: Option<&InstalledSimulator>,
+        served: Option<ServedChip>,
     ) -> Result<i32, Failure> {
         refuse_options(args)?;
         let logs = output.join(LOGS);
@@ -150,14 +151,9 @@ impl Stock {
         let mut command = self.command(args);
         self.set_environment(args, &logs, &tree, &mut command);
         simulate(simulated, &mut command);
-        // The chip is served until the program has ended.
-        let mut served = None;
         if args.stream.is_some() {
-            command.env(SOCKET_VARIABLE, socket_variable());
-            if simulated.is_none() {
-                let chip = served.insert(ServedChip::start()?);
-                command.env(SOCKET_VARIABLE, &chip.socket);
-            }
+            let socket = served.as_ref().map(|chip| chip.socket.clone().into_os_string());
+            command.env(SOCKET_VARIABLE, socket.unwrap_or_else(socket_variable));
         }
         let program = command.get_program().to_string_lossy().into_owned();
         let status = super::watch::run_without_clients(command).map_err(|error| {
@@ -165,6 +161,7 @@ impl Stock {
                 "expected a program `{program}` that can be started: {error}"
             ))
         })?;
+        // The chip is served until the program has ended.
         drop(served);
         // A program that was killed could not remove its socket.
         remove_stale(&std::env::temp_dir());
