@@ -11,10 +11,9 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, put},
+    fields::{Fields, put_u64s},
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
-use zerocopy::little_endian::U64;
 
 /// The end mark of a recording, which shows that the recording is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,12 +26,12 @@ impl<'file> Payload<'file> for CaptureEnd {
     const KIND: SectionKind = SectionKind::CAPTURE_END;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put(buffer, &U64::new(self.unix_time_ns));
+        put_u64s(buffer, [self.unix_time_ns]);
         Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
-        let unix_time_ns: &U64 = Fields::new(payload).record("end mark")?;
-        Ok(Self { unix_time_ns: unix_time_ns.get() })
+        let [unix_time_ns] = Fields::new(payload).record("end mark", 8)?.u64s();
+        Ok(Self { unix_time_ns })
     }
 }

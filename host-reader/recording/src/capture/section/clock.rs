@@ -27,14 +27,11 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, RawRecord, field_count, mirror_records, put, raw_records},
+    fields::{Fields, Record, field_count, put_u16s, put_u32s, put_u64s},
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload, sync::LinkBurst};
 use reader::clock::{EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing};
-use zerocopy::{
-    FromZeros,
-    little_endian::{I64, U16, U32, U64},
-};
+use zerocopy::little_endian::U16;
 
 /// Raw measurements for a clock fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,71 +44,95 @@ pub enum ClockSamples {
     OneWay(OneWaySession),
 }
 
-impl ClockSamples {
-    fn head(&self) -> Result<RawHead, CaptureError> {
-        Ok(match self {
-            Self::TwoWay(burst) => RawHead {
-                sample_count: U32::new(field_count(burst.pings.len())?),
-                sample_bytes: U32::new(24),
-                ..RawHead::from_tile(TWO_WAY, burst.tile)
-            },
-            Self::Ethernet(burst) => RawHead {
-                sample_count: U32::new(field_count(burst.pings.len())?),
-                sample_bytes: U32::new(32),
-                peer: RawTile::from_tile(burst.receiver),
-                ..RawHead::from_tile(ETHERNET, burst.sender)
-            },
-            Self::OneWay(session) => RawHead {
-                sample_count: U32::new(field_count(session.stamps.len())?),
-                sample_bytes: U32::new(16),
-                host_start_ticks: U64::new(session.host_start_ticks),
-                device_high: U32::new(session.device_high),
-                device_low_cycles: U32::new(session.device_low_cycles),
-                ..RawHead::from_tile(ONE_WAY, session.tile)
-            },
-        })
-    }
-}
-
 impl<'file> Payload<'file> for ClockSamples {
     const KIND: SectionKind = SectionKind::CLOCK;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put(buffer, &self.head()?);
         match self {
-            Self::TwoWay(burst) => put_all::<_, RawTwoWay>(buffer, &burst.pings),
-            Self::Ethernet(burst) => put_all::<_, RawEthernet>(buffer, &burst.pings),
-            Self::OneWay(session) => put_all::<_, RawOneWay>(buffer, &session.stamps),
+            Self::TwoWay(burst) => {
+                put_tiles(buffer, TWO_WAY, [burst.tile, NO_TILE], burst.pings.len())?;
+                put_u64s(buffer, [0, 0]);
+                put_u32s(buffer, [TWO_WAY_BYTES, 0]);
+                for ping in &burst.pings {
+                    let [sent, received] =
+                        [ping.host_send_ns, ping.host_receive_ns].map(i64::cast_unsigned);
+                    put_u64s(buffer, [sent, ping.device_cycles, received]);
+                }
+            }
+            Self::Ethernet(burst) => {
+                put_tiles(buffer, ETHERNET, [burst.sender, burst.receiver], burst.pings.len())?;
+                put_u64s(buffer, [0, 0]);
+                put_u32s(buffer, [ETHERNET_BYTES, 0]);
+                for ping in &burst.pings {
+                    let [start, end] = [ping.sender_start_cycles, ping.sender_end_cycles];
+                    let received = [ping.receiver_start_cycles, ping.receiver_end_cycles];
+                    put_u64s(buffer, [start, received[0], received[1], end]);
+                }
+            }
+            Self::OneWay(session) => {
+                put_tiles(buffer, ONE_WAY, [session.tile, NO_TILE], session.stamps.len())?;
+                put_u64s(buffer, [session.host_start_ticks]);
+                put_u32s(buffer, [session.device_high, session.device_low_cycles]);
+                put_u32s(buffer, [ONE_WAY_BYTES, 0]);
+                for stamp in &session.stamps {
+                    let write_ticks = stamp.write_duration_ticks;
+                    put_u32s(buffer, [stamp.device_low_cycles, stamp.host_ticks, write_ticks, 0]);
+                }
+            }
         }
         Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        let (count, stride) = (head.sample_count.get(), head.sample_bytes.get());
-        let tile = head.tile.tile(&fields)?;
-        match head.what.get() {
+        let mut head = fields.record("head", 48)?;
+        let [what] = head.u32s();
+        let sender = RawTile::take(&mut head);
+        let [count] = head.u32s();
+        let peer = RawTile::take(&mut head);
+        let [host_start_ticks] = head.u64s();
+        let [device_high, device_low_cycles, stride] = head.u32s();
+        let tile = sender.tile(&fields)?;
+        match what {
             TWO_WAY => {
-                let samples = fields.records::<RawTwoWay>("pings", count, stride)?;
-                let pings = samples.map(TwoWayPing::from).collect();
-                Ok(Self::TwoWay(PingBurst { tile, pings }))
+                let samples = fields.records("pings", TWO_WAY_BYTES, [count, stride])?;
+                let pings = samples.map(|mut sample| {
+                    let [sent, device_cycles, received] = sample.u64s();
+                    let [host_send_ns, host_receive_ns] = [sent, received].map(u64::cast_signed);
+                    TwoWayPing { host_send_ns, device_cycles, host_receive_ns }
+                });
+                Ok(Self::TwoWay(PingBurst { tile, pings: pings.collect() }))
             }
             ETHERNET => {
-                let samples = fields.records::<RawEthernet>("pings", count, stride)?;
-                let pings = samples.map(EthernetPing::from).collect();
-                let receiver = head.peer.tile(&fields)?;
+                let samples = fields.records("pings", ETHERNET_BYTES, [count, stride])?;
+                let pings = samples.map(|mut sample| {
+                    let [sender_start_cycles, receiver_start_cycles] = sample.u64s();
+                    let [receiver_end_cycles, sender_end_cycles] = sample.u64s();
+                    EthernetPing {
+                        sender_start_cycles,
+                        receiver_start_cycles,
+                        receiver_end_cycles,
+                        sender_end_cycles,
+                    }
+                });
+                let (receiver, pings) = (peer.tile(&fields)?, pings.collect());
                 Ok(Self::Ethernet(LinkBurst { sender: tile, receiver, pings }))
             }
             ONE_WAY => {
-                let samples = fields.records::<RawOneWay>("stamps", count, stride)?;
-                Ok(Self::OneWay(OneWaySession {
+                let samples = fields.records("stamps", ONE_WAY_BYTES, [count, stride])?;
+                let stamps = samples.map(|mut sample| {
+                    let [device_low_cycles, host_ticks, write_duration_ticks] = sample.u32s();
+                    OneWayStamp { device_low_cycles, host_ticks, write_duration_ticks }
+                });
+                let stamps = stamps.collect();
+                let session = OneWaySession {
                     tile,
-                    host_start_ticks: head.host_start_ticks.get(),
-                    device_high: head.device_high.get(),
-                    device_low_cycles: head.device_low_cycles.get(),
-                    stamps: samples.map(OneWayStamp::from).collect(),
-                }))
+                    host_start_ticks,
+                    device_high,
+                    device_low_cycles,
+                    stamps,
+                };
+                Ok(Self::OneWay(session))
             }
             other => Err(fields.fault("kind of samples", "0 to 2", &other)),
         }
@@ -122,74 +143,46 @@ const TWO_WAY: u32 = 0;
 const ETHERNET: u32 = 1;
 const ONE_WAY: u32 = 2;
 
-fn put_all<'samples, T, R: RawRecord + From<&'samples T>>(
+const TWO_WAY_BYTES: u32 = 24;
+const ETHERNET_BYTES: u32 = 32;
+const ONE_WAY_BYTES: u32 = 16;
+
+/// Receiver in samples that have none.
+const NO_TILE: Tile = Tile::new(0, 0, 0);
+
+/// Appends the fields with which each kind of samples begins.
+fn put_tiles(
     buffer: &mut Vec<u8>,
-    samples: &'samples [T],
-) {
-    for sample in samples {
-        put(buffer, &R::from(sample));
-    }
+    what: u32,
+    [tile, receiver]: [Tile; 2],
+    sample_count: usize,
+) -> Result<(), CaptureError> {
+    put_u32s(buffer, [what, tile.chip]);
+    put_u16s(buffer, [tile.x.into(), tile.y.into()]);
+    put_u32s(buffer, [field_count(sample_count)?, receiver.chip]);
+    put_u16s(buffer, [receiver.x.into(), receiver.y.into()]);
+    Ok(())
 }
 
-raw_records! {
-    RawTile: 8 => {
-        chip_id: U32,
-        x: U16,
-        y: U16,
-    }
-    RawHead: 48 => {
-        what: U32,
-        tile: RawTile,
-        sample_count: U32,
-        peer: RawTile,
-        host_start_ticks: U64,
-        device_high: U32,
-        device_low_cycles: U32,
-        sample_bytes: U32,
-        reserved: U32,
-    }
+/// A tile whose coordinates were not checked yet.
+struct RawTile {
+    chip_id: u32,
+    place: [u16; 2],
 }
 
 impl RawTile {
-    fn from_tile(tile: Tile) -> Self {
-        Self {
-            chip_id: U32::new(tile.chip),
-            x: U16::new(u16::from(tile.x)),
-            y: U16::new(u16::from(tile.y)),
-        }
+    fn take(record: &mut Record<'_>) -> Self {
+        let [chip_id] = record.u32s();
+        Self { chip_id, place: record.u16s() }
     }
 
     fn tile(&self, fields: &Fields<'_>) -> Result<Tile, MalformedPayload> {
-        let place = [self.x, self.y];
-        match place.map(|coordinate| u8::try_from(coordinate.get())) {
-            [Ok(x), Ok(y)] => Ok(Tile::new(self.chip_id.get(), x, y)),
-            _ => Err(fields.fault("tile", "coordinates below 256", &format!("{place:?}"))),
+        match self.place.map(u8::try_from) {
+            [Ok(x), Ok(y)] => Ok(Tile::new(self.chip_id, x, y)),
+            _ => {
+                let found = format!("{:?}", self.place.map(U16::new));
+                Err(fields.fault("tile", "coordinates below 256", &found))
+            }
         }
-    }
-}
-
-impl RawHead {
-    fn from_tile(what: u32, tile: Tile) -> Self {
-        Self { what: U32::new(what), tile: RawTile::from_tile(tile), ..Self::new_zeroed() }
-    }
-}
-
-mirror_records! {
-    RawTwoWay: 24, of TwoWayPing {
-        host_send_ns: I64,
-        device_cycles: U64,
-        host_receive_ns: I64,
-    }
-    RawEthernet: 32, of EthernetPing {
-        sender_start_cycles: U64,
-        receiver_start_cycles: U64,
-        receiver_end_cycles: U64,
-        sender_end_cycles: U64,
-    }
-    RawOneWay: 16, of OneWayStamp {
-        device_low_cycles: U32,
-        host_ticks: U32,
-        write_duration_ticks: U32,
-        ; reserved: U32,
     }
 }

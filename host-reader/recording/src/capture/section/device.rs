@@ -25,69 +25,76 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, field_count, pad, put, raw_records},
+    fields::{
+        Fields, Record, field_count, number_of, put_padded_texts, put_u16s, put_u32s, put_u64s,
+    },
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::mesh::{CoreDescription, DeviceDescription, DramDescription, LogicalCoord, Noc0Coord};
 use wire::CoreKind;
-use zerocopy::little_endian::{U16, U32, U64};
 
 impl<'file> Payload<'file> for DeviceDescription {
     const KIND: SectionKind = SectionKind::DEVICE;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put(
-            buffer,
-            &RawDevice {
-                chip_id: U32::new(self.chip_id),
-                aiclk_mhz: U32::new(self.aiclk_mhz),
-                max_compute_cores: U32::new(self.max_compute_cores),
-                bank_count: U32::new(self.dram.bank_count),
-                region_address: U64::new(self.dram.region_address),
-                region_bytes: U64::new(self.dram.region_bytes),
-                core_count: U32::new(field_count(self.cores.len())?),
-                core_bytes: U32::new(CORE_BYTES),
-                arch_bytes: U32::new(field_count(self.arch.len())?),
-                reserved: U32::ZERO,
-            },
-        );
-        buffer.extend_from_slice(self.arch.as_bytes());
-        pad(buffer);
+        let Self { chip_id, aiclk_mhz, max_compute_cores, dram, .. } = self;
+        put_u32s(buffer, [*chip_id, *aiclk_mhz, *max_compute_cores, dram.bank_count]);
+        put_u64s(buffer, [dram.region_address, dram.region_bytes]);
+        let arch_bytes = field_count(self.arch.len())?;
+        put_u32s(buffer, [field_count(self.cores.len())?, CORE_BYTES, arch_bytes, 0]);
+        put_padded_texts(buffer, &[&self.arch]);
         for core in &self.cores {
-            put(buffer, &RawCore::from_description(core));
+            put_u16s(buffer, [core.noc0.x, core.noc0.y, core.logical.x, core.logical.y]);
+            buffer.extend([number_of(&CORE_KINDS, &core.kind), 0, 0, 0]);
+            put_u32s(buffer, [core.flat_id]);
+            put_u64s(buffer, [core.control_address, core.vector_address]);
         }
         Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawDevice = fields.record("head")?;
-        let arch = fields.text("architecture", head.arch_bytes.get())?.to_owned();
-        fields.align();
-        let (count, stride) = (head.core_count.get(), head.core_bytes.get());
-        let cores = fields.records::<RawCore>("cores", count, stride)?;
+        let mut head = fields.record("head", 48)?;
+        let [chip_id, aiclk_mhz, max_compute_cores, bank_count] = head.u32s();
+        let [region_address, region_bytes] = head.u64s();
+        let [core_count, core_bytes, arch_bytes] = head.u32s();
+        let [arch] = fields.padded_texts([("architecture", arch_bytes)])?;
+        let cores = fields.records("cores", CORE_BYTES, [core_count, core_bytes])?;
         Ok(Self {
-            chip_id: head.chip_id.get(),
+            chip_id,
             arch,
-            aiclk_mhz: head.aiclk_mhz.get(),
-            max_compute_cores: head.max_compute_cores.get(),
-            cores: cores.map(|core| core.description(&fields)).collect::<Result<_, _>>()?,
+            aiclk_mhz,
+            max_compute_cores,
+            cores: cores.map(|core| core_description(core, &fields)).collect::<Result<_, _>>()?,
             dram: DramDescription {
-                bank_count: head.bank_count.get(),
-                region_address: address("DRAM region", head.region_address, &fields)?,
-                region_bytes: address("DRAM region's size", head.region_bytes, &fields)?,
+                bank_count,
+                region_address: address("DRAM region", region_address, &fields)?,
+                region_bytes: address("DRAM region's size", region_bytes, &fields)?,
             },
         })
     }
 }
 
-/// Reads an address of at most 48 bits, so that adding offsets cannot overflow.
-fn address(
-    field: &'static str,
-    address: U64,
+fn core_description(
+    mut core: Record<'_>,
     fields: &Fields<'_>,
-) -> Result<u64, MalformedPayload> {
-    let found = address.get();
+) -> Result<CoreDescription, MalformedPayload> {
+    let [noc0_x, noc0_y, logical_x, logical_y] = core.u16s();
+    let [kind, ..] = core.u8s::<4>();
+    let [flat_id] = core.u32s();
+    let [control_address, vector_address] = core.u64s();
+    Ok(CoreDescription {
+        noc0: Noc0Coord { x: noc0_x, y: noc0_y },
+        logical: LogicalCoord { x: logical_x, y: logical_y },
+        kind: fields.item("core kind", &CORE_KINDS, kind.into())?,
+        flat_id,
+        control_address: address("control vector", control_address, fields)?,
+        vector_address: address("first vector", vector_address, fields)?,
+    })
+}
+
+/// Checks that an address has at most 48 bits, so that adding offsets cannot overflow.
+fn address(field: &'static str, found: u64, fields: &Fields<'_>) -> Result<u64, MalformedPayload> {
     let is_plausible = found >> ADDRESS_BITS == 0;
     is_plausible
         .then_some(found)
@@ -96,79 +103,8 @@ fn address(
 
 const ADDRESS_BITS: u32 = 48;
 
-/// Returns the number with which a capture stores a kind of core.
-pub(super) const fn core_kind_number(kind: CoreKind) -> u8 {
-    match kind {
-        CoreKind::Tensix => 0,
-        CoreKind::ActiveEth => 1,
-        CoreKind::IdleEth => 2,
-    }
-}
-
-/// Returns the kind of core with the given number.
-pub(super) fn core_kind_of_number(
-    number: u32,
-    fields: &Fields<'_>,
-) -> Result<CoreKind, MalformedPayload> {
-    match number {
-        0 => Ok(CoreKind::Tensix),
-        1 => Ok(CoreKind::ActiveEth),
-        2 => Ok(CoreKind::IdleEth),
-        other => Err(fields.fault("core kind", "0 to 2", &other)),
-    }
-}
-
-raw_records! {
-    RawDevice: 48 => {
-        chip_id: U32,
-        aiclk_mhz: U32,
-        max_compute_cores: U32,
-        bank_count: U32,
-        region_address: U64,
-        region_bytes: U64,
-        core_count: U32,
-        core_bytes: U32,
-        arch_bytes: U32,
-        reserved: U32,
-    }
-    RawCore: CORE_BYTES as usize => {
-        noc0_x: U16,
-        noc0_y: U16,
-        logical_x: U16,
-        logical_y: U16,
-        kind: u8,
-        reserved: [u8; 3],
-        flat_id: U32,
-        control_address: U64,
-        vector_address: U64,
-    }
-}
-
-impl RawCore {
-    fn from_description(core: &CoreDescription) -> Self {
-        Self {
-            noc0_x: U16::new(core.noc0.x),
-            noc0_y: U16::new(core.noc0.y),
-            logical_x: U16::new(core.logical.x),
-            logical_y: U16::new(core.logical.y),
-            kind: core_kind_number(core.kind),
-            reserved: [0; 3],
-            flat_id: U32::new(core.flat_id),
-            control_address: U64::new(core.control_address),
-            vector_address: U64::new(core.vector_address),
-        }
-    }
-
-    fn description(&self, fields: &Fields<'_>) -> Result<CoreDescription, MalformedPayload> {
-        Ok(CoreDescription {
-            noc0: Noc0Coord { x: self.noc0_x.get(), y: self.noc0_y.get() },
-            logical: LogicalCoord { x: self.logical_x.get(), y: self.logical_y.get() },
-            kind: core_kind_of_number(u32::from(self.kind), fields)?,
-            flat_id: self.flat_id.get(),
-            control_address: address("control vector", self.control_address, fields)?,
-            vector_address: address("first vector", self.vector_address, fields)?,
-        })
-    }
-}
+/// Kinds of cores, at the numbers with which a capture stores them.
+pub(super) const CORE_KINDS: [CoreKind; 3] =
+    [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth];
 
 const CORE_BYTES: u32 = 32;

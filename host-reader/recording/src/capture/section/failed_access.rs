@@ -18,12 +18,11 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, field_count, put, raw_records},
-    memory::RawPlace,
+    fields::{Fields, field_count, put_u64s},
+    memory::Access,
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::mesh::{AccessError, Memory};
-use zerocopy::little_endian::{U32, U64};
 
 /// An access that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,39 +47,31 @@ impl<'file> Payload<'file> for FailedAccess {
     const KIND: SectionKind = SectionKind::FAILED_ACCESS;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let (place, bank) = RawPlace::new(self.read_number, self.chip_id, self.memory);
         let (error, text) = match &self.error {
             AccessError::NoSuchCore { .. } => (NO_SUCH_CORE, ""),
             AccessError::OutOfRange { memory, .. } => (OUT_OF_RANGE, memory.as_str()),
             AccessError::Unreachable { reason, .. } => (UNREACHABLE, reason.as_str()),
             AccessError::Gone { reason, .. } => (GONE, reason.as_str()),
         };
-        put(
-            buffer,
-            &RawHead {
-                place,
-                is_write: u8::from(self.is_write),
-                error,
-                reserved: 0,
-                bank,
-                text_bytes: U32::new(field_count(text.len())?),
-                address: U64::new(self.address),
-                word_count: U64::new(self.word_count),
-            },
-        );
+        let mut access = Access::new(self.read_number, self.chip_id, self.memory);
+        access.details = [self.is_write.into(), error];
+        access.text_bytes = field_count(text.len())?;
+        access.put(buffer);
+        put_u64s(buffer, [self.address, self.word_count]);
         buffer.extend_from_slice(text.as_bytes());
         Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        let place = head.place;
-        let (memory, chip_id) = (place.memory(head.bank, &fields)?, place.chip_id.get());
-        let text = fields.text("text", head.text_bytes.get())?.to_owned();
-        let (address, word_count) = (head.address.get(), head.word_count.get());
-        let error = match head.error {
-            NO_SUCH_CORE => AccessError::NoSuchCore { chip_id, core: place.core() },
+        let mut head = fields.record("head", 40)?;
+        let access = Access::take(&mut head);
+        let [address, word_count] = head.u64s();
+        let Access { read_number, chip_id, core, details: [is_write, error], .. } = access;
+        let memory = access.memory(&fields)?;
+        let text = fields.text("text", access.text_bytes)?.to_owned();
+        let error = match error {
+            NO_SUCH_CORE => AccessError::NoSuchCore { chip_id, core },
             OUT_OF_RANGE => AccessError::OutOfRange {
                 chip_id,
                 memory: text,
@@ -91,7 +82,7 @@ impl<'file> Payload<'file> for FailedAccess {
             GONE => AccessError::Gone { chip_id, reason: text },
             other => return Err(fields.fault("error", "0 to 3", &other)),
         };
-        let (read_number, is_write) = (place.read_number.get(), head.is_write != 0);
+        let is_write = is_write != 0;
         Ok(Self { read_number, chip_id, memory, address, word_count, is_write, error })
     }
 }
@@ -100,16 +91,3 @@ const NO_SUCH_CORE: u8 = 0;
 const OUT_OF_RANGE: u8 = 1;
 const UNREACHABLE: u8 = 2;
 const GONE: u8 = 3;
-
-raw_records! {
-    RawHead: 40 => {
-        place: RawPlace,
-        is_write: u8,
-        error: u8,
-        reserved: u8,
-        bank: U32,
-        text_bytes: U32,
-        address: U64,
-        word_count: U64,
-    }
-}

@@ -4,113 +4,84 @@
 
 use super::super::{error::CaptureError, problem::MalformedPayload};
 use std::borrow::Cow;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian::U32};
+use zerocopy::{FromBytes, IntoBytes};
 
-/// Reader that takes fields from the front of a payload.
+/// Reader that takes records, words and texts from the front of a payload.
 pub(super) struct Fields<'file> {
     payload: &'file [u8],
     at: usize,
 }
 
-/// The traits that a record with a fixed byte layout must implement. All of them can be derived.
-pub(super) trait RawRecord:
-    FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned
-{
+/// Reader that takes numbers from the front of a record.
+///
+/// The size of the record was checked when it was taken from its payload. Numbers beyond that size
+/// are 0.
+pub(super) struct Record<'file> {
+    bytes: &'file [u8],
 }
 
-impl<T: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned> RawRecord for T {}
+impl Record<'_> {
+    pub(super) fn u8s<const COUNT: usize>(&mut self) -> [u8; COUNT] {
+        self.numbers(u8::from_le_bytes)
+    }
 
-/// Defines records, and checks that each has the stated size in bytes.
-macro_rules! raw_records {
-    ($($(#[$doc:meta])* $name:ident: $size:expr => {
-        $($(#[$field_doc:meta])* $field:ident: $type:ty,)*
-    })*) => {$(
-        $(#[$doc])*
-        #[derive(
-            Clone,
-            Copy,
-            zerocopy::FromBytes,
-            zerocopy::IntoBytes,
-            zerocopy::Immutable,
-            zerocopy::KnownLayout,
-            zerocopy::Unaligned,
-        )]
-        #[repr(C)]
-        pub(super) struct $name {
-            $($(#[$field_doc])* pub(super) $field: $type,)*
-        }
+    pub(super) fn u16s<const COUNT: usize>(&mut self) -> [u16; COUNT] {
+        self.numbers(u16::from_le_bytes)
+    }
 
-        const _: () = assert!(size_of::<$name>() == $size);
-    )*};
+    pub(super) fn u32s<const COUNT: usize>(&mut self) -> [u32; COUNT] {
+        self.numbers(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64s<const COUNT: usize>(&mut self) -> [u64; COUNT] {
+        self.numbers(u64::from_le_bytes)
+    }
+
+    /// Takes one number, whose bytes `from_bytes` interprets.
+    pub(super) fn number<const SIZE: usize, T>(&mut self, from_bytes: fn([u8; SIZE]) -> T) -> T {
+        let (bytes, rest) = self.bytes.split_first_chunk().unwrap_or((&[0; SIZE], &[]));
+        self.bytes = rest;
+        from_bytes(*bytes)
+    }
+
+    fn numbers<const COUNT: usize, const SIZE: usize, T>(
+        &mut self,
+        from_bytes: fn([u8; SIZE]) -> T,
+    ) -> [T; COUNT] {
+        std::array::from_fn(|_| self.number(from_bytes))
+    }
 }
-pub(super) use raw_records;
-
-/// Defines records with the same fields as another type, and the conversions in both directions.
-macro_rules! mirror_records {
-    ($($name:ident: $size:expr, of $native:ident {
-        $($field:ident: $type:ty,)*
-        $(; $reserved:ident: $reserved_type:ty,)?
-    })*) => {$(
-        raw_records! {
-            $name: $size => { $($field: $type,)* $($reserved: $reserved_type,)? }
-        }
-
-        impl From<&$native> for $name {
-            fn from(native: &$native) -> Self {
-                Self {
-                    $($field: native.$field.into(),)*
-                    $($reserved: <$reserved_type>::ZERO,)?
-                }
-            }
-        }
-
-        impl From<&$name> for $native {
-            fn from(raw: &$name) -> Self {
-                Self { $($field: raw.$field.get(),)* }
-            }
-        }
-    )*};
-}
-pub(super) use mirror_records;
 
 impl<'file> Fields<'file> {
     pub(super) const fn new(payload: &'file [u8]) -> Self {
         Self { payload, at: 0 }
     }
 
-    /// Reads the next record.
-    pub(super) fn record<T: RawRecord + 'file>(
+    /// Reads the next record, which has at least `size_bytes`.
+    pub(super) fn record(
         &mut self,
         field: &'static str,
-    ) -> Result<&'file T, MalformedPayload> {
-        let bytes = self.bytes(field, size_of::<T>() as u64)?;
-        T::ref_from_bytes(bytes).map_err(|_| self.fault(field, "a record", "fewer bytes"))
+        size_bytes: u32,
+    ) -> Result<Record<'file>, MalformedPayload> {
+        Ok(Record { bytes: self.bytes(field, size_bytes.into())? })
     }
 
     /// Reads the next `count` records, which have `stride_bytes` each. In each record, bytes after
-    /// the known fields are skipped.
-    pub(super) fn records<T: RawRecord + 'file>(
+    /// the first `size_bytes`, which are the known fields, are skipped.
+    pub(super) fn records(
         &mut self,
         field: &'static str,
-        count: u32,
-        stride_bytes: u32,
-    ) -> Result<impl Iterator<Item = &'file T> + use<'file, T>, MalformedPayload> {
-        let stride = usize::try_from(stride_bytes).unwrap_or(usize::MAX);
-        if stride < size_of::<T>() {
-            let expected = format!("records of at least {} bytes", size_of::<T>());
-            return Err(self.fault(field, &expected, &format!("{stride} bytes")));
+        size_bytes: u32,
+        [count, stride_bytes]: [u32; 2],
+    ) -> Result<impl Iterator<Item = Record<'file>> + use<'file>, MalformedPayload> {
+        if stride_bytes < size_bytes {
+            let expected = format!("records of at least {size_bytes} bytes");
+            return Err(self.fault(field, &expected, &format!("{stride_bytes} bytes")));
         }
         let all = self.bytes(field, u64::from(count).saturating_mul(stride_bytes.into()))?;
-        // The length is a multiple of the stride, and each record is long enough.
-        Ok(all.chunks_exact(stride).filter_map(|chunk| Some(T::ref_from_prefix(chunk).ok()?.0)))
-    }
-
-    /// Reads entries written by [`put_entries`].
-    pub(super) fn entries<T: RawRecord + 'file>(
-        &mut self,
-    ) -> Result<impl Iterator<Item = &'file T> + use<'file, T>, MalformedPayload> {
-        let [count, stride]: &[U32; 2] = self.record("head")?;
-        self.records("entries", count.get(), stride.get())
+        // The length is a multiple of the stride.
+        let stride = usize::try_from(stride_bytes).unwrap_or(usize::MAX);
+        Ok(all.chunks_exact(stride).map(|bytes| Record { bytes }))
     }
 
     /// Reads the next `count` words. They are not copied if alignment and byte order allow it.
@@ -145,14 +116,32 @@ impl<'file> Fields<'file> {
         })
     }
 
-    /// Skips the padding after a text.
-    pub(super) fn align(&mut self) {
+    /// Reads texts that follow each other, each with its field and size, and the padding after them.
+    pub(super) fn padded_texts<const COUNT: usize>(
+        &mut self,
+        texts: [(&'static str, u32); COUNT],
+    ) -> Result<[String; COUNT], MalformedPayload> {
+        let mut read = [const { String::new() }; COUNT];
+        for (text, (field, size_bytes)) in read.iter_mut().zip(texts) {
+            self.text(field, size_bytes)?.clone_into(text);
+        }
         self.at = self.at.next_multiple_of(8).min(self.payload.len());
+        Ok(read)
     }
 
-    /// Returns all remaining bytes.
-    pub(super) fn rest(&self) -> &'file [u8] {
-        self.payload.get(self.at..).unwrap_or(&[])
+    /// Returns the item with the given number.
+    pub(super) fn item<T: Copy>(
+        &self,
+        field: &'static str,
+        items: &[T],
+        number: u32,
+    ) -> Result<T, MalformedPayload> {
+        let item = usize::try_from(number).ok().and_then(|number| items.get(number)).copied();
+        let last = items.len().saturating_sub(1);
+        item.ok_or_else(|| match last {
+            1 => self.fault(field, "0 or 1", &number),
+            _ => self.fault(field, &format!("0 to {last}"), &number),
+        })
     }
 
     /// Returns the error for a field with an impossible value.
@@ -175,7 +164,7 @@ impl<'file> Fields<'file> {
         field: &'static str,
         size_bytes: u64,
     ) -> Result<&'file [u8], MalformedPayload> {
-        let rest = self.rest();
+        let rest = self.payload.get(self.at..).unwrap_or(&[]);
         let taken = usize::try_from(size_bytes).ok().and_then(|size| rest.get(..size));
         let Some(taken) = taken else {
             let expected = format!("{size_bytes} bytes");
@@ -186,21 +175,19 @@ impl<'file> Fields<'file> {
     }
 }
 
-/// Appends a record.
-pub(super) fn put(buffer: &mut Vec<u8>, record: &impl RawRecord) {
-    buffer.extend_from_slice(record.as_bytes());
+/// Appends 16-bit numbers.
+pub(super) fn put_u16s(buffer: &mut Vec<u8>, numbers: impl IntoIterator<Item = u16>) {
+    numbers.into_iter().for_each(|number| buffer.extend_from_slice(&number.to_le_bytes()));
 }
 
-/// Appends the number of entries, the bytes per entry, and the entries.
-pub(super) fn put_entries<T: RawRecord>(
-    buffer: &mut Vec<u8>,
-    count: usize,
-    entries: impl Iterator<Item = T>,
-) -> Result<(), CaptureError> {
-    put(buffer, &U32::new(field_count(count)?));
-    put(buffer, &U32::new(field_count(size_of::<T>())?));
-    entries.for_each(|entry| put(buffer, &entry));
-    Ok(())
+/// Appends 32-bit numbers.
+pub(super) fn put_u32s(buffer: &mut Vec<u8>, numbers: impl IntoIterator<Item = u32>) {
+    numbers.into_iter().for_each(|number| buffer.extend_from_slice(&number.to_le_bytes()));
+}
+
+/// Appends 64-bit numbers.
+pub(super) fn put_u64s(buffer: &mut Vec<u8>, numbers: impl IntoIterator<Item = u64>) {
+    numbers.into_iter().for_each(|number| buffer.extend_from_slice(&number.to_le_bytes()));
 }
 
 /// Appends words.
@@ -208,12 +195,13 @@ pub(super) fn put_words(buffer: &mut Vec<u8>, words: &[u32]) {
     if cfg!(target_endian = "little") {
         buffer.extend_from_slice(words.as_bytes());
     } else {
-        buffer.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        put_u32s(buffer, words.iter().copied());
     }
 }
 
-/// Pads with zeros to a multiple of eight bytes.
-pub(super) fn pad(buffer: &mut Vec<u8>) {
+/// Appends texts, and pads them with zeros to a multiple of eight bytes.
+pub(super) fn put_padded_texts(buffer: &mut Vec<u8>, texts: &[&str]) {
+    texts.iter().for_each(|text| buffer.extend_from_slice(text.as_bytes()));
     buffer.resize(buffer.len().next_multiple_of(8), 0);
 }
 
@@ -223,6 +211,12 @@ pub(super) fn field_count(count: usize) -> Result<u32, CaptureError> {
         size_bytes: count as u64,
         limit: "a count or text length takes 32 bits; write it as several sections",
     })
+}
+
+/// Returns the number with which a capture stores an item: its index in the list of all items.
+pub(super) fn number_of<T: PartialEq>(items: &[T], item: &T) -> u8 {
+    let position = items.iter().position(|other| other == item);
+    position.and_then(|position| u8::try_from(position).ok()).unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]
@@ -248,8 +242,8 @@ mod tests {
         for count in [17, u64::MAX / 4, u64::MAX] {
             assert!(Fields::new(&bytes).words("words", count).is_err());
         }
-        assert!(Fields::new(&bytes).records::<[u8; 4]>("records", u32::MAX, u32::MAX).is_err());
-        assert!(Fields::new(&bytes).records::<[u8; 4]>("records", 1, 0).is_err());
+        assert!(Fields::new(&bytes).records("records", 4, [u32::MAX; 2]).is_err());
+        assert!(Fields::new(&bytes).records("records", 4, [1, 0]).is_err());
         let fault = Fields::new(b"ab\xFF").text("name", 3).unwrap_err();
         assert_eq!((fault.field, fault.offset), ("name", 2));
     }

@@ -20,82 +20,40 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, field_count, put, raw_records},
+    fields::{Fields, field_count, put_u32s, put_u64s},
 };
 use crate::capture::{error::CaptureError, host_clock::HostClock, problem::MalformedPayload};
 use reader::clock::DayReading;
-use zerocopy::{
-    big_endian,
-    little_endian::{I64, U32, U64},
-};
 
 impl<'file> Payload<'file> for HostClock {
     const KIND: SectionKind = SectionKind::HOST_CLOCK;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let reading_bytes = field_count(size_of::<RawReading>())?;
-        put(
-            buffer,
-            &RawHead {
-                boot_id: self.boot_id.unwrap_or_default().into(),
-                namespace_ns: self.namespace_ns.into(),
-                reading_count: field_count(self.readings.len())?.into(),
-                reading_bytes: reading_bytes.into(),
-            },
-        );
-        for reading in &self.readings {
-            put(buffer, &RawReading::from_reading(reading));
+        // A boot id is in the byte order of its text form.
+        buffer.extend(self.boot_id.unwrap_or_default().to_be_bytes());
+        buffer.extend(self.namespace_ns.to_le_bytes());
+        put_u32s(buffer, [field_count(self.readings.len())?, READING_BYTES]);
+        for DayReading { before_ns, day_ns, after_ns, error_ns } in &self.readings {
+            put_u64s(buffer, [*before_ns, *day_ns, *after_ns, error_ns.unwrap_or(UNKNOWN)]);
         }
         Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        let (count, stride) = (head.reading_count.get(), head.reading_bytes.get());
-        let readings = fields.records::<RawReading>("readings", count, stride)?;
-        Ok(Self {
-            boot_id: Some(head.boot_id.get()).filter(|&id| id != 0),
-            namespace_ns: head.namespace_ns.get(),
-            readings: readings.map(RawReading::reading).collect(),
-        })
+        let mut head = fields.record("head", 32)?;
+        let boot_id = head.number(u128::from_be_bytes);
+        let namespace_ns = head.number(i64::from_le_bytes);
+        let readings = fields.records("readings", READING_BYTES, head.u32s())?;
+        let readings = readings.map(|mut reading| {
+            let [before_ns, day_ns, after_ns, error_ns] = reading.u64s();
+            let error_ns = Some(error_ns).filter(|&error| error != UNKNOWN);
+            DayReading { before_ns, day_ns, after_ns, error_ns }
+        });
+        let boot_id = Some(boot_id).filter(|&id| id != 0);
+        Ok(Self { boot_id, namespace_ns, readings: readings.collect() })
     }
 }
 
-raw_records! {
-    RawHead: 32 => {
-        /// Boot id, in the byte order of its text form.
-        boot_id: big_endian::U128,
-        namespace_ns: I64,
-        reading_count: U32,
-        reading_bytes: U32,
-    }
-    RawReading: 32 => {
-        before_ns: U64,
-        day_ns: U64,
-        after_ns: U64,
-        error_ns: U64,
-    }
-}
-
+const READING_BYTES: u32 = 32;
 const UNKNOWN: u64 = u64::MAX;
-
-impl RawReading {
-    fn from_reading(reading: &DayReading) -> Self {
-        Self {
-            before_ns: reading.before_ns.into(),
-            day_ns: reading.day_ns.into(),
-            after_ns: reading.after_ns.into(),
-            error_ns: reading.error_ns.unwrap_or(UNKNOWN).into(),
-        }
-    }
-
-    fn reading(&self) -> DayReading {
-        DayReading {
-            before_ns: self.before_ns.get(),
-            day_ns: self.day_ns.get(),
-            after_ns: self.after_ns.get(),
-            error_ns: Some(self.error_ns.get()).filter(|&error| error != UNKNOWN),
-        }
-    }
-}

@@ -2,7 +2,7 @@
 //!
 //! Kind 9, version 1.0: the bytes have no meaning yet.
 
-use super::{Payload, SectionKind, fields::Fields};
+use super::{Payload, SectionKind};
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use std::borrow::Cow;
 
@@ -22,6 +22,6 @@ impl<'file> Payload<'file> for HostEvents<'file> {
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
-        Ok(Self { bytes: Cow::Borrowed(Fields::new(payload).rest()) })
+        Ok(Self { bytes: Cow::Borrowed(payload) })
     }
 }

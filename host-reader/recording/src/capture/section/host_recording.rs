@@ -33,13 +33,12 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, field_count, pad, put, raw_records},
+    fields::{Fields, field_count, put_padded_texts, put_u16s, put_u32s, put_u64s},
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use host_events::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostRecording, HostSource, HostThread,
 };
-use zerocopy::little_endian::{U16, U32, U64};
 
 const ZONE: u8 = 0;
 const MESSAGE: u8 = 1;
@@ -55,81 +54,54 @@ impl<'file> Payload<'file> for HostRecording {
     const KIND: SectionKind = SectionKind::HOST_RECORDING;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put(
-            buffer,
-            &RawHead {
-                source_count: U32::new(field_count(self.sources.len())?),
-                thread_count: U32::new(field_count(self.threads.len())?),
-                dropped_op_count: U64::new(self.dropped_op_count),
-                late_event_count: U64::new(self.late_event_count),
-                process_id: U32::new(self.process_id),
-                reserved: U32::ZERO,
-            },
-        );
+        put_u32s(buffer, [field_count(self.sources.len())?, field_count(self.threads.len())?]);
+        put_u64s(buffer, [self.dropped_op_count, self.late_event_count]);
+        put_u32s(buffer, [self.process_id, 0]);
         self.sources.iter().try_for_each(|source| encode_source(source, buffer))?;
         self.threads.iter().try_for_each(|thread| encode_thread(thread, buffer))
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        let source_count = head.source_count.get();
+        let mut head = fields.record("head", 32)?;
+        let [source_count, thread_count] = head.u32s();
+        let [dropped_op_count, late_event_count] = head.u64s();
+        let [process_id] = head.u32s();
         let sources =
             (0..source_count).map(|_| decode_source(&mut fields)).collect::<Result<_, _>>()?;
-        let threads =
-            (0..head.thread_count.get()).map(|_| decode_thread(&mut fields, source_count));
+        let threads = (0..thread_count).map(|_| decode_thread(&mut fields, source_count));
         Ok(Self {
-            process_id: head.process_id.get(),
+            process_id,
             sources,
             threads: threads.collect::<Result<_, _>>()?,
             ops: Vec::new(),
-            dropped_op_count: head.dropped_op_count.get(),
-            late_event_count: head.late_event_count.get(),
+            dropped_op_count,
+            late_event_count,
         })
     }
 }
 
 fn encode_source(source: &HostSource, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-    let texts = [&source.name, &source.function, &source.file];
-    let raw = RawSource {
-        line: U32::new(source.line),
-        name_bytes: U32::new(field_count(source.name.len())?),
-        function_bytes: U32::new(field_count(source.function.len())?),
-        file_bytes: U32::new(field_count(source.file.len())?),
-    };
-    put(buffer, &raw);
-    texts.into_iter().for_each(|text| buffer.extend_from_slice(text.as_bytes()));
-    pad(buffer);
+    let HostSource { name, function, file, line } = source;
+    let [name_bytes, function_bytes] = [field_count(name.len())?, field_count(function.len())?];
+    put_u32s(buffer, [*line, name_bytes, function_bytes, field_count(file.len())?]);
+    put_padded_texts(buffer, &[name, function, file]);
     Ok(())
 }
 
 fn decode_source(fields: &mut Fields<'_>) -> Result<HostSource, MalformedPayload> {
-    let raw: &RawSource = fields.record("source")?;
-    let source = HostSource {
-        name: fields.text("name", raw.name_bytes.get())?.to_owned().into(),
-        function: fields.text("function", raw.function_bytes.get())?.to_owned().into(),
-        file: fields.text("file", raw.file_bytes.get())?.to_owned().into(),
-        line: raw.line.get(),
-    };
-    fields.align();
-    Ok(source)
+    let [line, name, function, file] = fields.record("source", 16)?.u32s();
+    let texts = [("name", name), ("function", function), ("file", file)];
+    let [name, function, file] = fields.padded_texts(texts)?.map(Into::into);
+    Ok(HostSource { name, function, file, line })
 }
 
 fn encode_thread(thread: &HostThread, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-    put(
-        buffer,
-        &RawThread {
-            number: U64::new(thread.number),
-            name_bytes: U32::new(field_count(thread.name.len())?),
-            event_count: U32::new(field_count(thread.events.len())?),
-            open_zone_count: U64::new(thread.open_zone_count),
-            dropped_zones: U64::new(thread.dropped.zones),
-            dropped_others: U64::new(thread.dropped.others),
-            dropped_texts: U64::new(thread.dropped.texts),
-        },
-    );
-    buffer.extend_from_slice(thread.name.as_bytes());
-    pad(buffer);
+    put_u64s(buffer, [thread.number]);
+    put_u32s(buffer, [field_count(thread.name.len())?, field_count(thread.events.len())?]);
+    let HostDrops { zones, others, texts } = thread.dropped;
+    put_u64s(buffer, [thread.open_zone_count, zones, others, texts]);
+    put_padded_texts(buffer, &[&thread.name]);
     thread.events.iter().try_for_each(|event| encode_event(event, buffer))
 }
 
@@ -137,21 +109,15 @@ fn decode_thread(
     fields: &mut Fields<'_>,
     source_count: u32,
 ) -> Result<HostThread, MalformedPayload> {
-    let raw: &RawThread = fields.record("thread")?;
-    let name = fields.text("name of a thread", raw.name_bytes.get())?.to_owned();
-    fields.align();
-    let events = (0..raw.event_count.get()).map(|_| decode_event(fields, source_count));
-    Ok(HostThread {
-        number: raw.number.get(),
-        name,
-        events: events.collect::<Result<_, _>>()?,
-        open_zone_count: raw.open_zone_count.get(),
-        dropped: HostDrops {
-            zones: raw.dropped_zones.get(),
-            others: raw.dropped_others.get(),
-            texts: raw.dropped_texts.get(),
-        },
-    })
+    let mut thread = fields.record("thread", 48)?;
+    let [number] = thread.u64s();
+    let [name_bytes, event_count] = thread.u32s();
+    let [open_zone_count, zones, others, texts] = thread.u64s();
+    let [name] = fields.padded_texts([("name of a thread", name_bytes)])?;
+    let events = (0..event_count).map(|_| decode_event(fields, source_count));
+    let events = events.collect::<Result<_, _>>()?;
+    let dropped = HostDrops { zones, others, texts };
+    Ok(HostThread { number, name, events, open_zone_count, dropped })
 }
 
 fn encode_event(event: &HostEvent, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
@@ -163,80 +129,39 @@ fn encode_event(event: &HostEvent, buffer: &mut Vec<u8>) -> Result<(), CaptureEr
         HostEventKind::Plot { value } => (PLOT, 0, value.to_bits()),
     };
     let text = event.text.as_deref();
-    put(
-        buffer,
-        &RawEvent {
-            what,
-            has_text: text.is_some().into(),
-            depth: U16::new(depth),
-            source: U32::new(event.source),
-            time_ns: U64::new(event.time_ns),
-            value: U64::new(value),
-            text_bytes: U32::new(field_count(text.map_or(0, str::len))?),
-            color: U32::new(event.color.map_or(0, |color| IS_COLOR | color.rgb())),
-        },
-    );
-    buffer.extend_from_slice(text.unwrap_or("").as_bytes());
-    pad(buffer);
+    buffer.extend([what, text.is_some().into()]);
+    put_u16s(buffer, [depth]);
+    put_u32s(buffer, [event.source]);
+    put_u64s(buffer, [event.time_ns, value]);
+    let color = event.color.map_or(0, |color| IS_COLOR | color.rgb());
+    let text = text.unwrap_or("");
+    put_u32s(buffer, [field_count(text.len())?, color]);
+    put_padded_texts(buffer, &[text]);
     Ok(())
 }
 
 fn decode_event(fields: &mut Fields<'_>, source_count: u32) -> Result<HostEvent, MalformedPayload> {
-    let raw: &RawEvent = fields.record("event")?;
-    let source = raw.source.get();
+    let mut event = fields.record("event", 32)?;
+    let [what, has_text] = event.u8s();
+    let [depth] = event.u16s();
+    let [source] = event.u32s();
+    let [time_ns, value] = event.u64s();
+    let [text_bytes, color] = event.u32s();
     if source >= source_count {
         let expected = format!("the number of one of {source_count} sources");
         return Err(fields.fault("source of an event", &expected, &source));
     }
-    let value = raw.value.get();
-    let kind = match raw.what {
-        ZONE => HostEventKind::Zone { end_ns: value, depth: raw.depth.get() },
+    let kind = match what {
+        ZONE => HostEventKind::Zone { end_ns: value, depth },
         MESSAGE => HostEventKind::Message,
         SIGNPOST => HostEventKind::Signpost,
         FRAME_MARK => HostEventKind::FrameMark,
         PLOT => HostEventKind::Plot { value: f64::from_bits(value) },
         other => return Err(fields.fault("event", "a kind from 0 to 4", &other)),
     };
-    let text = fields.text("text of an event", raw.text_bytes.get())?;
-    let text = (raw.has_text != 0).then(|| text.into());
-    fields.align();
+    let [text] = fields.padded_texts([("text of an event", text_bytes)])?;
+    let text = (has_text != 0).then(|| text.into());
     // Other values only have a meaning in later versions.
-    let color = HostColor::from_rgb(raw.color.get() ^ IS_COLOR);
-    Ok(HostEvent { source, time_ns: raw.time_ns.get(), kind, text, color })
-}
-
-raw_records! {
-    RawHead: 32 => {
-        source_count: U32,
-        thread_count: U32,
-        dropped_op_count: U64,
-        late_event_count: U64,
-        process_id: U32,
-        reserved: U32,
-    }
-    RawSource: 16 => {
-        line: U32,
-        name_bytes: U32,
-        function_bytes: U32,
-        file_bytes: U32,
-    }
-    RawThread: 48 => {
-        number: U64,
-        name_bytes: U32,
-        event_count: U32,
-        open_zone_count: U64,
-        dropped_zones: U64,
-        dropped_others: U64,
-        dropped_texts: U64,
-    }
-    RawEvent: 32 => {
-        what: u8,
-        has_text: u8,
-        depth: U16,
-        source: U32,
-        time_ns: U64,
-        value: U64,
-        text_bytes: U32,
-        color: U32,
-    }
+    let color = HostColor::from_rgb(color ^ IS_COLOR);
+    Ok(HostEvent { source, time_ns, kind, text, color })
 }

@@ -29,8 +29,8 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, put_entries, raw_records},
-    memory::{risc_number, risc_of_number},
+    fields::{Fields, Record, field_count, number_of, put_u16s, put_u32s, put_u64s},
+    memory::risc_of_number,
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::{
@@ -38,135 +38,95 @@ use reader::{
     ledger::{LossCause, LossKey, LossLedger, LossTotals, ProgramSpan},
     mesh::Noc0Coord,
 };
-use wire::RunHostId;
-use zerocopy::little_endian::{U16, U32, U64};
+use wire::{Risc, RunHostId};
 
 impl<'file> Payload<'file> for LossLedger {
     const KIND: SectionKind = SectionKind::LEDGER;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let count = self.entries().count();
-        if self.entries().all(|(_, totals)| totals.runs == 0 && totals.programs.is_none()) {
-            let entries = self.entries().map(|(key, totals)| RawCounts::new(key, totals));
-            return put_entries(buffer, count, entries);
+        let has_runs =
+            self.entries().any(|(_, totals)| totals.runs != 0 || totals.programs.is_some());
+        let entry_bytes = if has_runs { ENTRY_BYTES } else { COUNTS_BYTES };
+        put_u32s(buffer, [field_count(self.entries().count())?, entry_bytes]);
+        for (key, totals) in self.entries() {
+            put_counts(buffer, key, totals);
+            if has_runs {
+                put_u64s(buffer, [totals.runs]);
+                let span = totals.programs.map_or([0; 2], |span| [span.first.0, span.last.0]);
+                put_u32s(buffer, span);
+            }
         }
-        let entries = self.entries().map(|(key, totals)| RawEntry::new(key, totals));
-        put_entries(buffer, count, entries)
+        Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let [count, stride_bytes]: &[U32; 2] = fields.record("head")?;
-        let (count, stride_bytes) = (count.get(), stride_bytes.get());
+        let [count, stride] = fields.record("head", 8)?.u32s();
+        let has_runs = stride >= ENTRY_BYTES;
         let mut ledger = Self::default();
-        if (stride_bytes as usize) < size_of::<RawEntry>() {
-            for entry in fields.records::<RawCounts>("entries", count, stride_bytes)? {
-                ledger.record(entry.key(&fields)?, entry.totals());
+        for mut entry in fields.records("entries", COUNTS_BYTES, [count, stride])? {
+            let (key, mut totals, has_span) = take_counts(&mut entry, &fields)?;
+            if has_runs {
+                [totals.runs] = entry.u64s();
+                let [first, last] = entry.u32s().map(RunHostId);
+                totals.programs = has_span.then_some(ProgramSpan { first, last });
             }
-        } else {
-            for entry in fields.records::<RawEntry>("entries", count, stride_bytes)? {
-                ledger.record(entry.counts.key(&fields)?, entry.totals());
-            }
+            ledger.record(key, totals);
         }
         Ok(ledger)
     }
 }
 
-raw_records! {
-    /// An entry of a ledger with runs and launches, which has additional fields.
-    RawEntry: 72 => {
-        counts: RawCounts,
-        runs: U64,
-        first_program: U32,
-        last_program: U32,
-    }
-    RawCounts: 56 => {
-        chip_id: U32,
-        x: U16,
-        y: U16,
-        risc: u8,
-        cause: u8,
-        known_programs: u8,
-        is_lower_bound: u8,
-        program: U32,
-        zones: U64,
-        data: U64,
-        events: U64,
-        sums: U64,
-        unknown_markers: U64,
-    }
-}
+/// Size of an entry without runs and launches, and of an entry with them.
+const COUNTS_BYTES: u32 = 56;
+const ENTRY_BYTES: u32 = 72;
 
 const HAS_PROGRAM: u8 = 1;
 const HAS_SPAN: u8 = 2;
 
-impl RawEntry {
-    fn new(key: &LossKey, totals: &LossTotals) -> Self {
-        let [first, last] =
-            totals.programs.map_or([0; 2], |span| [span.first.0, span.last.0]).map(U32::new);
-        Self {
-            counts: RawCounts::new(key, totals),
-            runs: U64::new(totals.runs),
-            first_program: first,
-            last_program: last,
-        }
-    }
-
-    fn totals(&self) -> LossTotals {
-        let [first, last] = [&self.first_program, &self.last_program].map(|id| RunHostId(id.get()));
-        let has_span = self.counts.known_programs & HAS_SPAN != 0;
-        LossTotals {
-            runs: self.runs.get(),
-            programs: has_span.then_some(ProgramSpan { first, last }),
-            ..self.counts.totals()
-        }
-    }
+/// Appends the fields that every entry has.
+fn put_counts(buffer: &mut Vec<u8>, key: &LossKey, totals: &LossTotals) {
+    let LaneId { chip_id, core, risc } = key.lane;
+    put_u32s(buffer, [chip_id]);
+    put_u16s(buffer, [core.x, core.y]);
+    let known_programs =
+        key.program.map_or(0, |_| HAS_PROGRAM) | totals.programs.map_or(0, |_| HAS_SPAN);
+    let (risc, cause) = (number_of(&Risc::ALL, &risc), number_of(&LossCause::ALL, &key.cause));
+    buffer.extend([risc, cause, known_programs, totals.is_lower_bound.into()]);
+    put_u32s(buffer, [key.program.map_or(0, |program| program.0)]);
+    let LossTotals { zones, data, events, sums, unknown_markers, .. } = *totals;
+    put_u64s(buffer, [zones, data, events, sums, unknown_markers]);
 }
 
-impl RawCounts {
-    fn new(key: &LossKey, totals: &LossTotals) -> Self {
-        let cause = LossCause::ALL.iter().position(|&cause| cause == key.cause);
-        Self {
-            chip_id: U32::new(key.lane.chip_id),
-            x: U16::new(key.lane.core.x),
-            y: U16::new(key.lane.core.y),
-            risc: risc_number(key.lane.risc),
-            cause: cause.and_then(|cause| u8::try_from(cause).ok()).unwrap_or(u8::MAX),
-            known_programs: key.program.map_or(0, |_| HAS_PROGRAM)
-                | totals.programs.map_or(0, |_| HAS_SPAN),
-            is_lower_bound: u8::from(totals.is_lower_bound),
-            program: U32::new(key.program.map_or(0, |program| program.0)),
-            zones: U64::new(totals.zones),
-            data: U64::new(totals.data),
-            events: U64::new(totals.events),
-            sums: U64::new(totals.sums),
-            unknown_markers: U64::new(totals.unknown_markers),
-        }
-    }
-
-    fn key(&self, fields: &Fields<'_>) -> Result<LossKey, MalformedPayload> {
-        let core = Noc0Coord { x: self.x.get(), y: self.y.get() };
-        let risc = risc_of_number(self.risc, fields)?;
-        let cause = LossCause::ALL.get(usize::from(self.cause)).copied();
-        Ok(LossKey {
-            lane: LaneId { chip_id: self.chip_id.get(), core, risc },
-            cause: cause.ok_or_else(|| fields.fault("cause", "0 to 8", &self.cause))?,
-            program: (self.known_programs & HAS_PROGRAM != 0)
-                .then_some(RunHostId(self.program.get())),
-        })
-    }
-
-    fn totals(&self) -> LossTotals {
-        LossTotals {
-            zones: self.zones.get(),
-            data: self.data.get(),
-            events: self.events.get(),
-            sums: self.sums.get(),
-            unknown_markers: self.unknown_markers.get(),
-            is_lower_bound: self.is_lower_bound != 0,
-            ..LossTotals::default()
-        }
-    }
+/// Takes the fields that every entry has. Also returns whether the first and the last launch are
+/// known.
+fn take_counts(
+    entry: &mut Record<'_>,
+    fields: &Fields<'_>,
+) -> Result<(LossKey, LossTotals, bool), MalformedPayload> {
+    let [chip_id] = entry.u32s();
+    let [x, y] = entry.u16s();
+    let [risc, cause, known_programs, is_lower_bound] = entry.u8s();
+    let [program] = entry.u32s().map(RunHostId);
+    let [zones, data, events, sums, unknown_markers] = entry.u64s();
+    let risc = risc_of_number(risc, fields)?;
+    let known_cause = LossCause::ALL.get(usize::from(cause)).copied();
+    let key = LossKey {
+        lane: LaneId { chip_id, core: Noc0Coord { x, y }, risc },
+        cause: known_cause.ok_or_else(|| fields.fault("cause", "0 to 8", &cause))?,
+        program: (known_programs & HAS_PROGRAM != 0).then_some(program),
+    };
+    let is_lower_bound = is_lower_bound != 0;
+    let totals = LossTotals {
+        zones,
+        data,
+        events,
+        sums,
+        unknown_markers,
+        is_lower_bound,
+        ..LossTotals::default()
+    };
+    Ok((key, totals, known_programs & HAS_SPAN != 0))
 }
 
 // A capture stores a cause as its index in this list.

@@ -22,7 +22,7 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, put, put_words, raw_records},
+    fields::{Fields, Record, number_of, put_u16s, put_u32s, put_u64s, put_words},
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::{
@@ -31,7 +31,6 @@ use reader::{
 };
 use std::borrow::Cow;
 use wire::Risc;
-use zerocopy::little_endian::{U16, U32, U64};
 
 /// Kind of data that words contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,6 +50,7 @@ pub enum WordsContent {
 }
 
 impl WordsContent {
+    /// All kinds, at the numbers with which a capture stores them.
     const ALL: [Self; 6] =
         [Self::Other, Self::Control, Self::Lane, Self::Vector, Self::LossLog, Self::WallClock];
 }
@@ -80,59 +80,33 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
     const KIND: SectionKind = SectionKind::MEMORY;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        let (mut place, bank) = RawPlace::new(self.read_number, self.chip_id, self.memory);
-        if let Some(lane) = self.lane.filter(|_| place.memory == DRAM) {
-            (place.x, place.y) = (U16::new(lane.core.x), U16::new(lane.core.y));
+        let mut access = Access::new(self.read_number, self.chip_id, self.memory);
+        if let Some(lane) = self.lane.filter(|_| access.memory == DRAM) {
+            access.core = lane.core;
         }
-        put(
-            buffer,
-            &RawHead {
-                place,
-                content: self.content as u8,
-                risc: self.lane.map_or(NO_RISC, |lane| risc_number(lane.risc)),
-                reserved: 0,
-                bank,
-                also_reserved: U32::ZERO,
-                address: U64::new(self.address),
-                first_word: U64::new(self.first_word),
-                word_count: U64::new(self.words.len() as u64),
-            },
-        );
+        let risc = self.lane.map_or(NO_RISC, |lane| number_of(&Risc::ALL, &lane.risc));
+        access.details = [number_of(&WordsContent::ALL, &self.content), risc];
+        access.put(buffer);
+        put_u64s(buffer, [self.address, self.first_word, self.words.len() as u64]);
         put_words(buffer, &self.words);
         Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        let content = WordsContent::ALL.get(usize::from(head.content)).copied();
-        let content = content.ok_or_else(|| fields.fault("content", "0 to 5", &head.content))?;
-        let place = head.place;
-        let (memory, chip_id) = (place.memory(head.bank, &fields)?, place.chip_id.get());
-        let lane = match head.risc {
+        let mut head = fields.record("head", 48)?;
+        let access = Access::take(&mut head);
+        let [address, first_word, word_count] = head.u64s();
+        let Access { read_number, chip_id, core, details: [content, risc], .. } = access;
+        let content = fields.item("content", &WordsContent::ALL, content.into())?;
+        let memory = access.memory(&fields)?;
+        let lane = match risc {
             NO_RISC => None,
-            risc => {
-                let risc = risc_of_number(risc, &fields)?;
-                Some(LaneId { chip_id, core: place.core(), risc })
-            }
+            risc => Some(LaneId { chip_id, core, risc: risc_of_number(risc, &fields)? }),
         };
-        Ok(Self {
-            read_number: place.read_number.get(),
-            chip_id,
-            memory,
-            address: head.address.get(),
-            content,
-            lane,
-            first_word: head.first_word.get(),
-            words: fields.words("words", head.word_count.get())?,
-        })
+        let words = fields.words("words", word_count)?;
+        Ok(Self { read_number, chip_id, memory, address, content, lane, first_word, words })
     }
-}
-
-/// Returns the number of a RISC in a capture, which is its index in report order.
-pub(super) fn risc_number(risc: Risc) -> u8 {
-    let position = Risc::ALL.iter().position(|&other| other == risc);
-    position.and_then(|position| u8::try_from(position).ok()).unwrap_or(NO_RISC)
 }
 
 /// Returns the RISC with the given number.
@@ -147,70 +121,60 @@ const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 const HOST: u8 = 3;
 
-raw_records! {
-    /// Read number, chip, core and kind of memory of an access. Each section about an access begins
-    /// with these fields.
-    RawPlace: 13 => {
-        read_number: U32,
-        chip_id: U32,
-        x: U16,
-        y: U16,
-        memory: u8,
-    }
-    RawHead: 48 => {
-        place: RawPlace,
-        content: u8,
-        risc: u8,
-        reserved: u8,
-        bank: U32,
-        also_reserved: U32,
-        address: U64,
-        first_word: U64,
-        word_count: U64,
-    }
+/// The fields with which each section about an access begins.
+pub(super) struct Access {
+    pub(super) read_number: u32,
+    pub(super) chip_id: u32,
+    pub(super) core: Noc0Coord,
+    /// Number of the kind of memory.
+    memory: u8,
+    /// Two fields with a meaning that depends on the kind of section.
+    pub(super) details: [u8; 2],
+    bank: u32,
+    /// Size of the text after the fields; 0 if there is none.
+    pub(super) text_bytes: u32,
 }
 
-impl RawPlace {
-    /// Encodes a memory. The DRAM bank is returned separately, because sections store it at another
-    /// offset.
-    pub(super) fn new(read_number: u32, chip_id: u32, memory: Memory) -> (Self, U32) {
-        let (number, core, bank) = match memory {
+impl Access {
+    pub(super) const fn new(read_number: u32, chip_id: u32, memory: Memory) -> Self {
+        let (memory, core, bank) = match memory {
             Memory::L1(core) => (L1, core, 0),
             Memory::Dram(bank) => (DRAM, Noc0Coord { x: 0, y: 0 }, bank),
             Memory::WallClock(core) => (WALL_CLOCK, core, 0),
             Memory::Host => (HOST, Noc0Coord { x: 0, y: 0 }, 0),
         };
-        let place = Self {
-            read_number: U32::new(read_number),
-            chip_id: U32::new(chip_id),
-            x: U16::new(core.x),
-            y: U16::new(core.y),
-            memory: number,
-        };
-        (place, U32::new(bank))
+        Self { read_number, chip_id, core, memory, details: [0; 2], bank, text_bytes: 0 }
     }
 
-    pub(super) fn memory(
-        &self,
-        bank: U32,
-        fields: &Fields<'_>,
-    ) -> Result<Memory, MalformedPayload> {
+    pub(super) fn put(&self, buffer: &mut Vec<u8>) {
+        put_u32s(buffer, [self.read_number, self.chip_id]);
+        put_u16s(buffer, [self.core.x, self.core.y]);
+        let [first, second] = self.details;
+        buffer.extend([self.memory, first, second, 0]);
+        put_u32s(buffer, [self.bank, self.text_bytes]);
+    }
+
+    pub(super) fn take(record: &mut Record<'_>) -> Self {
+        let [read_number, chip_id] = record.u32s();
+        let [x, y] = record.u16s();
+        let [memory, first, second, _] = record.u8s();
+        let [bank, text_bytes] = record.u32s();
+        let (core, details) = (Noc0Coord { x, y }, [first, second]);
+        Self { read_number, chip_id, core, memory, details, bank, text_bytes }
+    }
+
+    pub(super) fn memory(&self, fields: &Fields<'_>) -> Result<Memory, MalformedPayload> {
         match self.memory {
-            L1 => Ok(Memory::L1(self.core())),
-            DRAM => Ok(Memory::Dram(bank.get())),
-            WALL_CLOCK => Ok(Memory::WallClock(self.core())),
+            L1 => Ok(Memory::L1(self.core)),
+            DRAM => Ok(Memory::Dram(self.bank)),
+            WALL_CLOCK => Ok(Memory::WallClock(self.core)),
             HOST => Ok(Memory::Host),
             other => Err(fields.fault("memory", "0 to 3", &other)),
         }
     }
-
-    pub(super) fn core(&self) -> Noc0Coord {
-        Noc0Coord { x: self.x.get(), y: self.y.get() }
-    }
 }
 
-// A capture stores each of these values as its index in its list.
-const _: () = assert!(WordsContent::Control as u8 == 1 && WordsContent::WallClock as u8 == 5);
+// A capture stores a RISC as its index in this list.
 const _: () = assert!(matches!(
     Risc::ALL,
     [

@@ -20,79 +20,42 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, field_count, pad, put, raw_records},
+    fields::{Fields, field_count, put_padded_texts, put_u32s},
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use host_events::OpMetadata;
 use wire::RunHostId;
-use zerocopy::little_endian::U32;
-
-fn encode_op(op: &OpMetadata, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-    put(
-        buffer,
-        &RawOp {
-            chip_id: U32::new(op.chip_id),
-            run_host_id: U32::new(op.run_host_id.0),
-            field_count: U32::new(field_count(op.fields.len())?),
-            reserved: U32::ZERO,
-        },
-    );
-    for (key, value) in op.fields.iter() {
-        let key_bytes = U32::new(field_count(key.len())?);
-        let value_bytes = U32::new(field_count(value.len())?);
-        put(buffer, &RawField { key_bytes, value_bytes });
-        buffer.extend_from_slice(key.as_bytes());
-        buffer.extend_from_slice(value.as_bytes());
-        pad(buffer);
-    }
-    Ok(())
-}
-
-fn decode_op(fields: &mut Fields<'_>) -> Result<OpMetadata, MalformedPayload> {
-    let raw: &RawOp = fields.record("op")?;
-    let mut decoded = Vec::new();
-    for _ in 0..raw.field_count.get() {
-        let field: &RawField = fields.record("field")?;
-        let key = fields.text("key", field.key_bytes.get())?.to_owned();
-        let value = fields.text("value", field.value_bytes.get())?.to_owned();
-        fields.align();
-        decoded.push((key, value));
-    }
-    Ok(OpMetadata {
-        chip_id: raw.chip_id.get(),
-        run_host_id: RunHostId(raw.run_host_id.get()),
-        fields: decoded.into(),
-    })
-}
 
 impl<'file> Payload<'file> for Vec<OpMetadata> {
     const KIND: SectionKind = SectionKind::OP_METADATA;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put(buffer, &RawHead { op_count: U32::new(field_count(self.len())?), reserved: U32::ZERO });
-        self.iter().try_for_each(|op| encode_op(op, buffer))
+        put_u32s(buffer, [field_count(self.len())?, 0]);
+        for op in self {
+            let field_count_of_op = field_count(op.fields.len())?;
+            put_u32s(buffer, [op.chip_id, op.run_host_id.0, field_count_of_op, 0]);
+            for (key, value) in op.fields.iter() {
+                put_u32s(buffer, [field_count(key.len())?, field_count(value.len())?]);
+                put_padded_texts(buffer, &[key, value]);
+            }
+        }
+        Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        (0..head.op_count.get()).map(|_| decode_op(&mut fields)).collect()
+        let [op_count] = fields.record("head", 8)?.u32s();
+        (0..op_count).map(|_| decode_op(&mut fields)).collect()
     }
 }
 
-raw_records! {
-    RawHead: 8 => {
-        op_count: U32,
-        reserved: U32,
+fn decode_op(fields: &mut Fields<'_>) -> Result<OpMetadata, MalformedPayload> {
+    let [chip_id, run_host_id, field_count] = fields.record("op", 16)?.u32s();
+    let mut decoded = Vec::new();
+    for _ in 0..field_count {
+        let [key_bytes, value_bytes] = fields.record("field", 8)?.u32s();
+        let texts = fields.padded_texts([("key", key_bytes), ("value", value_bytes)])?;
+        decoded.push(texts.into());
     }
-    RawOp: 16 => {
-        chip_id: U32,
-        run_host_id: U32,
-        field_count: U32,
-        reserved: U32,
-    }
-    RawField: 8 => {
-        key_bytes: U32,
-        value_bytes: U32,
-    }
+    Ok(OpMetadata { chip_id, run_host_id: RunHostId(run_host_id), fields: decoded.into() })
 }

@@ -19,75 +19,54 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, put_entries, raw_records},
-    memory::{risc_number, risc_of_number},
+    fields::{Fields, field_count, number_of, put_u32s, put_u64s},
+    memory::risc_of_number,
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::probe_cost::{ProbeCost, ProbeCostRow, ProbeCosts};
-use zerocopy::little_endian::{U32, U64};
+use wire::Risc;
 
 impl<'file> Payload<'file> for ProbeCosts {
     const KIND: SectionKind = SectionKind::PROBE_COST;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put_entries(buffer, self.rows().len(), self.rows().map(RawEntry::new))
+        put_u32s(buffer, [field_count(self.rows().len())?, ENTRY_BYTES]);
+        for ProbeCostRow { chip_id, risc, cost } in self.rows() {
+            put_u32s(buffer, [chip_id]);
+            buffer.extend([number_of(&Risc::ALL, &risc), 0, 0, 0]);
+            put_u64s(buffer, [cost.empty_zone_cycles, cost.nested_zone_cycles, cost.data_cycles]);
+            put_u64s(buffer, [cost.wide_data_cycles, cost.event_cycles]);
+        }
+        Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let entries = fields.entries::<RawEntry>()?;
+        let head = fields.record("head", 8)?.u32s();
         let mut costs = Self::default();
-        for entry in entries {
-            costs.insert(entry.chip_id.get(), risc_of_number(entry.risc, &fields)?, entry.cost());
+        for mut entry in fields.records("entries", ENTRY_BYTES, head)? {
+            let [chip_id] = entry.u32s();
+            let [risc, ..] = entry.u8s::<4>();
+            let [empty_zone_cycles, nested_zone_cycles, data_cycles] = entry.u64s();
+            let [wide_data_cycles, event_cycles] = entry.u64s();
+            let cost = ProbeCost {
+                empty_zone_cycles,
+                nested_zone_cycles,
+                data_cycles,
+                wide_data_cycles,
+                event_cycles,
+            };
+            costs.insert(chip_id, risc_of_number(risc, &fields)?, cost);
         }
         Ok(costs)
     }
 }
 
-raw_records! {
-    RawEntry: 48 => {
-        chip_id: U32,
-        risc: u8,
-        reserved: [u8; 3],
-        cycles: [U64; 5],
-    }
-}
-
-impl RawEntry {
-    fn new(row: ProbeCostRow) -> Self {
-        let ProbeCost {
-            empty_zone_cycles,
-            nested_zone_cycles,
-            data_cycles,
-            wide_data_cycles,
-            event_cycles,
-        } = row.cost;
-        let cycles =
-            [empty_zone_cycles, nested_zone_cycles, data_cycles, wide_data_cycles, event_cycles];
-        Self {
-            chip_id: U32::new(row.chip_id),
-            risc: risc_number(row.risc),
-            reserved: [0; 3],
-            cycles: cycles.map(U64::new),
-        }
-    }
-
-    const fn cost(&self) -> ProbeCost {
-        let [empty, nested, data, wide_data, event] = self.cycles;
-        ProbeCost {
-            empty_zone_cycles: empty.get(),
-            nested_zone_cycles: nested.get(),
-            data_cycles: data.get(),
-            wide_data_cycles: wide_data.get(),
-            event_cycles: event.get(),
-        }
-    }
-}
+const ENTRY_BYTES: u32 = 48;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::Risc;
 
     #[test]
     fn the_bytes_lie_where_the_table_says() {

@@ -23,8 +23,8 @@
 
 use super::{
     Payload, SectionKind,
-    device::{core_kind_number, core_kind_of_number},
-    fields::{Fields, RawRecord, field_count, put, raw_records},
+    device::CORE_KINDS,
+    fields::{Fields, Record, field_count, number_of, put_u16s, put_u32s},
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
 use reader::{
@@ -35,7 +35,6 @@ use reader::{
 };
 use std::collections::BTreeSet;
 use wire::marker::HeaderLayout;
-use zerocopy::little_endian::{U16, U32};
 
 /// The beginning of a read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,56 +67,61 @@ impl<'file> Payload<'file> for ReadBegin {
         let flags = (0..).zip(flags).map(|(bit, is_set)| u32::from(is_set) << bit).sum();
         let time_high_bits = options.header_layout.map_or(0, |layout| layout.time_high_bits);
         let CoreSelection { chips, kinds, cores } = &options.cores;
-        put(
-            buffer,
-            &RawHead {
-                read_number: U32::new(self.read_number),
-                flags: U32::new(flags),
-                program_support_count: U32::new(options.program_support_count),
-                generation: options.generation as u8,
-                time_high_bits: u8::try_from(time_high_bits).unwrap_or(u8::MAX),
-                mode: options.mode as u8,
-                host_ids: options.host_ids as u8,
-                chips: U32::new(field_count(self.chips.len())?),
-                chosen_chips: chosen_count(chips.as_ref())?,
-                chosen_kinds: chosen_count(kinds.as_ref())?,
-                chosen_cores: chosen_count(cores.as_ref())?,
-            },
-        );
-        let kinds = kinds.iter().flatten().map(|&kind| u32::from(core_kind_number(kind)));
-        let numbers = self.chips.iter().chain(chips.iter().flatten()).copied().chain(kinds);
-        numbers.for_each(|number| put(buffer, &U32::new(number)));
-        for core in cores.iter().flatten() {
-            put(buffer, &[U16::new(core.x), U16::new(core.y)]);
-        }
+        put_u32s(buffer, [self.read_number, flags, options.program_support_count]);
+        buffer.extend([
+            number_of(&GENERATIONS, &options.generation),
+            u8::try_from(time_high_bits).unwrap_or(u8::MAX),
+            number_of(&MODES, &options.mode),
+            number_of(&HOST_IDS, &options.host_ids),
+        ]);
+        put_u32s(buffer, [field_count(self.chips.len())?, chosen_count(chips.as_ref())?]);
+        put_u32s(buffer, [chosen_count(kinds.as_ref())?, chosen_count(cores.as_ref())?]);
+        put_u32s(buffer, self.chips.iter().chain(chips.iter().flatten()).copied());
+        let kinds = kinds.iter().flatten().map(|kind| number_of(&CORE_KINDS, kind));
+        put_u32s(buffer, kinds.map(u32::from));
+        put_u16s(buffer, cores.iter().flatten().flat_map(|core| [core.x, core.y]));
         Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
         let mut fields = Fields::new(payload);
-        let head: &RawHead = fields.record("head")?;
-        let chips = fields.records::<U32>("chips", head.chips.get(), 4)?;
-        let chips = chips.map(|id| id.get()).collect();
-        let chosen_chips = chosen::<U32>(&mut fields, "chosen chips", head.chosen_chips)?;
-        let kinds = chosen::<U32>(&mut fields, "chosen kinds", head.chosen_kinds)?;
-        let cores = chosen::<[U16; 2]>(&mut fields, "chosen cores", head.chosen_cores)?;
+        let mut head = fields.record("head", 32)?;
+        let [read_number, flags, program_support_count] = head.u32s();
+        let [generation, time_high_bits, mode, host_ids] = head.u8s();
+        let [chip_count, chosen_chips, chosen_kinds, chosen_cores] = head.u32s();
+        let number = |mut record: Record<'_>| record.u32s::<1>()[0];
+        let chips = fields.records("chips", 4, [chip_count, 4])?.map(number).collect();
+        let chosen_chips = chosen(&mut fields, "chosen chips", chosen_chips)?;
+        let kinds = chosen(&mut fields, "chosen kinds", chosen_kinds)?;
+        let cores = chosen(&mut fields, "chosen cores", chosen_cores)?;
         let kinds = kinds.map(|kinds| {
-            let kinds = kinds.map(|kind| core_kind_of_number(kind.get(), &fields));
+            let kinds = kinds.map(|kind| fields.item("core kind", &CORE_KINDS, number(kind)));
             kinds.collect::<Result<BTreeSet<_>, _>>()
         });
-        let cores = CoreSelection {
-            chips: chosen_chips.map(|ids| ids.map(|id| id.get()).collect()),
-            kinds: kinds.transpose()?,
-            cores: cores
-                .map(|places| places.map(|[x, y]| Noc0Coord { x: x.get(), y: y.get() }).collect()),
+        let place = |mut record: Record<'_>| {
+            let [x, y] = record.u16s();
+            Noc0Coord { x, y }
         };
-        Ok(Self {
-            read_number: head.read_number.get(),
-            is_fresh: head.flags.get() & FRESH != 0,
-            is_counter_pass: head.flags.get() & COUNTER_PASS != 0,
-            chips,
-            options: head.options(cores, &fields)?,
-        })
+        let cores = CoreSelection {
+            chips: chosen_chips.map(|ids| ids.map(number).collect()),
+            kinds: kinds.transpose()?,
+            cores: cores.map(|places| places.map(place).collect()),
+        };
+        let time_high_bits = u32::from(time_high_bits);
+        let options = ReadOptions {
+            program_support_count,
+            sums_enabled: flags & SUMS_ENABLED != 0,
+            cores,
+            generation: fields.item("generation", &GENERATIONS, generation.into())?,
+            header_layout: (time_high_bits != 0).then_some(HeaderLayout { time_high_bits }),
+            last_read: flags & LAST_READ != 0,
+            read_only: flags & READ_ONLY != 0,
+            host_ids: fields.item("host ids", &HOST_IDS, host_ids.into())?,
+            mode: fields.item("mode", &MODES, mode.into())?,
+            zones: ZoneTable::new(),
+        };
+        let (is_fresh, is_counter_pass) = (flags & FRESH != 0, flags & COUNTER_PASS != 0);
+        Ok(Self { read_number, is_fresh, is_counter_pass, chips, options })
     }
 }
 
@@ -128,77 +132,26 @@ const FRESH: u32 = 4;
 const COUNTER_PASS: u32 = 16;
 const ALL_CHOSEN: u32 = u32::MAX;
 
-fn chosen_count<T>(chosen: Option<&BTreeSet<T>>) -> Result<U32, CaptureError> {
-    chosen.map_or(Ok(ALL_CHOSEN), |chosen| field_count(chosen.len())).map(U32::new)
+/// The choices of each option, at the numbers with which a capture stores them.
+const GENERATIONS: [GenerationChoice; 3] =
+    [GenerationChoice::Auto, GenerationChoice::Current, GenerationChoice::Legacy];
+const MODES: [CaptureMode; 4] = [
+    CaptureMode::Workers,
+    CaptureMode::DispatchCores,
+    CaptureMode::TraceOnly,
+    CaptureMode::Accumulate,
+];
+const HOST_IDS: [HostIdForm; 2] = [HostIdForm::Base, HostIdForm::Encoded];
+
+fn chosen_count<T>(chosen: Option<&BTreeSet<T>>) -> Result<u32, CaptureError> {
+    chosen.map_or(Ok(ALL_CHOSEN), |chosen| field_count(chosen.len()))
 }
 
-/// Returns the selected items; `None` if all items are selected.
-fn chosen<'file, T: RawRecord + 'file>(
+/// Returns the selected items, which have four bytes each; `None` if all items are selected.
+fn chosen<'file>(
     fields: &mut Fields<'file>,
     field: &'static str,
-    count: U32,
-) -> Result<Option<impl Iterator<Item = &'file T> + use<'file, T>>, MalformedPayload> {
-    if count.get() == ALL_CHOSEN {
-        return Ok(None);
-    }
-    let stride = u32::try_from(size_of::<T>()).unwrap_or(u32::MAX);
-    Ok(Some(fields.records::<T>(field, count.get(), stride)?))
+    count: u32,
+) -> Result<Option<impl Iterator<Item = Record<'file>> + use<'file>>, MalformedPayload> {
+    (count != ALL_CHOSEN).then(|| fields.records(field, 4, [count, 4])).transpose()
 }
-
-raw_records! {
-    RawHead: 32 => {
-        read_number: U32,
-        flags: U32,
-        program_support_count: U32,
-        generation: u8,
-        time_high_bits: u8,
-        mode: u8,
-        host_ids: u8,
-        chips: U32,
-        chosen_chips: U32,
-        chosen_kinds: U32,
-        chosen_cores: U32,
-    }
-}
-
-impl RawHead {
-    fn options(
-        &self,
-        cores: CoreSelection,
-        fields: &Fields<'_>,
-    ) -> Result<ReadOptions, MalformedPayload> {
-        let time_high_bits = u32::from(self.time_high_bits);
-        Ok(ReadOptions {
-            program_support_count: self.program_support_count.get(),
-            sums_enabled: self.flags.get() & SUMS_ENABLED != 0,
-            cores,
-            generation: match self.generation {
-                0 => GenerationChoice::Auto,
-                1 => GenerationChoice::Current,
-                2 => GenerationChoice::Legacy,
-                other => return Err(fields.fault("generation", "0 to 2", &other)),
-            },
-            header_layout: (time_high_bits != 0).then_some(HeaderLayout { time_high_bits }),
-            last_read: self.flags.get() & LAST_READ != 0,
-            read_only: self.flags.get() & READ_ONLY != 0,
-            host_ids: match self.host_ids {
-                0 => HostIdForm::Base,
-                1 => HostIdForm::Encoded,
-                other => return Err(fields.fault("host ids", "0 or 1", &other)),
-            },
-            mode: match self.mode {
-                0 => CaptureMode::Workers,
-                1 => CaptureMode::DispatchCores,
-                2 => CaptureMode::TraceOnly,
-                3 => CaptureMode::Accumulate,
-                other => return Err(fields.fault("mode", "0 to 3", &other)),
-            },
-            zones: ZoneTable::new(),
-        })
-    }
-}
-
-const _: () = assert!(CaptureMode::TraceOnly as u8 == 2 && CaptureMode::DispatchCores as u8 == 1);
-const _: () = assert!(CaptureMode::Accumulate as u8 == 3);
-const _: () = assert!(HostIdForm::Encoded as u8 == 1);
-const _: () = assert!(GenerationChoice::Current as u8 == 1 && GenerationChoice::Legacy as u8 == 2);

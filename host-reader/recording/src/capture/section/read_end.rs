@@ -10,10 +10,9 @@
 
 use super::{
     Payload, SectionKind,
-    fields::{Fields, put, raw_records},
+    fields::{Fields, put_u32s, put_u64s},
 };
 use crate::capture::{error::CaptureError, problem::MalformedPayload};
-use zerocopy::little_endian::{U32, U64};
 
 /// End of a read: all data of the read is in the sections before this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,39 +35,18 @@ impl<'file> Payload<'file> for ReadEnd {
     const KIND: SectionKind = SectionKind::READ_END;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        put(
-            buffer,
-            &RawEnd {
-                read_number: U32::new(self.read_number),
-                flags: U32::new(u32::from(self.is_last) * FLAG_LAST),
-                host_time_ns: U64::new(self.host_time_ns),
-                words_read: U64::new(self.words_read),
-                unix_time_ns: U64::new(self.unix_time_ns),
-            },
-        );
+        put_u32s(buffer, [self.read_number, u32::from(self.is_last) * FLAG_LAST]);
+        put_u64s(buffer, [self.host_time_ns, self.words_read, self.unix_time_ns]);
         Ok(())
     }
 
     fn decode(payload: &'file [u8]) -> Result<Self, MalformedPayload> {
-        let raw: &RawEnd = Fields::new(payload).record("end")?;
-        Ok(Self {
-            read_number: raw.read_number.get(),
-            is_last: raw.flags.get() & FLAG_LAST != 0,
-            host_time_ns: raw.host_time_ns.get(),
-            words_read: raw.words_read.get(),
-            unix_time_ns: raw.unix_time_ns.get(),
-        })
+        let mut end = Fields::new(payload).record("end", 32)?;
+        let [read_number, flags] = end.u32s();
+        let [host_time_ns, words_read, unix_time_ns] = end.u64s();
+        let is_last = flags & FLAG_LAST != 0;
+        Ok(Self { read_number, is_last, host_time_ns, words_read, unix_time_ns })
     }
 }
 
 const FLAG_LAST: u32 = 1;
-
-raw_records! {
-    RawEnd: 32 => {
-        read_number: U32,
-        flags: U32,
-        host_time_ns: U64,
-        words_read: U64,
-        unix_time_ns: U64,
-    }
-}
