@@ -224,8 +224,8 @@ fn numbers_by_likelihood() -> Vec<u32> {
 }
 
 /// Returns the fields of a welcome, and its flags; `None` if the client's clock is invalid.
-fn welcome(protocol: &TracyProtocol, bytes: &[u8]) -> Option<(Welcome, u8)> {
-    let mut fields = Fields::new(bytes);
+fn welcome(protocol: &'static TracyProtocol, bytes: &[u8]) -> Option<(Welcome, u8)> {
+    let mut fields = Fields::new(protocol, bytes);
     let ns_per_tick = fields.f64()?;
     let start_ticks = fields.i64()?;
     fields.i64()?; // end of the start-up

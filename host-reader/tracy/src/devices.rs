@@ -2,7 +2,6 @@
 
 use crate::{
     fields::Fields,
-    protocol::TracyProtocol,
     recording::{Damage, DeviceZone, TracyDevice},
     times::{ClientClock, Reference},
 };
@@ -95,14 +94,6 @@ pub(crate) struct Devices {
     count: usize,
 }
 
-/// Reads the number of a context.
-fn context(protocol: &TracyProtocol, fields: &mut Fields<'_>) -> Option<u16> {
-    match protocol.context_bytes() {
-        1 => fields.u8().map(u16::from),
-        _ => fields.u16(),
-    }
-}
-
 /// Fields that items for zone starts and zone ends have in common: lane, query number and context.
 struct Head {
     lane: u32,
@@ -111,10 +102,10 @@ struct Head {
 }
 
 impl Head {
-    fn take(protocol: &TracyProtocol, fields: &mut Fields<'_>) -> Option<Self> {
+    fn take(fields: &mut Fields<'_>) -> Option<Self> {
         let lane = fields.u32()?;
         let query = fields.u16()?;
-        Some(Self { lane, query, context: context(protocol, fields)? })
+        Some(Self { lane, query, context: fields.context()? })
     }
 }
 
@@ -128,19 +119,15 @@ impl Devices {
         self.met.get_mut(*self.by_context.get(&context)?)
     }
 
-    pub(crate) fn announce(
-        &mut self,
-        protocol: &TracyProtocol,
-        mut fields: Fields<'_>,
-        host: ClientClock,
-    ) -> Option<()> {
+    pub(crate) fn announce(&mut self, mut fields: Fields<'_>, host: ClientClock) -> Option<()> {
         /// Flag of contexts that will send calibration pairs.
         const IS_CALIBRATED: u8 = 1;
         let [host_ticks, device_ticks] = [fields.i64()?, fields.i64()?];
         let is_bound = fields.u32()? != 0;
         let ns_per_tick = fields.f32()?;
-        let number = context(protocol, &mut fields)?;
-        let [flags, kind] = [fields.u8()?, fields.u8()?];
+        let number = fields.context()?;
+        let flags = fields.u8()?;
+        fields.u8()?; // type of the context
         let mut clock = DeviceClock {
             ns_per_tick,
             offset_ns: 0,
@@ -155,7 +142,7 @@ impl Devices {
         }
         self.by_context.insert(number, self.met.len());
         self.met.push(OpenDevice {
-            device: TracyDevice { kind, ..TracyDevice::default() },
+            device: TracyDevice::default(),
             clock,
             is_bound,
             open: HashMap::new(),
@@ -164,13 +151,8 @@ impl Devices {
         Some(())
     }
 
-    pub(crate) fn name(
-        &mut self,
-        protocol: &TracyProtocol,
-        mut fields: Fields<'_>,
-        name: Box<str>,
-    ) -> Option<()> {
-        self.device(context(protocol, &mut fields)?)?.device.name = name;
+    pub(crate) fn name(&mut self, mut fields: Fields<'_>, name: Box<str>) -> Option<()> {
+        self.device(fields.context()?)?.device.name = name;
         Some(())
     }
 
@@ -180,13 +162,12 @@ impl Devices {
     /// fields after the head.
     pub(crate) fn begin(
         &mut self,
-        protocol: &TracyProtocol,
         mut fields: Fields<'_>,
         is_kept: bool,
         location: impl FnOnce(&mut Fields<'_>) -> Option<u32>,
     ) -> Option<()> {
         fields.i64()?; // when the host recorded it
-        let head = Head::take(protocol, &mut fields)?;
+        let head = Head::take(&mut fields)?;
         let location = location(&mut fields)?;
         let device = self.device(head.context)?;
         let lane = if device.is_bound { 0 } else { head.lane };
@@ -206,9 +187,9 @@ impl Devices {
     }
 
     /// Ends the innermost zone of a lane.
-    pub(crate) fn end(&mut self, protocol: &TracyProtocol, mut fields: Fields<'_>) -> Option<()> {
+    pub(crate) fn end(&mut self, mut fields: Fields<'_>) -> Option<()> {
         fields.i64()?; // when the host recorded it
-        let head = Head::take(protocol, &mut fields)?;
+        let head = Head::take(&mut fields)?;
         let device = self.device(head.context)?;
         let lane = if device.is_bound { 0 } else { head.lane };
         let index = device.open.get_mut(&lane)?.pop()?;
@@ -217,10 +198,10 @@ impl Devices {
     }
 
     /// Sets the time of a zone's start or end.
-    pub(crate) fn time(&mut self, protocol: &TracyProtocol, mut fields: Fields<'_>) -> Option<()> {
+    pub(crate) fn time(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let ticks = self.last_time.advance(fields.i64()?);
         let query = fields.u16()?;
-        let device = self.device(context(protocol, &mut fields)?)?;
+        let device = self.device(fields.context()?)?;
         let host_ns = device.clock.host_ns(ticks);
         let edge = device.waiting.remove(&query)?;
         match edge {
@@ -234,7 +215,6 @@ impl Devices {
     /// Adds a complete zone, as sent by the fork.
     pub(crate) fn whole_zone(
         &mut self,
-        protocol: &TracyProtocol,
         mut fields: Fields<'_>,
         is_kept: bool,
         location: impl FnOnce(u64) -> Option<u32>,
@@ -242,7 +222,7 @@ impl Devices {
         let [start, end] = [fields.i64()?, fields.i64()?];
         let location = location(fields.u64()?)?;
         let lane = fields.u32()?;
-        let device = self.device(context(protocol, &mut fields)?)?;
+        let device = self.device(fields.context()?)?;
         if !is_kept {
             return Some(());
         }
@@ -254,15 +234,10 @@ impl Devices {
 
     /// Processes a pair of device time and host time of a calibrated context.
     #[expect(clippy::cast_precision_loss, reason = "Tracy's server rounds as well")]
-    pub(crate) fn calibrate(
-        &mut self,
-        protocol: &TracyProtocol,
-        mut fields: Fields<'_>,
-        host: ClientClock,
-    ) -> Option<()> {
+    pub(crate) fn calibrate(&mut self, mut fields: Fields<'_>, host: ClientClock) -> Option<()> {
         let (device_ticks, host_ticks) = (fields.i64()?, fields.i64()?);
         let host_distance_ns = fields.i64()?;
-        let device = self.device(context(protocol, &mut fields)?)?;
+        let device = self.device(fields.context()?)?;
         let (before, ..) = device.clock.calibration?;
         let device_ns = device.clock.scaled(device_ticks);
         let distance_ns = device_ns.checked_sub(before).filter(|distance| *distance != 0)?;
@@ -272,14 +247,9 @@ impl Devices {
     }
 
     /// Processes a new pair of device time and host time of a context without calibration.
-    pub(crate) fn synchronise(
-        &mut self,
-        protocol: &TracyProtocol,
-        mut fields: Fields<'_>,
-        host: ClientClock,
-    ) -> Option<()> {
+    pub(crate) fn synchronise(&mut self, mut fields: Fields<'_>, host: ClientClock) -> Option<()> {
         let [device_ticks, host_ticks] = [fields.i64()?, fields.i64()?];
-        let device = self.device(context(protocol, &mut fields)?)?;
+        let device = self.device(fields.context()?)?;
         let device_ns = device.clock.scaled(device_ticks);
         device.clock.offset_ns = host.ns(host_ticks).saturating_sub(device_ns);
         device.clock.last_ticks = 0;

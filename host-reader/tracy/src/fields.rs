@@ -1,26 +1,32 @@
 //! Fields of an item. They follow each other without padding.
 
+use crate::protocol::{FAR_NS, NEAR_NS, TracyProtocol};
+
 /// Remaining bytes of an item. Fields are read from the front.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fields<'frame>(&'frame [u8]);
+pub(crate) struct Fields<'frame> {
+    bytes: &'frame [u8],
+    /// Version that encoded the fields.
+    pub(crate) protocol: &'static TracyProtocol,
+}
 
 impl<'frame> Fields<'frame> {
-    pub(crate) const fn new(bytes: &'frame [u8]) -> Self {
-        Self(bytes)
+    pub(crate) const fn new(protocol: &'static TracyProtocol, bytes: &'frame [u8]) -> Self {
+        Self { bytes, protocol }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.bytes.is_empty()
     }
 
     pub(crate) const fn len(&self) -> usize {
-        self.0.len()
+        self.bytes.len()
     }
 
     /// Reads the next `count` bytes; `None` if fewer bytes remain.
     pub(crate) fn bytes(&mut self, count: usize) -> Option<&'frame [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
+        let (taken, rest) = self.bytes.split_at_checked(count)?;
+        self.bytes = rest;
         Some(taken)
     }
 
@@ -56,6 +62,26 @@ impl<'frame> Fields<'frame> {
         self.array().map(f64::from_le_bytes)
     }
 
+    /// Reads the number of a device's context.
+    pub(crate) fn context(&mut self) -> Option<u16> {
+        match self.protocol.context_bytes() {
+            1 => self.u8().map(u16::from),
+            _ => self.u16(),
+        }
+    }
+
+    /// Reads a zone's 64-bit time difference.
+    pub(crate) fn far_distance(&mut self) -> Option<i64> {
+        let field = self.i64()?;
+        let is_short = self.protocol.has_short_times() && field >= 0;
+        Some(if is_short { field.wrapping_add(FAR_NS) } else { field })
+    }
+
+    /// Reads a zone's 32-bit time difference.
+    pub(crate) fn near_distance(&mut self) -> Option<i64> {
+        Some(i64::from(self.u32()?).wrapping_add(NEAR_NS))
+    }
+
     /// Reads a colour of three bytes, blue first, and returns it as 0xRRGGBB.
     pub(crate) fn color(&mut self) -> Option<u32> {
         let [blue, green, red] = self.array()?;
@@ -70,7 +96,7 @@ impl<'frame> Fields<'frame> {
 
     /// Reads a text and the byte 0 that terminates it.
     pub(crate) fn terminated_text(&mut self) -> Option<Box<str>> {
-        let end = self.0.iter().position(|byte| *byte == 0)?;
+        let end = self.bytes.iter().position(|byte| *byte == 0)?;
         let taken = self.bytes(end)?;
         self.u8()?;
         Some(text(taken))
@@ -78,7 +104,7 @@ impl<'frame> Fields<'frame> {
 
     /// Returns all remaining bytes as a text.
     pub(crate) fn rest_as_text(self) -> Box<str> {
-        text(self.0)
+        text(self.bytes)
     }
 }
 

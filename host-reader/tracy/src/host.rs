@@ -289,7 +289,7 @@ mod tests {
             zone(0, 980, Some(970)),
             DeviceZone { lane: 2, ..zone(1, -5, Some(7)) },
         ];
-        let device = TracyDevice { name: "chip 3".into(), zones, ..TracyDevice::default() };
+        let device = TracyDevice { name: "chip 3".into(), zones };
         let recording = TracyRecording {
             locations: vec![location("FW"), location("KERNEL")],
             threads: vec![TracyThread { name: "main".to_owned(), ..TracyThread::default() }],

@@ -16,44 +16,31 @@ pub(crate) struct Item<'frame> {
 }
 
 /// Reason why an item cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadItem {
     /// The version has no item with this code.
+    #[error("an item of unknown code {0}")]
     Code(u8),
     /// The frame ends in the middle of the item.
+    #[error("an item {0:?} that the frame cuts")]
     Cut(ItemKind),
-}
-
-impl std::fmt::Display for BadItem {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Code(code) => write!(formatter, "an item of unknown code {code}"),
-            Self::Cut(kind) => write!(formatter, "an item {kind:?} that the frame cuts"),
-        }
-    }
 }
 
 /// Reads the next item of a frame.
 ///
 /// # Errors
 /// If the code is unknown, or the frame ends too early.
-pub(crate) fn take_item<'frame>(
-    protocol: &TracyProtocol,
-    rest: &mut Fields<'frame>,
-) -> Result<Item<'frame>, BadItem> {
+pub(crate) fn take_item<'frame>(rest: &mut Fields<'frame>) -> Result<Item<'frame>, BadItem> {
     let code = rest.u8().unwrap_or(u8::MAX);
-    let kind = protocol.kind(code).ok_or(BadItem::Code(code))?;
-    take_fields(protocol, kind, rest).ok_or(BadItem::Cut(kind))
+    let kind = rest.protocol.kind(code).ok_or(BadItem::Code(code))?;
+    take_fields(kind, rest).ok_or(BadItem::Cut(kind))
 }
 
-fn take_fields<'frame>(
-    protocol: &TracyProtocol,
-    kind: ItemKind,
-    rest: &mut Fields<'frame>,
-) -> Option<Item<'frame>> {
+fn take_fields<'frame>(kind: ItemKind, rest: &mut Fields<'frame>) -> Option<Item<'frame>> {
     /// Minimum length of a text in the longer encoding, in bytes, if the version has a shorter
     /// encoding.
     const LONG_TEXT_BYTES: usize = 256;
+    let protocol = rest.protocol;
     let mut key = 0;
     let count = match protocol.form(kind) {
         Form::Fixed(bytes) => bytes,
@@ -71,7 +58,7 @@ fn take_fields<'frame>(
             usize::try_from(rest.u32()?).ok()?
         }
     };
-    Some(Item { kind, key, fields: Fields::new(rest.bytes(count)?) })
+    Some(Item { kind, key, fields: Fields::new(protocol, rest.bytes(count)?) })
 }
 
 /// A protocol version that is checked against the received frames.
@@ -93,9 +80,9 @@ impl Candidate {
 
     /// Returns true if the version can decode the whole frame.
     pub(crate) fn explains(&mut self, frame: &[u8]) -> bool {
-        let mut rest = Fields::new(frame);
+        let mut rest = Fields::new(self.protocol, frame);
         while !rest.is_empty() {
-            match take_item(self.protocol, &mut rest) {
+            match take_item(&mut rest) {
                 Ok(item) if self.follows(item.kind) => {}
                 _ => return false,
             }

@@ -56,13 +56,12 @@ mod session;
 mod texts;
 mod threads;
 mod times;
-mod topic;
 
 pub use client::{RecordOptions, TracyClient};
 pub use csv_out::{write_op_messages, write_op_times};
 pub use error::TracyError;
 pub use recording::{
-    Damage, DeviceZone, FrameSeries, PlotFormat, ProgramFacts, RecordingEnd, StackFunction,
-    TracyCrash, TracyDevice, TracyLocation, TracyMessage, TracyPlot, TracyRecording, TracyThread,
-    TracyZone, ZoneExtra,
+    Damage, DeviceZone, FrameSeries, ProgramFacts, RecordingEnd, StackFunction, TracyCrash,
+    TracyDevice, TracyLocation, TracyMessage, TracyPlot, TracyRecording, TracyThread, TracyZone,
+    ZoneExtra,
 };

@@ -10,7 +10,7 @@ use crate::{
     fields::Fields,
     protocol::ItemKind,
     queries::Queries,
-    recording::{Damage, PlotFormat, TracyPlot},
+    recording::{Damage, TracyPlot},
     texts::{TextRef, Texts},
 };
 use std::collections::HashMap;
@@ -148,7 +148,6 @@ impl Pools {
             .into_iter()
             .map(|(text, pool)| TracyPlot {
                 name: name(text),
-                format: PlotFormat::Memory,
                 points: pool.points,
                 addresses: pool.addresses,
             })

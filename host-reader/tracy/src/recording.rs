@@ -75,8 +75,6 @@ pub struct TracyThread {
     pub id: u64,
     /// Name; empty if the program sent no name.
     pub name: String,
-    /// True for a fiber.
-    pub is_fiber: bool,
     /// Zones ordered by start, parents before children.
     pub zones: Vec<TracyZone>,
 }
@@ -126,25 +124,11 @@ pub struct TracyMessage {
     pub callstack: Option<u32>,
 }
 
-/// Unit of a plot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PlotFormat {
-    /// Plain numbers.
-    #[default]
-    Number,
-    /// Bytes.
-    Memory,
-    /// Percent.
-    Percentage,
-}
-
 /// One plot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TracyPlot {
     /// Name.
     pub name: Box<str>,
-    /// Unit.
-    pub format: PlotFormat,
     /// Time in ns, value and thread of each point, in order of arrival. The thread is an index in
     /// [`TracyRecording::threads`].
     pub points: Vec<(i64, f64, usize)>,
@@ -166,8 +150,6 @@ pub struct FrameSeries {
 pub struct TracyDevice {
     /// Name.
     pub name: Box<str>,
-    /// Type, as numbered by the protocol.
-    pub kind: u8,
     /// Zones, in the order in which they began.
     pub zones: Vec<DeviceZone>,
 }
@@ -257,24 +239,23 @@ pub enum RecordingEnd {
 }
 
 impl Damage {
-    /// Returns the sum of all counts.
+    /// Returns the counts, each with its label.
     #[must_use]
-    pub fn count(&self) -> u64 {
+    pub const fn counts(&self) -> [(&'static str, u64); size_of::<Self>() / size_of::<u64>()] {
         // All fields are counts, so the size of the type determines the number of fields.
-        let counts: [u64; size_of::<Self>() / size_of::<u64>()] = [
-            self.unmatched_ends,
-            self.open_zones,
-            self.reversed_zones,
-            self.stray_extras,
-            self.unmatched_frees,
-            self.stray_device_items,
-            self.untimed_device_zones,
-            self.missing_texts,
-            self.missing_functions,
-            self.beyond_limit,
-            self.unread_bytes,
-        ];
-        counts.into_iter().fold(0, u64::saturating_add)
+        [
+            ("ends of zones that had not begun", self.unmatched_ends),
+            ("zones without an end", self.open_zones),
+            ("zones that end before they begin", self.reversed_zones),
+            ("texts for zones that were not open", self.stray_extras),
+            ("ends of allocations that had not begun", self.unmatched_frees),
+            ("times of unknown device zones", self.stray_device_items),
+            ("device zones without times", self.untimed_device_zones),
+            ("names that did not come", self.missing_texts),
+            ("functions of call stacks that did not come", self.missing_functions),
+            ("events beyond the limit", self.beyond_limit),
+            ("bytes that cannot be read", self.unread_bytes),
+        ]
     }
 }
 
@@ -318,6 +299,6 @@ impl TracyRecording {
     /// items that are never kept.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.end == RecordingEnd::Complete && self.damage.count() == 0
+        self.end == RecordingEnd::Complete && self.damage == Damage::default()
     }
 }

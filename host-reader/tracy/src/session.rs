@@ -14,19 +14,18 @@ use crate::{
     item::{BadItem, Candidate, Item, take_item},
     locations::Locations,
     memory::{PoolItem, Pools},
-    protocol::{ItemKind, Program, TracyProtocol},
+    protocol::{ItemKind, Program, Topic, TracyProtocol},
     queries::Queries,
     recording::{Damage, FrameSeries, ProgramFacts, RecordingEnd, TracyPlot},
     texts::{TextRef, Texts},
     threads::{PendingMessage, Threads},
     times::{ClientClock, Reference},
-    topic::Topic,
 };
 use named::Named;
 use std::collections::{BTreeMap, HashMap};
 
 /// One session with a client.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Session {
     /// Versions that can decode all data so far. There may be several, because two versions can
     /// share the client's number.
@@ -77,35 +76,7 @@ impl Session {
         let Welcome { clock, name, host, process_id, started_s } = welcome;
         let (protocol, releases) = (protocol.number, protocol.releases);
         let program = ProgramFacts { name, host, process_id, started_s, protocol, releases };
-        Self {
-            candidates,
-            program,
-            clock,
-            most_events,
-            queries: Queries::default(),
-            texts: Texts::default(),
-            locations: Locations::default(),
-            callstacks: Callstacks::default(),
-            threads: Threads::default(),
-            devices: Devices::default(),
-            messages: Vec::new(),
-            plots: Named::default(),
-            plot_names: HashMap::new(),
-            frames: Named::default(),
-            frame_names: HashMap::new(),
-            facts: Vec::new(),
-            crash: None,
-            thread_time: Reference::default(),
-            serial_time: Reference::default(),
-            pools: Pools::default(),
-            first_text: None,
-            second_text: None,
-            left_out: BTreeMap::new(),
-            damage: Damage::default(),
-            frame_count: 0,
-            point_count: 0,
-            is_over: false,
-        }
+        Self { candidates, program, clock, most_events, ..Self::default() }
     }
 
     /// Returns true if the program has announced its end and answered all requests.
@@ -123,13 +94,13 @@ impl Session {
         let Some(protocol) = self.candidates.first().map(|known| known.protocol) else {
             return Ok(());
         };
-        let mut rest = Fields::new(frame);
+        let mut rest = Fields::new(protocol, frame);
         while !rest.is_empty() {
             let left = rest.len();
-            let item = take_item(protocol, &mut rest).inspect_err(|_| {
+            let item = take_item(&mut rest).inspect_err(|_| {
                 self.damage.unread_bytes = self.damage.unread_bytes.saturating_add(left as u64);
             })?;
-            if self.take(protocol, item).is_none() {
+            if self.take(item).is_none() {
                 self.leave_out(item.kind);
             }
         }
@@ -172,21 +143,21 @@ impl Session {
 
     /// Processes one item. Returns `None` if its kind is not kept, or if the item refers to
     /// something unknown.
-    fn take(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
-        match Topic::from_kind(item.kind) {
+    fn take(&mut self, item: Item<'_>) -> Option<()> {
+        match item.kind.topic() {
             Topic::Session => self.is_over |= item.kind == ItemKind::Terminate,
             Topic::FirstText => self.first_text = Some(item.fields.rest_as_text()),
             Topic::SecondText => self.second_text = Some(item.fields.rest_as_text()),
             Topic::Fact => self.facts.extend(self.first_text.take().map(String::from)),
             Topic::Location => return self.locations.take_payload(item.fields),
-            Topic::Zone => return self.take_zone_item(protocol, item),
-            Topic::Message => return self.take_message(protocol, item),
+            Topic::Zone => return self.take_zone_item(item),
+            Topic::Message => return self.take_message(item),
             Topic::Crash => return self.take_crash(item.fields),
             Topic::Answer => return self.take_answer(item),
             Topic::Callstack => return self.take_callstack_item(item),
             Topic::Plot => return self.take_plot_item(item),
             Topic::FrameMark => return self.take_frame_mark(item),
-            Topic::Device => return self.take_device_item(protocol, item),
+            Topic::Device => return self.take_device_item(item),
             Topic::Section => {
                 // Sections are not kept. Times are differences, so the section's time must still be
                 // added.

@@ -94,7 +94,7 @@ impl Threads {
         if fiber == next {
             queries.ask(Query::FiberName, key);
             let id = FIRST_FIBER.saturating_add(fiber_count);
-            let thread = TracyThread { id, is_fiber: true, ..TracyThread::default() };
+            let thread = TracyThread { id, ..TracyThread::default() };
             self.met.push(OpenThread { thread, ..OpenThread::default() });
         }
         if let Some(thread) = self.met.get_mut(thread) {

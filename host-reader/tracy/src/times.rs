@@ -1,9 +1,7 @@
 //! Times of a client, in nanoseconds since the client's start.
 
-use crate::protocol::{FAR_NS, NEAR_NS, TracyProtocol};
-
 /// Clock of a client: converts processor ticks to nanoseconds since the client's start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClientClock {
     /// Ticks at the beginning of the client's start-up.
     pub(crate) start_ticks: i64,
@@ -34,14 +32,4 @@ impl Reference {
     pub(crate) const fn reset(&mut self) {
         self.0 = 0;
     }
-}
-
-/// Decodes a zone's 64-bit time difference.
-pub(crate) const fn far_distance(protocol: &TracyProtocol, field: i64) -> i64 {
-    if protocol.has_short_times() && field >= 0 { field.wrapping_add(FAR_NS) } else { field }
-}
-
-/// Decodes a zone's 32-bit time difference.
-pub(crate) fn near_distance(field: u32) -> i64 {
-    i64::from(field).wrapping_add(NEAR_NS)
 }

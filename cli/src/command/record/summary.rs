@@ -2,7 +2,7 @@
 
 use super::watch::Taken;
 use crate::numbers::{counted, grouped};
-use host_reader::tracy::{Damage, RecordingEnd, TracyRecording};
+use host_reader::tracy::{RecordingEnd, TracyRecording};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -45,6 +45,7 @@ impl Process {
     fn new(recording: &TracyRecording) -> Self {
         let devices = recording.devices.iter().map(|device| device.zones.len());
         let left_out = &recording.left_out;
+        let damage = recording.damage.counts();
         Self {
             program: recording.program.name.clone(),
             process_id: recording.program.process_id,
@@ -55,7 +56,7 @@ impl Process {
             plots: recording.plots.len(),
             device_zones: devices.sum(),
             end: end(&recording.end),
-            damage: damage(&recording.damage),
+            damage: damage.into_iter().filter(|(_, count)| *count > 0).collect(),
             left_out: left_out.iter().map(|(kind, count)| (format!("{kind:?}"), *count)).collect(),
         }
     }
@@ -101,23 +102,6 @@ fn end(end: &RecordingEnd) -> Option<String> {
             Some(format!("expected items in frame {frame}, found {found}; the rest is missing"))
         }
     }
-}
-
-fn damage(damage: &Damage) -> BTreeMap<&'static str, u64> {
-    let counts = [
-        ("ends of zones that had not begun", damage.unmatched_ends),
-        ("zones without an end", damage.open_zones),
-        ("zones that end before they begin", damage.reversed_zones),
-        ("texts for zones that were not open", damage.stray_extras),
-        ("ends of allocations that had not begun", damage.unmatched_frees),
-        ("times of unknown device zones", damage.stray_device_items),
-        ("device zones without times", damage.untimed_device_zones),
-        ("names that did not come", damage.missing_texts),
-        ("functions of call stacks that did not come", damage.missing_functions),
-        ("events beyond the limit", damage.beyond_limit),
-        ("bytes that cannot be read", damage.unread_bytes),
-    ];
-    counts.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
 impl Summary {

@@ -18,6 +18,38 @@ pub enum Form {
     KeyedText32,
 }
 
+/// Topic of a kind. Each part of a session processes the items of certain topics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// Keep-alive and end of the program.
+    Session,
+    /// Text for the next item.
+    FirstText,
+    /// Second text for the next item.
+    SecondText,
+    /// Information about the program.
+    Fact,
+    /// Source location for the next item.
+    Location,
+    /// Zones, and the current thread.
+    Zone,
+    Message,
+    Crash,
+    /// Answers to requests.
+    Answer,
+    Callstack,
+    Plot,
+    FrameMark,
+    Section,
+    Device,
+    /// Locks. Only their times are used, to advance the time of the serial queue.
+    Lock,
+    /// Allocations.
+    Memory,
+    /// Kinds that are not kept: processor data and samples.
+    Other,
+}
+
 /// Versions and encoding of a kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
@@ -70,7 +102,7 @@ impl Rule {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident = $rule:expr,)+) => {
+    ($($(#[$doc:meta])* $kind:ident: $topic:ident = $rule:expr,)+) => {
         /// Kind of an item, with Tracy's name for the kind.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
@@ -81,6 +113,13 @@ macro_rules! kinds {
         impl ItemKind {
             /// All kinds of all versions, in the order of their codes.
             pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+
+            /// Returns the topic of the kind.
+            pub(crate) const fn topic(self) -> Topic {
+                match self {
+                    $(Self::$kind => Topic::$topic,)+
+                }
+            }
         }
 
         pub(crate) const RULES: [Rule; ItemKind::ALL.len()] = [$($rule),+];
@@ -89,276 +128,276 @@ macro_rules! kinds {
 
 kinds! {
     /// Text of the innermost zone.
-    ZoneText = Rule::fixed(66, 0),
+    ZoneText: Zone = Rule::fixed(66, 0),
     /// Name of the innermost zone, replacing the location's name.
-    ZoneName = Rule::fixed(66, 0),
+    ZoneName: Zone = Rule::fixed(66, 0),
     /// Message. The text precedes the item.
-    Message = Rule::fixed(66, 8).resized(77, 9),
+    Message: Message = Rule::fixed(66, 8).resized(77, 9),
     /// Message with a colour.
-    MessageColor = Rule::fixed(66, 11).resized(77, 12),
+    MessageColor: Message = Rule::fixed(66, 11).resized(77, 12),
     /// Message with a call stack.
-    MessageCallstack = Rule::fixed(66, 8).resized(77, 9),
+    MessageCallstack: Message = Rule::fixed(66, 8).resized(77, 9),
     /// Message with a colour and a call stack.
-    MessageColorCallstack = Rule::fixed(66, 11).resized(77, 12),
+    MessageColorCallstack: Message = Rule::fixed(66, 11).resized(77, 12),
     /// Information about the program, as a text.
-    MessageAppInfo = Rule::fixed(66, 8),
+    MessageAppInfo: Fact = Rule::fixed(66, 8),
     /// Start of a zone. The zone's location precedes the item.
-    ZoneBeginAllocSrcLoc = Rule::fixed(66, 8),
+    ZoneBeginAllocSrcLoc: Zone = Rule::fixed(66, 8),
     /// Start of a zone with a call stack. The zone's location precedes the item.
-    ZoneBeginAllocSrcLocCallstack = Rule::fixed(66, 8),
+    ZoneBeginAllocSrcLocCallstack: Zone = Rule::fixed(66, 8),
     /// Call stack for the next item of the serial queue.
-    CallstackSerial = Rule::fixed(66, 0),
+    CallstackSerial: Callstack = Rule::fixed(66, 0),
     /// Call stack for the next item of the thread.
-    Callstack = Rule::fixed(66, 0),
+    Callstack: Callstack = Rule::fixed(66, 0),
     /// Call stack of an interpreter, for the next item of the thread.
-    CallstackAlloc = Rule::fixed(66, 0),
+    CallstackAlloc: Callstack = Rule::fixed(66, 0),
     /// Sample of a thread's call stack.
-    CallstackSample = Rule::fixed(66, 12),
+    CallstackSample: Callstack = Rule::fixed(66, 12),
     /// Sample of a thread's call stack, with a time of 32 bits.
-    CallstackSample32 = Rule::fixed(78, 8),
+    CallstackSample32: Callstack = Rule::fixed(78, 8),
     /// Sample of a thread's call stack, with a time of 16 bits.
-    CallstackSample16 = Rule::fixed(78, 6),
+    CallstackSample16: Callstack = Rule::fixed(78, 6),
     /// Call stack at a context switch.
-    CallstackSampleContextSwitch = Rule::fixed(66, 12),
+    CallstackSampleContextSwitch: Callstack = Rule::fixed(66, 12),
     /// Call stack at a context switch, with a time of 32 bits.
-    CallstackSampleContextSwitch32 = Rule::fixed(78, 8),
+    CallstackSampleContextSwitch32: Callstack = Rule::fixed(78, 8),
     /// Call stack at a context switch, with a time of 16 bits.
-    CallstackSampleContextSwitch16 = Rule::fixed(78, 6),
+    CallstackSampleContextSwitch16: Callstack = Rule::fixed(78, 6),
     /// Image of a frame.
-    FrameImage = Rule::fixed(66, 9),
+    FrameImage: Other = Rule::fixed(66, 9),
     /// Start of a zone.
-    ZoneBegin = Rule::fixed(66, 16),
+    ZoneBegin: Zone = Rule::fixed(66, 16),
     /// Start of a zone, with a time of 32 bits.
-    ZoneBegin32 = Rule::fixed(78, 12),
+    ZoneBegin32: Zone = Rule::fixed(78, 12),
     /// Start of a zone, with a time of 16 bits.
-    ZoneBegin16 = Rule::fixed(78, 10),
+    ZoneBegin16: Zone = Rule::fixed(78, 10),
     /// Start of a zone with a call stack.
-    ZoneBeginCallstack = Rule::fixed(66, 16),
+    ZoneBeginCallstack: Zone = Rule::fixed(66, 16),
     /// Start of a zone with a call stack and a time of 32 bits.
-    ZoneBeginCallstack32 = Rule::fixed(78, 12),
+    ZoneBeginCallstack32: Zone = Rule::fixed(78, 12),
     /// Start of a zone with a call stack and a time of 16 bits.
-    ZoneBeginCallstack16 = Rule::fixed(78, 10),
+    ZoneBeginCallstack16: Zone = Rule::fixed(78, 10),
     /// End of the innermost zone.
-    ZoneEnd = Rule::fixed(66, 8),
+    ZoneEnd: Zone = Rule::fixed(66, 8),
     /// End of the innermost zone, with a time of 32 bits.
-    ZoneEnd32 = Rule::fixed(78, 4),
+    ZoneEnd32: Zone = Rule::fixed(78, 4),
     /// End of the innermost zone, with a time of 16 bits.
-    ZoneEnd16 = Rule::fixed(78, 2),
+    ZoneEnd16: Zone = Rule::fixed(78, 2),
     /// Wait for a lock.
-    LockWait = Rule::fixed(66, 16),
+    LockWait: Lock = Rule::fixed(66, 16),
     /// Lock taken.
-    LockObtain = Rule::fixed(66, 16),
+    LockObtain: Lock = Rule::fixed(66, 16),
     /// Lock released.
-    LockRelease = Rule::fixed(66, 12),
+    LockRelease: Lock = Rule::fixed(66, 12),
     /// Wait for a shared lock.
-    LockSharedWait = Rule::fixed(66, 16),
+    LockSharedWait: Lock = Rule::fixed(66, 16),
     /// Shared lock taken.
-    LockSharedObtain = Rule::fixed(66, 16),
+    LockSharedObtain: Lock = Rule::fixed(66, 16),
     /// Shared lock released.
-    LockSharedRelease = Rule::fixed(66, 16),
+    LockSharedRelease: Lock = Rule::fixed(66, 16),
     /// Name of a lock.
-    LockName = Rule::fixed(66, 4),
+    LockName: Other = Rule::fixed(66, 4),
     /// Allocation.
-    MemAlloc = Rule::fixed(66, 26),
+    MemAlloc: Memory = Rule::fixed(66, 26),
     /// Allocation in a named pool.
-    MemAllocNamed = Rule::fixed(66, 26),
+    MemAllocNamed: Memory = Rule::fixed(66, 26),
     /// Free.
-    MemFree = Rule::fixed(66, 20),
+    MemFree: Memory = Rule::fixed(66, 20),
     /// Free in a named pool.
-    MemFreeNamed = Rule::fixed(66, 20),
+    MemFreeNamed: Memory = Rule::fixed(66, 20),
     /// Allocation with a call stack.
-    MemAllocCallstack = Rule::fixed(66, 26),
+    MemAllocCallstack: Memory = Rule::fixed(66, 26),
     /// Allocation in a named pool, with a call stack.
-    MemAllocCallstackNamed = Rule::fixed(66, 26),
+    MemAllocCallstackNamed: Memory = Rule::fixed(66, 26),
     /// Free with a call stack.
-    MemFreeCallstack = Rule::fixed(66, 20),
+    MemFreeCallstack: Memory = Rule::fixed(66, 20),
     /// Free in a named pool, with a call stack.
-    MemFreeCallstackNamed = Rule::fixed(66, 20),
+    MemFreeCallstackNamed: Memory = Rule::fixed(66, 20),
     /// Discard of all allocations of a pool.
-    MemDiscard = Rule::fixed(72, 20),
+    MemDiscard: Memory = Rule::fixed(72, 20),
     /// Discard of all allocations of a pool, with a call stack.
-    MemDiscardCallstack = Rule::fixed(72, 20),
+    MemDiscardCallstack: Memory = Rule::fixed(72, 20),
     /// Start of a device's zone.
-    GpuZoneBegin = Rule::with_context(66, 23),
+    GpuZoneBegin: Device = Rule::with_context(66, 23),
     /// Start of a device's zone, with a call stack.
-    GpuZoneBeginCallstack = Rule::with_context(66, 23),
+    GpuZoneBeginCallstack: Device = Rule::with_context(66, 23),
     /// Start of a device's zone. The zone's location precedes the item.
-    GpuZoneBeginAllocSrcLoc = Rule::with_context(66, 15),
+    GpuZoneBeginAllocSrcLoc: Device = Rule::with_context(66, 15),
     /// Start of a device's zone with a call stack. The zone's location precedes the item.
-    GpuZoneBeginAllocSrcLocCallstack = Rule::with_context(66, 15),
+    GpuZoneBeginAllocSrcLocCallstack: Device = Rule::with_context(66, 15),
     /// End of a device's zone.
-    GpuZoneEnd = Rule::with_context(66, 15),
+    GpuZoneEnd: Device = Rule::with_context(66, 15),
     /// Start of a device's zone, in the serial queue.
-    GpuZoneBeginSerial = Rule::with_context(66, 23),
+    GpuZoneBeginSerial: Device = Rule::with_context(66, 23),
     /// Start of a device's zone, in the serial queue, with a call stack.
-    GpuZoneBeginCallstackSerial = Rule::with_context(66, 23),
+    GpuZoneBeginCallstackSerial: Device = Rule::with_context(66, 23),
     /// Start of a device's zone, in the serial queue. The zone's location precedes the item.
-    GpuZoneBeginAllocSrcLocSerial = Rule::with_context(66, 15),
+    GpuZoneBeginAllocSrcLocSerial: Device = Rule::with_context(66, 15),
     /// Start of a device's zone with a call stack, in the serial queue. The zone's location
     /// precedes the item.
-    GpuZoneBeginAllocSrcLocCallstackSerial = Rule::with_context(66, 15),
+    GpuZoneBeginAllocSrcLocCallstackSerial: Device = Rule::with_context(66, 15),
     /// End of a device's zone, in the serial queue.
-    GpuZoneEndSerial = Rule::with_context(66, 15),
+    GpuZoneEndSerial: Device = Rule::with_context(66, 15),
     /// Point of a plot, as an integer.
-    PlotDataInt = Rule::fixed(66, 24),
+    PlotDataInt: Plot = Rule::fixed(66, 24),
     /// Point of a plot, in single precision.
-    PlotDataFloat = Rule::fixed(66, 20),
+    PlotDataFloat: Plot = Rule::fixed(66, 20),
     /// Point of a plot, in double precision.
-    PlotDataDouble = Rule::fixed(66, 24),
+    PlotDataDouble: Plot = Rule::fixed(66, 24),
     /// Context switch on a processor.
-    ContextSwitch = Rule::fixed(66, 19).resized(73, 22),
+    ContextSwitch: Other = Rule::fixed(66, 19).resized(73, 22),
     /// Thread that became ready.
-    ThreadWakeup = Rule::fixed(66, 12).resized(73, 15),
+    ThreadWakeup: Other = Rule::fixed(66, 12).resized(73, 15),
     /// Device time of the zone start or zone end with the same query number.
-    GpuTime = Rule::with_context(66, 11),
+    GpuTime: Device = Rule::with_context(66, 11),
     /// Name of a device's context; the text precedes the item.
-    GpuContextName = Rule::with_context(66, 1),
+    GpuContextName: Device = Rule::with_context(66, 1),
     /// Name of an annotation of a device's zones.
-    GpuAnnotationName = Rule::fixed(75, 9),
+    GpuAnnotationName: Other = Rule::fixed(75, 9),
     /// Metadata for the next marker; the text precedes the item.
-    GpuMarkerMeta = Rule::fork(79, 1),
+    GpuMarkerMeta: Other = Rule::fork(79, 1),
     /// Marker on a device's lane.
-    GpuMarker = Rule::fork(79, 22),
+    GpuMarker: Other = Rule::fork(79, 22),
     /// Number of functions at an address of a call stack.
-    CallstackFrameSize = Rule::fixed(66, 9),
+    CallstackFrameSize: Callstack = Rule::fixed(66, 9),
     /// File and line of a symbol.
-    SymbolInformation = Rule::fixed(66, 12),
+    SymbolInformation: Other = Rule::fixed(66, 12),
     /// Unused: never sent to a server.
-    ExternalNameMetadata = Rule::fixed(66, 0),
+    ExternalNameMetadata: Other = Rule::fixed(66, 0),
     /// Unused: never sent to a server.
-    SymbolCodeMetadata = Rule::fixed(66, 0),
+    SymbolCodeMetadata: Other = Rule::fixed(66, 0),
     /// Unused: never sent to a server.
-    SourceCodeMetadata = Rule::fixed(66, 0),
+    SourceCodeMetadata: Other = Rule::fixed(66, 0),
     /// Start of a fiber on a thread.
-    FiberEnter = Rule::fixed(66, 20).resized(68, 24),
+    FiberEnter: Zone = Rule::fixed(66, 20).resized(68, 24),
     /// End of a fiber on a thread.
-    FiberLeave = Rule::fixed(66, 12),
+    FiberLeave: Zone = Rule::fixed(66, 12),
     /// Start of a section.
-    SectionEnter = Rule::fixed(81, 12).resized(82, 14),
+    SectionEnter: Section = Rule::fixed(81, 12).resized(82, 14),
     /// End of a section.
-    SectionLeave = Rule::fixed(81, 12),
+    SectionLeave: Section = Rule::fixed(81, 12),
     /// Name of a kind of section.
-    SectionSetup = Rule::fixed(82, 2),
+    SectionSetup: Other = Rule::fixed(82, 2),
     /// End of the program's data.
-    Terminate = Rule::fixed(66, 0),
+    Terminate: Session = Rule::fixed(66, 0),
     /// Keep-alive.
-    KeepAlive = Rule::fixed(66, 0),
+    KeepAlive: Session = Rule::fixed(66, 0),
     /// Thread to which the following items belong.
-    ThreadContext = Rule::fixed(66, 4),
+    ThreadContext: Zone = Rule::fixed(66, 4),
     /// Pair of device and host time for calibration.
-    GpuCalibration = Rule::with_context(66, 25),
+    GpuCalibration: Device = Rule::with_context(66, 25),
     /// New pair of device and host time.
-    GpuTimeSync = Rule::with_context(66, 17),
+    GpuTimeSync: Device = Rule::with_context(66, 17),
     /// Complete zone of a device, with start and end.
-    GpuZone = Rule::fork(79, 29),
+    GpuZone: Device = Rule::fork(79, 29),
     /// End of a program by a crash.
-    Crash = Rule::fixed(66, 0),
+    Crash: Session = Rule::fixed(66, 0),
     /// Message and time of a crash.
-    CrashReport = Rule::fixed(66, 16),
+    CrashReport: Crash = Rule::fixed(66, 16),
     /// Number of the zone to which the next item refers.
-    ZoneValidation = Rule::fixed(66, 4),
+    ZoneValidation: Zone = Rule::fixed(66, 4),
     /// Colour of the innermost zone.
-    ZoneColor = Rule::fixed(66, 3),
+    ZoneColor: Zone = Rule::fixed(66, 3),
     /// Number attached to the innermost zone.
-    ZoneValue = Rule::fixed(66, 8),
+    ZoneValue: Zone = Rule::fixed(66, 8),
     /// End of a frame.
-    FrameMarkMsg = Rule::fixed(66, 16),
+    FrameMarkMsg: FrameMark = Rule::fixed(66, 16),
     /// Start of a frame that is not continuous.
-    FrameMarkMsgStart = Rule::fixed(66, 16),
+    FrameMarkMsgStart: FrameMark = Rule::fixed(66, 16),
     /// End of a frame that is not continuous.
-    FrameMarkMsgEnd = Rule::fixed(66, 16),
+    FrameMarkMsgEnd: FrameMark = Rule::fixed(66, 16),
     /// Vertical synchronisation.
-    FrameVsync = Rule::fixed(66, 12),
+    FrameVsync: Other = Rule::fixed(66, 12),
     /// Source location, as an answer.
-    SourceLocation = Rule::fixed(66, 31),
+    SourceLocation: Answer = Rule::fixed(66, 31),
     /// Creation of a lock.
-    LockAnnounce = Rule::fixed(66, 21),
+    LockAnnounce: Other = Rule::fixed(66, 21),
     /// Destruction of a lock.
-    LockTerminate = Rule::fixed(66, 12),
+    LockTerminate: Other = Rule::fixed(66, 12),
     /// Source location of a lock's use.
-    LockMark = Rule::fixed(66, 16),
+    LockMark: Other = Rule::fixed(66, 16),
     /// Message whose text is constant in the program.
-    MessageLiteral = Rule::fixed(66, 16),
+    MessageLiteral: Message = Rule::fixed(66, 16),
     /// Message whose text is constant in the program, with a colour.
-    MessageLiteralColor = Rule::fixed(66, 19),
+    MessageLiteralColor: Message = Rule::fixed(66, 19),
     /// Message whose text is constant in the program, with a call stack.
-    MessageLiteralCallstack = Rule::fixed(66, 16),
+    MessageLiteralCallstack: Message = Rule::fixed(66, 16),
     /// Message whose text is constant in the program, with a colour and a call stack.
-    MessageLiteralColorCallstack = Rule::fixed(66, 19),
+    MessageLiteralColorCallstack: Message = Rule::fixed(66, 19),
     /// Context of a device.
-    GpuNewContext = Rule::with_context(66, 27),
+    GpuNewContext: Device = Rule::with_context(66, 27),
     /// One function at an address of a call stack.
-    CallstackFrame = Rule::fixed(66, 16),
+    CallstackFrame: Callstack = Rule::fixed(66, 16),
     /// Load of the processors.
-    SysTimeReport = Rule::fixed(66, 12),
+    SysTimeReport: Plot = Rule::fixed(66, 12),
     /// Energy used.
-    SysPowerReport = Rule::fixed(66, 24),
+    SysPowerReport: Other = Rule::fixed(66, 24),
     /// Process to which a thread belongs.
-    TidToPid = Rule::fixed(66, 16),
+    TidToPid: Other = Rule::fixed(66, 16),
     /// Sample of a counter: cycles.
-    HwSampleCpuCycle = Rule::fixed(66, 16),
+    HwSampleCpuCycle: Other = Rule::fixed(66, 16),
     /// Sample of a counter: instructions.
-    HwSampleInstructionRetired = Rule::fixed(66, 16),
+    HwSampleInstructionRetired: Other = Rule::fixed(66, 16),
     /// Sample of a counter: cache references.
-    HwSampleCacheReference = Rule::fixed(66, 16),
+    HwSampleCacheReference: Other = Rule::fixed(66, 16),
     /// Sample of a counter: cache misses.
-    HwSampleCacheMiss = Rule::fixed(66, 16),
+    HwSampleCacheMiss: Other = Rule::fixed(66, 16),
     /// Sample of a counter: branches.
-    HwSampleBranchRetired = Rule::fixed(66, 16),
+    HwSampleBranchRetired: Other = Rule::fixed(66, 16),
     /// Sample of a counter: branch mispredictions.
-    HwSampleBranchMiss = Rule::fixed(66, 16),
+    HwSampleBranchMiss: Other = Rule::fixed(66, 16),
     /// Display settings of a plot.
-    PlotConfig = Rule::fixed(66, 15),
+    PlotConfig: Plot = Rule::fixed(66, 15),
     /// Parameter that a viewer can set.
-    ParamSetup = Rule::fixed(66, 17),
+    ParamSetup: Other = Rule::fixed(66, 17),
     /// Answer without content.
-    AckServerQueryNoop = Rule::fixed(66, 0),
+    AckServerQueryNoop: Answer = Rule::fixed(66, 0),
     /// Answer that a source file is missing.
-    AckSourceCodeNotAvailable = Rule::fixed(66, 4),
+    AckSourceCodeNotAvailable: Other = Rule::fixed(66, 4),
     /// Answer that a symbol's code is missing.
-    AckSymbolCodeNotAvailable = Rule::fixed(66, 0),
+    AckSymbolCodeNotAvailable: Other = Rule::fixed(66, 0),
     /// Position of a processor in the processor topology.
-    CpuTopology = Rule::fixed(66, 12).resized(69, 16),
+    CpuTopology: Other = Rule::fixed(66, 12).resized(69, 16),
     /// Text for the item that follows.
-    SingleStringData = Rule::text(66, Form::Text16),
+    SingleStringData: FirstText = Rule::text(66, Form::Text16),
     /// Second text for the item that follows.
-    SecondStringData = Rule::text(66, Form::Text16),
+    SecondStringData: SecondText = Rule::text(66, Form::Text16),
     /// Text of less than 256 bytes for the item that follows.
-    SingleStringData8 = Rule::text(80, Form::Text8),
+    SingleStringData8: FirstText = Rule::text(80, Form::Text8),
     /// Second text of less than 256 bytes for the item that follows.
-    SecondStringData8 = Rule::text(80, Form::Text8),
+    SecondStringData8: SecondText = Rule::text(80, Form::Text8),
     /// Pool to which the next allocation belongs.
-    MemNamePayload = Rule::fixed(66, 8),
+    MemNamePayload: Memory = Rule::fixed(66, 8),
     /// Group to which a thread belongs.
-    ThreadGroupHint = Rule::fixed(67, 8),
+    ThreadGroupHint: Other = Rule::fixed(67, 8),
     /// Number attached to a device's zone.
-    GpuZoneAnnotation = Rule::fixed(75, 19).resized(76, 23),
+    GpuZoneAnnotation: Other = Rule::fixed(75, 19).resized(76, 23),
     /// Text, as an answer.
-    StringData = Rule::text(66, Form::KeyedText16),
+    StringData: Answer = Rule::text(66, Form::KeyedText16),
     /// Name of a thread, as an answer.
-    ThreadName = Rule::text(66, Form::KeyedText16),
+    ThreadName: Answer = Rule::text(66, Form::KeyedText16),
     /// Name of a plot, as an answer.
-    PlotName = Rule::text(66, Form::KeyedText16),
+    PlotName: Answer = Rule::text(66, Form::KeyedText16),
     /// Source location for the item that follows.
-    SourceLocationPayload = Rule::text(66, Form::KeyedText16),
+    SourceLocationPayload: Location = Rule::text(66, Form::KeyedText16),
     /// Addresses of a call stack.
-    CallstackPayload = Rule::text(66, Form::KeyedText16),
+    CallstackPayload: Callstack = Rule::text(66, Form::KeyedText16),
     /// Functions of an interpreter's call stack.
-    CallstackAllocPayload = Rule::text(66, Form::KeyedText16),
+    CallstackAllocPayload: Callstack = Rule::text(66, Form::KeyedText16),
     /// Name of a series of frames, as an answer.
-    FrameName = Rule::text(66, Form::KeyedText16),
+    FrameName: Answer = Rule::text(66, Form::KeyedText16),
     /// Pixels of a frame's image.
-    FrameImageData = Rule::text(66, Form::KeyedText32),
+    FrameImageData: Other = Rule::text(66, Form::KeyedText32),
     /// Name of another process, as an answer.
-    ExternalName = Rule::text(66, Form::KeyedText16),
+    ExternalName: Other = Rule::text(66, Form::KeyedText16),
     /// Name of another process's thread, as an answer.
-    ExternalThreadName = Rule::text(66, Form::KeyedText16),
+    ExternalThreadName: Other = Rule::text(66, Form::KeyedText16),
     /// Machine code of a symbol, as an answer.
-    SymbolCode = Rule::text(66, Form::KeyedText32),
+    SymbolCode: Other = Rule::text(66, Form::KeyedText32),
     /// Source file, as an answer.
-    SourceCode = Rule::text(66, Form::KeyedText32),
+    SourceCode: Other = Rule::text(66, Form::KeyedText32),
     /// Name of a fiber, as an answer.
-    FiberName = Rule::text(66, Form::KeyedText16),
+    FiberName: Answer = Rule::text(66, Form::KeyedText16),
 }
 
 impl ItemKind {

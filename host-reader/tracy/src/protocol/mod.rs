@@ -39,6 +39,7 @@
 mod item;
 mod version;
 
+pub(crate) use item::Topic;
 pub use item::{Form, ItemKind};
 pub use version::{Program, TracyProtocol};
 
@@ -64,77 +65,77 @@ pub const FAR_NS: i64 = (1 << 16) + (1 << 32);
 /// Number of nanoseconds that clients subtract from a zone's 32-bit time difference.
 pub const NEAR_NS: i64 = 1 << 16;
 
-/// Answers to a server's greeting.
+/// Answers to a server's greeting, with their bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Handshake {
     /// The welcome follows.
-    Welcome,
+    Welcome = 1,
     /// The client uses another version.
-    ProtocolMismatch,
+    ProtocolMismatch = 2,
     /// Another server was connected to the client before, and the client accepts no second server.
-    NotAvailable,
+    NotAvailable = 3,
 }
 
 impl Handshake {
     /// Returns the byte on the wire.
     #[must_use]
     pub const fn byte(self) -> u8 {
-        match self {
-            Self::Welcome => 1,
-            Self::ProtocolMismatch => 2,
-            Self::NotAvailable => 3,
-        }
+        self as u8
     }
 
     /// Returns the answer that a byte encodes.
     #[must_use]
-    pub const fn from_byte(byte: u8) -> Option<Self> {
-        match byte {
-            1 => Some(Self::Welcome),
-            2 => Some(Self::ProtocolMismatch),
-            3 => Some(Self::NotAvailable),
-            _ => None,
-        }
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        let all = [Self::Welcome, Self::ProtocolMismatch, Self::NotAvailable];
+        all.into_iter().find(|answer| answer.byte() == byte)
     }
 }
 
-/// Kinds of a server's queries that this crate sends or answers.
+/// Kinds of a server's queries that this project sends or answers, with their bytes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Query {
     /// End of the connection; the client may exit.
-    Terminate,
+    Terminate = 0,
     /// Text of the program, by address.
-    Text,
+    Text = 1,
     /// Name of a thread, by number.
-    ThreadName,
+    ThreadName = 2,
     /// Source location, by address.
-    SourceLocation,
+    SourceLocation = 3,
     /// Name of a plot, by address.
-    PlotName,
+    PlotName = 4,
     /// Name of a series of frames, by address.
-    FrameName,
+    FrameName = 5,
     /// Name of a fiber, by address.
-    FiberName,
+    FiberName = 7,
     /// End of the recording; the client sends its remaining data, then its end.
-    Disconnect,
+    Disconnect = 9,
     /// Functions at one address of a call stack.
-    CallstackFrame,
+    CallstackFrame = 10,
+    /// Machine code of a symbol, by address.
+    SymbolCode = 12,
+    /// Source file, by number.
+    SourceCode = 13,
 }
 
 impl Query {
     /// Returns the byte on the wire.
     #[must_use]
     pub const fn byte(self) -> u8 {
-        match self {
-            Self::Terminate => 0,
-            Self::Text => 1,
-            Self::ThreadName => 2,
-            Self::SourceLocation => 3,
-            Self::PlotName => 4,
-            Self::FrameName => 5,
-            Self::FiberName => 7,
-            Self::Disconnect => 9,
-            Self::CallstackFrame => 10,
-        }
+        self as u8
+    }
+
+    /// Returns the query that a byte encodes; `None` for kinds that this project does not answer.
+    #[must_use]
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        use Query::{
+            CallstackFrame, Disconnect, FiberName, FrameName, PlotName, SourceCode, SourceLocation,
+            SymbolCode, Terminate, Text, ThreadName,
+        };
+        let texts = [Text, ThreadName, SourceLocation, PlotName, FrameName, FiberName];
+        let others = [Terminate, Disconnect, CallstackFrame, SymbolCode, SourceCode];
+        texts.into_iter().chain(others).find(|query| query.byte() == byte)
     }
 }

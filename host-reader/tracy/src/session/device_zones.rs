@@ -1,56 +1,47 @@
 //! Zones and clocks of the program's devices.
 
 use super::Session;
-use crate::{
-    fields::Fields,
-    item::Item,
-    protocol::{ItemKind, TracyProtocol},
-};
+use crate::{fields::Fields, item::Item, protocol::ItemKind};
 
 impl Session {
-    pub(super) fn take_device_item(
-        &mut self,
-        protocol: &TracyProtocol,
-        item: Item<'_>,
-    ) -> Option<()> {
+    pub(super) fn take_device_item(&mut self, item: Item<'_>) -> Option<()> {
         use ItemKind as Kind;
         let fields = item.fields;
         let found = match item.kind {
-            Kind::GpuNewContext => self.devices.announce(protocol, fields, self.clock),
+            Kind::GpuNewContext => self.devices.announce(fields, self.clock),
             Kind::GpuContextName => {
                 let name = self.first_text.take().unwrap_or_default();
-                self.devices.name(protocol, fields, name)
+                self.devices.name(fields, name)
             }
-            Kind::GpuTime => self.devices.time(protocol, fields),
-            Kind::GpuCalibration => self.devices.calibrate(protocol, fields, self.clock),
-            Kind::GpuTimeSync => self.devices.synchronise(protocol, fields, self.clock),
+            Kind::GpuTime => self.devices.time(fields),
+            Kind::GpuCalibration => self.devices.calibrate(fields, self.clock),
+            Kind::GpuTimeSync => self.devices.synchronise(fields, self.clock),
             Kind::GpuZoneEndSerial => {
                 self.advance_serial_time(fields)?;
-                self.devices.end(protocol, fields)
+                self.devices.end(fields)
             }
             Kind::GpuZoneEnd => {
                 self.advance_thread_time(fields)?;
-                self.devices.end(protocol, fields)
+                self.devices.end(fields)
             }
             Kind::GpuZoneBegin
             | Kind::GpuZoneBeginCallstack
             | Kind::GpuZoneBeginAllocSrcLoc
             | Kind::GpuZoneBeginAllocSrcLocCallstack => {
                 self.advance_thread_time(fields)?;
-                self.begin_device_zone(protocol, item)
+                self.begin_device_zone(item)
             }
             Kind::GpuZoneBeginSerial
             | Kind::GpuZoneBeginCallstackSerial
             | Kind::GpuZoneBeginAllocSrcLocSerial
             | Kind::GpuZoneBeginAllocSrcLocCallstackSerial => {
                 self.advance_serial_time(fields)?;
-                self.begin_device_zone(protocol, item)
+                self.begin_device_zone(item)
             }
             Kind::GpuZone => {
                 let is_kept = self.has_room();
                 let Self { devices, locations, queries, .. } = self;
-                devices
-                    .whole_zone(protocol, fields, is_kept, |address| locations.at(address, queries))
+                devices.whole_zone(fields, is_kept, |address| locations.at(address, queries))
             }
             _ => return None,
         };
@@ -73,7 +64,7 @@ impl Session {
         Some(())
     }
 
-    fn begin_device_zone(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
+    fn begin_device_zone(&mut self, item: Item<'_>) -> Option<()> {
         use ItemKind as Kind;
         let is_payload = matches!(
             item.kind,
@@ -85,7 +76,7 @@ impl Session {
         let next = self.locations.take_next();
         let has_room = self.has_room();
         let Self { devices, locations, queries, .. } = self;
-        devices.begin(protocol, item.fields, has_room, |fields| {
+        devices.begin(item.fields, has_room, |fields| {
             if is_payload { next } else { locations.at(fields.u64()?, queries) }
         })
     }

@@ -4,7 +4,6 @@ use super::Session;
 use crate::{
     item::Item,
     protocol::{ItemKind, Query},
-    recording::PlotFormat,
 };
 
 impl Session {
@@ -15,7 +14,6 @@ impl Session {
             let percent = fields.f32()?.into();
             let has_room = self.has_room();
             let plot = self.plots.with_key(0, Query::PlotName, &mut self.queries)?;
-            plot.format = PlotFormat::Percentage;
             if has_room {
                 plot.points.push((time_ns, percent, 0));
                 self.point_count = self.point_count.saturating_add(1);
@@ -24,12 +22,8 @@ impl Session {
         }
         let key = fields.u64()?;
         if item.kind == ItemKind::PlotConfig {
-            let plot = self.plots.with_key(key, Query::PlotName, &mut self.queries)?;
-            plot.format = match fields.u8()? {
-                0 => PlotFormat::Number,
-                1 => PlotFormat::Memory,
-                _ => PlotFormat::Percentage,
-            };
+            // The unit of a plot is not kept.
+            self.plots.with_key(key, Query::PlotName, &mut self.queries)?;
             return Some(());
         }
         let time_ns = self.clock.ns(self.thread_time.advance(fields.i64()?));

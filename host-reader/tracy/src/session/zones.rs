@@ -3,19 +3,14 @@
 use super::Session;
 use crate::{
     item::Item,
-    protocol::{ItemKind, TracyProtocol},
+    protocol::ItemKind,
     recording::ZoneExtra,
     texts::TextRef,
     threads::{PendingMessage, append_line},
-    times::{far_distance, near_distance},
 };
 
 impl Session {
-    pub(super) fn take_zone_item(
-        &mut self,
-        protocol: &TracyProtocol,
-        item: Item<'_>,
-    ) -> Option<()> {
+    pub(super) fn take_zone_item(&mut self, item: Item<'_>) -> Option<()> {
         use ItemKind as Kind;
         let mut fields = item.fields;
         match item.kind {
@@ -24,11 +19,11 @@ impl Session {
                 self.threads.set_current(fields.u32()?, &mut self.queries);
             }
             Kind::ZoneBegin | Kind::ZoneBeginCallstack => {
-                let distance = far_distance(protocol, fields.i64()?);
+                let distance = fields.far_distance()?;
                 return self.begin_zone(item.kind, distance, Some(fields.u64()?));
             }
             Kind::ZoneBegin32 | Kind::ZoneBeginCallstack32 => {
-                let distance = near_distance(fields.u32()?);
+                let distance = fields.near_distance()?;
                 return self.begin_zone(item.kind, distance, Some(fields.u64()?));
             }
             Kind::ZoneBegin16 | Kind::ZoneBeginCallstack16 => {
@@ -38,8 +33,8 @@ impl Session {
             Kind::ZoneBeginAllocSrcLoc | Kind::ZoneBeginAllocSrcLocCallstack => {
                 return self.begin_zone(item.kind, fields.i64()?, None);
             }
-            Kind::ZoneEnd => self.end_zone(far_distance(protocol, fields.i64()?)),
-            Kind::ZoneEnd32 => self.end_zone(near_distance(fields.u32()?)),
+            Kind::ZoneEnd => self.end_zone(fields.far_distance()?),
+            Kind::ZoneEnd32 => self.end_zone(fields.near_distance()?),
             Kind::ZoneEnd16 => self.end_zone(fields.u16()?.into()),
             Kind::ZoneValidation => self.threads.expect(fields.u32()?, &mut self.queries),
             Kind::ZoneText => {
@@ -103,7 +98,7 @@ impl Session {
         self.threads.change(&mut self.damage, &mut self.queries, change);
     }
 
-    pub(super) fn take_message(&mut self, protocol: &TracyProtocol, item: Item<'_>) -> Option<()> {
+    pub(super) fn take_message(&mut self, item: Item<'_>) -> Option<()> {
         use ItemKind as Kind;
         let mut fields = item.fields;
         let time_ns = self.clock.ns(fields.i64()?);
@@ -123,10 +118,10 @@ impl Session {
                 | Kind::MessageLiteralColorCallstack
         );
         let (text, metadata) = if is_literal {
-            let (address, metadata) = protocol.untagged(fields.u64()?);
+            let (address, metadata) = fields.protocol.untagged(fields.u64()?);
             (self.texts.at(address, &mut self.queries), metadata)
         } else {
-            let metadata = if protocol.message_has_severity() { fields.u8() } else { None };
+            let metadata = if fields.protocol.message_has_severity() { fields.u8() } else { None };
             (TextRef::Here(self.first_text.take()?), metadata)
         };
         let has_callstack = matches!(
