@@ -3,7 +3,7 @@
 #[cfg(feature = "object-store")]
 use crate::object::{ObjectPlace, ObjectUpload};
 use reader::packed_bytes::PackedError;
-use recording::whole_file::{OpenFile, WholeFile, prepare_whole_file};
+use recording::whole_file::{OpenFile, WholeFile};
 use std::{
     fmt,
     io::{self, BufWriter, Write},
@@ -116,13 +116,38 @@ pub fn write_atomically<T>(
     cancel: &CancelFlag,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> Result<T, WriteError> {
-    let written = match destination {
+    let direct = match destination {
         Destination::Stdout => write_directly(io::stdout().lock(), cancel, write),
-        Destination::File(path) => write_file(path, cancel, write)?,
-        #[cfg(feature = "object-store")]
-        Destination::Object(place) => write_object(place, cancel, write),
+        Destination::File(path) if is_stream(path) => {
+            let opened = std::fs::OpenOptions::new().write(true).open(path);
+            opened.and_then(|file| write_directly(file, cancel, write))
+        }
+        _ => return write_whole(destination, cancel, write),
     };
-    written.map_err(|source| write_error(destination.clone(), source))
+    direct.map_err(|source| write_error(destination.clone(), source))
+}
+
+/// Returns true for files that are not regular, such as a pipe or a device.
+fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_dir() && !found.is_file())
+}
+
+fn write_whole<T>(
+    destination: &Destination,
+    cancel: &CancelFlag,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> Result<T, WriteError> {
+    let target = match destination {
+        // A link with a missing target is replaced.
+        Destination::File(path) => {
+            Destination::File(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()))
+        }
+        other => other.clone(),
+    };
+    let mut file = PartFile::create_at(&target, destination.clone(), cancel)?;
+    let written = write(&mut file).map_err(|source| write_error(destination.clone(), source))?;
+    file.finish()?.publish()?;
+    Ok(written)
 }
 
 pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteError {
@@ -133,8 +158,7 @@ pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteE
     }
 }
 
-/// File or object in progress, one of several that belong together.
-#[cfg(feature = "parquet")]
+/// File or object in progress.
 #[derive(Debug)]
 pub(super) struct PartFile {
     out: PartOutput,
@@ -142,7 +166,6 @@ pub(super) struct PartFile {
     cancel: CancelFlag,
 }
 
-#[cfg(feature = "parquet")]
 #[derive(Debug)]
 enum PartOutput {
     File(OpenFile),
@@ -150,16 +173,13 @@ enum PartOutput {
     Object(ObjectUpload),
 }
 
-/// File or object that is complete but does not have its final name yet, one of several that belong
-/// together.
-#[cfg(feature = "parquet")]
+/// File or object that is complete but does not have its final name yet.
 #[derive(Debug)]
 pub(super) struct PreparedFile {
     whole: PreparedOutput,
     destination: Destination,
 }
 
-#[cfg(feature = "parquet")]
 #[derive(Debug)]
 enum PreparedOutput {
     File(WholeFile),
@@ -167,17 +187,28 @@ enum PreparedOutput {
     Object(ObjectUpload),
 }
 
-#[cfg(feature = "parquet")]
 impl PartFile {
     /// Starts a file. The file is removed unless it is published.
+    #[cfg(feature = "parquet")]
     pub(super) fn create(
         destination: Destination,
         cancel: &CancelFlag,
     ) -> Result<Self, WriteError> {
-        let out = match &destination {
-            Destination::File(path) if path.is_dir() => {
-                return Err(WriteError::IsFolder { path: path.clone() });
-            }
+        Self::create_at(&destination.clone(), destination, cancel)
+    }
+
+    /// Starts the file `target`. Errors name the file `destination`.
+    fn create_at(
+        target: &Destination,
+        destination: Destination,
+        cancel: &CancelFlag,
+    ) -> Result<Self, WriteError> {
+        if let Destination::File(path) = &destination
+            && path.is_dir()
+        {
+            return Err(WriteError::IsFolder { path: path.clone() });
+        }
+        let out = match target {
             Destination::File(path) => OpenFile::create(path).map(PartOutput::File),
             #[cfg(feature = "object-store")]
             Destination::Object(place) => Ok(PartOutput::Object(ObjectUpload::new(place.clone()))),
@@ -206,7 +237,6 @@ impl PartFile {
     }
 }
 
-#[cfg(feature = "parquet")]
 impl Write for PartFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.out {
@@ -225,7 +255,6 @@ impl Write for PartFile {
     }
 }
 
-#[cfg(feature = "parquet")]
 impl PreparedFile {
     /// Renames the file to its final name.
     pub(super) fn publish(self) -> Result<(), WriteError> {
@@ -242,61 +271,9 @@ impl PreparedFile {
 /// Writes a whole file unless a file with this name exists. Returns true if it was written.
 #[cfg(feature = "parquet")]
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let (file, ()) = prepare_whole_file(path, |out| out.write_all(bytes))?;
-    file.publish_new()
-}
-
-/// Writes an object. The object appears only when it is complete.
-#[cfg(feature = "object-store")]
-fn write_object<T>(
-    place: &ObjectPlace,
-    cancel: &CancelFlag,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-) -> io::Result<T> {
-    let mut upload = ObjectUpload::new(place.clone());
-    let written = write(&mut Cancellable { out: &mut upload, cancel })?;
-    let upload = upload.finish()?;
-    // Last check for cancellation before the object gets its name.
-    if cancel.is_cancelled() {
-        return Err(cancelled());
-    }
-    upload.publish()?;
-    Ok(written)
-}
-
-fn prepare_cancellable<T>(
-    path: &Path,
-    cancel: &CancelFlag,
-    write: impl FnOnce(&mut Cancellable<'_, OpenFile>) -> io::Result<T>,
-) -> io::Result<(WholeFile, T)> {
-    prepare_whole_file(path, |out| {
-        let written = write(&mut Cancellable { out, cancel })?;
-        // Last check for cancellation before the file gets its name.
-        if cancel.is_cancelled() { Err(cancelled()) } else { Ok(written) }
-    })
-}
-
-fn write_file<T>(
-    path: &Path,
-    cancel: &CancelFlag,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-) -> Result<io::Result<T>, WriteError> {
-    let existing = std::fs::metadata(path).ok();
-    Ok(match existing {
-        Some(found) if found.is_dir() => {
-            return Err(WriteError::IsFolder { path: path.to_owned() });
-        }
-        Some(found) if !found.is_file() => {
-            let opened = std::fs::OpenOptions::new().write(true).open(path);
-            opened.and_then(|file| write_directly(file, cancel, write))
-        }
-        _ => {
-            // A link with a missing target is replaced.
-            let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-            prepare_cancellable(&path, cancel, |out| write(out))
-                .and_then(|(file, written)| file.publish().map(|()| written))
-        }
-    })
+    let mut file = OpenFile::create(path)?;
+    file.write_all(bytes)?;
+    file.finish()?.publish_new()
 }
 
 fn write_directly<T>(

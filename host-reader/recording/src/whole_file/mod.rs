@@ -87,24 +87,10 @@ pub fn write_whole_file<T>(
     path: &Path,
     write: impl FnOnce(&mut OpenFile) -> io::Result<T>,
 ) -> io::Result<T> {
-    let (file, result) = prepare_whole_file(path, write)?;
-    file.publish()?;
-    Ok(result)
-}
-
-/// Writes a file under a temporary name in the folder of `path`.
-///
-/// The file is removed unless [`WholeFile::publish`] is called.
-///
-/// # Errors
-/// The errors of [`write_whole_file`].
-pub fn prepare_whole_file<T>(
-    path: &Path,
-    write: impl FnOnce(&mut OpenFile) -> io::Result<T>,
-) -> io::Result<(WholeFile, T)> {
     let mut file = OpenFile::create(path)?;
     let result = write(&mut file)?;
-    Ok((file.finish()?, result))
+    file.finish()?.publish()?;
+    Ok(result)
 }
 
 #[cfg(test)]
