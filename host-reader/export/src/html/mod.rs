@@ -36,7 +36,6 @@ mod zone_facts;
 pub use ops_csv::write_ops_page;
 
 use super::{OnLanes, Trace};
-use page::Part;
 use std::io::{self, Write};
 
 /// Writes the page.
@@ -45,8 +44,8 @@ pub(super) fn write(
     out: &mut dyn Write,
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
-    page::RECORDING.write(&trace.title, out, |part, out| match part {
-        Part::Facts => facts::write(trace, out),
+    page::RECORDING.write(&trace.title, out, |hole, out| match hole {
+        "facts" => facts::write(trace, out),
         _ => page::write_blocks(trace, out, on_lanes),
     })
 }

@@ -6,10 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use rayon::prelude::*;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use std::{
-    io::{self, Write},
-    iter,
-};
+use std::io::{self, Write};
 
 const STYLE: &str = include_str!("assets/report.css");
 
@@ -80,61 +77,31 @@ pub(super) const OPS: Page = Page {
 /// Number of cores that are packed at once. It bounds the memory in use.
 const CORES_PER_BATCH: usize = 32;
 
-/// Part of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Text of the template, which is written unchanged.
-    Text(&'static str),
-    /// The content security policy.
-    Policy,
-    /// The title of the report.
-    Title,
-    /// The JSON block with the initial data.
-    Facts,
-    /// The blocks of packed columns.
-    Blocks,
-}
-
 impl Page {
-    /// Writes the page. `fill` writes the initial data and the blocks.
+    /// Writes the page. `fill` writes the initial data, `facts`, and the blocks of packed columns,
+    /// `blocks`.
     pub(super) fn write(
         &self,
         title: &str,
         out: &mut dyn Write,
-        mut fill: impl FnMut(Part, &mut dyn Write) -> io::Result<()>,
+        mut fill: impl FnMut(&str, &mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        for part in self.parts() {
-            match part {
-                Part::Text(text) => out.write_all(text.as_bytes())?,
-                Part::Policy => out.write_all(self.policy().as_bytes())?,
-                Part::Title => {
+        let (first, rest) = self.template.split_once("{{").unwrap_or((self.template, ""));
+        out.write_all(first.as_bytes())?;
+        for (hole, text) in rest.split("{{").filter_map(|part| part.split_once("}}")) {
+            match hole {
+                "policy" => out.write_all(self.policy().as_bytes())?,
+                "title" => {
                     let dot = if title.is_empty() { "" } else { " · " };
                     write!(out, "{}{dot}kprof report", escaped_text(title))?;
                 }
-                Part::Facts | Part::Blocks => fill(part, out)?,
+                "style" => out.write_all(STYLE.as_bytes())?,
+                "script" => out.write_all(self.script.as_bytes())?,
+                _ => fill(hole, out)?,
             }
+            out.write_all(text.as_bytes())?;
         }
         Ok(())
-    }
-
-    /// Returns the parts of the page in order.
-    fn parts(&self) -> impl Iterator<Item = Part> {
-        let (first, rest) = self.template.split_once("{{").unwrap_or((self.template, ""));
-        let holes = rest.split("{{").filter_map(|part| part.split_once("}}"));
-        iter::once(Part::Text(first))
-            .chain(holes.flat_map(|(hole, text)| [self.part(hole), Part::Text(text)]))
-    }
-
-    fn part(&self, hole: &str) -> Part {
-        match hole {
-            "policy" => Part::Policy,
-            "title" => Part::Title,
-            "style" => Part::Text(STYLE),
-            "script" => Part::Text(self.script),
-            "facts" => Part::Facts,
-            "blocks" => Part::Blocks,
-            _ => Part::Text(""),
-        }
     }
 
     /// Returns the page's content security policy. It allows only the page's own script and style,
