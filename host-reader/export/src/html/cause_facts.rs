@@ -180,13 +180,10 @@ fn findings(
     explanation: &Explanation,
     place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
 ) -> Vec<FindingRow<'_>> {
-    fn row<'a>(
-        (explanation, finding): (&Explanation, &'a Finding),
-        place: &impl Fn(&Place) -> (Option<usize>, Option<usize>),
-    ) -> FindingRow<'a> {
-        let (op, device) = place(&finding.place);
-        let more = finding
-            .rows
+    let rows = explanation.findings.iter().map(|finding| {
+        let Finding { place: at, rows, .. } = finding;
+        let (op, device) = place(at);
+        let more = rows
             .iter()
             .filter_map(|row| place(&Place { row: Some(*row), ..Place::default() }).0)
             .filter(|other| Some(*other) != op);
@@ -201,12 +198,12 @@ fn findings(
             op,
             more_ops: more.collect(),
             device,
-            core: finding.place.core,
-            risc: finding.place.risc,
-            zone: finding.place.zone.as_deref(),
+            core: at.core,
+            risc: at.risc,
+            zone: at.zone.as_deref(),
         }
-    }
-    explanation.findings.iter().map(|finding| row((explanation, finding), &place)).collect()
+    });
+    rows.collect()
 }
 
 fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {

@@ -11,7 +11,7 @@ use tables::Objects;
 /// Traffic of all chips.
 #[derive(Default, Serialize)]
 pub(super) struct NocFacts {
-    activities: Vec<ActivityRow>,
+    activities: Objects<(u64, Activity)>,
     cores: Vec<CoreRow>,
     pairs: Objects<Pair>,
     links: Objects<LinkLoad>,
@@ -21,23 +21,6 @@ pub(super) struct NocFacts {
     unplaced_count: u64,
     open_wait_count: u64,
     notes: Vec<String>,
-}
-
-/// Events of one kind, over all cores.
-#[derive(Serialize)]
-struct ActivityRow {
-    chip_id: u32,
-    program: u32,
-    op_name: String,
-    risc: String,
-    noc: &'static str,
-    kind: &'static str,
-    cores: u64,
-    events: u64,
-    bytes: u64,
-    is_lower_bound: bool,
-    /// `None` if the event is not a wait.
-    wait_cycles: Option<u64>,
 }
 
 /// Traffic that one RISC of a core requested over one NoC, summed over all programs.
@@ -83,15 +66,31 @@ impl NocFacts {
     }
 }
 
-/// Returns the events of all cores, by the name of their kind.
-fn activities(traffic: &Traffic) -> Vec<ActivityRow> {
+/// Returns the events of each kind, summed over all cores, by the name of the kind.
+fn activities(traffic: &Traffic) -> Objects<(u64, Activity)> {
     let mut sums = traffic.sums_over_cores();
     // They are sorted, but by kind and not by its name.
     sums.sort_by_cached_key(|(_, sum)| {
         let Activity { chip_id, program, ref op_name, ref risc, noc, kind, .. } = *sum;
         (chip_id, program, Arc::clone(op_name), Arc::clone(risc), noc, kind.name())
     });
-    sums.iter().map(|(core_count, sum)| ActivityRow::new(*core_count, sum)).collect()
+    Objects::new(
+        sums,
+        [
+            ("chip_id", |(_, sum)| sum.chip_id.into()),
+            ("program", |(_, sum)| sum.program.base().into()),
+            ("op_name", |(_, sum)| (*sum.op_name).into()),
+            ("risc", |(_, sum)| (*sum.risc).into()),
+            ("noc", |(_, sum)| sum.noc.name().into()),
+            ("kind", |(_, sum)| sum.kind.name().into()),
+            ("cores", |(core_count, _)| (*core_count).into()),
+            ("events", |(_, sum)| sum.event_count.into()),
+            ("bytes", |(_, sum)| sum.byte_count.into()),
+            ("is_lower_bound", |(_, sum)| sum.is_lower_bound().into()),
+            // Null if the event is not a wait.
+            ("wait_cycles", |(_, sum)| sum.kind.end_of_wait().map(|_| sum.wait_cycles).into()),
+        ],
+    )
 }
 
 /// Sums up the events of each core and RISC.
@@ -121,24 +120,6 @@ fn cores(activities: &[Activity]) -> Vec<CoreRow> {
         }
     }
     rows.into_values().collect()
-}
-
-impl ActivityRow {
-    fn new(core_count: u64, sum: &Activity) -> Self {
-        Self {
-            chip_id: sum.chip_id,
-            program: sum.program.base(),
-            op_name: sum.op_name.as_ref().to_owned(),
-            risc: sum.risc.as_ref().to_owned(),
-            noc: sum.noc.name(),
-            kind: sum.kind.name(),
-            cores: core_count,
-            events: sum.event_count,
-            bytes: sum.byte_count,
-            is_lower_bound: sum.is_lower_bound(),
-            wait_cycles: sum.kind.end_of_wait().map(|_| sum.wait_cycles),
-        }
-    }
 }
 
 /// Returns traffic by sender and receiver.
