@@ -3,7 +3,7 @@
 use super::{
     WriteError,
     cells::FileColumn,
-    folders::partition_value,
+    folders::{partition_value, percent_encoded},
     location::DatasetLocation,
     read::{columns_of, read_footer},
     write_refused,
@@ -11,7 +11,6 @@ use super::{
 use ::parquet::file::{metadata::ParquetMetaData, statistics::Statistics};
 use ::tables::ColumnKind;
 use serde_json::{Map, Value, json};
-use std::fmt::Write;
 
 /// File that a commit adds.
 #[derive(Debug)]
@@ -60,16 +59,9 @@ pub(super) fn partition_values(path: &str) -> Value {
 /// Returns the URL-encoded path of a file relative to its table.
 pub(super) fn encoded_path(table: &str, path: &str) -> String {
     let relative = path.strip_prefix(table).and_then(|rest| rest.strip_prefix('/'));
-    let mut encoded = String::with_capacity(path.len());
-    for byte in relative.unwrap_or(path).bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/=".contains(&byte) {
-            encoded.push(byte.into());
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+    percent_encoded(relative.unwrap_or(path), |_, letter| {
+        letter.is_ascii_alphanumeric() || "-._~/=".contains(letter)
+    })
 }
 
 /// Returns the number of rows, and the bounds and the number of nulls of each column. Values that

@@ -110,18 +110,26 @@ fn partition_folders(
 /// Leading dots and underscores are escaped too, because engines skip files whose names begin with
 /// them.
 pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
+    percent_encoded(text, |at, letter| {
+        letter.is_alphanumeric() || letter == '-' || (at > 0 && matches!(letter, '.' | '_'))
+    })
+}
+
+/// Replaces letters that are not kept by `%XX` for each of their bytes. `is_kept` receives the
+/// position and the letter.
+pub(super) fn percent_encoded(text: &str, is_kept: impl Fn(usize, char) -> bool) -> String {
+    let mut encoded = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
-        if letter.is_alphanumeric() || letter == '-' || (at > 0 && matches!(letter, '.' | '_')) {
-            escaped.push(letter);
+        if is_kept(at, letter) {
+            encoded.push(letter);
             continue;
         }
         for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
             // Writing to a string cannot fail.
-            let _ = write!(escaped, "%{byte:02X}");
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
-    escaped
+    encoded
 }
 
 /// Reverses [`escaped`], and decodes `%XX` in URLs. Bytes that are not valid text are kept escaped.

@@ -14,7 +14,7 @@ use parquet::{
     schema::types::{ColumnDescriptor, SchemaDescriptor},
 };
 use std::fs::File;
-use tables::{ColumnKind, Value};
+use tables::{ColumnKind, Recordings, Table, Value};
 
 /// Open file of a dataset.
 pub(super) struct TableFile {
@@ -100,33 +100,25 @@ pub(super) fn fact<'f>(footer: &'f ParquetMetaData, key: &str) -> Option<&'f str
     facts.iter().find(|fact| fact.key == key)?.value.as_deref()
 }
 
-/// Reads some columns of a row group, column by column. Columns that the file lacks are null.
-pub(super) fn read_group(
-    file: &TableFile,
-    group: usize,
-    columns: &[FileColumn],
-) -> Result<Vec<Vec<Value<'static>>>, ParquetError> {
-    let read = |column: &FileColumn| {
-        let column = FileColumn { is_optional: true, ..column.clone() };
-        let mut cells = Cells::new(&column);
-        file.read(group, &column, &mut cells)?;
-        Ok(cells.into_values(column.kind))
-    };
-    columns.iter().map(read).collect()
-}
-
-/// Reads some columns of all row groups, column by column.
-pub(super) fn read_columns(
+/// Reads some columns of each row of a file, row group by row group. Columns that the file lacks are
+/// null.
+pub(super) fn for_each_row(
     file: &TableFile,
     columns: &[FileColumn],
-) -> Result<Vec<Vec<Value<'static>>>, ParquetError> {
-    let mut all = vec![Vec::new(); columns.len()];
+    mut visit: impl FnMut(&[Value<'static>]),
+) -> Result<(), ParquetError> {
     for group in 0..file.group_count() {
-        for (all, values) in all.iter_mut().zip(read_group(file, group, columns)?) {
-            all.extend(values);
+        let read = |column: &FileColumn| {
+            let mut cells = Cells::new(&FileColumn { is_optional: true, ..column.clone() });
+            file.read(group, column, &mut cells)?;
+            Ok(cells.into_values(column.kind).into_iter())
+        };
+        let mut values: Vec<_> = columns.iter().map(read).collect::<Result<_, ParquetError>>()?;
+        while let Some(row) = values.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>() {
+            visit(&row);
         }
     }
-    Ok(all)
+    Ok(())
 }
 
 /// Returns the host and the name of each recording in a file of the table `recordings`.
@@ -134,21 +126,32 @@ pub(super) fn recording_keys(
     dataset: &DatasetLocation,
     path: &str,
 ) -> Result<Vec<(String, String)>, ParquetError> {
+    let mut keys = Vec::new();
     let file = TableFile::open(dataset, path)?;
-    let text = |name: &str| FileColumn {
-        name: name.to_owned(),
-        kind: ColumnKind::Text,
-        is_optional: true,
-    };
-    let columns = read_columns(&file, &[text("host"), text("recording")])?;
-    let mut columns = columns.into_iter();
-    let (hosts, recordings) =
-        (columns.next().unwrap_or_default(), columns.next().unwrap_or_default());
-    let text = |value: Value<'_>| match value {
-        Value::Text(text) => text.into_owned(),
-        _ => String::new(),
-    };
-    Ok(hosts.into_iter().map(text).zip(recordings.into_iter().map(text)).collect())
+    for_each_row(&file, &columns_named::<Recordings>(&KEY_COLUMNS), |row| keys.push(key_of(row)))?;
+    Ok(keys)
+}
+
+/// Returns the columns of a table with these names.
+pub(super) fn columns_named<T: Table>(names: &[&str]) -> Vec<FileColumn> {
+    let columns = names.iter().filter_map(|name| T::column(name));
+    columns.map(|column| FileColumn::from(&column.schema)).collect()
+}
+
+/// Columns that identify a recording. Every table has them.
+pub(super) const KEY_COLUMNS: [&str; 2] = ["host", "recording"];
+
+/// Returns the host and the recording of a row whose first columns are [`KEY_COLUMNS`].
+pub(super) fn key_of(row: &[Value<'static>]) -> (String, String) {
+    (text(row, 0).unwrap_or_default(), text(row, 1).unwrap_or_default())
+}
+
+/// Returns the text in a column of a row, if there is one.
+pub(super) fn text(row: &[Value<'static>], at: usize) -> Option<String> {
+    match row.get(at)? {
+        Value::Text(text) => Some(text.to_string()),
+        _ => None,
+    }
 }
 
 pub(super) fn columns_of(schema: &SchemaDescriptor) -> Result<Vec<FileColumn>, ParquetError> {

@@ -5,14 +5,13 @@
 
 use super::{
     MachineClock, WriteError,
-    cells::FileColumn,
     folders::{parquet_files, partitions},
     location::DatasetLocation,
-    read::{TableFile, read_group},
+    read::{self, TableFile, columns_named, key_of, text},
     write_refused,
 };
 use crate::op_label;
-use ::tables::{ColumnKind, Ops, OpsReportCells, Recordings, Table, Value};
+use ::tables::{Ops, OpsReportCells, Recordings, Table, Value};
 use reader::clock::{DayOffset, DayProblem};
 use std::collections::BTreeMap;
 
@@ -88,7 +87,7 @@ impl SummaryOp {
 /// If the location does not contain a dataset, or a file of the table `recordings` cannot be read.
 pub fn read_recordings(dataset: &DatasetLocation) -> Result<Vec<RecordingSummary>, SummaryError> {
     let mut found: BTreeMap<(String, String), RecordingSummary> = BTreeMap::new();
-    for_each_row(dataset, Recordings::NAME, RECORDING_COLUMNS, |row| {
+    for_each_row::<Recordings>(dataset, &RECORDING_COLUMNS, |row| {
         let summary = summary_of(row);
         found.insert((summary.host.clone(), summary.recording.clone()), summary);
     })?;
@@ -112,13 +111,13 @@ pub fn read_ops(
     let key = |found: &RecordingSummary| (found.host.clone(), found.recording.clone());
     let mut found: BTreeMap<_, _> =
         recordings.iter_mut().map(|recording| (key(recording), recording)).collect();
-    for_each_row(dataset, Ops::NAME, OP_COLUMNS, |row| {
+    for_each_row::<Ops>(dataset, &OP_COLUMNS, |row| {
         if let Some(summary) = found.get_mut(&key_of(row)) {
             summary.ops.push(op_of(row));
         }
     })?;
     let mut reports: BTreeMap<(String, String), ReportRows> = BTreeMap::new();
-    for_each_row(dataset, OpsReportCells::NAME, CELL_COLUMNS, |row| {
+    for_each_row::<OpsReportCells>(dataset, &CELL_COLUMNS, |row| {
         reports.entry(key_of(row)).or_default().add(row);
     })?;
     for (key, report) in reports {
@@ -141,76 +140,49 @@ pub fn is_dataset(dataset: &DatasetLocation) -> Result<bool, WriteError> {
     })
 }
 
-type Columns = &'static [(&'static str, ColumnKind)];
-
-const RECORDING_COLUMNS: Columns = &[
-    ("host", ColumnKind::Text),
-    ("recording", ColumnKind::Text),
-    ("origin_host_ns", ColumnKind::Signed64),
-    ("end_ns", ColumnKind::Signed64),
-    ("boot_id", ColumnKind::Text),
-    ("namespace_ns", ColumnKind::Signed64),
-    ("day_offset_ns", ColumnKind::Signed64),
-    ("day_error_ns", ColumnKind::Unsigned64),
-    ("day_problem", ColumnKind::Text),
-    ("chips", ColumnKind::Text),
+const RECORDING_COLUMNS: [&str; 10] = [
+    "host",
+    "recording",
+    "origin_host_ns",
+    "end_ns",
+    "boot_id",
+    "namespace_ns",
+    "day_offset_ns",
+    "day_error_ns",
+    "day_problem",
+    "chips",
 ];
 
-const OP_COLUMNS: Columns = &[
-    ("host", ColumnKind::Text),
-    ("recording", ColumnKind::Text),
-    ("chip_id", ColumnKind::Unsigned32),
-    ("program", ColumnKind::Unsigned32),
-    ("trace_id", ColumnKind::Unsigned64),
-    ("trace_replay", ColumnKind::Unsigned64),
-    ("launch", ColumnKind::Unsigned64),
-    ("name", ColumnKind::Text),
-    ("start_ns", ColumnKind::Signed64),
-    ("duration_ns", ColumnKind::Signed64),
+const OP_COLUMNS: [&str; 10] = [
+    "host",
+    "recording",
+    "chip_id",
+    "program",
+    "trace_id",
+    "trace_replay",
+    "launch",
+    "name",
+    "start_ns",
+    "duration_ns",
 ];
 
-const CELL_COLUMNS: Columns = &[
-    ("host", ColumnKind::Text),
-    ("recording", ColumnKind::Text),
-    ("row", ColumnKind::Unsigned32),
-    ("title", ColumnKind::Text),
-    ("cell", ColumnKind::Text),
-];
+const CELL_COLUMNS: [&str; 5] = ["host", "recording", "row", "title", "cell"];
 
-/// Reads some columns of each row of a table, file by file and row group by row group.
-fn for_each_row(
+/// Reads some columns of each row of a table, file by file.
+fn for_each_row<T: Table>(
     dataset: &DatasetLocation,
-    table: &str,
-    columns: Columns,
+    columns: &[&str],
     mut visit: impl FnMut(&[Value<'static>]),
 ) -> Result<(), WriteError> {
-    let columns: Vec<FileColumn> = columns
-        .iter()
-        .map(|&(name, kind)| FileColumn { name: name.to_owned(), kind, is_optional: true })
-        .collect();
-    for folder in partitions(dataset, table)? {
+    let columns = columns_named::<T>(columns);
+    for folder in partitions(dataset, T::NAME)? {
         for stored in parquet_files(dataset, &folder)? {
-            let refuse = |error| write_refused(dataset, &stored.path, error);
-            let file = TableFile::open(dataset, &stored.path).map_err(refuse)?;
-            for group in 0..file.group_count() {
-                let read = read_group(&file, group, &columns).map_err(refuse)?;
-                let mut values: Vec<_> = read.into_iter().map(Vec::into_iter).collect();
-                while let Some(row) =
-                    values.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>()
-                {
-                    visit(&row);
-                }
-            }
+            let read = TableFile::open(dataset, &stored.path)
+                .and_then(|file| read::for_each_row(&file, &columns, &mut visit));
+            read.map_err(|error| write_refused(dataset, &stored.path, error))?;
         }
     }
     Ok(())
-}
-
-fn text(row: &[Value<'static>], at: usize) -> Option<String> {
-    match row.get(at)? {
-        Value::Text(text) => Some(text.to_string()),
-        _ => None,
-    }
 }
 
 fn signed(row: &[Value<'static>], at: usize) -> Option<i64> {
@@ -231,11 +203,6 @@ fn unsigned(row: &[Value<'static>], at: usize) -> Option<u64> {
 
 fn number(row: &[Value<'static>], at: usize) -> u32 {
     unsigned(row, at).and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
-}
-
-/// Returns the host and the recording, which are the first two columns of each table.
-fn key_of(row: &[Value<'static>]) -> (String, String) {
-    (text(row, 0).unwrap_or_default(), text(row, 1).unwrap_or_default())
 }
 
 fn summary_of(row: &[Value<'static>]) -> RecordingSummary {

@@ -104,13 +104,12 @@ pub(super) fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
         .iter()
         .map(|name| file.columns.iter().find(|column| column.name == *name).unwrap().clone())
         .collect();
-    let columns = read::read_columns(&file, &columns).unwrap();
-    let row_count = columns.first().map_or(0, Vec::len);
-    let row = |row: usize| {
-        let cells: Vec<String> = columns.iter().map(|column| shown_value(&column[row])).collect();
-        cells.join("|")
+    let mut rows = Vec::new();
+    let visit = |row: &[Value<'_>]| {
+        rows.push(row.iter().map(shown_value).collect::<Vec<_>>().join("|"));
     };
-    (0..row_count).map(row).collect()
+    read::for_each_row(&file, &columns, visit).unwrap();
+    rows
 }
 
 fn shown_value(value: &Value<'_>) -> String {
