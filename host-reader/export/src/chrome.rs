@@ -5,17 +5,16 @@
 //! field `loc`.
 
 use super::{
-    OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceOp, TracePoint,
-    TraceZone, ZoneEdge,
+    OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceOp, TracePlotPoint,
+    TracePoint, TraceZone, ZoneEdge,
     flow::Arrows,
     json_event::JsonEvent,
-    lane_writer::{PlacedLane, write_lanes},
-    point_words::{Argument, Meaning, PointWords},
+    lane_writer::{LanePlace, PlacedLane, write_lanes},
+    point_words::{Meaning, PointWords},
     words,
 };
 use host_events::{HostEvent, HostSource};
 use std::io::{self, Write};
-use tables::Value;
 
 /// Process number of the host. It is larger than any chip number.
 const HOST_PID: u64 = 1_000_000;
@@ -50,22 +49,12 @@ pub(super) fn write(
 fn other_data(trace: &Trace<'_>) -> serde_json::Value {
     let doubts: serde_json::Map<_, _> =
         trace.doubts().into_iter().map(|(key, count)| (key, count.into())).collect();
+    let clocks = trace.devices.iter().map(|device| words::clock_json(device, "device"));
     serde_json::json!({
         "exporter": concat!("kprof ", env!("CARGO_PKG_VERSION")),
         "origin_host_ns": trace.origin_host_ns,
-        "clocks": trace.devices.iter().map(clock_data).collect::<Vec<_>>(),
+        "clocks": clocks.collect::<Vec<_>>(),
         "doubts": doubts,
-    })
-}
-
-fn clock_data(device: &TraceDevice<'_>) -> serde_json::Value {
-    serde_json::json!({
-        "device": device.chip.chip_id,
-        "arch": device.chip.arch,
-        "frequency_ghz": device.clock.frequency_ghz(),
-        "is_host_time": device.clock.is_host_time(),
-        "bound_ns": device.clock.bound_ns(),
-        "first_cycle": device.clock.first_cycle(),
     })
 }
 
@@ -107,8 +96,7 @@ fn device_events(device_index: usize, device: &TraceDevice<'_>, arrows: &Arrows)
     JsonEvent::metadata(&mut text, "process_name", pid, 0).name(&words::device_label(device));
     let rows = device.ops.iter().map(|op| op.row + 1).max().unwrap_or(0);
     for row in 0..rows {
-        let name = if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
-        name_thread(&mut text, pid, row.into(), &name);
+        name_thread(&mut text, pid, row.into(), &words::row_label(row));
     }
     for op in &device.ops {
         op_event(&mut text, pid, op);
@@ -127,12 +115,7 @@ fn name_thread(text: &mut Vec<u8>, pid: u64, tid: u64, name: &str) {
 fn op_event(text: &mut Vec<u8>, pid: u64, op: &TraceOp<'_>) {
     let mut event = JsonEvent::complete(text, pid, op.row.into(), op.start_ns, op.end_ns);
     event.name_and_category(&op.label(), "op");
-    op.for_each_argument(|key, value| match value {
-        Value::Text(reason) => event.text(key, reason),
-        Value::Flag(_) => event.flag(key),
-        Value::Real(number) => event.real(key, *number),
-        value => event.number(key, value.number().unwrap_or_default()),
-    });
+    op.for_each_argument(|key, value| event.value(key, value));
     for (key, value) in op.metadata.iter().flat_map(|metadata| metadata.fields.iter()) {
         event.text(key, value);
     }
@@ -147,7 +130,7 @@ fn lane_events(
 ) -> Vec<u8> {
     let lane = placed.lane;
     let (pid, tid) =
-        (placed.device.chip.chip_id.into(), FIRST_LANE_THREAD + placed.lane_index as u64);
+        (placed.device.chip.chip_id.into(), FIRST_LANE_THREAD + placed.place.lane_index as u64);
     let mut text = Vec::with_capacity(lane.zones.len() * 170 + lane.points.len() * 120 + 300);
     name_thread(&mut text, pid, tid, &words::lane_label(lane));
     let begins = lane.zones.edges().filter_map(|edge| match edge {
@@ -155,19 +138,20 @@ fn lane_events(
         ZoneEdge::End(_) => None,
     });
     for zone in begins {
-        zone_event(&mut text, (pid, tid), placed, &zone, &names.zones[zone.name.index()]);
+        zone_event(&mut text, (pid, tid), placed, zone, &names.zones[zone.name.index()]);
     }
-    for &run in arrows.lane_arrows(placed.device_index, placed.lane_index) {
+    let LanePlace { device_index, lane_index, .. } = placed.place;
+    for &run in arrows.lane_arrows(device_index, lane_index) {
         let kernel = lane.run_kernels.get(run).copied().flatten();
         if let Some(kernel) = kernel.and_then(|kernel| lane.zones.get(kernel as usize)) {
-            let id = arrows.id(placed.device_index, placed.lane_index, run);
+            let id = arrows.id(device_index, lane_index, run);
             JsonEvent::flow(&mut text, 'f', id, pid, tid, kernel.start_ns);
         }
     }
-    for point in lane.points.iter() {
-        let meaning = meanings.meaning(lane.id, &point);
+    for point in &lane.points {
+        let meaning = meanings.meaning(lane.id, point);
         let label = &names.labels[point.name.index()];
-        point_event(&mut text, (pid, tid), &point, (label, meaning.as_ref()));
+        point_event(&mut text, (pid, tid), point, (label, meaning.as_ref()));
     }
     for loss in &lane.losses {
         let mut event = JsonEvent::instant(&mut text, pid, tid, loss.time_ns);
@@ -195,8 +179,7 @@ fn host_events(host: &TraceHost<'_>) -> Vec<u8> {
     JsonEvent::metadata(&mut text, "process_name", HOST_PID, 0).name("host");
     for (tid, thread) in (1..).zip(&host.threads) {
         name_thread(&mut text, HOST_PID, tid, &words::thread_label(thread));
-        for (index, zone) in thread.zones.iter().enumerate() {
-            let Some((event, source)) = thread.zone_event(index) else { continue };
+        for (zone, event, source) in thread.zone_events() {
             let slice = JsonEvent::complete(&mut text, HOST_PID, tid, zone.start_ns, zone.end_ns);
             host_event(slice, (&source.name, "host"), source, event);
         }
@@ -207,7 +190,7 @@ fn host_events(host: &TraceHost<'_>) -> Vec<u8> {
         }
     }
     for plot in &host.plots {
-        for &(time_ns, value) in &plot.points {
+        for &TracePlotPoint { time_ns, value, .. } in &plot.points {
             JsonEvent::counter(&mut text, HOST_PID, time_ns, plot.name, value);
         }
     }
@@ -281,10 +264,7 @@ fn point_event(
         event.number(key, value);
     }
     for (name, value) in meaning.map(Meaning::arguments).unwrap_or_default() {
-        match value {
-            Argument::Number(number) => event.number(name, number),
-            Argument::Text(text) => event.text(name, text),
-        }
+        event.value(name, &value);
     }
     if let Some(text) = point.text {
         event.text("text", text);

@@ -1,12 +1,10 @@
 //! Counters over time: running kernels of a chip, lost records and moved bytes.
 
-use super::{Trace, TraceDevice, TraceLane, TraceNames, ZoneEdge, trace::kind_of};
+use super::{
+    Trace, TraceDevice, TraceLane, TraceNames, ZoneEdge, time_order::TimeOrder, trace::kind_of,
+};
 use analysis::noc_events::Noc;
 use rayon::prelude::*;
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
-};
 
 /// Points of a counter: nanoseconds since the trace's origin, and the value from that time on. Each
 /// time occurs once.
@@ -20,8 +18,7 @@ pub(super) fn kernels_running<'t>(
     device: &'t TraceDevice<'_>,
     names: &'t TraceNames<'_>,
 ) -> impl Iterator<Item = (u64, i64)> + 't {
-    let lanes = device.lanes.iter().map(|lane| kernel_steps(lane, names));
-    MergedSteps::new(lanes.collect())
+    summed_steps(device.lanes.iter().map(|lane| kernel_steps(lane, names)))
 }
 
 /// Steps of a counter on one lane, ordered by time.
@@ -47,55 +44,29 @@ fn steps_in_record_order<'t>(
     names: &'t TraceNames<'_>,
 ) -> impl Iterator<Item = (u64, i64)> + 't {
     let zones = &lane.zones;
-    zones.edges().filter_map(move |edge| {
-        let (index, times, step) = match edge {
-            ZoneEdge::Begin(index) => (index, zones.start_ns(), 1),
-            ZoneEdge::End(index) => (index, zones.end_ns(), -1),
+    zones.timed_edges().filter_map(move |(time_ns, edge)| {
+        let (index, step) = match edge {
+            ZoneEdge::Begin(index) => (index, 1),
+            ZoneEdge::End(index) => (index, -1),
         };
-        let name = names.get(*zones.names().get(index)?)?;
-        name.is_kernel.then_some((*times.get(index)?, step))
+        names.get(zones[index].name)?.is_kernel.then_some((time_ns, step))
     })
 }
 
-/// Cumulative sum of the steps of many lanes, at each time.
-pub(super) struct MergedSteps<'t> {
-    lanes: Vec<LaneSteps<'t>>,
-    /// Next step of each lane, with the lane's index.
-    next: BinaryHeap<Reverse<(u64, usize, i64)>>,
-    sum: i64,
-}
-
-impl<'t> MergedSteps<'t> {
-    pub(super) fn new(mut lanes: Vec<LaneSteps<'t>>) -> Self {
-        let firsts = lanes.iter_mut().enumerate();
-        let firsts = firsts.filter_map(|(lane, steps)| {
-            let (time_ns, step) = steps.next()?;
-            Some(Reverse((time_ns, lane, step)))
-        });
-        let next = firsts.collect();
-        Self { lanes, next, sum: 0 }
-    }
-}
-
-impl Iterator for MergedSteps<'_> {
-    type Item = (u64, i64);
-
-    fn next(&mut self) -> Option<(u64, i64)> {
-        let Reverse((time_ns, ..)) = *self.next.peek()?;
-        while let Some(mut first) = self.next.peek_mut()
-            && first.0.0 == time_ns
-        {
-            let Reverse((_, lane, step)) = *first;
-            self.sum = self.sum.saturating_add(step);
-            match self.lanes.get_mut(lane).and_then(Iterator::next) {
-                Some((time_ns, step)) => *first = Reverse((time_ns, lane, step)),
-                None => {
-                    PeekMut::pop(first);
-                }
-            }
+/// Returns the cumulative sum of the steps of many lanes, at each time.
+pub(super) fn summed_steps(
+    lanes: impl IntoIterator<Item = impl Iterator<Item = (u64, i64)>>,
+) -> impl Iterator<Item = (u64, i64)> {
+    let mut steps = TimeOrder::new(lanes).peekable();
+    let mut sum = 0_i64;
+    std::iter::from_fn(move || {
+        let (time_ns, _, step) = steps.next()?;
+        sum = sum.saturating_add(step);
+        while let Some((_, _, step)) = steps.next_if(|&(next_ns, ..)| next_ns == time_ns) {
+            sum = sum.saturating_add(step);
         }
-        Some((time_ns, self.sum))
-    }
+        Some((time_ns, sum))
+    })
 }
 
 /// Returns the cumulative number of lost records, over all lanes of a chip.
@@ -155,8 +126,7 @@ mod tests {
         ) {
             lanes.iter_mut().for_each(|steps| steps.sort_unstable());
             let all = lanes.concat();
-            let lanes = lanes.into_iter().map(|steps| Box::new(steps.into_iter()) as LaneSteps<'_>);
-            let merged: Vec<_> = MergedSteps::new(lanes.collect()).collect();
+            let merged: Vec<_> = summed_steps(lanes.into_iter().map(Vec::into_iter)).collect();
             prop_assert_eq!(merged, running_sum(all));
         }
     }

@@ -104,5 +104,5 @@ fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
 
 fn kernel_start(lane: &TraceLane<'_>, run: usize) -> Option<u64> {
     let kernel = lane.run_kernels.get(run).copied().flatten()?;
-    lane.zones.start_cycles().get(kernel as usize).copied()
+    lane.zones.get(kernel as usize).map(|zone| zone.start_cycle)
 }

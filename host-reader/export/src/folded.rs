@@ -14,7 +14,7 @@
 //! The profile of whole chips also sums over cores: `device 0 wormhole_b0;BRISC;BRISC-FW 64`.
 
 use super::{
-    NameId, OnLanes, Trace, TraceHostThread,
+    OnLanes, Trace, TraceHostThread,
     host_names::HostNames,
     lane_writer::{PlacedLane, write_lanes},
     stacks::{Stacks, chip_stacks},
@@ -74,7 +74,7 @@ fn folded_lane(placed: &PlacedLane<'_, '_>, frames: &[String]) -> Vec<u8> {
     let lane = placed.lane;
     let device = frame(&words::device_label(placed.device));
     let base = format!("{device};{};{}", words::core_label(lane), lane.id.risc);
-    let stacks = Stacks::from_zones(&lane.zones, lane.zones.names().iter().copied());
+    let stacks = Stacks::from_zones(&lane.zones, |zone| zone.name);
     let mut text = text_of(&stacks, &base, frames);
     if let Some(losses) = words::losses_label(lane) {
         text.push_str(&format!("{base};[{}] 0\n", frame(&losses)));
@@ -83,10 +83,8 @@ fn folded_lane(placed: &PlacedLane<'_, '_>, frames: &[String]) -> Vec<u8> {
 }
 
 fn folded_thread(thread: &TraceHostThread<'_>, names: &HostNames<'_>, frames: &[String]) -> String {
-    let name =
-        |index| thread.zone_event(index).map_or(NameId(0), |(_, source)| names.number(source));
     let base = format!("host (ns);{}", frame(&words::thread_label(thread)));
-    let stacks = Stacks::from_zones(&thread.zones, (0..thread.zones.len()).map(name));
+    let stacks = Stacks::from_zones(&thread.zones, |zone| names.of_zone(thread, zone));
     text_of(&stacks, &base, frames)
 }
 

@@ -23,7 +23,7 @@ pub(super) fn counters_of_ops(
     }
     let mut op_counters: BTreeMap<usize, LaunchCounters> = BTreeMap::new();
     for lane in &device.lanes {
-        for point in lane.points.iter() {
+        for point in &lane.points {
             if !is_counter.get(point.name.index()).copied().unwrap_or(false) {
                 continue;
             }

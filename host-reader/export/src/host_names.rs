@@ -1,6 +1,6 @@
 //! Numbers for the names of host zones and marks. They follow the numbers of the chips' names.
 
-use super::{NameId, Trace};
+use super::{NameId, Trace, TraceHostThread, TraceZone};
 use host_events::HostSource;
 use std::collections::HashMap;
 
@@ -17,6 +17,11 @@ impl<'a> HostNames<'a> {
         let first = u32::try_from(trace.names.as_slice().len()).unwrap_or(u32::MAX);
         let numbers = sources.iter().copied().zip((first..).map(NameId)).collect();
         Self { sources, numbers }
+    }
+
+    /// Returns the number of a zone's name in the table of names.
+    pub(super) fn of_zone(&self, thread: &TraceHostThread<'_>, zone: &TraceZone) -> NameId {
+        thread.zone_event(zone).map_or(NameId(0), |(_, source)| self.number(source))
     }
 
     /// Returns the number of a source in the table of names.

@@ -1,5 +1,7 @@
 //! One event of a Chrome trace, written field by field.
 
+use tables::Value;
+
 /// Event in progress. Arguments come last; [`JsonEvent::end`] closes the event.
 pub(super) struct JsonEvent<'t> {
     text: &'t mut Vec<u8>,
@@ -123,10 +125,18 @@ impl<'t> JsonEvent<'t> {
         self.push_number(value);
     }
 
-    pub(super) fn real(&mut self, key: &str, value: f64) {
-        self.key(key);
-        // JSON has no infinities; serde_json writes them as null.
-        self.push(&serde_json::Value::from(value).to_string());
+    /// Adds a value of a table. A flag must be true.
+    pub(super) fn value(&mut self, key: &str, value: &Value<'_>) {
+        match value {
+            Value::Text(text) => self.text(key, text),
+            Value::Flag(_) => self.flag(key),
+            Value::Real(number) => {
+                self.key(key);
+                // JSON has no infinities; serde_json writes them as null.
+                self.push(&serde_json::Value::from(*number).to_string());
+            }
+            value => self.number(key, value.number().unwrap_or_default()),
+        }
     }
 
     pub(super) fn flag(&mut self, key: &str) {

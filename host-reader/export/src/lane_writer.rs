@@ -10,32 +10,36 @@ pub type OnLanes<'a> = &'a mut dyn FnMut(usize);
 /// Number of lanes in progress per thread. It bounds the memory in use.
 const LANES_PER_THREAD: usize = 4;
 
-/// Lane with its position in its trace.
+/// Position of a lane in its trace.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PlacedLane<'t, 'a> {
-    pub(super) device: &'t TraceDevice<'a>,
-    pub(super) lane: &'t TraceLane<'a>,
+pub(super) struct LanePlace {
     /// Index of the device in the trace.
     pub(super) device_index: usize,
     /// Index of the lane in its device.
     pub(super) lane_index: usize,
     /// Index of the lane in the whole trace.
     pub(super) index: usize,
+}
+
+/// Lane with its position in its trace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlacedLane<'t, 'a> {
+    pub(super) device: &'t TraceDevice<'a>,
+    pub(super) lane: &'t TraceLane<'a>,
+    pub(super) place: LanePlace,
     /// Index, in the whole lane, of the first run in `lane`; not 0 if `lane` is a later part of the
     /// lane.
     pub(super) first_run: usize,
 }
 
-/// Returns every lane of a trace with its position.
-pub(super) fn placed_lanes<'t, 'a>(trace: &'t Trace<'a>) -> Vec<PlacedLane<'t, 'a>> {
-    let mut placed = Vec::with_capacity(trace.lane_count());
-    for (device_index, device) in trace.devices.iter().enumerate() {
-        for (lane_index, lane) in device.lanes.iter().enumerate() {
-            let index = placed.len();
-            placed.push(PlacedLane { device, lane, device_index, lane_index, index, first_run: 0 });
-        }
-    }
-    placed
+/// Returns the positions of all lanes of a trace, in order.
+pub(super) fn lane_places<'t>(trace: &'t Trace<'_>) -> impl Iterator<Item = LanePlace> + 't {
+    let devices = trace.devices.iter().enumerate();
+    let lanes = devices.flat_map(|(device_index, device)| {
+        (0..device.lanes.len()).map(move |lane_index| (device_index, lane_index))
+    });
+    let place = |(index, (device_index, lane_index))| LanePlace { device_index, lane_index, index };
+    lanes.enumerate().map(place)
 }
 
 /// Encodes every lane and writes the encoded bytes in order.
@@ -45,7 +49,11 @@ pub(super) fn write_lanes<'t, 'a>(
     on_lanes: OnLanes<'_>,
     encode: impl Fn(PlacedLane<'t, 'a>) -> Vec<u8> + Sync,
 ) -> io::Result<()> {
-    let lanes = placed_lanes(trace);
+    let placed = |place: LanePlace| {
+        let device = &trace.devices[place.device_index];
+        PlacedLane { device, lane: &device.lanes[place.lane_index], place, first_run: 0 }
+    };
+    let lanes: Vec<_> = lane_places(trace).map(placed).collect();
     let mut done = 0;
     for batch in lanes.chunks(LANES_PER_THREAD * rayon::current_num_threads()) {
         let encoded: Vec<Vec<u8>> = batch.par_iter().map(|&lane| encode(lane)).collect();

@@ -38,6 +38,7 @@ mod speedscope;
 mod stacks;
 #[cfg(test)]
 mod tests;
+mod time_order;
 mod trace;
 pub mod tracy;
 mod words;
@@ -60,6 +61,6 @@ pub use recording::{DeviceClock, FilterError, HiddenLaunches, Recording, TraceFi
 pub use trace::{
     ComparedItem, HiddenCounts, LanePart, NameId, PackedTrace, PointCategory, Trace,
     TraceComparison, TraceDevice, TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread,
-    TraceItems, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp, TracePoint,
-    TracePoints, TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
+    TraceItems, TraceLane, TraceLoss, TraceName, TraceNames, TraceNoc, TraceOp, TracePlotPoint,
+    TracePoint, TraceRun, TraceZone, TraceZones, ZoneEdge, ZoneTexts, op_label,
 };

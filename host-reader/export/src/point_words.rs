@@ -5,6 +5,7 @@ use super::{Trace, TraceNames, TraceNoc, TracePoint, hardware_counters::counter_
 use analysis::{counters::Sample, noc_events::TraceObject};
 use reader::lane::LaneId;
 use std::{borrow::Cow, collections::BTreeMap};
+use tables::Value;
 use wire::{
     ZoneId,
     wait::{
@@ -97,23 +98,16 @@ impl Meaning<'_> {
     }
 }
 
-/// Value of an argument of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Argument<'a> {
-    Number(u64),
-    Text(&'a str),
-}
-
 impl Meaning<'_> {
     /// Returns the fields of the record by name, as arguments of an event. The value of a counter
     /// is not included.
-    pub(super) fn arguments(&self) -> Vec<(&'static str, Argument<'_>)> {
+    pub(super) fn arguments(&self) -> Vec<(&'static str, Value<'_>)> {
         match self {
             Self::Counter(sample) => {
                 sample.cycles.map(|cycles| number("of_cycles", cycles)).into_iter().collect()
             }
             Self::NocEvent(object) => {
-                let noc = object.noc.as_ref().map(|noc| ("noc", Argument::Text(noc)));
+                let noc = object.noc.as_ref().map(|noc| ("noc", Value::Text(noc.into())));
                 let bytes = object.num_bytes.map(|bytes| number("bytes", bytes));
                 let tile = [("to_x", object.dx), ("to_y", object.dy)];
                 let tile = tile.into_iter().filter_map(|(name, coordinate)| {
@@ -133,8 +127,8 @@ impl Meaning<'_> {
     }
 }
 
-const fn number(name: &'static str, value: u64) -> (&'static str, Argument<'static>) {
-    (name, Argument::Number(value))
+const fn number(name: &'static str, value: u64) -> (&'static str, Value<'static>) {
+    (name, Value::Unsigned64(value))
 }
 
 fn wait_record(name: &str) -> Option<WaitRecord> {

@@ -11,7 +11,8 @@
 //! `file-format-schema.json` of the npm package `speedscope`.
 
 use super::{
-    NameId, OnLanes, Trace, TraceDevice, TraceHostThread, TraceName, TraceZones, ZoneEdge,
+    NameId, OnLanes, Trace, TraceDevice, TraceHostThread, TraceName, TraceZone, TraceZones,
+    ZoneEdge,
     host_names::HostNames,
     lane_writer::{PlacedLane, write_lanes},
     stacks::chip_stacks,
@@ -152,8 +153,7 @@ fn chip_profile(
 
 fn lane_profile(placed: &PlacedLane<'_, '_>, chip_count: usize, end_ns: u64) -> Vec<u8> {
     let zones = &placed.lane.zones;
-    let names = zones.names();
-    profile(&name(placed), chip_count + placed.index, zones, |index| names[index], end_ns)
+    profile(&name(placed), chip_count + placed.place.index, zones, |zone| zone.name, end_ns)
 }
 
 fn thread_profile(
@@ -162,8 +162,7 @@ fn thread_profile(
     names: &HostNames<'_>,
     end_ns: u64,
 ) -> Vec<u8> {
-    let frame =
-        |index| thread.zone_event(index).map_or(NameId(0), |(_, source)| names.number(source));
+    let frame = |zone: &TraceZone| names.of_zone(thread, zone);
     let name = format!("host {}", words::thread_label(thread));
     profile(&name, position, &thread.zones, frame, end_ns)
 }
@@ -174,7 +173,7 @@ fn profile(
     name: &str,
     position: usize,
     zones: &TraceZones,
-    frame: impl Fn(usize) -> NameId,
+    frame: impl Fn(&TraceZone) -> NameId,
     end_ns: u64,
 ) -> Vec<u8> {
     let mut text = Vec::with_capacity(zones.len() * 70 + 200);
@@ -187,16 +186,16 @@ fn profile(
     let mut number = itoa::Buffer::new();
     text.extend_from_slice(number.format(end_ns).as_bytes());
     text.extend_from_slice(b",\"events\":[");
-    for (position, edge) in zones.edges().enumerate() {
-        let (kind, index, at) = match edge {
-            ZoneEdge::Begin(index) => ("O", index, zones.start_ns()[index]),
-            ZoneEdge::End(index) => ("C", index, zones.end_ns()[index]),
+    for (position, (at, edge)) in zones.timed_edges().enumerate() {
+        let (kind, zone) = match edge {
+            ZoneEdge::Begin(index) => ("O", &zones[index]),
+            ZoneEdge::End(index) => ("C", &zones[index]),
         };
         text.extend_from_slice(if position > 0 { &b",{"[..] } else { &b"{"[..] });
         text.extend_from_slice(b"\"type\":\"");
         text.extend_from_slice(kind.as_bytes());
         text.extend_from_slice(b"\",\"frame\":");
-        text.extend_from_slice(number.format(frame(index).0).as_bytes());
+        text.extend_from_slice(number.format(frame(zone).0).as_bytes());
         text.extend_from_slice(b",\"at\":");
         text.extend_from_slice(number.format(at).as_bytes());
         text.push(b'}');

@@ -1,6 +1,6 @@
 //! Stacks of zones, with the self cycles of the innermost zone.
 
-use super::{NameId, TraceDevice, TraceZones};
+use super::{NameId, TraceDevice, TraceZone, TraceZones};
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
@@ -22,25 +22,24 @@ pub(super) fn chip_stacks(device: &TraceDevice<'_>) -> BTreeMap<Risc, Stacks> {
     let mut riscs: BTreeMap<Risc, Stacks> = BTreeMap::new();
     for lane in &device.lanes {
         let stacks = riscs.entry(lane.id.risc).or_default();
-        stacks.add_zones(&lane.zones, lane.zones.names().iter().copied());
+        stacks.add_zones(&lane.zones, |zone| zone.name);
     }
     riscs
 }
 
 impl Stacks {
-    pub(super) fn from_zones(zones: &TraceZones, names: impl Iterator<Item = NameId>) -> Self {
+    pub(super) fn from_zones(zones: &TraceZones, name: impl Fn(&TraceZone) -> NameId) -> Self {
         let mut stacks = Self::default();
-        stacks.add_zones(zones, names);
+        stacks.add_zones(zones, name);
         stacks
     }
 
     /// Adds the zones of another lane.
-    fn add_zones(&mut self, zones: &TraceZones, names: impl Iterator<Item = NameId>) {
+    fn add_zones(&mut self, zones: &TraceZones, name: impl Fn(&TraceZone) -> NameId) {
         let mut around: Vec<usize> = Vec::new();
-        let depths_and_names = zones.depths().iter().zip(names);
-        for ((&depth, name), own) in depths_and_names.zip(zones.self_cycles()) {
-            around.truncate(depth.into());
-            let node = self.node(around.last().copied(), name);
+        for (zone, own) in zones.iter().zip(zones.self_cycles()) {
+            around.truncate(zone.depth.into());
+            let node = self.node(around.last().copied(), name(zone));
             self.nodes[node].cycles = self.nodes[node].cycles.saturating_add(own);
             around.push(node);
         }

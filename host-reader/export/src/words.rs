@@ -10,6 +10,11 @@ pub(super) fn lane_label(lane: &TraceLane<'_>) -> String {
     format!("{} {}", core_label(lane), lane.id.risc)
 }
 
+/// Returns the label of a row of ops.
+pub(super) fn row_label(row: u32) -> String {
+    if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) }
+}
+
 /// Returns the label of a core in the style of TT-Metal's tools, such as `1-2`.
 pub(super) fn core_label(lane: &TraceLane<'_>) -> String {
     format!("{}-{}", lane.id.core.x, lane.id.core.y)
@@ -26,13 +31,21 @@ pub(super) fn mark_label<'a>(
     event: &'a HostEvent,
     source: &'a HostSource,
 ) -> (&'static str, Cow<'a, str>) {
-    let name = Cow::Borrowed(&*source.name);
-    match event.kind {
-        HostEventKind::Message => ("message", message_label(event.text.as_deref().unwrap_or(""))),
-        HostEventKind::Signpost => ("signpost", name),
-        HostEventKind::FrameMark => ("frame", name),
-        HostEventKind::Zone { .. } => ("zone", name),
-        HostEventKind::Plot { .. } => ("plot", name),
+    let label = match event.kind {
+        HostEventKind::Message => message_label(event.text.as_deref().unwrap_or("")),
+        _ => Cow::Borrowed(&*source.name),
+    };
+    (kind_label(event.kind), label)
+}
+
+/// Returns the label of a kind of host event.
+pub(super) const fn kind_label(kind: HostEventKind) -> &'static str {
+    match kind {
+        HostEventKind::Message => "message",
+        HostEventKind::Signpost => "signpost",
+        HostEventKind::FrameMark => "frame",
+        HostEventKind::Zone { .. } => "zone",
+        HostEventKind::Plot { .. } => "plot",
     }
 }
 
@@ -55,6 +68,18 @@ fn message_label(text: &str) -> Cow<'_, str> {
 /// Returns the label of a chip.
 pub(super) fn device_label(device: &TraceDevice<'_>) -> String {
     format!("device {} {}", device.chip.chip_id, device.chip.arch)
+}
+
+/// Returns the id, architecture and clock of a chip as JSON. `id_key` is the key of the id.
+pub(super) fn clock_json(device: &TraceDevice<'_>, id_key: &str) -> serde_json::Value {
+    serde_json::json!({
+        id_key: device.chip.chip_id,
+        "arch": device.chip.arch,
+        "frequency_ghz": device.clock.frequency_ghz(),
+        "is_host_time": device.clock.is_host_time(),
+        "bound_ns": device.clock.bound_ns(),
+        "first_cycle": device.clock.first_cycle(),
+    })
 }
 
 /// Returns the label of a loss, such as `lost 25 zones, 3 events: L1 full`.

@@ -41,7 +41,7 @@ impl<'a> HostFacts<'a> {
                 .iter()
                 .map(|plot| {
                     let values =
-                        || plot.points.iter().map(|&(_, value)| value).filter(|v| v.is_finite());
+                        || plot.points.iter().map(|point| point.value).filter(|v| v.is_finite());
                     PlotFacts {
                         name: plot.name,
                         points: plot.points.len(),
@@ -73,9 +73,8 @@ fn zone_columns(threads: &[TraceHostThread<'_>], names: &HostNames<'_>) -> Array
     let mut sums: BTreeMap<u32, [u64; 3]> = BTreeMap::new();
     for thread in threads {
         let own = thread.zones.self_cycles();
-        for ((index, zone), self_ns) in thread.zones.iter().enumerate().zip(own) {
-            let Some((_, source)) = thread.zone_event(index) else { continue };
-            let entry = sums.entry(names.number(source).0).or_default();
+        for (zone, self_ns) in thread.zones.iter().zip(own) {
+            let entry = sums.entry(names.of_zone(thread, zone).0).or_default();
             // On the host, one cycle is one nanosecond.
             let figures = [1, zone.duration_cycles, self_ns];
             entry.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);

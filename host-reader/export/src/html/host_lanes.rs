@@ -7,7 +7,7 @@
 //! 0xRRGGBB. A plot consists of its times as steps, and the bits of its values as two halves.
 
 use super::{lanes::record_zones, packed::PackedColumns};
-use crate::{NameId, TraceHostPlot, TraceHostThread, host_names::HostNames};
+use crate::{TraceHostPlot, TraceHostThread, host_names::HostNames};
 use host_events::{HostColor, HostEventKind};
 
 /// Packs a thread as a lane; `origin_ns` is the trace's origin on the host's clock.
@@ -20,13 +20,8 @@ pub(super) fn pack_thread(
     columns.count(thread.zones.len());
     columns.count(thread.marks.len());
     columns.count(0);
-    let events = (0..thread.zones.len()).map(|index| thread.zone_event(index));
-    record_zones(
-        &mut columns,
-        events.clone().map(|event| event.map_or(NameId(0), |(_, source)| names.number(source))),
-        &thread.zones,
-        origin_ns,
-    );
+    let events = thread.zones.iter().map(|zone| thread.zone_event(zone));
+    record_zones(&mut columns, &thread.zones, |zone| names.of_zone(thread, zone), origin_ns);
     add_marks(&mut columns, thread, names);
     add_texts(&mut columns, events.clone().map(|event| event?.0.text.as_deref()));
     add_colors(&mut columns, thread.marks.iter().map(|mark| mark.event.color));
@@ -64,8 +59,8 @@ fn add_colors(columns: &mut PackedColumns, colors: impl Iterator<Item = Option<H
 /// Packs the points of a plot.
 pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
     let mut columns = PackedColumns::default();
-    columns.rising(0, plot.points.iter().map(|&(time_ns, _)| time_ns));
-    plot.points.iter().for_each(|&(_, value)| columns.exact(value.to_bits()));
+    columns.rising(0, plot.points.iter().map(|point| point.time_ns));
+    plot.points.iter().for_each(|point| columns.exact(point.value.to_bits()));
     columns
 }
 

@@ -20,7 +20,7 @@
 //! | texts | count, then all steps of the points' indices, then all texts |
 
 use super::packed::PackedColumns;
-use crate::{NameId, PointCategory, TraceLane, TraceZones, point_words::PointWords};
+use crate::{NameId, PointCategory, TraceLane, TraceZone, point_words::PointWords};
 
 /// Packs the lanes of one core. The records of its chip begin at `first_cycle`.
 pub(super) fn pack_core(
@@ -33,7 +33,7 @@ pub(super) fn pack_core(
         columns.count(lane.zones.len());
         columns.count(lane.points.len());
         columns.count(lane.runs.len());
-        record_zones(&mut columns, lane.zones.names().iter().copied(), &lane.zones, first_cycle);
+        record_zones(&mut columns, &lane.zones, |zone| zone.name, first_cycle);
         for (op, kernel) in lane.run_ops.iter().zip(&lane.run_kernels) {
             columns.number(plus_one(*op));
             columns.number(plus_one(*kernel));
@@ -50,16 +50,16 @@ fn plus_one(index: Option<u32>) -> u64 {
 /// Adds the zones of a lane, with the numbers of their names.
 pub(super) fn record_zones(
     columns: &mut PackedColumns,
-    names: impl Iterator<Item = NameId>,
-    zones: &TraceZones,
+    zones: &[TraceZone],
+    name: impl Fn(&TraceZone) -> NameId,
     first_cycle: u64,
 ) {
-    names.for_each(|name| columns.number(name.0.into()));
-    columns.rising(first_cycle, zones.start_cycles().iter().copied());
-    for (start, end) in zones.start_cycles().iter().zip(zones.end_cycles()) {
-        columns.number(end.saturating_sub(*start));
+    zones.iter().for_each(|zone| columns.number(name(zone).0.into()));
+    columns.rising(first_cycle, zones.iter().map(|zone| zone.start_cycle));
+    for zone in zones {
+        columns.number(zone.end_cycle.saturating_sub(zone.start_cycle));
     }
-    zones.depths().iter().for_each(|&depth| columns.number(depth.into()));
+    zones.iter().for_each(|zone| columns.number(zone.depth.into()));
     let (mut latest_run, mut synthetic, mut clipped) = (0, Vec::new(), Vec::new());
     for (index, zone) in zones.iter().enumerate() {
         let run = plus_one(zone.run).cast_signed();
@@ -89,13 +89,13 @@ fn add_points(
     points.iter().for_each(|point| columns.number(point_kind(point.category())));
     points.iter().for_each(|point| columns.number(point.name.0.into()));
     columns.rising(first_cycle, points.iter().map(|point| point.cycle));
-    for point in points.iter() {
+    for point in points {
         columns.count(point.values.len());
         point.values.iter().for_each(|&value| columns.exact(value));
     }
     let texts = (0_u64..).zip(points.iter()).filter_map(|(index, point)| {
         let text = point.text.map(str::to_owned);
-        let text = text.or_else(|| Some(words.meaning(lane.id, &point)?.label().into_owned()));
+        let text = text.or_else(|| Some(words.meaning(lane.id, point)?.label().into_owned()));
         Some((index, text?))
     });
     let texts: Vec<_> = texts.collect();

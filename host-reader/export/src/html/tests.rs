@@ -368,7 +368,7 @@ proptest! {
             let read = read_lane(&mut reading);
             prop_assert_eq!(read.names.len(), lane.zones.len());
             for (index, zone) in lane.zones.iter().enumerate() {
-                let TraceZone { name, start_cycle, end_cycle, depth, run, .. } = zone;
+                let TraceZone { name, start_cycle, end_cycle, depth, run, .. } = *zone;
                 prop_assert_eq!(read.names[index], u64::from(name.0));
                 prop_assert_eq!(read.starts[index] + device.clock.first_cycle(), start_cycle);
                 prop_assert_eq!(read.durations[index], end_cycle - start_cycle);

@@ -185,7 +185,7 @@ pub(super) fn point_columns(trace: &Trace<'_>) -> Arrays<(PointKey, PointCount)>
     let lanes: Vec<_> = trace.lanes().collect();
     let lane_counts = lanes.par_iter().map(|lane| {
         let mut counts = BTreeMap::new();
-        for point in lane.points.iter() {
+        for point in &lane.points {
             let cycles = point.values.first().copied().unwrap_or(0);
             add(&mut counts, (point.name.index(), kind_label(point.category())), (1, cycles));
         }

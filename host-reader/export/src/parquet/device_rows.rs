@@ -48,7 +48,7 @@ impl DeviceTable for Zones {
         for lane in &rows.device.lanes {
             let own = lane.zones.self_cycles();
             for (zone, self_cycles) in lane.zones.iter().zip(own) {
-                visit(&rows.zone(lane, &zone, self_cycles))?;
+                visit(&rows.zone(lane, zone, self_cycles))?;
             }
         }
         Ok(())
@@ -61,7 +61,7 @@ impl DeviceTable for Markers {
         mut visit: impl FnMut(&MarkerRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for lane in &rows.device.lanes {
-            lane.points.iter().try_for_each(|point| visit(&rows.marker(lane, &point)))?;
+            lane.points.iter().try_for_each(|point| visit(&rows.marker(lane, point)))?;
         }
         Ok(())
     }
@@ -77,9 +77,9 @@ impl DeviceTable for Counters {
             return Ok(());
         }
         for lane in &rows.device.lanes {
-            for point in lane.points.iter() {
+            for point in &lane.points {
                 if is_counter.get(point.name.index()) == Some(&true) {
-                    rows.counter(lane, &point, &mut visit)?;
+                    rows.counter(lane, point, &mut visit)?;
                 }
             }
         }

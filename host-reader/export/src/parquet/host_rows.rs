@@ -1,8 +1,10 @@
 //! Rows of the tables about the host.
 
 use super::device_rows::signed;
-use crate::{TraceHost, TraceHostMark, TraceHostThread, TraceZone};
-use host_events::{BufferPool, HostEvent, HostEventKind, HostSource, buffer_address, buffer_bytes};
+use crate::{
+    TraceHost, TraceHostMark, TraceHostThread, TracePlotPoint, TraceZone, words::kind_label,
+};
+use host_events::{BufferPool, HostEvent, HostSource, buffer_address, buffer_bytes};
 use reports::report::BufferPeaks;
 use std::borrow::Cow;
 use tables::{
@@ -40,8 +42,8 @@ impl HostTable for HostZones {
     ) -> Result<(), E> {
         for thread in &rows.host.threads {
             let own = thread.zones.self_cycles();
-            for ((index, zone), self_ns) in thread.zones.iter().enumerate().zip(own) {
-                visit(&rows.zone(thread, index, &zone, self_ns))?;
+            for (zone, self_ns) in thread.zones.iter().zip(own) {
+                visit(&rows.zone(thread, zone, self_ns))?;
             }
         }
         Ok(())
@@ -58,8 +60,8 @@ impl HostTable for HostEvents {
             thread.marks.iter().try_for_each(|mark| visit(&rows.mark(thread, mark)))?;
         }
         for plot in &rows.host.plots {
-            for &(time_ns, value) in &plot.points {
-                visit(&rows.point(plot.name, time_ns, value))?;
+            for point in &plot.points {
+                visit(&rows.point(plot.name, point))?;
             }
         }
         Ok(())
@@ -74,7 +76,7 @@ impl HostTable for Buffers {
         for plot in &rows.host.plots {
             let Some(pool) = BufferPool::parse(plot.name) else { continue };
             let mut held = 0;
-            for (&(time_ns, value), text) in plot.points.iter().zip(&plot.texts) {
+            for &TracePlotPoint { time_ns, value, text } in &plot.points {
                 let before = std::mem::replace(&mut held, buffer_bytes(value));
                 let change = i128::from(held) - i128::from(before);
                 visit(&BufferRow {
@@ -118,11 +120,10 @@ impl<'t> HostRows<'t, '_> {
     fn zone(
         self,
         thread: &'t TraceHostThread<'_>,
-        index: usize,
         zone: &TraceZone,
         self_ns: u64,
     ) -> HostZoneRow<'t> {
-        let event = thread.zone_event(index);
+        let event = thread.zone_event(zone);
         let source = event.map(|(_, source)| source);
         let (function, file, line) = place_of(source);
         HostZoneRow {
@@ -173,7 +174,7 @@ impl<'t> HostRows<'t, '_> {
         }
     }
 
-    fn point(self, name: &'t str, time_ns: u64, value: f64) -> HostEventRow<'t> {
+    fn point(self, name: &'t str, point: &TracePlotPoint<'_>) -> HostEventRow<'t> {
         HostEventRow {
             recording: self.recording,
             process_id: None,
@@ -184,9 +185,9 @@ impl<'t> HostRows<'t, '_> {
             function: None,
             file: None,
             line: None,
-            time_ns: signed(time_ns),
-            host_ns: self.host_ns(time_ns),
-            value: Some(value),
+            time_ns: signed(point.time_ns),
+            host_ns: self.host_ns(point.time_ns),
+            value: Some(point.value),
             text: None,
             color: None,
         }
@@ -212,14 +213,4 @@ fn known(text: &str) -> Option<Cow<'_, str>> {
 
 fn color(event: &HostEvent) -> Option<Cow<'static, str>> {
     Some(event.color?.to_string().into())
-}
-
-const fn kind_label(kind: HostEventKind) -> &'static str {
-    match kind {
-        HostEventKind::Message => "message",
-        HostEventKind::Signpost => "signpost",
-        HostEventKind::FrameMark => "frame",
-        HostEventKind::Zone { .. } => "zone",
-        HostEventKind::Plot { .. } => "plot",
-    }
 }

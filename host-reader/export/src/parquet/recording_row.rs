@@ -1,7 +1,7 @@
 //! Row of a recording in the table `recordings`: its clocks, and the reliability of its other rows.
 
 use super::{AddedRecording, WriteError, device_rows::signed, table_files::TableFiles};
-use crate::Trace;
+use crate::{Trace, words::clock_json};
 use ::tables::{RecordingRow, Recordings};
 use reader::clock::{DayOffset, DayProblem};
 
@@ -45,16 +45,7 @@ pub(super) fn add(
 
 /// Returns the id, architecture and clock of each chip as JSON.
 fn chips(trace: &Trace<'_>) -> String {
-    let chips = trace.devices.iter().map(|device| {
-        serde_json::json!({
-            "chip_id": device.chip.chip_id,
-            "arch": device.chip.arch,
-            "frequency_ghz": device.clock.frequency_ghz(),
-            "is_host_time": device.clock.is_host_time(),
-            "bound_ns": device.clock.bound_ns(),
-            "first_cycle": device.clock.first_cycle(),
-        })
-    });
+    let chips = trace.devices.iter().map(|device| clock_json(device, "chip_id"));
     serde_json::Value::Array(chips.collect()).to_string()
 }
 

@@ -146,7 +146,7 @@ type Entry<'a> = (Option<u32>, u64, u8, SyncName, PacketKind, &'a [u64]);
 fn runs_of(lane: &TraceLane<'_>, names: &[Option<SyncName>]) -> Vec<RunWaits> {
     let name_of = |name: crate::NameId| names.get(name.index()).copied().flatten();
     let mut entries: Vec<Entry<'_>> = Vec::new();
-    for point in lane.points.iter() {
+    for point in &lane.points {
         if let Some(name) = name_of(point.name) {
             entries.push((point.run, point.cycle, 2, name, point.kind, point.values));
         }

@@ -6,7 +6,7 @@ use super::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
         SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent, UNIT_BYTES, UNIT_COUNT,
     },
-    sequence::{Sequence, named_number, named_real, named_text},
+    sequence::{Sequence, named, named_number, named_text},
 };
 use crate::{
     TraceDevice, TraceOp,
@@ -23,7 +23,6 @@ use std::{
     collections::BTreeMap,
     io::{self, Write},
 };
-use tables::Value;
 
 /// First process number of chips. It is above all real process numbers.
 const FIRST_PID: i32 = 900_000;
@@ -53,9 +52,9 @@ pub(super) fn write(
         {
             let flow_ids = match &mut packed_arrows {
                 None => context.arrows.ids(device_index, &op.runs),
-                Some(arrows) => {
+                Some(op_arrows) => {
                     let id = |arrow: Arrow| context.arrows.id(device_index, arrow.lane, arrow.run);
-                    arrows.op_arrows(number).into_iter().map(id).collect()
+                    op_arrows(number).into_iter().map(id).collect()
                 }
             };
             packets.op_slice(&op, flow_ids);
@@ -111,6 +110,22 @@ pub(super) fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackD
     }
 }
 
+/// Returns the track of a process.
+pub(super) fn process(
+    uuid: u64,
+    pid: Option<i32>,
+    name: String,
+    description: String,
+) -> TrackDescriptor {
+    TrackDescriptor {
+        uuid: Some(uuid),
+        name: Some(name.clone()),
+        process: Some(ProcessDescriptor { pid, process_name: Some(name) }),
+        description: Some(description),
+        ..TrackDescriptor::default()
+    }
+}
+
 impl DevicePackets<'_, '_> {
     fn describe_device(&mut self) {
         let name = words::device_label(self.device);
@@ -123,17 +138,8 @@ impl DevicePackets<'_, '_> {
         }
         let pid = i32::try_from(self.device_index).ok();
         let pid = pid.map(|index| FIRST_PID.saturating_add(index));
-        let process = ProcessDescriptor { pid, process_name: Some(name.clone()) };
-        describe(
-            &mut self.sequence,
-            TrackDescriptor {
-                uuid: Some(self.tracks.device),
-                name: Some(name),
-                process: Some(process),
-                description: Some(clock_sentence(self.device)),
-                ..TrackDescriptor::default()
-            },
-        );
+        let track = process(self.tracks.device, pid, name, clock_sentence(self.device));
+        describe(&mut self.sequence, track);
     }
 
     fn describe_content(&mut self) {
@@ -144,7 +150,7 @@ impl DevicePackets<'_, '_> {
     fn describe_rows(&mut self) {
         let Self { device, tracks, .. } = *self;
         for row in 0..tracks.row_count {
-            let name = if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
+            let name = words::row_label(row);
             let track = child(tracks.content, tracks.row(row), name, row as usize);
             describe(&mut self.sequence, track);
         }
@@ -334,11 +340,7 @@ fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
     event.name = Some(op.label());
     event.categories.push("op".to_owned());
     let arguments = &mut event.debug_annotations;
-    op.for_each_argument(|key, value| match value {
-        Value::Text(reason) => arguments.push(named_text(key, reason)),
-        Value::Real(number) => arguments.push(named_real(key, *number)),
-        value => arguments.push(named_number(key, value.number().unwrap_or_default())),
-    });
+    op.for_each_argument(|key, value| arguments.push(named(key, value)));
     let fields = op.metadata.iter().flat_map(|metadata| metadata.fields.iter());
     arguments.extend(fields.map(|(key, value)| named_text(key, value)));
 }

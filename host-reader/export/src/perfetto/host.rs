@@ -2,10 +2,10 @@
 
 use super::{
     Placement,
-    device::{child, describe},
+    device::{child, describe, process},
     message::{
-        COUNTER, CounterDescriptor, INSTANT, InternedData, ProcessDescriptor, SLICE_BEGIN,
-        SLICE_END, SourceLocation, TracePacket, TrackDescriptor, TrackEvent, UNIT_COUNT,
+        COUNTER, CounterDescriptor, INSTANT, InternedData, SLICE_BEGIN, SLICE_END, SourceLocation,
+        TracePacket, TrackDescriptor, TrackEvent, UNIT_COUNT,
     },
     sequence::{Sequence, flag_of, named_text},
 };
@@ -54,10 +54,10 @@ pub(super) fn packets(
         let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
         let descriptor = child(process, track, plot.name.to_owned(), rank);
         describe(&mut sequence, TrackDescriptor { counter, ..descriptor });
-        for &(time_ns, value) in &plot.points {
-            sequence.event(base_ns + time_ns, COUNTER, |event| {
+        for point in &plot.points {
+            sequence.event(base_ns + point.time_ns, COUNTER, |event| {
                 event.track_uuid = Some(track);
-                event.double_counter_value = Some(value);
+                event.double_counter_value = Some(point.value);
             });
         }
     }
@@ -77,25 +77,15 @@ fn describe_process(
     } else {
         "times are not comparable with those of chips, which were not synchronised"
     };
-    let name = Some("host".to_owned());
-    let description = Some(clock.to_owned());
-    if let Some(host_process) = &placement.process {
-        let name = host_process.named("threads".to_owned());
-        let descriptor = child(host_process.track, track, name, BEHIND_CHIPS);
-        describe(sequence, TrackDescriptor { description, ..descriptor });
-        return;
-    }
-    let process = ProcessDescriptor { pid: Some(PID), process_name: name.clone() };
-    describe(
-        sequence,
-        TrackDescriptor {
-            uuid: Some(track),
-            name,
-            process: Some(process),
-            description,
-            ..TrackDescriptor::default()
-        },
-    );
+    let descriptor = match &placement.process {
+        Some(host_process) => {
+            let name = host_process.named("threads".to_owned());
+            let descriptor = child(host_process.track, track, name, BEHIND_CHIPS);
+            TrackDescriptor { description: Some(clock.to_owned()), ..descriptor }
+        }
+        None => process(track, Some(PID), "host".to_owned(), clock.to_owned()),
+    };
+    describe(sequence, descriptor);
 }
 
 /// Interned source locations with their iids, which are positions from 1.
@@ -139,10 +129,8 @@ fn thread_events(
     for edge in zones.edges() {
         match edge {
             ZoneEdge::Begin(index) => {
-                let Some((zone, (event, source))) = zones.get(index).zip(thread.zone_event(index))
-                else {
-                    continue;
-                };
+                let zone = &zones[index];
+                let Some((event, source)) = thread.zone_event(zone) else { continue };
                 sequence.event(base_ns + zone.start_ns, SLICE_BEGIN, |slice| {
                     let iid = places.iid(source);
                     fill(slice, track, (&source.name, "host"), iid, event);
@@ -150,7 +138,7 @@ fn thread_events(
                 });
             }
             ZoneEdge::End(index) => {
-                let end_ns = zones.end_ns().get(index).copied().unwrap_or(0);
+                let end_ns = zones[index].end_ns;
                 sequence.event(base_ns + end_ns, SLICE_END, |slice| slice.track_uuid = Some(track));
             }
         }

@@ -8,14 +8,12 @@ use super::{
         INSTANT, InternedData, InternedString, SLICE_BEGIN, SLICE_END, SourceLocation, TracePacket,
         TracePacketDefaults, TrackEvent, TrackEventDefaults, ZoneAnnotation, ZoneEvent,
     },
-    sequence::{Sequence, named_number, named_text, number},
+    sequence::{Sequence, named, named_number, named_text, number},
     wait_track,
 };
 use crate::{
     NameId, PointCategory, Trace, TraceLoss, TracePoint, TraceZone, ZoneEdge,
-    lane_writer::PlacedLane,
-    point_words::{Argument, Meaning},
-    words,
+    lane_writer::PlacedLane, point_words::Meaning, words,
 };
 use analysis::counters::Sample;
 
@@ -69,28 +67,27 @@ pub(super) fn packets(
     for edge in lane.zones.edges() {
         match edge {
             ZoneEdge::Begin(index) => {
-                let Some(zone) = lane.zones.get(index) else { continue };
+                let zone = &lane.zones[index];
                 let flow = next_flow.next_if(|&(kernel, _)| kernel == index).map(|(_, id)| id);
                 sequence.zone(base_ns + zone.start_ns, SLICE_BEGIN, |event| {
-                    fill_zone(event, &zone, placed);
+                    fill_zone(event, zone, placed);
                     event.terminating_flow_id = flow;
                 });
             }
             ZoneEdge::End(index) => {
-                let end_ns = lane.zones.end_ns().get(index).copied().unwrap_or(0);
-                sequence.zone(base_ns + end_ns, SLICE_END, |_| {});
+                sequence.zone(base_ns + lane.zones[index].end_ns, SLICE_END, |_| {});
             }
         }
     }
-    for point in lane.points.iter() {
-        let meaning = context.words.meaning(lane.id, &point);
+    for point in &lane.points {
+        let meaning = context.words.meaning(lane.id, point);
         sequence.event(base_ns + point.time_ns, INSTANT, |event| match &meaning {
-            Some(Meaning::Counter(sample)) => fill_counter(event, sample, &point, placed),
+            Some(Meaning::Counter(sample)) => fill_counter(event, sample, point, placed),
             Some(meaning) => {
-                fill_point(event, &point, placed);
+                fill_point(event, point, placed);
                 fill_meaning(event, meaning);
             }
-            None => fill_point(event, &point, placed),
+            None => fill_point(event, point, placed),
         });
     }
     draw_waits(&mut sequence, placed, context);
@@ -107,8 +104,8 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
     let index = context.lane_index(placed);
     let track_uuid = Some(wait_track(index));
     let mut is_described = false;
-    for point in lane.points.iter() {
-        let meaning = context.words.meaning(lane.id, &point);
+    for point in &lane.points {
+        let meaning = context.words.meaning(lane.id, point);
         let Some(Meaning::Wait(wait)) = &meaning else { continue };
         if !is_described {
             let name = format!("{} waits", lane.id.risc);
@@ -133,12 +130,15 @@ fn kernel_flows(
     context: &Context<'_, '_>,
     arrow_runs: &[usize],
 ) -> Vec<(usize, u64)> {
-    let PlacedLane { lane, device_index, lane_index, first_run, .. } = *placed;
+    let PlacedLane { lane, place, first_run, .. } = *placed;
     let mut flows: Vec<_> = arrow_runs
         .iter()
         .filter_map(|&run| {
             let kernel = lane.run_kernels.get(run).copied().flatten()?;
-            Some((kernel as usize, context.arrows.id(device_index, lane_index, first_run + run)))
+            Some((
+                kernel as usize,
+                context.arrows.id(place.device_index, place.lane_index, first_run + run),
+            ))
         })
         .collect();
     flows.sort_unstable();
@@ -161,7 +161,7 @@ fn interned(placed: &PlacedLane<'_, '_>, trace: &Trace<'_>) -> InternedData {
     let lane = placed.lane;
     let mut is_used = vec![false; trace.names.as_slice().len()];
     let points = lane.points.iter().map(|point| point.name);
-    for name in lane.zones.names().iter().copied().chain(points) {
+    for name in lane.zones.iter().map(|zone| zone.name).chain(points) {
         if let Some(is_used) = is_used.get_mut(name.index()) {
             *is_used = true;
         }
@@ -261,12 +261,8 @@ fn fill_counter(
 fn fill_meaning(event: &mut TrackEvent, meaning: &Meaning<'_>) {
     event.name_iid = None;
     event.name = Some(meaning.label().into_owned());
-    event.debug_annotations.extend(meaning.arguments().into_iter().map(
-        |(name, value)| match value {
-            Argument::Number(number) => named_number(name, number),
-            Argument::Text(text) => named_text(name, text),
-        },
-    ));
+    let arguments = meaning.arguments().into_iter();
+    event.debug_annotations.extend(arguments.map(|(name, value)| named(name, &value)));
 }
 
 fn fill_loss(event: &mut TrackEvent, loss: &TraceLoss) {

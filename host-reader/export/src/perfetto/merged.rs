@@ -2,8 +2,8 @@
 
 use super::{
     HostProcess, Placement,
-    device::describe,
-    message::{ProcessDescriptor, TracePacket, TrackDescriptor},
+    device::{describe, process},
+    message::TracePacket,
     sequence::Sequence,
     write_placed,
 };
@@ -175,8 +175,10 @@ impl MergedTrace {
         self.first_sequence = self.first_sequence.saturating_add(1);
         if run == 1 {
             let is_own = if time.is_none() { " (own clock)" } else { "" };
-            let name = format!("{host}{is_own}");
-            out.write_all(&process(name, number, track, &clock, self.first_sequence))?;
+            let pid = i32::try_from(number).ok().map(|number| FIRST_PID.saturating_add(number));
+            let mut sequence = Sequence::begin(self.first_sequence, TracePacket::default(), 256);
+            describe(&mut sequence, process(track, pid, format!("{host}{is_own}"), clock.clone()));
+            out.write_all(&sequence.into_bytes())?;
         }
         Ok(Begun { track, run, clock, base_ns })
     }
@@ -204,24 +206,6 @@ struct Begun {
 /// Text about a host's clock that is not related to the clocks of other hosts.
 const UNRELATED: &str = "not related to the clocks of other hosts: durations can be compared, \
                          starts cannot";
-
-/// Returns the packet that describes a host's process.
-fn process(name: String, number: usize, track: u64, clock: &str, sequence_id: u32) -> Vec<u8> {
-    let mut sequence = Sequence::begin(sequence_id, TracePacket::default(), 256);
-    let pid = i32::try_from(number).ok().map(|number| FIRST_PID.saturating_add(number));
-    let process = ProcessDescriptor { pid, process_name: Some(name.clone()) };
-    describe(
-        &mut sequence,
-        TrackDescriptor {
-            uuid: Some(track),
-            name: Some(name),
-            process: Some(process),
-            description: Some(clock.to_owned()),
-            ..TrackDescriptor::default()
-        },
-    );
-    sequence.into_bytes()
-}
 
 #[cfg(test)]
 mod tests {

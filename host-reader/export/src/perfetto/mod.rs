@@ -19,7 +19,7 @@ mod summary;
 use super::{
     LanePart, OnLanes, Trace, TraceItems,
     flow::Arrows,
-    lane_writer::{PlacedLane, write_lanes},
+    lane_writer::{LanePlace, PlacedLane, write_lanes},
     point_words::PointWords,
 };
 pub use merged::{CommonTime, MergedTrace};
@@ -47,12 +47,12 @@ fn write_placed(
     let context = Context::new(items, placement);
     let sequence_id = write_chips(&context, out)?;
     let packets = |placed: &PlacedLane<'_, '_>, arrow_runs: &[usize]| {
-        lane::packets(placed, &context, arrow_runs, lane_sequence(sequence_id, placed.index))
+        lane::packets(placed, &context, arrow_runs, lane_sequence(sequence_id, placed.place.index))
     };
     match items {
         TraceItems::InMemory(trace) => write_lanes(trace, out, on_lanes, |placed| {
-            let runs = context.arrows.lane_arrows(placed.device_index, placed.lane_index);
-            packets(&placed, runs)
+            let LanePlace { device_index, lane_index, .. } = placed.place;
+            packets(&placed, context.arrows.lane_arrows(device_index, lane_index))
         })?,
         TraceItems::Packed(packed) => packed.for_each_batch(|parts| {
             let encode = |part: &LanePart<'_>| packets(&part.placed(), &part.arrow_runs);
@@ -155,7 +155,7 @@ impl<'t, 'a> Context<'t, 'a> {
 
     /// Index of a lane in the whole file.
     const fn lane_index(&self, placed: &PlacedLane<'_, '_>) -> usize {
-        self.placement.first_lane + placed.index
+        self.placement.first_lane + placed.place.index
     }
 }
 

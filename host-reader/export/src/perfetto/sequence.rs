@@ -6,6 +6,7 @@ use super::message::{
 };
 use prost::encoding;
 use std::io::{self, Write};
+use tables::Value;
 
 /// Number of buffered bytes at which a long sequence is partly written.
 const MANY_BYTES: usize = 1 << 20;
@@ -120,10 +121,16 @@ pub(super) fn named_number(name: &str, value: u64) -> DebugAnnotation {
     DebugAnnotation { name, uint_value: Some(value), ..Default::default() }
 }
 
-/// Returns an argument with a real number, whose name is not interned.
-pub(super) fn named_real(name: &str, value: f64) -> DebugAnnotation {
-    let name = Some(name.to_owned());
-    DebugAnnotation { name, double_value: Some(value), ..Default::default() }
+/// Returns an argument with a value of a table, whose name is not interned.
+pub(super) fn named(name: &str, value: &Value<'_>) -> DebugAnnotation {
+    match value {
+        Value::Text(text) => named_text(name, text),
+        Value::Real(number) => {
+            let (name, double_value) = (Some(name.to_owned()), Some(*number));
+            DebugAnnotation { name, double_value, ..Default::default() }
+        }
+        value => named_number(name, value.number().unwrap_or_default()),
+    }
 }
 
 /// Returns a text argument whose name is not interned.

@@ -6,7 +6,7 @@ use super::{
     message::{SLICE_BEGIN, SLICE_END, TracePacket},
     sequence::{Sequence, named_number},
 };
-use crate::{RecordingSummary, SummaryOp};
+use crate::{RecordingSummary, SummaryOp, trace::FreeRows, words};
 use std::collections::BTreeMap;
 
 /// Encodes the ops of a recording. In the file, its chips have numbers from `first_device` on.
@@ -30,20 +30,14 @@ pub(super) fn packets(
 /// Draws the ops of a chip. Ops that overlap are drawn in separate rows.
 fn draw(sequence: &mut Sequence, device: u64, base_ns: u64, mut ops: Vec<&SummaryOp>) {
     ops.sort_by_key(|op| op.start_ns);
-    let mut row_ends: Vec<u64> = Vec::new();
+    let mut rows = FreeRows::default();
     for op in ops {
         let end_ns = op.start_ns.saturating_add(op.duration_ns.unwrap_or(0));
-        let free = row_ends.iter().position(|&end| end <= op.start_ns);
-        let row = free.unwrap_or(row_ends.len());
-        let track = device + 1 + row as u64;
-        match row_ends.get_mut(row) {
-            Some(end) => *end = end_ns,
-            None => {
-                row_ends.push(end_ns);
-                let name =
-                    if row == 0 { "ops".to_owned() } else { format!("ops, row {}", row + 1) };
-                describe(sequence, child(device, track, name, row));
-            }
+        let row_count = rows.count();
+        let row = rows.assign(op.start_ns, end_ns);
+        let track = device + 1 + u64::from(row);
+        if row == row_count {
+            describe(sequence, child(device, track, words::row_label(row), row as usize));
         }
         sequence.event(base_ns.saturating_add(op.start_ns), SLICE_BEGIN, |event| {
             event.track_uuid = Some(track);

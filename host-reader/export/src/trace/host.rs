@@ -1,8 +1,7 @@
 //! Zones, marks and plots of the host, thread by thread, on the trace's time axis.
 
-use super::{HiddenCounts, NameId, TraceZones, lane, nesting};
+use super::{HiddenCounts, NameId, TraceZone, TraceZones, nesting};
 use host_events::{HostEvent, HostEventKind, HostRecording, HostSource};
-use reader::timeline::NO_RUN;
 use recording::{Recording, TraceFilter, clocks_of};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,19 +51,25 @@ pub struct TraceHostMark<'a> {
     pub time_ns: u64,
 }
 
-/// Points of a plot, sorted by time.
+/// Plot of the host.
 #[derive(Clone, Debug)]
 pub struct TraceHostPlot<'a> {
     /// Name of the plot.
     pub name: &'a str,
-    /// Nanoseconds since the trace's origin, and the value of each point.
-    pub points: Vec<(u64, f64)>,
-    /// Text of each point, if any; for buffers, the address.
-    pub texts: Vec<Option<&'a str>>,
+    /// Points, sorted by time.
+    pub points: Vec<TracePlotPoint<'a>>,
 }
 
-/// Point of a plot: nanoseconds since the trace's origin, value and text.
-type PlotPoint<'a> = (u64, f64, Option<&'a str>);
+/// Point of a plot.
+#[derive(Clone, Copy, Debug)]
+pub struct TracePlotPoint<'a> {
+    /// Time in nanoseconds since the trace's origin.
+    pub time_ns: u64,
+    /// Value.
+    pub value: f64,
+    /// Text, if any; for buffers, the address.
+    pub text: Option<&'a str>,
+}
 
 /// Event with its name and source location.
 type PlacedEvent<'a> = (&'a HostEvent, &'a HostSource);
@@ -97,7 +102,7 @@ impl<'a> TraceHost<'a> {
             ..Self::default()
         };
         let mut threads: BTreeMap<(u32, u64), TraceHostThread<'a>> = BTreeMap::new();
-        let mut plots: BTreeMap<&str, Vec<PlotPoint<'a>>> = BTreeMap::new();
+        let mut plots: BTreeMap<&str, Vec<TracePlotPoint<'a>>> = BTreeMap::new();
         let mut open_zones: BTreeMap<(u32, u64), u64> = BTreeMap::new();
         for recording in recordings {
             for recorded in &recording.threads {
@@ -112,7 +117,8 @@ impl<'a> TraceHost<'a> {
                     match event.kind {
                         HostEventKind::Zone { .. } => thread.events.push((event, source)),
                         HostEventKind::Plot { value } => {
-                            let point = (time_ns, value, event.text.as_deref());
+                            let text = event.text.as_deref();
+                            let point = TracePlotPoint { time_ns, value, text };
                             plots.entry(&source.name).or_default().push(point);
                         }
                         _ => thread.marks.push(TraceHostMark { event, source, time_ns }),
@@ -122,8 +128,11 @@ impl<'a> TraceHost<'a> {
         }
         host.open_zone_count = open_zones.values().sum();
         host.threads = threads.into_values().map(|thread| thread.in_order(start)).collect();
-        host.plots =
-            plots.into_iter().map(|(name, points)| TraceHostPlot::new(name, points)).collect();
+        let plot = |(name, mut points): (_, Vec<TracePlotPoint<'a>>)| {
+            points.sort_by_key(|point| point.time_ns);
+            TraceHostPlot { name, points }
+        };
+        host.plots = plots.into_iter().map(plot).collect();
         host
     }
 
@@ -140,9 +149,12 @@ impl<'a> TraceHost<'a> {
         self.threads
             .iter()
             .flat_map(|thread| {
-                let zones = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
                 let marks = thread.marks.iter().map(|mark| mark.source);
-                zones.map(|(_, source)| source).chain(marks).collect::<BTreeSet<_>>()
+                thread
+                    .zone_events()
+                    .map(|(.., source)| source)
+                    .chain(marks)
+                    .collect::<BTreeSet<_>>()
             })
             .collect()
     }
@@ -153,7 +165,7 @@ impl<'a> TraceHost<'a> {
     pub fn end_ns(&self) -> Option<u64> {
         let thread_ends = self.threads.iter().filter_map(|thread| thread.end_ns());
         let last_points = self.plots.iter().filter_map(|plot| plot.points.last());
-        thread_ends.chain(last_points.map(|&(time_ns, _)| time_ns)).max()
+        thread_ends.chain(last_points.map(|point| point.time_ns)).max()
     }
 
     /// Returns the number of messages, signposts, frame marks and plot points.
@@ -196,10 +208,9 @@ impl<'a> TraceHost<'a> {
         for plot in &mut self.plots {
             let count = plot.points.len();
             let is_wanted = filter.selects_zone(plot.name);
-            let points = plot.points.drain(..).zip(plot.texts.drain(..));
-            let kept = points
-                .filter(|((time_ns, _), _)| is_wanted && filter.selects_time(*time_ns, *time_ns));
-            (plot.points, plot.texts) = kept.collect::<Vec<_>>().into_iter().unzip();
+            plot.points.retain(|&TracePlotPoint { time_ns, .. }| {
+                is_wanted && filter.selects_time(time_ns, time_ns)
+            });
             hidden.points += (count - plot.points.len()) as u64;
         }
         self.plots.retain(|plot| !plot.points.is_empty());
@@ -208,16 +219,25 @@ impl<'a> TraceHost<'a> {
 }
 
 impl<'a> TraceHostThread<'a> {
-    /// Returns the event of the zone with this index, with its name and source location.
+    /// Returns the event of a zone of the thread, with its name and source location.
     #[must_use]
-    pub fn zone_event(&self, index: usize) -> Option<(&'a HostEvent, &'a HostSource)> {
-        let number = self.zones.names().get(index)?;
-        self.events.get(number.index()).copied()
+    pub fn zone_event(&self, zone: &TraceZone) -> Option<(&'a HostEvent, &'a HostSource)> {
+        self.events.get(zone.name.index()).copied()
+    }
+
+    /// Returns the zones, each with its event, name and source location.
+    pub fn zone_events(
+        &self,
+    ) -> impl Iterator<Item = (&TraceZone, &'a HostEvent, &'a HostSource)> + Clone {
+        self.zones.iter().filter_map(|zone| {
+            let (event, source) = self.zone_event(zone)?;
+            Some((zone, event, source))
+        })
     }
 
     /// Returns the end of the thread's zones and marks, in nanoseconds since the trace's origin.
     pub(super) fn end_ns(&self) -> Option<u64> {
-        let zones_end_ns = self.zones.end_ns().iter().copied().max();
+        let zones_end_ns = self.zones.iter().map(|zone| zone.end_ns).max();
         zones_end_ns.max(self.marks.last().map(|mark| mark.time_ns))
     }
 
@@ -228,40 +248,34 @@ impl<'a> TraceHostThread<'a> {
         self.events.sort_by_key(|(event, _)| {
             (event.time_ns, std::cmp::Reverse(event.end_ns()), zone_depth(event))
         });
-        let count = self.events.len();
-        let events = self.events.iter().map(|&(event, _)| event);
-        let mut zones = TraceZones {
-            names: (0_u32..).map(NameId).take(count).collect(),
-            start_cycles: events.clone().map(|event| event.time_ns).collect(),
-            end_cycles: events.clone().map(|event| event.end_ns().max(event.time_ns)).collect(),
-            depths: events.map(zone_depth).collect(),
-            runs: vec![NO_RUN; count],
-            synthetic_ends: vec![false; count],
-            ..TraceZones::default()
+        let zone = |(name, (event, _)): (u32, &PlacedEvent<'_>)| {
+            let end_cycle = event.end_ns().max(event.time_ns);
+            TraceZone {
+                name: NameId(name),
+                start_cycle: event.time_ns,
+                end_cycle,
+                start_ns: 0,
+                end_ns: 0,
+                duration_cycles: end_cycle - event.time_ns,
+                depth: zone_depth(event),
+                run: None,
+                has_synthetic_end: false,
+                is_clipped: false,
+            }
         };
-        nesting::nest(&mut zones);
-        let since_start =
-            |times: &[u64]| times.iter().map(|ns| ns.saturating_sub(start_ns)).collect();
-        zones.start_ns = since_start(&zones.start_cycles);
-        zones.end_ns = since_start(&zones.end_cycles);
+        let mut zones = TraceZones((0..).zip(&self.events).map(zone).collect());
+        nesting::nest(&mut zones.0);
+        zones.set_times(|host_ns| host_ns.saturating_sub(start_ns));
         self.zones = zones;
         self
     }
 
     fn retain_zones(&mut self, filter: &TraceFilter) -> u64 {
-        let zones = &self.zones;
-        let wanted: Vec<usize> = (0..zones.len())
-            .filter(|&index| {
-                let name = self.zone_event(index).map_or("", |(_, source)| &source.name);
-                filter.selects_zone(name)
-                    && filter.selects_time(zones.start_ns[index], zones.end_ns[index])
-            })
-            .collect();
-        let hidden = self.zones.len() - wanted.len();
-        if hidden > 0 {
-            lane::retain_zones(&mut self.zones, &wanted);
-        }
-        hidden as u64
+        let Self { zones, events, .. } = self;
+        zones.retain(|zone| {
+            let name = events.get(zone.name.index()).map_or("", |(_, source)| &source.name);
+            filter.selects_zone(name) && filter.selects_time(zone.start_ns, zone.end_ns)
+        })
     }
 }
 
@@ -270,14 +284,5 @@ const fn zone_depth(event: &HostEvent) -> u16 {
     match event.kind {
         HostEventKind::Zone { depth, .. } => depth,
         _ => 0,
-    }
-}
-
-impl<'a> TraceHostPlot<'a> {
-    fn new(name: &'a str, mut points: Vec<PlotPoint<'a>>) -> Self {
-        points.sort_by_key(|&(time_ns, ..)| time_ns);
-        let points = points.into_iter().map(|(time_ns, value, text)| ((time_ns, value), text));
-        let (points, texts) = points.unzip();
-        Self { name, points, texts }
     }
 }

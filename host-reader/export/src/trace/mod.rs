@@ -21,16 +21,18 @@ mod texts;
 mod zones;
 
 pub use comparison::{ComparedItem, TraceComparison};
-pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread};
+pub use host::{TraceHost, TraceHostMark, TraceHostPlot, TraceHostThread, TracePlotPoint};
 pub use items::TraceItems;
 pub use lane::TraceLane;
 pub use loss::TraceLoss;
 pub use names::{NameId, TraceName, TraceNames};
 pub use noc::TraceNoc;
 pub(super) use noc::kind_of;
+#[cfg(feature = "parquet")]
+pub(super) use op::FreeRows;
 pub use op::{TraceOp, op_label};
 pub use packed::{LanePart, PackedTrace};
-pub use points::{PointCategory, TracePoint, TracePoints};
+pub use points::{PointCategory, TracePoint};
 pub use texts::ZoneTexts;
 pub(super) use zones::edges_of_depths;
 pub use zones::{TraceZone, TraceZones, ZoneEdge};

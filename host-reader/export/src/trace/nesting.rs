@@ -5,74 +5,73 @@
 //! clocks. Viewers draw such zones wrong without a warning. So zones are sorted here, clipped at
 //! the end of their parent, and counted.
 
-use super::zones::TraceZones;
-use std::ops::Range;
+use super::zones::TraceZone;
+use std::{cmp::Reverse, ops::Range};
 
 /// Sorts and nests the zones, unless they are already nested. Times in nanoseconds are ignored.
 ///
 /// Zones that are nested, and that no other zones touch, stay as they are: a lane then has the same
 /// zones if it is built in parts.
-pub(super) fn nest(zones: &mut TraceZones) {
-    if is_nested(zones, 0..zones.len()) {
+pub(super) fn nest(zones: &mut [TraceZone]) {
+    if is_nested(zones) {
         return;
     }
     for stretch in stretches(zones) {
-        if !is_nested(zones, stretch.clone()) {
-            sort(zones, stretch.clone());
-            clip(zones, stretch);
+        let zones = &mut zones[stretch];
+        if !is_nested(zones) {
+            // Longer zones come first. Equal zones keep their order.
+            zones.sort_by_key(|zone| (zone.start_cycle, Reverse(zone.end_cycle)));
+            clip(zones);
         }
     }
 }
 
 /// Returns the shortest ranges of zones of which each ends before the next one starts.
-fn stretches(zones: &TraceZones) -> Vec<Range<usize>> {
+fn stretches(zones: &[TraceZone]) -> Vec<Range<usize>> {
     let mut first_start = u64::MAX;
-    let starts_from = zones.start_cycles.iter().rev().map(|&start| {
-        first_start = first_start.min(start);
+    let starts_from = zones.iter().rev().map(|zone| {
+        first_start = first_start.min(zone.start_cycle);
         first_start
     });
     let mut starts_from: Vec<u64> = starts_from.collect();
     starts_from.reverse();
     let (mut stretches, mut first, mut last_end) = (Vec::new(), 0, 0);
-    for (index, (&end, start)) in zones.end_cycles.iter().zip(starts_from).enumerate() {
+    for (index, (zone, start)) in zones.iter().zip(starts_from).enumerate() {
         if last_end < start && index > first {
             stretches.push(first..index);
             first = index;
         }
-        last_end = last_end.max(end);
+        last_end = last_end.max(zone.end_cycle);
     }
     stretches.push(first..zones.len());
     stretches
 }
 
 /// Ends zones where the zones around them end.
-fn clip(zones: &mut TraceZones, stretch: Range<usize>) {
+fn clip(zones: &mut [TraceZone]) {
     let mut open: Vec<u64> = Vec::new();
-    for index in stretch {
-        let (start, end) = (zones.start_cycles[index], zones.end_cycles[index]);
-        while open.last().is_some_and(|&open_end| open_end <= start) {
+    for zone in zones {
+        while open.last().is_some_and(|&open_end| open_end <= zone.start_cycle) {
             open.pop();
         }
         if let Some(&limit) = open.last()
-            && end > limit
+            && zone.end_cycle > limit
         {
-            zones.clipped.push((index, end - start));
-            zones.end_cycles[index] = limit;
+            zone.is_clipped = true;
+            zone.end_cycle = limit;
         }
-        zones.depths[index] = u16::try_from(open.len()).unwrap_or(u16::MAX);
-        open.push(zones.end_cycles[index]);
+        zone.depth = u16::try_from(open.len()).unwrap_or(u16::MAX);
+        open.push(zone.end_cycle);
     }
 }
 
 /// Returns true if every zone is inside the zone that its depth indicates, after the zones before
 /// it.
-fn is_nested(zones: &TraceZones, mut stretch: Range<usize>) -> bool {
+fn is_nested(zones: &[TraceZone]) -> bool {
     let mut open: Vec<u64> = Vec::new();
-    let mut latest_end = 0;
-    let first = stretch.start;
-    stretch.all(|index| {
-        let (start, end) = (zones.start_cycles[index], zones.end_cycles[index]);
-        let depth = usize::from(zones.depths[index]);
+    let (mut latest_end, mut latest_start) = (0, 0);
+    zones.iter().all(|zone| {
+        let depth = usize::from(zone.depth);
         if open.len() > depth {
             latest_end = open.get(depth).copied().unwrap_or(latest_end);
             open.truncate(depth);
@@ -80,57 +79,47 @@ fn is_nested(zones: &TraceZones, mut stretch: Range<usize>) -> bool {
             latest_end = 0;
         }
         let fits = open.len() == depth
-            && start >= latest_end
-            && open.last().is_none_or(|&around| end <= around)
-            && (index == first || zones.start_cycles[index - 1] <= start);
-        open.push(end);
+            && zone.start_cycle >= latest_end
+            && open.last().is_none_or(|&around| zone.end_cycle <= around)
+            && latest_start <= zone.start_cycle;
+        latest_start = zone.start_cycle;
+        open.push(zone.end_cycle);
         fits
     })
-}
-
-/// Sorts zones by start, longer zones first. Equal zones keep their order.
-fn sort(zones: &mut TraceZones, stretch: Range<usize>) {
-    let mut order: Vec<usize> = stretch.clone().collect();
-    order.sort_by_key(|&index| {
-        (zones.start_cycles[index], std::cmp::Reverse(zones.end_cycles[index]))
-    });
-    reorder_stretch(&mut zones.names, &stretch, &order);
-    reorder_stretch(&mut zones.start_cycles, &stretch, &order);
-    reorder_stretch(&mut zones.end_cycles, &stretch, &order);
-    reorder_stretch(&mut zones.depths, &stretch, &order);
-    reorder_stretch(&mut zones.runs, &stretch, &order);
-    reorder_stretch(&mut zones.synthetic_ends, &stretch, &order);
-}
-
-/// Permutes a part of a column by the indices in `order`.
-fn reorder_stretch<T: Copy>(column: &mut [T], stretch: &Range<usize>, order: &[usize]) {
-    let sorted: Vec<T> = order.iter().filter_map(|&index| column.get(index).copied()).collect();
-    let part = column.get_mut(stretch.clone()).into_iter().flatten();
-    part.zip(sorted).for_each(|(cell, value)| *cell = value);
-}
-
-/// Permutes a column by the indices in `order`.
-pub(super) fn reorder<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
-    *column = order.iter().filter_map(|&index| column.get(index).copied()).collect();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NameId, ZoneEdge};
+    use crate::{NameId, ZoneEdge, trace::zones::TraceZones};
     use proptest::prelude::*;
 
-    fn zones(spans: &[(u64, u64, u16)]) -> TraceZones {
-        let mut zones = TraceZones::default();
-        for (number, &(start, end, depth)) in (0..).zip(spans) {
-            zones.names.push(NameId(number));
-            zones.start_cycles.push(start);
-            zones.end_cycles.push(end);
-            zones.depths.push(depth);
-            zones.runs.push(0);
-            zones.synthetic_ends.push(false);
-        }
-        zones
+    fn zones(spans: &[(u64, u64, u16)]) -> Vec<TraceZone> {
+        let zone =
+            |(number, &(start_cycle, end_cycle, depth)): (u32, &(u64, u64, u16))| TraceZone {
+                name: NameId(number),
+                start_cycle,
+                end_cycle,
+                start_ns: 0,
+                end_ns: 0,
+                duration_cycles: end_cycle - start_cycle,
+                depth,
+                run: None,
+                has_synthetic_end: false,
+                is_clipped: false,
+            };
+        (0..).zip(spans).map(zone).collect()
+    }
+
+    /// Returns a figure of each zone.
+    fn each<T>(zones: &[TraceZone], figure: impl Fn(&TraceZone) -> T) -> Vec<T> {
+        zones.iter().map(figure).collect()
+    }
+
+    /// Returns the index and the recorded duration of each clipped zone.
+    fn clipped(zones: &[TraceZone]) -> Vec<(usize, u64)> {
+        let clipped = zones.iter().enumerate().filter(|(_, zone)| zone.is_clipped);
+        clipped.map(|(index, zone)| (index, zone.duration_cycles)).collect()
     }
 
     #[test]
@@ -146,8 +135,8 @@ mod tests {
     fn a_zone_that_reaches_out_of_its_parent_is_clipped_and_counted() {
         let mut zones = zones(&[(0, 10, 0), (5, 15, 0)]);
         nest(&mut zones);
-        assert_eq!((zones.end_cycles[1], zones.depths[1]), (10, 1));
-        assert_eq!(zones.clipped, [(1, 10)]);
+        assert_eq!((zones[1].end_cycle, zones[1].depth), (10, 1));
+        assert_eq!(clipped(&zones), [(1, 10)]);
     }
 
     #[test]
@@ -155,24 +144,24 @@ mod tests {
         // A zone of zero length before a longer one that starts with it would be sorted after it.
         let mut zones = zones(&[(20, 30, 0), (25, 35, 0), (40, 40, 0), (40, 50, 0), (60, 70, 0)]);
         nest(&mut zones);
-        assert_eq!(zones.names, [0, 1, 2, 3, 4].map(NameId));
-        assert_eq!(zones.end_cycles, [30, 30, 40, 50, 70]);
-        assert_eq!(zones.depths, [0, 1, 0, 0, 0]);
-        assert_eq!(zones.clipped, [(1, 10)]);
+        assert_eq!(each(&zones, |zone| zone.name.0), [0, 1, 2, 3, 4]);
+        assert_eq!(each(&zones, |zone| zone.end_cycle), [30, 30, 40, 50, 70]);
+        assert_eq!(each(&zones, |zone| zone.depth), [0, 1, 0, 0, 0]);
+        assert_eq!(clipped(&zones), [(1, 10)]);
         // Not so if the zones before reach it.
-        zones.end_cycles[1] = 45;
+        zones[1].end_cycle = 45;
         nest(&mut zones);
-        assert_eq!(zones.names, [0, 1, 3, 2, 4].map(NameId));
+        assert_eq!(each(&zones, |zone| zone.name.0), [0, 1, 3, 2, 4]);
     }
 
     #[test]
     fn runs_in_the_wrong_order_are_sorted() {
         let mut zones = zones(&[(50, 60, 0), (51, 52, 1), (0, 10, 0)]);
         nest(&mut zones);
-        assert_eq!(zones.start_cycles, [0, 50, 51]);
-        assert_eq!(zones.names, [NameId(2), NameId(0), NameId(1)]);
-        assert_eq!(zones.depths, [0, 0, 1]);
-        assert!(zones.clipped.is_empty());
+        assert_eq!(each(&zones, |zone| zone.start_cycle), [0, 50, 51]);
+        assert_eq!(each(&zones, |zone| zone.name.0), [2, 0, 1]);
+        assert_eq!(each(&zones, |zone| zone.depth), [0, 0, 1]);
+        assert!(clipped(&zones).is_empty());
     }
 
     proptest! {
@@ -181,19 +170,20 @@ mod tests {
             let spans: Vec<_> = spans.into_iter().map(|(start, length, depth)| (start, start + length, depth)).collect();
             let mut zones = zones(&spans);
             nest(&mut zones);
+            let zones = TraceZones(zones);
             prop_assert_eq!(zones.len(), spans.len());
             let mut open: Vec<(u64, u64)> = Vec::new();
             let mut time = 0;
             for edge in zones.edges() {
                 let at = match edge {
-                    ZoneEdge::Begin(index) => zones.start_cycles[index],
-                    ZoneEdge::End(index) => zones.end_cycles[index],
+                    ZoneEdge::Begin(index) => zones[index].start_cycle,
+                    ZoneEdge::End(index) => zones[index].end_cycle,
                 };
                 prop_assert!(at >= time, "time runs backwards");
                 time = at;
                 match edge {
                     ZoneEdge::Begin(index) => {
-                        let span = (zones.start_cycles[index], zones.end_cycles[index]);
+                        let span = (zones[index].start_cycle, zones[index].end_cycle);
                         prop_assert!(open.last().is_none_or(|around| around.0 <= span.0 && span.1 <= around.1));
                         open.push(span);
                     }
@@ -202,8 +192,8 @@ mod tests {
             }
             prop_assert!(open.is_empty());
             let outermost: u64 = (0..zones.len())
-                .filter(|&index| zones.depths[index] == 0)
-                .map(|index| zones.end_cycles[index] - zones.start_cycles[index])
+                .filter(|&index| zones[index].depth == 0)
+                .map(|index| zones[index].end_cycle - zones[index].start_cycle)
                 .sum();
             prop_assert_eq!(zones.self_cycles().iter().sum::<u64>(), outermost);
         }

@@ -145,8 +145,11 @@ pub fn op_label(name: Option<&str>, program: u32, replay: Option<(u64, u64)>) ->
     }
 }
 
+/// Key by which a chip's ops are sorted: start, and end in descending order.
+pub(super) type Order = (u64, Reverse<u64>);
+
 /// Returns the key by which a chip's ops are sorted.
-pub(super) const fn order(op: &TraceOp<'_>) -> (u64, Reverse<u64>) {
+pub(super) const fn order(op: &TraceOp<'_>) -> Order {
     (op.start_cycle, Reverse(op.end_cycle))
 }
 
@@ -154,22 +157,28 @@ pub(super) const fn order(op: &TraceOp<'_>) -> (u64, Reverse<u64>) {
 pub(super) fn sort(ops: &mut [TraceOp<'_>]) {
     ops.sort_by_key(order);
     let mut rows = FreeRows::default();
-    ops.iter_mut().for_each(|op| rows.assign(op));
+    ops.iter_mut().for_each(|op| op.row = rows.assign(op.start_cycle, op.end_cycle));
 }
 
 /// Rows of a chip, each with the end of its last op.
 #[derive(Debug, Default)]
-pub(super) struct FreeRows(Vec<u64>);
+pub(crate) struct FreeRows(Vec<u64>);
 
 impl FreeRows {
-    /// Assigns an op to the first row that is free when the op begins. Ops must be sorted.
-    pub(super) fn assign(&mut self, op: &mut TraceOp<'_>) {
-        let free = self.0.iter().position(|&end| end <= op.start_cycle);
+    /// Returns the number of rows.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the first row that is free when an op begins. Ops must be sorted by start.
+    pub(crate) fn assign(&mut self, start: u64, end: u64) -> u32 {
+        let free = self.0.iter().position(|&row_end| row_end <= start);
         let row = free.unwrap_or(self.0.len());
         match self.0.get_mut(row) {
-            Some(end) => *end = op.end_cycle,
-            None => self.0.push(op.end_cycle),
+            Some(row_end) => *row_end = end,
+            None => self.0.push(end),
         }
-        op.row = u32::try_from(row).unwrap_or(u32::MAX);
+        u32::try_from(row).unwrap_or(u32::MAX)
     }
 }

@@ -7,18 +7,18 @@ use super::{
     lane::{self, LaneContext},
     lane_parts::{LaneRange, parts},
     loss::{self, UnplacedLoss},
-    ops_by_start::OpsByStart,
+    ops_by_start::ops_by_start,
 };
 use crate::{
-    counters::{MergedSteps, kernel_steps},
+    counters::{kernel_steps, summed_steps},
     flow::{Arrow, CoreArrows},
-    lane_writer::PlacedLane,
+    lane_writer::{LanePlace, PlacedLane, lane_places},
 };
 use rayon::prelude::*;
 use reader::{
     anomaly::AnomalyLog,
     lane::{Lane, LaneId},
-    packed_bytes::{PackedBytes, PackedError, PackedMemory, PackedWindow},
+    packed_bytes::{PackedBytes, PackedError, PackedMemory},
     packed_numbers::{fold_sign, push, unfold_sign},
 };
 use recording::PackedRecording;
@@ -67,8 +67,6 @@ struct PackedChip {
     /// Number of rows in which the ops are drawn.
     row_count: u32,
     cores: Vec<PackedCore>,
-    /// Begins and ends of kernels on each lane.
-    steps: Vec<PackedBytes>,
 }
 
 /// A core of a chip.
@@ -78,6 +76,8 @@ struct PackedCore {
     lanes: Range<usize>,
     /// Arrows that end on it, by op.
     arrows: PackedBytes,
+    /// Begins and ends of kernels on each lane.
+    steps: Vec<PackedBytes>,
 }
 
 /// Consecutive runs of one lane with their records, on their chip. Most lanes have one part.
@@ -85,10 +85,7 @@ struct PackedCore {
 pub struct LanePart<'l> {
     /// The chip with this part of this lane alone, and without ops.
     pub(crate) device: TraceDevice<'l>,
-    device_index: usize,
-    /// Index of the lane on its chip, and among all lanes.
-    lane_index: usize,
-    index: usize,
+    place: LanePlace,
     /// Index in the lane of the part's first run.
     first_run: usize,
     /// Runs of the part at whose kernels arrows end, ascending.
@@ -104,22 +101,14 @@ impl<'l> LanePart<'l> {
 
     /// Returns the part's lane with its position.
     pub(crate) fn placed(&self) -> PlacedLane<'_, 'l> {
-        let Self { ref device, device_index, lane_index, index, first_run, .. } = *self;
-        PlacedLane { device, lane: self.lane(), device_index, lane_index, index, first_run }
+        let Self { ref device, place, first_run, .. } = *self;
+        PlacedLane { device, lane: self.lane(), place, first_run }
     }
-}
-
-/// A lane's place on its chip and in the trace.
-#[derive(Clone, Copy)]
-struct Place {
-    device_index: usize,
-    lane_index: usize,
-    index: usize,
 }
 
 /// Records of a lane, and the ops of its runs.
 struct UnpackedLane {
-    place: Place,
+    place: LanePlace,
     records: Lane,
     run_ops: Vec<Option<u32>>,
     parts: Vec<LaneRange>,
@@ -181,7 +170,7 @@ impl<'a> PackedTrace<'a> {
     ) -> impl Iterator<Item = (u32, TraceOp<'a>)> + '_ {
         self.trace.devices.get(device_index).into_iter().flat_map(|device| {
             let launches = self.packed.launches.launches.chip_launches(device.chip.chip_id);
-            OpsByStart::new(launches, &self.metadata, device.clock)
+            ops_by_start(launches, &self.metadata, device.clock)
         })
     }
 
@@ -248,21 +237,18 @@ impl<'a> PackedTrace<'a> {
                     self.read_core(device_index, lanes.clone(), (&losses, &ends))
                 };
                 let read: Vec<_> = batch.par_iter().map(read).collect::<Result<_, _>>()?;
-                self.add_cores(device_index, read);
+                read.into_iter().for_each(|core| self.add_core(device_index, core));
             }
         }
         Ok(())
     }
 
-    fn add_cores(&mut self, device_index: usize, cores: Vec<ReadCore>) {
-        for ReadCore { core, steps, lanes } in cores {
-            for (lane, read) in core.lanes.clone().zip(lanes) {
-                self.trace.anomalies.merge(read.anomalies);
-                self.trace.devices[device_index].lanes[lane].losses = read.losses;
-            }
-            self.chips[device_index].steps.extend(steps);
-            self.chips[device_index].cores.push(core);
+    fn add_core(&mut self, device_index: usize, (core, lanes): ReadCore) {
+        for (lane, (anomalies, losses)) in core.lanes.clone().zip(lanes) {
+            self.trace.anomalies.merge(anomalies);
+            self.trace.devices[device_index].lanes[lane].losses = losses;
         }
+        self.chips[device_index].cores.push(core);
     }
 
     fn read_core(
@@ -277,7 +263,7 @@ impl<'a> PackedTrace<'a> {
         let (mut steps, mut read) = (Vec::new(), Vec::new());
         for lane_index in lanes.clone() {
             let id = device.lanes[lane_index].id;
-            let unpacked = self.unpacked(Place { device_index, lane_index, index: 0 })?;
+            let unpacked = self.unpacked(LanePlace { device_index, lane_index, index: 0 })?;
             let has_records = unpacked.records.record_count() > 0;
             let records = has_records.then_some(&unpacked.records);
             let losses = losses.get(&id).map_or_else(Vec::new, |losses| {
@@ -292,14 +278,14 @@ impl<'a> PackedTrace<'a> {
                 of_lane.add(kernel_steps(&lane, &self.trace.names));
             }
             steps.push(of_lane.kept(memory));
-            read.push(ReadLane { anomalies, losses });
+            read.push((anomalies, losses));
         }
         let arrows = pack_arrows(firsts.into_arrows(), lanes.start, memory);
-        Ok(ReadCore { core: PackedCore { lanes, arrows }, steps, lanes: read })
+        Ok((PackedCore { lanes, arrows, steps }, read))
     }
 
-    fn unpacked(&self, place: Place) -> Result<UnpackedLane, PackedError> {
-        let Place { device_index, lane_index, .. } = place;
+    fn unpacked(&self, place: LanePlace) -> Result<UnpackedLane, PackedError> {
+        let LanePlace { device_index, lane_index, .. } = place;
         let id = self.trace.devices[device_index].lanes[lane_index].id;
         let records = self.packed.lanes.lane(id)?.unwrap_or_else(|| Lane::new(id));
         let ops = &self.chips[device_index].ops;
@@ -342,13 +328,8 @@ impl<'a> PackedTrace<'a> {
         &self,
         mut take: impl FnMut(&[LanePart<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut places = Vec::new();
-        for (device_index, device) in self.trace.devices.iter().enumerate() {
-            for lane_index in 0..device.lanes.len() {
-                places.push(Place { device_index, lane_index, index: places.len() });
-            }
-        }
-        let record_count = |place: &Place| {
+        let places: Vec<_> = lane_places(&self.trace).collect();
+        let record_count = |place: &LanePlace| {
             let lane = &self.trace.devices[place.device_index].lanes[place.lane_index];
             self.packed.lanes.record_count(lane.id)
         };
@@ -376,7 +357,7 @@ impl<'a> PackedTrace<'a> {
         part: &LaneRange,
         records: &'l Lane,
     ) -> LanePart<'l> {
-        let Place { device_index, lane_index, index } = unpacked.place;
+        let LanePlace { device_index, lane_index, .. } = unpacked.place;
         let device = &self.trace.devices[device_index];
         let (mut lane, _) = self.built(unpacked, part, records);
         if part.runs.end == unpacked.records.runs.len() {
@@ -387,9 +368,7 @@ impl<'a> PackedTrace<'a> {
         arrow_runs.iter_mut().for_each(|run| *run = run.saturating_sub(part.runs.start));
         LanePart {
             device: TraceDevice { lanes: vec![lane], ..without_items(device) },
-            device_index,
-            lane_index,
-            index,
+            place: unpacked.place,
             first_run: part.runs.start,
             arrow_runs,
         }
@@ -401,16 +380,24 @@ impl<'a> PackedTrace<'a> {
         let Some(core) = after.checked_sub(1).and_then(|core| cores.get(core)) else {
             return Vec::new();
         };
-        let arrows = PackedArrows::new(core).filter(|arrow| arrow.lane == lane_index);
+        let arrows = unpacked_arrows(core).filter(|arrow| arrow.lane == lane_index);
         let mut runs: Vec<_> = arrows.map(|arrow| arrow.run).collect();
         runs.sort_unstable();
         runs
     }
 
-    /// Returns the arrows of a chip's ops, to be asked for in the order of ops.
-    pub(crate) fn op_arrows(&self, device_index: usize) -> OpArrows<'_> {
+    /// Returns a function that returns the arrows of an op of a chip by core. It must be called with
+    /// ascending numbers of ops.
+    pub(crate) fn op_arrows(&self, device_index: usize) -> impl FnMut(u32) -> Vec<Arrow> + '_ {
         let cores = self.chips[device_index].cores.iter();
-        OpArrows { cores: cores.map(|core| PackedArrows::new(core).peekable()).collect() }
+        let mut cores: Vec<_> = cores.map(|core| unpacked_arrows(core).peekable()).collect();
+        move |op| {
+            let arrows = cores.iter_mut().filter_map(|core| {
+                while core.next_if(|arrow| arrow.op < op).is_some() {}
+                core.next_if(|arrow| arrow.op == op)
+            });
+            arrows.collect()
+        }
     }
 
     /// Returns the number of kernels that a chip runs, at each time at which it changes.
@@ -418,22 +405,13 @@ impl<'a> PackedTrace<'a> {
         &self,
         device_index: usize,
     ) -> impl Iterator<Item = (u64, i64)> + '_ {
-        let steps = self.chips[device_index].steps.iter();
-        MergedSteps::new(steps.map(|steps| Box::new(PackedSteps::new(steps)) as _).collect())
+        let steps = self.chips[device_index].cores.iter().flat_map(|core| &core.steps);
+        summed_steps(steps.map(unpacked_steps))
     }
 }
 
-/// What reading a core found.
-struct ReadCore {
-    core: PackedCore,
-    steps: Vec<PackedBytes>,
-    lanes: Vec<ReadLane>,
-}
-
-struct ReadLane {
-    anomalies: AnomalyLog,
-    losses: Vec<super::TraceLoss>,
-}
+/// A core, with the anomalies and losses of each of its lanes.
+type ReadCore = (PackedCore, Vec<(AnomalyLog, Vec<super::TraceLoss>)>);
 
 /// Returns the lanes of a chip that have records or losses, in order.
 fn lanes_of_chip<'a>(packed: &PackedRecording, chip_id: u32) -> Vec<TraceLane<'a>> {
@@ -508,26 +486,14 @@ impl StepPacker {
     }
 }
 
-/// Begins and ends of kernels of a lane.
-struct PackedSteps<'p> {
-    window: PackedWindow<'p>,
-    time_ns: u64,
-}
-
-impl<'p> PackedSteps<'p> {
-    fn new(steps: &'p PackedBytes) -> Self {
-        Self { window: steps.window(), time_ns: 0 }
-    }
-}
-
-impl Iterator for PackedSteps<'_> {
-    type Item = (u64, i64);
-
-    fn next(&mut self) -> Option<(u64, i64)> {
-        let [later, step] = self.window.numbers()?;
-        self.time_ns = self.time_ns.saturating_add(later);
-        Some((self.time_ns, unfold_sign(step)))
-    }
+/// Returns the begins and ends of kernels of a lane.
+fn unpacked_steps(steps: &PackedBytes) -> impl Iterator<Item = (u64, i64)> + '_ {
+    let (mut window, mut time_ns) = (steps.window(), 0_u64);
+    std::iter::from_fn(move || {
+        let [later, step] = window.numbers()?;
+        time_ns = time_ns.saturating_add(later);
+        Some((time_ns, unfold_sign(step)))
+    })
 }
 
 /// Packs arrows that are sorted by op.
@@ -544,44 +510,15 @@ fn pack_arrows(arrows: Vec<Arrow>, first_lane: usize, memory: &Arc<PackedMemory>
     memory.keep(bytes)
 }
 
-/// Arrows that end on a core, by op.
-struct PackedArrows<'p> {
-    window: PackedWindow<'p>,
-    first_lane: usize,
-    before: (u32, u64),
-}
-
-impl<'p> PackedArrows<'p> {
-    fn new(core: &'p PackedCore) -> Self {
-        Self { window: core.arrows.window(), first_lane: core.lanes.start, before: (0, 0) }
-    }
-}
-
-impl Iterator for PackedArrows<'_> {
-    type Item = Arrow;
-
-    fn next(&mut self) -> Option<Arrow> {
-        let [later, lane, run] = self.window.numbers()?;
-        let op = self.before.0.wrapping_add(u32::try_from(later).ok()?);
-        let run = self.before.1.wrapping_add_signed(unfold_sign(run));
-        self.before = (op, run);
-        let lane = self.first_lane.saturating_add(usize::try_from(lane).ok()?);
+/// Returns the arrows that end on a core, by op.
+fn unpacked_arrows(core: &PackedCore) -> impl Iterator<Item = Arrow> + '_ {
+    let (mut window, mut before) = (core.arrows.window(), (0_u32, 0_u64));
+    std::iter::from_fn(move || {
+        let [later, lane, run] = window.numbers()?;
+        let op = before.0.wrapping_add(u32::try_from(later).ok()?);
+        let run = before.1.wrapping_add_signed(unfold_sign(run));
+        before = (op, run);
+        let lane = core.lanes.start.saturating_add(usize::try_from(lane).ok()?);
         Some(Arrow { op, lane, run: usize::try_from(run).ok()? })
-    }
-}
-
-/// Arrows of a chip's ops, by op.
-pub(crate) struct OpArrows<'p> {
-    cores: Vec<std::iter::Peekable<PackedArrows<'p>>>,
-}
-
-impl OpArrows<'_> {
-    /// Returns the arrows of an op, which has a higher number than the one before, by core.
-    pub(crate) fn op_arrows(&mut self, op: u32) -> Vec<Arrow> {
-        let of_core = |core: &mut std::iter::Peekable<PackedArrows<'_>>| {
-            while core.next_if(|arrow| arrow.op < op).is_some() {}
-            core.next_if(|arrow| arrow.op == op)
-        };
-        self.cores.iter_mut().filter_map(of_core).collect()
-    }
+    })
 }

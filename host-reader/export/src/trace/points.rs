@@ -1,10 +1,9 @@
 //! Points of a lane: events, values and sums, each with a single time.
 
-use super::{NameId, nesting::reorder};
-use reader::{lane::Lane, timeline::NO_RUN};
+use super::NameId;
 use wire::PacketKind;
 
-/// Event, values or sum, assembled from the columns.
+/// Event, values or sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracePoint<'a> {
     /// Kind of point: an event, data of 8 or 16 bytes, or the total of a sum zone.
@@ -61,81 +60,4 @@ impl TracePoint<'_> {
     pub const fn category(&self) -> PointCategory {
         PointCategory::from_kind(self.kind)
     }
-}
-
-/// Points of one lane, column by column, sorted by time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TracePoints<'a> {
-    pub(super) kinds: Vec<PacketKind>,
-    pub(super) names: Vec<NameId>,
-    pub(super) cycles: Vec<u64>,
-    pub(super) times_ns: Vec<u64>,
-    pub(super) runs: Vec<u32>,
-    /// Index of each point's record in its lane.
-    pub(super) records: Vec<usize>,
-    /// Index of each point's first value in its lane.
-    pub(super) first_values: Vec<usize>,
-    pub(super) lane: Option<&'a Lane>,
-}
-
-impl<'a> TracePoints<'a> {
-    /// Returns the number of points.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.kinds.len()
-    }
-
-    /// Returns true if there are no points.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.kinds.is_empty()
-    }
-
-    /// Returns the point with this index.
-    #[must_use]
-    pub fn get(&self, index: usize) -> Option<TracePoint<'a>> {
-        let kind = *self.kinds.get(index)?;
-        let first_value = *self.first_values.get(index)?;
-        let values = first_value..first_value.saturating_add(value_count(kind));
-        Some(TracePoint {
-            kind,
-            name: *self.names.get(index)?,
-            cycle: *self.cycles.get(index)?,
-            time_ns: *self.times_ns.get(index)?,
-            run: self.runs.get(index).copied().filter(|&run| run != NO_RUN),
-            values: self.lane.and_then(|lane| lane.data.get(values)).unwrap_or(&[]),
-            text: self.text(*self.records.get(index)?),
-        })
-    }
-
-    /// Returns all points in order.
-    pub fn iter(&self) -> impl Iterator<Item = TracePoint<'a>> + '_ {
-        (0..self.len()).filter_map(|index| self.get(index))
-    }
-
-    fn text(&self, record: usize) -> Option<&'a str> {
-        let metadata = &self.lane?.metadata;
-        let position = metadata.binary_search_by_key(&record, |&(record, _)| record).ok()?;
-        metadata.get(position).map(|(_, text)| &**text)
-    }
-
-    /// Sorts the points by time, unless they are already sorted.
-    pub(super) fn sort(&mut self) {
-        if self.cycles.is_sorted() {
-            return;
-        }
-        let mut order: Vec<usize> = (0..self.len()).collect();
-        order.sort_by_key(|&index| self.cycles[index]);
-        reorder(&mut self.kinds, &order);
-        reorder(&mut self.names, &order);
-        reorder(&mut self.cycles, &order);
-        reorder(&mut self.runs, &order);
-        reorder(&mut self.records, &order);
-        reorder(&mut self.first_values, &order);
-    }
-}
-
-/// Returns the number of values of a point of this kind.
-pub(super) const fn value_count(kind: PacketKind) -> usize {
-    reader::lane::RecordHead::new(kind, reader::lane::ZoneIndex(0)).data_count()
 }

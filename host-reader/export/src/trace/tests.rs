@@ -46,8 +46,8 @@ fn trace<'a>(recording: &'a Recording, filter: &str) -> Trace<'a> {
 }
 
 fn labels<'a>(trace: &'a Trace<'_>, lane: usize) -> Vec<&'a str> {
-    let zones = trace.devices[0].lanes[lane].zones.names();
-    zones.iter().map(|&name| trace.names.label(name)).collect()
+    let zones = trace.devices[0].lanes[lane].zones.iter();
+    zones.map(|zone| trace.names.label(zone.name)).collect()
 }
 
 #[test]
@@ -56,12 +56,23 @@ fn zones_carry_cycles_and_nanoseconds_since_the_first_record() {
     let trace = trace(&recording, "");
     let lane = &trace.devices[0].lanes[0];
     // At 500 MHz, a cycle takes two nanoseconds.
-    assert_eq!(lane.zones.start_cycles(), [1000, 1010, 1020, 2000, 2010, 2040]);
-    assert_eq!(lane.zones.start_ns(), [0, 20, 40, 2000, 2020, 2080]);
-    assert_eq!(lane.zones.end_ns(), [200, 180, 100, 2200, 2180, 2180]);
-    assert_eq!(lane.zones.depths(), [0, 1, 2, 0, 1, 2]);
-    let open: Vec<bool> = lane.zones.iter().map(|zone| zone.has_synthetic_end).collect();
-    assert_eq!(open, [false, false, false, false, false, true]);
+    let zones = lane.zones.iter();
+    let zones: Vec<_> = zones
+        .map(|zone| {
+            (zone.start_cycle, zone.start_ns, zone.end_ns, zone.depth, zone.has_synthetic_end)
+        })
+        .collect();
+    assert_eq!(
+        zones,
+        [
+            (1000, 0, 200, 0, false),
+            (1010, 20, 180, 1, false),
+            (1020, 40, 100, 2, false),
+            (2000, 2000, 2200, 0, false),
+            (2010, 2020, 2180, 1, false),
+            (2040, 2080, 2180, 2, true),
+        ]
+    );
     assert_eq!(lane.zones.self_cycles(), [20, 50, 30, 20, 30, 50]);
     assert_eq!(lane.run_kernels, [Some(1), Some(4)]);
     assert_eq!(trace.anomalies.anomaly_count(), 1);
@@ -123,7 +134,8 @@ fn a_tile_whose_clock_is_ahead_is_brought_back() {
     origins.align(&mut readout);
     let recording = Recording::from_readout(readout);
     let trace = trace(&recording, "");
-    assert_eq!(trace.devices[0].lanes[1].zones.start_cycles(), [1000]);
+    let zones = trace.devices[0].lanes[1].zones.iter();
+    assert_eq!(zones.map(|zone| zone.start_cycle).collect::<Vec<_>>(), [1000]);
 }
 
 #[test]
@@ -131,7 +143,8 @@ fn a_filter_hides_and_counts_what_it_hides() {
     let recording = recording();
     let by_zone = trace(&recording, "zone!=*-FW");
     assert_eq!(labels(&by_zone, 0), ["BRISC-KERNEL", "Load", "BRISC-KERNEL", "Load"]);
-    assert_eq!(by_zone.devices[0].lanes[0].zones.depths(), [0, 1, 0, 1]);
+    let depths = by_zone.devices[0].lanes[0].zones.iter().map(|zone| zone.depth);
+    assert_eq!(depths.collect::<Vec<_>>(), [0, 1, 0, 1]);
     assert_eq!(by_zone.devices[0].lanes[0].run_kernels, [Some(0), Some(2)]);
     assert_eq!(by_zone.hidden, HiddenCounts { zones: 2, ..HiddenCounts::default() });
 
@@ -204,7 +217,7 @@ fn real_captures_keep_every_zone_and_every_cycle() {
 fn counters_keep_the_text_that_a_log_gave_them() {
     let recording = Recording::from_readout(read_capture("wormhole-counters-elw"));
     let trace = trace(&recording, "");
-    let first = trace.devices[0].lanes[0].points.get(0).unwrap();
+    let first = trace.devices[0].lanes[0].points.first().unwrap();
     assert_eq!(first.values, [(4317 << 32) | 16]);
     assert!(first.text.unwrap().contains("CFG_INSTRN_AVAILABLE_0"));
 }

@@ -1,9 +1,9 @@
 //! The zones of one lane, ready to be drawn: in time order and properly nested.
 
 use super::NameId;
-use std::iter::Peekable;
+use std::{iter::Peekable, ops::Deref};
 
-/// One zone, assembled from the columns.
+/// One zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceZone {
     /// Number of the zone's name in [`super::TraceNames`].
@@ -28,22 +28,19 @@ pub struct TraceZone {
     pub is_clipped: bool,
 }
 
-/// The zones of one lane, column by column.
+/// The zones of one lane.
 ///
 /// Zones are ordered by start, parents before their children. A zone ends no later than its parent,
 /// and no later than the next zone of the same depth begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TraceZones {
-    pub(super) names: Vec<NameId>,
-    pub(super) start_cycles: Vec<u64>,
-    pub(super) end_cycles: Vec<u64>,
-    pub(super) start_ns: Vec<u64>,
-    pub(super) end_ns: Vec<u64>,
-    pub(super) depths: Vec<u16>,
-    pub(super) runs: Vec<u32>,
-    pub(super) synthetic_ends: Vec<bool>,
-    /// Recorded durations of clipped zones, ascending by index.
-    pub(super) clipped: Vec<(usize, u64)>,
+pub struct TraceZones(pub(super) Vec<TraceZone>);
+
+impl Deref for TraceZones {
+    type Target = [TraceZone];
+
+    fn deref(&self) -> &[TraceZone] {
+        &self.0
+    }
 }
 
 /// Begin or end of a zone, with the zone's index.
@@ -56,98 +53,52 @@ pub enum ZoneEdge {
 }
 
 impl TraceZones {
-    /// Returns the number of zones.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.names.len()
-    }
-
-    /// Returns true if there are no zones.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.names.is_empty()
-    }
-
-    /// Returns the name of each zone.
-    #[must_use]
-    pub fn names(&self) -> &[NameId] {
-        &self.names
-    }
-
-    /// Returns the first cycle of each zone.
-    #[must_use]
-    pub fn start_cycles(&self) -> &[u64] {
-        &self.start_cycles
-    }
-
-    /// Returns the last cycle of each zone, as drawn.
-    #[must_use]
-    pub fn end_cycles(&self) -> &[u64] {
-        &self.end_cycles
-    }
-
-    /// Returns the start of each zone, in nanoseconds since the trace's origin.
-    #[must_use]
-    pub fn start_ns(&self) -> &[u64] {
-        &self.start_ns
-    }
-
-    /// Returns the end of each zone, in nanoseconds since the trace's origin.
-    #[must_use]
-    pub fn end_ns(&self) -> &[u64] {
-        &self.end_ns
-    }
-
-    /// Returns the number of enclosing zones for each zone.
-    #[must_use]
-    pub fn depths(&self) -> &[u16] {
-        &self.depths
-    }
-
     /// Returns the maximum number of zones that are open at once.
     pub(crate) fn level_count(&self) -> u16 {
-        self.depths.iter().max().map_or(0, |deepest| deepest.saturating_add(1))
+        self.iter().map(|zone| zone.depth.saturating_add(1)).max().unwrap_or(0)
     }
 
     /// Returns the number of zones that are drawn shorter than recorded.
     #[must_use]
-    pub const fn clipped_count(&self) -> usize {
-        self.clipped.len()
+    pub fn clipped_count(&self) -> usize {
+        self.iter().filter(|zone| zone.is_clipped).count()
     }
 
-    /// Returns the zone with this index.
-    #[must_use]
-    pub fn get(&self, index: usize) -> Option<TraceZone> {
-        let (start_cycle, end_cycle) =
-            (*self.start_cycles.get(index)?, *self.end_cycles.get(index)?);
-        let clipped = match self.clipped.is_empty() {
-            true => None,
-            false => self.clipped.binary_search_by_key(&index, |&(zone, _)| zone).ok(),
-        };
-        let recorded = clipped.map(|position| self.clipped[position].1);
-        Some(TraceZone {
-            name: *self.names.get(index)?,
-            start_cycle,
-            end_cycle,
-            start_ns: *self.start_ns.get(index)?,
-            end_ns: *self.end_ns.get(index)?,
-            duration_cycles: recorded.unwrap_or_else(|| end_cycle.saturating_sub(start_cycle)),
-            depth: *self.depths.get(index)?,
-            run: self.runs.get(index).copied().filter(|&run| run != reader::timeline::NO_RUN),
-            has_synthetic_end: *self.synthetic_ends.get(index)?,
-            is_clipped: recorded.is_some(),
-        })
+    /// Sets the times in nanoseconds from the cycles.
+    pub(super) fn set_times(&mut self, time_ns: impl Fn(u64) -> u64) {
+        for zone in &mut self.0 {
+            (zone.start_ns, zone.end_ns) = (time_ns(zone.start_cycle), time_ns(zone.end_cycle));
+        }
     }
 
-    /// Returns all zones in order.
-    pub fn iter(&self) -> impl Iterator<Item = TraceZone> + '_ {
-        (0..self.len()).filter_map(|index| self.get(index))
+    /// Removes zones that are not wanted. Depths then count only the kept zones. Returns the number
+    /// of removed zones.
+    pub(super) fn retain(&mut self, is_wanted: impl Fn(&TraceZone) -> bool) -> u64 {
+        let count = self.len();
+        // Number of kept zones up to each zone around the next one.
+        let mut around: Vec<u16> = Vec::new();
+        self.0.retain_mut(|zone| {
+            around.truncate(zone.depth.into());
+            let is_kept = is_wanted(zone);
+            zone.depth = around.last().copied().unwrap_or(0);
+            around.push(zone.depth + u16::from(is_kept));
+            is_kept
+        });
+        (count - self.len()) as u64
     }
 
     /// Returns begins and ends in stack order: at equal times, a zone ends before the next zone
     /// begins, unless the next zone is its child.
     pub fn edges(&self) -> impl Iterator<Item = ZoneEdge> + '_ {
-        edges_of_depths(self.depths.iter().copied())
+        edges_of_depths(self.iter().map(|zone| zone.depth))
+    }
+
+    /// Returns begins and ends in stack order, each with its time in nanoseconds.
+    pub(crate) fn timed_edges(&self) -> impl Iterator<Item = (u64, ZoneEdge)> + '_ {
+        self.edges().map(|edge| match edge {
+            ZoneEdge::Begin(index) => (self[index].start_ns, edge),
+            ZoneEdge::End(index) => (self[index].end_ns, edge),
+        })
     }
 
     /// Returns the self cycles of each zone: cycles, as drawn, that no nested zone covers.
@@ -155,14 +106,13 @@ impl TraceZones {
     /// The sum over all zones of a lane is the total cycles of the outermost zones.
     #[must_use]
     pub fn self_cycles(&self) -> Vec<u64> {
-        let times = self.start_cycles.iter().zip(&self.end_cycles);
-        let drawn: Vec<u64> = times.map(|(start, end)| end.saturating_sub(*start)).collect();
-        let mut own = drawn.clone();
+        let drawn = |zone: &TraceZone| zone.end_cycle.saturating_sub(zone.start_cycle);
+        let mut own: Vec<u64> = self.iter().map(drawn).collect();
         let mut around: Vec<usize> = Vec::new();
-        for (index, &depth) in self.depths.iter().enumerate() {
-            around.truncate(depth.into());
+        for (index, zone) in self.iter().enumerate() {
+            around.truncate(zone.depth.into());
             if let Some(&parent) = around.last() {
-                own[parent] = own[parent].saturating_sub(drawn[index]);
+                own[parent] = own[parent].saturating_sub(drawn(zone));
             }
             around.push(index);
         }

@@ -26,19 +26,14 @@ pub(super) fn spans<'a>(
     places: &mut PlaceTable<'a>,
 ) -> Vec<Span<'a>> {
     thread
-        .zones
-        .iter()
-        .enumerate()
-        .filter_map(|(index, zone)| {
-            let (event, source) = thread.zone_event(index)?;
-            Some(Span {
-                start_ns: zone.start_ns,
-                end_ns: zone.end_ns,
-                depth: zone.depth,
-                place: places.host_place(source, event.color),
-                name: Cow::Borrowed(""),
-                text: text(&zone, event.text.as_deref().unwrap_or("")),
-            })
+        .zone_events()
+        .map(|(zone, event, source)| Span {
+            start_ns: zone.start_ns,
+            end_ns: zone.end_ns,
+            depth: zone.depth,
+            place: places.host_place(source, event.color),
+            name: Cow::Borrowed(""),
+            text: text(zone, event.text.as_deref().unwrap_or("")),
         })
         .collect()
 }
@@ -99,7 +94,12 @@ pub(super) fn frames<'a>(host: &TraceHost<'a>) -> Vec<FrameSet<'a>> {
 pub(super) fn plots(host: &TraceHost<'_>) -> Vec<Plot> {
     let plots = host.plots.iter().map(|plot| Plot {
         name: plot.name.to_owned(),
-        points: plot.points.iter().copied().filter(|(_, value)| value.is_finite()).collect(),
+        points: plot
+            .points
+            .iter()
+            .filter(|point| point.value.is_finite())
+            .map(|point| (point.time_ns, point.value))
+            .collect(),
         is_stepped: false,
     });
     plots.filter(|plot| !plot.points.is_empty()).collect()
@@ -108,5 +108,5 @@ pub(super) fn plots(host: &TraceHost<'_>) -> Vec<Plot> {
 /// Returns the number of plot points that [`plots`] leaves out.
 pub(super) fn undrawn_point_count(host: &TraceHost<'_>) -> u64 {
     let points = host.plots.iter().flat_map(|plot| &plot.points);
-    points.filter(|(_, value)| !value.is_finite()).count() as u64
+    points.filter(|point| !point.value.is_finite()).count() as u64
 }

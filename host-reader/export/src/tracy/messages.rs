@@ -33,12 +33,12 @@ pub(super) fn lane_messages(
     words: &PointWords<'_>,
 ) -> Vec<Message> {
     let points = lane.points.iter().map(|point| {
-        let meaning = words.meaning(lane.id, &point);
+        let meaning = words.meaning(lane.id, point);
         let name = match &meaning {
             Some(meaning) => meaning.label(),
             None => Cow::Borrowed(names.label(point.name)),
         };
-        point_message(&point, thread_id, &name)
+        point_message(point, thread_id, &name)
     });
     let losses = lane.losses.iter().map(|loss| loss_message(loss, thread_id));
     let mut messages: Vec<_> = points.chain(losses).collect();

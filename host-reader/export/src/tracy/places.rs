@@ -99,8 +99,8 @@ impl<'a> PlaceTable<'a> {
             table.places.push(Place::new(UNNAMED, zone_rgb(risc, "")));
         }
         for lane in trace.lanes() {
-            for &name in lane.zones.names() {
-                table.add_plain(name, lane.id.risc);
+            for zone in lane.zones.iter() {
+                table.add_plain(zone.name, lane.id.risc);
             }
         }
         table.record_host(&trace.host);
@@ -147,8 +147,7 @@ impl<'a> PlaceTable<'a> {
 
     fn record_host(&mut self, host: &TraceHost<'a>) {
         for thread in &host.threads {
-            let events = (0..thread.zones.len()).filter_map(|index| thread.zone_event(index));
-            for (event, source) in events {
+            for (_, event, source) in thread.zone_events() {
                 let key = (source, event.color);
                 if self.host.contains_key(&key) {
                     continue;
@@ -179,7 +178,7 @@ impl<'a> PlaceTable<'a> {
         device: &TraceDevice<'_>,
     ) -> Vec<PlaceNumber> {
         let zones = lane.zones.iter();
-        zones.map(|zone| self.zone_place(&self.key(&zone, lane, device))).collect()
+        zones.map(|zone| self.zone_place(&self.key(zone, lane, device))).collect()
     }
 
     fn key(&self, zone: &TraceZone, lane: &TraceLane<'_>, device: &TraceDevice<'_>) -> Key {

@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
     fn notes(&self) -> TracyNotes {
         let lanes = self.contexts.iter().flat_map(|context| &context.lanes);
         let late =
-            |zones: &TraceZones| zones.end_ns().iter().filter(|&&end| end > LAST_NS).count() as u64;
+            |zones: &TraceZones| zones.iter().filter(|zone| zone.end_ns > LAST_NS).count() as u64;
         let lane_zones = lanes.clone().map(|lane| lane.zones);
         let host_zones = self.trace.host.threads.iter().map(|thread| &thread.zones);
         TracyNotes {

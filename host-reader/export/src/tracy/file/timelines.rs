@@ -42,7 +42,7 @@ impl GpuTimelines {
         let ids = std::iter::once(0).chain(scene.threads.iter().map(|thread| thread.id));
         let thread_ids: Vec<u32> = ids.take(1 << 16).collect();
         Self {
-            parent_count: lanes.map(|lane| parents(lane.zones.depths().iter().copied())).sum(),
+            parent_count: lanes.map(|lane| parents(lane.zones.iter().map(|zone| zone.depth))).sum(),
             place_counts,
             thread_numbers: thread_ids.iter().copied().zip(0..=u16::MAX).collect(),
             thread_ids,
@@ -70,7 +70,6 @@ impl GpuTimelines {
         let thread = self.thread_numbers.get(&lane.thread_id).copied().unwrap_or(0);
         bytes.put_u64(lane.thread_id.into());
         bytes.put_u64(outermost);
-        let (starts, ends) = (lane.zones.start_ns(), lane.zones.end_ns());
         let mut before_ns = 0;
         let mut put_time = |bytes: &mut Bytes, time_ns: u64| {
             let time_ns = tracy_ns(time_ns);
@@ -82,13 +81,13 @@ impl GpuTimelines {
         for edge in lane.zones.edges() {
             match edge {
                 ZoneEdge::Begin(zone) => {
-                    put_time(bytes, starts[zone]);
+                    put_time(bytes, lane.zones[zone].start_ns);
                     bytes.put_i16(place_id(lane.places[zone]));
                     bytes.put_u24(0); // call stack
                     bytes.put_u16(thread);
                     bytes.put_u64(children[zone]);
                 }
-                ZoneEdge::End(zone) => put_time(bytes, ends[zone]),
+                ZoneEdge::End(zone) => put_time(bytes, lane.zones[zone].end_ns),
             }
         }
     }

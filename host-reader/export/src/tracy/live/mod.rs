@@ -15,7 +15,6 @@ mod feed;
 mod follow;
 mod greeting;
 mod items;
-mod order;
 mod questions;
 mod server;
 mod session;

@@ -3,10 +3,10 @@
 use super::{
     connection::{Connection, Names},
     items::GpuZone,
-    order::in_order,
 };
 use crate::{
     ZoneEdge,
+    time_order::TimeOrder,
     tracy::{
         scene::{Context, Scene, Thread, tracy_ns},
         spans::{self, Span},
@@ -81,12 +81,15 @@ impl<'a> Session<'a> {
     fn send_context(&mut self, number: u16, context: &Context<'_>) -> io::Result<()> {
         // The number is free again when the zone's time has been sent, which happens immediately.
         let mut query = 0_u16;
-        for step in in_order(&context.lanes) {
-            let lane = &context.lanes[step.lane];
+        // If a time is much earlier than the previous time, a viewer assumes that the counter has
+        // restarted. So the lanes of a context are sent as a single sequence in time order.
+        let lanes = context.lanes.iter().map(|lane| lane.zones.timed_edges());
+        for (time_ns, lane, edge) in TimeOrder::new(lanes) {
+            let lane = &context.lanes[lane];
             let zone = GpuZone { context: number, thread_id: lane.thread_id, query };
             query = query.wrapping_add(1);
-            let time_ns = tracy_ns(step.time_ns);
-            match step.edge {
+            let time_ns = tracy_ns(time_ns);
+            match edge {
                 ZoneEdge::Begin(index) => {
                     let place = &self.scene.places[usize::from(lane.places[index])];
                     self.connection.items.gpu_zone_begin(zone, time_ns, place);
