@@ -7,7 +7,7 @@ use host_reader::{
     capture::{MeshRecorder, RecordError},
     export::{
         Trace, TraceFilter,
-        tracy::{LiveFeed, LiveServer, Program, TracyOptions, TracyServer},
+        tracy::{LiveFeed, Program, TracyOptions, TracyServer},
     },
     init_device_profiler,
     lane::ZoneIndex,
@@ -172,9 +172,7 @@ fn a_viewer_sees_the_zones_of_a_running_kernel_as_the_kernel_wrote_them() {
     let feed = Arc::new(LiveFeed::new(origin_ns, &[]));
     let server = TracyServer::bind("127.0.0.1:0").unwrap();
     let address = server.local_address().unwrap();
-    let server =
-        LiveServer::start(server, Arc::clone(&feed), TracyOptions::default(), Program::Stock, drop);
-    let server = server.unwrap();
+    feed.serve(server, TracyOptions::default(), Program::Stock, drop).unwrap();
     let [stop, never] = [AtomicBool::new(false), AtomicBool::new(false)];
     thread::scope(|scope| {
         let _end = EndOnDrop(Arc::clone(&feed));
@@ -215,7 +213,7 @@ fn a_viewer_sees_the_zones_of_a_running_kernel_as_the_kernel_wrote_them() {
         stop.store(true, Ordering::Relaxed);
         let counts = read_until(&mut mesh, 50_000);
         feed.finish(&Trace::new(&Recording::default(), &TraceFilter::default()), 0);
-        assert!(server.wait_for_viewers(LIMIT));
+        assert!(feed.wait_for_viewers(LIMIT));
         // The simulator reports the cells of a launch when the launch has ended.
         mesh.run_to_completion();
         let truth = written(&mut mesh);

@@ -7,8 +7,8 @@ use host_reader::{
     export::{
         Trace,
         tracy::{
-            FeedPressure, LiveFeed, LiveServer, Program, ServeError, ServedViewer, TracyNotes,
-            TracyOptions, TracyServer,
+            FeedPressure, LiveFeed, Program, ServeError, ServedViewer, TracyNotes, TracyOptions,
+            TracyServer,
         },
     },
     lane::LaneId,
@@ -68,7 +68,6 @@ fn read(lanes: &[(Risc, Zones)]) -> Recorded {
 /// A feed with its server.
 struct Served {
     feed: Arc<LiveFeed>,
-    server: LiveServer,
     address: SocketAddr,
     ended: Receiver<Result<ServedViewer, ServeError>>,
 }
@@ -81,8 +80,8 @@ impl Served {
         let feed = Arc::new(feed);
         let on_end = move |served| drop(sender.send(served));
         let options = TracyOptions::default();
-        let server = LiveServer::start(server, Arc::clone(&feed), options, viewers, on_end);
-        Self { feed, server: server.unwrap(), address, ended }
+        feed.serve(server, options, viewers, on_end).unwrap();
+        Self { feed, address, ended }
     }
 
     fn add(&self, read: &Recorded) {
@@ -99,7 +98,7 @@ impl Served {
 
     fn finish(&self) {
         Recorded::empty().with_trace(|trace| self.feed.finish(trace, 0));
-        assert!(self.server.wait_for_viewers(LIMIT));
+        assert!(self.feed.wait_for_viewers(LIMIT));
     }
 
     fn result(&self) -> ServedViewer {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | how is a trace written as a file for every viewer? | [`write_tracy_file`] |
 //! | how is a trace sent to a running viewer or capture tool? | [`TracyServer`] |
-//! | how does a viewer show a program that is still running? | [`LiveView`], [`LiveFeed`], [`LiveServer`] |
+//! | how does a viewer show a program that is still running? | [`LiveView`], [`LiveFeed`] |
 //! | which viewers can connect? | [`TracyProtocol`] |
 //! | what can Tracy not show as recorded? | [`TracyNotes`] |
 //!
@@ -27,8 +27,8 @@ mod spans;
 
 pub use file::write_tracy_file;
 pub use live::{
-    FeedPressure, LiveFeed, LiveServer, LiveView, LiveViewOptions, Program, ServeError,
-    ServedViewer, TracyProtocol, TracyServer, Visitor,
+    FeedPressure, LiveFeed, LiveView, LiveViewOptions, Program, ServeError, ServedViewer,
+    TracyProtocol, TracyServer, Visitor,
 };
 pub use notes::TracyNotes;
 

@@ -1,40 +1,61 @@
 //! Connection to one viewer: sends items in frames, and answers the viewer's requests in between.
 
-use super::{
-    items::{Answer, Items},
-    questions::{Question, QuestionKind, listen},
-};
+use super::items::Items;
 use crate::tracy::file::compressed;
 use std::{
-    io::{self, Write},
+    collections::BTreeMap,
+    io::{self, Read, Write},
     net::{Shutdown, TcpStream},
-    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel},
+    },
+    thread,
     time::Duration,
 };
-use tracy::protocol::TracyProtocol;
+use tracy::protocol::{ItemKind, QUERY_BYTES, Query, TracyProtocol};
 
 /// Number of bytes after which items are sent. Viewers accept 256 KiB at once; the largest item is
 /// less than half as long.
 const FRAME_BYTES: usize = 128 * 1024;
 
+/// Maximum number of queued requests. A viewer never has more open requests.
+const WAITING_LIMIT: usize = 8 * 1024;
+
 /// Names that a viewer asks for, by the key that its items contain.
-pub(super) trait Names {
-    /// Returns the name of a thread; empty if unknown.
-    fn thread(&self, id: u64) -> &str;
-    /// Returns the name of a plot; empty if unknown.
-    fn plot(&self, key: u64) -> &str;
-    /// Returns the name of a set of frames.
-    fn frame_set(&self, key: u64) -> &str;
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) threads: BTreeMap<u64, Arc<str>>,
+    /// Names of plots. The keys of plots begin at [`FIRST_PLOT`].
+    pub(super) plots: Vec<String>,
+    /// Names of sets of frames. Their keys follow the keys of plots.
+    pub(super) frames: Vec<String>,
 }
+
+/// Key of the first plot.
+pub(super) const FIRST_PLOT: u64 = 1;
+
+impl Names {
+    /// Returns the name of a plot or a set of frames.
+    fn keyed(&self, key: u64) -> Option<&str> {
+        let index = usize::try_from(key.checked_sub(FIRST_PLOT)?).ok()?;
+        self.plots.iter().chain(&self.frames).nth(index).map(String::as_str)
+    }
+}
+
+/// Request of a viewer, if its kind is known, and the key of the item.
+type Question = (Option<Query>, u64);
 
 /// Connection to one viewer, with the items that have not been sent yet.
 pub(super) struct Connection {
     stream: TcpStream,
+    pub(super) protocol: &'static TracyProtocol,
     pub(super) items: Items,
+    pub(super) names: Names,
     questions: Receiver<Question>,
     /// Maximum time in which a viewer may neither receive nor request anything.
     patience: Duration,
-    sent_bytes: u64,
+    pub(super) sent_bytes: u64,
 }
 
 impl Connection {
@@ -45,21 +66,17 @@ impl Connection {
     ) -> io::Result<Self> {
         stream.set_write_timeout(Some(patience))?;
         let questions = listen(stream.try_clone()?);
-        let items = Items::new(protocol);
-        Ok(Self { stream, items, questions, patience, sent_bytes: 0 })
-    }
-
-    pub(super) const fn sent_bytes(&self) -> u64 {
-        self.sent_bytes
+        let (items, names) = (Items::new(protocol), Names::default());
+        Ok(Self { stream, protocol, items, names, questions, patience, sent_bytes: 0 })
     }
 
     /// Sends the buffered items if there are enough for a frame, and answers requests.
-    pub(super) fn send_if_large(&mut self, names: &impl Names) -> io::Result<()> {
+    pub(super) fn send_if_large(&mut self) -> io::Result<()> {
         if self.items.bytes().len() < FRAME_BYTES {
             return Ok(());
         }
         self.send()?;
-        self.answer_waiting(names)
+        self.answer_waiting()
     }
 
     /// Sends the buffered items as one frame.
@@ -74,11 +91,11 @@ impl Connection {
     }
 
     /// Answers the requests that have arrived. An error means that the viewer has left.
-    pub(super) fn answer_waiting(&mut self, names: &impl Names) -> io::Result<()> {
+    pub(super) fn answer_waiting(&mut self) -> io::Result<()> {
         loop {
             match self.questions.try_recv() {
-                Ok(question) if question.kind == QuestionKind::End => return Err(left()),
-                Ok(question) => self.answer(question, names),
+                Ok(question) if is_end(question) => return Err(left()),
+                Ok(question) => self.answer(question),
                 Err(TryRecvError::Empty) => return self.send(),
                 Err(TryRecvError::Disconnected) => return Err(left()),
             }
@@ -87,7 +104,7 @@ impl Connection {
 
     /// Announces the end, and answers requests until the viewer ends the session. A viewer does so
     /// when it has received everything.
-    pub(super) fn finish(&mut self, names: &impl Names) -> io::Result<()> {
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         self.items.terminate();
         self.send()?;
         loop {
@@ -96,26 +113,33 @@ impl Connection {
                 Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
                 Err(RecvTimeoutError::Disconnected) => return Err(left()),
             };
-            if question.kind == QuestionKind::End {
+            if is_end(question) {
                 return Ok(());
             }
-            self.answer(question, names);
+            self.answer(question);
             self.send()?;
         }
     }
 
-    fn answer(&mut self, Question { kind, key }: Question, names: &impl Names) {
-        let items = &mut self.items;
-        match kind {
-            QuestionKind::Text => items.answer(Answer::Text, key, ""),
-            QuestionKind::ThreadName => items.answer(Answer::ThreadName, key, names.thread(key)),
-            QuestionKind::PlotName => items.answer(Answer::PlotName, key, names.plot(key)),
-            QuestionKind::FrameName => items.answer(Answer::FrameName, key, names.frame_set(key)),
-            QuestionKind::SymbolCode => items.answer_no_symbol_code(),
-            QuestionKind::SourceCode => {
+    fn answer(&mut self, (query, key): Question) {
+        let Self { items, names, .. } = self;
+        match query {
+            Some(Query::Text) => items.answer(ItemKind::StringData, key, ""),
+            Some(Query::ThreadName) => {
+                let name = names.threads.get(&key).map_or("", |name| name);
+                items.answer(ItemKind::ThreadName, key, name);
+            }
+            Some(Query::PlotName) => {
+                items.answer(ItemKind::PlotName, key, names.keyed(key).unwrap_or(""));
+            }
+            Some(Query::FrameName) => {
+                items.answer(ItemKind::FrameName, key, names.keyed(key).unwrap_or("Frame"));
+            }
+            Some(Query::SymbolCode) => items.answer_no_symbol_code(),
+            Some(Query::SourceCode) => {
                 items.answer_no_source_code(u32::try_from(key).unwrap_or(u32::MAX));
             }
-            QuestionKind::End | QuestionKind::Other => items.answer_done(),
+            _ => items.answer_done(),
         }
     }
 }
@@ -129,4 +153,26 @@ impl Drop for Connection {
 
 fn left() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "the viewer has left")
+}
+
+/// Returns true if the viewer ends the connection.
+const fn is_end((query, _): Question) -> bool {
+    matches!(query, Some(Query::Terminate | Query::Disconnect))
+}
+
+/// Reads requests on a separate thread until the viewer disconnects.
+fn listen(stream: TcpStream) -> Receiver<Question> {
+    let (sender, questions) = sync_channel(WAITING_LIMIT);
+    thread::spawn(move || forward(stream, &sender));
+    questions
+}
+
+fn forward(mut stream: TcpStream, sender: &SyncSender<Question>) {
+    let mut packet = [0; QUERY_BYTES];
+    while stream.read_exact(&mut packet).is_ok() {
+        let [code, key @ .., _, _, _, _] = packet;
+        if sender.send((Query::from_byte(code), u64::from_le_bytes(key))).is_err() {
+            return;
+        }
+    }
 }

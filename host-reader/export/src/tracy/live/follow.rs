@@ -1,12 +1,11 @@
 //! Sessions with viewers of a running program.
 
 use super::{
-    connection::{Connection, Names},
+    connection::{Connection, FIRST_PLOT},
     error::ServeError,
     feed::{Counts, LiveFeed, Next, Part, PartLane, Subscription},
-    greeting,
     items::GpuZone,
-    server::{ServedViewer, TracyServer, Visitor, connect},
+    server::{ServedViewer, TracyServer, Visitor},
 };
 use crate::{
     ZoneEdge,
@@ -43,42 +42,26 @@ const MOST_VISITORS: usize = 16;
 /// Backward step in time, with a margin, from which a viewer concludes that a counter restarted.
 const STEP_BACK_NS: i64 = 1 << 30;
 
-/// Key of the first plot. The plots of further chips have the following keys.
-const FIRST_PLOT: u64 = 1;
-
 /// Thread of the remarks for one viewer.
 const REMARKS: (u32, &str) = (1 << 3, "Remarks on this trace");
 
-/// Server that sends a feed to every viewer that connects, while the program runs.
-#[derive(Debug)]
-pub struct LiveServer {
-    feed: Arc<LiveFeed>,
-}
-
-impl LiveServer {
-    /// Starts to accept viewers of a feed. Each viewer has its own thread. `on_end` receives the
-    /// result of each connection.
+impl LiveFeed {
+    /// Starts to send the feed to every viewer that connects, while the program runs. Each viewer
+    /// has its own thread. `on_end` receives the result of each connection.
     ///
     /// # Errors
     /// If the system cannot accept connections without blocking.
-    pub fn start(
+    pub fn serve(
+        self: &Arc<Self>,
         server: TracyServer,
-        feed: Arc<LiveFeed>,
         options: TracyOptions,
         viewers: Program,
         on_end: impl Fn(Result<ServedViewer, ServeError>) + Send + Sync + 'static,
-    ) -> Result<Self, ServeError> {
+    ) -> Result<(), ServeError> {
         server.set_nonblocking()?;
-        let accepting = Accepting { server, feed: Arc::clone(&feed), options, viewers };
+        let accepting = Accepting { server, feed: Arc::clone(self), options, viewers };
         thread::spawn(move || accepting.run(&Arc::new(on_end)));
-        Ok(Self { feed })
-    }
-
-    /// Waits at most `limit` until every viewer of the finished feed has received everything.
-    /// Returns false if a viewer has not.
-    #[must_use]
-    pub fn wait_for_viewers(&self, limit: Duration) -> bool {
-        self.feed.wait_for_end(limit)
+        Ok(())
     }
 }
 
@@ -127,20 +110,11 @@ impl Visitor {
         options: &TracyOptions,
         viewers: Program,
     ) -> Result<ServedViewer, ServeError> {
-        let Self { mut stream, peer, patience } = self;
-        let protocol = greeting::greet(&mut stream, peer, viewers)?;
-        let (result, notes, sent_bytes) = match connect(stream, protocol, options, patience) {
-            Ok(connection) => {
-                let grouping = feed.grouping(1 << (8 * protocol.context_bytes()));
-                let mut session = Session::new(connection, grouping);
-                let result = session.run(&feed.subscribe());
-                (result, session.notes, session.connection.sent_bytes())
-            }
-            Err(error) => (Err(error), TracyNotes::default(), 0),
-        };
-        let has_stalled = result.as_ref().is_err_and(greeting::is_timeout);
-        let is_whole = result.is_ok();
-        Ok(ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes })
+        self.serve_with(options, viewers, |connection, notes| {
+            let grouping = feed.grouping(1 << (8 * connection.protocol.context_bytes()));
+            let mut session = Session::new(connection, notes, grouping);
+            session.run(&feed.subscribe())
+        })
     }
 }
 
@@ -150,52 +124,31 @@ struct KnownContext {
     last_ns: i64,
 }
 
-/// Names that were announced to this viewer.
-#[derive(Default)]
-struct KnownNames {
-    threads: BTreeMap<u64, Arc<str>>,
-    /// Names of plots, in the order of their keys.
-    plots: Vec<String>,
-}
-
-impl Names for KnownNames {
-    fn thread(&self, id: u64) -> &str {
-        self.threads.get(&id).map_or("", |name| name)
-    }
-
-    fn plot(&self, key: u64) -> &str {
-        let index = key.checked_sub(FIRST_PLOT).and_then(|index| usize::try_from(index).ok());
-        index.and_then(|index| self.plots.get(index)).map_or("", String::as_str)
-    }
-
-    fn frame_set(&self, _: u64) -> &str {
-        "Frame"
-    }
-}
-
 /// Session with one viewer.
-struct Session {
-    connection: Connection,
+struct Session<'c> {
+    connection: &'c mut Connection,
+    notes: &'c mut TracyNotes,
     grouping: Grouping,
     contexts: BTreeMap<(u32, u16, u16), KnownContext>,
     plots: BTreeMap<u32, u64>,
-    names: KnownNames,
     lanes: BTreeSet<u32>,
     query: u16,
-    notes: TracyNotes,
 }
 
-impl Session {
-    fn new(connection: Connection, grouping: Grouping) -> Self {
+impl<'c> Session<'c> {
+    const fn new(
+        connection: &'c mut Connection,
+        notes: &'c mut TracyNotes,
+        grouping: Grouping,
+    ) -> Self {
         Self {
             connection,
+            notes,
             grouping,
             contexts: BTreeMap::new(),
             plots: BTreeMap::new(),
-            names: KnownNames::default(),
             lanes: BTreeSet::new(),
             query: 0,
-            notes: TracyNotes::default(),
         }
     }
 
@@ -217,9 +170,9 @@ impl Session {
                     last_sent = Instant::now();
                 }
                 Next::Nothing => {}
-                Next::End => return self.connection.finish(&self.names),
+                Next::End => return self.connection.finish(),
             }
-            self.connection.answer_waiting(&self.names)?;
+            self.connection.answer_waiting()?;
         }
     }
 
@@ -282,7 +235,7 @@ impl Session {
             } else {
                 items.gpu_zone_end(zone, time_ns);
             }
-            self.connection.send_if_large(&self.names)?;
+            self.connection.send_if_large()?;
         }
         if let Some(context) = self.contexts.get_mut(&self.grouping.key(lane.id)) {
             context.last_ns = last_ns;
@@ -308,7 +261,7 @@ impl Session {
 
     /// Announces a thread if it is new. The viewer then asks for the thread's name.
     fn add_thread(&mut self, id: u32, name: &Arc<str>) {
-        if let Entry::Vacant(unknown) = self.names.threads.entry(id.into()) {
+        if let Entry::Vacant(unknown) = self.connection.names.threads.entry(id.into()) {
             unknown.insert(Arc::clone(name));
             self.connection.items.thread_exists(id);
         }
@@ -323,7 +276,7 @@ impl Session {
         items.thread_context(message.thread_id);
         items.message(tracy_ns(message.time_ns), message.rgb, &message.text);
         self.notes.messages = self.notes.messages.saturating_add(1);
-        self.connection.send_if_large(&self.names)
+        self.connection.send_if_large()
     }
 
     /// Sends the points of the plots of lost records.
@@ -336,16 +289,16 @@ impl Session {
             items.thread_context(remarks);
             #[expect(clippy::cast_precision_loss, reason = "a plot is drawn, not counted with")]
             items.plot_value(key, tracy_ns(time_ns), sum as f64);
-            self.connection.send_if_large(&self.names)?;
+            self.connection.send_if_large()?;
         }
         Ok(())
     }
 
     fn plot(&mut self, chip_id: u32) -> u64 {
-        let next = FIRST_PLOT.saturating_add(self.names.plots.len() as u64);
+        let next = FIRST_PLOT.saturating_add(self.connection.names.plots.len() as u64);
         let key = *self.plots.entry(chip_id).or_insert(next);
         if key == next {
-            self.names.plots.push(lost_records_name(chip_id));
+            self.connection.names.plots.push(lost_records_name(chip_id));
             self.connection.items.plot_config(key, true);
         }
         key

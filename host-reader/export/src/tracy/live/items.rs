@@ -247,14 +247,9 @@ impl Items {
         self.put_kind(ItemKind::Terminate);
     }
 
-    /// Answers a request with a text.
-    pub(super) fn answer(&mut self, answer: Answer, key: u64, text: &str) {
-        self.put_kind(match answer {
-            Answer::Text => ItemKind::StringData,
-            Answer::ThreadName => ItemKind::ThreadName,
-            Answer::PlotName => ItemKind::PlotName,
-            Answer::FrameName => ItemKind::FrameName,
-        });
+    /// Answers a request with a text. Every version has the kinds of answers with texts.
+    pub(super) fn answer(&mut self, kind: ItemKind, key: u64, text: &str) {
+        self.put_kind(kind);
         self.put(&key.to_le_bytes());
         self.put_text(text);
     }
@@ -282,13 +277,4 @@ pub(super) struct GpuZone {
     /// Number that links a zone's item to the item with its time. No other zone in progress uses
     /// this number.
     pub(super) query: u16,
-}
-
-/// Kind of text that a viewer has requested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    Text,
-    ThreadName,
-    PlotName,
-    FrameName,
 }

@@ -15,14 +15,12 @@ mod feed;
 mod follow;
 mod greeting;
 mod items;
-mod questions;
 mod server;
 mod session;
 mod view;
 
 pub use error::ServeError;
 pub use feed::{FeedPressure, LiveFeed};
-pub use follow::LiveServer;
 pub use server::{ServedViewer, TracyServer, Visitor};
 pub use tracy::protocol::{Program, TracyProtocol};
 pub use view::{LiveView, LiveViewOptions};

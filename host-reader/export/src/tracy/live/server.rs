@@ -1,6 +1,6 @@
 //! Server that waits for viewers.
 
-use super::{connection::Connection, error::ServeError, greeting, session::Session};
+use super::{connection::Connection, error::ServeError, greeting};
 use crate::{
     Trace,
     tracy::{TracyNotes, TracyOptions, scene::Scene},
@@ -35,9 +35,9 @@ pub struct TracyServer {
 /// An accepted connection. The peer may be a viewer or another program.
 #[derive(Debug)]
 pub struct Visitor {
-    pub(super) stream: TcpStream,
+    stream: TcpStream,
     pub(super) peer: SocketAddr,
-    pub(super) patience: Duration,
+    patience: Duration,
 }
 
 /// Result of serving one viewer.
@@ -129,24 +129,39 @@ impl Visitor {
         options: &TracyOptions,
         viewers: Program,
     ) -> Result<ServedViewer, ServeError> {
+        self.serve_with(options, viewers, |connection, notes| {
+            let context_limit = 1 << (8 * connection.protocol.context_bytes());
+            let scene = Scene::new(trace, options, context_limit);
+            *notes = scene.notes;
+            connection.send_scene(&scene)
+        })
+    }
+
+    /// Answers the viewer's greeting, and calls `send` with the connection and the notes of the
+    /// result.
+    pub(super) fn serve_with(
+        self,
+        options: &TracyOptions,
+        viewers: Program,
+        send: impl FnOnce(&mut Connection, &mut TracyNotes) -> io::Result<()>,
+    ) -> Result<ServedViewer, ServeError> {
         let Self { mut stream, peer, patience } = self;
         let protocol = greeting::greet(&mut stream, peer, viewers)?;
-        let scene = Scene::new(trace, options, 1 << (8 * protocol.context_bytes()));
-        let (result, sent_bytes) = match connect(stream, protocol, options, patience) {
-            Ok(connection) => {
-                let mut session = Session::new(&scene, connection);
-                (session.run(), session.sent_bytes())
-            }
-            Err(error) => (Err(error), 0),
-        };
+        let (mut notes, mut sent_bytes) = (TracyNotes::default(), 0);
+        let connection = connect(stream, protocol, options, patience);
+        let result = connection.and_then(|mut connection| {
+            let result = send(&mut connection, &mut notes);
+            sent_bytes = connection.sent_bytes;
+            result
+        });
         let has_stalled = result.as_ref().is_err_and(greeting::is_timeout);
-        let (is_whole, notes) = (result.is_ok(), scene.notes);
+        let is_whole = result.is_ok();
         Ok(ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes })
     }
 }
 
 /// Sends the welcome message to a viewer whose greeting was read.
-pub(super) fn connect(
+fn connect(
     mut stream: TcpStream,
     protocol: &'static TracyProtocol,
     options: &TracyOptions,

@@ -1,84 +1,68 @@
 //! Session with one viewer of a whole trace: sends everything and answers requests in between.
 
 use super::{
-    connection::{Connection, Names},
+    connection::{Connection, FIRST_PLOT, Names},
     items::GpuZone,
 };
 use crate::{
     ZoneEdge,
     time_order::TimeOrder,
     tracy::{
+        messages::Message,
+        places::Place,
         scene::{Context, Scene, Thread, tracy_ns},
         spans::{self, Span},
     },
 };
 use std::io;
 
-/// Names of a scene's threads, plots and frames.
-impl Names for Scene<'_> {
-    fn thread(&self, id: u64) -> &str {
-        let position = self.threads.binary_search_by_key(&id, |known| known.id.into());
-        position.map_or("", |position| &self.threads[position].name)
-    }
-
-    fn plot(&self, key: u64) -> &str {
-        let position = key.checked_sub(1).and_then(|key| usize::try_from(key).ok());
-        position.and_then(|position| self.plots.get(position)).map_or("", |plot| &plot.name)
-    }
-
-    fn frame_set(&self, key: u64) -> &str {
-        let position = key.checked_sub(self.first_frame_key());
-        let position = position.and_then(|position| usize::try_from(position).ok());
-        position.and_then(|position| self.frames.get(position)).map_or("Frame", |set| set.name)
+impl Names {
+    /// Returns the names of a scene's threads, plots and frames.
+    fn from_scene(scene: &Scene<'_>) -> Self {
+        let threads = scene.threads.iter();
+        Self {
+            threads: threads
+                .map(|thread| (thread.id.into(), thread.name.as_str().into()))
+                .collect(),
+            plots: scene.plots.iter().map(|plot| plot.name.clone()).collect(),
+            frames: scene.frames.iter().map(|frames| frames.name.to_owned()).collect(),
+        }
     }
 }
 
-/// Connection to one viewer, with the trace to send.
-pub(super) struct Session<'a> {
-    scene: &'a Scene<'a>,
-    connection: Connection,
-}
-
-impl<'a> Session<'a> {
-    pub(super) const fn new(scene: &'a Scene<'a>, connection: Connection) -> Self {
-        Self { scene, connection }
-    }
-
-    pub(super) const fn sent_bytes(&self) -> u64 {
-        self.connection.sent_bytes()
-    }
-
+impl Connection {
     /// Sends everything. An error means that the viewer left, or received nothing for too long,
     /// before it had received everything.
-    pub(super) fn run(&mut self) -> io::Result<()> {
-        let scene = self.scene;
+    pub(super) fn send_scene(&mut self, scene: &Scene<'_>) -> io::Result<()> {
+        self.names = Names::from_scene(scene);
         // Viewers disconnect without waiting for the names of frames, but wait for the names of
         // threads. Frames are sent first, so that requests for their names are answered first.
-        self.send_frames()?;
+        self.send_frames(scene)?;
         for (number, context) in (0..=u16::MAX).zip(&scene.contexts) {
-            self.connection.items.new_context(number, &context.name);
+            self.items.new_context(number, &context.name);
             self.send_if_large()?;
         }
         for thread in &scene.threads {
-            self.connection.items.thread_exists(thread.id);
+            self.items.thread_exists(thread.id);
             self.send_if_large()?;
         }
         for (number, context) in (0..=u16::MAX).zip(&scene.contexts) {
-            self.send_context(number, context)?;
+            self.send_context(number, context, &scene.places)?;
         }
         for thread in &scene.threads {
-            self.send_spans(thread)?;
+            self.send_spans(thread, &scene.places)?;
         }
-        self.send_messages()?;
-        self.send_plots()?;
-        self.connection.finish(scene)
+        self.send_messages(&scene.messages)?;
+        self.send_plots(scene)?;
+        self.finish()
     }
 
-    fn send_if_large(&mut self) -> io::Result<()> {
-        self.connection.send_if_large(self.scene)
-    }
-
-    fn send_context(&mut self, number: u16, context: &Context<'_>) -> io::Result<()> {
+    fn send_context(
+        &mut self,
+        number: u16,
+        context: &Context<'_>,
+        places: &[Place<'_>],
+    ) -> io::Result<()> {
         // The number is free again when the zone's time has been sent, which happens immediately.
         let mut query = 0_u16;
         // If a time is much earlier than the previous time, a viewer assumes that the counter has
@@ -91,26 +75,26 @@ impl<'a> Session<'a> {
             let time_ns = tracy_ns(time_ns);
             match edge {
                 ZoneEdge::Begin(index) => {
-                    let place = &self.scene.places[usize::from(lane.places[index])];
-                    self.connection.items.gpu_zone_begin(zone, time_ns, place);
+                    let place = &places[usize::from(lane.places[index])];
+                    self.items.gpu_zone_begin(zone, time_ns, place);
                 }
-                ZoneEdge::End(_) => self.connection.items.gpu_zone_end(zone, time_ns),
+                ZoneEdge::End(_) => self.items.gpu_zone_end(zone, time_ns),
             }
             self.send_if_large()?;
         }
         Ok(())
     }
 
-    fn send_spans(&mut self, thread: &Thread<'_>) -> io::Result<()> {
+    fn send_spans(&mut self, thread: &Thread<'_>, places: &[Place<'_>]) -> io::Result<()> {
         if thread.spans.is_empty() {
             return Ok(());
         }
-        self.connection.items.thread_context(thread.id);
+        self.items.thread_context(thread.id);
         for edge in spans::edges(&thread.spans) {
             match edge {
-                ZoneEdge::Begin(index) => self.begin_span(&thread.spans[index]),
+                ZoneEdge::Begin(index) => self.begin_span(&thread.spans[index], places),
                 ZoneEdge::End(index) => {
-                    self.connection.items.zone_end(tracy_ns(thread.spans[index].end_ns));
+                    self.items.zone_end(tracy_ns(thread.spans[index].end_ns));
                 }
             }
             self.send_if_large()?;
@@ -118,9 +102,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn begin_span(&mut self, span: &Span<'_>) {
-        let place = &self.scene.places[usize::from(span.place)];
-        let items = &mut self.connection.items;
+    fn begin_span(&mut self, span: &Span<'_>, places: &[Place<'_>]) {
+        let place = &places[usize::from(span.place)];
+        let items = &mut self.items;
         items.zone_begin(tracy_ns(span.start_ns), place);
         if !span.name.is_empty() {
             items.zone_name(&span.name);
@@ -130,10 +114,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn send_messages(&mut self) -> io::Result<()> {
+    fn send_messages(&mut self, messages: &[Message]) -> io::Result<()> {
         let mut thread_id = None;
-        for message in &self.scene.messages {
-            let items = &mut self.connection.items;
+        for message in messages {
+            let items = &mut self.items;
             if thread_id.replace(message.thread_id) != Some(message.thread_id) {
                 items.thread_context(message.thread_id);
             }
@@ -143,23 +127,23 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn send_plots(&mut self) -> io::Result<()> {
-        let Some(thread) = self.scene.threads.first() else { return Ok(()) };
-        for (key, plot) in (1_u64..).zip(&self.scene.plots) {
-            self.connection.items.plot_config(key, plot.is_stepped);
-            self.connection.items.thread_context(thread.id);
+    fn send_plots(&mut self, scene: &Scene<'_>) -> io::Result<()> {
+        let Some(thread) = scene.threads.first() else { return Ok(()) };
+        for (key, plot) in (FIRST_PLOT..).zip(&scene.plots) {
+            self.items.plot_config(key, plot.is_stepped);
+            self.items.thread_context(thread.id);
             for &(time_ns, value) in &plot.points {
-                self.connection.items.plot_value(key, tracy_ns(time_ns), value);
+                self.items.plot_value(key, tracy_ns(time_ns), value);
                 self.send_if_large()?;
             }
         }
         Ok(())
     }
 
-    fn send_frames(&mut self) -> io::Result<()> {
-        for (key, frames) in (self.scene.first_frame_key()..).zip(&self.scene.frames) {
+    fn send_frames(&mut self, scene: &Scene<'_>) -> io::Result<()> {
+        for (key, frames) in (scene.first_frame_key()..).zip(&scene.frames) {
             for &time_ns in &frames.times_ns {
-                self.connection.items.frame_mark(tracy_ns(time_ns), key);
+                self.items.frame_mark(tracy_ns(time_ns), key);
                 self.send_if_large()?;
             }
         }

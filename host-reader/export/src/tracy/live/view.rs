@@ -3,7 +3,6 @@
 use super::{
     error::ServeError,
     feed::{FeedPressure, LiveFeed},
-    follow::LiveServer,
     server::{ServedViewer, TracyServer},
 };
 use crate::{Trace, TraceFilter, tracy::TracyOptions};
@@ -33,7 +32,6 @@ pub struct LiveViewOptions {
 #[derive(Debug)]
 pub struct LiveView {
     feed: Arc<LiveFeed>,
-    server: LiveServer,
     address: SocketAddr,
     /// Number of records of lanes that are not streamed.
     other_record_count: u64,
@@ -58,8 +56,8 @@ impl LiveView {
         let feed = Arc::new(LiveFeed::new(origin_ns, &lanes_of(mesh)));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let trace = TracyOptions { title, recorded_at_s: now.as_secs() };
-        let server = LiveServer::start(server, Arc::clone(&feed), trace, program, tell)?;
-        Ok(Self { feed, server, address, other_record_count: 0, patience })
+        feed.serve(server, trace, program, tell)?;
+        Ok(Self { feed, address, other_record_count: 0, patience })
     }
 
     /// Returns the address on which the server listens.
@@ -92,7 +90,7 @@ impl LiveView {
     /// waiting in the latter case.
     #[must_use]
     pub fn wait_for_viewers(&self) -> Option<FeedPressure> {
-        (!self.server.wait_for_viewers(self.patience)).then(|| self.feed.pressure())
+        (!self.feed.wait_for_viewers(self.patience)).then(|| self.feed.pressure())
     }
 }
 

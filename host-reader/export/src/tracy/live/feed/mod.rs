@@ -136,8 +136,10 @@ impl LiveFeed {
         self.wait_until(limit, |history| history.has_viewers())
     }
 
-    /// Waits at most `limit` until no viewer is connected. Returns true if no viewer is connected.
-    pub(super) fn wait_for_end(&self, limit: Duration) -> bool {
+    /// Waits at most `limit` until every viewer of the finished feed has received everything, and no
+    /// viewer is connected. Returns false if a viewer is still connected.
+    #[must_use]
+    pub fn wait_for_viewers(&self, limit: Duration) -> bool {
         self.wait_until(limit, |history| !history.has_viewers())
     }
 
