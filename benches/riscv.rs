@@ -1,4 +1,4 @@
-//! Instructions per second of the RV32IM interpreter on one thread, with and without timing.
+//! Instructions per second of the RV32IM interpreter on one thread, with the timing of each chip.
 //!
 //! The program resembles an instrumented kernel. Each round has two markers (clock loads, cursor in
 //! private RAM, two words to L1 each) around a body of arithmetic, branches and private data.
@@ -11,9 +11,9 @@ mod tile;
 
 use asm::{A0, A1, A2, A3, A4, A5, RA, S0, S1, T0, T1, T2, ZERO};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use sim::arch::Arch;
 use sim::riscv::{
-    Arch, Bus, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, StoreResult, Timing,
-    Width,
+    Bus, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, StoreResult, Width,
 };
 use tile::{Registers, Tile};
 
@@ -91,8 +91,8 @@ fn tile() -> Tile<WallClock> {
 }
 
 /// Runs the whole program and returns the hart.
-fn run(timing: Timing, tile: &mut Tile<WallClock>) -> Hart {
-    let mut hart = Hart::new(timing, L1Port::Port2);
+fn run(arch: Arch, tile: &mut Tile<WallClock>) -> Hart {
+    let mut hart = Hart::new(arch, L1Port::Port2);
     hart.set_register(RA as usize, ROUND_COUNT);
     hart.set_register(T0 as usize, CLOCK_LOW);
     hart.set_register(S0 as usize, LOCAL_RAM_BASE);
@@ -106,15 +106,11 @@ fn instructions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("riscv");
     group.sample_size(20);
     let mut tile = tile();
-    for (name, timing) in [
-        ("functional", Timing::Off),
-        ("wormhole", Timing::On(Arch::Wormhole)),
-        ("blackhole", Timing::On(Arch::Blackhole)),
-    ] {
-        let counters = run(timing, &mut tile).counters();
+    for (name, arch) in [("wormhole", Arch::WormholeB0), ("blackhole", Arch::Blackhole)] {
+        let counters = run(arch, &mut tile).counters();
         group.throughput(Throughput::Elements(counters.instruction_count));
         group.bench_function(BenchmarkId::new("markers", name), |bencher| {
-            bencher.iter(|| run(timing, &mut tile).cycle());
+            bencher.iter(|| run(arch, &mut tile).cycle());
         });
     }
     group.finish();

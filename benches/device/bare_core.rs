@@ -7,7 +7,7 @@ use sim::{
     machine::images::Image,
     riscv::{
         Bus, Flow, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, StoreResult,
-        Timing, Width,
+        Width,
     },
 };
 use std::collections::BTreeMap;
@@ -42,12 +42,12 @@ struct NocRegisters {
 impl BareCore {
     /// Makes a core with a DRAM lane and the probes' code.
     pub(crate) fn new(arch: Arch, image: &'static Image) -> Self {
-        let (pipeline, command_offset) = match arch {
-            Arch::WormholeB0 => (sim::riscv::Arch::Wormhole, 0x28),
-            Arch::Blackhole => (sim::riscv::Arch::Blackhole, 0x40),
+        let command_offset = match arch {
+            Arch::WormholeB0 => 0x28,
+            Arch::Blackhole => 0x40,
         };
         let mut core = Self {
-            hart: Hart::new(Timing::On(pipeline), L1Port::Port2),
+            hart: Hart::new(arch, L1Port::Port2),
             front: L1Front::new(),
             tile: Tile {
                 l1: vec![0; 0x2_0000],

@@ -10,9 +10,11 @@ use host_reader::mesh::{
     CoreDescription, Device, DeviceDescription, DeviceImage, DramDescription, LogicalCoord,
     MeshImage, Noc0Coord,
 };
-use sim::riscv::{
-    self, Bus, Flow, Hart, Image, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, Timing,
-    Width,
+use sim::{
+    arch::Arch,
+    riscv::{
+        Bus, Flow, Hart, Image, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Refusal, Region, Width,
+    },
 };
 use std::collections::BTreeMap;
 use wire::{CoreKind, control::ControlLayout, risc::RISCS_PER_CORE};
@@ -107,17 +109,15 @@ impl<'a> Core<'a> {
 
     /// Prepares a core for a host with another layout of the control vector.
     pub(crate) fn with_layout(chip: Chip, probes: &'a Probes, layout: ControlLayout) -> Self {
-        let pipeline = match chip {
-            Chip::Wormhole => riscv::Arch::Wormhole,
-            Chip::Blackhole => riscv::Arch::Blackhole,
+        let arch = match chip {
+            Chip::Wormhole => Arch::WormholeB0,
+            Chip::Blackhole => Arch::Blackhole,
         };
         let programs: Vec<_> = probes.programs.iter().collect();
         let port = |risc| if risc < 3 { L1Port::Port2 } else { L1Port::Port3 };
         let mut core = Self {
             chip,
-            harts: (0..programs.len())
-                .map(|risc| Hart::new(Timing::On(pipeline), port(risc)))
-                .collect(),
+            harts: (0..programs.len()).map(|risc| Hart::new(arch, port(risc))).collect(),
             front: L1Front::new(),
             tile: Tile {
                 registers: BTreeMap::new(),
@@ -137,7 +137,7 @@ impl<'a> Core<'a> {
         for risc in 0..core.programs.len() {
             let image = Image::parse(&core.programs[risc].file).unwrap();
             let mut view = View { tile: &mut core.tile, risc };
-            image.load(&mut view, &mut core.front).unwrap();
+            view.load(&image);
             if core.programs[risc].symbols.contains_key("boot") {
                 core.fill_tables(risc);
             }
@@ -522,6 +522,21 @@ impl Tile {
     fn settle(&mut self, cycle: u64) {
         if !self.noc.is_idle() {
             self.noc.settle(&self.l1, cycle);
+        }
+    }
+}
+
+impl View<'_> {
+    /// Writes the segments of a program to L1 and to the private RAM.
+    fn load(&mut self, image: &Image<'_>) {
+        for segment in image.segments() {
+            let (memory, first) = match segment.address.checked_sub(LOCAL_RAM_BASE) {
+                Some(offset) => (self.local_ram_mut(), offset as usize),
+                None => (self.l1_mut(), segment.address as usize),
+            };
+            let length = segment.bytes.len();
+            memory[first..first + length].copy_from_slice(segment.bytes);
+            memory[first + length..][..segment.zero_byte_count as usize].fill(0);
         }
     }
 }

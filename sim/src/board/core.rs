@@ -13,7 +13,7 @@ use crate::{
         Answer, ClockReads, Devices, Payload, Request, Station, TileBus, carry_out,
         local_ram_bytes, write_bytes,
     },
-    riscv::{self, Hart, L1Front, L1Port, Pause, Timing},
+    riscv::{self, Hart, L1Front, L1Port, Pause},
     tile::Tile,
 };
 use std::{mem, ops::Range};
@@ -102,14 +102,10 @@ impl Station for BoardStation<'_> {
 
 impl BoardCore {
     pub(super) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        let timing = Timing::On(match chip.arch {
-            Arch::WormholeB0 => riscv::Arch::Wormhole,
-            Arch::Blackhole => riscv::Arch::Blackhole,
-        });
         let is_blackhole_ethernet = chip.arch == Arch::Blackhole && place.kind != CoreKind::Tensix;
         let count = if is_blackhole_ethernet { 2 } else { place.kind.risc_count() };
         let harts = (0..count).map(|index| BoardHart {
-            hart: Hart::new(timing, if index < 3 { L1Port::Port2 } else { L1Port::Port3 }),
+            hart: Hart::new(chip.arch, if index < 3 { L1Port::Port2 } else { L1Port::Port3 }),
             local_ram: vec![0; local_ram_bytes(chip.arch, index)],
             state: State::InReset,
             quiet_windows: 0,

@@ -89,7 +89,7 @@ use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
     program::CoreUse,
-    riscv::{self, Hart, L1Front, L1Port, Timing},
+    riscv::{self, Hart, L1Front, L1Port},
     tile::{Tile, l1::L1},
     tt_metal::firmware::FirmwareSet,
 };
@@ -311,14 +311,10 @@ fn byte(tile: &Tile, address: u32) -> u8 {
 
 impl Processor {
     fn new(arch: Arch, code: Option<RiscCode>, risc_index: usize) -> Self {
-        let timing = Timing::On(match arch {
-            Arch::WormholeB0 => riscv::Arch::Wormhole,
-            Arch::Blackhole => riscv::Arch::Blackhole,
-        });
         let port = if risc_index < 3 { L1Port::Port2 } else { L1Port::Port3 };
         let wait_loop = code.and_then(|code| code.firmware.symbol("__wait_for_byte"));
         Self {
-            hart: Hart::new(timing, port),
+            hart: Hart::new(arch, port),
             local_ram: vec![0; local_ram_bytes(arch, risc_index)],
             code,
             wait_loop: wait_loop.map(|symbol| symbol.address),

@@ -5,6 +5,7 @@
 //! address, so each instruction needs only one check: whether the pc has left the line.
 
 use std::hint::cold_path;
+use std::marker::PhantomData;
 
 use super::bits;
 use super::bus::{
@@ -14,8 +15,9 @@ use super::code::{CodeCache, LINE_BYTE_COUNT, Line, fetch};
 use super::decode::{Code, Op, SLOT_COUNT};
 use super::front::{L1Front, L1Port};
 use super::hart::Counters;
-use super::timing::{Access, Division, Meter};
-use super::trace::Recorder;
+use super::timing::pipeline::{Beat, Pipeline};
+use super::timing::rules::Rules;
+use super::timing::{Access, Division};
 use super::trap::{Pause, Trap, TrapKind};
 
 /// Architectural state of a hart, and its decoded code.
@@ -28,30 +30,24 @@ pub(super) struct Core {
     pub(super) counters: Counters,
 }
 
-/// Everything outside a hart that a run uses.
-pub(super) struct Surroundings<'a, B, T> {
-    pub(super) bus: &'a mut B,
-    pub(super) front: &'a mut L1Front,
-    pub(super) trace: &'a mut T,
-}
-
 /// Runs until the next instruction would start at or after `until`, or until another event ends the
 /// run.
-pub(super) fn run<B: Bus, M: Meter, T: Recorder>(
+pub(super) fn run<B: Bus, R: Rules>(
     core: &mut Core,
-    meter: &mut M,
-    mut around: Surroundings<'_, B, T>,
+    pipeline: &mut Pipeline,
+    bus: &mut B,
+    front: &mut L1Front,
     until: u64,
 ) -> Result<Pause, Trap> {
-    while M::now(&meter.beat()) < until {
-        core.code.follow(&around.front.watch);
-        let stop = run_line(core, meter, &mut around, until);
+    while pipeline.now() < until {
+        core.code.follow(&front.watch);
+        let stop = run_line::<B, R>(core, pipeline, bus, front, until);
         core.pc = stop.pc;
         match stop.reason {
             Reason::Line => {}
-            Reason::Undecoded => decode_more(core, &mut around)?,
+            Reason::Undecoded => decode_more(core, bus, front)?,
             Reason::Pause(pause) => return Ok(pause),
-            Reason::Trap(kind, address) => return Err(trap(kind, address, stop.pc, around.bus)),
+            Reason::Trap(kind, address) => return Err(trap(kind, address, stop.pc, bus)),
         }
     }
     Ok(Pause::Cycle)
@@ -59,10 +55,11 @@ pub(super) fn run<B: Bus, M: Meter, T: Recorder>(
 
 /// Executes instructions while the pc is in the same line.
 #[inline(always)]
-fn run_line<B: Bus, M: Meter, T: Recorder>(
+fn run_line<B: Bus, R: Rules>(
     core: &mut Core,
-    meter: &mut M,
-    around: &mut Surroundings<'_, B, T>,
+    pipeline: &mut Pipeline,
+    bus: &mut B,
+    front: &mut L1Front,
     until: u64,
 ) -> Stop {
     let Core { registers, code, counters, port, .. } = core;
@@ -72,34 +69,28 @@ fn run_line<B: Bus, M: Meter, T: Recorder>(
         Err(kind) => return Stop { reason: Reason::Trap(kind, pc), pc },
     };
     let base = pc - pc % LINE_BYTE_COUNT;
-    let outside = &mut Outside { around, counters, port: *port };
-    let beat = meter.beat();
-    let first = M::instruction_count(&beat);
-    let mut engine = Engine { registers, meter, beat, outside, stop: None };
-    while M::now(&engine.beat) < until {
+    let outside = &mut Outside { bus, front, counters, port: *port };
+    let beat = pipeline.beat;
+    let first = beat.count;
+    let rules = PhantomData::<R>;
+    let mut engine = Engine { registers, pipeline, beat, outside, stop: None, rules };
+    while engine.beat.next_entry < until {
         let offset = pc.wrapping_sub(base);
         if offset >= LINE_BYTE_COUNT {
             break;
         }
-        let next = engine.execute(line.at(offset), pc);
-        if T::IS_ON && (next != STOP || engine.has_completed()) {
-            engine.record(pc);
-        }
-        pc = next;
+        pc = engine.execute(line.at(offset), pc);
     }
-    let count = M::instruction_count(&engine.beat).wrapping_sub(first);
-    engine.meter.set_beat(engine.beat);
+    let count = engine.beat.count.wrapping_sub(first) as u64;
+    engine.pipeline.beat = engine.beat;
     engine.outside.counters.instruction_count += count;
     engine.stop.unwrap_or(Stop { reason: Reason::Line, pc })
 }
 
 #[cold]
-fn decode_more<B: Bus, T>(
-    core: &mut Core,
-    around: &mut Surroundings<'_, B, T>,
-) -> Result<(), Trap> {
-    let filled = core.code.fill(core.pc, &*around.bus, &mut around.front.watch);
-    filled.map_err(|kind| trap(kind, core.pc, core.pc, around.bus))
+fn decode_more<B: Bus>(core: &mut Core, bus: &B, front: &mut L1Front) -> Result<(), Trap> {
+    let filled = core.code.fill(core.pc, bus, &mut front.watch);
+    filled.map_err(|kind| trap(kind, core.pc, core.pc, bus))
 }
 
 fn trap<B: Bus>(kind: TrapKind, address: u32, pc: u32, bus: &B) -> Trap {
@@ -128,56 +119,56 @@ enum Reason {
 
 /// Access to mapped registers, separate from [`Engine`]. A call through the engine would force the
 /// engine's own state into memory.
-struct Outside<'e, 'a, B, T> {
-    around: &'e mut Surroundings<'a, B, T>,
+struct Outside<'e, B> {
+    bus: &'e mut B,
+    front: &'e mut L1Front,
     counters: &'e mut Counters,
     port: L1Port,
 }
 
-impl<B: Bus, T> Outside<'_, '_, B, T> {
+impl<B: Bus> Outside<'_, B> {
     fn access(&self, address: u32, width: Width) -> Option<Access> {
-        let region = self.around.bus.region(address)?;
+        let region = self.bus.region(address)?;
         Some(Access { address, width, region })
     }
 
     #[inline(never)]
-    fn load<M: Meter>(
+    fn load<R: Rules>(
         &mut self,
-        meter: &mut M,
-        beat: &mut M::Beat,
+        pipeline: &mut Pipeline,
+        beat: &mut Beat,
         op: &Op,
         (address, width): (u32, Width),
     ) -> Result<u32, Reason> {
         let access =
             self.access(address, width).ok_or(Reason::Trap(TrapKind::LoadOutside, address))?;
-        let slot = meter.plan_load(beat, op, access);
-        let value = self.around.bus.mmio_load(address, width, slot.access).map_err(|refusal| {
+        let slot = pipeline.plan_load::<R>(beat, op, access);
+        let value = self.bus.mmio_load(address, width, slot.access).map_err(|refusal| {
             reason(refusal, address, TrapKind::LoadOutside, TrapKind::LoadUnsupported)
         })?;
         self.counters.mmio_load_count += 1;
-        meter.commit_load(beat, op, (access, slot), self.around.front.port(self.port));
+        pipeline.commit_load::<R>(beat, op, (access, slot), self.front.port(self.port));
         Ok(value)
     }
 
     #[inline(never)]
-    fn store<M: Meter>(
+    fn store<R: Rules>(
         &mut self,
-        meter: &mut M,
-        beat: &mut M::Beat,
+        pipeline: &mut Pipeline,
+        beat: &mut Beat,
         op: &Op,
         (address, width, value): (u32, Width, u32),
     ) -> Result<Flow, Reason> {
         let access =
             self.access(address, width).ok_or(Reason::Trap(TrapKind::StoreOutside, address))?;
-        let port = self.around.front.port(self.port);
-        let slot = meter.plan_store(beat, op, access, port);
+        let port = self.front.port(self.port);
+        let slot = pipeline.plan_store::<R>(beat, op, access, port);
         let value = value & (u32::MAX >> (32 - 8 * width.byte_count()));
-        let flow =
-            self.around.bus.mmio_store(address, width, value, slot.access).map_err(|refusal| {
-                reason(refusal, address, TrapKind::StoreOutside, TrapKind::StoreUnsupported)
-            })?;
+        let flow = self.bus.mmio_store(address, width, value, slot.access).map_err(|refusal| {
+            reason(refusal, address, TrapKind::StoreOutside, TrapKind::StoreUnsupported)
+        })?;
         self.counters.mmio_store_count += 1;
-        meter.commit_store(beat, op, (access, slot), port);
+        pipeline.commit_store::<R>(beat, op, (access, slot), port);
         Ok(flow)
     }
 
@@ -192,21 +183,21 @@ impl<B: Bus, T> Outside<'_, '_, B, T> {
             _ => ControlStatusChange::Clear,
         };
         let access = ControlStatus { number: word >> 20, change, operand };
-        self.around.bus.control_status(access, cycle)
+        self.bus.control_status(access, cycle)
     }
 
     #[inline(never)]
-    fn push_tensix<M: Meter>(
+    fn push_tensix<R: Rules>(
         &mut self,
-        meter: &mut M,
-        beat: &mut M::Beat,
+        pipeline: &mut Pipeline,
+        beat: &mut Beat,
         op: &Op,
         pc: u32,
     ) -> Result<Flow, Reason> {
-        if self.around.bus.region(PUSH_TENSIX).is_none() {
+        if self.bus.region(PUSH_TENSIX).is_none() {
             return Err(Reason::Trap(TrapKind::IllegalInstruction, pc));
         }
-        self.store(meter, beat, op, (PUSH_TENSIX, Width::Word, op.immediate))
+        self.store::<R>(pipeline, beat, op, (PUSH_TENSIX, Width::Word, op.immediate))
     }
 }
 
@@ -228,15 +219,16 @@ fn reason(refusal: Refusal, address: u32, outside: TrapKind, unsupported: TrapKi
 /// State that an instruction may access.
 ///
 /// All methods are inlined into the run loop, which keeps the beat and the stop in registers.
-struct Engine<'e, 'o, 'a, B, M: Meter, T> {
+struct Engine<'e, 'o, B, R> {
     registers: &'e mut [u32; SLOT_COUNT],
-    meter: &'e mut M,
-    beat: M::Beat,
-    outside: &'e mut Outside<'o, 'a, B, T>,
+    pipeline: &'e mut Pipeline,
+    beat: Beat,
+    outside: &'e mut Outside<'o, B>,
     stop: Option<Stop>,
+    rules: PhantomData<R>,
 }
 
-impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
+impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
     /// Executes one instruction and returns the next pc, or [`STOP`].
     #[inline(always)]
     fn execute(&mut self, op: &Op, pc: u32) -> u32 {
@@ -314,14 +306,14 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
 
     #[inline(always)]
     fn write(&mut self, op: &Op, pc: u32, value: u32) -> u32 {
-        self.meter.arithmetic(&mut self.beat, op);
+        self.pipeline.arithmetic::<R>(&mut self.beat, op);
         self.put(op, value);
         pc.wrapping_add(4)
     }
 
     #[inline(always)]
     fn multiply(&mut self, op: &Op, pc: u32, value: u32) -> u32 {
-        self.meter.multiply(&mut self.beat, op);
+        self.pipeline.multiply::<R>(&mut self.beat, op);
         self.put(op, value);
         pc.wrapping_add(4)
     }
@@ -329,7 +321,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
     #[inline(always)]
     fn divide(&mut self, op: &Op, pc: u32, is_signed: bool, value: u32) -> u32 {
         let (dividend, divisor) = (self.register(op.rs1), self.register(op.rs2));
-        self.meter.divide(&mut self.beat, op, Division { dividend, divisor, is_signed });
+        self.pipeline.divide::<R>(&mut self.beat, op, Division { dividend, divisor, is_signed });
         self.put(op, value);
         pc.wrapping_add(4)
     }
@@ -339,7 +331,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         if is_taken && !op.immediate.is_multiple_of(4) {
             return self.misaligned_jump(pc, op.immediate);
         }
-        self.meter.branch(&mut self.beat, op, pc, is_taken);
+        self.pipeline.branch::<R>(&mut self.beat, op, pc, is_taken);
         if is_taken { op.immediate } else { pc.wrapping_add(4) }
     }
 
@@ -349,7 +341,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
             return self.misaligned_jump(pc, op.immediate);
         }
         // The front end decodes the target from the word itself, so a misprediction is impossible.
-        self.meter.arithmetic(&mut self.beat, op);
+        self.pipeline.arithmetic::<R>(&mut self.beat, op);
         self.put(op, pc.wrapping_add(4));
         op.immediate
     }
@@ -359,7 +351,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         if !target.is_multiple_of(4) {
             return self.misaligned_jump(pc, target);
         }
-        self.meter.jump_register(&mut self.beat, op, pc, target);
+        self.pipeline.jump_register::<R>(&mut self.beat, op, pc, target);
         self.put(op, pc.wrapping_add(4));
         target
     }
@@ -375,7 +367,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         if !address.is_multiple_of(byte_count::<N>()) {
             return self.end(pc, Reason::Trap(TrapKind::LoadMisaligned, address));
         }
-        let bus = &*self.outside.around.bus;
+        let bus = &*self.outside.bus;
         let (bytes, region) = if let Some(bytes) = bytes_at(bus.local_ram(), local(address)) {
             (bytes, Region::LocalRam)
         } else if let Some(bytes) = bytes_at(bus.l1(), address as usize) {
@@ -384,11 +376,11 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
             return self.load_mapped(op, pc, address, widen);
         };
         let access = Access { address, width: width::<N>(), region };
-        let slot = self.meter.plan_load(&self.beat, op, access);
-        let port = self.outside.around.front.port(self.outside.port);
-        self.meter.commit_load(&mut self.beat, op, (access, slot), port);
+        let slot = self.pipeline.plan_load::<R>(&self.beat, op, access);
+        let port = self.outside.front.port(self.outside.port);
+        self.pipeline.commit_load::<R>(&mut self.beat, op, (access, slot), port);
         if region == Region::L1 {
-            self.outside.around.bus.after_l1_load(address, slot.issue);
+            self.outside.bus.after_l1_load(address, slot.issue);
         }
         self.put(op, widen(bytes));
         pc.wrapping_add(4)
@@ -403,7 +395,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         widen: impl FnOnce([u8; N]) -> u32,
     ) -> u32 {
         let mut beat = self.beat;
-        let result = self.outside.load(self.meter, &mut beat, op, (address, width::<N>()));
+        let result = self.outside.load::<R>(self.pipeline, &mut beat, op, (address, width::<N>()));
         self.beat = beat;
         match result {
             Ok(value) => {
@@ -421,12 +413,12 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
             return self.end(pc, Reason::Trap(TrapKind::StoreMisaligned, address));
         }
         let bytes: [u8; N] = low_bytes(self.register(op.rs2));
-        let bus = &mut *self.outside.around.bus;
+        let bus = &mut *self.outside.bus;
         let region = if let Some(place) = place_at(bus.local_ram_mut(), local(address)) {
             *place = bytes;
             Region::LocalRam
         } else if bytes_at::<N>(bus.l1(), address as usize).is_some() {
-            let (value, now) = (u32::from_le_bytes(padded(bytes)), M::now(&self.beat));
+            let (value, now) = (u32::from_le_bytes(padded(bytes)), self.beat.next_entry);
             if let Err(refusal) = bus.before_l1_store(address, value, now) {
                 let reason =
                     reason(refusal, address, TrapKind::StoreOutside, TrapKind::StoreUnsupported);
@@ -440,10 +432,10 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
             return self.store_mapped(op, pc, address, width::<N>());
         };
         let access = Access { address, width: width::<N>(), region };
-        let front = &mut *self.outside.around.front;
+        let front = &mut *self.outside.front;
         let port = front.port(self.outside.port);
-        let slot = self.meter.plan_store(&self.beat, op, access, port);
-        self.meter.commit_store(&mut self.beat, op, (access, slot), port);
+        let slot = self.pipeline.plan_store::<R>(&self.beat, op, access, port);
+        self.pipeline.commit_store::<R>(&mut self.beat, op, (access, slot), port);
         let next = pc.wrapping_add(4);
         if region == Region::L1 && front.watch.stored(address) {
             return self.end(next, Reason::Line);
@@ -455,7 +447,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
     fn store_mapped(&mut self, op: &Op, pc: u32, address: u32, width: Width) -> u32 {
         let value = self.register(op.rs2);
         let mut beat = self.beat;
-        let result = self.outside.store(self.meter, &mut beat, op, (address, width, value));
+        let result = self.outside.store::<R>(self.pipeline, &mut beat, op, (address, width, value));
         self.beat = beat;
         let next = pc.wrapping_add(4);
         match result {
@@ -467,7 +459,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
 
     #[inline(always)]
     fn control_status(&mut self, op: &Op, pc: u32, register: u32) -> u32 {
-        let now = M::now(&self.beat);
+        let now = self.beat.next_entry;
         match self.outside.control_status(op.immediate, register, now) {
             Ok(value) => self.write(op, pc, value),
             Err(_) => self.end(pc, Reason::Trap(TrapKind::IllegalInstruction, pc)),
@@ -477,7 +469,7 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
     #[inline(always)]
     fn push_tensix(&mut self, op: &Op, pc: u32) -> u32 {
         let mut beat = self.beat;
-        let result = self.outside.push_tensix(self.meter, &mut beat, op, pc);
+        let result = self.outside.push_tensix::<R>(self.pipeline, &mut beat, op, pc);
         self.beat = beat;
         match result {
             Ok(_) => pc.wrapping_add(4),
@@ -495,19 +487,6 @@ impl<B: Bus, M: Meter, T: Recorder> Engine<'_, '_, '_, B, M, T> {
         cold_path();
         self.stop = Some(Stop { reason, pc });
         STOP
-    }
-
-    /// Returns true if the last instruction was executed, even if it ended the run.
-    #[inline(always)]
-    fn has_completed(&self) -> bool {
-        matches!(self.stop, Some(Stop { reason: Reason::Line | Reason::Pause(Pause::Yielded), .. }))
-    }
-
-    #[inline(always)]
-    fn record(&mut self, pc: u32) {
-        let around = &mut *self.outside.around;
-        let instruction = fetch(&*around.bus, pc).unwrap_or(0);
-        around.trace.record(pc, instruction, self.meter.started(&self.beat));
     }
 }
 

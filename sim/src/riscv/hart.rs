@@ -3,15 +3,14 @@
 use super::bus::Bus;
 use super::code::CodeCache;
 use super::decode::SLOT_COUNT;
-use super::execute::{Core, Surroundings, run};
+use super::execute::{Core, run};
 use super::front::{L1Front, L1Port};
 use super::timing::pipeline::Pipeline;
 use super::timing::rules::{Blackhole, Wormhole};
-use super::timing::{Arch, Meter, OneEach, Timing};
-use super::trace::{Recorder, Trace, Untraced};
 use super::trap::{Pause, Trap};
+use crate::arch::Arch;
 
-/// A baby RISC: RV32IM state and, optionally, the timing of its pipeline.
+/// A baby RISC: RV32IM state, and the timing of its pipeline.
 ///
 /// A hart owns neither memory nor devices; each run borrows a [`Bus`] and the tile's [`L1Front`].
 /// The harts of a tile take turns: run the hart with the smallest [`cycle`](Self::cycle) for a few
@@ -32,13 +31,13 @@ use super::trap::{Pause, Trap};
 /// #     fn mmio_load(&mut self, _: u32, _: Width, _: u64) -> Result<u32, Refusal> { Err(Refusal::Unmapped) }
 /// #     fn mmio_store(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<Flow, Refusal> { Err(Refusal::Unmapped) }
 /// # }
-/// use sim::riscv::{Arch, Hart, L1Front, L1Port, Pause, Timing};
+/// use sim::{arch::Arch, riscv::{Hart, L1Front, L1Port, Pause}};
 ///
 /// // mul a0, a0, a0; addi a0, a0, 1; ebreak
 /// let words = [0x02A5_0533_u32, 0x0015_0513, 0x0010_0073];
 /// let mut tile = Tile { l1: words.iter().flat_map(|word| word.to_le_bytes()).collect() };
 /// let mut front = L1Front::new();
-/// let mut hart = Hart::new(Timing::On(Arch::Wormhole), L1Port::Port2);
+/// let mut hart = Hart::new(Arch::WormholeB0, L1Port::Port2);
 /// hart.set_register(10, 6);
 ///
 /// assert_eq!(hart.run_until(&mut tile, &mut front, 1000), Ok(Pause::Breakpoint));
@@ -49,17 +48,18 @@ use super::trap::{Pause, Trap};
 #[derive(Clone, Debug)]
 pub struct Hart {
     core: Core,
-    clock: Clock,
+    pipeline: Pipeline,
+    arch: Arch,
 }
 
-/// Counters of a hart since its creation or since they were last cleared.
+/// Counters of a hart since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
     /// Instructions executed, except those that trap or end a run.
     pub instruction_count: u64,
     /// Cycles passed in runs; time skipped by [`Hart::advance_to`] does not count.
     pub cycle_count: u64,
-    /// Mispredicted branches and register jumps; 0 without timing.
+    /// Mispredicted branches and register jumps.
     pub mispredict_count: u64,
     /// Loads from mapped registers.
     pub mmio_load_count: u64,
@@ -69,7 +69,7 @@ pub struct Counters {
 
 impl Hart {
     /// Creates a hart in reset state, at cycle 0 and pc 0, whose L1 accesses use `port`.
-    pub fn new(timing: Timing, port: L1Port) -> Self {
+    pub fn new(arch: Arch, port: L1Port) -> Self {
         let core = Core {
             registers: [0; SLOT_COUNT],
             pc: 0,
@@ -77,7 +77,7 @@ impl Hart {
             code: CodeCache::default(),
             counters: Counters::default(),
         };
-        Self { core, clock: Clock::new(timing) }
+        Self { core, pipeline: Pipeline::default(), arch }
     }
 
     /// Runs until the next instruction would start at or after `cycle`.
@@ -94,54 +94,21 @@ impl Hart {
         front: &mut L1Front,
         cycle: u64,
     ) -> Result<Pause, Trap> {
-        self.run(Surroundings { bus, front, trace: &mut Untraced }, cycle)
-    }
-
-    /// Runs like [`run_until`](Self::run_until), and records the executed instructions.
-    ///
-    /// # Errors
-    /// As [`run_until`](Self::run_until).
-    pub fn run_traced<B: Bus>(
-        &mut self,
-        bus: &mut B,
-        front: &mut L1Front,
-        cycle: u64,
-        trace: &mut Trace,
-    ) -> Result<Pause, Trap> {
-        self.run(Surroundings { bus, front, trace }, cycle)
-    }
-
-    /// Executes one instruction.
-    ///
-    /// # Errors
-    /// As [`run_until`](Self::run_until).
-    pub fn step<B: Bus>(&mut self, bus: &mut B, front: &mut L1Front) -> Result<Pause, Trap> {
-        let next = self.cycle() + 1;
-        self.run_until(bus, front, next)
-    }
-
-    fn run<B: Bus, T: Recorder>(
-        &mut self,
-        around: Surroundings<'_, B, T>,
-        until: u64,
-    ) -> Result<Pause, Trap> {
-        let (from, mispredicts) = self.clock.position();
-        let core = &mut self.core;
-        let result = match &mut self.clock {
-            Clock::Off(meter) => run(core, meter, around, until),
-            Clock::Wormhole(meter) => run(core, &mut **meter, around, until),
-            Clock::Blackhole(meter) => run(core, &mut **meter, around, until),
+        let Self { core, pipeline, arch } = self;
+        let (from, mispredicts) = (pipeline.now(), pipeline.mispredict_count());
+        let result = match arch {
+            Arch::WormholeB0 => run::<B, Wormhole>(core, pipeline, bus, front, cycle),
+            Arch::Blackhole => run::<B, Blackhole>(core, pipeline, bus, front, cycle),
         };
-        let (to, more_mispredicts) = self.clock.position();
-        self.core.counters.cycle_count += to - from;
-        self.core.counters.mispredict_count += more_mispredicts - mispredicts;
+        core.counters.cycle_count += pipeline.now() - from;
+        core.counters.mispredict_count += pipeline.mispredict_count() - mispredicts;
         result
     }
 
     /// Returns the earliest cycle in which the next instruction can start.
     #[inline]
     pub fn cycle(&self) -> u64 {
-        self.clock.position().0
+        self.pipeline.now()
     }
 
     /// Lets time pass without executing instructions, for example while the hart is in reset or
@@ -149,13 +116,13 @@ impl Hart {
     ///
     /// Does nothing if the hart is already at or after `cycle`.
     pub fn advance_to(&mut self, cycle: u64) {
-        self.clock.advance_to(cycle);
+        self.pipeline.advance_to(cycle);
     }
 
     /// Advances the hart and its pipeline by some cycles, as if it had executed a loop with rounds
     /// of equal duration.
     pub(crate) fn move_on(&mut self, cycles: u64) {
-        self.clock.move_on(cycles);
+        self.pipeline.move_on(cycles);
     }
 
     /// Returns the address of the next instruction.
@@ -191,7 +158,7 @@ impl Hart {
     /// Resets the hart: zero registers, an idle pipeline without predictions, and the given pc. The
     /// clock and counters of the hart continue.
     pub fn reset(&mut self, pc: u32) {
-        let mut fresh = Self::new(self.timing(), self.core.port);
+        let mut fresh = Self::new(self.arch, self.core.port);
         fresh.core.counters = self.core.counters;
         fresh.set_pc(pc);
         fresh.advance_to(self.cycle());
@@ -202,71 +169,4 @@ impl Hart {
     pub fn counters(&self) -> Counters {
         self.core.counters
     }
-
-    /// Sets all counters to 0.
-    pub fn clear_counters(&mut self) {
-        self.core.counters = Counters::default();
-    }
-
-    /// Returns the timing chosen at creation.
-    pub fn timing(&self) -> Timing {
-        self.clock.timing()
-    }
-}
-
-/// The meter that implements a [`Timing`].
-#[derive(Clone, Debug)]
-enum Clock {
-    Off(OneEach),
-    Wormhole(Box<Pipeline<Wormhole>>),
-    Blackhole(Box<Pipeline<Blackhole>>),
-}
-
-impl Clock {
-    fn new(timing: Timing) -> Self {
-        match timing {
-            Timing::Off => Self::Off(OneEach::default()),
-            Timing::On(Arch::Wormhole) => Self::Wormhole(Box::default()),
-            Timing::On(Arch::Blackhole) => Self::Blackhole(Box::default()),
-        }
-    }
-
-    fn timing(&self) -> Timing {
-        match self {
-            Self::Off(_) => Timing::Off,
-            Self::Wormhole(_) => Timing::On(Arch::Wormhole),
-            Self::Blackhole(_) => Timing::On(Arch::Blackhole),
-        }
-    }
-
-    /// Returns the cycle of the next instruction, and the number of mispredictions so far.
-    #[inline]
-    fn position(&self) -> (u64, u64) {
-        match self {
-            Self::Off(meter) => position(meter),
-            Self::Wormhole(meter) => position(&**meter),
-            Self::Blackhole(meter) => position(&**meter),
-        }
-    }
-
-    fn advance_to(&mut self, cycle: u64) {
-        match self {
-            Self::Off(meter) => meter.advance_to(cycle),
-            Self::Wormhole(meter) => meter.advance_to(cycle),
-            Self::Blackhole(meter) => meter.advance_to(cycle),
-        }
-    }
-
-    fn move_on(&mut self, cycles: u64) {
-        match self {
-            Self::Off(meter) => meter.advance_to(position(meter).0 + cycles),
-            Self::Wormhole(meter) => meter.move_on(cycles),
-            Self::Blackhole(meter) => meter.move_on(cycles),
-        }
-    }
-}
-
-#[inline]
-fn position<M: Meter>(meter: &M) -> (u64, u64) {
-    (M::now(&meter.beat()), meter.mispredict_count())
 }

@@ -8,9 +8,6 @@ use object::read::elf::{ElfFile32, FileHeader};
 use object::{LittleEndian, Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use thiserror::Error;
 
-use super::bus::{Bus, LOCAL_RAM_BASE};
-use super::front::L1Front;
-
 /// A linked 32-bit RISC-V program.
 ///
 /// # Examples
@@ -76,16 +73,6 @@ pub enum ImageError {
         /// The error, as a sentence.
         reason: String,
     },
-    /// A segment for memory that the bus does not have.
-    #[error(
-        "expected segments in L1 or private RAM, found {byte_count} bytes for address {address:#010x}"
-    )]
-    Outside {
-        /// First address of the segment.
-        address: u32,
-        /// Its length in memory.
-        byte_count: u64,
-    },
 }
 
 impl<'file> Image<'file> {
@@ -124,11 +111,6 @@ impl<'file> Image<'file> {
         &self.segments
     }
 
-    /// Returns the symbols in code, by address.
-    pub fn symbols(&self) -> &[Symbol<'file>] {
-        &self.symbols
-    }
-
     /// Returns the function or label at an address.
     pub fn symbol_at(&self, pc: u32) -> Option<&Symbol<'file>> {
         let after = self.symbols.partition_point(|symbol| symbol.address <= pc);
@@ -136,49 +118,6 @@ impl<'file> Image<'file> {
         let is_inside = symbol.byte_count == 0 || pc - symbol.address < symbol.byte_count;
         is_inside.then_some(symbol)
     }
-
-    /// Writes all segments to the L1 and private RAM of a bus; writes nothing if any segment does
-    /// not fit.
-    ///
-    /// # Errors
-    /// [`ImageError::Outside`] if a segment is outside these memories.
-    pub fn load<B: Bus>(&self, bus: &mut B, front: &mut L1Front) -> Result<(), ImageError> {
-        for segment in &self.segments {
-            let byte_count = segment.byte_count();
-            let address = segment.address;
-            memory(bus, segment).ok_or(ImageError::Outside { address, byte_count })?;
-        }
-        for segment in &self.segments {
-            if let Some(memory) = memory(bus, segment) {
-                let (bytes, zeros) = memory.split_at_mut(segment.bytes.len());
-                bytes.copy_from_slice(segment.bytes);
-                zeros.fill(0);
-            }
-            front.invalidate(segment.address..segment.end());
-        }
-        Ok(())
-    }
-}
-
-impl Segment<'_> {
-    /// Returns the length in memory.
-    fn byte_count(&self) -> u64 {
-        self.bytes.len() as u64 + u64::from(self.zero_byte_count)
-    }
-
-    fn end(&self) -> u32 {
-        u32::try_from(u64::from(self.address) + self.byte_count()).unwrap_or(u32::MAX)
-    }
-}
-
-/// Returns the memory into which a segment is loaded.
-fn memory<'bus, B: Bus>(bus: &'bus mut B, segment: &Segment<'_>) -> Option<&'bus mut [u8]> {
-    let byte_count = usize::try_from(segment.byte_count()).ok()?;
-    let (memory, offset) = match segment.address.checked_sub(LOCAL_RAM_BASE) {
-        Some(offset) => (bus.local_ram_mut(), offset),
-        None => (bus.l1_mut(), segment.address),
-    };
-    memory.get_mut(offset as usize..)?.get_mut(..byte_count)
 }
 
 fn checked_segment<'file>(
@@ -210,9 +149,7 @@ fn code_symbol<'file>(symbol: &impl ObjectSymbol<'file>) -> Option<Symbol<'file>
 
 #[cfg(test)]
 mod tests {
-    use super::super::asm::{self, A0, ZERO};
-    use super::super::tests::TestTile;
-    use super::super::{Hart, L1Port, Pause, Timing};
+    use super::super::asm;
     use super::*;
     use proptest::prelude::*;
 
@@ -233,30 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_runs_from_where_its_file_puts_it() {
-        let words = [asm::addi(A0, ZERO, 7), asm::EBREAK];
+    fn a_segment_has_the_place_and_the_zeros_that_its_file_says() {
+        let words = [asm::NOP, asm::EBREAK];
         let file = file(0x3880, &words, 16);
         let image = Image::parse(&file).unwrap();
-        let mut tile = TestTile::new(&[]);
-        tile.l1.fill(0xFF);
-        let mut front = L1Front::new();
-        image.load(&mut tile, &mut front).unwrap();
-        assert_eq!(tile.l1[0x3888..0x3891], [0, 0, 0, 0, 0, 0, 0, 0, 0xFF]);
-
-        let mut hart = Hart::new(Timing::Off, L1Port::Port2);
-        hart.set_pc(image.entry());
-        assert_eq!(hart.run_until(&mut tile, &mut front, 100), Ok(Pause::Breakpoint));
-        assert_eq!((hart.register(10), hart.pc()), (7, 0x3884));
-    }
-
-    #[test]
-    fn a_segment_outside_the_tile_loads_nothing() {
-        let file = file(0xFFF0, &[asm::NOP], 17);
-        let image = Image::parse(&file).unwrap();
-        let mut tile = TestTile::new(&[]);
-        let error = image.load(&mut tile, &mut L1Front::new()).unwrap_err();
-        assert_eq!(error, ImageError::Outside { address: 0xFFF0, byte_count: 17 });
-        assert!(tile.l1.iter().all(|&byte| byte == 0));
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let segment = Segment { address: 0x3880, bytes: &bytes, zero_byte_count: 8 };
+        assert_eq!((image.entry(), image.segments()), (0x3880, [segment].as_slice()));
     }
 
     #[test]
@@ -286,13 +206,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_files_are_refused_or_loaded_but_never_crash(
+        fn damaged_files_are_refused_or_read_but_never_crash(
             damage in prop::collection::vec((0_usize..92, any::<u8>()), 1..8),
         ) {
             let mut file = file(0x100, &[asm::NOP, asm::EBREAK], 64);
             damage.iter().for_each(|&(at, byte)| file[at] = byte);
             if let Ok(image) = Image::parse(&file) {
-                let _ = image.load(&mut TestTile::new(&[]), &mut L1Front::new());
                 let _ = image.symbol_at(0x104);
             }
         }

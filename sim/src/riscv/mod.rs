@@ -2,16 +2,15 @@
 //!
 //! A [`Hart`] executes object code against a [`Bus`] implemented by a tile model. Execution is
 //! deterministic, allocates memory only for newly decoded code, and does not depend on tiles, NoCs
-//! or markers. The results of a correct program do not depend on the [`Timing`], except through the
-//! clock values that the program reads.
+//! or markers. The results of a correct program do not depend on its timing, except through the clock
+//! values that the program reads.
 //!
 //! | question | module item |
 //! |---|---|
 //! | what must a tile offer to a hart | [`Bus`], [`Region`], [`Refusal`] |
 //! | what do the RISCs of a tile share | [`L1Front`], [`L1Port`] |
-//! | how do I run, step, reset, count | [`Hart`], [`Counters`] |
+//! | how do I run, reset, count | [`Hart`], [`Counters`] |
 //! | why did a run end | [`Pause`], [`Trap`] |
-//! | which instruction cost how much | [`Trace`] |
 //! | how do I load an ELF file and name a pc | [`Image`] |
 //!
 //! # Order of accesses
@@ -46,7 +45,6 @@ mod image;
 #[cfg(test)]
 mod tests;
 mod timing;
-mod trace;
 mod trap;
 
 pub use bus::{
@@ -57,6 +55,4 @@ pub use front::{L1Front, L1Port};
 pub use hart::{Counters, Hart};
 pub use image::{Image, ImageError, Segment, Symbol};
 pub(crate) use timing::noc_reads::NocRead;
-pub use timing::{Arch, Timing};
-pub use trace::{Trace, TraceEntry};
 pub use trap::{Pause, Trap, TrapKind};

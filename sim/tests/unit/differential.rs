@@ -1,5 +1,5 @@
-//! Random programs run on the interpreter, with and without timing, and on another interpreter
-//! (`rrs-lib`). The tests compare the results.
+//! Random programs run on the interpreter, with the timing of each chip, and on another
+//! interpreter (`rrs-lib`). The tests compare the results.
 
 use proptest::prelude::*;
 use rrs_lib::instruction_executor::InstructionExecutor;
@@ -8,7 +8,8 @@ use rrs_lib::{HartState, MemAccessSize, Memory};
 
 use super::asm;
 use super::tests::TestTile;
-use super::{Arch, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Timing};
+use super::{Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause};
+use crate::arch::Arch;
 
 /// Number of instructions in a program, without the end.
 const LENGTH: usize = 200;
@@ -190,15 +191,14 @@ fn expected(words: &[u32], registers: &[u32; 32]) -> Outcome {
     }
 }
 
-fn found(words: &[u32], registers: &[u32; 32], timing: Timing) -> Outcome {
+fn found(words: &[u32], registers: &[u32; 32], arch: Arch) -> Outcome {
     let mut tile = TestTile::new(words);
     tile.l1.truncate(MEMORY_BYTE_COUNT);
     let mut front = L1Front::new();
-    let mut hart = Hart::new(timing, L1Port::Port2);
+    let mut hart = Hart::new(arch, L1Port::Port2);
     (0..32).for_each(|index| hart.set_register(index, registers[index]));
     while hart.counters().instruction_count < STEP_COUNT {
-        // With timing, every instruction takes at least one cycle, so the run never exceeds the
-        // steps.
+        // Every instruction takes at least one cycle, so the run never exceeds the steps.
         let rest = STEP_COUNT - hart.counters().instruction_count;
         let until = hart.cycle() + rest;
         assert_eq!(hart.run_until(&mut tile, &mut front, until), Ok(Pause::Cycle));
@@ -227,22 +227,18 @@ proptest! {
         let words = lay_out(&pieces);
         let registers = initial_registers(seeds);
         let expected = expected(&words, &registers);
-        for timing in [Timing::Off, Timing::On(Arch::Wormhole), Timing::On(Arch::Blackhole)] {
-            prop_assert_eq!(&found(&words, &registers, timing), &expected);
+        for arch in Arch::ALL {
+            prop_assert_eq!(&found(&words, &registers, arch), &expected);
         }
     }
 
     #[test]
     fn random_words_end_in_a_pause_or_a_trap(
         words in prop::collection::vec(any::<u32>(), 1..64),
-        timing in prop::sample::select(vec![
-            Timing::Off,
-            Timing::On(Arch::Wormhole),
-            Timing::On(Arch::Blackhole),
-        ]),
+        arch in prop::sample::select(Arch::ALL.to_vec()),
     ) {
         let mut tile = TestTile::new(&words);
-        let mut hart = Hart::new(timing, L1Port::Port3);
+        let mut hart = Hart::new(arch, L1Port::Port3);
         let _ = hart.run_until(&mut tile, &mut L1Front::new(), 2_000);
         prop_assert!(hart.pc().is_multiple_of(4));
     }

@@ -5,16 +5,16 @@
 //! of tenstorrent/tt-llk.
 
 use super::super::asm::{self, A0, A1, A2, A3, A4, A5, RA, S0, S1, T0, T1, T2, ZERO};
-use super::super::tests::{CLOCK_LOW, REGISTER, TestTile};
-use super::super::{Arch, Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause, Timing};
-use super::Arch::{Blackhole, Wormhole};
+use super::super::tests::{CLOCK_LOW, REGISTER, TestTile, step};
+use super::super::{Hart, L1Front, L1Port, LOCAL_RAM_BASE, Pause};
+use crate::arch::Arch::{self, Blackhole, WormholeB0 as Wormhole};
 
 /// Number of rounds in a measured loop; enough for the loop's start to be negligible in the
 /// average.
 const ROUND_COUNT: u32 = 200;
 
 fn hart(arch: Arch, port: L1Port) -> Hart {
-    let mut hart = Hart::new(Timing::On(arch), port);
+    let mut hart = Hart::new(arch, port);
     hart.set_register(8, LOCAL_RAM_BASE);
     hart.set_register(5, CLOCK_LOW);
     hart
@@ -179,7 +179,7 @@ fn three_riscs_that_store_to_l1_share_two_ports() {
     let mut running = [true; 3];
     // Always runs the hart that is furthest behind, as a tile model does.
     while let Some(index) = (0..3).filter(|&i| running[i]).min_by_key(|&i| harts[i].cycle()) {
-        let pause = harts[index].step(&mut tile, &mut front).unwrap();
+        let pause = step(&mut harts[index], &mut tile, &mut front);
         running[index] = pause == Pause::Cycle;
     }
     let cycles = harts.each_ref().map(|hart| hart.cycle() as f64 / 400.0);

@@ -22,8 +22,6 @@
 //! forwarding when several queued results go to one register, and its L0 data cache (off in
 //! TT-Metal).
 
-use std::marker::PhantomData;
-
 use super::calendar::Calendar;
 use super::predictor::Predictor;
 use super::rules::{
@@ -31,15 +29,18 @@ use super::rules::{
     one_way_cycles,
 };
 use super::store_queue::StoreQueue;
-use super::{Access, Division, Meter, Slot};
+use super::{Access, Division, Slot};
 use crate::riscv::bus::Region;
 use crate::riscv::decode::{Op, SINK, SLOT_COUNT};
 
-/// State of one hart's pipeline under the rules of an architecture.
+/// State of one hart's pipeline.
+///
+/// It receives every instruction in program order, and computes when the instruction starts and when
+/// its memory request reaches the device. It never changes the result of an instruction. Its methods
+/// take the architecture's rules as their parameter `R`.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Pipeline<R> {
-    beat: Beat,
-    last_entry: u64,
+pub(in super::super) struct Pipeline {
+    pub(in super::super) beat: Beat,
     /// First cycle in which each register is readable, without forwarding from the integer unit.
     readable: [u64; SLOT_COUNT],
     /// Cycles at which the last eight instructions leave; the oldest is at the index given by the
@@ -50,33 +51,32 @@ pub(in super::super) struct Pipeline<R> {
     oldest_response: usize,
     stores: StoreQueue,
     predictor: Predictor,
-    rules: PhantomData<R>,
 }
 
-/// State that changes with every instruction.
+/// State that changes with every instruction. The run loop keeps it in registers, and writes it back
+/// when it leaves the loop.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Beat {
-    next_entry: u64,
+    /// Earliest cycle in which the next instruction can start.
+    pub(in super::super) next_entry: u64,
     last_leave: u64,
     /// Register whose value the integer unit forwards to the next instruction (Wormhole).
     forwarded: u8,
     /// Number of instructions so far; modulo the length of the retire queue, it is the index of the
     /// queue's oldest entry.
-    count: usize,
+    pub(in super::super) count: usize,
 }
 
-impl<R: Rules> Default for Pipeline<R> {
+impl Default for Pipeline {
     fn default() -> Self {
         Self {
             beat: Beat { next_entry: 0, last_leave: 0, forwarded: SINK, count: 0 },
-            last_entry: 0,
             readable: [0; SLOT_COUNT],
             leaves: [0; RETIRE_QUEUE_LENGTH],
             responses: [0; REMOTE_LOADS_IN_FLIGHT],
             oldest_response: 0,
             stores: StoreQueue::default(),
             predictor: Predictor::default(),
-            rules: PhantomData,
         }
     }
 }
@@ -87,7 +87,7 @@ fn retire_place(beat: &Beat) -> usize {
     beat.count % RETIRE_QUEUE_LENGTH
 }
 
-impl<R: Rules> Pipeline<R> {
+impl Pipeline {
     #[inline(always)]
     fn readable_from(&self, register: u8) -> u64 {
         self.readable[usize::from(register)]
@@ -95,7 +95,7 @@ impl<R: Rules> Pipeline<R> {
 
     /// Returns the first cycle in which the instruction can enter the integer unit.
     #[inline(always)]
-    fn entry(&self, beat: &Beat, op: &Op) -> u64 {
+    fn entry<R: Rules>(&self, beat: &Beat, op: &Op) -> u64 {
         let (first, second) = (self.readable_from(op.rs1), self.readable_from(op.rs2));
         if R::COMPLETES_OUT_OF_ORDER {
             let readable = beat.next_entry.max(first).max(second);
@@ -121,7 +121,7 @@ impl<R: Rules> Pipeline<R> {
     /// Returns the first cycle, from `cycle` on, in which an instruction can leave the integer
     /// unit.
     #[inline(always)]
-    fn unblocked(&self, beat: &Beat, cycle: u64) -> u64 {
+    fn unblocked<R: Rules>(&self, beat: &Beat, cycle: u64) -> u64 {
         if R::COMPLETES_OUT_OF_ORDER {
             cycle
         } else {
@@ -131,7 +131,7 @@ impl<R: Rules> Pipeline<R> {
 
     /// Adds an instruction whose result is available at `result`.
     #[inline(always)]
-    fn retire(&mut self, beat: &mut Beat, op: &Op, slot: Slot, result: u64) {
+    fn retire<R: Rules>(&mut self, beat: &mut Beat, op: &Op, issue: u64, result: u64) {
         let rd = usize::from(op.rd);
         if R::COMPLETES_OUT_OF_ORDER {
             beat.last_leave = result.max(beat.last_leave) + 1;
@@ -142,17 +142,16 @@ impl<R: Rules> Pipeline<R> {
         }
         self.leaves[retire_place(beat)] = beat.last_leave;
         beat.count = beat.count.wrapping_add(1);
-        self.last_entry = slot.entry;
-        beat.next_entry = slot.issue;
+        beat.next_entry = issue;
     }
 
     /// Adds an instruction that uses only the integer unit.
     #[inline(always)]
-    fn compute(&mut self, beat: &mut Beat, op: &Op, occupancy: u64, latency: u64) {
-        let entry = self.entry(beat, op);
-        let issue = self.unblocked(beat, entry + occupancy);
+    fn compute<R: Rules>(&mut self, beat: &mut Beat, op: &Op, occupancy: u64, latency: u64) {
+        let entry = self.entry::<R>(beat, op);
+        let issue = self.unblocked::<R>(beat, entry + occupancy);
         let result = if R::COMPLETES_OUT_OF_ORDER { entry + latency } else { issue + 1 };
-        self.retire(beat, op, Slot { entry, issue, access: issue }, result);
+        self.retire::<R>(beat, op, issue, result);
         beat.forwarded = op.rd;
     }
 
@@ -161,90 +160,93 @@ impl<R: Rules> Pipeline<R> {
     pub(in super::super) fn move_on(&mut self, cycles: u64) {
         self.beat.next_entry += cycles;
         self.beat.last_leave += cycles;
-        self.last_entry += cycles;
         let times = self.readable.iter_mut().chain(&mut self.leaves).chain(&mut self.responses);
         times.for_each(|time| *time += cycles);
     }
 
     #[inline(always)]
-    fn bubble(beat: &mut Beat) {
+    fn bubble<R: Rules>(beat: &mut Beat) {
         beat.next_entry += R::MISPREDICT_CYCLES;
         beat.forwarded = SINK;
     }
-}
 
-impl<R: Rules> Meter for Pipeline<R> {
-    type Beat = Beat;
-
-    fn beat(&self) -> Beat {
-        self.beat
+    /// Returns the earliest cycle in which the next instruction can start.
+    #[inline]
+    pub(in super::super) fn now(&self) -> u64 {
+        self.beat.next_entry
     }
 
-    fn set_beat(&mut self, beat: Beat) {
-        self.beat = beat;
-    }
-
-    #[inline(always)]
-    fn now(beat: &Beat) -> u64 {
-        beat.next_entry
-    }
-
-    #[inline(always)]
-    fn instruction_count(beat: &Beat) -> u64 {
-        beat.count as u64
-    }
-
-    fn started(&self, _: &Beat) -> u64 {
-        self.last_entry
-    }
-
-    fn advance_to(&mut self, cycle: u64) {
+    /// Lets time pass without executing instructions.
+    pub(in super::super) fn advance_to(&mut self, cycle: u64) {
         if cycle > self.beat.next_entry {
             self.beat.next_entry = cycle;
             self.beat.forwarded = SINK;
         }
     }
 
-    fn mispredict_count(&self) -> u64 {
+    /// Returns the number of mispredicted branches and jumps.
+    pub(in super::super) fn mispredict_count(&self) -> u64 {
         self.predictor.mispredict_count
     }
 
     #[inline(always)]
-    fn arithmetic(&mut self, beat: &mut Beat, op: &Op) {
-        self.compute(beat, op, 1, 1);
+    pub(in super::super) fn arithmetic<R: Rules>(&mut self, beat: &mut Beat, op: &Op) {
+        self.compute::<R>(beat, op, 1, 1);
     }
 
     #[inline(always)]
-    fn multiply(&mut self, beat: &mut Beat, op: &Op) {
-        self.compute(beat, op, R::MULTIPLY_OCCUPANCY_CYCLES, R::MULTIPLY_LATENCY_CYCLES);
+    pub(in super::super) fn multiply<R: Rules>(&mut self, beat: &mut Beat, op: &Op) {
+        self.compute::<R>(beat, op, R::MULTIPLY_OCCUPANCY_CYCLES, R::MULTIPLY_LATENCY_CYCLES);
     }
 
     #[inline(always)]
-    fn divide(&mut self, beat: &mut Beat, op: &Op, operands: Division) {
+    pub(in super::super) fn divide<R: Rules>(
+        &mut self,
+        beat: &mut Beat,
+        op: &Op,
+        operands: Division,
+    ) {
         let cycles = divide_cycles(operands);
-        self.compute(beat, op, cycles, cycles);
+        self.compute::<R>(beat, op, cycles, cycles);
     }
 
     #[inline(always)]
-    fn branch(&mut self, beat: &mut Beat, op: &Op, pc: u32, is_taken: bool) {
-        self.compute(beat, op, 1, 1);
+    pub(in super::super) fn branch<R: Rules>(
+        &mut self,
+        beat: &mut Beat,
+        op: &Op,
+        pc: u32,
+        is_taken: bool,
+    ) {
+        self.compute::<R>(beat, op, 1, 1);
         if self.predictor.branch(pc, op.immediate <= pc, is_taken) {
-            Self::bubble(beat);
+            Self::bubble::<R>(beat);
         }
     }
 
     #[inline(always)]
-    fn jump_register(&mut self, beat: &mut Beat, op: &Op, pc: u32, target: u32) {
-        self.compute(beat, op, 1, 1);
+    pub(in super::super) fn jump_register<R: Rules>(
+        &mut self,
+        beat: &mut Beat,
+        op: &Op,
+        pc: u32,
+        target: u32,
+    ) {
+        self.compute::<R>(beat, op, 1, 1);
         if self.predictor.jump(pc, target) {
-            Self::bubble(beat);
+            Self::bubble::<R>(beat);
         }
     }
 
     #[inline(always)]
-    fn plan_load(&self, beat: &Beat, op: &Op, access: Access) -> Slot {
-        let entry = self.entry(beat, op);
-        let mut issue = self.unblocked(beat, entry + 1);
+    pub(in super::super) fn plan_load<R: Rules>(
+        &self,
+        beat: &Beat,
+        op: &Op,
+        access: Access,
+    ) -> Slot {
+        let entry = self.entry::<R>(beat, op);
+        let mut issue = self.unblocked::<R>(beat, entry + 1);
         if access.region != Region::LocalRam {
             let oldest = self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT];
             issue = issue.max(oldest);
@@ -255,11 +257,11 @@ impl<R: Rules> Meter for Pipeline<R> {
             self.stores.after_same_address(access.address, issue)
         };
         let access = issue + one_way_cycles(R::load_latency_cycles(access.region));
-        Slot { entry, issue, access }
+        Slot { issue, access }
     }
 
     #[inline(always)]
-    fn commit_load(
+    pub(in super::super) fn commit_load<R: Rules>(
         &mut self,
         beat: &mut Beat,
         op: &Op,
@@ -278,24 +280,30 @@ impl<R: Rules> Meter for Pipeline<R> {
             self.responses[self.oldest_response % REMOTE_LOADS_IN_FLIGHT] = result;
             self.oldest_response = (self.oldest_response + 1) % REMOTE_LOADS_IN_FLIGHT;
         }
-        self.retire(beat, op, slot, result);
+        self.retire::<R>(beat, op, slot.issue, result);
         beat.forwarded = SINK;
     }
 
     #[inline(always)]
-    fn plan_store(&mut self, beat: &Beat, op: &Op, access: Access, port: &mut Calendar) -> Slot {
-        let entry = self.entry(beat, op);
-        let mut issue = self.unblocked(beat, entry + 1);
+    pub(in super::super) fn plan_store<R: Rules>(
+        &mut self,
+        beat: &Beat,
+        op: &Op,
+        access: Access,
+        port: &mut Calendar,
+    ) -> Slot {
+        let entry = self.entry::<R>(beat, op);
+        let mut issue = self.unblocked::<R>(beat, entry + 1);
         if R::COMPLETES_OUT_OF_ORDER && !self.stores.can_merge(access, issue) {
             self.stores.close(issue, port);
             issue = issue.max(self.stores.room_from());
         }
         let one_way = one_way_cycles(R::load_latency_cycles(access.region));
-        Slot { entry, issue, access: self.stores.next_emission(issue) + one_way }
+        Slot { issue, access: self.stores.next_emission(issue) + one_way }
     }
 
     #[inline(always)]
-    fn commit_store(
+    pub(in super::super) fn commit_store<R: Rules>(
         &mut self,
         beat: &mut Beat,
         op: &Op,
@@ -307,7 +315,7 @@ impl<R: Rules> Meter for Pipeline<R> {
         } else {
             self.stores.push(access, slot.issue, port);
         }
-        self.retire(beat, op, slot, slot.issue + 1);
+        self.retire::<R>(beat, op, slot.issue, slot.issue + 1);
         beat.forwarded = SINK;
     }
 }

@@ -7,7 +7,7 @@
 //! the model uses the lowest value.
 
 use super::super::bus::Region;
-use super::{Arch, Division};
+use super::Division;
 
 /// Maximum number of instructions between leaving the integer unit and retiring (ISA: eight-entry
 /// retire-order queue, both architectures).
@@ -69,7 +69,6 @@ pub(in super::super) trait Rules {
 }
 
 /// Rules of Wormhole, from ISA `WormholeB0/TensixTile/BabyRISCV/README.md`.
-#[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Wormhole;
 
 impl Rules for Wormhole {
@@ -84,7 +83,6 @@ impl Rules for Wormhole {
 
 /// Rules of Blackhole, from ISA `BlackholeA0/TensixTile/BabyRISCV/README.md`, with the L0 data
 /// cache off as TT-Metal leaves it.
-#[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Blackhole;
 
 impl Rules for Blackhole {
@@ -123,21 +121,6 @@ pub(super) fn divide_cycles(division: Division) -> u64 {
     }
     let magnitude = if is_signed { dividend.cast_signed().unsigned_abs() } else { dividend };
     DIVIDE_CYCLES[(32 - magnitude.leading_zeros()) as usize]
-}
-
-impl Arch {
-    /// Returns the cycles from a load's entry into the pipeline until its value can be used,
-    /// without contention.
-    ///
-    /// # Compatibility
-    /// Load latency tables of tt-isa-documentation
-    /// `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.
-    pub fn load_latency_cycles(self, region: Region) -> u64 {
-        match self {
-            Self::Wormhole => Wormhole::load_latency_cycles(region),
-            Self::Blackhole => Blackhole::load_latency_cycles(region),
-        }
-    }
 }
 
 #[cfg(test)]
