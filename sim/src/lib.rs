@@ -14,7 +14,6 @@
 //! | What can I run without writing a kernel? | [`workload`] |
 //! | What is a program, a kernel, a launch? | [`program`] |
 //! | What actually happened? | [`truth`] |
-//! | What was pushed, record by record? | [`pushed`] |
 //! | How do I break something? | [`fault`] |
 //! | Who sends launches to the cores? | [`dispatch`] |
 //! | Where are cores and banks? | [`arch`], a separate crate |
@@ -61,6 +60,9 @@
 #![forbid(unsafe_code)]
 
 pub use reader::architecture as arch;
+/// Name under which the system tests' modules use this crate.
+#[cfg(test)]
+extern crate self as sim;
 
 pub mod board;
 pub mod chip;
@@ -81,6 +83,8 @@ pub mod noc;
 #[path = "../tests/unit/prepared.rs"]
 mod prepared;
 pub mod program;
+#[cfg(test)]
+#[path = "../../tests/src/pushed/mod.rs"]
 pub mod pushed;
 pub mod random;
 pub mod riscv;

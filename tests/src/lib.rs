@@ -5,6 +5,7 @@
 //! | Which properties hold for arbitrary bytes? | [`fuzz`] |
 //! | Which bytes reach deep into the readers? | [`noise`] |
 //! | What does a launch leave on a chip? | [`launch`] |
+//! | What was pushed, record by record? | `pushed`, with the feature `simulator` |
 //! | Which seed is new? | [`seed`] |
 
 #![forbid(unsafe_code)]
@@ -12,4 +13,6 @@
 pub mod fuzz;
 pub mod launch;
 pub mod noise;
+#[cfg(feature = "simulator")]
+pub mod pushed;
 pub mod seed;

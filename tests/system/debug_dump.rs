@@ -24,12 +24,12 @@ use sim::{
     fault::Rule,
     mesh::SimulatedMesh,
     program::{CoreSelection, Launch},
-    pushed::{PushedLaunch, PushedRecord, PushedRuns, unexplained_noc_event},
     random::Stream,
     truth::RiscKey,
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::{collections::BTreeMap, sync::Arc};
+use tests::pushed::{PushedLaunch, PushedRecord, PushedRuns, unexplained_noc_event};
 use wire::{CoreKind, PacketKind, RunHostId};
 
 /// Words of a lane for each program that DRAM has room for.

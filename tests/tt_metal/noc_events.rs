@@ -18,10 +18,10 @@ use sim::{
     kernel::file::KernelFile,
     mesh::SimulatedMesh,
     program::{CoreSelection, Kernel, Launch, Program},
-    pushed::{PushedRecord, unexplained_noc_event},
     truth::{NocRequest, RiscKey},
 };
 use std::{collections::BTreeMap, sync::Arc};
+use tests::pushed::{PushedRecord, unexplained_noc_event};
 use wire::{Risc, ZoneId, control::ControlLayout};
 
 /// Tile of the kernel, target of its writes, and rectangle of its multicasts: Tensix tiles on both

@@ -13,10 +13,10 @@ use host_reader::{
 use sim::{
     fault::{FaultEffect, Site},
     program::Emission,
-    pushed::{PushedLaunch, PushedRecord, unexplained_noc_event},
     truth::RiscKey,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use tests::pushed::{PushedLaunch, PushedRecord, unexplained_noc_event};
 use wire::RunHostId;
 
 /// Checks everything; the error describes the difference.

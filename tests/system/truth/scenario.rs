@@ -13,12 +13,12 @@ use sim::{
         },
     },
     program::CoreSelection,
-    pushed::{PushedLaunch, PushedRuns},
     random::Stream,
     truth::RiscKey,
     workload::WorkloadOptions,
 };
 use std::{collections::BTreeMap, fmt, sync::Arc};
+use tests::pushed::{PushedLaunch, PushedRuns};
 
 /// Everything that a seed determines.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! `event_metadata.hpp` of tt-metal 0.81; this module has its own decoder, byte by byte.
 
 use super::PushedRecord;
-use crate::truth::{NocOperation, NocRequest};
+use sim::truth::{NocOperation, NocRequest};
 
 /// Returns the error of the first NoC event without a matching request.
 ///
@@ -16,7 +16,7 @@ use crate::truth::{NocOperation, NocRequest};
 /// are ignored.
 ///
 /// ```
-/// use sim::pushed::{PushedRecord, unexplained_noc_event};
+/// use tests::pushed::{PushedRecord, unexplained_noc_event};
 /// let record = PushedRecord { kind: 3, id: 12345, cycle: 7, values: vec![0x0008_1100_000b_000b] };
 /// let error = unexplained_noc_event([&record], &[], false).unwrap();
 /// assert!(error.contains("no request"), "{error}");

@@ -7,12 +7,12 @@
 
 mod noc;
 
-use crate::{
+pub use noc::unexplained_noc_event;
+use sim::{
     fault::{PushFate, PushPoint, Rule},
     random::Stream,
     truth::{RiscKey, Truth},
 };
-pub use noc::unexplained_noc_event;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
@@ -107,7 +107,7 @@ impl PushedRuns {
         let mut launches = BTreeMap::<RiscKey, Vec<(PushedLaunch, Pushes<'_>)>>::new();
         for (&(chip_id, (x, y), launch_index, ..), push) in pushes.iter() {
             let &[0, 0, id_lh, program_id, ..] = push.words.as_slice() else { continue };
-            let core = crate::arch::TileCoord { x, y };
+            let core = sim::arch::TileCoord { x, y };
             let Some(risc) = risc_of(truth, chip_id, core, id_lh & 0x1F) else { continue };
             let risc_launches = launches.entry(RiscKey { chip_id, core, risc }).or_default();
             if risc_launches.last().is_none_or(|(launch, _)| launch.launch_index != launch_index) {
@@ -142,7 +142,7 @@ impl PushedRuns {
 }
 
 /// Returns the start time of a kernel in each launch, by chip, core and launch.
-fn kernel_times(truth: &Truth) -> BTreeMap<(u32, crate::arch::TileCoord, u64), u64> {
+fn kernel_times(truth: &Truth) -> BTreeMap<(u32, sim::arch::TileCoord, u64), u64> {
     let mut times = BTreeMap::new();
     for (key, launches) in &truth.launches {
         for launch in launches {
@@ -155,7 +155,7 @@ fn kernel_times(truth: &Truth) -> BTreeMap<(u32, crate::arch::TileCoord, u64), u
 }
 
 /// Returns the RISC with an index on a core; the kind of the core is taken from the truth.
-fn risc_of(truth: &Truth, chip_id: u32, core: crate::arch::TileCoord, index: u32) -> Option<Risc> {
+fn risc_of(truth: &Truth, chip_id: u32, core: sim::arch::TileCoord, index: u32) -> Option<Risc> {
     let is_ethernet = truth.launches.contains_key(&RiscKey { chip_id, core, risc: Risc::Erisc });
     let kind = if is_ethernet { CoreKind::IdleEth } else { CoreKind::Tensix };
     kind.risc(index as usize)
