@@ -1,5 +1,6 @@
 //! DRAM banks, and the NoC writes that are in flight to them.
 
+use crate::sparse_memory::SparseMemory;
 use std::collections::BTreeMap;
 
 /// A NoC write that has been issued.
@@ -29,21 +30,17 @@ pub struct Landing {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dram {
-    banks: Vec<Bank>,
+    banks: Vec<SparseMemory<u32>>,
     bank_bytes: u64,
     in_flight: BTreeMap<(u64, u64), Landing>,
     issued_count: u64,
 }
 
-type Bank = BTreeMap<u64, Box<[u32]>>;
-
-const PAGE_WORDS: u64 = 4096;
-
 impl Dram {
     /// Creates banks filled with zeros.
     #[must_use]
     pub fn new(bank_count: u32, bank_bytes: u64) -> Self {
-        let banks = vec![Bank::new(); bank_count as usize];
+        let banks = vec![SparseMemory::default(); bank_count as usize];
         Self { banks, bank_bytes, in_flight: BTreeMap::new(), issued_count: 0 }
     }
 
@@ -86,13 +83,7 @@ impl Dram {
         if !self.contains(bank, address, words.len()) {
             return false;
         }
-        let pages = &self.banks[bank as usize];
-        for_each_run(address, words.len(), |page, first, range| match pages.get(&page) {
-            Some(page) => {
-                words[range.clone()].copy_from_slice(&page[first..first + range.len()]);
-            }
-            None => words[range].fill(0),
-        });
+        self.banks[bank as usize].read(address / 4, words);
         true
     }
 
@@ -119,36 +110,8 @@ impl Dram {
         if !self.contains(bank, address, words.len()) {
             return;
         }
-        let pages = &mut self.banks[bank as usize];
-        for_each_run(address, words.len(), |page, first, range| {
-            let page = pages.entry(page).or_insert_with(empty_page);
-            page[first..first + range.len()].copy_from_slice(&words[range]);
-        });
+        self.banks[bank as usize].write(address / 4, words);
     }
-}
-
-/// Splits a range of words into runs, each within one page.
-fn for_each_run(
-    address: u64,
-    word_count: usize,
-    mut visit: impl FnMut(u64, usize, std::ops::Range<usize>),
-) {
-    let (page_words, mut done) = (index(PAGE_WORDS), 0);
-    while done < word_count {
-        let word = address / 4 + done as u64;
-        let first = index(word % PAGE_WORDS);
-        let length = (page_words - first).min(word_count - done);
-        visit(word / PAGE_WORDS, first, done..done + length);
-        done += length;
-    }
-}
-
-fn empty_page() -> Box<[u32]> {
-    vec![0; index(PAGE_WORDS)].into_boxed_slice()
-}
-
-fn index(value: u64) -> usize {
-    usize::try_from(value).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -88,6 +88,7 @@ pub mod program;
 pub mod pushed;
 pub mod random;
 pub mod riscv;
+mod sparse_memory;
 pub mod tile;
 pub mod truth;
 pub mod tt_metal;

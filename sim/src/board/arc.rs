@@ -5,8 +5,10 @@
 //! `blackhole_arc_telemetry_reader.cpp` (address and tags of the telemetry table), and the message
 //! queues of `arc_messenger`.
 
-use super::memory::SparseMemory;
-use crate::arch::{Arch, TileCoord};
+use crate::{
+    arch::{Arch, TileCoord},
+    sparse_memory::SparseMemory,
+};
 use std::collections::HashMap;
 
 /// The tile's memory and registers.
@@ -14,7 +16,7 @@ use std::collections::HashMap;
 pub(super) struct ArcTile {
     arch: Arch,
     /// The tile's memory, from address 0.
-    memory: SparseMemory,
+    memory: SparseMemory<u8>,
     /// Registers of the reset unit, by offset.
     registers: HashMap<u64, u32>,
 }
@@ -94,12 +96,12 @@ impl ArcTile {
 
     fn store(&mut self, offset: u32, value: u32) {
         // The memory has no size limit, so the write succeeds.
-        let _ = self.memory.write(offset.into(), &value.to_le_bytes());
+        self.memory.write(offset.into(), &value.to_le_bytes());
     }
 
     fn load(&self, offset: u32) -> u32 {
         let mut bytes = [0; 4];
-        let _ = self.memory.read(offset.into(), &mut bytes);
+        self.memory.read(offset.into(), &mut bytes);
         u32::from_le_bytes(bytes)
     }
 
@@ -117,7 +119,10 @@ impl ArcTile {
         }
         let offset = self.offset(address);
         match offset {
-            MEMORY_FIRST..=MEMORY_LAST => self.memory.read(offset - MEMORY_FIRST, bytes),
+            MEMORY_FIRST..=MEMORY_LAST => {
+                self.memory.read(offset - MEMORY_FIRST, bytes);
+                Ok(())
+            }
             RESET_UNIT..RESET_UNIT_END => {
                 put(bytes, self.registers.get(&(offset - RESET_UNIT)).copied().unwrap_or(0))
             }
@@ -129,7 +134,10 @@ impl ArcTile {
     pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         let offset = self.offset(address);
         match offset {
-            MEMORY_FIRST..=MEMORY_LAST => self.memory.write(offset - MEMORY_FIRST, bytes),
+            MEMORY_FIRST..=MEMORY_LAST => {
+                self.memory.write(offset - MEMORY_FIRST, bytes);
+                Ok(())
+            }
             RESET_UNIT..RESET_UNIT_END => {
                 let register = offset - RESET_UNIT;
                 let value = bytes.try_into().map(u32::from_le_bytes).map_err(|_| {

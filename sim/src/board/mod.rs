@@ -24,7 +24,6 @@
 mod arc;
 mod core;
 mod ethernet;
-mod memory;
 mod noc;
 pub mod pci;
 mod spin;
@@ -34,10 +33,10 @@ use crate::{
     arch::{Arch, TileCoord, floorplan::Floorplan, translation::Translation},
     chip::facts::{ChipFacts, Endpoint, host_tile},
     modes::KernelModes,
+    sparse_memory::SparseMemory,
 };
 use arc::ArcTile;
 use core::BoardCore;
-use memory::SparseMemory;
 use noc::Flights;
 use std::sync::Arc;
 pub use truth::StampedStore;
@@ -79,7 +78,7 @@ pub struct Board {
     chip: Arc<ChipFacts>,
     cores: Vec<BoardCore>,
     /// The memory of each group of DRAM tiles.
-    dram: Vec<SparseMemory>,
+    dram: Vec<SparseMemory<u8>>,
     arc: ArcTile,
     host: Box<dyn HostMemory>,
     /// Regions of the host's memory that the chip accesses at other addresses.
@@ -252,7 +251,7 @@ impl Board {
                 )
             }
             Some(Endpoint::Dram { group }) => {
-                self.dram_of(group, address, bytes.len())?.read(address, bytes)
+                self.dram_of(group, address, bytes.len()).map(|dram| dram.read(address, bytes))
             }
             Some(Endpoint::Host) => {
                 self.host_access(address, bytes.len()).map(|at| self.host.read(at, bytes))
@@ -299,7 +298,7 @@ impl Board {
                 )
             }
             Some(Endpoint::Dram { group }) => {
-                self.dram_of(group, address, bytes.len())?.write(address, bytes)
+                self.dram_of(group, address, bytes.len()).map(|dram| dram.write(address, bytes))
             }
             Some(Endpoint::Host) => {
                 self.host_access(address, bytes.len()).map(|at| self.host.write(at, bytes))
@@ -350,7 +349,7 @@ impl Board {
         group: usize,
         address: u64,
         length: usize,
-    ) -> Result<&mut SparseMemory, String> {
+    ) -> Result<&mut SparseMemory<u8>, String> {
         let facts = self.chip.arch.facts();
         let banks = u64::from(facts.bank_count) / facts.dram_groups.len() as u64;
         let end = address.checked_add(length as u64);
