@@ -31,14 +31,7 @@ pub(super) static ALL_TILES: [Block; 4] = [
 ];
 
 const fn initiators(base: u32) -> Block {
-    Block {
-        source: "BlackholeA0/NoC/MemoryMap.md",
-        base,
-        instance_count: 4,
-        stride: 0x800,
-        reach: Reach::ALL,
-        registers: &INITIATOR,
-    }
+    Block::repeated(Reach::ALL, "BlackholeA0/NoC/MemoryMap.md", (base, 4, 0x800), &INITIATOR)
 }
 
 static INITIATOR: [Register; 16] = [
@@ -89,6 +82,7 @@ static STREAM: [Register; 5] = [
 
 /// Entry address of an Ethernet tile's own RISC; used once it has been written.
 pub(super) static ETHERNET: [Block; 1] = [Block::single(
+    Reach::ALL,
     "tt-metal's blackhole/eth_l1_address_map.h and ttsim's tile_regs.json",
     0xFFB1_4000,
     &[
@@ -101,6 +95,7 @@ pub(super) static ETHERNET: [Block; 1] = [Block::single(
 /// Register blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 4] = [
     Block::single(
+        Reach::ALL,
         "tt-metal's blackhole/tensix.h",
         0xFFB1_1000,
         &[
@@ -110,6 +105,7 @@ pub(super) static TENSIX: [Block; 4] = [
         ],
     ),
     Block::single(
+        Reach::ALL,
         "BlackholeA0/TensixTile/SoftReset.md",
         0xFFB1_2000,
         &[
@@ -123,6 +119,7 @@ pub(super) static TENSIX: [Block; 4] = [
         ],
     ),
     Block::single(
+        Reach::ALL,
         "tt-metal's blackhole/tensix.h",
         0xFFB1_2000,
         &[
@@ -131,12 +128,10 @@ pub(super) static TENSIX: [Block; 4] = [
             unmodelled(0x244, 2, "RISCV_DEBUG_REG_CG_CTRL_EN or CG_KICK"),
         ],
     ),
-    Block {
-        source: "BlackholeA0/TensixTile/TensixCoprocessor/BackendConfiguration.md",
-        base: 0xFFEF_0000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::COPROCESSOR,
-        registers: &[words(0, 2 * 224, "Config", ReadWrite, Config)],
-    },
+    Block::single(
+        Reach::COPROCESSOR,
+        "BlackholeA0/TensixTile/TensixCoprocessor/BackendConfiguration.md",
+        0xFFEF_0000,
+        &[words(0, 2 * 224, "Config", ReadWrite, Config)],
+    ),
 ];

@@ -16,19 +16,27 @@ use super::{
 
 /// Register blocks of every tile with RISCs.
 pub(super) static ALL_TILES: [Block; 5] = [
-    Block::single("TensixTile/DebugTimestamper.md", 0xFFB1_2000, &WALL_CLOCK),
+    Block::single(Reach::ALL, "TensixTile/DebugTimestamper.md", 0xFFB1_2000, &WALL_CLOCK),
     Block::single(
+        Reach::ALL,
         "TensixTile/SoftReset.md",
         0xFFB1_2000,
         &[word(0x1B0, "RISCV_DEBUG_REG_SOFT_RESET_0", ReadWrite, SoftReset)],
     ),
     Block::single(
+        Reach::ALL,
         "TensixTile/TileControlDebugStatus.md and tt-metal's tensix.h",
         0xFFB1_2000,
         &DEBUG,
     ),
-    Block::single("tt-metal's perf_counters/registers.h", 0xFFB1_2000, PERFORMANCE.as_flattened()),
     Block::single(
+        Reach::ALL,
+        "tt-metal's perf_counters/registers.h",
+        0xFFB1_2000,
+        PERFORMANCE.as_flattened(),
+    ),
+    Block::single(
+        Reach::ALL,
         "tt-metal's perf_counters/registers.h",
         0xFFB1_2000,
         PERFORMANCE_READINGS.as_flattened(),
@@ -99,64 +107,50 @@ static PERFORMANCE_READINGS: [[Register; 2]; 5] = [
 
 /// Register blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 7] = [
-    Block {
-        source: "TensixTile/TensixCoprocessor/MOPExpander.md",
-        base: 0xFFB8_0000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::TRISCS,
-        registers: &[words(0, 9, "TENSIX_MOP_CFG", Write, MopConfig)],
-    },
-    Block {
-        source: "TensixTile/TensixCoprocessor/ScalarUnit.md",
-        base: 0xFFE0_0000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::COPROCESSOR,
-        registers: &[words(0, 192, "REGFILE", ReadWrite, Gpr)],
-    },
-    Block {
-        source: "TensixTile/BabyRISCV/PushTensixInstruction.md",
-        base: 0xFFE4_0000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::COPROCESSOR,
-        registers: &[word(0, "INSTRN_BUF", Write, PushInstruction)],
-    },
-    Block {
-        source: "TensixTile/BabyRISCV/PushTensixInstruction.md",
-        base: 0xFFE5_0000,
-        instance_count: 2,
-        stride: 0x1_0000,
-        reach: Reach::BRISC,
-        registers: &[word(0, "INSTRN1_BUF or INSTRN2_BUF", Write, PushInstruction)],
-    },
-    Block {
-        source: "TensixTile/BabyRISCV/PCBufs.md and TTSync.md",
-        base: 0xFFE8_0000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::COPROCESSOR,
-        registers: &[
+    Block::single(
+        Reach::TRISCS,
+        "TensixTile/TensixCoprocessor/MOPExpander.md",
+        0xFFB8_0000,
+        &[words(0, 9, "TENSIX_MOP_CFG", Write, MopConfig)],
+    ),
+    Block::single(
+        Reach::COPROCESSOR,
+        "TensixTile/TensixCoprocessor/ScalarUnit.md",
+        0xFFE0_0000,
+        &[words(0, 192, "REGFILE", ReadWrite, Gpr)],
+    ),
+    Block::single(
+        Reach::COPROCESSOR,
+        "TensixTile/BabyRISCV/PushTensixInstruction.md",
+        0xFFE4_0000,
+        &[word(0, "INSTRN_BUF", Write, PushInstruction)],
+    ),
+    Block::repeated(
+        Reach::BRISC,
+        "TensixTile/BabyRISCV/PushTensixInstruction.md",
+        (0xFFE5_0000, 2, 0x1_0000),
+        &[word(0, "INSTRN1_BUF or INSTRN2_BUF", Write, PushInstruction)],
+    ),
+    Block::single(
+        Reach::COPROCESSOR,
+        "TensixTile/BabyRISCV/PCBufs.md and TTSync.md",
+        0xFFE8_0000,
+        &[
             word(0x0, "PC_BUF", ReadWrite, PcBuffer),
             words(0x4, 2, "TTSync", ReadWrite, CoprocessorDone),
             words(0x20, 8, "Tensix semaphore", ReadWrite, Semaphore),
         ],
-    },
-    Block {
-        source: "TensixTile/BabyRISCV/PCBufs.md",
-        base: 0xFFE9_0000,
-        instance_count: 2,
-        stride: 0x1_0000,
-        reach: Reach::BRISC,
-        registers: &[word(0, "PC1_BUF or PC2_BUF", ReadWrite, PcBuffer)],
-    },
-    Block {
-        source: "TensixTile/BabyRISCV/Mailboxes.md",
-        base: 0xFFEC_0000,
-        instance_count: 4,
-        stride: 0x1000,
-        reach: Reach::COPROCESSOR,
-        registers: &[words(0, 2, "TENSIX_MAILBOX", ReadWrite, Mailbox)],
-    },
+    ),
+    Block::repeated(
+        Reach::BRISC,
+        "TensixTile/BabyRISCV/PCBufs.md",
+        (0xFFE9_0000, 2, 0x1_0000),
+        &[word(0, "PC1_BUF or PC2_BUF", ReadWrite, PcBuffer)],
+    ),
+    Block::repeated(
+        Reach::COPROCESSOR,
+        "TensixTile/BabyRISCV/Mailboxes.md",
+        (0xFFEC_0000, 4, 0x1000),
+        &[words(0, 2, "TENSIX_MAILBOX", ReadWrite, Mailbox)],
+    ),
 ];

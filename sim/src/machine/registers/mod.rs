@@ -157,25 +157,34 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Creates a block that occurs once in the address space of every RISC.
-    const fn single(source: &'static str, base: u32, registers: &'static [Register]) -> Self {
-        Self { source, base, instance_count: 1, stride: 0, reach: Reach::ALL, registers }
+    /// Creates a block that occurs once in the address spaces of `reach`.
+    const fn single(
+        reach: Reach,
+        source: &'static str,
+        base: u32,
+        registers: &'static [Register],
+    ) -> Self {
+        Self::repeated(reach, source, (base, 1, 0), registers)
+    }
+
+    /// Creates a block that occurs several times, given the first base, the number and the distance.
+    const fn repeated(
+        reach: Reach,
+        source: &'static str,
+        (base, instance_count, stride): (u32, u32, u32),
+        registers: &'static [Register],
+    ) -> Self {
+        Self { source, base, instance_count, stride, reach, registers }
     }
 
     /// Creates a block that occurs once per NoC, for every RISC.
     const fn per_noc(source: &'static str, registers: &'static [Register]) -> Self {
-        let (base, stride) = (0xFFB2_0000, 0x1_0000);
-        Self { source, base, instance_count: 2, stride, reach: Reach::ALL, registers }
+        Self::repeated(Reach::ALL, source, (0xFFB2_0000, 2, 0x1_0000), registers)
     }
 
     /// Creates blocks of consecutive streams, for every RISC.
-    const fn streams(
-        source: &'static str,
-        instance_count: u32,
-        registers: &'static [Register],
-    ) -> Self {
-        let (base, stride) = (0xFFB4_0000, 0x1000);
-        Self { source, base, instance_count, stride, reach: Reach::ALL, registers }
+    const fn streams(source: &'static str, count: u32, registers: &'static [Register]) -> Self {
+        Self::repeated(Reach::ALL, source, (0xFFB4_0000, count, 0x1000), registers)
     }
 }
 

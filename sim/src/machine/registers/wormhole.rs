@@ -31,14 +31,7 @@ pub(super) static ALL_TILES: [Block; 4] = [
 ];
 
 const fn initiators(base: u32) -> Block {
-    Block {
-        source: "WormholeB0/NoC/MemoryMap.md",
-        base,
-        instance_count: 4,
-        stride: 0x400,
-        reach: Reach::ALL,
-        registers: &INITIATOR,
-    }
+    Block::repeated(Reach::ALL, "WormholeB0/NoC/MemoryMap.md", (base, 4, 0x400), &INITIATOR)
 }
 
 static INITIATOR: [Register; 11] = [
@@ -87,6 +80,7 @@ static STREAM: [Register; 5] = [
 /// Register blocks of Tensix tiles.
 pub(super) static TENSIX: [Block; 3] = [
     Block::single(
+        Reach::ALL,
         "WormholeB0/TensixTile/TDMA-RISC.md",
         0xFFB1_1000,
         &[
@@ -99,13 +93,11 @@ pub(super) static TENSIX: [Block; 3] = [
             unmodelled(0x2C, 5, "RISCV_TDMA_REG_FIFO_PACKED_TILE"),
         ],
     ),
-    Block {
-        source: "WormholeB0/TensixTile/SoftReset.md",
-        base: 0xFFEF_0000 + 4 * 158,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::COPROCESSOR,
-        registers: &[
+    Block::single(
+        Reach::COPROCESSOR,
+        "WormholeB0/TensixTile/SoftReset.md",
+        0xFFEF_0000 + 4 * 158,
+        &[
             word(0x00, "TRISC_RESET_PC_SEC0_PC", ReadWrite, ResetAddress(2)),
             word(0x04, "TRISC_RESET_PC_SEC1_PC", ReadWrite, ResetAddress(3)),
             word(0x08, "TRISC_RESET_PC_SEC2_PC", ReadWrite, ResetAddress(4)),
@@ -113,16 +105,14 @@ pub(super) static TENSIX: [Block; 3] = [
             word(0x10, "NCRISC_RESET_PC_PC", ReadWrite, ResetAddress(1)),
             word(0x14, "NCRISC_RESET_PC_OVERRIDE", ReadWrite, NcriscResetOverride),
         ],
-    },
-    Block {
-        source: "WormholeB0/TensixTile/TensixCoprocessor/BackendConfiguration.md",
-        base: 0xFFEF_0000,
-        instance_count: 1,
-        stride: 0,
-        reach: Reach::COPROCESSOR,
-        registers: &[
+    ),
+    Block::single(
+        Reach::COPROCESSOR,
+        "WormholeB0/TensixTile/TensixCoprocessor/BackendConfiguration.md",
+        0xFFEF_0000,
+        &[
             words(0, 158, "Config", ReadWrite, Config),
             words(4 * 164, 2 * 188 - 164, "Config", ReadWrite, Config),
         ],
-    },
+    ),
 ];
