@@ -3,15 +3,14 @@
 use super::{
     ethernet::base_firmware,
     noc::Flights,
-    spin::{self, Watched},
     truth::{StampedStore, StoreWatch},
 };
 use crate::{
     arch::{Arch, TileCoord, floorplan::CorePlace},
     chip::facts::ChipFacts,
     machine::{
-        Answer, ClockReads, Devices, Payload, Request, Station, TileBus, carry_out,
-        local_ram_bytes, write_bytes,
+        Answer, ClockReads, Devices, Payload, Request, Station, TileBus, Watched, carry_out,
+        local_ram_bytes, next_access, write_bytes,
     },
     riscv::{self, Hart, L1Front, L1Port, Pause},
     tile::Tile,
@@ -28,6 +27,11 @@ const QUIET_WINDOWS: u32 = 2;
 const AHEAD_CYCLES_MAX: u64 = 256;
 /// Number of windows until a hart that did more than poll is checked again.
 const PATIENCE_WINDOWS: u32 = 16;
+
+/// Maximum number of instructions in a polling loop.
+const INSTRUCTIONS_MAX: usize = 96;
+/// Maximum number of words that a loop polls.
+const WORDS_MAX: usize = 16;
 
 /// A tile with RISCs.
 pub(super) struct BoardCore {
@@ -303,10 +307,11 @@ impl BoardCore {
         let ram = local_ram.clone();
         let stores = hart.counters().mmio_store_count;
         let mut watched = Watched::default();
-        for _ in 0..spin::INSTRUCTIONS_MAX {
+        for _ in 0..INSTRUCTIONS_MAX {
             let hart = &self.harts[index].hart;
-            let load = spin::loaded_address(hart, &self.tile, &self.devices.instruction_ram);
-            watched.note(load?, &self.tile)?;
+            // Stores to private RAM are compared after the round, other stores are effects.
+            let access = next_access(hart, &self.tile, &self.devices.instruction_ram)?;
+            watched.note(access, &self.tile, WORDS_MAX)?;
             let until = hart.cycle() + 1;
             let (result, has_effect) = self.execute(index, chip, until, flights);
             let has_ended = !matches!(result, Ok(Pause::Cycle));

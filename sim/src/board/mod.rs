@@ -26,7 +26,6 @@ mod core;
 mod ethernet;
 mod noc;
 pub mod pci;
-mod spin;
 mod truth;
 
 use crate::{

@@ -103,7 +103,7 @@ pub(crate) use go::{Go, LaunchReport};
 pub use kernel_kind::KernelKind;
 pub(crate) use message::Answer;
 pub(crate) use niu::{Change, counter};
-use polling::Polled;
+pub(crate) use polling::{Watched, next_access};
 pub(crate) use request::{Action, FIRST_REGISTER, Request};
 use rest::Rest;
 pub(crate) use run::Progress;
@@ -164,7 +164,7 @@ struct Processor {
 }
 
 /// State of a hart between turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum HartState {
     InReset,
     Running,
@@ -174,7 +174,7 @@ enum HartState {
         value: u8,
     },
     /// Waits until one of the polled words changes.
-    Polling(Polled),
+    Polling(Watched),
     Failed,
 }
 
@@ -269,7 +269,7 @@ impl Machine {
         for risc in &mut self.processors {
             let is_over = match &risc.state {
                 HartState::Waiting { address, value } => byte(tile, *address) == *value,
-                HartState::Polling(polled) => polled.has_changed(tile),
+                HartState::Polling(watched) => watched.has_changed(tile),
                 HartState::InReset | HartState::Running | HartState::Failed => false,
             };
             if is_over {

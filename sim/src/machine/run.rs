@@ -247,8 +247,8 @@ impl Run<'_> {
         while let Some((index, until)) = self.next_turn() {
             self.take_turn(index, until);
         }
-        let mut states = self.machine.processors.iter().map(|risc| risc.state);
-        if states.any(|state| state == HartState::Running) {
+        let mut riscs = self.machine.processors.iter();
+        if riscs.any(|risc| risc.state == HartState::Running) {
             return false;
         }
         if self.machine.set.is_none() && !matches!(self.progress.phase, Phase::Start | Phase::Done)
