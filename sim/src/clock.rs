@@ -79,13 +79,6 @@ impl ChipClock {
         let missing = u128::from(cycles - segment.start_cycles) * PS_PER_SECOND;
         segment.start_ps + saturated(missing.div_ceil(u128::from(segment.frequency_hz)))
     }
-
-    /// Returns the frequency in cycles per second at the given time.
-    #[must_use]
-    pub fn frequency_hz_at(&self, time: Picoseconds) -> u64 {
-        let index = self.segments.partition_point(|segment| segment.start_ps <= time);
-        self.segments[index.saturating_sub(1)].frequency_hz
-    }
 }
 
 fn deviated_hz(nominal_mhz: u32, drift_ppb: i64) -> u64 {
@@ -191,7 +184,6 @@ mod tests {
         let clock = ChipClock::new(1000, 0, &[step]);
         assert_eq!(clock.cycles_at(1_000_000), 1000);
         assert_eq!(clock.cycles_at(3_000_000), 2000);
-        assert_eq!(clock.frequency_hz_at(2_000_000), 500_000_000);
     }
 
     #[test]

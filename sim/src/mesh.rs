@@ -215,11 +215,7 @@ impl SimulatedMesh {
     /// Cells of launches in progress are included, so a long run can be followed without keeping
     /// all of its cells.
     pub fn take_cells(&mut self) -> StreamedCells {
-        let mut taken = StreamedCells::new();
-        for device in &mut self.devices {
-            device.chip_mut().take_cells(&mut taken);
-        }
-        taken
+        self.devices.iter_mut().flat_map(|device| device.chip_mut().take_cells()).collect()
     }
 
     /// Returns the ground truth so far.
@@ -229,7 +225,7 @@ impl SimulatedMesh {
     pub fn truth(&self) -> Truth {
         let mut truth = Truth::default();
         for chip in self.chips() {
-            chip.add_truth(&mut truth);
+            truth.add(chip.truth().clone());
         }
         truth
     }

@@ -194,6 +194,18 @@ pub struct Truth {
 }
 
 impl Truth {
+    /// Adds what happened later, or on another chip.
+    pub(crate) fn add(&mut self, other: Self) {
+        append(&mut self.launches, other.launches);
+        append(&mut self.noc_requests, other.noc_requests);
+        append(&mut self.waits, other.waits);
+        append(&mut self.counters, other.counters);
+        for (core, count) in other.idle_launches {
+            *self.idle_launches.entry(core).or_default() += count;
+        }
+        self.faults.extend(other.faults);
+    }
+
     /// Returns the records that each RISC tried to make under each program id.
     #[must_use]
     pub fn emitted(&self) -> BTreeMap<(RiscKey, u32), Emission> {
@@ -217,6 +229,13 @@ impl Truth {
     #[must_use]
     pub fn kernel_run_count(&self) -> usize {
         self.launches.values().flatten().filter(|launch| launch.kernel.is_some()).count()
+    }
+}
+
+/// Appends lists to those with the same keys.
+pub(crate) fn append<K: Ord, V>(all: &mut BTreeMap<K, Vec<V>>, new: BTreeMap<K, Vec<V>>) {
+    for (key, mut values) in new {
+        all.entry(key).or_default().append(&mut values);
     }
 }
 

@@ -41,14 +41,11 @@ impl Code {
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let l1_bytes = chip.arch.facts().l1_bytes(place.kind);
         match &chip.modes.firmware {
-            _ if core_use == CoreUse::Relay => {
-                Self::Own { code: CoreCode::relaying(chip, place), l1_bytes }
-            }
-            None => Self::Own { code: CoreCode::new(chip, place), l1_bytes },
-            Some(set) => {
+            Some(set) if core_use == CoreUse::Programs => {
                 let facts = CoreFacts::new(chip, place);
                 Self::TtMetal { set: Arc::clone(set), facts, place }
             }
+            _ => Self::Own { code: CoreCode::new(core_use, chip, place), l1_bytes },
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     chip::facts::ChipFacts,
     machine::{
         Answer, ClockReads, Devices, Payload, Request, Station, TileBus, Watched, carry_out,
-        local_ram_bytes, next_access, write_bytes,
+        local_ram_bytes, next_access,
     },
     riscv::{self, Hart, L1Front, L1Port, Pause},
     tile::Tile,
@@ -414,13 +414,9 @@ impl BoardCore {
     }
 
     /// Stores the data that answers a request from this tile.
-    pub(super) fn take_answer(&mut self, answer: Answer, bytes: &[u8], flits: u32) {
-        let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
-        write_bytes((&mut self.tile, &mut self.devices), to, answer.cycle);
+    pub(super) fn take_answer(&mut self, chip: &ChipFacts, answer: Answer, bytes: &[u8]) {
+        answer.receive(bytes, (&mut self.tile, &mut self.devices), chip);
         self.tile.journal = crate::tile::journal::Journal::default();
-        for change in answer.changes(flits) {
-            self.devices.noc.expect(answer.noc, change);
-        }
         self.is_touched = true;
     }
 

@@ -195,9 +195,8 @@ impl Board {
                 }
             }
             Load::Answer { answer, bytes } => {
-                let flits = (bytes.len() as u64).div_ceil(chip.arch.facts().noc_flit_bytes);
                 if let Some(core) = self.core_at(target) {
-                    core.take_answer(answer, &bytes, u32::try_from(flits).unwrap_or(0));
+                    core.take_answer(&chip, answer, &bytes);
                 }
             }
             Load::Request { payload, answer } => {

@@ -1,4 +1,4 @@
-//! A simulated core: its tile, its RISCs, and their ground truth.
+//! A simulated core: its tile and its RISCs.
 
 #[cfg(object_code)]
 #[cfg(test)]
@@ -15,15 +15,15 @@ use super::{
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
     dram::{Dram, Landing},
-    fault::{AppliedFault, RuleSet},
-    machine::{Devices, ExecutionFailure, Go, LaunchReport, Machine, Progress, Stage, TURN_CYCLES},
+    fault::RuleSet,
+    machine::{Devices, ExecutionFailure, Machine, Progress, Stage, TURN_CYCLES},
     program::{CoreUse, KernelContext, Launch},
     tile::Tile,
-    truth::{CounterTruth, LaunchTruth, NocRequest, RiscKey, StreamedCells, Truth, WaitTruth},
+    truth::{CounterTruth, RiscKey, StreamedCells, Truth},
 };
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
-use wire::{Risc, risc::RISCS_PER_CORE};
+use wire::Risc;
 
 /// A tile with its RISCs.
 pub(crate) struct Core {
@@ -35,33 +35,19 @@ pub(crate) struct Core {
     coord: TileCoord,
     core_use: CoreUse,
     free_at_cycle: u64,
-    launches: Vec<(Risc, Vec<LaunchTruth>)>,
-    /// Requests to the NoC, by index of the RISC.
-    noc_requests: [Vec<NocRequest>; RISCS_PER_CORE],
-    /// Streamed cells, by index of the RISC.
-    cells: [Vec<[u32; 2]>; RISCS_PER_CORE],
-    /// Waits, by index of the RISC.
-    waits: [Vec<WaitTruth>; RISCS_PER_CORE],
-    counters: Vec<CounterTruth>,
-    idle_launch_count: u64,
     /// Trace replays begun since the last launch on this core.
     replays_begun: u32,
 }
 
 /// A launch in progress.
 struct Running {
-    launch_index: u64,
     stage: Box<Stage>,
-    go: Go,
     progress: Progress,
 }
 
-/// A launch to run, with its number on the chip.
-pub(crate) type Numbered<'a> = (u64, &'a Launch);
-
 /// A launch to run, with its context.
 pub(crate) struct Job<'a> {
-    pub(crate) launch: &'a Launch,
+    pub(crate) launch: &'a Arc<Launch>,
     pub(crate) launch_index: u64,
     /// Cycle at which the GO message leaves the dispatcher.
     pub(crate) go_cycle: u64,
@@ -76,15 +62,16 @@ pub(crate) struct Outcome {
     /// Cycle at which the core signalled to the dispatcher that it is done.
     pub(crate) done_cycle: u64,
     pub(crate) landings: Vec<Landing>,
-    pub(crate) faults: Vec<AppliedFault>,
     pub(crate) failures: Vec<ExecutionFailure>,
+    pub(crate) truth: Truth,
+    pub(crate) cells: StreamedCells,
 }
 
 /// Runs a launch on every participating core; returns outcomes in the order of the cores.
 pub(crate) fn run(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
     begin(cores, job);
-    run_windows((cores, dram), job.chip, &[(job.launch_index, job.launch)], u64::MAX);
-    end(cores, job)
+    run_windows((cores, dram), job.chip, u64::MAX);
+    end(cores, job.launch_index)
 }
 
 /// Begins a launch on every participating core.
@@ -95,9 +82,9 @@ pub(crate) fn begin(cores: &mut [Core], job: &Job<'_>) {
 }
 
 /// Ends a launch on its cores; returns outcomes in the order of the cores.
-pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
-    let running = cores.iter_mut().filter(|core| core.runs(job.launch_index));
-    running.filter_map(|core| core.end(job)).collect()
+pub(crate) fn end(cores: &mut [Core], launch_index: u64) -> Vec<Outcome> {
+    let running = cores.iter_mut().filter(|core| core.runs(launch_index));
+    running.filter_map(Core::end).collect()
 }
 
 /// Runs cores in windows of time, up to the cycle of the host's next access.
@@ -110,13 +97,8 @@ pub(crate) fn end(cores: &mut [Core], job: &Job<'_>) -> Vec<Outcome> {
 /// The windows grow as long as no requests are sent. Within a window, the receiver of a request may
 /// see it too late by up to the window's length; the sender never does. If kernels wait for other
 /// cores, all windows are short, and a request is visible only after its arrival.
-pub(crate) fn run_windows(
-    (cores, dram): (&mut [Core], &mut Dram),
-    chip: &ChipFacts,
-    launches: &[Numbered<'_>],
-    pause: u64,
-) {
-    let couples_cores = launches.iter().any(|(_, launch)| launch.program.couples_cores());
+pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFacts, pause: u64) {
+    let couples_cores = cores.iter().any(Core::couples_cores);
     let mut window_cycles = if couples_cores { COUPLED_CYCLES } else { FIRST_WINDOW_CYCLES };
     loop {
         if pause == u64::MAX && !cores.iter().any(Core::keeps_launch_running) {
@@ -131,7 +113,7 @@ pub(crate) fn run_windows(
             let mut running: Vec<&mut Core> =
                 cores.iter_mut().filter(|core| core.running.is_some()).collect();
             let running = running.par_iter_mut().with_min_len(CORES_PER_TASK);
-            running.for_each(|core| core.advance(launches, (until, pause)));
+            running.for_each(|core| core.advance((until, pause)));
         }
         let cycle = until.filter(|_| couples_cores).unwrap_or(u64::MAX);
         let arrived = Arrived { cycle, seen_at: until.unwrap_or(0) };
@@ -160,21 +142,13 @@ const CORES_PER_TASK: usize = 8;
 
 impl Core {
     pub(crate) fn new(tile: Tile) -> Self {
-        let kind = tile.place.kind;
-        let riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
         Self {
             coord: tile.place.coord,
             core_use: CoreUse::Programs,
             machine: None,
             running: None,
-            launches: riscs.map(|risc| (risc, Vec::new())).collect(),
-            noc_requests: Default::default(),
-            cells: Default::default(),
-            waits: Default::default(),
-            counters: Vec::new(),
             tile: Some(Box::new(tile)),
             free_at_cycle: 0,
-            idle_launch_count: 0,
             replays_begun: 0,
         }
     }
@@ -219,23 +193,21 @@ impl Core {
 
     /// Begins a launch.
     fn begin(&mut self, job: &Job<'_>) {
-        let (stage, go) = self.set_up(job);
-        let place = stage.tile.place;
-        self.machine_or_new(job.chip, place);
-        let progress = Progress::new(&stage, &go);
-        let launch_index = job.launch_index;
-        self.running = Some(Running { launch_index, stage, go, progress });
+        let stage = self.set_up(job);
+        self.machine_or_new(job.chip, stage.tile.place);
+        let progress = Progress::new(&stage, job.go_cycle.max(self.free_at_cycle));
+        self.running = Some(Running { stage, progress });
     }
 
     fn machine_or_new(&mut self, chip: &ChipFacts, place: CorePlace) -> &mut Machine {
         let core_use = self.core_use;
-        self.machine.get_or_insert_with(|| Box::new(Machine::for_use(core_use, chip, place)))
+        self.machine.get_or_insert_with(|| Box::new(Machine::new(core_use, chip, place)))
     }
 
     /// Returns the cycle at which this core continues its launch.
     fn next_cycle(&self) -> Option<u64> {
         let running = self.running.as_ref()?;
-        running.progress.next_cycle(self.machine.as_ref()?, &running.go)
+        running.progress.next_cycle(self.machine.as_ref()?)
     }
 
     /// Returns true if this core still has work. A relay never counts, because it does not end by
@@ -250,17 +222,22 @@ impl Core {
         self.core_use == CoreUse::Relay && self.next_cycle().is_some()
     }
 
-    fn advance(&mut self, launches: &[Numbered<'_>], times: (u64, u64)) {
+    /// Returns true if kernels of this core's launch wait for other cores.
+    fn couples_cores(&self) -> bool {
+        let running = self.running.as_ref();
+        running.is_some_and(|running| running.stage.launch.program.couples_cores())
+    }
+
+    fn advance(&mut self, times: (u64, u64)) {
         let (Some(running), Some(machine)) = (&mut self.running, &mut self.machine) else { return };
-        let Running { launch_index, stage, go, progress } = running;
-        let launch = launches.iter().find(|(index, _)| index == launch_index);
-        let Some((_, launch)) = launch else { return };
-        progress.advance((machine, stage), (launch, go), times);
+        running.progress.advance((machine, &mut running.stage), times);
     }
 
     /// Returns true if the launch is in progress on this core.
     pub(crate) fn runs(&self, launch_index: u64) -> bool {
-        self.running.as_ref().is_some_and(|running| running.launch_index == launch_index)
+        self.running
+            .as_ref()
+            .is_some_and(|running| running.stage.context().launch_index == launch_index)
     }
 
     /// Returns true if this core has no work until another tile sends a request.
@@ -268,24 +245,37 @@ impl Core {
         self.next_cycle().is_none()
     }
 
-    fn end(&mut self, job: &Job<'_>) -> Option<Outcome> {
-        let Running { mut stage, go, progress, .. } = self.running.take()?;
+    fn end(&mut self) -> Option<Outcome> {
+        let Running { mut stage, progress } = self.running.take()?;
         let machine = self.machine.as_mut()?;
-        let (report, failures) = progress.finish((machine, &mut stage), (job.launch, &go));
-        let windows = machine.take_counter_windows();
-        self.counters.extend(windows.into_iter().map(|window| CounterTruth {
-            launch_index: job.launch_index,
-            program_id: job.launch.program_id,
-            bank: window.bank,
-            cycles: window.cycles,
-            issued: window.issued,
-        }));
-        Some(self.settle(stage, report, failures))
-    }
-
-    /// Returns the number of instructions that the coprocessor has received from each TRISC.
-    pub(crate) fn tensix_instruction_counts(&self) -> Option<[u64; 3]> {
-        self.machine.as_ref().map(|machine| machine.tensix_instruction_counts())
+        let (report, failures) = progress.finish((machine, &mut stage));
+        let KernelContext { launch_index, program_id, .. } = *stage.context();
+        let windows = machine.take_counter_windows().into_iter();
+        let counters: Vec<_> = windows
+            .map(|window| CounterTruth {
+                launch_index,
+                program_id,
+                bank: window.bank,
+                cycles: window.cycles,
+                issued: window.issued,
+            })
+            .collect();
+        let RiscKey { chip_id, core, .. } = stage.key(0);
+        let mut truth = stage.take_truth();
+        if !counters.is_empty() {
+            truth.counters.insert((chip_id, core), counters);
+        }
+        if report.is_idle {
+            truth.idle_launches.insert((chip_id, core), 1);
+        }
+        for (risc, launch) in report.launches {
+            truth.launches.insert(RiscKey { chip_id, core, risc }, vec![launch]);
+        }
+        self.free_at_cycle = report.free_cycle;
+        let cells = stage.take_cells();
+        let Stage { tile, landings, .. } = *stage;
+        self.tile = Some(tile);
+        Some(Outcome { done_cycle: report.done_cycle, landings, failures, truth, cells })
     }
 
     /// Returns the core's coordinates on the NoC-0 grid.
@@ -319,34 +309,8 @@ impl Core {
         result
     }
 
-    /// Moves the tile back from the stage and records the launch's results.
-    fn settle(
-        &mut self,
-        stage: Box<Stage>,
-        report: LaunchReport,
-        failures: Vec<ExecutionFailure>,
-    ) -> Outcome {
-        let Stage { tile, landings, faults, noc_requests, mut cells, watched, .. } = *stage;
-        for (risc_index, request) in noc_requests {
-            self.noc_requests[risc_index].push(request);
-        }
-        append_cells(&mut self.cells, &mut cells);
-        for (all, watched) in self.waits.iter_mut().zip(watched) {
-            all.extend(watched.waits);
-        }
-        self.tile = Some(tile);
-        self.free_at_cycle = report.free_cycle;
-        self.idle_launch_count += u64::from(report.is_idle);
-        for (risc, truth) in report.launches {
-            if let Some((_, launches)) = self.launches.get_mut(risc.index()) {
-                launches.push(truth);
-            }
-        }
-        Outcome { done_cycle: report.done_cycle, landings, faults, failures }
-    }
-
-    /// Moves the tile to a stage; also returns the GO message with its arrival time.
-    fn set_up(&mut self, job: &Job<'_>) -> (Box<Stage>, Go) {
+    /// Moves the tile to a stage.
+    fn set_up(&mut self, job: &Job<'_>) -> Box<Stage> {
         let mut tile = self.tile.take().expect(TILE_IS_HOME);
         tile.journal.see_until(job.seen_until);
         if !job.rules.is_empty() {
@@ -368,58 +332,8 @@ impl Core {
             records_noc_waits: job.chip.modes.is_non_dropping,
             seed: job.chip.seed,
         };
-        let go = Go::arriving_at(&context, job.go_cycle.max(self.free_at_cycle));
         let (chip, rules) = (Arc::clone(job.chip), Arc::clone(job.rules));
-        let mut stage = Box::new(Stage::new(tile, chip, rules, context));
-        stage.core_use = job.launch.core_use;
-        (stage, go)
-    }
-
-    /// Takes the cells that the RISCs have streamed since the last call, including cells of a
-    /// launch in progress.
-    pub(crate) fn take_cells(&mut self, chip_id: u32, taken: &mut StreamedCells) {
-        if let Some(running) = &mut self.running {
-            append_cells(&mut self.cells, &mut running.stage.cells);
-        }
-        let CorePlace { coord: core, kind, .. } = self.tile().place;
-        for (index, cells) in self.cells.iter_mut().enumerate() {
-            if let (false, Some(risc)) = (cells.is_empty(), kind.risc(index)) {
-                taken.insert(RiscKey { chip_id, core, risc }, std::mem::take(cells));
-            }
-        }
-    }
-
-    pub(crate) fn add_truth(&self, chip_id: u32, truth: &mut Truth) {
-        let core = self.tile().place.coord;
-        for (risc, launches) in self.launches.iter().filter(|(_, launches)| !launches.is_empty()) {
-            truth.launches.insert(RiscKey { chip_id, core, risc: *risc }, launches.clone());
-        }
-        for (index, requests) in self.noc_requests.iter().enumerate() {
-            if let (false, Some(risc)) = (requests.is_empty(), self.tile().place.kind.risc(index)) {
-                truth.noc_requests.insert(RiscKey { chip_id, core, risc }, requests.clone());
-            }
-        }
-        for (index, waits) in self.waits.iter().enumerate() {
-            if let (false, Some(risc)) = (waits.is_empty(), self.tile().place.kind.risc(index)) {
-                truth.waits.insert(RiscKey { chip_id, core, risc }, waits.clone());
-            }
-        }
-        if !self.counters.is_empty() {
-            truth.counters.insert((chip_id, core), self.counters.clone());
-        }
-        if self.idle_launch_count > 0 {
-            truth.idle_launches.insert((chip_id, core), self.idle_launch_count);
-        }
-    }
-}
-
-/// Appends cells to earlier cells.
-fn append_cells(
-    all: &mut [Vec<[u32; 2]>; RISCS_PER_CORE],
-    new: &mut [Vec<[u32; 2]>; RISCS_PER_CORE],
-) {
-    for (all, new) in all.iter_mut().zip(new) {
-        all.append(new);
+        Box::new(Stage::new(tile, chip, rules, Arc::clone(job.launch), context))
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
     program::{CoreUse, Launch},
     random::Stream,
     tile::Tile,
-    truth::{StreamedCells, Truth},
+    truth::{StreamedCells, Truth, append},
 };
 use core::{Core, Job, Outcome};
 use dispatch::Dispatch;
@@ -64,7 +64,9 @@ pub struct Chip {
     relays: Vec<Relays>,
     /// Present if dispatch cores are simulated.
     commands: Option<CommandQueue>,
-    faults: Vec<AppliedFault>,
+    truth: Truth,
+    /// Streamed cells that nobody has taken yet.
+    cells: StreamedCells,
     failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
     host_random: Stream,
@@ -104,7 +106,8 @@ impl Chip {
             pacing: Pacing::default(),
             relays: Vec::new(),
             commands: None,
-            faults: Vec::new(),
+            truth: Truth::default(),
+            cells: StreamedCells::new(),
             failures: Vec::new(),
             lost_at: None,
         }
@@ -138,13 +141,6 @@ impl Chip {
     #[must_use]
     pub fn tile(&self, coord: TileCoord) -> Option<&Tile> {
         self.core_index(coord).map(|index| self.cores[index].tile())
-    }
-
-    /// Returns the number of instructions that a Tensix tile's coprocessor has received from each
-    /// TRISC; `None` if no object code has run.
-    #[must_use]
-    pub fn tensix_instruction_counts(&self, coord: TileCoord) -> Option<[u64; 3]> {
-        self.cores[self.core_index(coord)?].tensix_instruction_counts()
     }
 
     /// Returns the zone texts of kernels from files that were launched on this chip.
@@ -269,8 +265,9 @@ impl Chip {
         let Some(go_cycle) = self.next_go_cycle() else { return };
         let Some(Queued { launch, .. }) = self.queue.pop_front() else { return };
         self.announce(&launch, go_cycle);
-        let done_cycle = self.carry_out(&launch, go_cycle, seen_until);
-        self.dispatch.note(launch.sub_device, go_cycle, done_cycle);
+        let sub_device = launch.sub_device;
+        let done_cycle = self.carry_out(launch, go_cycle, seen_until);
+        self.dispatch.note(sub_device, go_cycle, done_cycle);
     }
 
     /// Notifies the command queue and the cores of a launch that begins.
@@ -284,9 +281,9 @@ impl Chip {
     }
 
     /// Runs a launch; returns the cycle at which all of its cores were done.
-    fn carry_out(&mut self, launch: &Launch, go_cycle: u64, seen_until: u64) -> u64 {
+    fn carry_out(&mut self, launch: Launch, go_cycle: u64, seen_until: u64) -> u64 {
         let job = Job {
-            launch,
+            launch: &Arc::new(launch),
             launch_index: self.launch_count,
             go_cycle,
             seen_until,
@@ -303,7 +300,8 @@ impl Chip {
         let mut done_cycle = go_cycle;
         for outcome in outcomes {
             done_cycle = done_cycle.max(outcome.done_cycle);
-            self.faults.extend(outcome.faults);
+            self.truth.add(outcome.truth);
+            append(&mut self.cells, outcome.cells);
             self.failures.extend(outcome.failures);
             outcome.landings.into_iter().for_each(|landing| self.dram.expect(landing));
         }
@@ -343,7 +341,7 @@ impl Chip {
         let closed = self.commands.as_mut().and_then(|commands| commands.close(closed_at, traffic));
         let Some((opened_at, launches)) = closed else { return now };
         for launch in launches {
-            self.carry_out(&launch, opened_at, u64::MAX);
+            self.carry_out(launch, opened_at, u64::MAX);
         }
         let end_cycle = self.cores.iter().map(Core::free_at_cycle).max().unwrap_or(closed_at);
         let end_cycle = end_cycle.max(self.dram.quiet_from().unwrap_or(0));
@@ -362,22 +360,29 @@ impl Chip {
         self.plan().cores().binary_search_by_key(&coord, |core| core.coord).ok()
     }
 
-    pub(crate) fn add_truth(&self, truth: &mut Truth) {
-        for core in &self.cores {
-            core.add_truth(self.facts.chip_id, truth);
-        }
-        truth.faults.extend(self.faults.iter().cloned());
+    pub(crate) const fn truth(&self) -> &Truth {
+        &self.truth
     }
 
-    /// Takes the cells that RISCs have streamed since the last call.
-    pub(crate) fn take_cells(&mut self, taken: &mut StreamedCells) {
-        let chip_id = self.facts.chip_id;
-        self.cores.iter_mut().for_each(|core| core.take_cells(chip_id, taken));
+    /// Takes the cells that RISCs have streamed since the last call, including cells of launches in
+    /// progress.
+    pub(crate) fn take_cells(&mut self) -> StreamedCells {
+        for stage in self.cores.iter_mut().filter_map(Core::stage_mut) {
+            append(&mut self.cells, stage.take_cells());
+        }
+        std::mem::take(&mut self.cells)
     }
 
     fn log(&mut self, rule: &str, core: Option<TileCoord>, chip_cycle: u64, effect: FaultEffect) {
         let (rule, chip_id) = (Arc::from(rule), self.facts.chip_id);
-        self.faults.push(AppliedFault { rule, chip_id, core, site: None, chip_cycle, effect });
+        self.truth.faults.push(AppliedFault {
+            rule,
+            chip_id,
+            core,
+            site: None,
+            chip_cycle,
+            effect,
+        });
     }
 }
 

@@ -8,11 +8,11 @@
 
 use super::{
     Chip, Queued,
-    core::{self, Job, Numbered},
-    relays::Relays,
+    core::{self, Job},
     traffic,
 };
-use crate::program::{Launch, SubDevice};
+use crate::program::SubDevice;
+use std::sync::Arc;
 
 /// Launches in progress.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Pacing {
 
 #[derive(Debug)]
 struct UnderWay {
-    launch: Launch,
+    sub_device: Option<SubDevice>,
     launch_index: u64,
     go_cycle: u64,
 }
@@ -42,7 +42,7 @@ impl Pacing {
     /// launch on the whole chip waits for all launches.
     pub(super) fn free_at(&self, sub_device: Option<SubDevice>) -> Option<u64> {
         let id = |sub_device: Option<SubDevice>| sub_device.map(|SubDevice { id, .. }| id);
-        let is_awaited = |other: &UnderWay| match (id(sub_device), id(other.launch.sub_device)) {
+        let is_awaited = |other: &UnderWay| match (id(sub_device), id(other.sub_device)) {
             (Some(own), Some(other)) => own == other,
             _ => true,
         };
@@ -68,11 +68,7 @@ impl Chip {
             while let Some(go_cycle) = self.next_go_cycle().filter(|go_cycle| *go_cycle <= until) {
                 self.begin_next(go_cycle, seen_until);
             }
-            let under_way = self.pacing.under_way.iter();
-            let relays = self.relays.iter().filter_map(Relays::running);
-            let launches: Vec<Numbered<'_>> =
-                under_way.map(|one| (one.launch_index, &one.launch)).chain(relays).collect();
-            core::run_windows((&mut self.cores, &mut self.dram), &self.facts, &launches, until);
+            core::run_windows((&mut self.cores, &mut self.dram), &self.facts, until);
             traffic::issue_landings(&mut self.cores, &mut self.dram);
             traffic::issue_host_writes(&mut self.cores, &mut self.host_memory);
             self.end_relays();
@@ -88,10 +84,11 @@ impl Chip {
     fn begin_next(&mut self, go_cycle: u64, seen_until: u64) {
         let Some(Queued { launch, .. }) = self.queue.pop_front() else { return };
         self.announce(&launch, go_cycle);
+        let sub_device = launch.sub_device;
         let launch_index = self.launch_count;
         self.launch_count += 1;
         let job = Job {
-            launch: &launch,
+            launch: &Arc::new(launch),
             launch_index,
             go_cycle,
             seen_until,
@@ -99,8 +96,8 @@ impl Chip {
             rules: &self.rules,
         };
         core::begin(&mut self.cores, &job);
-        self.dispatch.note(launch.sub_device, go_cycle, go_cycle);
-        self.pacing.under_way.push(UnderWay { launch, launch_index, go_cycle });
+        self.dispatch.note(sub_device, go_cycle, go_cycle);
+        self.pacing.under_way.push(UnderWay { sub_device, launch_index, go_cycle });
     }
 
     /// Ends launches whose cores have finished; returns false if there are no such launches.
@@ -111,18 +108,10 @@ impl Chip {
             running.all(core::Core::is_at_rest)
         };
         let finished: Vec<_> = self.pacing.under_way.extract_if(.., is_over).collect();
-        for UnderWay { launch, launch_index, go_cycle } in &finished {
-            let job = Job {
-                launch,
-                launch_index: *launch_index,
-                go_cycle: *go_cycle,
-                seen_until: 0,
-                chip: &self.facts,
-                rules: &self.rules,
-            };
-            let outcomes = core::end(&mut self.cores, &job);
-            let done_cycle = self.take(outcomes, *go_cycle);
-            self.dispatch.note(launch.sub_device, *go_cycle, done_cycle);
+        for &UnderWay { sub_device, launch_index, go_cycle } in &finished {
+            let outcomes = core::end(&mut self.cores, launch_index);
+            let done_cycle = self.take(outcomes, go_cycle);
+            self.dispatch.note(sub_device, go_cycle, done_cycle);
             on_launch();
         }
         !finished.is_empty()

@@ -13,7 +13,7 @@ use crate::{
     arch::{Arch, TileCoord},
     clock::PS_PER_NS,
     config::{ConfigError, RelaySink},
-    fault::{FaultEffect, RuleSet},
+    fault::FaultEffect,
     host_memory::HOST_MEMORY_BYTES,
     machine::core_code::{bank_coordinates, bank_offset, own_coordinates},
     program::{CoreSelection, CoreUse, Emission, Kernel, KernelContext, Launch, Program},
@@ -38,7 +38,7 @@ const START_CYCLES: u64 = 100_000;
 /// The relays of a chip that begin at the same time.
 #[derive(Clone, Debug)]
 pub(super) struct Relays {
-    launch: Launch,
+    launch: Arc<Launch>,
     /// Launch number, counted down from the largest number. Launches of programs are numbered up
     /// from 0.
     launch_index: u64,
@@ -72,22 +72,12 @@ impl Relays {
         let launch = Launch::new(&Arc::new(program), 0)
             .on(CoreSelection::At(cores.clone()))
             .for_use(CoreUse::Relay);
-        Ok(Self { launch, launch_index: u64::MAX - u64::from(term), cores, begun_at: None })
-    }
-
-    fn job<'a>(
-        &'a self,
-        go_cycle: u64,
-        chip: &'a Arc<ChipFacts>,
-        rules: &'a Arc<RuleSet>,
-    ) -> Job<'a> {
-        let Self { launch, launch_index, .. } = self;
-        Job { launch, launch_index: *launch_index, go_cycle, seen_until: 0, chip, rules }
-    }
-
-    /// Returns the relays' launch while it is in progress.
-    pub(super) fn running(&self) -> Option<core::Numbered<'_>> {
-        self.begun_at.is_some().then_some((self.launch_index, &self.launch))
+        Ok(Self {
+            launch: Arc::new(launch),
+            launch_index: u64::MAX - u64::from(term),
+            cores,
+            begun_at: None,
+        })
     }
 
     /// Returns the first cycle at which a program can be launched: programs wait for the relays.
@@ -126,7 +116,7 @@ impl Chip {
     /// and to no other core.
     #[must_use]
     pub fn relay_launch(&self) -> Option<&Launch> {
-        self.relays.first().map(|relays| &relays.launch)
+        self.relays.first().map(|relays| &*relays.launch)
     }
 
     /// Reserves the last worker cores for relays and, with more than one term, for their
@@ -172,7 +162,14 @@ impl Chip {
         let relays = self.relays.get_mut(term).filter(|relays| relays.begun_at.is_none());
         let Some(relays) = relays else { return };
         relays.begun_at = Some(cycle);
-        let job = relays.job(cycle, &self.facts, &self.rules);
+        let job = Job {
+            launch: &relays.launch,
+            launch_index: relays.launch_index,
+            go_cycle: cycle,
+            seen_until: 0,
+            chip: &self.facts,
+            rules: &self.rules,
+        };
         core::begin(&mut self.cores, &job);
         let mut deaths = Vec::new();
         let first = u32::try_from(term * relays.cores.len()).unwrap_or(u32::MAX);
@@ -203,8 +200,7 @@ impl Chip {
         for relays in &self.relays {
             let mut running = self.cores.iter().filter(|core| core.runs(relays.launch_index));
             if running.all(Core::is_at_rest) {
-                let job = relays.job(0, &self.facts, &self.rules);
-                ended.push(core::end(&mut self.cores, &job));
+                ended.push(core::end(&mut self.cores, relays.launch_index));
             }
         }
         for outcomes in ended {

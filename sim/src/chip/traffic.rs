@@ -20,23 +20,32 @@ use crate::{
     },
     noc,
     riscv::NocRead,
+    tile::Tile,
     truth::{NocOperation, NocRequest},
 };
 use wire::vector::VECTOR_BYTES;
 
 impl Answer {
-    /// Returns the changes that an answer's arrival makes to counters of the sender's NoC
-    /// interface.
-    pub(crate) fn changes(self, flits: u32) -> impl Iterator<Item = Change> {
-        let Self { cycle, transaction_id, is_atomic, .. } = self;
+    /// Writes the returned bytes into the requesting tile, and counts the answer.
+    pub(crate) fn receive(
+        self,
+        bytes: &[u8],
+        (tile, devices): (&mut Tile, &mut Devices),
+        chip: &ChipFacts,
+    ) {
+        let Self { cycle, noc, transaction_id, destination, is_atomic } = self;
+        write_bytes((tile, devices), (u64::from(destination)..).zip(bytes.iter().copied()), cycle);
+        let flits = (bytes.len() as u64).div_ceil(chip.arch.facts().noc_flit_bytes);
+        let flits = u32::try_from(flits).unwrap_or(0);
         let received = if is_atomic {
             [(counter::ATOMIC_RESPONSES, 1), (counter::READ_DATA_WORDS, 0)]
         } else {
             [(counter::READ_RESPONSES, 1), (counter::READ_DATA_WORDS, flits)]
         };
         let done = (counter::OUTSTANDING + transaction_id, u32::MAX);
-        let counts = received.into_iter().chain([done]);
-        counts.map(move |(counter, amount)| Change { cycle, counter, amount })
+        for (counter, amount) in received.into_iter().chain([done]) {
+            devices.noc.expect(noc, Change { cycle, counter, amount });
+        }
     }
 }
 
@@ -228,7 +237,7 @@ impl Stage {
         let chip = std::sync::Arc::clone(&self.chip);
         let bytes = carry_out(&payload, (&mut self.tile, devices), &chip, arrival);
         if let Some(answer) = answer {
-            receive(answer, &bytes, self, devices);
+            answer.receive(&bytes, (&mut self.tile, devices), &chip);
         }
     }
 
@@ -293,16 +302,6 @@ pub(crate) fn count_ack(devices: &mut Devices, noc: usize, transaction_id: usize
     let counts = [(counter::WRITE_ACKS, 1), (counter::OUTSTANDING + transaction_id, u32::MAX)];
     for (counter, amount) in counts {
         devices.noc.expect(noc, Change { cycle, counter, amount });
-    }
-}
-
-/// Writes the returned bytes into the requesting tile.
-fn receive(answer: Answer, bytes: &[u8], stage: &mut Stage, devices: &mut Devices) {
-    let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
-    write_bytes((&mut stage.tile, devices), to, answer.cycle);
-    let flits = u32::try_from(stage.flits(u32::try_from(bytes.len()).unwrap_or(0))).unwrap_or(0);
-    for change in answer.changes(flits) {
-        devices.noc.expect(answer.noc, change);
     }
 }
 
@@ -389,7 +388,7 @@ fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Mess
     };
     let sender = core_at(cores, message.sender);
     if let (Some(answer), Some(core)) = (answer, sender) {
-        core.receive(chip, answer, &bytes);
+        core.with_devices(chip, |tile, devices| answer.receive(&bytes, (tile, devices), chip));
     }
 }
 
@@ -418,21 +417,6 @@ fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload
     }
     let bytes = words.iter().flat_map(|word| word.to_le_bytes());
     bytes.skip(skipped).take(byte_count as usize).collect()
-}
-
-impl Core {
-    /// Writes the bytes that this core's request has read into the core's L1.
-    fn receive(&mut self, chip: &ChipFacts, answer: Answer, bytes: &[u8]) {
-        let flit_bytes = chip.arch.facts().noc_flit_bytes;
-        self.with_devices(chip, |tile, devices| {
-            let to = (u64::from(answer.destination)..).zip(bytes.iter().copied());
-            write_bytes((tile, devices), to, answer.cycle);
-            let flits = (bytes.len() as u64).div_ceil(flit_bytes);
-            for change in answer.changes(u32::try_from(flits).unwrap_or(0)) {
-                devices.noc.expect(answer.noc, change);
-            }
-        });
-    }
 }
 
 /// Returns the L1 address of a semaphore; `None` if no semaphore is at the address.

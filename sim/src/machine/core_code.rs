@@ -12,7 +12,7 @@ use crate::{
     arch::{Arch, TileCoord, floorplan::CorePlace},
     chip::facts::ChipFacts,
     kernel::file::KernelFile,
-    program::{KernelContext, Launch},
+    program::{CoreUse, KernelContext, Launch},
     riscv,
 };
 use kernel_profiler::port::WaitRecords;
@@ -27,10 +27,12 @@ use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 /// until that byte is [`mailbox::signal::DONE`].
 ///
 /// ```
-/// use sim::{config::MeshConfig, machine::core_code::CoreCode, mesh::SimulatedMesh};
+/// use sim::{
+///     config::MeshConfig, machine::core_code::CoreCode, mesh::SimulatedMesh, program::CoreUse,
+/// };
 /// let mesh = SimulatedMesh::new(&MeshConfig::wormhole(1))?;
 /// let chip = mesh.chip(0).unwrap();
-/// let code = CoreCode::new(chip.facts(), chip.plan().cores()[1]);
+/// let code = CoreCode::new(CoreUse::Programs, chip.facts(), chip.plan().cores()[1]);
 /// if !code.is_empty() {
 ///     assert!(code.boot_writes().iter().any(|(address, _)| *address == 0), "the jump");
 /// }
@@ -51,39 +53,21 @@ pub(crate) struct RiscCode {
 }
 
 impl CoreCode {
-    /// Returns the code for a core; empty if the build has no object code.
+    /// Returns the code for a core and its use; empty if the build has no object code.
     #[must_use]
-    pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        Self::from_images(selection(chip), chip.modes.kernels.image_part(), chip, place)
-    }
-
-    /// Returns the code for a core that runs dispatch kernels.
-    pub(crate) fn dispatching(chip: &ChipFacts, place: CorePlace) -> Self {
-        let selection = Selection::new(chip.arch, false);
-        let part = KernelKind::Riscv.image_part();
-        Self::from_images(Selection { mode: Mode::Dispatch, ..selection }, part, chip, place)
-    }
-
-    /// Returns the code for a core that runs a relay; empty if the build has no object code.
-    #[must_use]
-    pub fn relaying(chip: &ChipFacts, place: CorePlace) -> Self {
-        let selection = Selection::new(chip.arch, false);
-        let part = KernelKind::Riscv.image_part();
-        Self::from_images(Selection { mode: Mode::Relay, ..selection }, part, chip, place)
-    }
-
-    fn from_images(
-        selection: Selection,
-        kernels: &str,
-        chip: &ChipFacts,
-        place: CorePlace,
-    ) -> Self {
+    pub fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
+        let plain = Selection::new(chip.arch, false);
+        let (selection, kernels) = match core_use {
+            CoreUse::Programs => (selection(chip), chip.modes.kernels),
+            CoreUse::Dispatch => (Selection { mode: Mode::Dispatch, ..plain }, KernelKind::Riscv),
+            CoreUse::Relay => (Selection { mode: Mode::Relay, ..plain }, KernelKind::Riscv),
+        };
         let riscs = (0..place.kind.risc_count())
             .filter_map(|index| {
                 let name = images::processor(place.kind, index);
                 Some(RiscCode {
                     firmware: images::find(selection, "firmware", name)?,
-                    kernels: images::find(selection, kernels, name)?,
+                    kernels: images::find(selection, kernels.image_part(), name)?,
                 })
             })
             .collect();

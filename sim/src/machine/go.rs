@@ -3,27 +3,18 @@
 use crate::{noc, program::KernelContext, random::Stream, truth::LaunchTruth};
 use wire::Risc;
 
-/// The GO message as a core receives it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Go {
-    pub(crate) arrival_cycle: u64,
-}
-
-impl Go {
-    /// Creates a message that leaves the dispatcher at `cycle`, with its arrival time at the core.
-    pub(crate) fn arriving_at(context: &KernelContext, cycle: u64) -> Self {
-        let coord = context.place.coord;
-        let path = [
-            GO_STREAM,
-            u64::from(context.chip_id),
-            u64::from(coord.x),
-            u64::from(coord.y),
-            context.launch_index,
-        ];
-        let mut random = Stream::new(context.seed, &path);
-        let way = u64::from(coord.x + coord.y) * noc::HOP_CYCLES + random.below(GO_JITTER_CYCLES);
-        Self { arrival_cycle: cycle + way }
-    }
+/// Returns the cycle at which a core receives the GO message that leaves the dispatcher at `cycle`.
+pub(super) fn arrival_cycle(context: &KernelContext, cycle: u64) -> u64 {
+    let coord = context.place.coord;
+    let path = [
+        GO_STREAM,
+        u64::from(context.chip_id),
+        u64::from(coord.x),
+        u64::from(coord.y),
+        context.launch_index,
+    ];
+    let mut random = Stream::new(context.seed, &path);
+    cycle + u64::from(coord.x + coord.y) * noc::HOP_CYCLES + random.below(GO_JITTER_CYCLES)
 }
 
 /// Results of a launch on one core.

@@ -99,7 +99,6 @@ use core_code::{CoreCode, RiscCode};
 pub(crate) use devices::Devices;
 use devices::MailboxPlace;
 pub use failure::{ExecutionFailure, FailureReason};
-pub(crate) use go::{Go, LaunchReport};
 pub use kernel_kind::KernelKind;
 pub(crate) use message::Answer;
 pub(crate) use niu::{Change, counter};
@@ -110,6 +109,7 @@ pub(crate) use run::Progress;
 pub(crate) use stage::Stage;
 use std::sync::Arc;
 pub(crate) use tile_watch::{Sender, TileWatch};
+use wire::CoreKind;
 
 /// Cycles that a hart runs before the other harts catch up.
 pub const TURN_CYCLES: u64 = 64;
@@ -179,20 +179,25 @@ enum HartState {
 }
 
 impl Machine {
-    /// Creates a machine in reset; it has no processors if the build has no object code.
-    pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Self {
-        if let Some(set) = &chip.modes.firmware {
-            return Self::tt_metal(set, chip, place);
-        }
-        Self::from_code(CoreCode::new(chip, place), chip, place)
-    }
-
-    /// Creates a machine in reset, with the code for the given use of the core.
-    pub(crate) fn for_use(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
-        match core_use {
-            CoreUse::Programs => Self::new(chip, place),
-            CoreUse::Dispatch => Self::from_code(CoreCode::dispatching(chip, place), chip, place),
-            CoreUse::Relay => Self::from_code(CoreCode::relaying(chip, place), chip, place),
+    /// Creates a machine in reset, with the code for the given use of the core; it has no processors
+    /// if the build has no object code.
+    pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
+        let set = chip.modes.firmware.clone().filter(|_| core_use == CoreUse::Programs);
+        let code = CoreCode::new(core_use, chip, place);
+        let codes: Vec<Option<RiscCode>> = match &set {
+            Some(set) if place.kind == CoreKind::Tensix => vec![None; set.processors().len()],
+            Some(_) => Vec::new(),
+            None => code.riscs().iter().copied().map(Some).collect(),
+        };
+        let processors = codes.into_iter().enumerate();
+        Self {
+            processors: processors.map(|(index, code)| Processor::new(chip, code, index)).collect(),
+            devices: devices(set.as_deref(), &code, chip, place),
+            code,
+            set,
+            clock_reads: ClockReads::default(),
+            front: L1Front::new(),
+            has_booted: false,
         }
     }
 
@@ -201,30 +206,6 @@ impl Machine {
         for risc in &mut self.processors {
             risc.state = HartState::InReset;
         }
-    }
-
-    fn from_code(code: CoreCode, chip: &ChipFacts, place: CorePlace) -> Self {
-        let processors: Vec<Processor> = (0..place.kind.risc_count())
-            .zip(code.riscs())
-            .map(|(index, &risc)| {
-                let rest = Rest::new(chip, risc);
-                Processor { rest, ..Processor::new(chip.arch, Some(risc), index) }
-            })
-            .collect();
-        Self {
-            devices: devices(chip, place, &code),
-            code,
-            set: None,
-            processors,
-            clock_reads: ClockReads::default(),
-            front: L1Front::new(),
-            has_booted: false,
-        }
-    }
-
-    /// Returns the number of instructions that the coprocessor has accepted from each TRISC.
-    pub(crate) const fn tensix_instruction_counts(&self) -> [u64; 3] {
-        self.devices.coprocessor.instruction_counts()
     }
 
     /// Returns and removes the intervals in which banks of performance counters counted.
@@ -289,17 +270,26 @@ impl Machine {
 }
 
 /// Returns the devices after a reset of the tile.
-fn devices(chip: &ChipFacts, place: CorePlace, code: &CoreCode) -> Devices {
-    let (start, end) = code.bounds();
+fn devices(
+    set: Option<&FirmwareSet>,
+    code: &CoreCode,
+    chip: &ChipFacts,
+    place: CorePlace,
+) -> Devices {
     let mut devices = Devices::new(chip, place);
-    devices.code = start..end;
-    let address = code.mailbox();
-    devices.mailbox = MailboxPlace {
-        address,
-        size_bytes: mailbox::SIZE_BYTES,
-        done_address: address + mailbox::GO,
-        done_value: mailbox::signal::DONE,
-        stages: Some(address + mailbox::STAGE),
+    (devices.code, devices.mailbox) = match set {
+        Some(set) => (tt_metal::code_bounds(set), tt_metal::mailbox_place(set)),
+        None => {
+            let ((start, end), address) = (code.bounds(), code.mailbox());
+            let mailbox = MailboxPlace {
+                address,
+                size_bytes: mailbox::SIZE_BYTES,
+                done_address: address + mailbox::GO,
+                done_value: mailbox::signal::DONE,
+                stages: Some(address + mailbox::STAGE),
+            };
+            (start..end, mailbox)
+        }
     };
     devices
 }
@@ -310,7 +300,8 @@ fn byte(tile: &Tile, address: u32) -> u8 {
 }
 
 impl Processor {
-    fn new(arch: Arch, code: Option<RiscCode>, risc_index: usize) -> Self {
+    fn new(chip: &ChipFacts, code: Option<RiscCode>, risc_index: usize) -> Self {
+        let arch = chip.arch;
         let port = if risc_index < 3 { L1Port::Port2 } else { L1Port::Port3 };
         let wait_loop = code.and_then(|code| code.firmware.symbol("__wait_for_byte"));
         Self {
@@ -319,7 +310,7 @@ impl Processor {
             code,
             wait_loop: wait_loop.map(|symbol| symbol.address),
             state: HartState::InReset,
-            rest: Rest::default(),
+            rest: code.map(|code| Rest::new(chip, code)).unwrap_or_default(),
         }
     }
 }

@@ -7,13 +7,13 @@ use super::{
     core_code::{LaunchMessage, RiscCode},
     devices,
     devices::{SOFT_RESET_OF_SUBORDINATES, Signals},
-    go::{Go, LaunchReport},
+    go::{LaunchReport, arrival_cycle},
     mailbox::{self, signal},
     stage::Stage,
     symbol_at,
 };
 use crate::{
-    program::{CoreUse, Emission, Launch},
+    program::{CoreUse, Emission},
     riscv::{Image, Pause, Trap},
     truth::{KernelTimes, LaunchTruth},
 };
@@ -23,6 +23,8 @@ use wire::Risc;
 #[derive(Debug)]
 pub(crate) struct Progress {
     phase: Phase,
+    /// Cycle at which the core receives the GO message.
+    arrival_cycle: u64,
     budget_end: u64,
     failures: Vec<ExecutionFailure>,
 }
@@ -41,15 +43,17 @@ enum Phase {
 }
 
 impl Progress {
-    /// Returns the initial progress of a launch that arrives at a core.
-    pub(crate) fn new(stage: &Stage, go: &Go) -> Self {
+    /// Returns the initial progress of a launch whose GO message leaves the dispatcher at `go_cycle`.
+    pub(crate) fn new(stage: &Stage, go_cycle: u64) -> Self {
+        let arrival_cycle = arrival_cycle(stage.context(), go_cycle);
         Self {
             phase: Phase::Start,
+            arrival_cycle,
             // Dispatch kernels run as long as their queue was open; relays run until a host stops
             // them.
-            budget_end: match stage.core_use {
+            budget_end: match stage.launch.core_use {
                 CoreUse::Dispatch | CoreUse::Relay => u64::MAX,
-                CoreUse::Programs => go.arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
+                CoreUse::Programs => arrival_cycle.saturating_add(stage.chip.modes.cycle_budget),
             },
             failures: Vec::new(),
         }
@@ -59,7 +63,7 @@ impl Progress {
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) const fn bare(budget_end: u64) -> Self {
-        Self { phase: Phase::Done, budget_end, failures: Vec::new() }
+        Self { phase: Phase::Done, arrival_cycle: 0, budget_end, failures: Vec::new() }
     }
 
     /// Returns the failures so far.
@@ -70,23 +74,22 @@ impl Progress {
     }
 
     /// Returns the cycle at which the core continues; `None` if it has no work left.
-    pub(crate) fn next_cycle(&self, machine: &Machine, go: &Go) -> Option<u64> {
+    pub(crate) fn next_cycle(&self, machine: &Machine) -> Option<u64> {
         let running = machine.processors.iter().filter(|risc| risc.state == HartState::Running);
         let next = running.map(|risc| risc.hart.cycle()).min();
         let goes_on = !matches!(self.phase, Phase::Suspended | Phase::Done);
-        next.or_else(|| goes_on.then_some(go.arrival_cycle))
+        next.or_else(|| goes_on.then_some(self.arrival_cycle))
     }
 
     /// Runs the core up to a cycle. Neither the host nor a relay accesses the core before `pause`.
     pub(crate) fn advance(
         &mut self,
         (machine, stage): (&mut Machine, &mut Stage),
-        (launch, go): (&Launch, &Go),
         (until, pause): (u64, u64),
     ) {
         if machine.processors.is_empty() {
             if std::mem::replace(&mut self.phase, Phase::Done) == Phase::Start {
-                self.refuse(machine, stage, go.arrival_cycle);
+                self.refuse(machine, stage);
             }
             return;
         }
@@ -95,11 +98,11 @@ impl Progress {
             machine.stop();
             return;
         }
-        let mut run = Run { machine, stage, launch, until, pause, progress: self };
+        let mut run = Run { machine, stage, until, pause, progress: self };
         while run.take_turns() {
             match run.progress.phase {
-                Phase::Start => run.boot(go.arrival_cycle),
-                Phase::Boot => run.give_message(go.arrival_cycle),
+                Phase::Start => run.boot(),
+                Phase::Boot => run.give_message(),
                 Phase::Launch | Phase::Suspended if run.is_unfinished() => {
                     run.progress.phase = Phase::Suspended;
                     return;
@@ -114,15 +117,14 @@ impl Progress {
     pub(crate) fn finish(
         mut self,
         (machine, stage): (&mut Machine, &mut Stage),
-        (launch, go): (&Launch, &Go),
     ) -> (LaunchReport, Vec<ExecutionFailure>) {
         let (until, pause) = (u64::MAX, u64::MAX);
-        let mut run = Run { machine, stage, launch, until, pause, progress: &mut self };
+        let mut run = Run { machine, stage, until, pause, progress: &mut self };
         if run.progress.phase == Phase::Suspended {
             run.fail(0, FailureReason::Deadlock);
         }
         run.hand_waits_over();
-        let report = run.report(go);
+        let report = run.report();
         if !self.failures.is_empty() {
             // A failed core's state is unusable; it must boot again.
             machine.has_booted = false;
@@ -131,7 +133,7 @@ impl Progress {
     }
 
     /// Records a `NotLaunched` failure: no object code was built.
-    fn refuse(&mut self, machine: &Machine, stage: &Stage, chip_cycle: u64) {
+    fn refuse(&mut self, machine: &Machine, stage: &Stage) {
         let reason = if machine.set.is_some() {
             "the set of firmware has none for Ethernet cores"
         } else {
@@ -145,7 +147,7 @@ impl Progress {
             core: context.place.coord,
             risc: context.risc,
             launch_index: context.launch_index,
-            chip_cycle,
+            chip_cycle: self.arrival_cycle,
             pc: 0,
             symbol: None,
             reason: FailureReason::NotLaunched { reason },
@@ -156,7 +158,6 @@ impl Progress {
 pub(super) struct Run<'a> {
     pub(super) machine: &'a mut Machine,
     pub(super) stage: &'a mut Stage,
-    pub(super) launch: &'a Launch,
     /// Cycle at which the harts must stop until other tiles have caught up.
     until: u64,
     /// Earliest cycle of the next access of the host or a relay to the core.
@@ -166,7 +167,7 @@ pub(super) struct Run<'a> {
 
 impl Run<'_> {
     /// Releases the core from reset early enough for it to be waiting when GO arrives.
-    fn boot(&mut self, arrival_cycle: u64) {
+    fn boot(&mut self) {
         self.progress.phase = Phase::Boot;
         if std::mem::replace(&mut self.machine.has_booted, true) {
             return;
@@ -175,16 +176,18 @@ impl Run<'_> {
         for risc in &mut self.machine.processors {
             risc.state = HartState::InReset;
         }
-        if let Some(set) = self.machine.set.clone() {
-            self.load_tt_metal(&set);
-        } else {
-            self.machine.load(&mut self.stage.tile.l1);
-            let place = self.stage.context().place;
-            self.machine.devices = devices(&self.stage.chip, place, &self.machine.code);
-            self.machine.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
+        let set = self.machine.set.clone();
+        match &set {
+            Some(set) => self.load_tt_metal(set),
+            None => self.machine.load(&mut self.stage.tile.l1),
+        }
+        let Stage { chip, tile, .. } = &*self.stage;
+        self.machine.devices = devices(set.as_deref(), &self.machine.code, chip, tile.place);
+        self.machine.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
+        if set.is_none() {
             self.write_byte(mailbox::GO, signal::DONE, 0);
         }
-        let cycle = arrival_cycle.saturating_sub(BOOT_CYCLES);
+        let cycle = self.progress.arrival_cycle.saturating_sub(BOOT_CYCLES);
         let leader = &mut self.machine.processors[0];
         leader.hart.advance_to(cycle);
         leader.hart.reset(0);
@@ -192,7 +195,8 @@ impl Run<'_> {
     }
 
     /// Writes the launch message and GO.
-    fn give_message(&mut self, cycle: u64) {
+    fn give_message(&mut self) {
+        let cycle = self.progress.arrival_cycle;
         self.progress.phase = Phase::Launch;
         for risc in &mut self.machine.processors {
             risc.rest.skipped_cycles = 0;
@@ -225,11 +229,10 @@ impl Run<'_> {
     fn message(&mut self, cycle: u64) -> Result<LaunchMessage, String> {
         let context = self.stage.context().clone();
         let area = self.machine.code.data_area(self.stage.tile.l1.size_bytes());
-        let mut message = self.machine.code.message(self.launch, &context, area)?;
-        let with_kernel = self
-            .riscs()
-            .into_iter()
-            .filter(|(index, risc)| *index > 0 && self.launch.program.kernel(*risc).is_some());
+        let mut message = self.machine.code.message(&self.stage.launch, &context, area)?;
+        let with_kernel = self.riscs().into_iter().filter(|(index, risc)| {
+            *index > 0 && self.stage.launch.program.kernel(*risc).is_some()
+        });
         let with_kernel: Vec<usize> = with_kernel.map(|(index, _)| index).collect();
         let late =
             with_kernel.into_iter().map(|index| (index, self.stage.late_cycles(index, cycle)));
@@ -453,7 +456,7 @@ impl Run<'_> {
     /// Returns the name of the function at an address, in any code that a processor executes.
     fn symbol_at(&self, index: usize, pc: u32) -> Option<String> {
         let risc = self.stage.context().place.kind.risc(index)?;
-        let kernel = self.launch.program.kernel(risc);
+        let kernel = self.stage.launch.program.kernel(risc);
         let file = kernel.and_then(|kernel| kernel.object_file()?.image().ok());
         let own = self.machine.processors[index].code;
         let file_symbol = file.and_then(|image| symbol_at(&image, pc));
@@ -486,14 +489,14 @@ impl Run<'_> {
         }
     }
 
-    fn report(&self, go: &Go) -> LaunchReport {
+    fn report(&self) -> LaunchReport {
         let signals = &self.machine.devices.signals;
         let cycles = self.machine.processors.iter().map(|risc| risc.hart.cycle());
-        let free_cycle = cycles.max().unwrap_or(0).max(go.arrival_cycle);
+        let free_cycle = cycles.max().unwrap_or(0).max(self.progress.arrival_cycle);
         LaunchReport {
             done_cycle: signals.done_cycle.unwrap_or(free_cycle),
             free_cycle,
-            is_idle: !self.launch.program.runs_on(self.stage.context().place.kind),
+            is_idle: !self.stage.launch.program.runs_on(self.stage.context().place.kind),
             launches: self.truths(),
         }
     }
@@ -501,9 +504,9 @@ impl Run<'_> {
     /// Returns the ground truth of each RISC that has finished.
     fn truths(&self) -> Vec<(Risc, LaunchTruth)> {
         let mut context = self.stage.context().clone();
-        let program = &self.launch.program;
+        let program = &self.stage.launch.program;
         // The records of external firmware are unknown; a relay's firmware records nothing.
-        let is_relay = self.stage.core_use == CoreUse::Relay;
+        let is_relay = self.stage.launch.core_use == CoreUse::Relay;
         if !program.runs_on(context.place.kind) || self.machine.set.is_some() || is_relay {
             return Vec::new();
         }

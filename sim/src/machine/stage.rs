@@ -8,11 +8,11 @@ use crate::{
     fault::{AppliedFault, ClockReadPoint, FaultEffect, PushPoint, RuleSet, Site},
     host_memory::HostWrite,
     noc,
-    program::{CoreUse, KernelContext},
+    program::{CoreUse, KernelContext, Launch},
     tile::Tile,
-    truth::NocRequest,
+    truth::{NocRequest, RiscKey, StreamedCells, Truth},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, mem::take, sync::Arc};
 use wire::{
     risc::RISCS_PER_CORE,
     stream::{CELL_WORDS, RING_CELLS, words},
@@ -43,7 +43,7 @@ pub(crate) struct Stage {
     /// each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
     /// The use that the core is reserved for.
-    pub(crate) core_use: CoreUse,
+    pub(crate) launch: Arc<Launch>,
     /// Cycle at which a fault stops the core permanently.
     pub(crate) dies_at: Option<u64>,
     /// From this cycle on, the core stops permanently at its next write to another core. That write
@@ -67,6 +67,7 @@ impl Stage {
         tile: Box<Tile>,
         chip: Arc<ChipFacts>,
         rules: Arc<RuleSet>,
+        launch: Arc<Launch>,
         context: KernelContext,
     ) -> Self {
         Self {
@@ -82,7 +83,7 @@ impl Stage {
             watched: Default::default(),
             outgoing: Vec::new(),
             last_arrival: BTreeMap::new(),
-            core_use: CoreUse::Programs,
+            launch,
             dies_at: None,
             dies_telling_at: None,
             context,
@@ -121,7 +122,7 @@ impl Stage {
     /// Records cells as streamed when a store to the control vector raises the number of written
     /// cells. Call this before the store.
     pub(crate) fn note_cells(&mut self, address: u64, value: u32) {
-        if !self.chip.modes.has_cell_truth || self.core_use != CoreUse::Programs {
+        if !self.chip.modes.has_cell_truth || self.launch.core_use != CoreUse::Programs {
             return;
         }
         let first = self.tile.control_word_address(words::WRITTEN);
@@ -262,6 +263,33 @@ impl Stage {
         delay_cycles
     }
 
+    /// Returns the key of a RISC in the chip's truth.
+    pub(crate) fn key(&self, risc_index: usize) -> RiscKey {
+        let Site { chip_id, core, risc, .. } = self.site(risc_index);
+        RiscKey { chip_id, core, risc }
+    }
+
+    /// Takes what the launch has done so far, except the truth of the launch itself.
+    pub(crate) fn take_truth(&mut self) -> Truth {
+        let mut truth = Truth { faults: take(&mut self.faults), ..Truth::default() };
+        for (risc_index, request) in take(&mut self.noc_requests) {
+            truth.noc_requests.entry(self.key(risc_index)).or_default().push(request);
+        }
+        for (risc_index, watched) in take(&mut self.watched).into_iter().enumerate() {
+            if !watched.waits.is_empty() {
+                truth.waits.insert(self.key(risc_index), watched.waits);
+            }
+        }
+        truth
+    }
+
+    /// Takes the cells that the RISCs have streamed since the last call.
+    pub(crate) fn take_cells(&mut self) -> StreamedCells {
+        let cells = take(&mut self.cells).into_iter().enumerate();
+        let cells = cells.filter(|(_, cells)| !cells.is_empty());
+        cells.map(|(risc_index, cells)| (self.key(risc_index), cells)).collect()
+    }
+
     fn site(&self, risc_index: usize) -> Site {
         let KernelContext { chip_id, place, launch_index, program_id, risc, .. } = self.context;
         let risc = place.kind.risc(risc_index).unwrap_or(risc);
@@ -291,6 +319,7 @@ mod tests {
         arch::{Arch, floorplan::Floorplan, translation::Translation},
         fault::rules::{DelayWrite, Selection},
         modes::KernelModes,
+        program::Program,
     };
     use wire::CoreKind;
 
@@ -312,7 +341,8 @@ mod tests {
         };
         let context = KernelContext::brisc(place, seed);
         let tile = Box::new(Tile::new(arch.facts(), place, 0, seed, 0));
-        Stage::new(tile, Arc::new(chip), Arc::new(rules), context)
+        let launch = Arc::new(Launch::new(&Arc::new(Program::new("none")), 0));
+        Stage::new(tile, Arc::new(chip), Arc::new(rules), launch, context)
     }
 
     #[test]

@@ -1,55 +1,29 @@
 //! tt-metal's own firmware on a machine: boot and launch as tt-metal's host does them.
 
 use super::{
-    CoreCode, Devices, FailureReason, Machine, Processor,
-    bus::ClockReads,
-    devices::{MailboxPlace, SOFT_RESET_OF_SUBORDINATES, Signals},
+    FailureReason,
+    devices::{MailboxPlace, Signals},
     run::Run,
 };
 use crate::{
-    arch::floorplan::CorePlace,
-    chip::facts::ChipFacts,
-    riscv::{L1Front, LOCAL_RAM_BASE},
+    riscv::LOCAL_RAM_BASE,
     tt_metal::{boot::CoreFacts, firmware::FirmwareSet},
 };
-use std::sync::Arc;
-use wire::CoreKind;
 
-impl Machine {
-    /// Creates a core with tt-metal's firmware; without processors if the core is not a Tensix
-    /// core.
-    pub(super) fn tt_metal(set: &Arc<FirmwareSet>, chip: &ChipFacts, place: CorePlace) -> Self {
-        let count = if place.kind == CoreKind::Tensix { set.processors().len() } else { 0 };
-        let processors = (0..count).map(|index| Processor::new(chip.arch, None, index));
-        Self {
-            code: CoreCode::new(chip, place),
-            processors: processors.collect(),
-            devices: devices(set, chip, place),
-            clock_reads: ClockReads::default(),
-            front: L1Front::new(),
-            has_booted: false,
-            set: Some(Arc::clone(set)),
-        }
-    }
-}
-
-/// Returns the devices after a reset of the tile.
-fn devices(set: &FirmwareSet, chip: &ChipFacts, place: CorePlace) -> Devices {
+/// Returns the mailboxes that the firmware and its host share.
+pub(super) fn mailbox_place(set: &FirmwareSet) -> MailboxPlace {
     let (done_address, done_value) = set.done_signal();
-    let mut devices = Devices::new(chip, place);
-    devices.code = code_bounds(set);
-    devices.mailbox = MailboxPlace {
+    MailboxPlace {
         address: set.mailboxes().address,
         size_bytes: set.mailboxes().signals_end,
         done_address,
         done_value,
         stages: None,
-    };
-    devices
+    }
 }
 
 /// Returns the address range from the first byte of code to the end of all code.
-fn code_bounds(set: &FirmwareSet) -> std::ops::Range<u32> {
+pub(super) fn code_bounds(set: &FirmwareSet) -> std::ops::Range<u32> {
     let (mut start, mut end) = (u32::MAX, 0);
     for image in set.processors().iter().filter_map(|firmware| firmware.image()) {
         for segment in image.segments().iter().filter(|at| at.address < LOCAL_RAM_BASE) {
@@ -68,8 +42,6 @@ impl Run<'_> {
         for write in set.boot_writes(&CoreFacts::new(&self.stage.chip, place)) {
             self.write_words(write.address, &write.words(), 0);
         }
-        self.machine.devices = devices(set, &self.stage.chip, place);
-        self.machine.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
     }
 
     /// Returns true if a launch with this firmware is unfinished although no hart here can
@@ -84,7 +56,7 @@ impl Run<'_> {
         if self.has_failed() {
             return;
         }
-        let writes = match set.writes_for(self.launch, self.stage.context()) {
+        let writes = match set.writes_for(&self.stage.launch, self.stage.context()) {
             Ok(writes) => writes,
             Err(error) => {
                 let reason = error.to_string();

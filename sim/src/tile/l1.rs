@@ -110,12 +110,6 @@ impl L1 {
         }
     }
 
-    /// Allocates all bytes and returns them as one slice, for an interpreter.
-    pub fn whole(&mut self) -> &mut [u8] {
-        self.bytes.resize(index(self.size_bytes), 0);
-        &mut self.bytes
-    }
-
     #[cold]
     fn grow(&mut self, address: u64) {
         assert!(
@@ -143,7 +137,6 @@ mod tests {
         let mut l1 = L1::new(1_499_136);
         l1.replace_word(0x2000, 1);
         assert_eq!(l1.bytes.len(), 0x3000);
-        assert_eq!(l1.whole().len(), 1_499_136);
         assert_eq!(l1.word(0x2000), 1);
     }
 

@@ -6,9 +6,9 @@ use crate::{
     chip::facts::ChipFacts,
     dram::Dram,
     fault::RuleSet,
-    machine::{FailureReason, Go, Machine, Progress, Stage},
+    machine::{FailureReason, Machine, Progress, Stage},
     modes::KernelModes,
-    program::{KernelContext, Launch, Program},
+    program::{CoreUse, KernelContext, Launch, Program},
     riscv::asm::{A0, A1, EBREAK, T0, T1, T2, addi, bne, li, lw, sw},
     tile::Tile,
 };
@@ -135,13 +135,11 @@ impl BareChip {
         for (coord, script) in scripts {
             self.start(*coord, script);
         }
-        let launch = Launch::new(&Arc::new(Program::new("bare")), 1);
-        let launches = [(0, &launch)];
-        run_windows((&mut self.cores, &mut self.dram), &self.facts, &launches, u64::MAX);
+        run_windows((&mut self.cores, &mut self.dram), &self.facts, u64::MAX);
         self.dram.land_until(u64::MAX);
         let mut failures = Vec::new();
         for core in &mut self.cores {
-            let Some(Running { stage, progress, .. }) = core.running.take() else { continue };
+            let Some(Running { stage, progress }) = core.running.take() else { continue };
             let wrong = progress.failures().iter();
             let wrong = wrong.filter(|failure| failure.reason != FailureReason::Stopped);
             failures.extend(wrong.map(ToString::to_string));
@@ -164,13 +162,14 @@ impl BareChip {
         }
         let place = tile.place;
         let context = KernelContext::brisc(place, 1);
-        let go = Go::arriving_at(&context, 0);
-        let mut machine = Box::new(Machine::new(&facts, place));
+        let mut machine = Box::new(Machine::new(CoreUse::Programs, &facts, place));
         machine.start_bare(&facts, place);
         core.machine = Some(machine);
-        let stage = Box::new(Stage::new(tile, facts, Arc::new(RuleSet::default()), context));
+        let launch = Arc::new(Launch::new(&Arc::new(Program::new("bare")), 1));
+        let rules = Arc::new(RuleSet::default());
+        let stage = Box::new(Stage::new(tile, facts, rules, launch, context));
         let progress = Progress::bare(BUDGET_CYCLES);
-        core.running = Some(Running { launch_index: 0, stage, go, progress });
+        core.running = Some(Running { stage, progress });
     }
 
     /// Returns the machine of a core: its harts and devices.

@@ -428,7 +428,7 @@ fn tensix_instructions_are_taken_and_counted() {
             .store(0xFFE0_0104, 9)
             .copy(0xFFE0_0104, 0x3000);
         assert_eq!(chip.run(&[(A, &script)]), [""; 0]);
-        let counts = chip.machine(A).devices_mut().coprocessor.instruction_counts();
+        let counts = chip.machine(A).devices_mut().coprocessor.issued().by_thread;
         assert_eq!((counts, chip.word(A, 0x3000)), ([2, 1, 0], 9));
         assert_eq!(chip.machine(A).devices_mut().coprocessor.semaphore(2), 3);
     }
