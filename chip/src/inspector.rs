@@ -1,17 +1,18 @@
-//! Names of ops, read from the log of TT-Metal's Inspector.
+//! Launches and names of ops, read from the log of TT-Metal's Inspector.
 //!
 //! # Compatibility
 //! With `TT_METAL_INSPECTOR_LOG_RUNTIME_ENTRIES=1`, TT-Metal 0.81.1 appends an entry to
-//! `mesh_workloads_log.yaml` for each launch of a workload:
+//! `mesh_workloads_log.yaml` whenever it enqueues a workload. The parameters describe tensors if
+//! `TT_METAL_INSPECTOR_CAPTURE_TENSOR_SPECS=1` is also set:
 //!
 //! ```text
 //! - runtime_entry:
 //!     mesh_workload_id: 7
 //!     runtime_id: 1024
-//!     name: ttnn::matmul
-//!     parameters: 'shape, layout and so on'
+//!     name: MatmulDeviceOperation
+//!     parameters: '[0]: TensorSpec(logical_shape=Shape([64, 64]),...)'
 //!     trace_id: 4294967295
-//!     timestamp_ns: 12345
+//!     timestamp_ns: 1795486619417272607
 //! ```
 //!
 //! Neither the name nor the parameters are escaped. The file is not valid YAML if there is a colon
@@ -27,6 +28,117 @@ use std::{
 
 /// Name of the log in the Inspector's folder.
 pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
+
+/// One entry of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchEntry {
+    /// Program id that the launch carried.
+    pub runtime_id: u32,
+    /// Number of the workload; all launches of one program have the same number.
+    pub workload_id: Option<u64>,
+    /// Name of the op, such as `MatmulDeviceOperation`.
+    pub name: String,
+    /// Description of the op's tensors, as TT-Metal prints it.
+    pub parameters: String,
+    /// Id of the trace that the launch was captured into.
+    pub trace_id: Option<u32>,
+    /// Time of the entry on the system's clock; 0 if the entry has none.
+    pub time_ns: u64,
+}
+
+/// Parser of a log that is still being written.
+///
+/// ```
+/// use chip::inspector::LaunchLog;
+/// let mut log = LaunchLog::default();
+/// log.add("- runtime_entry:\n    mesh_workload_id: 0\n    runtime_id: 7\n    name: Pad");
+/// assert_eq!(log.take(), []);
+/// log.add("DeviceOperation\n    parameters: ''\n    trace_id: 4294967295\n    timestamp_ns: 1\n");
+/// let entries = log.take();
+/// assert_eq!((entries[0].runtime_id, &*entries[0].name), (7, "PadDeviceOperation"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LaunchLog {
+    /// Text after the last complete line.
+    rest: String,
+    open: Option<Fields>,
+    entries: Vec<LaunchEntry>,
+    malformed_count: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Fields {
+    runtime_id: Option<u32>,
+    workload_id: Option<u64>,
+    name: Option<String>,
+    parameters: String,
+    trace_id: Option<u32>,
+}
+
+impl LaunchLog {
+    /// Adds text that was appended to the log.
+    pub fn add(&mut self, text: &str) {
+        self.rest.push_str(text);
+        let text = std::mem::take(&mut self.rest);
+        let mut lines = text.split_inclusive('\n').peekable();
+        while let Some(line) = lines.next() {
+            if lines.peek().is_none() && !line.ends_with('\n') {
+                line.clone_into(&mut self.rest);
+            } else {
+                self.line(line.trim_end());
+            }
+        }
+    }
+
+    /// Returns the complete entries that were not returned before.
+    pub fn take(&mut self) -> Vec<LaunchEntry> {
+        std::mem::take(&mut self.entries)
+    }
+
+    /// Returns the number of entries without an id or a name, or with an id too large for a record.
+    #[must_use]
+    pub const fn malformed_count(&self) -> u64 {
+        self.malformed_count
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.starts_with("- ") {
+            self.open = (line == "- runtime_entry:").then(Fields::default);
+            return;
+        }
+        let Some(field) = line.strip_prefix("    ") else { return };
+        let Some(open) = &mut self.open else { return };
+        let Some((key, value)) = field.split_once(": ") else { return };
+        match key {
+            // Parameters may span several lines, some of which look like fields. If a field name
+            // occurs more than once, the first occurrence counts.
+            "runtime_id" if open.runtime_id.is_none() => open.runtime_id = value.parse().ok(),
+            "mesh_workload_id" => open.workload_id = value.parse().ok(),
+            "name" if open.name.is_none() => open.name = Some(value.to_owned()),
+            "parameters" => value.clone_into(&mut open.parameters),
+            "trace_id" => open.trace_id = value.parse().ok().filter(|&id| id != NO_TRACE),
+            "timestamp_ns" => self.close(value.parse().unwrap_or(0)),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, time_ns: u64) {
+        let Some(fields) = self.open.take() else { return };
+        let id = fields.runtime_id.filter(|&id| id <= RUNTIME_ID_MAX);
+        let Some((runtime_id, name)) = id.zip(fields.name) else {
+            self.malformed_count = self.malformed_count.saturating_add(1);
+            return;
+        };
+        self.entries.push(LaunchEntry {
+            runtime_id,
+            workload_id: fields.workload_id,
+            name,
+            parameters: fields.parameters,
+            trace_id: fields.trace_id,
+            time_ns,
+        });
+    }
+}
 
 /// Names of the launched programs, by runtime id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,62 +166,20 @@ impl OpNames {
     pub fn read(mut log: impl BufRead) -> io::Result<Self> {
         let mut found = Self::default();
         let mut distinct: BTreeSet<Arc<str>> = BTreeSet::new();
-        let mut entry: Option<Entry> = None;
-        let mut line = Vec::new();
+        let (mut launches, mut line) = (LaunchLog::default(), Vec::new());
         while next_line(&mut log, &mut line)? {
-            if line.starts_with(b"- ") {
-                found.close(entry.take(), &mut distinct);
-                entry = (line.trim_ascii_end() == b"- runtime_entry:").then(Entry::default);
-            } else if let Some(entry) = &mut entry {
-                entry.add(&line);
+            launches.add(&String::from_utf8_lossy(&line));
+            for LaunchEntry { runtime_id, name, .. } in launches.take() {
+                let name = distinct.get(name.as_str()).cloned().unwrap_or_else(|| {
+                    let name: Arc<str> = name.into();
+                    distinct.insert(Arc::clone(&name));
+                    name
+                });
+                found.names.insert(runtime_id, name);
             }
         }
-        // The last entry counts only if complete: the program may still be writing it.
-        if entry.as_ref().is_some_and(|entry| entry.is_whole) {
-            found.close(entry, &mut distinct);
-        }
+        found.malformed = launches.malformed_count();
         Ok(found)
-    }
-
-    fn close(&mut self, entry: Option<Entry>, distinct: &mut BTreeSet<Arc<str>>) {
-        let Some(entry) = entry else { return };
-        let id = entry.runtime_id.filter(|&id| id <= RUNTIME_ID_MAX);
-        let Some((id, name)) = id.zip(entry.name) else {
-            self.malformed = self.malformed.saturating_add(1);
-            return;
-        };
-        let name = distinct.get(name.as_str()).cloned().unwrap_or_else(|| {
-            let name: Arc<str> = name.into();
-            distinct.insert(Arc::clone(&name));
-            name
-        });
-        self.names.insert(id, name);
-    }
-}
-
-/// An entry that is being parsed.
-#[derive(Default)]
-struct Entry {
-    runtime_id: Option<u32>,
-    name: Option<String>,
-    /// True once the entry's last field has been read.
-    is_whole: bool,
-}
-
-impl Entry {
-    /// Adds a line. If a field name occurs more than once, the first occurrence counts: later ones
-    /// are part of parameters that span several lines.
-    fn add(&mut self, line: &[u8]) {
-        let Some(field) = line.strip_prefix(b"    ") else { return };
-        if let Some(id) = field.strip_prefix(b"runtime_id: ") {
-            let id = std::str::from_utf8(id.trim_ascii()).ok().and_then(|id| id.parse().ok());
-            self.runtime_id = self.runtime_id.or(id);
-        } else if let Some(name) = field.strip_prefix(b"name: ") {
-            let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
-            self.name.get_or_insert(name);
-        } else if field.starts_with(b"timestamp_ns: ") {
-            self.is_whole = true;
-        }
     }
 }
 
@@ -119,12 +189,15 @@ fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     if log.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', line)? == 0 {
         return Ok(false);
     }
-    if !line.ends_with(b"\n") {
+    if line.len() as u64 == LINE_BYTES_MAX && !line.ends_with(b"\n") {
         log.skip_until(b'\n')?;
+        line.push(b'\n');
     }
     Ok(true)
 }
 
+/// Trace id of a launch outside a trace.
+const NO_TRACE: u32 = u32::MAX;
 /// Largest runtime id: records have 21 bits for program ids.
 const RUNTIME_ID_MAX: u32 = wire::RunHostId::BASE_MAX;
 /// Maximum number of bytes that are kept of each line; parameters may be longer.

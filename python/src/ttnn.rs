@@ -20,7 +20,7 @@ use std::{
 };
 use ttnn::{
     ClockReading, CopiedChip, Session, SessionError, StreamLink, WorkerCore,
-    launches::{LaunchEntry, LaunchLog},
+    launches::{LaunchEntry, LaunchLog, tensors},
     package::Package,
     tree::{Build, PROFILE, SUMS, Tree, base_of, cache_folder},
 };
@@ -402,7 +402,7 @@ impl TtnnLaunchLog {
         self.log.add(text);
         let entries = self.log.take().into_iter();
         let launch = entries.map(|entry| {
-            let inputs = serde_json::Value::Array(entry.inputs).to_string();
+            let inputs = serde_json::Value::Array(tensors(&entry.parameters)).to_string();
             let LaunchEntry { runtime_id, workload_id, name, trace_id, time_ns, .. } = entry;
             (runtime_id, workload_id, name, inputs, trace_id, time_ns)
         });
