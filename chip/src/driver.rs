@@ -136,27 +136,22 @@ impl LuwenChip {
     /// Blackhole: telemetry with one bit for each enabled column.
     pub fn facts(&self, chip_id: usize) -> Result<ChipFacts, DriverError> {
         let number = u32::try_from(chip_id).unwrap_or(u32::MAX);
-        let all = |arch: Arch| ChipFacts {
-            chip_id: number,
-            arch,
-            harvest_mask: 0,
-            dram_bank_count: arch.facts().bank_count,
-            aiclk_mhz: 0,
-            is_translated: true,
-            active_ethernet: None,
-        };
         let arch = self.0.get_arch();
         if arch.is_wormhole() {
             let fuses = self.ask(chip_id, TypedArcMsg::GetHarvesting, "harvesting")?;
             let aiclk_mhz = self.ask(chip_id, TypedArcMsg::GetAiclk, "clock")? & 0xFFFF;
             let harvest_mask = (fuses | fuses >> WORMHOLE_ROWS) & ((1 << WORMHOLE_ROWS) - 1);
-            return Ok(ChipFacts { harvest_mask, aiclk_mhz, ..all(Arch::WormholeB0) });
+            return Ok(ChipFacts {
+                harvest_mask,
+                aiclk_mhz,
+                ..ChipFacts::whole(number, Arch::WormholeB0)
+            });
         }
         if arch.is_blackhole() {
             let telemetry = self.0.get_telemetry().map_err(|error| refused(chip_id, &error))?;
             let banks = telemetry.enabled_gddr.count_ones();
             let columns = telemetry.tensix_enabled_col & BLACKHOLE_COLUMNS;
-            let blackhole = all(Arch::Blackhole);
+            let blackhole = ChipFacts::whole(number, Arch::Blackhole);
             return Ok(ChipFacts {
                 // Older firmware reports no columns. In that case no column counts as harvested, as
                 // in tt-umd.

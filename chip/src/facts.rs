@@ -27,6 +27,22 @@ pub struct ChipFacts {
     pub active_ethernet: Option<usize>,
 }
 
+impl ChipFacts {
+    /// Returns the facts of a chip with all rows, columns and banks, at its nominal clock.
+    #[must_use]
+    pub const fn whole(chip_id: u32, arch: Arch) -> Self {
+        Self {
+            chip_id,
+            arch,
+            harvest_mask: 0,
+            dram_bank_count: arch.facts().bank_count,
+            aiclk_mhz: arch.facts().aiclk_mhz,
+            is_translated: true,
+            active_ethernet: None,
+        }
+    }
+}
+
 /// Error in the reported facts about a chip.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

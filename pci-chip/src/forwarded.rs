@@ -14,7 +14,7 @@ use chip::{
     mesh::WALL_CLOCK,
     rails,
 };
-use reader::architecture::{Arch, TileCoord, translation::Translation};
+use reader::architecture::{TileCoord, translation::Translation};
 use std::{collections::BTreeMap, path::Path};
 use ttsim::{
     Tile,
@@ -60,13 +60,8 @@ impl ForwardedChip {
                 "expected a Wormhole or a Blackhole, found a chip with PCI id {pci_id:#010x}"
             ))
         })?;
-        let tiles = guest_tiles(&facts(windows.arch())).map_err(named)?;
+        let tiles = guest_tiles(&ChipFacts::whole(0, windows.arch())).map_err(named)?;
         Ok(Some(Self { windows, tiles }))
-    }
-
-    /// Returns the facts that a controller would report about the chip, which has all of its cores.
-    pub(super) fn facts(&self) -> ChipFacts {
-        facts(self.windows.arch())
     }
 
     pub(super) const fn windows(&mut self) -> &mut Windows {
@@ -121,18 +116,6 @@ impl ForwardedChip {
         Err(format!(
             "{size} bytes at {address:#x} of tile {at} are in no memory that guests may access"
         ))
-    }
-}
-
-fn facts(arch: Arch) -> ChipFacts {
-    ChipFacts {
-        chip_id: 0,
-        arch,
-        harvest_mask: 0,
-        dram_bank_count: arch.facts().bank_count,
-        aiclk_mhz: arch.facts().aiclk_mhz,
-        is_translated: true,
-        active_ethernet: None,
     }
 }
 

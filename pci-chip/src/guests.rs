@@ -6,7 +6,6 @@ use chip::{
     facts::ChipFacts,
     shared::{ChipServer, SOCKET_VARIABLE, ShareError, socket_path},
 };
-use sim::board::Board;
 use std::{
     sync::{
         Mutex,
@@ -75,20 +74,6 @@ impl ChipAccess for SimulatedChip {
     fn noc_write(&self, noc: u8, tile: NocTile, address: u64, bytes: &[u8]) -> NocResult {
         let written = self.0.with_chip(|chip| chip.guest_write(noc, tile, address, bytes));
         written?.map_err(AccessFailure)
-    }
-}
-
-/// Returns the facts that a controller would report about the chip.
-pub(super) fn facts(board: &Board) -> ChipFacts {
-    let arch = board.arch();
-    ChipFacts {
-        chip_id: 0,
-        arch,
-        harvest_mask: 0,
-        dram_bank_count: arch.facts().bank_count,
-        aiclk_mhz: arch.facts().aiclk_mhz,
-        is_translated: true,
-        active_ethernet: None,
     }
 }
 

@@ -19,10 +19,11 @@ static HAS_TOLD_OF_VALUES: AtomicBool = AtomicBool::new(false);
 impl Simulation {
     /// Returns the facts that a controller would report about the chip.
     pub(super) fn facts(&mut self) -> ChipFacts {
-        match self {
-            Self::Own(chip) => super::guests::facts(chip.board_mut()),
-            Self::Forwarded(chip) => chip.facts(),
-        }
+        let arch = match self {
+            Self::Own(chip) => chip.board_mut().arch(),
+            Self::Forwarded(chip) => chip.windows().arch(),
+        };
+        ChipFacts::whole(0, arch)
     }
 
     pub(super) fn read_configuration(&mut self, function: u32, offset: u32) -> u32 {
