@@ -25,7 +25,6 @@
 
 mod parse;
 mod problem;
-mod request;
 mod settings;
 mod variable;
 

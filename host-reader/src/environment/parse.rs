@@ -4,10 +4,10 @@ use crate::environment::{
     problem::Problem,
     settings::Settings,
     variable::{
-        ACCUMULATE, BUFFERS, COUNTERS, DISPATCH, FOLDER, FULL_OPS, FULL_READ_INTERVAL, Form, HOME,
-        MID_RUN, MID_RUN_PUSH, NO_FILES, NO_TRACY, NOC_DEBUG, NOC_DEBUG_OLD, NOC_EVENTS,
-        NOC_FOLDER, OP_RECORDS, POLL_INTERVAL, POST_PROCESS, PRINT_SERVER, PROFILER, STREAMING,
-        SUM, SUPPORT_COUNT, SYNC, TRACE, TRACKING, VARIABLES, Variable, WATERMARK_MARGIN,
+        ACCUMULATE, COUNTERS, DISPATCH, FOLDER, FULL_READ_INTERVAL, Form, HOME, MID_RUN,
+        MID_RUN_PUSH, NOC_DEBUG, NOC_DEBUG_OLD, NOC_EVENTS, NOC_FOLDER, POLL_INTERVAL,
+        PRINT_SERVER, PROFILER, STREAMING, SUPPORT_COUNT, TRACE, VARIABLES, Variable,
+        WATERMARK_MARGIN,
     },
 };
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
@@ -95,10 +95,7 @@ impl Parser {
     fn take(&mut self, variable: &Variable) {
         let name = variable.name;
         let Some(value) = self.values.get(name).cloned() else { return };
-        let is_on = match variable.form {
-            Form::Switch => value.starts_with('1'),
-            Form::Presence | Form::Number | Form::Text => true,
-        };
+        let is_on = !matches!(variable.form, Form::Switch { .. }) || value.starts_with('1');
         if !is_on {
             if !matches!(value.to_lowercase().as_str(), "" | "0" | "false" | "off" | "no") {
                 self.problems.push(Problem::NotOn { name, value });
@@ -109,7 +106,7 @@ impl Parser {
             self.problems.push(self.without_profiler(name));
             return;
         }
-        self.switch_on(name, &value);
+        self.apply(variable, &value);
     }
 
     /// Returns the problem of a variable that has no effect because the profiler is off when it is
@@ -128,45 +125,39 @@ impl Parser {
         }
     }
 
-    fn switch_on(&mut self, name: &'static str, value: &str) {
+    fn apply(&mut self, Variable { name, form, .. }: &Variable, value: &str) {
         let settings = &mut self.settings;
+        match form {
+            Form::Switch { flag, turns } => *flag(settings) = *turns,
+            Form::Presence(flag) => *flag(settings) = true,
+            Form::Other => self.take_value(name, value),
+        }
+        let settings = &mut self.settings;
+        settings.noc_events |= settings.non_dropping;
+        settings.profiler |= settings.noc_events || settings.counter_groups != 0;
+    }
+
+    /// Sets the setting of a variable that is a number or a text.
+    fn take_value(&mut self, name: &'static str, value: &str) {
+        const MS: (u32, &str) = (u32::MAX, "milliseconds");
+        let own = "keeps its default";
         match name {
-            PROFILER => settings.profiler = true,
-            DISPATCH => settings.dispatch_cores = true,
-            SYNC => settings.clock_sync = true,
-            NOC_EVENTS => (settings.profiler, settings.noc_events) = (true, true),
             NOC_FOLDER if !value.is_empty() => {
-                settings.noc_events_folder = Some(PathBuf::from(value))
+                self.settings.noc_events_folder = Some(PathBuf::from(value));
             }
             COUNTERS => self.take_counters(value),
-            BUFFERS => settings.buffer_usage = true,
-            TRACE => settings.trace_only = true,
-            TRACKING => settings.trace_tracking = true,
-            MID_RUN => settings.mid_run_dump = true,
-            POST_PROCESS => settings.post_process = true,
-            SUM => settings.sums = true,
-            ACCUMULATE => settings.accumulate = true,
             SUPPORT_COUNT => self.take_support_count(value),
-            NO_FILES => settings.files = false,
-            NO_TRACY => settings.tracy = false,
-            NOC_DEBUG | NOC_DEBUG_OLD => {
-                (settings.profiler, settings.noc_events) = (true, true);
-                settings.non_dropping = true;
-            }
             POLL_INTERVAL => {
-                if let Some(ms) = self.milliseconds(name, value, "keeps 500") {
+                if let Some(ms) = self.number(name, value, MS, "keeps 500") {
                     self.settings.poll_interval_ms = ms;
                 }
             }
             FULL_READ_INTERVAL => {
-                self.settings.full_read_interval_ms = self.milliseconds(name, value, KEEPS_ITS_OWN);
+                self.settings.full_read_interval_ms = self.number(name, value, MS, own);
             }
             WATERMARK_MARGIN => {
-                self.settings.watermark_margin_ms = self.milliseconds(name, value, KEEPS_ITS_OWN);
+                self.settings.watermark_margin_ms = self.number(name, value, MS, own);
             }
-            STREAMING => settings.streaming = true,
-            OP_RECORDS => settings.op_records = true,
-            FULL_OPS => settings.full_op_records = true,
             MID_RUN_PUSH => {
                 let needed = "a runtime of 2024, the last that read it";
                 self.problems.push(Problem::HasNoEffect { name: MID_RUN_PUSH, needed });
@@ -175,73 +166,49 @@ impl Parser {
         }
     }
 
-    /// Adds a problem if other characters follow the number in the value.
-    fn note_cut_number(&mut self, name: &'static str, value: &str, taken: i64) {
-        let rest = value.trim_start().trim_start_matches(['+', '-']);
-        if !rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).is_empty() {
-            self.problems.push(Problem::CutNumber { name, value: value.to_owned(), taken });
-        }
-    }
-
     fn take_counters(&mut self, value: &str) {
-        let Some(mask) = leading_number(value) else {
-            let consequence = "counts nothing";
-            self.problems.push(no_number(COUNTERS, value, consequence));
-            return;
-        };
-        self.note_cut_number(COUNTERS, value, mask);
-        let Ok(mask) = u32::try_from(mask) else {
-            let (value, expected) = (value.to_owned(), "groups 0 to 9 as bits");
-            self.problems.push(Problem::OutOfRange { name: COUNTERS, value, expected });
-            return;
-        };
+        let range = (u32::MAX, "groups 0 to 9 as bits");
+        let Some(mask) = self.number(COUNTERS, value, range, "counts nothing") else { return };
         let bank_count = (mask & L1_BANKS).count_ones();
         if bank_count > 1 {
             self.problems.push(Problem::SeveralL1Banks { mask, bank_count });
         }
         self.settings.counter_groups = mask;
-        self.settings.profiler |= mask != 0;
     }
 
     fn take_support_count(&mut self, value: &str) {
-        let Some(count) = leading_number(value) else {
-            self.problems.push(no_number(SUPPORT_COUNT, value, "stops"));
-            return;
-        };
-        self.note_cut_number(SUPPORT_COUNT, value, count);
-        match u32::try_from(count) {
-            Ok(count) if i32::try_from(count).is_ok() => {
-                let raised = effective_support_count(count, self.settings.sums);
-                if raised > count {
-                    self.problems.push(Problem::SupportCountRaised { given: count, raised });
-                }
-                self.settings.program_support_count = Some(count);
-            }
-            _ => {
-                let (value, expected) = (value.to_owned(), "0 to 2147483647 programs");
-                self.problems.push(Problem::OutOfRange { name: SUPPORT_COUNT, value, expected });
-            }
+        let range = (i32::MAX.unsigned_abs(), "0 to 2147483647 programs");
+        let Some(given) = self.number(SUPPORT_COUNT, value, range, "stops") else { return };
+        let raised = effective_support_count(given, self.settings.sums);
+        if raised > given {
+            self.problems.push(Problem::SupportCountRaised { given, raised });
         }
+        self.settings.program_support_count = Some(given);
     }
 
-    /// Parses a time; adds a problem and returns `None` if the value is not a number.
-    fn milliseconds(
+    /// Parses a number up to `most`; adds a problem for anything else. `expected` describes valid
+    /// numbers, and `consequence` TT-Metal's reaction to a value that is not a number.
+    fn number(
         &mut self,
         name: &'static str,
         value: &str,
+        (most, expected): (u32, &'static str),
         consequence: &'static str,
     ) -> Option<u32> {
-        let Some(number) = leading_number(value) else {
-            self.problems.push(no_number(name, value, consequence));
+        let owned = value.to_owned();
+        let Some(taken) = leading_number(value) else {
+            self.problems.push(Problem::NoNumber { name, value: owned, consequence });
             return None;
         };
-        self.note_cut_number(name, value, number);
-        let time = u32::try_from(number).ok();
-        if time.is_none() {
-            let (value, expected) = (value.to_owned(), "milliseconds");
-            self.problems.push(Problem::OutOfRange { name, value, expected });
+        let rest = value.trim_start().trim_start_matches(['+', '-']);
+        if !rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).is_empty() {
+            self.problems.push(Problem::CutNumber { name, value: owned.clone(), taken });
         }
-        time
+        let number = u32::try_from(taken).ok().filter(|number| *number <= most);
+        if number.is_none() {
+            self.problems.push(Problem::OutOfRange { name, value: owned, expected });
+        }
+        number
     }
 
     fn find_contradictions(&mut self) {
@@ -341,9 +308,6 @@ fn own_words(name: &str) -> String {
     words.join("_")
 }
 
-/// Description of how TT-Metal handles a time that is not a number.
-const KEEPS_ITS_OWN: &str = "keeps its default";
-
 /// Maximum edit distance for a misspelled name that does not contain the word `PROFILER`.
 const NEAR: usize = 3;
 
@@ -354,10 +318,6 @@ fn is_known(name: &str) -> bool {
     VARIABLES.iter().any(|variable| variable.name == name)
         || name.starts_with(STREAMING_OPTIONS)
         || name == PRINT_SERVER
-}
-
-fn no_number(name: &'static str, value: &str, consequence: &'static str) -> Problem {
-    Problem::NoNumber { name, value: value.to_owned(), consequence }
 }
 
 /// Returns the number at the start of a value, parsed as in C; `None` if there is none.

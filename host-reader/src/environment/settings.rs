@@ -1,5 +1,9 @@
 //! Settings: the variables as typed options.
 
+use crate::environment::variable::{
+    COUNTERS, FOLDER, FULL_READ_INTERVAL, Form, NOC_DEBUG_OLD, NOC_FOLDER, POLL_INTERVAL,
+    SUPPORT_COUNT, VARIABLES, Variable, WATERMARK_MARGIN,
+};
 use reader::{ProfilerOptions, ReadOptions, decode::CaptureMode};
 use std::path::PathBuf;
 use wire::dram::{DEFAULT_PROGRAM_SUPPORT_COUNT, effective_support_count};
@@ -156,15 +160,43 @@ impl Settings {
         self.artifacts.join(".logs")
     }
 
-    /// Returns the folder of the reports.
-    #[must_use]
-    pub fn reports(&self) -> PathBuf {
-        self.artifacts.join("reports")
+    /// Returns the variables that select these settings, in TT-Metal's order, each with its value.
+    ///
+    /// Variables that are not returned must be unset or have no effect.
+    ///
+    /// ```
+    /// use host_reader::environment::{Environment, Settings};
+    /// let settings = Settings { profiler: true, sums: true, ..Settings::default() };
+    /// let variables: Vec<_> = settings.variables().collect();
+    /// assert!(variables.contains(&("TT_METAL_PROFILER_SUM", "1".to_owned())));
+    /// assert_eq!(Environment::from_variables(variables).settings, settings);
+    /// ```
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        // Accessors of flags take a mutable reference.
+        let mut settings = self.clone();
+        let mut value = move |variable: &Variable| match variable.form {
+            _ if variable.needs_profiler && !self.profiler => None,
+            // The older name of another variable.
+            _ if variable.name == NOC_DEBUG_OLD => None,
+            Form::Switch { flag, turns } => (*flag(&mut settings) == turns).then(|| "1".to_owned()),
+            Form::Presence(flag) => flag(&mut settings).then(|| "1".to_owned()),
+            Form::Other => self.value_of(variable.name),
+        };
+        VARIABLES.iter().filter_map(move |variable| Some((variable.name, value(variable)?)))
     }
 
-    /// Returns the folder of noc_trace files.
-    #[must_use]
-    pub fn noc_traces(&self) -> PathBuf {
-        self.noc_events_folder.clone().unwrap_or_else(|| self.logs())
+    /// Returns the value of a variable that is a number or a text; `None` if it must be unset.
+    fn value_of(&self, name: &str) -> Option<String> {
+        let dump_time = |ms: Option<u32>| ms.filter(|_| self.non_dropping).map(|ms| ms.to_string());
+        match name {
+            NOC_FOLDER => Some(self.noc_events_folder.as_ref()?.display().to_string()),
+            COUNTERS => (self.counter_groups != 0).then(|| self.counter_groups.to_string()),
+            SUPPORT_COUNT => self.program_support_count.map(|count| count.to_string()),
+            POLL_INTERVAL => dump_time(Some(self.poll_interval_ms)),
+            FULL_READ_INTERVAL => dump_time(self.full_read_interval_ms),
+            WATERMARK_MARGIN => dump_time(self.watermark_margin_ms),
+            FOLDER => Some(self.artifacts.display().to_string()),
+            _ => None,
+        }
     }
 }

@@ -79,7 +79,7 @@ fn what_is_taken_before_the_profiler_is_on_has_no_effect() {
     );
     assert!(!environment.settings.clock_sync && environment.settings.mid_run_dump);
     let [problem] = &environment.problems[..] else { panic!("{environment:?}") };
-    let (name, switched_by) = (SYNC, NOC_EVENTS);
+    let (name, switched_by) = ("TT_METAL_PROFILER_SYNC", NOC_EVENTS);
     assert_eq!(*problem, Problem::TakenTooEarly { name, switched_by });
     assert_eq!(
         lines("TT_METAL_PROFILER_SUM=1"),
@@ -160,17 +160,17 @@ fn misspellings_get_the_nearest_name_and_others_variables_get_nothing() {
         ("TT_METAL_PROFILER_PROGRAM_SUPPORT_CUONT", SUPPORT_COUNT),
         ("TT_METAL_DEVICE_PROFILER_NOC_EVENT", NOC_EVENTS),
         ("TT_METAL_PROFILER_PERF_COUNTERS", COUNTERS),
-        ("TTNN_OP_PROFILE", OP_RECORDS),
+        ("TTNN_OP_PROFILE", "TTNN_OP_PROFILER"),
         // Words are missing, added or in another order.
         ("TT_METAL_PROFILER_DISPATCH", DISPATCH),
         ("TT_METAL_PROFILER_NOC_EVENTS", NOC_EVENTS),
         ("TT_METAL_PROFILER_NOC_EVENTS_RPT_PATH", NOC_FOLDER),
-        ("TT_METAL_DEVICE_PROFILER_SYNC", SYNC),
-        ("TT_METAL_DEVICE_PROFILER_SUM", SUM),
+        ("TT_METAL_DEVICE_PROFILER_SYNC", "TT_METAL_PROFILER_SYNC"),
+        ("TT_METAL_DEVICE_PROFILER_SUM", "TT_METAL_PROFILER_SUM"),
         ("TT_METAL_DEVICE_PROFILER_DIR", FOLDER),
         ("TT_METAL_PROFILER_TRACE", TRACE),
         ("TT_METAL_DEVICE_TRACE_PROFILER", TRACE),
-        ("TT_METAL_PROFILER_MEM", BUFFERS),
+        ("TT_METAL_PROFILER_MEM", "TT_METAL_MEM_PROFILER"),
         ("TT_METAL_PROFILER_STREAMING", STREAMING),
         ("TT_METAL_PROFILER_DUMP_MID_RUN", MID_RUN),
     ] {
@@ -234,10 +234,9 @@ fn options_of_reader_and_mesh_follow() {
          TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH=/noc",
     )
     .settings;
-    assert_eq!(folders.noc_traces(), PathBuf::from("/noc"));
+    assert_eq!(folders.noc_events_folder, Some(PathBuf::from("/noc")));
     assert_eq!(folders.logs(), PathBuf::from("/out/.logs"));
-    assert_eq!(folders.reports(), PathBuf::from("/out/reports"));
-    assert_eq!(parsed("").settings.noc_traces(), PathBuf::from("generated/profiler/.logs"));
+    assert_eq!(parsed("").settings.logs(), PathBuf::from("generated/profiler/.logs"));
 }
 
 #[test]
