@@ -60,20 +60,13 @@ impl Default for RecordOptions {
 }
 
 /// Content of the welcome that a client sends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Welcome {
     pub(crate) clock: ClientClock,
     pub(crate) name: String,
     pub(crate) host: String,
     pub(crate) process_id: u64,
     pub(crate) started_s: u64,
-}
-
-impl PartialEq for ClientClock {
-    fn eq(&self, other: &Self) -> bool {
-        (self.start_ticks, self.ns_per_tick.to_bits())
-            == (other.start_ticks, other.ns_per_tick.to_bits())
-    }
 }
 
 /// A connection to a program's Tracy client. The client has already sent its welcome.

@@ -97,30 +97,21 @@ impl Locations {
 
     /// Returns the locations with their texts, and counts texts that were never received.
     pub(crate) fn resolve(self, texts: &Texts, missing: &mut u64) -> Vec<TracyLocation> {
+        let lost = self.met.iter().filter(|pending| pending.is_none());
+        *missing = missing.saturating_add(lost.count() as u64);
         let mut resolved = |text| {
             texts.resolve(text).unwrap_or_else(|| {
                 *missing = missing.saturating_add(1);
                 Box::default()
             })
         };
-        let mut locations = Vec::with_capacity(self.met.len());
-        let mut lost = 0_u64;
-        for pending in self.met {
-            locations.push(match pending {
-                Some(Pending { name, function, file, line, color }) => TracyLocation {
-                    name: resolved(name),
-                    function: resolved(function),
-                    file: resolved(file),
-                    line,
-                    color,
-                },
-                None => {
-                    lost = lost.saturating_add(1);
-                    TracyLocation::default()
-                }
-            });
-        }
-        *missing = missing.saturating_add(lost);
-        locations
+        let mut location = |Pending { name, function, file, line, color }| TracyLocation {
+            name: resolved(name),
+            function: resolved(function),
+            file: resolved(file),
+            line,
+            color,
+        };
+        self.met.into_iter().map(|pending| pending.map(&mut location).unwrap_or_default()).collect()
     }
 }

@@ -87,38 +87,30 @@ impl Pools {
         (texts, queries): (&mut Texts, &mut Queries),
         damage: &mut Damage,
     ) -> Option<bool> {
-        let name = match kind {
-            // In items of these kinds, the address is the name of the pool.
-            ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => item.address,
-            _ => self.next_name.take()?,
-        };
+        let is_of_all = matches!(kind, ItemKind::MemDiscard | ItemKind::MemDiscardCallstack);
+        // If all allocations are discarded, the address is the name of the pool.
+        let name = if is_of_all { item.address } else { self.next_name.take()? };
         if !has_room {
             return Some(false);
         }
-        match kind {
-            ItemKind::MemDiscard | ItemKind::MemDiscardCallstack => {
-                let pool = self.pool(name, texts, queries)?;
-                pool.sizes.clear();
-                pool.total = 0;
-            }
-            _ if is_allocation(kind) => {
-                let pool = self.pool(name, texts, queries)?;
-                let before = pool.sizes.insert(item.address, item.size).unwrap_or(0);
-                pool.total = pool.total.saturating_sub(before).saturating_add(item.size);
-            }
-            _ => {
-                let Some(size) = self.free(name, item.address) else {
-                    damage.unmatched_frees = damage.unmatched_frees.saturating_add(1);
-                    return Some(false);
-                };
-                let pool = self.pool(name, texts, queries)?;
-                pool.total = pool.total.saturating_sub(size);
-            }
-        }
+        let is_free = !is_of_all && !is_allocation(kind);
+        let freed = if is_free { self.free(name, item.address) } else { Some(0) };
+        let Some(freed) = freed else {
+            damage.unmatched_frees = damage.unmatched_frees.saturating_add(1);
+            return Some(false);
+        };
         let pool = self.pool(name, texts, queries)?;
+        if is_of_all {
+            pool.sizes.clear();
+            pool.total = 0;
+        } else if is_allocation(kind) {
+            let before = pool.sizes.insert(item.address, item.size).unwrap_or(0);
+            pool.total = pool.total.saturating_sub(before).saturating_add(item.size);
+        } else {
+            pool.total = pool.total.saturating_sub(freed);
+        }
         #[expect(clippy::cast_precision_loss, reason = "plots are of floats, as Tracy's are")]
         pool.points.push((time_ns, pool.total as f64, thread));
-        let is_of_all = matches!(kind, ItemKind::MemDiscard | ItemKind::MemDiscardCallstack);
         pool.addresses.push((!is_of_all).then_some(item.address));
         Some(true)
     }

@@ -131,26 +131,16 @@ impl Threads {
         self.count
     }
 
-    /// Begins a zone that is not kept. Its end must not end another zone.
-    pub(crate) fn begin_unkept(&mut self, queries: &mut Queries) {
+    /// Begins a zone: its location, start and call stack, or `None` if it is not kept. The end of a
+    /// zone that is not kept must not end another zone.
+    pub(crate) fn begin(&mut self, zone: Option<(u32, i64, Option<u32>)>, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
-        thread.open.push((None, number));
-    }
-
-    pub(crate) fn begin(
-        &mut self,
-        location: u32,
-        start_ns: i64,
-        callstack: Option<u32>,
-        queries: &mut Queries,
-    ) {
-        let Some(thread) = self.current_thread(queries) else { return };
+        let depth = u16::try_from(thread.open.len()).unwrap_or(u16::MAX);
+        thread.open.push((zone.map(|_| thread.thread.zones.len()), number));
+        let Some((location, start_ns, callstack)) = zone else { return };
         let extra = callstack
             .map(|index| Box::new(ZoneExtra { callstack: Some(index), ..ZoneExtra::default() }));
-        let depth = u16::try_from(thread.open.len()).unwrap_or(u16::MAX);
-        let number = std::mem::take(&mut thread.expected);
-        thread.open.push((Some(thread.thread.zones.len()), number));
         thread.thread.zones.push(TracyZone { location, depth, start_ns, end_ns: None, extra });
         self.count = self.count.saturating_add(1);
     }

@@ -81,11 +81,8 @@ impl Session {
             Some(address) => self.locations.at(address, &mut self.queries)?,
             None => self.locations.take_next()?,
         };
-        if self.has_room() {
-            self.threads.begin(location, start_ns, callstack.flatten(), &mut self.queries);
-        } else {
-            self.threads.begin_unkept(&mut self.queries);
-        }
+        let zone = self.has_room().then_some((location, start_ns, callstack.flatten()));
+        self.threads.begin(zone, &mut self.queries);
         Some(())
     }
 
