@@ -6,8 +6,8 @@
 
 use super::{
     Context, Tracks,
-    device::{child, describe},
-    message::{COUNTER, CounterDescriptor, INSTANT, SLICE_BEGIN, SLICE_END, TrackDescriptor},
+    device::{child, counter, describe},
+    message::{INSTANT, SLICE_BEGIN},
     sequence::{Sequence, named_number, named_text},
 };
 use crate::{TraceDevice, TraceOp, op_causes::causes_of_ops};
@@ -56,17 +56,12 @@ fn draw_classes(
     describe(sequence, child(tracks.content, tracks.classes, name, rank));
     for (place, class) in classes.into_iter().enumerate() {
         let track = tracks.class(place as u64);
-        let counter = Some(CounterDescriptor { unit: None });
-        let description = Some("share of the op's time, firmware included".to_owned());
-        let name = format!("{} %", class.label());
-        let descriptor = child(tracks.classes, track, name, place);
-        describe(sequence, TrackDescriptor { counter, description, ..descriptor });
+        let descriptor = child(tracks.classes, track, format!("{} %", class.label()), place);
+        let description = "share of the op's time, firmware included".to_owned();
+        describe(sequence, counter(descriptor, None, Some(description)));
         for (causes, op) in known {
             for (time_ns, value) in [(op.start_ns, causes.time.percent(class)), (op.end_ns, 0.0)] {
-                sequence.event(context.base_ns + time_ns, COUNTER, |event| {
-                    event.track_uuid = Some(track);
-                    event.double_counter_value = Some(value);
-                });
+                sequence.count(context.base_ns + time_ns, track, value);
             }
         }
     }
@@ -108,13 +103,10 @@ impl PathTrack<'_, '_> {
     }
 
     fn slice(&mut self, step: &PathStep) {
-        let track_uuid = Some(self.tracks.critical_path);
+        let track = self.tracks.critical_path;
         let (start, end) = (self.time_ns(step.start_cycle), self.time_ns(step.end_cycle));
         self.sequence.event(start, SLICE_BEGIN, |event| {
-            event.track_uuid = track_uuid;
-            event.name = Some(step_label(step));
-            event.categories.push("critical path".to_owned());
-            let arguments = &mut event.debug_annotations;
+            let arguments = event.begin(track, step_label(step), "critical path");
             arguments.push(named_number("start_cycle", step.start_cycle));
             let cycles = step.end_cycle.saturating_sub(step.start_cycle);
             arguments.push(named_number("duration_cycles", cycles));
@@ -123,7 +115,7 @@ impl PathTrack<'_, '_> {
                 arguments.push(named_number("key", key.into()));
             }
         });
-        self.sequence.event(end, SLICE_END, |event| event.track_uuid = track_uuid);
+        self.sequence.end(end, track);
     }
 
     /// Draws an arrow from a signal to the end of the wait for that signal.
@@ -136,10 +128,8 @@ impl PathTrack<'_, '_> {
         let (start, end) = (self.time_ns(step.start_cycle), self.time_ns(step.end_cycle));
         for (track, time_ns, is_start) in [(from, start, true), (to, end, false)] {
             self.sequence.event(time_ns, INSTANT, |event| {
-                event.track_uuid = Some(track);
                 let name = if is_start { "signals" } else { "goes on" };
-                event.name = Some(name.to_owned());
-                event.categories.push("critical path".to_owned());
+                event.begin(track, name.to_owned(), "critical path");
                 let list =
                     if is_start { &mut event.flow_ids } else { &mut event.terminating_flow_ids };
                 list.push(flow);

@@ -4,7 +4,7 @@ use super::{
     Context, Tracks, causes,
     message::{
         COUNTER, CounterDescriptor, INSTANT, MERGE_NONE, ORDER_EXPLICIT, ProcessDescriptor,
-        SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent, UNIT_BYTES, UNIT_COUNT,
+        SLICE_BEGIN, TracePacket, TrackDescriptor, UNIT_BYTES, UNIT_COUNT,
     },
     sequence::{Sequence, named, named_number, named_text},
 };
@@ -110,6 +110,15 @@ pub(super) fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackD
     }
 }
 
+/// Makes a track a counter.
+pub(super) fn counter(
+    track: TrackDescriptor,
+    unit: Option<i32>,
+    description: Option<String>,
+) -> TrackDescriptor {
+    TrackDescriptor { counter: Some(CounterDescriptor { unit }), description, ..track }
+}
+
 /// Returns the track of a process.
 pub(super) fn process(
     uuid: u64,
@@ -180,9 +189,8 @@ impl DevicePackets<'_, '_> {
         let counters =
             [(tracks.kernel_counter, "kernels running"), (tracks.loss_counter, "lost records")];
         for (rank, (uuid, name)) in (tracks.row_count as usize..).zip(counters) {
-            let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
             let track = child(tracks.content, uuid, name.to_owned(), rank);
-            describe(&mut self.sequence, TrackDescriptor { counter, ..track });
+            describe(&mut self.sequence, counter(track, Some(UNIT_COUNT), None));
         }
     }
 
@@ -191,13 +199,10 @@ impl DevicePackets<'_, '_> {
         let Self { context: Context { trace, placement, .. }, device, tracks, .. } = *self;
         let time_ns = self.base_ns + self.first_ns();
         self.sequence.event(time_ns, INSTANT, |event| {
-            event.track_uuid = Some(tracks.device);
-            event.name = Some("about this trace".to_owned());
-            event.categories.push("kprof".to_owned());
-            let arguments = &mut event.debug_annotations;
+            let arguments = event.begin(tracks.device, "about this trace".to_owned(), "kprof");
             arguments.push(named_text("clock", &clock_sentence(device)));
             let process = placement.process.as_ref();
-            arguments.extend(process.map(|host| named_text("clock_of_host", host.clock)));
+            arguments.extend(process.map(|host| named_text("clock_of_host", &host.clock)));
             arguments.push(named_number("first_cycle", device.clock.first_cycle()));
             for (key, count) in trace.doubts() {
                 arguments.push(named_number(&key, count));
@@ -212,14 +217,15 @@ impl DevicePackets<'_, '_> {
     }
 
     fn op_slice(&mut self, op: &TraceOp<'_>, flow_ids: Vec<u64>) {
-        let base_ns = self.base_ns;
-        let track_uuid = Some(self.tracks.row(op.row));
-        self.sequence.event(base_ns + op.start_ns, SLICE_BEGIN, |event| {
-            event.track_uuid = track_uuid;
-            fill_op(event, op);
+        let track = self.tracks.row(op.row);
+        self.sequence.event(self.base_ns + op.start_ns, SLICE_BEGIN, |event| {
+            let arguments = event.begin(track, op.label(), "op");
+            op.for_each_argument(|key, value| arguments.push(named(key, value)));
+            let fields = op.metadata.iter().flat_map(|metadata| metadata.fields.iter());
+            arguments.extend(fields.map(|(key, value)| named_text(key, value)));
         });
         self.launch_instant(op, flow_ids);
-        self.sequence.event(base_ns + op.end_ns, SLICE_END, |event| event.track_uuid = track_uuid);
+        self.sequence.end(self.base_ns + op.end_ns, track);
     }
 
     /// Marks the start of an op. The arrows to the op's cores start at this mark, because viewers
@@ -228,13 +234,10 @@ impl DevicePackets<'_, '_> {
         if flow_ids.is_empty() {
             return;
         }
-        let track_uuid = Some(self.tracks.row(op.row));
+        let track = self.tracks.row(op.row);
         self.sequence.event(self.base_ns + op.start_ns, INSTANT, |event| {
-            event.track_uuid = track_uuid;
-            event.name = Some("launch".to_owned());
-            event.categories.push("launch".to_owned());
-            let run_host_id = op.figures.run_host_id.into();
-            event.debug_annotations.push(named_number("run_host_id", run_host_id));
+            let arguments = event.begin(track, "launch".to_owned(), "launch");
+            arguments.push(named_number("run_host_id", op.figures.run_host_id.into()));
             event.flow_ids = flow_ids;
         });
     }
@@ -254,7 +257,7 @@ impl DevicePackets<'_, '_> {
         if points.first().is_none_or(|&(time_ns, _)| time_ns > first_ns) {
             points.insert(0, (first_ns, 0));
         }
-        self.counter(self.tracks.loss_counter, points);
+        self.count(self.tracks.loss_counter, points);
     }
 
     /// Draws a counter of transferred bytes for each NoC that has transfers.
@@ -266,11 +269,11 @@ impl DevicePackets<'_, '_> {
             }
             let rank = self.tracks.row_count as usize + 2;
             let name = format!("{} bytes moved", noc.name());
-            let counter = Some(CounterDescriptor { unit: Some(UNIT_BYTES) });
-            let description = Some("read and written by cores, each rounded up to 32".to_owned());
+            let description = "read and written by cores, each rounded up to 32".to_owned();
             let descriptor = child(self.tracks.content, track, name, rank);
-            describe(&mut self.sequence, TrackDescriptor { counter, description, ..descriptor });
-            self.counter(track, points);
+            let descriptor = counter(descriptor, Some(UNIT_BYTES), Some(description));
+            describe(&mut self.sequence, descriptor);
+            self.count(track, points);
         }
     }
 
@@ -288,15 +291,12 @@ impl DevicePackets<'_, '_> {
                     describe_metric(&mut self.sequence, self.tracks, next, name, &summary);
                     next
                 });
-                self.sequence.event(self.base_ns + op.start_ns, COUNTER, |event| {
-                    event.track_uuid = Some(track);
-                    event.double_counter_value = Some(summary.mean);
-                });
+                self.sequence.count(self.base_ns + op.start_ns, track, summary.mean);
             }
         }
     }
 
-    fn counter(&mut self, track: u64, points: CounterPoints) {
+    fn count(&mut self, track: u64, points: CounterPoints) {
         points.into_iter().for_each(|(time_ns, value)| self.counter_point(track, time_ns, value));
     }
 
@@ -326,21 +326,6 @@ fn describe_metric(
          blind to: {}",
         limits.join("; ")
     );
-    describe(
-        sequence,
-        TrackDescriptor {
-            counter: Some(CounterDescriptor { unit: None }),
-            description: Some(description),
-            ..child(tracks.content, uuid, name, rank)
-        },
-    );
-}
-
-fn fill_op(event: &mut TrackEvent, op: &TraceOp<'_>) {
-    event.name = Some(op.label());
-    event.categories.push("op".to_owned());
-    let arguments = &mut event.debug_annotations;
-    op.for_each_argument(|key, value| arguments.push(named(key, value)));
-    let fields = op.metadata.iter().flat_map(|metadata| metadata.fields.iter());
-    arguments.extend(fields.map(|(key, value)| named_text(key, value)));
+    let track = child(tracks.content, uuid, name, rank);
+    describe(sequence, counter(track, None, Some(description)));
 }

@@ -2,10 +2,10 @@
 
 use super::{
     Placement,
-    device::{child, describe, process},
+    device::{child, counter, describe, process},
     message::{
-        COUNTER, CounterDescriptor, INSTANT, InternedData, SLICE_BEGIN, SLICE_END, SourceLocation,
-        TracePacket, TrackDescriptor, TrackEvent, UNIT_COUNT,
+        INSTANT, InternedData, SLICE_BEGIN, SourceLocation, TracePacket, TrackDescriptor,
+        TrackEvent, UNIT_COUNT,
     },
     sequence::{Sequence, flag_of, named_text},
 };
@@ -27,18 +27,15 @@ const FIRST_THREAD: u64 = 1;
 const FIRST_PLOT: u64 = 1 << 32;
 
 /// Encodes all activity of the host. Returns no bytes if nothing was recorded.
-pub(super) fn packets(
-    host: &TraceHost<'_>,
-    sequence_id: u32,
-    placement: &Placement<'_>,
-) -> Vec<u8> {
+pub(super) fn packets(host: &TraceHost<'_>, sequence_id: u32, placement: &Placement) -> Vec<u8> {
     if host.is_empty() {
         return Vec::new();
     }
     let base_ns = placement.base_ns;
     let process = PROCESS_TRACK + placement.part * PART_TRACKS;
-    let places = Places::new(host);
-    let interned_data = Some(places.interned());
+    let placed = host.sources().into_iter().filter(|source| !source.file.is_empty());
+    let places: Places<'_> = placed.zip(1..).collect();
+    let interned_data = Some(interned(&places));
     let first = TracePacket { interned_data, ..TracePacket::default() };
     let mut sequence = Sequence::begin(sequence_id, first, 1 << 16);
     describe_process(&mut sequence, host, process, placement);
@@ -51,14 +48,10 @@ pub(super) fn packets(
     for (index, plot) in host.plots.iter().enumerate() {
         let track = process + FIRST_PLOT + index as u64;
         let rank = host.threads.len() + index;
-        let counter = Some(CounterDescriptor { unit: Some(UNIT_COUNT) });
         let descriptor = child(process, track, plot.name.to_owned(), rank);
-        describe(&mut sequence, TrackDescriptor { counter, ..descriptor });
+        describe(&mut sequence, counter(descriptor, Some(UNIT_COUNT), None));
         for point in &plot.points {
-            sequence.event(base_ns + point.time_ns, COUNTER, |event| {
-                event.track_uuid = Some(track);
-                event.double_counter_value = Some(point.value);
-            });
+            sequence.count(base_ns + point.time_ns, track, point.value);
         }
     }
     sequence.into_bytes()
@@ -70,7 +63,7 @@ fn describe_process(
     sequence: &mut Sequence,
     host: &TraceHost<'_>,
     track: u64,
-    placement: &Placement<'_>,
+    placement: &Placement,
 ) {
     let clock = if host.is_on_clock_of_chips {
         "times are comparable with those of chips"
@@ -88,34 +81,18 @@ fn describe_process(
     describe(sequence, descriptor);
 }
 
-/// Interned source locations with their iids, which are positions from 1.
-struct Places<'a>(BTreeMap<&'a HostSource, u64>);
+/// Iids of source locations, which are positions from 1.
+type Places<'a> = BTreeMap<&'a HostSource, u64>;
 
-impl<'a> Places<'a> {
-    fn new(host: &TraceHost<'a>) -> Self {
-        let placed = host.sources().into_iter().filter(|source| !source.file.is_empty());
-        Self(placed.zip(1..).collect())
-    }
-
-    fn interned(&self) -> InternedData {
-        InternedData {
-            source_locations: self
-                .0
-                .iter()
-                .map(|(source, &iid)| SourceLocation {
-                    iid: Some(iid),
-                    file_name: Some(source.file.to_string()),
-                    function_name: Some(source.function.to_string()),
-                    line_number: (source.line > 0).then_some(source.line),
-                })
-                .collect(),
-            ..InternedData::default()
-        }
-    }
-
-    fn iid(&self, source: &HostSource) -> Option<u64> {
-        self.0.get(source).copied()
-    }
+fn interned(places: &Places<'_>) -> InternedData {
+    let location = |(source, &iid): (&&HostSource, &u64)| SourceLocation {
+        iid: Some(iid),
+        file_name: Some(source.file.to_string()),
+        function_name: Some(source.function.to_string()),
+        line_number: (source.line > 0).then_some(source.line),
+    };
+    let source_locations = places.iter().map(location).collect();
+    InternedData { source_locations, ..InternedData::default() }
 }
 
 fn thread_events(
@@ -132,21 +109,21 @@ fn thread_events(
                 let zone = &zones[index];
                 let Some((event, source)) = thread.zone_event(zone) else { continue };
                 sequence.event(base_ns + zone.start_ns, SLICE_BEGIN, |slice| {
-                    let iid = places.iid(source);
+                    let iid = places.get(source).copied();
                     fill(slice, track, (&source.name, "host"), iid, event);
                     slice.debug_annotations.extend(zone.is_clipped.then(|| flag_of("clipped")));
                 });
             }
             ZoneEdge::End(index) => {
                 let end_ns = zones[index].end_ns;
-                sequence.event(base_ns + end_ns, SLICE_END, |slice| slice.track_uuid = Some(track));
+                sequence.end(base_ns + end_ns, track);
             }
         }
     }
     for TraceHostMark { event, source, time_ns } in &thread.marks {
         let (category, name) = words::mark_label(event, source);
         sequence.event(base_ns + time_ns, INSTANT, |instant| {
-            fill(instant, track, (&name, category), places.iid(source), event);
+            fill(instant, track, (&name, category), places.get(source).copied(), event);
         });
     }
 }
@@ -158,11 +135,9 @@ fn fill(
     source_iid: Option<u64>,
     recorded: &HostEvent,
 ) {
-    event.track_uuid = Some(track);
-    event.name = Some(name.to_owned());
-    event.categories.push(category.to_owned());
     event.source_location_iid = source_iid;
+    let arguments = event.begin(track, name.to_owned(), category);
     let text = recorded.text.as_deref().map(|text| named_text("text", text));
     let color = recorded.color.map(|color| named_text("color", &color.to_string()));
-    event.debug_annotations.extend(text.into_iter().chain(color));
+    arguments.extend(text.into_iter().chain(color));
 }

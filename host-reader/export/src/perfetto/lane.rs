@@ -102,7 +102,7 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
     let PlacedLane { lane, device, .. } = *placed;
     let Context { base_ns, .. } = *context;
     let index = context.lane_index(placed);
-    let track_uuid = Some(wait_track(index));
+    let track = wait_track(index);
     let mut is_described = false;
     for point in &lane.points {
         let meaning = context.words.meaning(lane.id, point);
@@ -114,13 +114,12 @@ fn draw_waits(sequence: &mut Sequence, placed: &PlacedLane<'_, '_>, context: &Co
         }
         let start_cycle = point.cycle.saturating_sub(wait.cycles.into());
         sequence.event(base_ns + device.clock.time_ns(start_cycle), SLICE_BEGIN, |event| {
-            event.track_uuid = track_uuid;
-            event.name = meaning.as_ref().map(|meaning| meaning.label().into_owned());
-            event.categories.push("wait".to_owned());
-            event.debug_annotations.push(named_number("duration_cycles", wait.cycles.into()));
-            event.debug_annotations.push(named_number("key", wait.key.into()));
+            let label = meaning.as_ref().map(|meaning| meaning.label().into_owned());
+            let arguments = event.begin(track, label.unwrap_or_default(), "wait");
+            arguments.push(named_number("duration_cycles", wait.cycles.into()));
+            arguments.push(named_number("key", wait.key.into()));
         });
-        sequence.event(base_ns + point.time_ns, SLICE_END, |event| event.track_uuid = track_uuid);
+        sequence.end(base_ns + point.time_ns, track);
     }
 }
 

@@ -110,9 +110,7 @@ impl MergedTrace {
         let items = items.into();
         let trace = items.trace();
         let device_count = self.first_device.saturating_add(trace.devices.len());
-        let begun = self.begin(host, device_count, time, out)?;
-        let process = HostProcess { track: begun.track, run: begun.run, clock: &begun.clock };
-        let base_ns = begun.base_ns;
+        let (process, base_ns) = self.begin(host, device_count, time, out)?;
         let placement = Placement {
             base_ns,
             first_device: self.first_device,
@@ -139,11 +137,10 @@ impl MergedTrace {
     ) -> io::Result<()> {
         let chip_count = summary.bounds_ns.len();
         let device_count = self.first_device.saturating_add(chip_count);
-        let begun = self.begin(&summary.host, device_count, time, out)?;
-        let process = HostProcess { track: begun.track, run: begun.run, clock: &begun.clock };
+        let (process, base_ns) = self.begin(&summary.host, device_count, time, out)?;
         // The process has used the previous sequence.
         self.first_sequence = self.first_sequence.saturating_add(1);
-        let place = (begun.base_ns, self.first_device, self.first_sequence);
+        let place = (base_ns, self.first_device, self.first_sequence);
         out.write_all(&super::summary::packets(summary, &process, place))?;
         self.first_device = device_count;
         self.part += 1;
@@ -151,14 +148,14 @@ impl MergedTrace {
     }
 
     /// Starts a recording of a host. If it is the host's first recording, also starts the host's
-    /// process.
+    /// process. Returns the process, and the time of the recording's origin on the file's time axis.
     fn begin(
         &mut self,
         host: &str,
         device_count: usize,
         time: Option<CommonTime>,
         out: &mut dyn Write,
-    ) -> io::Result<Begun> {
+    ) -> io::Result<(HostProcess, u64)> {
         if self.part >= MOST_PARTS || device_count > MOST_DEVICES {
             return Err(io::Error::other(format!(
                 "expected at most {MOST_PARTS} recordings and {MOST_DEVICES} chips in one trace"
@@ -180,7 +177,7 @@ impl MergedTrace {
             describe(&mut sequence, process(track, pid, format!("{host}{is_own}"), clock.clone()));
             out.write_all(&sequence.into_bytes())?;
         }
-        Ok(Begun { track, run, clock, base_ns })
+        Ok((HostProcess { track, run, clock }, base_ns))
     }
 
     fn advance(&mut self, trace: &Trace<'_>, device_count: usize) {
@@ -192,15 +189,6 @@ impl MergedTrace {
         self.first_lane += lanes;
         self.part += 1;
     }
-}
-
-/// Position of a recording in the trace.
-struct Begun {
-    track: u64,
-    /// Number of the recording among the recordings of its host, from 1.
-    run: usize,
-    clock: String,
-    base_ns: u64,
 }
 
 /// Text about a host's clock that is not related to the clocks of other hosts.

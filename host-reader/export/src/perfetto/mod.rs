@@ -40,7 +40,7 @@ pub(super) fn write(
 /// Long packed lanes are written in parts.
 fn write_placed(
     items: TraceItems<'_, '_>,
-    placement: &Placement<'_>,
+    placement: &Placement,
     out: &mut dyn Write,
     on_lanes: OnLanes<'_>,
 ) -> io::Result<()> {
@@ -94,8 +94,8 @@ fn write_host(
 
 /// Position of a trace among the traces of the same file. The default is the position of a single
 /// trace.
-#[derive(Clone, Copy, Debug, Default)]
-struct Placement<'n> {
+#[derive(Debug, Default)]
+struct Placement {
     /// Time of the trace's origin on the file's time axis.
     base_ns: u64,
     /// Numbers of chips, lanes and packet sequences in all traces before this one.
@@ -105,22 +105,22 @@ struct Placement<'n> {
     /// Index of the recording among all recordings in the file.
     part: u64,
     /// Process that contains chips and threads. If `None`, each chip is a separate process.
-    process: Option<HostProcess<'n>>,
+    process: Option<HostProcess>,
 }
 
 /// Process of one of several hosts.
-#[derive(Clone, Copy, Debug)]
-struct HostProcess<'n> {
+#[derive(Debug)]
+struct HostProcess {
     /// Track of the process.
     track: u64,
     /// Number of the recording among the host's recordings, from 1. It is shown from the second
     /// recording on.
     run: usize,
     /// Relation of the host's clock to the clocks of other hosts.
-    clock: &'n str,
+    clock: String,
 }
 
-impl HostProcess<'_> {
+impl HostProcess {
     /// Returns a track name of this host. From the second recording on, the name contains the
     /// number of the recording.
     fn named(&self, name: String) -> String {
@@ -137,11 +137,11 @@ struct Context<'t, 'a> {
     words: PointWords<'t>,
     /// Host time of the trace's origin.
     base_ns: u64,
-    placement: &'t Placement<'t>,
+    placement: &'t Placement,
 }
 
 impl<'t, 'a> Context<'t, 'a> {
-    fn new(items: TraceItems<'t, 'a>, placement: &'t Placement<'t>) -> Self {
+    fn new(items: TraceItems<'t, 'a>, placement: &'t Placement) -> Self {
         let trace = items.trace();
         Self {
             trace,

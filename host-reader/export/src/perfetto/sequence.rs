@@ -1,8 +1,8 @@
 //! Sequence of packets that are encoded into a buffer one after the other.
 
 use super::message::{
-    DebugAnnotation, SEQUENCE_CLEARED, SEQUENCE_NEEDED, TRACE_PACKET_TAG, TracePacket, TrackEvent,
-    ZoneEvent, ZonePacket,
+    COUNTER, DebugAnnotation, SEQUENCE_CLEARED, SEQUENCE_NEEDED, SLICE_END, TRACE_PACKET_TAG,
+    TracePacket, TrackEvent, ZoneEvent, ZonePacket,
 };
 use prost::encoding;
 use std::io::{self, Write};
@@ -65,6 +65,19 @@ impl Sequence {
         append(&self.packet, &mut self.bytes);
     }
 
+    /// Appends the end of a slice.
+    pub(super) fn end(&mut self, time_ns: u64, track: u64) {
+        self.event(time_ns, SLICE_END, |event| event.track_uuid = Some(track));
+    }
+
+    /// Appends a value of a counter.
+    pub(super) fn count(&mut self, time_ns: u64, track: u64, value: f64) {
+        self.event(time_ns, COUNTER, |event| {
+            event.track_uuid = Some(track);
+            event.double_counter_value = Some(value);
+        });
+    }
+
     /// Appends the start or end of a zone. `fill` receives an empty event and sets its fields.
     pub(super) fn zone(&mut self, time_ns: u64, kind: i32, fill: impl FnOnce(&mut ZoneEvent)) {
         self.zone.timestamp = Some(time_ns);
@@ -88,6 +101,21 @@ impl Sequence {
 
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+}
+
+impl TrackEvent {
+    /// Sets the track, the name and a category. Returns the arguments.
+    pub(super) fn begin(
+        &mut self,
+        track: u64,
+        name: String,
+        category: &str,
+    ) -> &mut Vec<DebugAnnotation> {
+        self.track_uuid = Some(track);
+        self.name = Some(name);
+        self.categories.push(category.to_owned());
+        &mut self.debug_annotations
     }
 }
 

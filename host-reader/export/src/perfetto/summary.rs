@@ -3,7 +3,7 @@
 use super::{
     DEVICE_TRACKS, HostProcess,
     device::{child, describe},
-    message::{SLICE_BEGIN, SLICE_END, TracePacket},
+    message::{SLICE_BEGIN, TracePacket},
     sequence::{Sequence, named_number},
 };
 use crate::{RecordingSummary, SummaryOp, trace::FreeRows, words};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Encodes the ops of a recording. In the file, its chips have numbers from `first_device` on.
 pub(super) fn packets(
     summary: &RecordingSummary,
-    process: &HostProcess<'_>,
+    process: &HostProcess,
     (base_ns, first_device, sequence_id): (u64, usize, u32),
 ) -> Vec<u8> {
     let mut chips: BTreeMap<u32, Vec<&SummaryOp>> = BTreeMap::new();
@@ -40,17 +40,12 @@ fn draw(sequence: &mut Sequence, device: u64, base_ns: u64, mut ops: Vec<&Summar
             describe(sequence, child(device, track, words::row_label(row), row as usize));
         }
         sequence.event(base_ns.saturating_add(op.start_ns), SLICE_BEGIN, |event| {
-            event.track_uuid = Some(track);
-            event.name = Some(op.label());
-            event.categories.push("op".to_owned());
-            event.debug_annotations.push(named_number("launch", op.launch));
+            event.begin(track, op.label(), "op").push(named_number("launch", op.launch));
             if op.duration_ns.is_none() {
                 // Drawn with zero length, because records of the op may be missing.
                 event.categories.push("unknown duration".to_owned());
             }
         });
-        sequence.event(base_ns.saturating_add(end_ns), SLICE_END, |event| {
-            event.track_uuid = Some(track);
-        });
+        sequence.end(base_ns.saturating_add(end_ns), track);
     }
 }
