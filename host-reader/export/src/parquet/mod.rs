@@ -119,8 +119,7 @@ pub struct DatasetLabels {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ParquetDataset {
-    place: Arc<Place>,
-    folders: Arc<NewFolders>,
+    opening: Arc<Opening>,
     tables: Vec<Box<dyn TableSink>>,
     logs: DeltaLogs,
 }
@@ -221,11 +220,13 @@ impl ParquetDataset {
             }
         }
         let (dataset, has_logs) = (dataset.clone(), OnceLock::new());
-        let place = Arc::new(Place { dataset, date, run, file, has_logs });
-        let folders = Arc::new(NewFolders::default());
-        let tables =
-            sinks(&Opening { place: &place, folders: &folders, cancel, has_one_recording });
-        Ok(Self { place, folders, tables, logs: DeltaLogs::default() })
+        let opening = Arc::new(Opening {
+            place: Place { dataset, date, run, file, has_logs },
+            folders: NewFolders::default(),
+            cancel: cancel.clone(),
+            has_one_recording,
+        });
+        Ok(Self { tables: sinks(&opening), opening, logs: DeltaLogs::default() })
     }
 
     /// Sets which tables get a Delta log.
@@ -285,7 +286,8 @@ impl ParquetDataset {
     /// If a file cannot be written, or the operation is cancelled. Then no new files remain, unless
     /// the system refuses to rename a file that has just been written, or to write a log.
     pub fn finish(self) -> Result<DatasetCounts, WriteError> {
-        let Self { place, folders, tables, logs } = self;
+        let Self { opening, tables, logs } = self;
+        let place = &opening.place;
         let finish = |table: Box<dyn TableSink>| Ok((table.name(), table.finish()?));
         let written: Vec<_> =
             tables.into_par_iter().map(finish).collect::<Result<_, WriteError>>()?;
@@ -297,11 +299,11 @@ impl ParquetDataset {
         };
         let written: Vec<_> =
             written.into_par_iter().map(read).collect::<Result<_, WriteError>>()?;
-        folders.keep();
+        opening.folders.keep();
         let mut counts = DatasetCounts::default();
         for (name, written, log) in written {
             counts.add(name, &written);
-            counts.replaced_files += publish(&place, name, written, log)?;
+            counts.replaced_files += publish(place, name, written, log)?;
         }
         if logs == DeltaLogs::Create && !has_logs {
             create_logs(&place.dataset)?;
@@ -312,8 +314,9 @@ impl ParquetDataset {
     /// Returns an error if a compacted file already contains the recording, because its rows would
     /// exist twice.
     fn refuse_compacted(&self, key: RecordingKey<'_>) -> Result<(), WriteError> {
-        let Place { dataset, .. } = &*self.place;
-        let files = parquet_files(dataset, &self.place.folder(Recordings::NAME))?;
+        let place = &self.opening.place;
+        let dataset = &place.dataset;
+        let files = parquet_files(dataset, &place.folder(Recordings::NAME))?;
         for file in files.iter().filter(|file| compact::is_compacted(file.name())) {
             let known = read::recording_keys(dataset, &file.path);
             let known = known.map_err(|error| write_refused(dataset, &file.path, error))?;
@@ -381,7 +384,7 @@ fn write_refused(dataset: &DatasetLocation, path: &str, error: ParquetError) -> 
 }
 
 /// Returns the tables of a dataset, the longest first.
-fn sinks(opening: &Opening<'_>) -> Vec<Box<dyn TableSink>> {
+fn sinks(opening: &Arc<Opening>) -> Vec<Box<dyn TableSink>> {
     vec![
         lane_table::<Zones>(opening),
         lane_table::<Markers>(opening),
@@ -422,7 +425,7 @@ impl<T: Table> Sink<T> {
     /// Creates a table. The rows of one recording must be added in the order of the columns
     /// `sorted_by`.
     fn boxed(
-        opening: &Opening<'_>,
+        opening: &Arc<Opening>,
         sorted_by: &'static [&'static str],
         add: AddRows<T>,
     ) -> Box<dyn TableSink> {
@@ -454,17 +457,17 @@ impl<T: Table> TableSink for Sink<T> {
 /// Sort order for tables with rows for each chip.
 const BY_CHIP: &[&str] = &["host", "recording", "chip_id"];
 
-fn chip_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
+fn chip_table<T: DeviceTable>(opening: &Arc<Opening>) -> Box<dyn TableSink> {
     Sink::boxed(opening, BY_CHIP, add_chips::<T>)
 }
 
 /// Creates a table with rows for lanes' records.
-fn lane_table<T: DeviceTable>(opening: &Opening<'_>) -> Box<dyn TableSink> {
+fn lane_table<T: DeviceTable>(opening: &Arc<Opening>) -> Box<dyn TableSink> {
     part_table::<T>(opening, Part::Lane)
 }
 
 /// Creates a table with rows for items that are added in parts.
-fn part_table<T: DeviceTable>(opening: &Opening<'_>, part: Part) -> Box<dyn TableSink> {
+fn part_table<T: DeviceTable>(opening: &Arc<Opening>, part: Part) -> Box<dyn TableSink> {
     let files = TableFiles::new(opening, BY_CHIP);
     let add_part: AddPart<T> = |files, rows| T::for_each_row(rows, |row| files.add(row));
     Box::new(Sink { files, add: add_chips::<T>, add_part: Some((part, add_part)) })

@@ -11,7 +11,6 @@ use crate::{
     CancelFlag,
     destination::{PartFile, PreparedFile},
 };
-use parquet::{errors::ParquetError, file::metadata::KeyValue};
 use std::{marker::PhantomData, sync::Arc};
 use tables::Table;
 
@@ -27,19 +26,17 @@ pub(super) struct Written {
 }
 
 /// Location of new files, and the flag that cancels writing.
-pub(super) struct Opening<'o> {
-    pub(super) place: &'o Arc<Place>,
-    pub(super) folders: &'o Arc<NewFolders>,
-    pub(super) cancel: &'o CancelFlag,
+pub(super) struct Opening {
+    pub(super) place: Place,
+    pub(super) folders: NewFolders,
+    pub(super) cancel: CancelFlag,
     /// True if all rows belong to one recording.
     pub(super) has_one_recording: bool,
 }
 
 /// Files of a table that is being written.
 pub(super) struct TableFiles<T: Table> {
-    place: Arc<Place>,
-    folders: Arc<NewFolders>,
-    cancel: CancelFlag,
+    opening: Arc<Opening>,
     columns: Vec<FileColumn>,
     sorted_by: &'static [&'static str],
     open: Option<(String, RowFile<PartFile>)>,
@@ -52,11 +49,9 @@ pub(super) struct TableFiles<T: Table> {
 impl<T: Table> TableFiles<T> {
     /// Creates a table without files. The rows of a recording must be added in the order of the
     /// columns `sorted_by`.
-    pub(super) fn new(opening: &Opening<'_>, sorted_by: &'static [&'static str]) -> Self {
+    pub(super) fn new(opening: &Arc<Opening>, sorted_by: &'static [&'static str]) -> Self {
         Self {
-            place: Arc::clone(opening.place),
-            folders: Arc::clone(opening.folders),
-            cancel: opening.cancel.clone(),
+            opening: Arc::clone(opening),
             columns: file_columns::<T>(),
             sorted_by: if opening.has_one_recording { sorted_by } else { &[] },
             open: None,
@@ -78,7 +73,7 @@ impl<T: Table> TableFiles<T> {
         let cells = file.cells.iter_mut().zip(T::COLUMNS);
         let mut pushed = cells.map(|(cells, column)| cells.push(column.value(row)));
         let added = pushed.try_for_each(|result| result).and_then(|()| file.added(1));
-        added.map_err(|error| write_refused(&self.place.dataset, path, error))?;
+        added.map_err(|error| write_refused(&self.opening.place.dataset, path, error))?;
         if file.byte_count() >= FILE_BYTES { self.end() } else { Ok(()) }
     }
 
@@ -89,19 +84,17 @@ impl<T: Table> TableFiles<T> {
     }
 
     fn begin(&mut self) -> Result<(String, RowFile<PartFile>), WriteError> {
-        let Place { dataset, .. } = &*self.place;
-        let folder = self.place.folder(T::NAME);
+        let Opening { place, folders, cancel, .. } = &*self.opening;
+        let (dataset, folder) = (&place.dataset, place.folder(T::NAME));
         let number = match self.next_number {
             Some(number) => number,
             None => self.first_number()?,
         };
         self.next_number = Some(number.saturating_add(1));
-        self.folders.make(dataset, &folder).map_err(|source| dataset.refused(&folder, source))?;
-        let path = format!("{folder}/{}", self.place.file_name(number));
-        let file = dataset.create(&path, &self.cancel)?;
-        let facts: Vec<KeyValue> = Vec::new();
-        let begun: Result<_, ParquetError> =
-            RowFile::new(file, T::NAME, &self.columns, self.sorted_by, facts);
+        folders.make(dataset, &folder).map_err(|source| dataset.refused(&folder, source))?;
+        let path = format!("{folder}/{}", place.file_name(number));
+        let file = dataset.create(&path, cancel)?;
+        let begun = RowFile::new(file, T::NAME, &self.columns, self.sorted_by, Vec::new());
         let begun = begun.map_err(|error| write_refused(dataset, &path, error))?;
         Ok((path, begun))
     }
@@ -109,10 +102,11 @@ impl<T: Table> TableFiles<T> {
     /// Returns the number for the first file. A file in a log is never overwritten, because readers
     /// with an earlier version of the log still read it.
     fn first_number(&self) -> Result<usize, WriteError> {
-        if !self.place.has_logs()? {
+        let place = &self.opening.place;
+        if !place.has_logs()? {
             return Ok(0);
         }
-        let own = self.place.own_files(T::NAME)?;
+        let own = place.own_files(T::NAME)?;
         let last = own.iter().map(|&(_, number)| number).max();
         Ok(last.map_or(0, |last| last.saturating_add(1)))
     }
@@ -121,7 +115,7 @@ impl<T: Table> TableFiles<T> {
         let Some((path, file)) = self.open.take() else { return Ok(()) };
         let finished = file.finish();
         let (file, row_count) =
-            finished.map_err(|error| write_refused(&self.place.dataset, &path, error))?;
+            finished.map_err(|error| write_refused(&self.opening.place.dataset, &path, error))?;
         self.written.row_count += row_count;
         self.written.files.push((path, file.finish()?));
         Ok(())
