@@ -108,15 +108,6 @@ impl<'a> DeviceClock<'a> {
         }
     }
 
-    /// Converts many cycles, as [`Self::time_ns`] does.
-    #[must_use]
-    pub fn times_ns(&self, cycles: &[u64]) -> Vec<u64> {
-        let Some(clock) = self.host else {
-            return cycles.iter().map(|&cycle| self.nominal_ns(cycle)).collect();
-        };
-        cycles.iter().map(|&cycle| self.since_origin(clock.to_host_ns(cycle).ns)).collect()
-    }
-
     const fn drawn_mhz(&self) -> u32 {
         if self.nominal_mhz == 0 { 1000 } else { self.nominal_mhz }
     }

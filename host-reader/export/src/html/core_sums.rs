@@ -1,19 +1,14 @@
 //! Time of each core over all ops, for the core grid.
 
 use super::cells::{self, CoreKernels};
-use crate::{Trace, TraceDevice};
+use crate::TraceDevice;
 use rayon::prelude::*;
 use serde::Serialize;
 use wire::Risc;
 
-/// Cores of each chip.
-#[derive(Serialize)]
-#[serde(transparent)]
-pub(super) struct CoreSums(Vec<DeviceSums>);
-
 /// Sums of a chip. Each vector has one entry for each core, in the order of the lanes of the cores.
 #[derive(Clone, Debug, Default, Serialize)]
-struct DeviceSums {
+pub(super) struct DeviceSums {
     /// Number of ops that ran a kernel on each core.
     ops: Vec<u64>,
     /// Cycles from the first kernel start to the last kernel end on each core, summed over the ops.
@@ -25,14 +20,8 @@ struct DeviceSums {
     lost_records: Vec<u64>,
 }
 
-impl CoreSums {
-    pub(super) fn new(trace: &Trace<'_>) -> Self {
-        Self(trace.devices.iter().map(DeviceSums::new).collect())
-    }
-}
-
 impl DeviceSums {
-    fn new(device: &TraceDevice<'_>) -> Self {
+    pub(super) fn new(device: &TraceDevice<'_>) -> Self {
         let core_of_lane = device.core_of_lane();
         let core_count = core_of_lane.last().map_or(0, |last| last + 1);
         let op_sums = device.ops.par_iter().fold(

@@ -6,7 +6,6 @@ use crate::{
     point_words::PointWords,
     words::{loss_label, totals_label},
 };
-use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// One line of Tracy's message list.
@@ -79,12 +78,6 @@ pub(super) fn trace_messages(trace: &Trace<'_>, thread_id: u32) -> Vec<Message> 
 /// Returns a message that is shown at the start of the trace.
 pub(super) const fn remark(text: String, thread_id: u32) -> Message {
     Message { time_ns: 0, thread_id, text, rgb: REMARK_RGB }
-}
-
-/// Merges the messages of many threads by time.
-pub(super) fn in_order(mut messages: Vec<Message>) -> Vec<Message> {
-    messages.par_sort_by_key(|message| message.time_ns);
-    messages
 }
 
 #[cfg(test)]

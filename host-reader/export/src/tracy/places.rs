@@ -70,25 +70,25 @@ impl Key {
 /// All source locations of a scene.
 pub(super) struct PlaceTable<'a> {
     names: &'a TraceNames<'a>,
-    places: Vec<Place<'a>>,
-    limit: usize,
+    /// Locations, by number.
+    pub(super) places: Vec<Place<'a>>,
     /// Locations that show neither an op nor remarks, by name and RISC.
     plain: Vec<Option<PlaceNumber>>,
     special: HashMap<Key, PlaceNumber>,
     /// Locations by source and colour, because zones of one source may have different colours.
     host: HashMap<(&'a HostSource, Option<HostColor>), PlaceNumber>,
-    vague_zone_count: u64,
+    /// Number of zones that share a less exact location.
+    pub(super) vague_zone_count: u64,
 }
 
 impl<'a> PlaceTable<'a> {
     /// Creates a table. For every name, it first reserves a location that shows neither an op nor
     /// remarks.
-    pub(super) fn new(trace: &'a Trace<'a>, limit: usize) -> Self {
+    pub(super) fn new(trace: &'a Trace<'a>) -> Self {
         let names = &trace.names;
         let mut table = Self {
             names,
             places: Vec::new(),
-            limit,
             plain: vec![None; names.as_slice().len() * Risc::ALL.len()],
             special: HashMap::new(),
             host: HashMap::new(),
@@ -133,7 +133,7 @@ impl<'a> PlaceTable<'a> {
     }
 
     fn push_place(&mut self, place: Place<'a>) -> Option<PlaceNumber> {
-        if self.places.len() >= self.limit {
+        if self.places.len() >= PLACE_LIMIT {
             return None;
         }
         self.places.push(place);
@@ -221,19 +221,9 @@ impl<'a> PlaceTable<'a> {
         number
     }
 
-    /// Returns the number of zones that share a less exact location.
-    pub(super) const fn vague_zone_count(&self) -> u64 {
-        self.vague_zone_count
-    }
-
     /// Returns the location with this number.
     pub(super) fn place(&self, number: PlaceNumber) -> Option<&Place<'a>> {
         self.places.get(usize::from(number))
-    }
-
-    /// Returns the locations, by number.
-    pub(super) fn into_places(self) -> Vec<Place<'a>> {
-        self.places
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     spans::Span,
 };
 use crate::{Trace, TraceLane, TraceZones, point_words::PointWords, words::thread_label};
+use rayon::prelude::*;
 use reader::lane::LaneId;
 
 /// Last nanosecond that Tracy can represent: times have 48 bits including the sign.
@@ -72,25 +73,10 @@ impl<'a> Scene<'a> {
         options: &'a TracyOptions,
         context_limit: usize,
     ) -> Self {
-        Self::with_place_limit(trace, options, context_limit, PLACE_LIMIT)
-    }
-
-    /// Returns the key of the first frame set's name; keys of plots begin at 1.
-    pub(super) fn first_frame_key(&self) -> u64 {
-        1 + self.plots.len() as u64
-    }
-
-    fn with_place_limit(
-        trace: &'a Trace<'a>,
-        options: &'a TracyOptions,
-        context_limit: usize,
-        place_limit: usize,
-    ) -> Self {
-        let places = PlaceTable::new(trace, place_limit);
         let mut builder = Builder {
             trace,
             words: PointWords::new(trace),
-            places,
+            places: PlaceTable::new(trace),
             contexts: Vec::new(),
             threads: Vec::new(),
             messages: Vec::new(),
@@ -99,6 +85,11 @@ impl<'a> Scene<'a> {
         builder.add_ops();
         builder.add_host();
         builder.finish(options)
+    }
+
+    /// Returns the key of the first frame set's name; keys of plots begin at 1.
+    pub(super) fn first_frame_key(&self) -> u64 {
+        1 + self.plots.len() as u64
     }
 }
 
@@ -186,7 +177,7 @@ impl<'a> Builder<'a> {
             contexts: self.contexts.len() as u64,
             host_zones: self.trace.host.zone_count() as u64,
             messages: 0,
-            vague_zones: self.places.vague_zone_count(),
+            vague_zones: self.places.vague_zone_count,
             late_zones: lane_zones.chain(host_zones).map(late).sum(),
             undrawn_plot_points: host::undrawn_point_count(&self.trace.host),
             missed_zones: 0,
@@ -203,6 +194,7 @@ impl<'a> Builder<'a> {
             self.threads.push(Thread { id: remarks_id, name, spans: Vec::new() });
         }
         messages.append(&mut self.messages);
+        messages.par_sort_by_key(|message| message.time_ns);
         notes.messages = messages.len() as u64;
         let devices = self.trace.devices.iter();
         let plots = devices.flat_map(|device| plots::device_plots(device, &self.trace.names));
@@ -210,8 +202,8 @@ impl<'a> Builder<'a> {
             options,
             contexts: self.contexts,
             threads: self.threads,
-            places: self.places.into_places(),
-            messages: messages::in_order(messages),
+            places: self.places.places,
+            messages,
             plots: plots.chain(host::plots(&self.trace.host)).collect(),
             frames: host::frames(&self.trace.host),
             end_ns: tracy_ns(self.trace.end_ns()),
@@ -222,20 +214,16 @@ impl<'a> Builder<'a> {
 
 fn remarks(trace: &Trace<'_>, notes: &TracyNotes, thread_id: u32) -> Vec<Message> {
     let mut messages = messages::trace_messages(trace, thread_id);
-    if notes.vague_zones > 0 {
-        let count = notes.vague_zones;
-        let text = format!("{count} zones share a source location: Tracy knows only {PLACE_LIMIT}");
-        messages.push(remark(text, thread_id));
-    }
-    if notes.late_zones > 0 {
-        let count = notes.late_zones;
-        let text = format!("{count} zones are cut at 39 hours, where Tracy's time ends");
-        messages.push(remark(text, thread_id));
-    }
-    if notes.undrawn_plot_points > 0 {
-        let count = notes.undrawn_plot_points;
-        let text = format!("{count} points of plots are not drawn: they are no finite numbers");
-        messages.push(remark(text, thread_id));
-    }
+    let TracyNotes { vague_zones, late_zones, undrawn_plot_points, .. } = notes;
+    let changes = [
+        (vague_zones, format!("zones share a source location: Tracy knows only {PLACE_LIMIT}")),
+        (late_zones, "zones are cut at 39 hours, where Tracy's time ends".to_owned()),
+        (
+            undrawn_plot_points,
+            "points of plots are not drawn: they are no finite numbers".to_owned(),
+        ),
+    ];
+    let changes = changes.into_iter().filter(|&(&count, _)| count > 0);
+    messages.extend(changes.map(|(count, text)| remark(format!("{count} {text}"), thread_id)));
     messages
 }

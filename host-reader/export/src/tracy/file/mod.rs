@@ -196,8 +196,8 @@ impl<'a> FileWriter<'a> {
         let threads = self
             .intern_all(|scene| scene.threads.iter().map(|thread| thread.name.as_str()).collect());
         let bytes = &mut self.bytes;
-        bytes.put_count(self.strings.texts().len());
-        for (index, text) in self.strings.texts().iter().enumerate() {
+        bytes.put_count(self.strings.texts.len());
+        for (index, text) in self.strings.texts.iter().enumerate() {
             bytes.put_u64(strings::pointer(index));
             bytes.put_text(text);
         }
@@ -216,7 +216,7 @@ impl<'a> FileWriter<'a> {
 
     /// Adds the threads, ordered by the number that zones of a context refer to.
     fn put_threads_in_order(&mut self) {
-        let known = self.gpu.thread_ids();
+        let known = &self.gpu.thread_ids;
         self.bytes.put_count(known.len());
         known.iter().for_each(|&id| self.bytes.put_u64(id.into()));
         self.bytes.put_u64(0); // threads of other processes
@@ -246,7 +246,7 @@ impl<'a> FileWriter<'a> {
     }
 
     fn put_zone_counts(&mut self) {
-        for counts in [self.spans.place_counts(), self.gpu.place_counts()] {
+        for counts in [&self.spans.place_counts, &self.gpu.place_counts] {
             self.bytes.put_count(counts.iter().filter(|&&count| count > 0).count());
             for (place, &count) in (0_u16..).zip(counts).filter(|(_, count)| **count > 0) {
                 self.bytes.put_i16(timelines::place_id(place));
@@ -272,11 +272,11 @@ impl<'a> FileWriter<'a> {
     }
 
     fn put_zone_extras(&mut self) -> io::Result<()> {
-        let count = self.spans.extras().len();
+        let count = self.spans.extras.len();
         self.bytes.put_count(count + 1);
         self.bytes.put(&[0; 12]);
         for index in 0..count {
-            let [text, name] = self.spans.extras()[index];
+            let [text, name] = self.spans.extras[index];
             self.bytes.put_u24(0); // call stack
             for index in [text, name] {
                 self.bytes.put_u24(index.map_or(0, StringIndex::plus_one));
@@ -294,7 +294,7 @@ impl<'a> FileWriter<'a> {
 
     fn put_contexts(&mut self, names: &[StringIndex]) -> io::Result<()> {
         self.bytes.put_u64(self.scene.notes.zones);
-        self.bytes.put_u64(self.gpu.parent_count());
+        self.bytes.put_u64(self.gpu.parent_count);
         self.bytes.put_count(self.scene.contexts.len());
         for (context, name) in self.scene.contexts.iter().zip(names) {
             let zones: usize = context.lanes.iter().map(|lane| lane.zones.len()).sum();

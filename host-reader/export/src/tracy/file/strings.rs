@@ -30,7 +30,8 @@ pub(super) const fn pointer(index: usize) -> u64 {
 /// All texts of a file.
 #[derive(Default)]
 pub(super) struct StringTable<'a> {
-    texts: Vec<&'a str>,
+    /// Texts, by index.
+    pub(super) texts: Vec<&'a str>,
     known: HashMap<&'a str, StringIndex>,
 }
 
@@ -51,11 +52,6 @@ impl<'a> StringTable<'a> {
         self.known.insert(text, index);
         index
     }
-
-    /// Returns the texts, by index.
-    pub(super) fn texts(&self) -> &[&'a str] {
-        &self.texts
-    }
 }
 
 #[cfg(test)]
@@ -68,7 +64,7 @@ mod tests {
         let first = table.intern("BRISC-FW");
         assert_ne!(table.intern("other"), first);
         assert_eq!(table.intern("BRISC-FW"), first);
-        assert_eq!(table.texts(), ["BRISC-FW", "other"]);
+        assert_eq!(table.texts, ["BRISC-FW", "other"]);
         assert_eq!((first.pointer(), first.plus_one()), (1, 1));
     }
 }

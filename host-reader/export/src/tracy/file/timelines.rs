@@ -24,9 +24,12 @@ pub(super) fn place_id(place: PlaceNumber) -> i16 {
 
 /// Data about the zones of contexts, needed by earlier sections of the file.
 pub(super) struct GpuTimelines {
-    parent_count: u64,
-    place_counts: Vec<u64>,
-    thread_ids: Vec<u32>,
+    /// Number of zones with nested zones.
+    pub(super) parent_count: u64,
+    /// Number of zones for each source location.
+    pub(super) place_counts: Vec<u64>,
+    /// Threads in the order of their numbers.
+    pub(super) thread_ids: Vec<u32>,
     thread_numbers: HashMap<u32, u16>,
 }
 
@@ -47,21 +50,6 @@ impl GpuTimelines {
             thread_numbers: thread_ids.iter().copied().zip(0..=u16::MAX).collect(),
             thread_ids,
         }
-    }
-
-    /// Returns the number of zones with nested zones.
-    pub(super) const fn parent_count(&self) -> u64 {
-        self.parent_count
-    }
-
-    /// Returns the number of zones for each source location.
-    pub(super) fn place_counts(&self) -> &[u64] {
-        &self.place_counts
-    }
-
-    /// Returns the threads in the order of their numbers.
-    pub(super) fn thread_ids(&self) -> &[u32] {
-        &self.thread_ids
     }
 
     /// Appends one lane of a context.
@@ -122,9 +110,11 @@ fn parents(depths: impl Iterator<Item = u16>) -> u64 {
 pub(super) struct Spans {
     count: usize,
     parent_count: u64,
-    place_counts: Vec<u64>,
-    /// Text and name of each span that has its own text or name, sorted by thread and time.
-    extras: Vec<[Option<StringIndex>; 2]>,
+    /// Number of spans for each source location.
+    pub(super) place_counts: Vec<u64>,
+    /// Text and name of each span that has its own text or name, sorted by thread and time. The
+    /// number of the first entry is 1.
+    pub(super) extras: Vec<[Option<StringIndex>; 2]>,
 }
 
 impl Spans {
@@ -146,17 +136,6 @@ impl Spans {
                 .collect(),
             place_counts,
         }
-    }
-
-    /// Returns the number of spans for each source location.
-    pub(super) fn place_counts(&self) -> &[u64] {
-        &self.place_counts
-    }
-
-    /// Returns the text and name of each span that has its own text or name. The number of the
-    /// first entry is 1.
-    pub(super) fn extras(&self) -> &[[Option<StringIndex>; 2]] {
-        &self.extras
     }
 
     /// Appends the threads with their spans and messages. Threads without spans and messages are

@@ -4,7 +4,7 @@
 //! Tracy's `public/common/TracyQueue.hpp`: the fields of each item, without padding.
 
 use crate::tracy::{file::cut, lanes::Rgb, places::Place};
-use tracy::protocol::{FAR_NS, ItemKind, NEAR_NS, Program, TracyProtocol};
+use tracy::protocol::{FAR_NS, ItemKind, NEAR_NS, TracyProtocol};
 
 /// Maximum length of a text, in bytes, that always fits into an item together with the item's other
 /// fields.
@@ -42,19 +42,16 @@ impl Items {
         self.bytes.extend(self.protocol.code(kind));
     }
 
-    fn put_context(&mut self, context: u16) {
-        let [low, high] = context.to_le_bytes();
-        match self.protocol.program {
-            Program::Stock => self.put(&[low]),
-            Program::Fork => self.put(&[low, high]),
-        }
+    /// Appends an item and its fields.
+    fn item(&mut self, kind: ItemKind, fields: &[&[u8]]) {
+        self.put_kind(kind);
+        fields.iter().for_each(|field| self.put(field));
     }
 
-    /// Appends the 16-bit length of a text, then the text.
-    fn put_text(&mut self, text: &str) {
-        let text = cut(text, TEXT_BYTES);
-        self.put(&u16::try_from(text.len()).unwrap_or(0).to_le_bytes());
-        self.put(text.as_bytes());
+    /// Appends the number of a context, which has two bytes in the fork.
+    fn put_context(&mut self, context: u16) {
+        let bytes = context.to_le_bytes();
+        self.put(bytes.get(..self.protocol.context_bytes()).unwrap_or(&bytes));
     }
 
     /// Sends the text that the next item refers to.
@@ -63,27 +60,24 @@ impl Items {
         let has_short = self.protocol.has_short_texts();
         match u8::try_from(text.len()) {
             Ok(size) if has_short => {
-                self.put_kind(ItemKind::SingleStringData8);
-                self.put(&[size]);
+                self.item(ItemKind::SingleStringData8, &[&[size]]);
             }
             _ => {
                 // The longer form encodes the length minus 256 if a shorter form encodes the
                 // lengths below 256.
                 let first = if has_short { 256 } else { 0 };
                 let size = u16::try_from(text.len() - first).unwrap_or(0);
-                self.put_kind(ItemKind::SingleStringData);
-                self.put(&size.to_le_bytes());
+                self.item(ItemKind::SingleStringData, &[&size.to_le_bytes()]);
             }
         }
         self.put(text.as_bytes());
     }
 
     pub(super) fn new_context(&mut self, context: u16, name: &str) {
-        self.put_kind(ItemKind::GpuNewContext);
-        self.put(&0_i64.to_le_bytes()); // host time 0 ...
-        self.put(&0_i64.to_le_bytes()); // ... is device time 0
-        self.put(&0_u32.to_le_bytes()); // no single thread
-        self.put(&1.0_f32.to_le_bytes());
+        // Host time 0 is device time 0. The context belongs to no single thread.
+        let [host_ns, device_ns] = [[0; 8]; 2];
+        let ns_per_tick = 1.0_f32.to_le_bytes();
+        self.item(ItemKind::GpuNewContext, &[&host_ns, &device_ns, &[0; 4], &ns_per_tick]);
         self.put_context(context);
         self.put(&[0, self.protocol.context_type]); // not calibrated
         self.single_string(name);
@@ -95,11 +89,9 @@ impl Items {
     fn place(&mut self, place: &Place<'_>) {
         let texts = [&place.function, &place.file, &place.name].map(|text| cut(text, TEXT_BYTES));
         let size: usize = 4 + 4 + texts.iter().map(|text| text.len()).sum::<usize>() + 2;
-        self.put_kind(ItemKind::SourceLocationPayload);
-        self.put(&0_u64.to_le_bytes());
-        self.put(&u16::try_from(size).unwrap_or(0).to_le_bytes());
-        self.put(&place.rgb.to_le_bytes());
-        self.put(&place.line.to_le_bytes());
+        let size = u16::try_from(size).unwrap_or(0).to_le_bytes();
+        let (rgb, line) = (place.rgb.to_le_bytes(), place.line.to_le_bytes());
+        self.item(ItemKind::SourceLocationPayload, &[&[0; 8], &size, &rgb, &line]);
         let [function, file, name] = texts;
         for text in [function, file] {
             self.put_without_nul(text);
@@ -118,9 +110,7 @@ impl Items {
     /// A viewer assumes that the counter of a context restarted if a time is much earlier than the
     /// previous time. Sending this item before such a time prevents that assumption.
     pub(super) fn gpu_time_sync(&mut self, context: u16) {
-        self.put_kind(ItemKind::GpuTimeSync);
-        self.put(&0_i64.to_le_bytes());
-        self.put(&0_i64.to_le_bytes());
+        self.item(ItemKind::GpuTimeSync, &[&[0; 8], &[0; 8]]);
         self.put_context(context);
     }
 
@@ -138,29 +128,23 @@ impl Items {
     fn gpu_edge(&mut self, kind: ItemKind, zone: GpuZone, time_ns: i64) {
         let since_last_ns = (time_ns - self.gpu_ns).to_le_bytes();
         self.gpu_ns = time_ns;
-        self.put_kind(kind);
-        self.put(&since_last_ns);
-        self.put(&zone.thread_id.to_le_bytes());
-        self.put(&zone.query.to_le_bytes());
+        let (thread_id, query) = (zone.thread_id.to_le_bytes(), zone.query.to_le_bytes());
+        self.item(kind, &[&since_last_ns, &thread_id, &query]);
         self.put_context(zone.context);
-        self.put_kind(ItemKind::GpuTime);
-        self.put(&since_last_ns);
-        self.put(&zone.query.to_le_bytes());
+        self.item(ItemKind::GpuTime, &[&since_last_ns, &query]);
         self.put_context(zone.context);
     }
 
     /// Selects the thread that the following items refer to.
     pub(super) fn thread_context(&mut self, thread_id: u32) {
-        self.put_kind(ItemKind::ThreadContext);
-        self.put(&thread_id.to_le_bytes());
+        self.item(ItemKind::ThreadContext, &[&thread_id.to_le_bytes()]);
         self.thread_ns = 0;
     }
 
     /// Announces a thread. The viewer then asks for its name.
     pub(super) fn thread_exists(&mut self, thread_id: u32) {
         self.thread_context(thread_id);
-        self.put_kind(ItemKind::ZoneValidation);
-        self.put(&0_u32.to_le_bytes());
+        self.item(ItemKind::ZoneValidation, &[&[0; 4]]);
     }
 
     fn since_last_of_thread(&mut self, time_ns: i64) -> i64 {
@@ -171,9 +155,8 @@ impl Items {
 
     pub(super) fn zone_begin(&mut self, time_ns: i64, place: &Place<'_>) {
         self.place(place);
-        self.put_kind(ItemKind::ZoneBeginAllocSrcLoc);
         let since_last_ns = self.since_last_of_thread(time_ns);
-        self.put(&since_last_ns.to_le_bytes());
+        self.item(ItemKind::ZoneBeginAllocSrcLoc, &[&since_last_ns.to_le_bytes()]);
     }
 
     pub(super) fn zone_text(&mut self, text: &str) {
@@ -189,17 +172,13 @@ impl Items {
     pub(super) fn zone_end(&mut self, time_ns: i64) {
         let distance_ns = self.since_last_of_thread(time_ns);
         if !self.protocol.has_short_times() || distance_ns < 0 {
-            self.put_kind(ItemKind::ZoneEnd);
-            self.put(&distance_ns.to_le_bytes());
+            self.item(ItemKind::ZoneEnd, &[&distance_ns.to_le_bytes()]);
         } else if let Ok(short_ns) = u16::try_from(distance_ns) {
-            self.put_kind(ItemKind::ZoneEnd16);
-            self.put(&short_ns.to_le_bytes());
+            self.item(ItemKind::ZoneEnd16, &[&short_ns.to_le_bytes()]);
         } else if let Ok(near_ns) = u32::try_from(distance_ns - NEAR_NS) {
-            self.put_kind(ItemKind::ZoneEnd32);
-            self.put(&near_ns.to_le_bytes());
+            self.item(ItemKind::ZoneEnd32, &[&near_ns.to_le_bytes()]);
         } else {
-            self.put_kind(ItemKind::ZoneEnd);
-            self.put(&(distance_ns - FAR_NS).to_le_bytes());
+            self.item(ItemKind::ZoneEnd, &[&(distance_ns - FAR_NS).to_le_bytes()]);
         }
     }
 
@@ -207,10 +186,8 @@ impl Items {
         /// Source and severity: user, information.
         const USER_INFORMATION: u8 = 0x20;
         self.single_string(text);
-        self.put_kind(ItemKind::MessageColor);
-        self.put(&time_ns.to_le_bytes());
         let [blue, green, red, _] = rgb.to_le_bytes();
-        self.put(&[blue, green, red]);
+        self.item(ItemKind::MessageColor, &[&time_ns.to_le_bytes(), &[blue, green, red]]);
         if self.protocol.message_has_severity() {
             self.put(&[USER_INFORMATION]);
         }
@@ -218,24 +195,19 @@ impl Items {
 
     /// Ends a frame and begins the next frame of the name with this key.
     pub(super) fn frame_mark(&mut self, time_ns: i64, name_key: u64) {
-        self.put_kind(ItemKind::FrameMarkMsg);
-        self.put(&time_ns.to_le_bytes());
-        self.put(&name_key.to_le_bytes());
+        self.item(ItemKind::FrameMarkMsg, &[&time_ns.to_le_bytes(), &name_key.to_le_bytes()]);
     }
 
     pub(super) fn plot_config(&mut self, plot: u64, is_stepped: bool) {
-        self.put_kind(ItemKind::PlotConfig);
-        self.put(&plot.to_le_bytes());
-        self.put(&[0, is_stepped.into(), 1]); // plain numbers, as steps or a line, filled
-        self.put(&0_u32.to_le_bytes()); // the viewer's colour
+        // Plain numbers, as steps or a line, filled, in the viewer's colour.
+        let look = [0, is_stepped.into(), 1, 0, 0, 0, 0];
+        self.item(ItemKind::PlotConfig, &[&plot.to_le_bytes(), &look]);
     }
 
     pub(super) fn plot_value(&mut self, plot: u64, time_ns: i64, value: f64) {
-        self.put_kind(ItemKind::PlotDataDouble);
-        self.put(&plot.to_le_bytes());
-        let since_last_ns = self.since_last_of_thread(time_ns);
-        self.put(&since_last_ns.to_le_bytes());
-        self.put(&value.to_le_bytes());
+        let since_last_ns = self.since_last_of_thread(time_ns).to_le_bytes();
+        let fields = [&plot.to_le_bytes(), &since_last_ns, &value.to_le_bytes()];
+        self.item(ItemKind::PlotDataDouble, &fields.map(<[u8; 8]>::as_slice));
     }
 
     /// Informs the viewer that the program is still running.
@@ -249,9 +221,9 @@ impl Items {
 
     /// Answers a request with a text. Every version has the kinds of answers with texts.
     pub(super) fn answer(&mut self, kind: ItemKind, key: u64, text: &str) {
-        self.put_kind(kind);
-        self.put(&key.to_le_bytes());
-        self.put_text(text);
+        let text = cut(text, TEXT_BYTES);
+        let byte_count = u16::try_from(text.len()).unwrap_or(0).to_le_bytes();
+        self.item(kind, &[&key.to_le_bytes(), &byte_count, text.as_bytes()]);
     }
 
     /// Answers a request without a result.
@@ -260,8 +232,7 @@ impl Items {
     }
 
     pub(super) fn answer_no_source_code(&mut self, id: u32) {
-        self.put_kind(ItemKind::AckSourceCodeNotAvailable);
-        self.put(&id.to_le_bytes());
+        self.item(ItemKind::AckSourceCodeNotAvailable, &[&id.to_le_bytes()]);
     }
 
     pub(super) fn answer_no_symbol_code(&mut self) {

@@ -101,7 +101,7 @@ impl PartBuilder {
     pub(super) fn part(&mut self, trace: &Trace<'_>) -> Part {
         let mut part = Part::default();
         let words = PointWords::new(trace);
-        let mut places = PlaceTable::new(trace, PLACE_LIMIT);
+        let mut places = PlaceTable::new(trace);
         for device in &trace.devices {
             let origin_ns = self.device_origin_ns(device);
             for lane in &device.lanes {
@@ -112,7 +112,7 @@ impl PartBuilder {
             }
             self.add_lost(&mut part, device, origin_ns);
         }
-        part.vague_zones = part.vague_zones.saturating_add(places.vague_zone_count());
+        part.vague_zones = part.vague_zones.saturating_add(places.vague_zone_count);
         let zones = part.lanes.iter().map(|lane| lane.zones.len() as u64).sum();
         part.counts = Counts { zones, messages: part.messages.len() as u64 };
         part
