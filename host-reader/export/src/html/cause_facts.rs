@@ -1,7 +1,6 @@
 //! Causes of slowness for the page: findings with links to their ops and chips, and each op's time
 //! by class.
 
-use super::facts::risc_number;
 use crate::{
     Trace,
     op_causes::{causes_of_ops, names_of_ops},
@@ -158,7 +157,7 @@ fn waits_of(op: &OpCauses) -> Vec<WaitRow> {
     op.waits
         .iter()
         .map(|wait| WaitRow {
-            risc: risc_number(wait.risc),
+            risc: wait.risc as usize,
             blocked_percent: tenths(wait.blocked_percent),
             barrier_percent: tenths(wait.barrier_percent),
             sums: wait

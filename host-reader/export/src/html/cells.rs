@@ -7,7 +7,7 @@
 //! duration in cycles. Then come the number of metadata fields, with the key and value of each, and
 //! the number of zones by name and RISC, with the figures of each.
 
-use super::{facts::risc_number, op_zones::OpZones, packed::PackedColumns};
+use super::{op_zones::OpZones, packed::PackedColumns};
 use crate::{TraceDevice, TraceOp};
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ pub(super) fn cores_of(
         };
         let (start_cycle, duration_cycles) = (zone.start_cycle, zone.duration_cycles);
         let kernels = cores.entry(core).or_default();
-        kernels.insert(risc_number(lane.id.risc), Kernel { start_cycle, duration_cycles });
+        kernels.insert(lane.id.risc as usize, Kernel { start_cycle, duration_cycles });
     }
     cores
 }

@@ -1,9 +1,6 @@
 //! Page data of each chip: its cores, its lanes, and the quality of its clock.
 
-use super::{
-    clock_knots::{Knot, knots},
-    facts::risc_number,
-};
+use super::clock_knots::{Knot, knots};
 use crate::{Trace, TraceDevice, TraceLane};
 use reader::clock::CorridorFit;
 use recording::capture::sync::ChipFit;
@@ -90,7 +87,7 @@ fn lane_columns<'a>(device: &'a TraceDevice<'a>) -> Arrays<(usize, &'a TraceLane
         device.core_of_lane().into_iter().zip(&device.lanes),
         [
             ("core", |(core, _)| (*core).into()),
-            ("risc", |(_, lane)| risc_number(lane.id.risc).into()),
+            ("risc", |(_, lane)| (lane.id.risc as usize).into()),
             ("zones", |(_, lane)| lane.zones.len().into()),
             ("points", |(_, lane)| lane.points.len().into()),
             ("levels", |(_, lane)| lane.zones.level_count().into()),

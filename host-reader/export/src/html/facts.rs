@@ -33,6 +33,7 @@ struct Facts<'a> {
     doubts: Vec<(String, u64)>,
     /// Reasons why more may be missing than was counted. The flag is true for a failure.
     uncounted: Vec<(&'static str, bool)>,
+    /// RISCs by number, which is the RISC's position in [`Risc::ALL`].
     riscs: [&'static str; Risc::ALL.len()],
     names: NameFacts<'a>,
     devices: Vec<DeviceFacts<'a>>,
@@ -88,9 +89,4 @@ pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
         groups: trace.explanation.as_ref().map_or(&[], |explanation| &explanation.groups),
     };
     write_facts(&facts, out)
-}
-
-/// Returns the index by which the page refers to a RISC.
-pub(super) fn risc_number(risc: Risc) -> usize {
-    Risc::ALL.iter().position(|&other| other == risc).unwrap_or(0)
 }

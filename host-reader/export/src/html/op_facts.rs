@@ -1,6 +1,5 @@
 //! Figures of each op for the page, column by column.
 
-use super::facts::risc_number;
 use crate::{Trace, TraceDevice, TraceNames, TraceOp, op_causes::names_of_ops};
 use analysis::Doubt;
 use serde::Serialize;
@@ -89,7 +88,7 @@ fn processor_kernels(
     }
     let mut kernels = vec![None; Risc::ALL.len().saturating_sub(RISCS_WITH_COLUMN)];
     for (risc, (start, end)) in quasar_kernels(names, device, op) {
-        let place = risc_number(risc).checked_sub(RISCS_WITH_COLUMN);
+        let place = (risc as usize).checked_sub(RISCS_WITH_COLUMN);
         if let Some(cycles) = place.and_then(|place| kernels.get_mut(place)) {
             *cycles = end.checked_sub(start);
         }

@@ -1,6 +1,5 @@
 //! Zones of each op by name and RISC, summed over all cores, for the page about an op.
 
-use super::facts::risc_number;
 use crate::{TraceDevice, TraceLane};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -26,7 +25,7 @@ pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
     let lane_sums: Vec<_> = lanes.map(|(index, lane)| sums_of_lane(index, lane)).collect();
     let mut ops = vec![OpZones::new(); device.ops.len()];
     for (lane, sums) in device.lanes.iter().zip(lane_sums) {
-        let risc = risc_number(lane.id.risc);
+        let risc = lane.id.risc as usize;
         for (op, name, sum) in sums {
             if let Some(zones) = ops.get_mut(op) {
                 zones.entry((risc, name)).or_default().add(sum);

@@ -1,6 +1,5 @@
 //! Statistics of zones, events, values and sums by name, for the page.
 
-use super::facts::risc_number;
 use crate::{PointCategory, Trace, TraceLane, TraceName, host_names::HostNames};
 use analysis::CycleStatistics;
 use rayon::prelude::*;
@@ -141,7 +140,7 @@ fn bars(durations: &[u64], first: u64, last: u64) -> [u32; BAR_COUNT] {
 
 fn zone_sets(device: usize, lane: usize, records: &TraceLane<'_>) -> ZoneSets {
     let mut sets: Vec<Option<ZoneSet>> = Vec::new();
-    let risc_bit = 1_u32 << risc_number(records.id.risc);
+    let risc_bit = 1_u32 << records.id.risc as usize;
     let own = records.zones.self_cycles();
     for (index, (zone, own)) in records.zones.iter().zip(own).enumerate() {
         let name = zone.name.index();

@@ -47,14 +47,10 @@ pub(super) fn zone_rgb(risc: Risc, name: &str) -> Rgb {
     if name.contains("PROFILER") { PROFILER_RGB } else { risc_rgb(risc) }
 }
 
-/// Returns the number that Tenstorrent's fork uses for a RISC.
-pub(super) fn risc_number(risc: Risc) -> u8 {
-    Risc::ALL.iter().zip(0..).find(|&(&known, _)| known == risc).map_or(0, |(_, number)| number)
-}
-
 /// Returns the number of a lane: unique, ordered by core and RISC, never 0.
-pub(super) fn lane_number(core_number: u32, risc: Risc) -> u32 {
-    let number = u32::from(risc_number(risc));
+pub(super) const fn lane_number(core_number: u32, risc: Risc) -> u32 {
+    // Tenstorrent's fork numbers RISCs in the same order.
+    let number = risc as u32;
     if risc.is_quasar() {
         return QUASAR | ((core_number + 1) << QUASAR_BITS) | number;
     }

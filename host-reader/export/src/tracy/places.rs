@@ -8,7 +8,7 @@
 //! Tracy's `server/TracyWorker.cpp`: the limit. tt-metal's `tt_metal/impl/profiler/profiler.cpp`:
 //! the op's number is stored in the field for the function's name.
 
-use super::lanes::{HOST_RGB, OP_RGB, Rgb, risc_number, zone_rgb};
+use super::lanes::{HOST_RGB, OP_RGB, Rgb, zone_rgb};
 use crate::{NameId, Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceZone};
 use host_events::{HostColor, HostSource};
 use std::{borrow::Cow, collections::HashMap};
@@ -110,12 +110,12 @@ impl<'a> PlaceTable<'a> {
     /// Location of ops without their own location.
     pub(super) const OP: PlaceNumber = 0;
 
-    fn unnamed(risc: Risc) -> PlaceNumber {
-        1 + PlaceNumber::from(risc_number(risc))
+    const fn unnamed(risc: Risc) -> PlaceNumber {
+        1 + risc as PlaceNumber
     }
 
     fn add_plain(&mut self, name: NameId, risc: Risc) {
-        let slot = name.index() * Risc::ALL.len() + usize::from(risc_number(risc));
+        let slot = name.index() * Risc::ALL.len() + risc as usize;
         if self.plain.get(slot).is_some_and(Option::is_none) {
             self.plain[slot] = self.push(&Key::plain(name, risc));
         }
@@ -193,7 +193,7 @@ impl<'a> PlaceTable<'a> {
     }
 
     fn zone_place(&mut self, key: &Key) -> PlaceNumber {
-        let slot = key.name.index() * Risc::ALL.len() + usize::from(risc_number(key.risc));
+        let slot = key.name.index() * Risc::ALL.len() + key.risc as usize;
         let plain = self.plain.get(slot).copied().flatten();
         if *key == Key::plain(key.name, key.risc) {
             return plain.unwrap_or_else(|| self.vague(Self::unnamed(key.risc)));
