@@ -40,20 +40,12 @@ fn add_marks(columns: &mut PackedColumns, thread: &TraceHostThread<'_>, names: &
 
 /// Adds the texts of all entries that have a text.
 fn add_texts<'a>(columns: &mut PackedColumns, texts: impl Iterator<Item = Option<&'a str>>) {
-    let texts = (0_u64..).zip(texts).filter_map(|(index, text)| Some((index, text?)));
-    let texts: Vec<_> = texts.collect();
-    columns.count(texts.len());
-    columns.rising(0, texts.iter().map(|&(index, _)| index));
-    texts.iter().for_each(|(_, text)| columns.text(text));
+    columns.present(texts, |columns, text| columns.text(text));
 }
 
 /// Adds the colours of all entries that have a colour.
 fn add_colors(columns: &mut PackedColumns, colors: impl Iterator<Item = Option<HostColor>>) {
-    let colors = (0_u64..).zip(colors).filter_map(|(index, color)| Some((index, color?)));
-    let colors: Vec<_> = colors.collect();
-    columns.count(colors.len());
-    columns.rising(0, colors.iter().map(|(index, _)| *index));
-    colors.iter().for_each(|(_, color)| columns.number(color.rgb().into()));
+    columns.present(colors, |columns, color| columns.number(color.rgb().into()));
 }
 
 /// Packs the points of a plot.
@@ -64,8 +56,8 @@ pub(super) fn pack_plot(plot: &TraceHostPlot<'_>) -> PackedColumns {
     columns
 }
 
-/// Returns the page's number of a kind of mark. These numbers follow the numbers of the kinds of
-/// points.
+/// Returns the page's number of a kind of mark. These numbers follow those of
+/// [`PointCategory`](crate::PointCategory).
 const fn point_kind(kind: HostEventKind) -> u64 {
     match kind {
         HostEventKind::Message => 3,

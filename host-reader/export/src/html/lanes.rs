@@ -13,14 +13,14 @@
 //! | synthetic ends | count, then steps of the index |
 //! | clipped zones | count, then all steps of the index, then all durations as recorded, in cycles |
 //! | runs | number of the op plus one, number of the kernel's zone plus one; 0 for none |
-//! | points: kinds | see [`point_kind`] |
+//! | points: kinds | number of the [`PointCategory`](crate::PointCategory) |
 //! | points: names | number of the name |
 //! | points: times | steps, from the chip's first cycle |
 //! | points: values | for each point: number of values, then each value as two halves |
 //! | texts | count, then all steps of the points' indices, then all texts |
 
 use super::packed::PackedColumns;
-use crate::{NameId, PointCategory, TraceLane, TraceZone, point_words::PointWords};
+use crate::{NameId, TraceLane, TraceZone, point_words::PointWords};
 
 /// Packs the lanes of one core. The records of its chip begin at `first_cycle`.
 pub(super) fn pack_core(
@@ -86,29 +86,16 @@ fn add_points(
     words: &PointWords<'_>,
 ) {
     let points = &lane.points;
-    points.iter().for_each(|point| columns.number(point_kind(point.category())));
+    points.iter().for_each(|point| columns.number(point.category() as u64));
     points.iter().for_each(|point| columns.number(point.name.0.into()));
     columns.rising(first_cycle, points.iter().map(|point| point.cycle));
     for point in points {
         columns.count(point.values.len());
         point.values.iter().for_each(|&value| columns.exact(value));
     }
-    let texts = (0_u64..).zip(points.iter()).filter_map(|(index, point)| {
+    let texts = points.iter().map(|point| {
         let text = point.text.map(str::to_owned);
-        let text = text.or_else(|| Some(words.meaning(lane.id, point)?.label().into_owned()));
-        Some((index, text?))
+        text.or_else(|| Some(words.meaning(lane.id, point)?.label().into_owned()))
     });
-    let texts: Vec<_> = texts.collect();
-    columns.count(texts.len());
-    columns.rising(0, texts.iter().map(|&(index, _)| index));
-    texts.iter().for_each(|(_, text)| columns.text(text));
-}
-
-/// Returns the page's number of a kind of point.
-const fn point_kind(category: PointCategory) -> u64 {
-    match category {
-        PointCategory::Event => 0,
-        PointCategory::Data => 1,
-        PointCategory::Sum => 2,
-    }
+    columns.present(texts, |columns, text| columns.text(text));
 }

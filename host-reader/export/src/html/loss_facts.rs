@@ -5,7 +5,8 @@ use crate::Trace;
 use analysis::{loss_groups, loss_remedies};
 use reader::{anomaly::Anomaly, lane::LaneId};
 use serde::Serialize;
-use tables::{Columns, LossGroups, LossRow, Losses, RecordingKey, Rows};
+use serde_json::json;
+use tables::{Arrays, Columns, LossGroups, LossRow, Losses, RecordingKey, Rows};
 use wire::RunHostId;
 
 /// Maximum number of anomalies that the page lists with lane and position.
@@ -22,59 +23,52 @@ pub(super) struct LossFacts {
     #[serde(flatten)]
     columns: Columns<'static, Losses>,
     #[serde(flatten)]
-    shown: ShownLosses,
+    shown: Arrays<PlacedLoss>,
 }
 
-/// Lanes, times and programs of losses. Program numbers do not include the chip.
-#[derive(Default, Serialize)]
-struct ShownLosses {
-    program: Vec<Option<u32>>,
-    /// First and last launch of the range in which records were lost.
-    programs: Vec<Option<(u32, u32)>>,
-    /// Indices of the chip and the lane; `None` if the chip is not in the trace.
-    lane: Vec<Option<(usize, usize)>>,
-    time_ns: Vec<Option<i64>>,
-}
+/// Loss with the indices of its chip and lane; `None` if the chip is not in the trace.
+type PlacedLoss = (LossRow<'static>, Option<(usize, usize)>);
 
 impl LossFacts {
     pub(super) fn new(trace: &Trace<'_>) -> Self {
-        let (mut rows, mut shown) = (Vec::new(), ShownLosses::default());
+        let mut placed: Vec<PlacedLoss> = Vec::new();
         for (device_index, device) in trace.devices.iter().enumerate() {
             for (lane_index, lane) in device.lanes.iter().enumerate() {
-                let lane_rows = lane.losses.iter().map(|loss| loss.row(lane.id));
-                lane_rows
-                    .for_each(|row| shown.add(&mut rows, row, Some((device_index, lane_index))));
+                let place = Some((device_index, lane_index));
+                placed.extend(lane.losses.iter().map(|loss| (loss.row(lane.id), place)));
             }
         }
         for &(key, totals) in &trace.unplaced_losses {
             let row = LossRow { key, totals, recording: RecordingKey::default(), time_ns: None };
-            shown.add(&mut rows, row, None);
+            placed.push((row, None));
         }
+        let rows: Vec<_> = placed.iter().map(|&(row, _)| row).collect();
         let groups = loss_groups(rows.iter().map(|row| (row.key, row.totals)));
         let remedies = loss_remedies(&groups).into_iter();
         Self {
             remedies: remedies.map(|(cause, remedy)| (cause.label(), remedy)).collect(),
             groups: Rows(groups),
             columns: Columns { rows, is_wanted: |column| !column.schema.name.ends_with("host_id") },
-            shown,
+            shown: shown_losses(placed),
         }
     }
 }
 
-impl ShownLosses {
-    fn add(
-        &mut self,
-        rows: &mut Vec<LossRow<'static>>,
-        row: LossRow<'static>,
-        lane: Option<(usize, usize)>,
-    ) {
-        self.program.push(row.key.program.map(RunHostId::base));
-        let programs = row.totals.programs.map(|span| (span.first.base(), span.last.base()));
-        self.programs.push(programs);
-        self.lane.push(lane);
-        self.time_ns.push(row.time_ns);
-        rows.push(row);
-    }
+/// Returns the programs, lanes and times of losses, column by column. Numbers of programs do not
+/// include the chip.
+fn shown_losses(losses: Vec<PlacedLoss>) -> Arrays<PlacedLoss> {
+    Arrays::new(
+        losses,
+        [
+            ("program", |(row, _)| row.key.program.map(RunHostId::base).into()),
+            // First and last launch of the range in which records were lost.
+            ("programs", |(row, _)| {
+                json!(row.totals.programs.map(|span| (span.first.base(), span.last.base())))
+            }),
+            ("lane", |(_, lane)| json!(lane)),
+            ("time_ns", |(row, _)| row.time_ns.into()),
+        ],
+    )
 }
 
 /// Anomalies and repairs: the counts of each kind, and the first ones with lane and position.

@@ -46,6 +46,20 @@ impl PackedColumns {
         }
     }
 
+    /// Adds the number of values that are present, the steps of their indices, and then each value
+    /// with `add`.
+    pub(super) fn present<T>(
+        &mut self,
+        values: impl Iterator<Item = Option<T>>,
+        add: impl Fn(&mut Self, &T),
+    ) {
+        let present = (0_u64..).zip(values).filter_map(|(index, value)| Some((index, value?)));
+        let present: Vec<_> = present.collect();
+        self.count(present.len());
+        self.rising(0, present.iter().map(|&(index, _)| index));
+        present.iter().for_each(|(_, value)| add(self, value));
+    }
+
     /// Adds the text's length in bytes, then the text.
     pub(super) fn text(&mut self, text: &str) {
         self.count(text.len());

@@ -22,35 +22,16 @@ pub struct TracePoint<'a> {
     pub text: Option<&'a str>,
 }
 
-/// Category of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PointCategory {
-    /// A time without values.
-    Event,
-    /// Values with a time.
-    Data,
-    /// Total cycles of all zones with one name in a run.
-    Sum,
-}
-
-impl PointCategory {
-    const fn from_kind(kind: PacketKind) -> Self {
-        match kind {
-            PacketKind::TimestampedEvent => Self::Event,
-            PacketKind::TimestampedData | PacketKind::TimestampedData16B => Self::Data,
-            // Zone starts and ends are not points and never reach this function.
-            PacketKind::ZoneTotal | PacketKind::ZoneStart | PacketKind::ZoneEnd => Self::Sum,
-        }
-    }
-
-    /// Returns the label of the category that formats show.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Event => "event",
-            Self::Data => "data",
-            Self::Sum => "sum",
-        }
+reader::labelled! {
+    /// Category of a point. The labels are those that formats show.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PointCategory {
+        /// A time without values.
+        Event = "event",
+        /// Values with a time.
+        Data = "data",
+        /// Total cycles of all zones with one name in a run.
+        Sum = "sum",
     }
 }
 
@@ -58,6 +39,13 @@ impl TracePoint<'_> {
     /// Returns the category of the point.
     #[must_use]
     pub const fn category(&self) -> PointCategory {
-        PointCategory::from_kind(self.kind)
+        match self.kind {
+            PacketKind::TimestampedEvent => PointCategory::Event,
+            PacketKind::TimestampedData | PacketKind::TimestampedData16B => PointCategory::Data,
+            // Zone starts and ends are not points.
+            PacketKind::ZoneTotal | PacketKind::ZoneStart | PacketKind::ZoneEnd => {
+                PointCategory::Sum
+            }
+        }
     }
 }
