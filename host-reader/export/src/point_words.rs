@@ -1,7 +1,7 @@
 //! Readable labels of points whose values have a meaning: NoC events, hardware counters, waits and
 //! signals.
 
-use super::{Trace, TraceNames, TraceNoc, TracePoint, hardware_counters::counter_names};
+use super::{Trace, TraceName, TraceNoc, TracePoint};
 use analysis::{counters::Sample, noc_events::TraceObject};
 use reader::lane::LaneId;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -16,18 +16,19 @@ use wire::{
 
 /// Meanings of a trace's points.
 pub(super) struct PointWords<'t> {
-    is_counter: Vec<bool>,
-    is_noc_event: Vec<bool>,
-    waits: Vec<Option<WaitRecord>>,
+    /// Kind of record that each name identifies.
+    records: Vec<Option<Record>>,
     /// NoC events of each lane, by cycle.
     noc_events: BTreeMap<LaneId, BTreeMap<u64, &'t TraceObject>>,
 }
 
-/// Kind of wait record that a name identifies.
+/// Kind of record whose values have a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WaitRecord {
-    Total,
-    Blocked,
+enum Record {
+    Counter,
+    NocEvent,
+    WaitTotal,
+    Wait,
 }
 
 /// Meaning of a point, decoded from its values.
@@ -54,31 +55,22 @@ impl<'t> PointWords<'t> {
                 }
             }
         }
-        Self {
-            is_counter: counter_names(&trace.names),
-            is_noc_event: noc_names(&trace.names),
-            waits: trace.names.as_slice().iter().map(|name| wait_record(&name.label)).collect(),
-            noc_events,
-        }
+        Self { records: trace.names.as_slice().iter().map(record_of).collect(), noc_events }
     }
 
     /// Returns the meaning of a point of a lane; `None` if the point needs no decoding or could not
     /// be decoded.
     pub(super) fn meaning(&self, lane: LaneId, point: &TracePoint<'_>) -> Option<Meaning<'t>> {
-        let name = point.name.index();
-        if self.is_counter.get(name) == Some(&true) {
-            return Sample::decode(point.values, point.text).ok().map(Meaning::Counter);
-        }
-        if self.is_noc_event.get(name) == Some(&true) {
-            let object = *self.noc_events.get(&lane)?.get(&point.cycle)?;
-            return Some(Meaning::NocEvent(object));
-        }
-        let data = <[u64; 2]>::try_from(point.values).ok();
-        match self.waits.get(name).copied().flatten()? {
-            WaitRecord::Total => WaitTotal::from_data(data?).map(Meaning::WaitTotal),
-            WaitRecord::Blocked => {
-                let windowed = WindowedWait::from_data(data?).map(|windowed| windowed.wait);
-                windowed.or_else(|| BlockedWait::from_data(data?)).map(Meaning::Wait)
+        let data = || <[u64; 2]>::try_from(point.values).ok();
+        match self.records.get(point.name.index()).copied().flatten()? {
+            Record::Counter => Sample::decode(point.values, point.text).ok().map(Meaning::Counter),
+            Record::NocEvent => {
+                self.noc_events.get(&lane)?.get(&point.cycle).copied().map(Meaning::NocEvent)
+            }
+            Record::WaitTotal => WaitTotal::from_data(data()?).map(Meaning::WaitTotal),
+            Record::Wait => {
+                let windowed = WindowedWait::from_data(data()?).map(|windowed| windowed.wait);
+                windowed.or_else(|| BlockedWait::from_data(data()?)).map(Meaning::Wait)
             }
         }
     }
@@ -131,12 +123,13 @@ const fn number(name: &'static str, value: u64) -> (&'static str, Value<'static>
     (name, Value::Unsigned64(value))
 }
 
-fn wait_record(name: &str) -> Option<WaitRecord> {
-    const BLOCKED: [&str; 4] = [CB_WAIT_ZONE, CB_RESERVE_ZONE, SEM_WAIT_ZONE, NOC_BARRIER_ZONE];
-    match name {
-        WAIT_TOTAL_ZONE => Some(WaitRecord::Total),
-        _ if BLOCKED.contains(&name) => Some(WaitRecord::Blocked),
-        _ => None,
+fn record_of(name: &TraceName<'_>) -> Option<Record> {
+    const WAITS: [&str; 4] = [CB_WAIT_ZONE, CB_RESERVE_ZONE, SEM_WAIT_ZONE, NOC_BARRIER_ZONE];
+    match u16::try_from(name.marker_id).map(ZoneId) {
+        Ok(ZoneId::PERF_COUNTER) => Some(Record::Counter),
+        Ok(ZoneId::NOC_TRACING) => Some(Record::NocEvent),
+        _ if name.label == WAIT_TOTAL_ZONE => Some(Record::WaitTotal),
+        _ => WAITS.contains(&&*name.label).then_some(Record::Wait),
     }
 }
 
@@ -155,10 +148,4 @@ fn noc_label(object: &TraceObject) -> String {
         label.push_str(&format!(" {x}-{y}"));
     }
     label
-}
-
-/// Returns a flag for each name: true if NoC events have this name.
-fn noc_names(names: &TraceNames<'_>) -> Vec<bool> {
-    let id = u32::from(ZoneId::NOC_TRACING.0);
-    names.as_slice().iter().map(|name| name.marker_id == id).collect()
 }
