@@ -40,8 +40,9 @@ pub(crate) fn captured(recorded: &Recorded, tool: &PathBuf) -> reader::TracyFile
     tool.args(["-f", "-a", "127.0.0.1", "-p", &port, "-o"]).arg(&path);
     let mut tool = tool.stdout(std::process::Stdio::null()).spawn().unwrap();
     let options = TracyOptions { title: "test".to_owned(), recorded_at_s: 1_700_000_000 };
-    let served =
-        recorded.with_trace(|trace| server.serve_next(trace, &options, Program::Stock).unwrap());
+    let served = recorded.with_trace(|trace| {
+        server.accept().unwrap().serve(trace, &options, Program::Stock).unwrap()
+    });
     assert!(tool.wait().unwrap().success());
     assert!(served.is_whole && served.sent_bytes > 0);
     let file = reader::read(&std::fs::read(&path).unwrap());
@@ -100,7 +101,7 @@ fn answer_to(said: &[u8]) -> (Vec<u8>, ServeError) {
     viewer.write_all(said).unwrap();
     viewer.shutdown(std::net::Shutdown::Write).unwrap();
     let error = Recorded::empty().with_trace(|trace| {
-        server.serve_next(trace, &TracyOptions::default(), Program::Stock).unwrap_err()
+        server.accept().unwrap().serve(trace, &TracyOptions::default(), Program::Stock).unwrap_err()
     });
     let mut answer = Vec::new();
     let _ = viewer.read_to_end(&mut answer);
@@ -133,7 +134,7 @@ fn a_viewer_that_leaves_is_no_error_and_the_next_one_is_served() {
         viewer.write_all(b"TracyPrf\x52\0\0\0").unwrap();
         drop(viewer);
         let served = recorded.with_trace(|trace| {
-            server.serve_next(trace, &TracyOptions::default(), Program::Stock).unwrap()
+            server.accept().unwrap().serve(trace, &TracyOptions::default(), Program::Stock).unwrap()
         });
         assert!(!served.is_whole);
     }

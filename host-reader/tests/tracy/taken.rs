@@ -21,7 +21,8 @@ fn served<T: Send>(
     thread::scope(|scope| {
         let taken = scope.spawn(|| take(address));
         let options = TracyOptions::default();
-        recorded.with_trace(|trace| server.serve_next(trace, &options, viewers).unwrap());
+        recorded
+            .with_trace(|trace| server.accept().unwrap().serve(trace, &options, viewers).unwrap());
         taken.join().unwrap()
     })
 }

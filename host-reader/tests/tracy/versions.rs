@@ -24,7 +24,7 @@ pub(crate) fn shown(recorded: &Recorded, version: &Version) -> (TracyFile, Tracy
     thread::scope(|scope| {
         let viewer = scope.spawn(|| viewer::capture(address, version));
         let served = recorded.with_trace(|trace| {
-            server.serve_next(trace, &TracyOptions::default(), viewers).unwrap()
+            server.accept().unwrap().serve(trace, &TracyOptions::default(), viewers).unwrap()
         });
         let file = viewer.join().unwrap();
         assert!(served.is_whole);

@@ -46,7 +46,9 @@ pub fn tracy_live(data: &[u8]) {
     let server = TracyServer::bind("127.0.0.1:0").unwrap_or_else(|error| panic!("{error}"));
     let address = server.local_address().unwrap_or_else(|error| panic!("{error}"));
     thread::scope(|scope| {
-        scope.spawn(|| server.serve_next(&trace, &TracyOptions::default(), viewers).is_ok());
+        scope.spawn(|| {
+            server.accept().unwrap().serve(&trace, &TracyOptions::default(), viewers).is_ok()
+        });
         let Ok(mut stream) = TcpStream::connect(address) else { return };
         // A refused client's connection may be closed before all bytes were sent.
         let _ = stream.write_all(&sent);

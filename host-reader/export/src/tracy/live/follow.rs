@@ -5,7 +5,7 @@ use super::{
     error::ServeError,
     feed::{Counts, LiveFeed, Next, Part, PartLane, Subscription},
     items::GpuZone,
-    server::{ServedViewer, TracyServer, Visitor},
+    server::{ServedViewer, TracyServer},
 };
 use crate::{
     ZoneEdge,
@@ -92,29 +92,14 @@ impl Accepting {
                 (Arc::clone(&self.feed), self.options.clone(), self.viewers);
             let (count, on_end) = (Arc::clone(&count), Arc::clone(on_end));
             thread::spawn(move || {
-                on_end(visitor.follow(&feed, &options, viewers));
+                let served = visitor.serve_with(&options, viewers, |connection, notes| {
+                    let grouping = feed.grouping(1 << (8 * connection.protocol.context_bytes()));
+                    Session::new(connection, notes, grouping).run(&feed.subscribe())
+                });
+                on_end(served);
                 count.fetch_sub(1, Ordering::Relaxed);
             });
         }
-    }
-}
-
-impl Visitor {
-    /// Sends a feed to the viewer until the feed ends or the viewer leaves.
-    ///
-    /// # Errors
-    /// See [`TracyServer::serve_next`].
-    pub fn follow(
-        self,
-        feed: &Arc<LiveFeed>,
-        options: &TracyOptions,
-        viewers: Program,
-    ) -> Result<ServedViewer, ServeError> {
-        self.serve_with(options, viewers, |connection, notes| {
-            let grouping = feed.grouping(1 << (8 * connection.protocol.context_bytes()));
-            let mut session = Session::new(connection, notes, grouping);
-            session.run(&feed.subscribe())
-        })
     }
 }
 

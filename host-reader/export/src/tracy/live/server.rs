@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// # use export::{tracy::*, Trace};
 /// # fn serve(trace: &Trace<'_>) -> Result<(), ServeError> {
 /// let server = TracyServer::bind("127.0.0.1:8086")?;
-/// let served = server.serve_next(trace, &TracyOptions::default(), Program::Stock)?;
+/// let served = server.accept()?.serve(trace, &TracyOptions::default(), Program::Stock)?;
 /// println!("{} took {} zones", served.protocol.releases, served.notes.zones);
 /// # Ok(())
 /// # }
@@ -100,21 +100,6 @@ impl TracyServer {
         stream.set_nonblocking(false).map_err(ServeError::Accept)?;
         Ok(Visitor { stream, peer, patience: self.patience })
     }
-
-    /// Waits for a viewer, sends it the whole trace, and waits until the viewer has received
-    /// everything.
-    ///
-    /// # Errors
-    /// If the peer is not a viewer, or uses an unknown protocol version. The next viewer can still
-    /// be served. A viewer that leaves early is not an error.
-    pub fn serve_next(
-        &self,
-        trace: &Trace<'_>,
-        options: &TracyOptions,
-        viewers: Program,
-    ) -> Result<ServedViewer, ServeError> {
-        self.accept()?.serve(trace, options, viewers)
-    }
 }
 
 impl Visitor {
@@ -122,7 +107,8 @@ impl Visitor {
     /// serve several viewers at once, call this on several threads.
     ///
     /// # Errors
-    /// See [`TracyServer::serve_next`].
+    /// If the peer is not a viewer, or uses an unknown protocol version. A viewer that leaves early is
+    /// not an error.
     pub fn serve(
         self,
         trace: &Trace<'_>,
