@@ -224,7 +224,7 @@ fn zone_event(
     encoded_name: &str,
 ) {
     let mut event = JsonEvent::complete(text, pid, tid, zone.start_ns, zone.end_ns);
-    event.encoded(encoded_name);
+    event.push(encoded_name);
     event.number("start_cycle", zone.start_cycle);
     event.number("duration_cycles", zone.duration_cycles);
     if let Some(run) = zone.run.and_then(|run| placed.lane.runs.get(run as usize)) {
@@ -250,8 +250,8 @@ fn point_event(
     match meaning {
         Some(meaning) => event.name_and_category(&meaning.label(), category.label()),
         None => {
-            event.encoded("\"name\":");
-            event.encoded(encoded_label);
+            event.push("\"name\":");
+            event.push(encoded_label);
             event.category(category.label());
         }
     }

@@ -103,11 +103,6 @@ impl<'t> JsonEvent<'t> {
         self.end();
     }
 
-    /// Appends JSON unchanged.
-    pub(super) fn encoded(&mut self, json: &str) {
-        self.push(json);
-    }
-
     pub(super) fn name_and_category(&mut self, name: &str, category: &str) {
         self.push("\"name\":");
         self.push_quoted(name);
@@ -163,7 +158,8 @@ impl<'t> JsonEvent<'t> {
         self.push(":");
     }
 
-    fn push(&mut self, text: &str) {
+    /// Appends JSON unchanged.
+    pub(super) fn push(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
     }
 

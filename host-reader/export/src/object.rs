@@ -41,14 +41,6 @@ struct Client {
     runtime: Runtime,
 }
 
-/// Name and length of an object, or name of a prefix that ends with a slash.
-pub(crate) struct ListedObject {
-    /// Part of the name after the listed prefix.
-    pub(crate) name: String,
-    /// Length of the object; `None` for a prefix.
-    pub(crate) byte_count: Option<u64>,
-}
-
 impl ObjectPlace {
     /// Creates the place of an object from its URL. No request is sent yet.
     ///
@@ -114,18 +106,17 @@ impl ObjectPlace {
         Ok(Self { client: Arc::clone(&self.client), path })
     }
 
-    /// Lists the objects and prefixes directly below this prefix.
-    pub(crate) fn list(&self) -> io::Result<Vec<ListedObject>> {
+    /// Lists the objects and prefixes directly below this prefix: the part of each name after this
+    /// prefix, and the length of an object; `None` for a prefix.
+    pub(crate) fn list(&self) -> io::Result<Vec<(String, Option<u64>)>> {
         let Client { store, runtime, .. } = &*self.client;
         let listed = runtime.block_on(store.list_with_delimiter(Some(&self.path)));
         let listed = listed.map_err(io_error)?;
         let name = |path: &ObjectPath| path.filename().unwrap_or_default().to_owned();
         let prefixes = listed.common_prefixes.iter();
-        let prefixes = prefixes.map(|prefix| ListedObject { name: name(prefix), byte_count: None });
-        let objects = listed.objects.iter().map(|object| ListedObject {
-            name: name(&object.location),
-            byte_count: Some(object.size),
-        });
+        let prefixes = prefixes.map(|prefix| (name(prefix), None));
+        let objects =
+            listed.objects.iter().map(|object| (name(&object.location), Some(object.size)));
         Ok(prefixes.chain(objects).collect())
     }
 
@@ -327,8 +318,7 @@ mod tests {
             .unwrap();
             assert!(content(&place) == bytes, "{byte_count}");
         }
-        let mut listed: Vec<_> =
-            folder.list().unwrap().into_iter().map(|found| found.name).collect();
+        let mut listed: Vec<_> = folder.list().unwrap().into_iter().map(|(name, _)| name).collect();
         listed.sort();
         assert_eq!(listed.len(), 6);
         assert_eq!(listed[0], "part 0%20");

@@ -178,35 +178,30 @@ impl DatasetLocation {
 
     /// Returns the files in a folder, sorted; empty if the folder does not exist.
     pub(super) fn files(&self, folder: &str) -> io::Result<Vec<StoredFile>> {
-        let file = |(name, byte_count): (String, Option<u64>)| {
-            Some(StoredFile { path: format!("{folder}/{name}"), byte_count: byte_count? })
-        };
-        let mut files: Vec<_> = self.entries(folder)?.into_iter().filter_map(file).collect();
-        files.sort();
-        Ok(files)
+        let files = self.entries(folder)?.into_iter();
+        let files = files
+            .filter_map(|(path, byte_count)| Some(StoredFile { path, byte_count: byte_count? }));
+        Ok(files.collect())
     }
 
     /// Returns the subfolders of a folder, sorted; empty if the folder does not exist.
     pub(super) fn folders(&self, folder: &str) -> io::Result<Vec<String>> {
-        let folder_of = |(name, byte_count): (String, Option<u64>)| match byte_count {
-            None => Some(format!("{folder}/{name}")),
-            Some(_) => None,
-        };
-        let mut found: Vec<_> = self.entries(folder)?.into_iter().filter_map(folder_of).collect();
-        found.sort();
-        Ok(found)
+        let entries = self.entries(folder)?.into_iter();
+        let folders = entries.filter(|(_, byte_count)| byte_count.is_none());
+        Ok(folders.map(|(path, _)| path).collect())
     }
 
-    /// Returns the names in a folder. Files have a length, subfolders have none.
+    /// Returns the paths of the entries of a folder, sorted. Files have a length, subfolders have
+    /// none.
     fn entries(&self, folder: &str) -> io::Result<Vec<(String, Option<u64>)>> {
-        match self {
-            Self::Folder(root) => folder_entries(&root.join(folder)),
+        let mut entries = match self {
+            Self::Folder(root) => folder_entries(&root.join(folder))?,
             #[cfg(feature = "object-store")]
-            Self::Objects(place) => {
-                let listed = place.join(folder)?.list()?;
-                Ok(listed.into_iter().map(|object| (object.name, object.byte_count)).collect())
-            }
-        }
+            Self::Objects(place) => place.join(folder)?.list()?,
+        };
+        entries.iter_mut().for_each(|(name, _)| *name = format!("{folder}/{name}"));
+        entries.sort();
+        Ok(entries)
     }
 
     /// Returns a file's length and its last modification in milliseconds since 1970.

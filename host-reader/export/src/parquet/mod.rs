@@ -386,14 +386,14 @@ fn write_refused(dataset: &DatasetLocation, path: &str, error: ParquetError) -> 
 /// Returns the tables of a dataset, the longest first.
 fn sinks(opening: &Arc<Opening>) -> Vec<Box<dyn TableSink>> {
     vec![
-        lane_table::<Zones>(opening),
-        lane_table::<Markers>(opening),
-        chip_table::<NocEvents>(opening),
-        lane_table::<Waits>(opening),
+        part_table::<Zones>(opening, Part::Lane),
+        part_table::<Markers>(opening, Part::Lane),
+        Sink::boxed(opening, BY_CHIP, add_chips::<NocEvents>),
+        part_table::<Waits>(opening, Part::Lane),
         part_table::<Ops>(opening, Part::Ops),
-        lane_table::<WaitSums>(opening),
-        lane_table::<Counters>(opening),
-        lane_table::<ProfilerTime>(opening),
+        part_table::<WaitSums>(opening, Part::Lane),
+        part_table::<Counters>(opening, Part::Lane),
+        part_table::<ProfilerTime>(opening, Part::Lane),
         Sink::boxed(opening, BY_RECORDING, add_losses),
         Sink::boxed(opening, BY_RECORDING, add_host::<HostZones>),
         Sink::boxed(opening, BY_RECORDING, add_host::<HostEvents>),
@@ -456,15 +456,6 @@ impl<T: Table> TableSink for Sink<T> {
 
 /// Sort order for tables with rows for each chip.
 const BY_CHIP: &[&str] = &["host", "recording", "chip_id"];
-
-fn chip_table<T: DeviceTable>(opening: &Arc<Opening>) -> Box<dyn TableSink> {
-    Sink::boxed(opening, BY_CHIP, add_chips::<T>)
-}
-
-/// Creates a table with rows for lanes' records.
-fn lane_table<T: DeviceTable>(opening: &Arc<Opening>) -> Box<dyn TableSink> {
-    part_table::<T>(opening, Part::Lane)
-}
 
 /// Creates a table with rows for items that are added in parts.
 fn part_table<T: DeviceTable>(opening: &Arc<Opening>, part: Part) -> Box<dyn TableSink> {

@@ -37,8 +37,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let sequence = Sequence::begin(sequence_id, TracePacket::default(), 1 << 16);
     let device = &context.trace.devices[device_index];
-    let base_ns = context.base_ns;
-    let mut packets = DevicePackets { sequence, context, device, device_index, tracks, base_ns };
+    let mut packets = DevicePackets { sequence, context, device, device_index, tracks };
     packets.describe_device();
     packets.describe_content();
     packets.describe_rows();
@@ -76,8 +75,6 @@ struct DevicePackets<'t, 'a> {
     device: &'t TraceDevice<'a>,
     device_index: usize,
     tracks: &'t Tracks,
-    /// Host time of the trace's origin.
-    base_ns: u64,
 }
 
 pub(super) fn describe(sequence: &mut Sequence, descriptor: TrackDescriptor) {
@@ -197,7 +194,7 @@ impl DevicePackets<'_, '_> {
     /// Adds notes about the trace's clock and anomalies as an event at the chip's first record.
     fn describe_trace(&mut self) {
         let Self { context: Context { trace, placement, .. }, device, tracks, .. } = *self;
-        let time_ns = self.base_ns + self.first_ns();
+        let time_ns = self.context.base_ns + self.first_ns();
         self.sequence.event(time_ns, INSTANT, |event| {
             let arguments = event.begin(tracks.device, "about this trace".to_owned(), "kprof");
             arguments.push(named_text("clock", &clock_sentence(device)));
@@ -218,14 +215,14 @@ impl DevicePackets<'_, '_> {
 
     fn op_slice(&mut self, op: &TraceOp<'_>, flow_ids: Vec<u64>) {
         let track = self.tracks.row(op.row);
-        self.sequence.event(self.base_ns + op.start_ns, SLICE_BEGIN, |event| {
+        self.sequence.event(self.context.base_ns + op.start_ns, SLICE_BEGIN, |event| {
             let arguments = event.begin(track, op.label(), "op");
             op.for_each_argument(|key, value| arguments.push(named(key, value)));
             let fields = op.metadata.iter().flat_map(|metadata| metadata.fields.iter());
             arguments.extend(fields.map(|(key, value)| named_text(key, value)));
         });
         self.launch_instant(op, flow_ids);
-        self.sequence.end(self.base_ns + op.end_ns, track);
+        self.sequence.end(self.context.base_ns + op.end_ns, track);
     }
 
     /// Marks the start of an op. The arrows to the op's cores start at this mark, because viewers
@@ -235,7 +232,7 @@ impl DevicePackets<'_, '_> {
             return;
         }
         let track = self.tracks.row(op.row);
-        self.sequence.event(self.base_ns + op.start_ns, INSTANT, |event| {
+        self.sequence.event(self.context.base_ns + op.start_ns, INSTANT, |event| {
             let arguments = event.begin(track, "launch".to_owned(), "launch");
             arguments.push(named_number("run_host_id", op.figures.run_host_id.into()));
             event.flow_ids = flow_ids;
@@ -291,7 +288,7 @@ impl DevicePackets<'_, '_> {
                     describe_metric(&mut self.sequence, self.tracks, next, name, &summary);
                     next
                 });
-                self.sequence.count(self.base_ns + op.start_ns, track, summary.mean);
+                self.sequence.count(self.context.base_ns + op.start_ns, track, summary.mean);
             }
         }
     }
@@ -301,7 +298,7 @@ impl DevicePackets<'_, '_> {
     }
 
     fn counter_point(&mut self, track: u64, time_ns: u64, value: i64) {
-        self.sequence.event(self.base_ns + time_ns, COUNTER, |event| {
+        self.sequence.event(self.context.base_ns + time_ns, COUNTER, |event| {
             event.track_uuid = Some(track);
             event.counter_value = Some(value);
         });
