@@ -53,7 +53,6 @@ pub(crate) fn balance_of(view: &OpView<'_>) -> Option<Balance> {
     let last = *cores.iter().max_by_key(|core| core.end_cycle)?;
     let mean_cycles = mean(cores.iter().map(|core| core.cycles));
     let mean_steps = mean(cores.iter().map(|core| u64::from(core.step_count)));
-    #[expect(clippy::cast_precision_loss, reason = "a ratio is shown")]
     let ratio = if mean_cycles > 0.0 { last.cycles as f64 / mean_cycles } else { 1.0 };
     let steps = (mean_steps > 0.0).then_some(Steps { of_last: last.step_count, mean: mean_steps });
     Some(Balance { last, mean_cycles, ratio, steps, cores })
@@ -75,7 +74,6 @@ fn core_time(core: &[crate::op::CoreRun<'_>]) -> Option<CoreTime> {
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a mean is shown")]
 fn mean(values: impl Iterator<Item = u64> + Clone) -> f64 {
     let count = values.clone().count();
     let sum: u128 = values.map(u128::from).sum();

@@ -60,7 +60,6 @@ impl BarrierUse {
             let barrier_count = of.waits.len() as u64;
             // Overlapping barriers of two RISCs count once.
             let waits = merged(of.waits).into_iter().map(|(start, end)| end.saturating_sub(start));
-            #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
             let waited = waits.fold(0, u64::saturating_add) as f64;
             Self {
                 core,
@@ -76,7 +75,6 @@ impl BarrierUse {
     /// Returns true if the mean size of the transfers is small.
     pub(crate) fn has_small_transfers(&self) -> bool {
         let mean = self.byte_count.checked_div(self.transfer_count);
-        #[expect(clippy::cast_precision_loss, reason = "compared with a threshold")]
         let is_small = mean.is_some_and(|bytes| (bytes as f64) < SMALL_TRANSFER.value);
         is_small
     }

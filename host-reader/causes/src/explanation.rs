@@ -277,7 +277,6 @@ impl Explanation {
         if let Some(steady) = &self.steady {
             return (steady.total_ns, GainOf::Steady);
         }
-        #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
         let times = self.devices.iter().filter_map(|device| Some(device.time.total_ns? as f64));
         (times.fold(0.0, f64::max), GainOf::Recording)
     }
@@ -392,11 +391,7 @@ fn op_causes(
     let clock_bounds = recording.clock.as_ref().map(|clock| {
         let bounds = clock.offsets().map(|(chip, core, offset)| {
             let chip_core = (chip, core);
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "saturates"
-            )]
+            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
             let cycles = offset.bound_cycles.ceil() as u64;
             (chip_core, cycles)
         });

@@ -130,7 +130,6 @@ fn pop_cycles(sync: &RunSync) -> Option<f64> {
     (count >= FEWEST_POPS).then(|| as_share(cycles) / as_share(count.saturating_sub(1)))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn as_share(cycles: u64) -> f64 {
     cycles as f64
 }

@@ -150,7 +150,6 @@ fn chip_of(device: &DeviceTime) -> String {
     device.chip_id.map_or_else(|| "the chip".to_owned(), |chip| format!("chip {chip}"))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a duration is shown")]
 fn whole_ns(device: &DeviceTime) -> Option<f64> {
     device.time.total_ns.map(|ns| ns as f64)
 }

@@ -187,7 +187,6 @@ fn uses_of(
 fn noc_use(traces: &[ProgramTrace], chip: &Chip, cycles: u64) -> Option<NocUse> {
     let traffic = Traffic::from_traces(traces, |_| Some(chip.grid));
     let busiest = traffic.links.iter().max_by_key(|load| load.byte_count)?;
-    #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
     let [bytes, cycles] = [busiest.byte_count, cycles].map(|of| of as f64);
     let noc_use = NocUse {
         link: busiest.link,

@@ -191,13 +191,11 @@ pub(crate) fn rearranges(row: &OpReport) -> bool {
 
 /// Returns the numbers of used and of available cores of an op; `None` unless the op uses only a
 /// small part of the available cores.
-#[expect(clippy::cast_precision_loss, reason = "counts of cores")]
 pub(crate) fn few_cores(row: &OpReport) -> Option<(f64, f64)> {
     let (cores, available) = row.core_count.zip(row.available_core_count)?;
     is_few((cores, available)).then_some((cores as f64, available as f64))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of cores")]
 fn is_few((cores, available): (u64, u64)) -> bool {
     cores > 0 && share(cores as f64, available as f64) < FEW_CORES.value
 }

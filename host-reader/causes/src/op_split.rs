@@ -47,7 +47,6 @@ pub(crate) fn op_times(
     times
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times of ops are far below 2^53 cycles")]
 fn length((start, end): (u64, u64)) -> f64 {
     end.saturating_sub(start) as f64
 }
@@ -93,7 +92,6 @@ fn core_mean(view: &OpView<'_>, kernel: Span, math_percent: Option<f64>) -> Clas
         view.cores().filter_map(|core| core_times(core, kernel, math_percent)).collect();
     let mut mean = ClassTimes::default();
     mean.waits = WaitEvidence::All;
-    #[expect(clippy::cast_precision_loss, reason = "a few hundred cores")]
     let count = cores.len() as f64;
     cores.iter().for_each(|times| mean.add_all(times, 1.0 / count));
     let overlaps: Vec<Overlap> = cores.iter().filter_map(|times| times.overlap).collect();

@@ -171,12 +171,10 @@ fn iteration_times(rows: &[OpReport], starts: &[usize]) -> (usize, Vec<f64>) {
 }
 
 /// Divides a sum over chips that run in parallel by the number of chips.
-#[expect(clippy::cast_precision_loss, reason = "a few chips")]
 fn chips_mean(ns: f64, chip_count: usize) -> f64 {
     ns / chip_count.max(1) as f64
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn total_ns(device: &DeviceTime) -> f64 {
     device.time.total_ns.unwrap_or(0) as f64
 }
@@ -298,11 +296,7 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
     }
     let device = |(chip_id, (times, op_count, kernels)): (Option<u32>, (ClassTimes, u64, f64))| {
         let whole = |ns: f64| {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "saturates"
-            )]
+            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
             let whole = ns.round() as u64;
             whole
         };

@@ -115,7 +115,6 @@ fn risc_wait<'a>(risc: Risc, runs: impl Iterator<Item = &'a CoreRun<'a>>) -> Opt
 }
 
 /// Returns `part` in percent of `whole`, at most 100; 0 if the whole is 0.
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 pub(crate) fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 100.0).min(100.0) }
 }

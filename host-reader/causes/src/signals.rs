@@ -260,7 +260,7 @@ fn latest(given: &[Given], wait: &Wait) -> Option<u64> {
 
 /// Returns the time of the latest signal whose arrival may have ended a wait.
 fn latest_arrival(given: &[Given], wait: &Wait, apart: u64) -> Option<u64> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a constant")]
+    #[expect(clippy::cast_possible_truncation, reason = "a constant")]
     let delay = SIGNAL_DELAY.value as u64;
     let first = wait.end.saturating_sub(delay.saturating_add(apart));
     let last = wait.end.saturating_add(RECORD_CYCLES.saturating_add(apart));

@@ -70,7 +70,6 @@ pub(crate) struct HostWait {
 
 impl HostWait {
     /// Returns the figures of the chip with the most time.
-    #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
     pub(crate) fn from_devices(devices: &[DeviceTime]) -> Self {
         let longest = devices.iter().max_by_key(|device| device.time.total_ns);
         longest.map_or_else(Self::default, |device| Self {

@@ -58,7 +58,6 @@ impl SteadyLaunches {
 
     /// Returns the steady part, with the sentence that compares it with the whole recording. `all`
     /// and `own` are the times of the chips in the recording and in the part.
-    #[expect(clippy::cast_precision_loss, reason = "shares are shown")]
     pub(crate) fn part(
         &self,
         launches: &[Explained<'_>],

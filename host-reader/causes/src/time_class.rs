@@ -100,7 +100,6 @@ impl TimeSplit {
     /// Converts cycles of this period's clock to nanoseconds; `None` if the clock's frequency is
     /// unknown.
     pub(crate) fn ns_of(&self, cycles: u64) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
         let [cycles, total, ns] = [cycles, self.total_cycles, self.total_ns?].map(|of| of as f64);
         (total > 0.0).then(|| cycles * (ns / total))
     }
@@ -169,7 +168,6 @@ impl ClassTimes {
     /// Missing cycles are added to [`TimeClass::Unknown`]. An excess from rounding is removed from
     /// all classes in proportion to their size.
     fn filled_to(&self, total_cycles: u64) -> [f64; 8] {
-        #[expect(clippy::cast_precision_loss, reason = "a share of it is shown")]
         let wanted = total_cycles as f64;
         let mut filled = *self;
         let found = self.total();
@@ -192,7 +190,7 @@ fn tenths_of(cycles: &[f64; 8]) -> [u32; 8] {
         return [0, 0, 0, 0, 0, 0, 0, 1000];
     }
     let exact = cycles.map(|cycles| cycles / total * 1000.0);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1000")]
+    #[expect(clippy::cast_possible_truncation, reason = "0 to 1000")]
     let mut tenths = exact.map(|exact| exact.floor() as u32);
     let mut order: Vec<usize> = (0..tenths.len()).collect();
     let remainder = |at: &usize| exact.get(*at).map_or(0.0, |exact| exact.fract());

@@ -47,7 +47,6 @@ fn chip_sum(device: &DeviceTime) -> Option<String> {
 }
 
 fn sum_of(device: &DeviceTime) -> Option<String> {
-    #[expect(clippy::cast_precision_loss, reason = "a duration is shown")]
     let whole = device.time.total_ns? as f64;
     let time = |class| device.time.class_ns(class).unwrap_or(0.0);
     // In an ops CSV, time of unknown class belongs to kernels of ops of an unknown kind.
@@ -79,11 +78,7 @@ mod tests {
     fn device(chip_id: u32, classes: &[(TimeClass, f64)]) -> DeviceTime {
         let mut times = ClassTimes::default();
         classes.iter().for_each(|(class, ns)| times.add(*class, *ns));
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole numbers"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "whole numbers")]
         let total = classes.iter().map(|(_, ns)| *ns as u64).sum();
         DeviceTime {
             chip_id: Some(chip_id),

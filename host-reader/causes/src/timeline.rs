@@ -153,7 +153,6 @@ fn add_gap(
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn cycles((start, end): (u64, u64)) -> f64 {
     end.saturating_sub(start) as f64
 }
@@ -177,7 +176,6 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
         let candidates = candidates.iter().take_while(|slot| slot.start < to);
         let active: Vec<_> =
             candidates.filter(|slot| slot.start <= from && slot.end >= to).collect();
-        #[expect(clippy::cast_precision_loss, reason = "a few launches at once")]
         let part = cycles((from, to)) / active.len() as f64;
         for slot in active {
             let whole = slot.times.total();

@@ -237,7 +237,7 @@ proptest::proptest! {
             ("cpp_device_perf_report.csv", perf.as_bytes().to_vec()),
         ];
         let bytes = &mut files[which].1;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss,
+        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss,
             reason = "a position within the file")]
         let position = (at * bytes.len() as f64) as usize;
         if is_cut { bytes.truncate(position) } else { bytes[position] = byte }

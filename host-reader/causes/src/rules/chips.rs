@@ -21,13 +21,11 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
         by_chip.entry(slow.op.chip_id).or_default().push(slow);
     }
     let (chip_id, launches) = by_chip.into_iter().max_by_key(|(_, of)| of.len())?;
-    #[expect(clippy::cast_precision_loss, reason = "counts of launches")]
     let is_often = launches.len() as f64 >= CHIP_LAUNCHES.value
         && launches.len().saturating_mul(2) >= slow.len();
     if !is_often {
         return None;
     }
-    #[expect(clippy::cast_precision_loss, reason = "counts of launches")]
     let count = launches.len() as f64;
     let more = launches.iter().map(|slow| (slow.ratio - 1.0) * 100.0).sum::<f64>() / count;
     let chip_count = launches.iter().map(|slow| slow.chip_count).max()?;
@@ -96,7 +94,6 @@ fn slowest<'a>(round: &[&'a OpCauses]) -> Option<Slow<'a>> {
         round.iter().copied().max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))?;
     let others = round.iter().filter(|other| other.chip_id != op.chip_id);
     let sum: f64 = others.map(|op| kernel_ns(op)).sum();
-    #[expect(clippy::cast_precision_loss, reason = "a count of chips")]
     let mean = sum / round.len().saturating_sub(1) as f64;
     (mean > 0.0).then(|| Slow { op, ratio: kernel_ns(op) / mean, chip_count: round.len() })
 }

@@ -20,7 +20,6 @@ pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
     }
     let ((chip_id, core), launches) = by_core.into_iter().max_by_key(|(_, of)| of.len())?;
     let on_chip = group.ops.iter().filter(|op| op.chip_id == chip_id).count();
-    #[expect(clippy::cast_precision_loss, reason = "counts of launches")]
     let is_often = launches.len() as f64 >= STRAGGLER_LAUNCHES.value
         && launches.len().saturating_mul(2) >= on_chip;
     if !is_often {
@@ -103,7 +102,6 @@ fn finding(
     reached.finding(sentence, place, gain, advice)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of launches")]
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
     values.sum::<f64>() / count

@@ -41,7 +41,6 @@ impl GapFacts {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of ops")]
 fn reaches(count: usize, threshold: Threshold) -> bool {
     count as f64 >= threshold.value
 }
@@ -243,13 +242,11 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
 pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
     let all = &facts.durations_ns;
     let small: Vec<f64> = all.iter().copied().filter(|ns| *ns < SMALL_OP.value * 1000.0).collect();
-    #[expect(clippy::cast_precision_loss, reason = "counts of ops")]
     let of_ops = share(small.len() as f64, all.len() as f64);
     let of_time = share(small.iter().sum(), all.iter().sum());
     let fires = reaches(small.len(), SMALL_COUNT)
         && of_ops >= SMALL_OPS.value
         && of_time >= SMALL_TIME.value;
-    #[expect(clippy::cast_precision_loss, reason = "a few chips")]
     let gain = small.iter().sum::<f64>() / facts.chip_count.max(1) as f64;
     fires.then(|| {
         let sentence = format!(
@@ -291,7 +288,6 @@ pub(crate) fn host_ops(facts: &GapFacts) -> Option<Finding> {
         let sentence = format!("{count} {ops} on the host{time}");
         let advice =
             "find an op of the device for each; every one also moves its tensors over PCIe";
-        #[expect(clippy::cast_precision_loss, reason = "counts of ops")]
         let figure = count as f64;
         let mut finding = facts.finding(Cause::HostOps, (HOST_OPS, figure), sentence, ns, advice);
         finding.why = named_host_ops(&facts.host_names).into_iter().collect();

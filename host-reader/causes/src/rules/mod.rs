@@ -115,7 +115,6 @@ impl<'a> OpGroup<'a> {
 }
 
 /// Returns the length of an op's kernel in nanoseconds; 0 if unknown.
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 pub(crate) fn kernel_ns(op: &OpCauses) -> f64 {
     op.kernel.and_then(|kernel| kernel.duration_ns).unwrap_or(0) as f64
 }
@@ -212,7 +211,6 @@ fn is_collective(op: &OpCauses) -> bool {
 }
 
 /// Returns the chip with the largest share in a class of waiting, with its gaps.
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
     let percent = |device: &DeviceTime| device.time.percent(class);
     let most = of.devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
@@ -285,7 +283,6 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
 
 /// Returns the launch with the most time in a class, for classes whose time is not only in gaps.
 fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass) -> Option<Place> {
-    #[expect(clippy::cast_precision_loss, reason = "a share is shown")]
     let gap = |op: &OpCauses| match class {
         TimeClass::Dispatch => (op.gap_ns.unwrap_or(0) as f64).min(TRACED_GAP.value * 1000.0),
         TimeClass::HostLate => op.gap_ns.unwrap_or(0) as f64,
@@ -297,7 +294,6 @@ fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass)
 }
 
 /// Returns the longest time of any chip from its first record to its last record.
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn wall_ns(devices: &[DeviceTime]) -> f64 {
     let lengths = devices.iter().filter_map(|device| device.time.total_ns);
     lengths.max().unwrap_or(0) as f64
@@ -310,7 +306,6 @@ fn longest_small<'a>(ops: &[&'a OpCauses]) -> Option<&'a OpCauses> {
     small.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a share is shown")]
 fn gap_facts(ops: &[&OpCauses], wall_ns: f64) -> GapFacts {
     let mut facts = GapFacts { wall_ns, chip_count: 1, ..GapFacts::default() };
     let mut chips = std::collections::BTreeSet::new();

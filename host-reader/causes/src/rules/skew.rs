@@ -19,7 +19,6 @@ impl<'a> Round<'a> {
         let us = |row: &OpReport| row.device_time_us.unwrap_or(0.0);
         let most = self.rows.iter().max_by(|one, other| us(one).total_cmp(&us(other)))?;
         let others: f64 = self.rows.iter().map(|row| us(row)).sum::<f64>() - us(most);
-        #[expect(clippy::cast_precision_loss, reason = "a few chips")]
         let mean = others / self.rows.len().checked_sub(1)? as f64;
         (mean > 0.0).then(|| (*most, us(most) / mean))
     }
@@ -71,7 +70,6 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
         by_chip.entry(row.device).or_default().push((row, *ratio));
     }
     let (device, mut slow) = by_chip.into_iter().max_by_key(|(_, of)| of.len())?;
-    #[expect(clippy::cast_precision_loss, reason = "counts of launches")]
     let count = slow.len() as f64;
     if count < CHIP_LAUNCHES.value || slow.len().saturating_mul(2) < launches.len() {
         return None;
@@ -181,7 +179,6 @@ impl<'a> Arrivals<'a> {
             |one: &&(&OpReport, f64), other: &&(&OpReport, f64)| one.1.total_cmp(&other.1);
         let (first, _) = timed.iter().max_by(by_time)?;
         let (last, least) = timed.iter().min_by(by_time)?;
-        #[expect(clippy::cast_precision_loss, reason = "a few chips")]
         let whole_ns = timed.iter().map(|(_, ns)| ns).sum::<f64>() / timed.len() as f64;
         Some(Self { first, last, wait_ns: whole_ns - least, whole_ns })
     }

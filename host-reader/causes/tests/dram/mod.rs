@@ -40,7 +40,7 @@ fn matmul(weight_bytes: f64, memory: &str) -> OpMetadata {
         )
     };
     // 32 rows with two bytes per element.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand")]
+    #[expect(clippy::cast_possible_truncation, reason = "a few thousand")]
     let columns = (weight_bytes / 64.0).round() as u64;
     let inputs = format!("[{}, {}]", tensor([32, 32], "L1"), tensor([32, columns], memory));
     let fields = [

@@ -39,11 +39,7 @@ pub(super) fn whole(cell: &str) -> Option<u64> {
     let number = number(cell)?;
     // Above 2^53, an f64 cannot represent every whole number. No valid cell is that large.
     let is_exact = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "whole, not negative and at most 2^53"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "whole, not negative and at most 2^53")]
     is_exact.then_some(number as u64)
 }
 

@@ -161,11 +161,7 @@ fn base(number: usize) -> RGBColor {
 /// Returns a colour with more white for later shades.
 fn lighter(RGBColor(red, green, blue): RGBColor, shade: usize) -> RGBColor {
     let white = (shade % SHADES) as f64 / (SHADES as f64 + 3.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between the part and 255"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "between the part and 255")]
     let [red, green, blue] =
         [red, green, blue].map(|part| (f64::from(part) + (255.0 - f64::from(part)) * white) as u8);
     RGBColor(red, green, blue)

@@ -32,7 +32,6 @@ pub(super) enum Rate {
 impl Rate {
     /// Returns the latency between two cycles in nanoseconds.
     pub(super) fn latency_ns(self, from_cycle: u64, to_cycle: u64) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
         let magnitude = from_cycle.abs_diff(to_cycle) as f64;
         let cycles = if to_cycle < from_cycle { -magnitude } else { magnitude };
         match self {

@@ -106,7 +106,6 @@ fn set_durations(
         for (column, (start, end)) in
             COLUMNS.iter().zip(op.spans).filter_map(|(column, span)| Some((column, span?)))
         {
-            #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
             let cycles = end.saturating_sub(start) as f64;
             launches[position].set(*column, whole_text(cycles * 1000.0 / aiclk_mhz));
         }

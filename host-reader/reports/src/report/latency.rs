@@ -39,7 +39,6 @@ impl RowLatencies {
         for ((kind, kernel), ends) in kinds {
             let &Some((span, duration_ns)) = kernel else { continue };
             let before = ends.insert(device.device_id, span.end_cycle);
-            #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
             let rate = match span.end_cycle.saturating_sub(span.start_cycle) {
                 cycles if cycles > 0 && duration_ns > 0 => {
                     Rate::NsPerCycle(duration_ns as f64 / cycles as f64)

@@ -207,7 +207,6 @@ fn float(number: u64) -> f64 {
     float_of(number.into())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
 const fn float_of(number: u128) -> f64 {
     number as f64
 }

@@ -120,7 +120,6 @@ impl RowReader<'_> {
             && span.end_cycle > span.start_cycle
             && ns > 0
         {
-            #[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
             let rate = ns as f64 / span.end_cycle.saturating_sub(span.start_cycle) as f64;
             self.rates.entry(op.device_id).or_insert(rate);
         }

@@ -263,7 +263,6 @@ fn optional(number: Option<impl ToString>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "upstream computes in floats")]
 fn latency(before: u64, (start, end): (u64, u64), duration_ns: Option<u64>) -> Option<i64> {
     let cycles = start.checked_sub(before)?;
     let length = end.checked_sub(start).filter(|&length| length > 0)? as f64;
