@@ -75,8 +75,7 @@ impl BarrierUse {
     /// Returns true if the mean size of the transfers is small.
     pub(crate) fn has_small_transfers(&self) -> bool {
         let mean = self.byte_count.checked_div(self.transfer_count);
-        let is_small = mean.is_some_and(|bytes| (bytes as f64) < SMALL_TRANSFER.value);
-        is_small
+        mean.is_some_and(|bytes| (bytes as f64) < SMALL_TRANSFER.value)
     }
 
     /// Returns a text about the transfers between barriers.

@@ -8,9 +8,9 @@ use crate::{
     noc_use::{NocUse, NocUses, noc_uses},
     op::{OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
-    ops_csv::{at_rows, model_facts},
+    ops_csv::{self, model_facts},
     phase::{Phase, phases_of},
-    rules::{self, GapFacts, Iterations, OpFacts},
+    rules::{self, Iterations, OpFacts},
     steady::{SteadyPart, Window},
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
@@ -319,20 +319,14 @@ impl Explanation {
 /// Returns the finding about ops on the host. Its location lists the rows of these ops. If the rows
 /// are not from a file, the location is the launch after the first of these ops.
 fn host_ops(described: &LaunchRows, rows: &[OpReport]) -> Option<Finding> {
-    let of_host: Vec<&OpReport> = rows.iter().filter(|row| row.kind == RowKind::Host).collect();
-    let facts = GapFacts {
-        host_ops: of_host.iter().map(|_| None).collect(),
-        host_names: of_host.iter().map(|row| row.raw_op_code.to_string()).collect(),
-        ..GapFacts::default()
-    };
-    let finding = rules::host_ops(&facts)?;
+    let finding = ops_csv::host_ops(rows)?;
     if described.is_of_file {
-        return Some(at_rows(finding, &of_host));
+        return Some(finding);
     }
     let after = rows.iter().skip_while(|row| row.kind != RowKind::Host);
     let place =
         after.filter(|row| row.kind == RowKind::Device).map(|row| described.place(row)).next();
-    Some(Finding { place: place.unwrap_or_default(), ..finding })
+    Some(Finding { place: place.unwrap_or_default(), rows: Vec::new(), ..finding })
 }
 
 /// Sentence about launches in which nothing repeats.

@@ -1,6 +1,6 @@
 //! Findings: sentences with a figure, a location, a gain, and advice.
 
-use crate::duration::duration;
+use crate::{duration::duration, threshold::Threshold};
 use std::fmt::Write;
 
 reader::labelled! {
@@ -170,6 +170,44 @@ pub struct Untold {
 }
 
 impl Finding {
+    /// Creates the finding of a cause whose figure has reached a threshold. Its gain is unknown.
+    pub(crate) fn new(
+        cause: Cause,
+        (threshold, figure): (Threshold, f64),
+        sentence: String,
+        place: Place,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self {
+            cause,
+            sentence,
+            figure,
+            threshold: threshold.name,
+            place,
+            why: Vec::new(),
+            rows: Vec::new(),
+            location: String::new(),
+            gain_at_most_ns: None,
+            gain_at_most_percent: None,
+            gain_of: GainOf::Ops,
+            gain_at_most_percent_of_all: None,
+            part_of: None,
+            is_in_layout: false,
+            advice: advice.into(),
+        }
+    }
+
+    /// Sets the upper bound of the gain, and the time to which the gain is compared.
+    pub(crate) fn with_gain(
+        mut self,
+        at_most_ns: impl Into<Option<f64>>,
+        whole: (f64, GainOf),
+    ) -> Self {
+        self.gain_at_most_ns = at_most_ns.into();
+        self.measure_against(whole);
+        self
+    }
+
     /// Sets the location's text. Place and rows must be final.
     pub(crate) fn locate(&mut self) {
         self.location = location(&self.place, &self.rows);

@@ -6,7 +6,7 @@ use crate::{
     iteration::{iteration_starts, last_iteration},
     no_cause::{NoCause, has_no_length},
     op_code_group::op_code_groups,
-    rules::{self, Compilation, Firmware, GapFacts, Iterations, ModelFacts, Waiting},
+    rules::{self, Compilation, Iterations, ModelFacts, Waiting},
     steady::{HostWait, NAMED_ITERATIONS, SteadyPart, Window, steps_of_rows},
     threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{ClassTimes, TimeClass, TimeSplit},
@@ -80,17 +80,22 @@ impl Explanation {
 
     /// Adds the findings from the rows of an ops CSV, and ranks all findings.
     fn add_row_findings(&mut self, rows: &[OpReport]) {
-        let facts = gap_facts(rows);
+        // Rows without a device number may belong to any of the chips.
+        let chip_count = self.devices.iter().filter(|device| device.chip_id.is_some()).count();
         self.groups = op_code_groups(rows);
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
         // Compared with hours of compilation, any gain in kernels is negligible. So gains are
         // shares of the last iteration if there is one, otherwise of the kernel time.
         let whole = match &self.steady {
             Some(steady) => (steady.total_ns, GainOf::Steady),
-            None => (chips_mean(kernels_ns, facts.chip_count), GainOf::Kernels),
+            None => (chips_mean(kernels_ns, chip_count), GainOf::Kernels),
         };
-        let mut kernels = self.group_findings(rows, facts.chip_count);
-        kernels.extend(rules::small_ops(&facts).map(|of| at_rows(of, &small_rows(rows))));
+        let mut kernels = self.group_findings(rows, chip_count);
+        let device_rows = rows.iter().filter(|row| row.kind == RowKind::Device);
+        let kernel_us = device_rows.filter_map(|row| row.device_time_us);
+        let durations_ns: Vec<f64> = kernel_us.map(|us| us * 1000.0).collect();
+        let small = rules::small_ops(&durations_ns, chip_count, whole);
+        kernels.extend(small.map(|of| at_rows(of, &small_rows(rows))));
         // The other chips wait while the slow chip takes extra time.
         kernels.extend(rules::slow_chips(rows));
         kernels.extend(rules::collective_skew(rows));
@@ -102,8 +107,7 @@ impl Explanation {
             .map(|class| rules::waiting(&waiting(rows, &self.devices, (class, iterations))?));
         self.findings.extend(waits.into_iter().flatten());
         self.findings.extend(kernels);
-        let host_rows = rows.iter().filter(|row| row.kind == RowKind::Host).collect::<Vec<_>>();
-        self.findings.extend(rules::host_ops(&facts).map(|of| at_rows(of, &host_rows)));
+        self.findings.extend(host_ops(rows));
         self.rank();
     }
 
@@ -137,8 +141,15 @@ fn small_rows(rows: &[OpReport]) -> Vec<&OpReport> {
     small
 }
 
+/// Returns the finding about ops on the host, located at their rows.
+pub(crate) fn host_ops(rows: &[OpReport]) -> Option<Finding> {
+    let rows: Vec<&OpReport> = rows.iter().filter(|row| row.kind == RowKind::Host).collect();
+    let names: Vec<&str> = rows.iter().map(|row| &*row.raw_op_code).collect();
+    Some(at_rows(rules::host_ops(&names)?, &rows))
+}
+
 /// Sets the location of a finding to the first of these rows, and lists up to three of the rows.
-pub(crate) fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
+fn at_rows(mut finding: Finding, rows: &[&OpReport]) -> Finding {
     finding.rows = rows.iter().take(3).map(|row| row.id).collect();
     finding.place.row = finding.rows.first().copied();
     finding
@@ -175,50 +186,38 @@ fn chips_mean(ns: f64, chip_count: usize) -> f64 {
     ns / chip_count.max(1) as f64
 }
 
-fn total_ns(device: &DeviceTime) -> f64 {
-    device.time.total_ns.unwrap_or(0) as f64
-}
-
 /// Returns the chip with the longest time in a class of waiting, with its gaps.
 fn waiting(
     rows: &[OpReport],
     devices: &[DeviceTime],
     (class, iterations): (TimeClass, Iterations),
 ) -> Option<Waiting> {
-    let percent = |device: &DeviceTime| device.time.percent(class);
-    let most = devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
-    let own =
-        rows.iter().filter(|row| row.kind == RowKind::Device && device_of(row) == most.chip_id);
-    let is_launch = class == TimeClass::Dispatch;
-    let place = |row: &OpReport| Place { row: Some(row.id), ..Place::default() };
-    let gaps = own
-        .clone()
-        .filter_map(|row| Some((row.op_to_op_gap_us? * 1000.0, place(row))))
-        .filter(|(gap, _)| *gap > 0.0 && (is_launch || *gap > LAUNCH_GAP.value * 1000.0));
-    let after_gaps = own.clone().filter_map(|row| {
+    let (most, waiting) = Waiting::on_chip(devices, class, iterations)?;
+    let is_own = |row: &&OpReport| row.kind == RowKind::Device && device_of(row) == most.chip_id;
+    let own = || rows.iter().filter(is_own);
+    let launch_gap_ns = LAUNCH_GAP.value * 1000.0;
+    let part = |row: &OpReport| {
+        let gap_ns = || Some(row.op_to_op_gap_us? * 1000.0);
+        let ns = match class {
+            // For collectives, the parts are the ops themselves.
+            TimeClass::Collective => {
+                row.device_time_us.filter(|_| class_of(row.category) == class)? * 1000.0
+            }
+            TimeClass::Dispatch => gap_ns().filter(|gap| *gap > 0.0)?,
+            _ => gap_ns().filter(|gap| *gap > launch_gap_ns)?,
+        };
+        Some((ns, Place { row: Some(row.id), ..Place::default() }))
+    };
+    let after_gaps = own().filter_map(|row| {
         let gap_ns = row.op_to_op_gap_us? * 1000.0;
-        (gap_ns > LAUNCH_GAP.value * 1000.0).then_some((gap_ns, row.compile_duration_ns))
+        (gap_ns > launch_gap_ns).then_some((gap_ns, row.compile_duration_ns))
     });
-    let compilation = Compilation::in_gaps(after_gaps);
-    let is_replayed = own.clone().all(|row| row.trace_session.is_some());
-    let between = between_rows(own.clone());
-    // For collectives, the parts are the ops themselves.
-    let ops = own
-        .filter(|row| class_of(row.category) == class)
-        .filter_map(|row| Some((row.device_time_us? * 1000.0, place(row))));
     Some(Waiting {
-        class,
-        percent: percent(most),
-        class_ns: most.time.class_ns(class)?,
-        total_ns: total_ns(most),
-        parts: if class == TimeClass::Collective { ops.collect() } else { gaps.collect() },
-        between,
-        compilation,
-        is_replayed,
-        firmware: Firmware::default(),
-        place: None,
-        chip_id: most.chip_id.filter(|_| devices.len() > 1),
-        iterations,
+        parts: own().filter_map(part).collect(),
+        between: between_rows(own()),
+        compilation: Compilation::in_gaps(after_gaps),
+        is_replayed: own().all(|row| row.trace_session.is_some()),
+        ..waiting
     })
 }
 
@@ -251,30 +250,6 @@ pub(crate) fn model_facts(
 /// Returns the device number of a row.
 fn device_of(row: &OpReport) -> Option<u32> {
     row.device.and_then(|device| u32::try_from(device).ok())
-}
-
-fn gap_facts(rows: &[OpReport]) -> GapFacts {
-    let mut facts = GapFacts::default();
-    let mut walls: BTreeMap<Option<u32>, f64> = BTreeMap::new();
-    for row in rows {
-        match row.kind {
-            RowKind::Device => {
-                let wall = walls.entry(device_of(row)).or_default();
-                *wall += row.total_us().unwrap_or(0.0) * 1000.0;
-                let Some(duration) = row.device_time_us.map(|us| us * 1000.0) else { continue };
-                facts.durations_ns.push(duration);
-            }
-            RowKind::Host => {
-                facts.host_ops.push(None);
-                facts.host_names.push(row.raw_op_code.to_string());
-            }
-            RowKind::Signpost => {}
-        }
-    }
-    // Rows without a device number may belong to any of the chips.
-    facts.chip_count = walls.keys().flatten().count().max(1);
-    facts.wall_ns = walls.into_values().fold(0.0, f64::max);
-    facts
 }
 
 /// Returns the time of each device: kernels by category, and gaps as dispatch and late host.

@@ -2,7 +2,7 @@
 
 use super::{OpGroup, kernel_ns};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, share},
+    finding::{Cause, Finding, GainOf, Place},
     op::OpCauses,
     threshold::{CHIP, CHIP_LAUNCHES},
 };
@@ -40,31 +40,16 @@ pub(crate) fn slow_chip(group: &OpGroup<'_>) -> Option<Finding> {
     );
     let gain: f64 = launches.iter().map(|slow| kernel_ns(slow.op) * (1.0 - 1.0 / slow.ratio)).sum();
     let whole: f64 = slow.iter().map(|slow| kernel_ns(slow.op)).sum();
-    Some(Finding {
-        cause: Cause::SlowChip,
-        sentence,
-        figure: more / 100.0 + 1.0,
-        threshold: CHIP.name,
-        place: Place {
-            chip_id: Some(chip_id),
-            core,
-            launch: Some(longest.op.launch),
-            ..group.place()
-        },
-        why: Vec::new(),
-        rows: Vec::new(),
-        location: String::new(),
-        gain_at_most_ns: Some(gain),
-        gain_at_most_percent: Some(share(gain, whole)),
-        gain_of: GainOf::Ops,
-        gain_at_most_percent_of_all: None,
-        part_of: None,
-        is_in_layout: false,
-        advice: "compare its clock, its harvested cores, its share of the work and its links with \
-                 the others'"
-            .to_owned(),
-    })
+    let launch = Some(longest.op.launch);
+    let place = Place { chip_id: Some(chip_id), core, launch, ..group.place() };
+    let figure = (CHIP, more / 100.0 + 1.0);
+    let finding = Finding::new(Cause::SlowChip, figure, sentence, place, COMPARE_CHIPS);
+    Some(finding.with_gain(gain, (whole, GainOf::Ops)))
 }
+
+/// Advice against a slow chip.
+pub(super) const COMPARE_CHIPS: &str = "compare its clock, its harvested cores, its share of the work and its \
+    links with the others'";
 
 /// Slowest chip in one launch.
 struct Slow<'a> {

@@ -1,6 +1,6 @@
 //! Rules about cores that determine the length of an op.
 
-use super::{Gain, OpGroup, Reached};
+use super::OpGroup;
 use crate::{
     balance::Balance,
     finding::{Cause, Finding, GainOf, Place},
@@ -34,15 +34,12 @@ pub(crate) fn straggler(group: &OpGroup<'_>) -> Option<Finding> {
         group.label
     );
     let place = Place { chip_id: Some(chip_id), core: Some(core), ..group.place() };
-    let gain = launches.iter().map(|(op, balance)| excess_ns(op, balance)).sum();
+    let gain: f64 = launches.iter().map(|(op, balance)| excess_ns(op, balance)).sum();
     let advice = "compare its work with the others' on the grid; look for a harvested row, a far \
                   DRAM bank or a link that it shares";
-    Some(finding(
-        Reached::new(Cause::Straggler, STRAGGLER, late / 100.0 + 1.0),
-        sentence,
-        (place, gain, group),
-        advice,
-    ))
+    let figure = (STRAGGLER, late / 100.0 + 1.0);
+    let finding = Finding::new(Cause::Straggler, figure, sentence, place, advice);
+    Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }
 
 /// Finds a core that has more steps than the others and takes proportionally longer.
@@ -69,10 +66,10 @@ pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
         launch: Some(op.launch),
         ..group.place()
     };
-    let gain = uneven.iter().map(|(op, balance)| excess_ns(op, balance)).sum();
+    let gain: f64 = uneven.iter().map(|(op, balance)| excess_ns(op, balance)).sum();
     let advice = "split the work so that every core has the same number of steps";
-    let reached = Reached::new(Cause::UnevenWork, WORK, more);
-    Some(finding(reached, sentence, (place, gain, group), advice))
+    let finding = Finding::new(Cause::UnevenWork, (WORK, more), sentence, place, advice);
+    Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }
 
 /// Returns true if the last core has more steps than the mean and takes longer by about the same
@@ -90,16 +87,6 @@ fn is_uneven(balance: &Balance) -> bool {
 /// Returns the time by which the last core exceeds the mean.
 fn excess_ns(op: &OpCauses, balance: &Balance) -> f64 {
     super::kernel_ns(op) * (1.0 - 1.0 / balance.ratio.max(1.0))
-}
-
-fn finding(
-    reached: Reached,
-    sentence: String,
-    (place, gain, group): (Place, f64, &OpGroup<'_>),
-    advice: &str,
-) -> Finding {
-    let gain = Gain { at_most_ns: gain, whole_ns: group.kernel_ns(), of: GainOf::Ops };
-    reached.finding(sentence, place, gain, advice)
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

@@ -1,6 +1,6 @@
 //! Rules about the time between ops, about short ops, and about ops on the host.
 
-use super::{Gain, Reached, duration, late_host::Compilation};
+use super::{duration, late_host::Compilation};
 use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     middle::median,
@@ -8,38 +8,9 @@ use crate::{
         HOST_OPS, LAUNCH_GAP, SMALL_COUNT, SMALL_OP, SMALL_OPS, SMALL_TIME, Threshold, WAITING,
     },
     time_class::TimeClass,
+    timeline::DeviceTime,
 };
 use std::collections::BTreeMap;
-
-/// Lengths of ops, and ops on the host.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct GapFacts {
-    /// Lengths of all ops, in nanoseconds.
-    pub(crate) durations_ns: Vec<f64>,
-    /// Time from the first record to the last record in nanoseconds.
-    pub(crate) wall_ns: f64,
-    /// Number of chips that the ops ran on.
-    pub(crate) chip_count: usize,
-    /// Ops on the host, with their lengths in nanoseconds if known.
-    pub(crate) host_ops: Vec<Option<f64>>,
-    /// Names of the ops on the host.
-    pub(crate) host_names: Vec<String>,
-}
-
-impl GapFacts {
-    fn finding(
-        &self,
-        cause: Cause,
-        (threshold, figure): (Threshold, f64),
-        sentence: String,
-        gain_ns: f64,
-        advice: &str,
-    ) -> Finding {
-        let gain = Gain { at_most_ns: gain_ns, whole_ns: self.wall_ns, of: GainOf::Recording };
-        let reached = Reached::new(cause, threshold, figure);
-        reached.finding(sentence, Place::default(), gain, advice)
-    }
-}
 
 fn reaches(count: usize, threshold: Threshold) -> bool {
     count as f64 >= threshold.value
@@ -91,6 +62,32 @@ pub(crate) enum Iterations {
 }
 
 impl Waiting {
+    /// Returns the chip with the largest share in a class, with the chip's time in that class; its
+    /// parts are not set yet. Returns `None` if the time is unknown.
+    pub(crate) fn on_chip(
+        devices: &[DeviceTime],
+        class: TimeClass,
+        iterations: Iterations,
+    ) -> Option<(&DeviceTime, Self)> {
+        let percent = |device: &DeviceTime| device.time.percent(class);
+        let most = devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
+        let waiting = Self {
+            class,
+            percent: percent(most),
+            class_ns: most.time.class_ns(class)?,
+            total_ns: most.time.total_ns? as f64,
+            parts: Vec::new(),
+            between: None,
+            compilation: None,
+            is_replayed: false,
+            firmware: Firmware::default(),
+            place: None,
+            chip_id: most.chip_id.filter(|_| devices.len() > 1),
+            iterations,
+        };
+        Some((most, waiting))
+    }
+
     pub(super) fn longest(&self) -> Option<&(f64, Place)> {
         self.parts.iter().max_by(|one, other| one.0.total_cmp(&other.0))
     }
@@ -222,32 +219,31 @@ pub(crate) fn waiting(of: &Waiting) -> Option<Finding> {
         return None;
     }
     let (cause, sentence, advice) = of.told();
-    let gain = Gain {
-        at_most_ns: of.class_ns,
-        whole_ns: of.total_ns,
-        of: if of.iterations == Iterations::Last { GainOf::Steady } else { GainOf::Recording },
-    };
+    let gain_of =
+        if of.iterations == Iterations::Last { GainOf::Steady } else { GainOf::Recording };
+    // A cheaper recording would not make the program itself faster.
+    let gain_ns = (of.class != TimeClass::Profiler).then_some(of.class_ns);
     let place = of.place();
     let (why, rows) = (of.why(), of.rows(&place));
-    let reached = Reached::new(cause, WAITING, of.percent);
-    let mut finding = Finding { why, rows, ..reached.finding(sentence, place, gain, &advice) };
-    if of.class == TimeClass::Profiler {
-        // A cheaper recording would not make the program itself faster.
-        (finding.gain_at_most_ns, finding.gain_at_most_percent) = (None, None);
-    }
-    Some(finding)
+    let finding = Finding::new(cause, (WAITING, of.percent), sentence, place, advice);
+    Some(Finding { why, rows, ..finding.with_gain(gain_ns, (of.total_ns, gain_of)) })
 }
 
-/// Reports very short ops, if there are many and they take a large part of the time.
-pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
-    let all = &facts.durations_ns;
+/// Reports very short ops, if there are many and they take a large part of the time. `whole` is the
+/// time to which the gain is compared.
+pub(crate) fn small_ops(
+    durations_ns: &[f64],
+    chip_count: usize,
+    whole: (f64, GainOf),
+) -> Option<Finding> {
+    let all = durations_ns;
     let small: Vec<f64> = all.iter().copied().filter(|ns| *ns < SMALL_OP.value * 1000.0).collect();
     let of_ops = share(small.len() as f64, all.len() as f64);
     let of_time = share(small.iter().sum(), all.iter().sum());
     let fires = reaches(small.len(), SMALL_COUNT)
         && of_ops >= SMALL_OPS.value
         && of_time >= SMALL_TIME.value;
-    let gain = small.iter().sum::<f64>() / facts.chip_count.max(1) as f64;
+    let gain_ns = small.iter().sum::<f64>() / chip_count.max(1) as f64;
     fires.then(|| {
         let sentence = format!(
             "{} of {} ops are shorter than {:.0} us and take {of_time:.0} % of the kernels' time",
@@ -256,7 +252,9 @@ pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
             SMALL_OP.value
         );
         let advice = "fuse neighbours; ops of few tiles cannot use the grid";
-        facts.finding(Cause::SmallOps, (SMALL_TIME, of_time), sentence, gain, advice)
+        let figure = (SMALL_TIME, of_time);
+        Finding::new(Cause::SmallOps, figure, sentence, Place::default(), advice)
+            .with_gain(gain_ns, whole)
     })
 }
 
@@ -264,7 +262,7 @@ pub(crate) fn small_ops(facts: &GapFacts) -> Option<Finding> {
 const NAMED_HOST_OPS: usize = 3;
 
 /// Lists the most frequent ops on the host.
-fn named_host_ops(names: &[String]) -> Option<String> {
+fn named_host_ops(names: &[&str]) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for name in names.iter().filter(|name| !name.is_empty()) {
         let count = counts.entry(name).or_default();
@@ -277,24 +275,20 @@ fn named_host_ops(names: &[String]) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-/// Reports ops that ran on the host instead of the chip.
-pub(crate) fn host_ops(facts: &GapFacts) -> Option<Finding> {
-    let count = facts.host_ops.len();
-    let ns: f64 = facts.host_ops.iter().flatten().sum();
+/// Reports ops that ran on the host instead of the chip, from their names.
+pub(crate) fn host_ops(names: &[&str]) -> Option<Finding> {
+    let count = names.len();
     reaches(count, HOST_OPS).then(|| {
-        let time =
-            if ns > 0.0 { format!(" and take {} there", duration(ns)) } else { String::new() };
         let ops = if count == 1 { "op runs" } else { "ops run" };
-        let sentence = format!("{count} {ops} on the host{time}");
+        let sentence = format!("{count} {ops} on the host");
         let advice =
             "find an op of the device for each; every one also moves its tensors over PCIe";
-        let figure = count as f64;
-        let mut finding = facts.finding(Cause::HostOps, (HOST_OPS, figure), sentence, ns, advice);
-        finding.why = named_host_ops(&facts.host_names).into_iter().collect();
-        if ns <= 0.0 {
-            (finding.gain_at_most_ns, finding.gain_at_most_percent) = (None, None);
+        let figure = (HOST_OPS, count as f64);
+        Finding {
+            why: named_host_ops(names).into_iter().collect(),
+            gain_of: GainOf::Recording,
+            ..Finding::new(Cause::HostOps, figure, sentence, Place::default(), advice)
         }
-        finding
     })
 }
 
@@ -408,37 +402,28 @@ pub(super) mod tests {
 
     #[test]
     fn small_ops_count_by_number_and_by_time() {
-        let ops = |small: usize, large: usize, large_ns: f64| GapFacts {
-            durations_ns: [vec![4_000.0; small], vec![large_ns; large]].concat(),
-            wall_ns: 1e6,
-            chip_count: 1,
-            ..GapFacts::default()
+        let small_ops = |small: usize, large: usize, large_ns: f64| {
+            let durations_ns = [vec![4_000.0; small], vec![large_ns; large]].concat();
+            super::small_ops(&durations_ns, 1, (1e6, GainOf::Recording))
         };
-        let finding = small_ops(&ops(20, 20, 30_000.0)).unwrap();
+        let finding = small_ops(20, 20, 30_000.0).unwrap();
         assert_eq!(
             finding.sentence,
             "20 of 40 ops are shorter than 5 us and take 12 % of the kernels' time"
         );
         assert_eq!(finding.gain_at_most_percent, Some(8.0));
-        assert_eq!(small_ops(&ops(15, 1, 30_000.0)), None, "too few");
-        assert_eq!(small_ops(&ops(20, 100, 5_000.0)), None, "too small a part of the ops");
-        assert_eq!(small_ops(&ops(20, 20, 300_000.0)), None, "too small a part of the time");
+        assert_eq!(small_ops(15, 1, 30_000.0), None, "too few");
+        assert_eq!(small_ops(20, 100, 5_000.0), None, "too small a part of the ops");
+        assert_eq!(small_ops(20, 20, 300_000.0), None, "too small a part of the time");
     }
 
     #[test]
-    fn ops_on_the_host_are_told_with_and_without_their_time() {
-        let mut facts = GapFacts::default();
-        assert_eq!(host_ops(&facts), None);
-        facts.host_ops = vec![Some(2e6), Some(1e6), None];
-        facts.wall_ns = 30e6;
-        let finding = host_ops(&facts).unwrap();
-        assert_eq!(finding.sentence, "3 ops run on the host and take 3.0 ms there");
-        assert_eq!(finding.gain_at_most_percent, Some(10.0));
-        let names = ["torch.add", "torch.mul", "torch.add"].map(str::to_owned);
-        facts.host_names = names.to_vec();
-        assert_eq!(host_ops(&facts).unwrap().why, ["torch.add 2 x, torch.mul 1 x"]);
-        facts.host_ops = vec![None];
-        let finding = host_ops(&facts).unwrap();
+    fn ops_on_the_host_are_told_by_name() {
+        assert_eq!(host_ops(&[]), None);
+        let finding = host_ops(&["torch.add", "torch.mul", "torch.add"]).unwrap();
+        assert_eq!(finding.sentence, "3 ops run on the host");
+        assert_eq!(finding.why, ["torch.add 2 x, torch.mul 1 x"]);
+        let finding = host_ops(&[""]).unwrap();
         assert_eq!(
             (finding.sentence.as_str(), finding.gain_at_most_ns),
             ("1 op runs on the host", None)

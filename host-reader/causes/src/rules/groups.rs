@@ -1,6 +1,6 @@
 //! Rules about groups of ops with the same op code, and about ops that only rearrange tensors.
 
-use super::{Gain, Reached, duration};
+use super::duration;
 use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     op_code_group::{GroupBound, OpCodeGroup, rearranges},
@@ -87,16 +87,9 @@ fn op_group(group: &OpCodeGroup) -> Option<Finding> {
         group.percent,
         group.ops()
     );
-    let gain = Gain {
-        at_most_ns: gain_ns.unwrap_or(0.0),
-        whole_ns: group.duration_ns,
-        of: GainOf::Kernels,
-    };
-    let reached = Reached::new(Cause::OpGroup, GROUP_TIME, group.percent);
-    let mut finding = reached.finding(sentence, group.place(), gain, "");
-    if gain_ns.is_none() {
-        (finding.gain_at_most_ns, finding.gain_at_most_percent) = (None, None);
-    }
+    let figure = (GROUP_TIME, group.percent);
+    let finding = Finding::new(Cause::OpGroup, figure, sentence, group.place(), "");
+    let mut finding = finding.with_gain(gain_ns, (group.duration_ns, GainOf::Kernels));
     group.explain(&mut finding);
     Some(finding)
 }
@@ -157,9 +150,9 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
         names.join(", ")
     );
     let advice = layout_advice(&changes);
-    let gain = Gain { at_most_ns: ns, whole_ns: kernels_ns, of: GainOf::Kernels };
-    let reached = Reached::new(Cause::Layout, LAYOUT_TIME, of_time);
-    let mut finding = reached.finding(sentence, first.place(), gain, &advice);
+    let figure = (LAYOUT_TIME, of_time);
+    let finding = Finding::new(Cause::Layout, figure, sentence, first.place(), advice);
+    let mut finding = finding.with_gain(ns, (kernels_ns, GainOf::Kernels));
     first.explain(&mut finding);
     let calls = changes.iter().take(LAYOUT_NAMES).filter_map(|group| call_of(&group.op));
     let facts = finding.why.iter().map(|fact| format!("{}: {fact}", first.op));
@@ -267,12 +260,13 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
         row: Some(longest.ops[0].id),
         ..Place::default()
     };
-    let gain = Gain { at_most_ns: ns, whole_ns: kernels_ns, of: GainOf::Kernels };
-    let reached = Reached::new(Cause::RoundTrip, ROUND_TRIP_TIME, of_time);
-    let mut finding = reached.finding(sentence, place, gain, advice);
-    finding.rows = longest.ops.map(|row| row.id).to_vec();
-    finding.why = longest.ops.iter().filter_map(|row| call_of(&row.raw_op_code)).collect();
-    Some(finding)
+    let figure = (ROUND_TRIP_TIME, of_time);
+    let finding = Finding::new(Cause::RoundTrip, figure, sentence, place, advice);
+    Some(Finding {
+        rows: longest.ops.map(|row| row.id).to_vec(),
+        why: longest.ops.iter().filter_map(|row| call_of(&row.raw_op_code)).collect(),
+        ..finding.with_gain(ns, (kernels_ns, GainOf::Kernels))
+    })
 }
 
 /// An op and the next op on its chip, if the next op undoes the first one.

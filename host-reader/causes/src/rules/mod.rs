@@ -15,69 +15,22 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place, Untold, share},
     noc_use::NocUses,
     op::OpCauses,
-    threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP, Threshold},
+    threshold::{LAUNCH_GAP, SMALL_OP, TRACED_GAP},
     time_class::{TimeClass, WaitEvidence},
     timeline::DeviceTime,
 };
 use analysis::SyncCounts;
 use reader::names::ZoneTable;
 use reports::perf::OpCategory;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::RunHostId;
 
-pub(crate) use gaps::{Firmware, GapFacts, Iterations, Waiting, host_ops, small_ops, waiting};
+pub(crate) use gaps::{Firmware, Iterations, Waiting, host_ops, small_ops, waiting};
 pub(crate) use groups::{conversions, op_groups};
 pub(crate) use late_host::Compilation;
 pub(crate) use model::{ModelFacts, follows_from_dram, modelled};
 use model::{barriers, follows_from_noc, noc};
 pub(crate) use skew::{collective_skew, slow_chips};
-
-/// Cause whose figure has reached its threshold.
-pub(crate) struct Reached {
-    cause: Cause,
-    threshold: Threshold,
-    figure: f64,
-}
-
-/// Upper bound of a gain in nanoseconds, and the time to which the gain is compared.
-pub(crate) struct Gain {
-    pub(crate) at_most_ns: f64,
-    pub(crate) whole_ns: f64,
-    pub(crate) of: GainOf,
-}
-
-impl Reached {
-    pub(crate) const fn new(cause: Cause, threshold: Threshold, figure: f64) -> Self {
-        Self { cause, threshold, figure }
-    }
-
-    /// Builds the finding for this cause.
-    pub(crate) fn finding(
-        self,
-        sentence: String,
-        place: Place,
-        gain: Gain,
-        advice: &str,
-    ) -> Finding {
-        Finding {
-            cause: self.cause,
-            sentence,
-            figure: self.figure,
-            threshold: self.threshold.name,
-            place,
-            why: Vec::new(),
-            rows: Vec::new(),
-            location: String::new(),
-            gain_at_most_ns: Some(gain.at_most_ns),
-            gain_at_most_percent: Some(share(gain.at_most_ns, gain.whole_ns)),
-            gain_of: gain.of,
-            gain_at_most_percent_of_all: None,
-            part_of: None,
-            is_in_layout: false,
-            advice: advice.to_owned(),
-        }
-    }
-}
 
 /// Launches of one op: launches with the same name, or without a name and with the same program.
 pub(crate) struct OpGroup<'a> {
@@ -89,7 +42,7 @@ impl<'a> OpGroup<'a> {
     /// Returns the location of the whole group.
     pub(crate) fn place(&self) -> Place {
         let first = self.ops.first();
-        let chips: std::collections::BTreeSet<_> = self.ops.iter().map(|op| op.chip_id).collect();
+        let chips: BTreeSet<_> = self.ops.iter().map(|op| op.chip_id).collect();
         Place {
             chip_id: first.map(|op| op.chip_id).filter(|_| chips.len() == 1),
             op: first.and_then(|op| op.name.clone()),
@@ -150,14 +103,16 @@ pub(crate) struct OpFacts<'a> {
 /// Returns the findings about launches, and the unanswered questions.
 pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, Vec<Untold>) {
     let mut findings: Vec<Finding> = Vec::new();
-    let wall_ns = wall_ns(of.devices);
-    findings.extend(small_ops(&gap_facts(of.ops, wall_ns)).map(|of_small| Finding {
+    let is_steady = of.iterations == Iterations::Last;
+    let gain_of = if is_steady { GainOf::Steady } else { GainOf::Recording };
+    let kernels = of.ops.iter().filter_map(|op| op.kernel?.duration_ns);
+    let durations_ns: Vec<f64> = kernels.map(|ns| ns as f64).collect();
+    let chips: BTreeSet<u32> = of.ops.iter().map(|op| op.chip_id).collect();
+    let small = small_ops(&durations_ns, chips.len(), (wall_ns(of.devices), gain_of));
+    findings.extend(small.map(|small| Finding {
         place: longest_small(of.ops).map(launch_place).unwrap_or_default(),
-        ..of_small
+        ..small
     }));
-    if of.iterations == Iterations::Last {
-        findings.iter_mut().for_each(|finding| finding.measure_against((wall_ns, GainOf::Steady)));
-    }
     let groups = groups(of.ops);
     for group in &groups {
         findings.extend(setup::setup(group, zones));
@@ -212,8 +167,7 @@ fn is_collective(op: &OpCauses) -> bool {
 
 /// Returns the chip with the largest share in a class of waiting, with its gaps.
 fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
-    let percent = |device: &DeviceTime| device.time.percent(class);
-    let most = of.devices.iter().max_by(|one, other| percent(one).total_cmp(&percent(other)))?;
+    let (most, waiting) = Waiting::on_chip(of.devices, class, of.iterations)?;
     let own = || of.ops.iter().copied().filter(|op| Some(op.chip_id) == most.chip_id);
     let part = |op: &OpCauses| {
         let ns = match class {
@@ -226,18 +180,12 @@ fn waiting_of(of: OpFacts<'_>, class: TimeClass) -> Option<Waiting> {
         (class != TimeClass::HostLate || !is_launch).then_some((ns, launch_place(op)))
     };
     Some(Waiting {
-        class,
-        percent: percent(most),
-        class_ns: most.time.class_ns(class)?,
-        total_ns: most.time.total_ns? as f64,
         parts: own().filter_map(part).collect(),
         between: between_launches(own()),
-        compilation: None,
         is_replayed: own().all(|op| op.is_replayed),
         firmware: firmware(own()),
         place: place_in_class(own(), class),
-        chip_id: most.chip_id.filter(|_| of.devices.len() > 1),
-        iterations: of.iterations,
+        ..waiting
     })
 }
 
@@ -304,18 +252,6 @@ fn longest_small<'a>(ops: &[&'a OpCauses]) -> Option<&'a OpCauses> {
     let is_small = |op: &&OpCauses| kernel_ns(op) < SMALL_OP.value * 1000.0;
     let small = ops.iter().copied().filter(is_small);
     small.max_by(|one, other| kernel_ns(one).total_cmp(&kernel_ns(other)))
-}
-
-fn gap_facts(ops: &[&OpCauses], wall_ns: f64) -> GapFacts {
-    let mut facts = GapFacts { wall_ns, chip_count: 1, ..GapFacts::default() };
-    let mut chips = std::collections::BTreeSet::new();
-    for op in ops {
-        chips.insert(op.chip_id);
-        let Some(duration) = op.kernel.and_then(|kernel| kernel.duration_ns) else { continue };
-        facts.durations_ns.push(duration as f64);
-    }
-    facts.chip_count = chips.len().max(1);
-    facts
 }
 
 fn untold(of: OpFacts<'_>, groups: &[OpGroup<'_>]) -> Vec<Untold> {

@@ -1,6 +1,6 @@
 //! Rules about ops with modelled bytes and operations, for example from ops CSVs.
 
-use super::{Gain, OpGroup, Reached, capital, duration, kernel_ns, rounded};
+use super::{OpGroup, capital, duration, kernel_ns, rounded};
 use crate::{
     barriers::BarrierUse,
     finding::{Cause, Finding, GainOf, Place, share},
@@ -80,7 +80,8 @@ fn noc_bound(
         return None;
     }
     // All launches of a program have the program's mean use.
-    let free_ns = bound.iter().map(|(of, ns)| ns * (1.0 - of.percent.min(100.0) / 100.0)).sum();
+    let free_ns: f64 =
+        bound.iter().map(|(of, ns)| ns * (1.0 - of.percent.min(100.0) / 100.0)).sum();
     let used = share(ns - free_ns, ns);
     let least = if bound.iter().any(|(of, _)| of.is_lower_bound) { "at least " } else { "" };
     let Link { noc, tile, direction, .. } = busiest.link;
@@ -94,10 +95,10 @@ fn noc_bound(
         direction.name(),
         noc.name(),
     );
-    let gain = Gain { at_most_ns: free_ns, whole_ns: ns, of: GainOf::Ops };
     let advice = "spread transfers over both NoCs and more links, multicast what several cores read, or \
                   keep data nearer to the cores that use it";
-    Some(Reached::new(Cause::Noc, NOC, used).finding(sentence, place, gain, advice))
+    let finding = Finding::new(Cause::Noc, (NOC, used), sentence, place, advice);
+    Some(finding.with_gain(free_ns, (ns, GainOf::Ops)))
 }
 
 /// Reports ops that only move data and spend their time at NoC barriers.
@@ -160,7 +161,6 @@ fn barrier_bound(
         of.transfers(),
         rounded(*link_percent),
     );
-    let gain = Gain { at_most_ns: waited_ns.min(free_ns), whole_ns: ns, of: GainOf::Ops };
     let several = "send several transfers before each barrier, and let the reader fetch the next block \
                   while the writer sends the last one (buffers of at least two blocks)";
     let advice = if of.has_small_transfers() {
@@ -168,7 +168,8 @@ fn barrier_bound(
     } else {
         several.to_owned()
     };
-    Some(Reached::new(Cause::Latency, BARRIERS, waited).finding(sentence, place, gain, &advice))
+    let finding = Finding::new(Cause::Latency, (BARRIERS, waited), sentence, place, advice);
+    Some(finding.with_gain(waited_ns.min(free_ns), (ns, GainOf::Ops)))
 }
 
 /// Returns true if a NoC link limits the stage that sets the pace of an op.
@@ -228,9 +229,9 @@ impl AtLimit<'_> {
             share(self.ns, device_ns),
             duration(self.ns)
         );
-        let gain = Gain { at_most_ns: gain_ns, whole_ns: device_ns, of: GainOf::Ops };
-        let reached = Reached::new(cause, threshold, self.percent);
-        reached.finding(sentence, self.longest.place.clone(), gain, advice)
+        let place = self.longest.place.clone();
+        Finding::new(cause, (threshold, self.percent), sentence, place, advice)
+            .with_gain(gain_ns, (device_ns, GainOf::Ops))
     }
 }
 

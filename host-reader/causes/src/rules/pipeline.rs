@@ -2,12 +2,12 @@
 
 use super::OpGroup;
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, share},
+    finding::{Cause, Finding, GainOf, Place},
     op::OpCauses,
     pace::Pace,
     semaphore::{SemaphoreWait, SignalingRisc},
     stage::{Engine, Stage},
-    threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, TURNS, Threshold},
+    threshold::{BARRIERS, KNOWN_MARGIN, MARGIN, SEMAPHORES, TURNS},
 };
 use wire::Risc;
 
@@ -189,8 +189,7 @@ fn turns(group: &OpGroup<'_>, op: &OpCauses, pace: &Pace) -> Finding {
         "let the buffer between them hold two blocks or more; if it does, hardware counters \
          (TT_METAL_PROFILE_PERF_COUNTERS) tell whether it is the {between}"
     );
-    let advice = advice.as_str();
-    let mut finding = finding(Cause::Turns, group, (op, pace), sentence, advice);
+    let mut finding = finding(Cause::Turns, group, (op, pace), sentence, &advice);
     (finding.figure, finding.threshold) = (pace.turns_percent(), TURNS.name);
     finding.place.risc = pace.stage(pace.in_turn_with()).map(|of| of.risc.label());
     finding
@@ -216,7 +215,7 @@ fn finding(
     sentence: String,
     advice: &str,
 ) -> Finding {
-    let threshold: Threshold = if pace.is_math_known { KNOWN_MARGIN } else { MARGIN };
+    let threshold = if pace.is_math_known { KNOWN_MARGIN } else { MARGIN };
     let gain_percent = match cause {
         // With deeper buffers, the stage with the highest use would set the pace.
         Cause::Turns => pace.turns_percent(),
@@ -227,27 +226,12 @@ fn finding(
     // Launches without records of waits are left out, because their gain is unknown.
     let paced = group.ops.iter().filter(|op| op.pace.is_some());
     let paced_ns = paced.map(|op| super::kernel_ns(op)).sum::<f64>();
-    let gain_ns = paced_ns * gain_percent / 100.0;
-    Finding {
-        cause,
-        sentence,
-        figure: pace.margin_at_most,
-        threshold: threshold.name,
-        place: Place {
-            chip_id: Some(op.chip_id),
-            launch: Some(op.launch),
-            risc: pace.stage(pace.pacer).map(|stage| stage.risc.label()),
-            ..group.place()
-        },
-        why: Vec::new(),
-        rows: Vec::new(),
-        location: String::new(),
-        gain_at_most_ns: Some(gain_ns),
-        gain_at_most_percent: Some(share(gain_ns, paced_ns)),
-        gain_of: GainOf::Ops,
-        gain_at_most_percent_of_all: None,
-        part_of: None,
-        is_in_layout: false,
-        advice: advice.to_owned(),
-    }
+    let place = Place {
+        chip_id: Some(op.chip_id),
+        launch: Some(op.launch),
+        risc: pace.stage(pace.pacer).map(|stage| stage.risc.label()),
+        ..group.place()
+    };
+    Finding::new(cause, (threshold, pace.margin_at_most), sentence, place, advice)
+        .with_gain(paced_ns * gain_percent / 100.0, (paced_ns, GainOf::Ops))
 }

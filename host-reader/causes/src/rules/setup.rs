@@ -2,7 +2,7 @@
 
 use super::{OpGroup, kernel_ns};
 use crate::{
-    finding::{Cause, Finding, GainOf, Place, share},
+    finding::{Cause, Finding, GainOf, Place},
     threshold::SETUP,
 };
 use reader::names::ZoneTable;
@@ -25,26 +25,9 @@ pub(crate) fn setup(group: &OpGroup<'_>, zones: &ZoneTable) -> Option<Finding> {
     let gains =
         group.ops.iter().filter_map(|op| Some(op.setup.as_ref()?.percent / 100.0 * kernel_ns(op)));
     let gain: f64 = gains.sum();
-    Some(Finding {
-        cause: Cause::Setup,
-        sentence,
-        figure: setup.percent,
-        threshold: SETUP.name,
-        place: Place {
-            core: Some(setup.core),
-            risc: Some(setup.risc.label()),
-            zone,
-            ..group.place()
-        },
-        why: Vec::new(),
-        rows: Vec::new(),
-        location: String::new(),
-        gain_at_most_ns: Some(gain),
-        gain_at_most_percent: Some(share(gain, group.kernel_ns())),
-        gain_of: GainOf::Ops,
-        gain_at_most_percent_of_all: None,
-        part_of: None,
-        is_in_layout: false,
-        advice: "reconfigure once per change of format, not once per block".to_owned(),
-    })
+    let risc = Some(setup.risc.label());
+    let place = Place { core: Some(setup.core), risc, zone, ..group.place() };
+    let advice = "reconfigure once per change of format, not once per block";
+    let finding = Finding::new(Cause::Setup, (SETUP, setup.percent), sentence, place, advice);
+    Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }

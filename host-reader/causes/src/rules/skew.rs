@@ -1,6 +1,6 @@
 //! Rules about chips that run the same ops in parallel, based on rows of an ops CSV.
 
-use super::{Gain, Reached, duration};
+use super::{chips::COMPARE_CHIPS, duration};
 use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     threshold::{CHIP, CHIP_LAUNCHES, SKEW},
@@ -78,7 +78,7 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
     slow.sort_by(|(one, _), (other, _)| ns(other).total_cmp(&ns(one)));
     let (longest, _) = slow.first()?;
     let whole_ns: f64 = slow.iter().map(|(row, _)| ns(row)).sum();
-    let gain_ns = slow.iter().map(|(row, ratio)| ns(row) * (1.0 - 1.0 / ratio)).sum();
+    let gain_ns: f64 = slow.iter().map(|(row, ratio)| ns(row) * (1.0 - 1.0 / ratio)).sum();
     let more = slow.iter().map(|(_, ratio)| ratio - 1.0).sum::<f64>() / count;
     let chip_id = device.and_then(|device| u32::try_from(device).ok());
     let sentence = format!(
@@ -97,13 +97,10 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
         row: Some(longest.id),
         ..Place::default()
     };
-    let gain = Gain { at_most_ns: gain_ns, whole_ns, of: GainOf::Ops };
-    let advice = "compare its clock, its harvested cores, its share of the work and its links with the \
-                  others'";
-    let reached = Reached::new(Cause::SlowChip, CHIP, more + 1.0);
-    let mut finding = reached.finding(sentence, place, gain, advice);
-    finding.rows = slow.iter().take(3).map(|(row, _)| row.id).collect();
-    Some(finding)
+    let rows = slow.iter().take(3).map(|(row, _)| row.id).collect();
+    let figure = (CHIP, more + 1.0);
+    let finding = Finding::new(Cause::SlowChip, figure, sentence, place, COMPARE_CHIPS);
+    Some(Finding { rows, ..finding.with_gain(gain_ns, (whole_ns, GainOf::Ops)) })
 }
 
 /// Reports chips that wait in collectives for the chip that arrives last.
@@ -147,13 +144,11 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
         row: Some(row.id),
         ..Place::default()
     };
-    let gain = Gain { at_most_ns: wait_ns, whole_ns, of: GainOf::Ops };
     let advice = "give each chip the same work before its collectives, and send ops to all chips from \
                   one trace";
-    let reached = Reached::new(Cause::CollectiveSkew, SKEW, of_time);
-    let mut finding = reached.finding(sentence, place, gain, advice);
-    finding.rows = longest.iter().take(3).map(|row| row.id).collect();
-    Some(finding)
+    let rows = longest.iter().take(3).map(|row| row.id).collect();
+    let finding = Finding::new(Cause::CollectiveSkew, (SKEW, of_time), sentence, place, advice);
+    Some(Finding { rows, ..finding.with_gain(wait_ns, (whole_ns, GainOf::Ops)) })
 }
 
 /// One collective on all chips, with times in nanoseconds averaged over the chips.
