@@ -384,10 +384,9 @@ fn op_causes(
         .collect();
     let clock_bounds = recording.clock.as_ref().map(|clock| {
         let bounds = clock.offsets().map(|(chip, core, offset)| {
-            let chip_core = (chip, core);
             #[expect(clippy::cast_possible_truncation, reason = "saturates")]
             let cycles = offset.bound_cycles.ceil() as u64;
-            (chip_core, cycles)
+            ((chip, core), cycles)
         });
         bounds.collect::<BTreeMap<_, _>>()
     });

@@ -11,7 +11,7 @@ use crate::{
     signals::Signals,
     stage::Stage,
     time_class::{ClassTimes, TimeSplit},
-    window::Windows,
+    window::window_parts,
 };
 use analysis::{
     Doubt, Launch, Op, Span,
@@ -286,10 +286,7 @@ impl OpCauses {
     pub(crate) fn new(view: &OpView<'_>) -> Self {
         let op = &view.launch.op;
         let window = window_of(view.launch);
-        let windows = match Windows::from_view(view) {
-            Windows::Always => None,
-            Windows::Parts(parts) => Some(parts),
-        };
+        let windows = window_parts(view);
         let part = match &windows {
             None => view.known_part(),
             Some(parts) => view.known_of_windows(parts),

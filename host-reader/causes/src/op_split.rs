@@ -4,6 +4,7 @@ use crate::{
     op::{CoreRun, OpView},
     risc_wait::{blocked_cycles, kernel_cycles},
     time_class::{ClassTimes, Overlap, TimeClass, WaitEvidence},
+    timeline::{length, merged},
 };
 use analysis::Span;
 use wire::Risc;
@@ -47,10 +48,6 @@ pub(crate) fn op_times(
     times
 }
 
-fn length((start, end): (u64, u64)) -> f64 {
-    end.saturating_sub(start) as f64
-}
-
 /// Splits the time by the kernels that are running. If a TRISC kernel runs on any core, the time is
 /// compute. If only other kernels run, the time is data movement.
 fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
@@ -75,7 +72,7 @@ fn kernels_alone(view: &OpView<'_>, kernel: Span) -> ClassTimes {
 /// Merges spans into sorted, disjoint intervals.
 fn union(spans: &[Option<Span>]) -> Vec<(u64, u64)> {
     let spans = spans.iter().flatten().map(|span| (span.start_cycle, span.end_cycle));
-    crate::timeline::merged(spans.collect())
+    merged(spans.collect())
 }
 
 fn total(intervals: &[(u64, u64)]) -> f64 {

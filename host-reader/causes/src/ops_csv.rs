@@ -270,11 +270,8 @@ fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
         }
     }
     let device = |(chip_id, (times, op_count, kernels)): (Option<u32>, (ClassTimes, u64, f64))| {
-        let whole = |ns: f64| {
-            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-            let whole = ns.round() as u64;
-            whole
-        };
+        #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+        let whole = |ns: f64| ns.round() as u64;
         let total = whole(times.total());
         DeviceTime {
             chip_id,

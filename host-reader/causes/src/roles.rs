@@ -23,14 +23,15 @@ impl Roles {
             .collect();
         let sides: Vec<(Risc, Side)> =
             movers.iter().map(|&risc| (risc, Side::from_view(view, risc))).collect();
-        let only = |is: fn(&Side) -> bool| {
-            let mut found = sides.iter().filter(|(_, side)| is(side)).map(|(risc, _)| *risc);
+        let only = |fills: bool, empties: bool| {
+            let wanted = Side { fills, empties };
+            let mut found = sides.iter().filter(|(_, side)| *side == wanted).map(|(risc, _)| *risc);
             found.next().filter(|_| found.next().is_none())
         };
-        let (reader, writer) = (only(Side::is_reader), only(Side::is_writer));
+        let (reader, writer) = (only(true, false), only(false, true));
         // A RISC that never waits leaves no record. Its role then follows from the role of the
         // other RISC.
-        let silent = only(Side::is_silent).filter(|_| movers.len() == 2);
+        let silent = only(false, false).filter(|_| movers.len() == 2);
         Self {
             reader: reader.or_else(|| silent.filter(|_| writer.is_some())),
             writer: writer.or_else(|| silent.filter(|_| reader.is_some())),
@@ -63,17 +64,5 @@ impl Side {
             }
         }
         side
-    }
-
-    const fn is_reader(&self) -> bool {
-        self.fills && !self.empties
-    }
-
-    const fn is_writer(&self) -> bool {
-        self.empties && !self.fills
-    }
-
-    const fn is_silent(&self) -> bool {
-        !self.fills && !self.empties
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn device_time(
         .map(|kernel| (kernel.start_cycle.max(window.0), kernel.end_cycle.min(window.1)))
         .filter(|(start, end)| start < end)
         .collect();
-    let length = |intervals: &[(u64, u64)]| {
+    let sum_ns = |intervals: &[(u64, u64)]| {
         let sum = intervals.iter().map(|(start, end)| end.saturating_sub(*start));
         let sum = sum.reduce(u64::saturating_add)?;
         analysis::cycles_to_ns(sum, aiclk_mhz)
@@ -73,8 +73,8 @@ pub(crate) fn device_time(
         window,
         op_count: ops.len() as u64,
         time: TimeSplit::new(&times, window.1.saturating_sub(window.0), aiclk_mhz),
-        kernel_sum_ns: length(&kernels),
-        busy_ns: length(&merged(kernels)),
+        kernel_sum_ns: sum_ns(&kernels),
+        busy_ns: sum_ns(&merged(kernels)),
     }
 }
 
@@ -137,7 +137,7 @@ fn add_gap(
     next: &Slot<'_>,
     aiclk_mhz: u32,
 ) {
-    let cycles = cycles((gap.0, gap.1));
+    let cycles = length(gap);
     let Some(previous) = previous.filter(|_| !next.is_gap_doubted && aiclk_mhz != 0) else {
         times.add(TimeClass::Unknown, cycles);
         return;
@@ -153,7 +153,8 @@ fn add_gap(
     }
 }
 
-fn cycles((start, end): (u64, u64)) -> f64 {
+/// Returns the length of an interval.
+pub(crate) fn length((start, end): (u64, u64)) -> f64 {
     end.saturating_sub(start) as f64
 }
 
@@ -176,7 +177,7 @@ fn add_group(times: &mut ClassTimes, group: &[Slot<'_>], window: (u64, u64)) {
         let candidates = candidates.iter().take_while(|slot| slot.start < to);
         let active: Vec<_> =
             candidates.filter(|slot| slot.start <= from && slot.end >= to).collect();
-        let part = cycles((from, to)) / active.len() as f64;
+        let part = length((from, to)) / active.len() as f64;
         for slot in active {
             let whole = slot.times.total();
             if whole > 0.0 {
@@ -200,10 +201,10 @@ fn add_evidence(times: &mut ClassTimes, slots: &[Slot<'_>]) {
     let (mut least, mut most) = (0.0, 0.0);
     for slot in slots {
         let Some(overlap) = slot.times.overlap else { continue };
-        let length = cycles((slot.start, slot.end));
-        whole += length;
-        least += overlap.at_least_percent * length;
-        most += overlap.at_most_percent * length;
+        let cycles = length((slot.start, slot.end));
+        whole += cycles;
+        least += overlap.at_least_percent * cycles;
+        most += overlap.at_most_percent * cycles;
     }
     if whole > 0.0 {
         times.overlap =

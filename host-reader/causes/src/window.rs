@@ -14,56 +14,27 @@ const WINDOWS_MAX: usize = 512;
 /// checks the window slightly before or after it takes the time of the record.
 const EDGE_CYCLES: u64 = 32;
 
-/// Times at which an op's individual waits are known.
-pub(crate) enum Windows {
-    /// No windows: waits were recorded either at all times or not at all.
-    Always,
-    /// The parts of the op in which the waits are known, in time order; empty if the windows of any
-    /// tile are unknown.
-    Parts(Vec<Span>),
-}
-
-impl Windows {
-    pub(crate) fn from_view(view: &OpView<'_>) -> Self {
-        let mut syncs = view.runs.iter().filter_map(|run| run.evidence.sync());
-        if syncs.all(|sync| sync.windows.is_none()) {
-            return Self::Always;
-        }
-        let Some(known) = view.cores().map(TileWindows::from_core).collect::<Option<Vec<_>>>()
-        else {
-            return Self::Parts(Vec::new());
-        };
-        let open: Vec<WindowsAt> = known
-            .into_iter()
-            .filter_map(|of| match of {
-                TileWindows::At(windows) => Some(windows),
-                TileWindows::Always => None,
-            })
-            .collect();
-        Self::Parts(common_parts(view, &open).unwrap_or_default())
+/// Returns the parts of an op in which its individual waits are known, in time order; empty if the
+/// windows of any tile are unknown. Returns `None` without windows: waits were recorded either at all
+/// times or not at all.
+pub(crate) fn window_parts(view: &OpView<'_>) -> Option<Vec<Span>> {
+    let mut syncs = view.runs.iter().filter_map(|run| run.evidence.sync());
+    if syncs.all(|sync| sync.windows.is_none()) {
+        return None;
     }
+    let tiles: Option<Vec<_>> = view.cores().map(tile_windows).collect();
+    let windows = tiles.map(|tiles| tiles.into_iter().flatten().collect::<Vec<WindowsAt>>());
+    Some(windows.and_then(|windows| common_parts(view, &windows)).unwrap_or_default())
 }
 
-/// Windows of one tile.
-#[derive(Clone, Copy)]
-enum TileWindows {
-    /// All waits and signals of the tile were recorded, or the tile has none.
-    Always,
-    At(WindowsAt),
-}
-
-impl TileWindows {
-    /// Returns the windows of a core's runs; `None` if the core has waits or signals but no record
-    /// of its windows.
-    fn from_core(core: &[CoreRun<'_>]) -> Option<Self> {
-        let syncs = || core.iter().filter_map(|run| run.evidence.sync());
-        if let Some(windows) = syncs().find_map(|sync| sync.windows) {
-            return Some(Self::At(windows));
-        }
-        let has_single = syncs().any(|sync| !sync.waits.is_empty());
-        let is_silent = syncs().all(|sync| sync.totals.is_empty() && sync.signals.is_empty());
-        (has_single || is_silent).then_some(Self::Always)
-    }
+/// Returns the windows of a core's runs: `Some(None)` if all waits and signals of the core were
+/// recorded or the core has none, and `None` if it has waits or signals but no record of its windows.
+fn tile_windows(core: &[CoreRun<'_>]) -> Option<Option<WindowsAt>> {
+    let syncs = || core.iter().filter_map(|run| run.evidence.sync());
+    let windows = syncs().find_map(|sync| sync.windows);
+    let has_single = syncs().any(|sync| !sync.waits.is_empty());
+    let is_silent = syncs().all(|sync| sync.totals.is_empty() && sync.signals.is_empty());
+    (windows.is_some() || has_single || is_silent).then_some(windows)
 }
 
 /// Returns the parts of an op in which the windows of all its tiles are open; `None` if there are
