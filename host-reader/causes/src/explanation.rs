@@ -394,7 +394,7 @@ fn op_causes(
     let cause = |(number, launch): (usize, &Launch)| {
         let op = &launch.op;
         // Groups of ops are named by the op codes of the rows.
-        let of_row = described.row(number).map(|row| row.raw_op_code.as_str());
+        let of_row = described.row(number).map(|row| &*row.raw_op_code);
         let of_host = || names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
         let name = of_row.filter(|name| !name.is_empty()).or_else(of_host);
         let clock = clocks.get(&op.chip_id).copied().unwrap_or(0);

@@ -121,7 +121,7 @@ impl<'a> Forms<'a> {
         let form = |(index, (op, _)): (usize, &Explained<'a>)| match op.name.as_deref() {
             Some(name) => {
                 let key = (op.chip_id, RunHostId(op.run_host_id));
-                let of_row = || described.row(index).map(|row| row.source.as_str());
+                let of_row = || described.row(index).map(|row| &*row.source);
                 (name, tensors.get(&key).copied().or_else(of_row).unwrap_or_default().to_owned())
             }
             None => ("", RunHostId(op.run_host_id).base().to_string()),

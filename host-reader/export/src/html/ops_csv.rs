@@ -53,7 +53,7 @@ fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
         rows.iter().copied(),
         [
             ("id", |row| row.id.into()),
-            ("name", |row| row.op_code.as_str().into()),
+            ("name", |row| (*row.op_code).into()),
             ("call", |row| row.global_call_count.as_str().into()),
             ("device", |row| row.device.into()),
             ("is_host", |row| (row.kind == RowKind::Host).into()),
@@ -72,9 +72,9 @@ fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
                 row.limit.is_some_and(|limit| limit.flops_us >= limit.dram_us).into()
             }),
             ("tflops", |row| row.tflops.into()),
-            ("fidelity", |row| row.math_fidelity.as_str().into()),
+            ("fidelity", |row| (*row.math_fidelity).into()),
             ("category", |row| row.category.map(|category| category.label()).into()),
-            ("source", |row| row.source.as_str().into()),
+            ("source", |row| (*row.source).into()),
             ("advice", |row| row.advice.clone().unwrap_or_default().into()),
         ],
     )

@@ -168,7 +168,7 @@ fn write_quoted(out: &mut String, text: &str) {
 #[must_use]
 pub fn float_text(number: f64) -> String {
     let mut text = shortest_float(number);
-    if !text.contains(['.', 'e', 'n', 'i']) {
+    if number.is_finite() && !text.contains(['.', 'e']) {
         text.push_str(".0");
     }
     text

@@ -1,13 +1,12 @@
 //! CSV output of the report: one row for each op, and one row for each kind of op.
 
 use super::{
-    number::shortest,
     op::{OpReport, RowKind},
     report::PerfReport,
-    shared_text::SharedText,
     stacked::{StackBy, StackedOps},
 };
-use std::io::Write;
+use recording::host_ops::value::float_text;
+use std::{io::Write, sync::Arc};
 
 /// Separator between two pieces of advice.
 const BULLET: &str = " • ";
@@ -58,7 +57,7 @@ struct Missing {
 }
 
 impl Missing {
-    fn datatype_or(self, datatype: &Option<SharedText>) -> String {
+    fn datatype_or(self, datatype: &Option<Arc<str>>) -> String {
         datatype.as_deref().unwrap_or(self.datatype).to_owned()
     }
 }
@@ -117,13 +116,13 @@ pub(super) fn whole(value: Option<u64>) -> String {
 }
 
 fn number(value: Option<f64>) -> String {
-    value.map_or_else(String::new, shortest)
+    value.map_or_else(String::new, float_text)
 }
 
 fn call_count(row: &OpReport, missing: Missing) -> String {
     let text = row.global_call_count.trim();
     match super::cell::number(text) {
-        Some(number) if missing.are_call_counts_fractional => shortest(number),
+        Some(number) if missing.are_call_counts_fractional => float_text(number),
         None if missing.are_call_counts_fractional && super::cell::is_blank(text) => {
             "nan".to_owned()
         }

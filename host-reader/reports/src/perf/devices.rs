@@ -111,7 +111,7 @@ fn count_missing<'a>(
     devices: impl Iterator<Item = &'a u64>,
     missing: &mut BTreeMap<(u64, String), u64>,
 ) {
-    let op_code = block.first().map_or("", |&at| rows[at].op_code.as_str());
+    let op_code = block.first().map_or("", |&at| &*rows[at].op_code);
     for &device in
         devices.filter(|&&device| !block.iter().any(|&at| rows[at].device == Some(device)))
     {

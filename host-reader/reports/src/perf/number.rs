@@ -17,28 +17,11 @@ pub(super) fn grouped(value: f64, decimals: usize) -> String {
     text
 }
 
-/// Formats a number as the shortest text that parses to the same number, like Python.
-///
-/// # Compatibility
-/// As with Python's `repr(float)`, numbers below 1e-4 and numbers of at least 1e16 have an exponent
-/// of at least two digits.
-pub(super) fn shortest(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) && value.is_finite() {
-        let text = format!("{value:e}");
-        let Some((mantissa, exponent)) = text.split_once('e') else { return text };
-        let (sign, digits) =
-            exponent.strip_prefix('-').map_or(("+", exponent), |digits| ("-", digits));
-        return format!("{mantissa}e{sign}{digits:0>2}");
-    }
-    let text = value.to_string();
-    if text.contains('.') || !value.is_finite() { text } else { format!("{text}.0") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::{any, prop_assert_eq, proptest};
+    use recording::host_ops::value::float_text;
 
     #[test]
     fn thousands_are_set_apart_and_halves_go_to_even() {
@@ -66,7 +49,7 @@ mod tests {
             (0.0, "0.0"),
         ];
         for (value, expected) in cases {
-            assert_eq!(shortest(value), expected);
+            assert_eq!(float_text(value), expected);
         }
     }
 
@@ -74,7 +57,7 @@ mod tests {
         #[test]
         fn the_shortest_text_reads_back_as_the_same_number(value in any::<f64>()) {
             proptest::prop_assume!(value.is_finite());
-            prop_assert_eq!(shortest(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
+            prop_assert_eq!(float_text(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
         }
     }
 }

@@ -8,8 +8,9 @@ use super::{
         model_of,
     },
     row::OpRow,
-    shared_text::{SharedText, TextPool},
+    text_pool::TextPool,
 };
+use std::sync::Arc;
 
 /// Percentage of a limit at or above which an op is bound by that limit.
 const BOUND_PERCENT: f64 = 65.0;
@@ -74,15 +75,15 @@ pub struct OpReport {
     /// Resource that limits the op's speed.
     pub bound: Option<Bound>,
     /// Op code, followed by the model's text.
-    pub op_code: SharedText,
+    pub op_code: Arc<str>,
     /// Original op code.
-    pub raw_op_code: SharedText,
+    pub raw_op_code: Arc<str>,
     /// Shapes, element types and memories of the op's tensors.
-    pub source: SharedText,
+    pub source: Arc<str>,
     /// Device number.
     pub device: Option<u64>,
     /// Sub-device.
-    pub sub_device: Option<SharedText>,
+    pub sub_device: Option<Arc<str>>,
     /// Duration of the op's kernels.
     pub device_time_us: Option<f64>,
     /// Time since the end of the previous op.
@@ -104,15 +105,15 @@ pub struct OpReport {
     /// Minimum time for the op's shape; `None` if unknown.
     pub limit: Option<ShapeLimit>,
     /// Fidelity and element types as text.
-    pub math_fidelity: SharedText,
+    pub math_fidelity: Arc<str>,
     /// Element type of the first output.
-    pub output_datatype: Option<SharedText>,
+    pub output_datatype: Option<Arc<str>>,
     /// Element types of the first two inputs.
-    pub input_datatypes: [Option<SharedText>; 2],
+    pub input_datatypes: [Option<Arc<str>>; 2],
     /// True if the weights are sharded over DRAM banks.
     pub is_dram_sharded: bool,
     /// Memory of the first input.
-    pub input_0_memory: Option<SharedText>,
+    pub input_0_memory: Option<Arc<str>>,
     /// Block sizes with which a matmul was configured.
     pub blocks: ProgramBlocks,
     /// Original call number.
@@ -159,16 +160,11 @@ impl OpReport {
     }
 }
 
-/// Data of the previous row, needed to decide whether a gap is plausible.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Previous {
-    pub(super) is_duration_invalid: bool,
-}
-
-/// Analyses a single row.
+/// Analyses a single row. `is_previous_invalid` is true if the previous row has an invalid duration,
+/// and `None` if there is no previous row.
 pub(super) fn analyse(
     row: OpRow,
-    previous: Option<Previous>,
+    is_previous_invalid: Option<bool>,
     available_core_count: Option<u64>,
     context: ModelContext<'_>,
     texts: &mut TextPool,
@@ -199,7 +195,7 @@ pub(super) fn analyse(
         source: texts.shared(&row.source()),
         device: row.device,
         device_time_us: duration_ns.filter(|_| is_op).map(|ns| ns / 1000.0),
-        op_to_op_gap_us: gap_us(&row, kind, is_duration_invalid, previous),
+        op_to_op_gap_us: gap_us(&row, kind, is_duration_invalid, is_previous_invalid),
         core_count: modelled.cores.or(row.core_count),
         available_core_count,
         dram_bytes: modelled.dram_bytes,
@@ -253,11 +249,10 @@ fn gap_us(
     row: &OpRow,
     kind: RowKind,
     is_duration_invalid: bool,
-    previous: Option<Previous>,
+    is_previous_invalid: Option<bool>,
 ) -> Option<f64> {
-    let previous = previous?;
+    let is_doubted = is_previous_invalid? || is_duration_invalid;
     let gap = row.op_to_op_latency_ns.filter(|&gap| gap >= 0.0)?;
-    let is_doubted = is_duration_invalid || previous.is_duration_invalid;
     let is_kept = kind != RowKind::Signpost && !(is_doubted && gap > DOUBTED_GAP_NS);
     is_kept.then_some(gap / 1000.0)
 }
@@ -354,7 +349,6 @@ mod tests {
     }
 
     fn gap(row: &OpRow, previous: Option<bool>) -> Option<f64> {
-        let previous = previous.map(|is_duration_invalid| Previous { is_duration_invalid });
         gap_us(row, RowKind::Device, is_duration_invalid(row), previous)
     }
 

@@ -4,7 +4,7 @@
 
 use super::{
     row::{OpRow, RowColumns, RowReader},
-    shared_text::TextPool,
+    text_pool::TextPool,
     titles::{KERNEL_DURATION, OpsCsvFormat, Titles},
 };
 use crate::{
@@ -371,7 +371,7 @@ mod tests {
     }
 
     fn names(csv: &OpsCsv) -> Vec<&str> {
-        csv.rows.iter().map(|row| row.op_code.as_str()).collect()
+        csv.rows.iter().map(|row| &*row.op_code).collect()
     }
 
     #[test]

@@ -8,12 +8,12 @@ use super::{
     devices::{join_files, merge_devices},
     iterations::Iterations,
     model::ModelContext,
-    op::{OpReport, Previous, RowKind, analyse, is_duration_invalid},
+    op::{OpReport, RowKind, analyse, is_duration_invalid},
     ops_csv::OpsCsv,
     row::OpRow,
-    shared_text::TextPool,
     spread::sum_of,
     stacked::{StackBy, StackedOps, stack},
+    text_pool::TextPool,
     titles::OpsCsvFormat,
     window::{WindowOptions, cut_window},
 };
@@ -238,9 +238,9 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
     let mut previous = BTreeMap::new();
     let before = rows.iter().map(|row| {
         let of = row.device.filter(|_| is_by_device);
-        let before: Option<Previous> = previous.get(&of).copied();
+        let before: Option<bool> = previous.get(&of).copied();
         if !row.is_signpost() {
-            previous.insert(of, Previous { is_duration_invalid: is_duration_invalid(row) });
+            previous.insert(of, is_duration_invalid(row));
         }
         before
     });

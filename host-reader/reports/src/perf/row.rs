@@ -2,11 +2,11 @@
 
 use super::{
     cell,
-    shared_text::{SharedText, TextPool},
+    text_pool::TextPool,
     titles::{Column, KERNEL_DURATION, OpsCsvFormat, Titles},
 };
 use crate::problem::{Position, ProblemLog, quoted};
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 /// Type of ops that ran on a chip.
 const DEVICE_OP: &str = "tt_dnn_device";
@@ -17,9 +17,9 @@ pub struct Tensor {
     /// Physical sides in the order W, Z, Y, X.
     pub sides: [Option<u64>; 4],
     /// Element type; `None` if there is no tensor.
-    pub datatype: Option<SharedText>,
+    pub datatype: Option<Arc<str>>,
     /// Memory and layout.
-    pub memory: Option<SharedText>,
+    pub memory: Option<Arc<str>>,
 }
 
 impl Tensor {
@@ -46,25 +46,25 @@ pub struct OpRow {
     /// Row number in a spreadsheet of all files, used in reports.
     pub id: u64,
     /// Name of the op, or of the signpost.
-    pub op_code: SharedText,
+    pub op_code: Arc<str>,
     /// Type of the op: `tt_dnn_device`, `signpost`, `python_fallback` or another one.
-    pub op_type: SharedText,
+    pub op_type: Arc<str>,
     /// Original call number.
     pub global_call_count: String,
     /// Device number.
     pub device: Option<u64>,
     /// The op's attributes as text.
-    pub attributes: SharedText,
+    pub attributes: Arc<str>,
     /// Math fidelity as text.
-    pub math_fidelity: SharedText,
+    pub math_fidelity: Arc<str>,
     /// Number of cores used.
     pub core_count: Option<u64>,
     /// Number of cores available to the op.
     pub available_cores: Option<u64>,
     /// Name of the architecture.
-    pub arch: Option<SharedText>,
+    pub arch: Option<Arc<str>>,
     /// Sub-device.
-    pub sub_device: Option<SharedText>,
+    pub sub_device: Option<Arc<str>>,
     /// Start of the op on the host, in ns on the host's clock.
     pub host_start_ns: Option<f64>,
     /// Time that the host took for the op.
@@ -91,13 +91,13 @@ impl OpRow {
     /// Returns true if the row is a signpost.
     #[must_use]
     pub fn is_signpost(&self) -> bool {
-        self.op_type == "signpost"
+        &*self.op_type == "signpost"
     }
 
     /// Returns true if the row is an op of a known device.
     #[must_use]
     pub fn is_device_op(&self) -> bool {
-        self.op_type == DEVICE_OP && self.device.is_some()
+        &*self.op_type == DEVICE_OP && self.device.is_some()
     }
 
     /// Returns the shapes, element types and memories that identify the program.
@@ -273,11 +273,11 @@ impl<'a> RowReader<'a> {
         column.at.and_then(|at| self.cells.get(at)).copied().unwrap_or("")
     }
 
-    fn shared(&mut self, column: &Column) -> SharedText {
+    fn shared(&mut self, column: &Column) -> Arc<str> {
         self.texts.shared(&cell::clean(self.cell(column)))
     }
 
-    fn text(&mut self, column: &Column) -> Option<SharedText> {
+    fn text(&mut self, column: &Column) -> Option<Arc<str>> {
         (!cell::is_blank(self.cell(column))).then(|| self.shared(column))
     }
 

@@ -88,7 +88,7 @@ fn find_signpost(
     notes: &mut Vec<String>,
 ) -> Option<usize> {
     let found = rows.iter().enumerate();
-    let found = found.filter(|(_, row)| row.is_signpost() && row.op_code == name);
+    let found = found.filter(|(_, row)| row.is_signpost() && &*row.op_code == name);
     let found: Vec<usize> = found.map(|(at, _)| at).collect();
     if ordinal == 1 && found.len() > 2 {
         notes.push(format!(
@@ -111,7 +111,7 @@ fn default_bounds(
     is_upstream_exact: bool,
     notes: &mut Vec<String>,
 ) -> (usize, usize) {
-    let first = rows.iter().position(|row| row.is_signpost() && row.op_code == last);
+    let first = rows.iter().position(|row| row.is_signpost() && &*row.op_code == last);
     let start = first.map_or(0, |at| at.saturating_add(1));
     let is_empty = rows.iter().skip(start).all(OpRow::is_signpost);
     if is_empty && !is_upstream_exact {
@@ -127,7 +127,7 @@ fn default_bounds(
 
 fn describe(rows: &[OpRow], start: Option<usize>, end: Option<usize>) -> String {
     let [start, end] =
-        [start, end].map(|at| at.map(|at| rows.get(at).map_or("", |row| row.op_code.as_str())));
+        [start, end].map(|at| at.map(|at| rows.get(at).map_or("", |row| &*row.op_code)));
     match (start, end) {
         (Some(start), Some(end)) => format!("Window: rows from signpost `{start}` to `{end}`"),
         (Some(start), None) => format!("Window: rows after the signpost `{start}`"),
@@ -160,7 +160,7 @@ mod tests {
         };
         let mut notes = Vec::new();
         let rows = cut_window(rows(text), &options, is_upstream_exact, &mut notes);
-        (rows.iter().map(|row| row.op_code.as_str()).collect(), notes)
+        (rows.iter().map(|row| &*row.op_code).collect(), notes)
     }
 
     #[test]
