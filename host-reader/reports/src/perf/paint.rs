@@ -28,17 +28,8 @@ impl Colour {
     }
 }
 
-/// Columns whose colour depends on more than the cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Paintable {
-    OpCode,
-    Bound,
-    Gap,
-    Cores,
-    Dram,
-    Flops,
-    Fidelity,
-}
+/// Rule that colours the cells of a column, from their row.
+pub(super) type Paint = fn(&OpReport) -> Option<Colour>;
 
 /// Returns the colour of a cell in a row.
 ///
@@ -46,21 +37,10 @@ pub(super) enum Paintable {
 /// The colours are those of tt-perf-report 1.4.1.
 pub(super) fn cell_colour(
     row: &OpReport,
-    cell: Option<Paintable>,
+    paint: Option<Paint>,
     min_percentage: f64,
 ) -> Option<Colour> {
-    if is_minor(row, min_percentage) {
-        return Some(Colour::Grey);
-    }
-    match cell? {
-        Paintable::OpCode => Some(op_colour(&row.raw_op_code)),
-        Paintable::Bound => bound_colour(row.bound),
-        Paintable::Gap => row.op_to_op_gap_us.filter(|&gap| gap > HIGH_GAP_US).map(|_| Colour::Red),
-        Paintable::Cores => cores_colour(row),
-        Paintable::Dram => dram_colour(row),
-        Paintable::Flops => flops_colour(row),
-        Paintable::Fidelity => fidelity_colour(row),
-    }
+    if is_minor(row, min_percentage) { Some(Colour::Grey) } else { paint?(row) }
 }
 
 /// Returns true if a row's share of the time is so small that the whole row is grey.
@@ -88,8 +68,8 @@ pub(super) fn op_colour(op_code: &str) -> Colour {
     found.map_or(Colour::White, |&(_, colour)| colour)
 }
 
-const fn bound_colour(bound: Option<Bound>) -> Option<Colour> {
-    match bound {
+pub(super) const fn bound_colour(row: &OpReport) -> Option<Colour> {
+    match row.bound {
         Some(Bound::Dram | Bound::Flop) => Some(Colour::Green),
         Some(Bound::Slow) => Some(Colour::Yellow),
         Some(Bound::Host) => Some(Colour::Red),
@@ -97,7 +77,11 @@ const fn bound_colour(bound: Option<Bound>) -> Option<Colour> {
     }
 }
 
-fn cores_colour(row: &OpReport) -> Option<Colour> {
+pub(super) fn gap_colour(row: &OpReport) -> Option<Colour> {
+    row.op_to_op_gap_us.filter(|&gap| gap > HIGH_GAP_US).map(|_| Colour::Red)
+}
+
+pub(super) fn cores_colour(row: &OpReport) -> Option<Colour> {
     const FEW: u64 = 10;
     let Some(cores) = row.core_count else { return Some(Colour::Grey) };
     if row.is_dram_sharded {
@@ -111,7 +95,7 @@ fn cores_colour(row: &OpReport) -> Option<Colour> {
     }
 }
 
-fn dram_colour(row: &OpReport) -> Option<Colour> {
+pub(super) fn dram_colour(row: &OpReport) -> Option<Colour> {
     match row.bound? {
         Bound::Dram => Some(Colour::Green),
         Bound::Slow if row.dram_percent > row.flops_percent => Some(Colour::Yellow),
@@ -119,7 +103,7 @@ fn dram_colour(row: &OpReport) -> Option<Colour> {
     }
 }
 
-fn flops_colour(row: &OpReport) -> Option<Colour> {
+pub(super) fn flops_colour(row: &OpReport) -> Option<Colour> {
     match row.bound? {
         Bound::Flop => Some(Colour::Green),
         Bound::Slow if row.dram_percent <= row.flops_percent => Some(Colour::Yellow),
@@ -127,7 +111,7 @@ fn flops_colour(row: &OpReport) -> Option<Colour> {
     }
 }
 
-fn fidelity_colour(row: &OpReport) -> Option<Colour> {
+pub(super) fn fidelity_colour(row: &OpReport) -> Option<Colour> {
     let is_judged = row.is_matmul() || row.raw_op_code.contains("OptimizedConvNew");
     let fidelity = row.fidelity.filter(|_| is_judged)?;
     Some(match fidelity.verdict {

@@ -6,7 +6,10 @@ use super::{
     iterations::{OpStatistics, RepetitionRule},
     number::grouped,
     op::OpReport,
-    paint::{Colour, Paintable, cell_colour, op_colour},
+    paint::{
+        Colour, Paint, bound_colour, cell_colour, cores_colour, dram_colour, fidelity_colour,
+        flops_colour, gap_colour, op_colour,
+    },
     report::PerfReport,
     spread::Spread,
     stacked::StackBy,
@@ -175,7 +178,7 @@ struct OpColumn {
     title: &'static str,
     /// Rule that colours the cells; `None` if only the op's share of the time determines the
     /// colour.
-    paint: Option<Paintable>,
+    paint: Option<Paint>,
     text: fn(&OpReport) -> String,
     /// Returns the cell in the last row, which shows totals over all ops.
     total: fn(&PerfReport) -> String,
@@ -189,27 +192,28 @@ const OP_COLUMNS: [OpColumn; 15] = [
     OpColumn::new("Total %", |row| with_unit(row.total_percent, 1, "%"))
         .with_total(|_| "100.0 %".to_owned()),
     OpColumn::new("Bound", |row| row.bound.map_or("", super::Bound::label).to_owned())
-        .painted(Paintable::Bound),
-    OpColumn::new("OP Code", shown_op_code).painted(Paintable::OpCode).with_total(total_counts),
+        .painted(bound_colour),
+    OpColumn::new("OP Code", shown_op_code)
+        .painted(|row| Some(op_colour(&row.raw_op_code)))
+        .with_total(total_counts),
     OpColumn::new("Device", |row| whole(row.device)),
     OpColumn::new(SUB_DEVICE, |row| row.sub_device.as_deref().unwrap_or_default().to_owned()),
     OpColumn::new("Device Time", |row| with_unit(row.device_time_us, 0, "μs"))
         .with_total(|report| with_unit(Some(report.totals.device_time_us), 0, "μs")),
     OpColumn::new("Op-to-Op Gap", |row| with_unit(row.op_to_op_gap_us, 0, "μs"))
-        .painted(Paintable::Gap)
+        .painted(gap_colour)
         .with_total(|report| with_unit(Some(report.totals.op_to_op_gap_us), 0, "μs")),
-    OpColumn::new("Cores", |row| whole(row.core_count)).painted(Paintable::Cores),
+    OpColumn::new("Cores", |row| whole(row.core_count)).painted(cores_colour),
     OpColumn::new(AVAILABLE_CORES, |row| whole(row.available_core_count)),
     OpColumn::new("DRAM", |row| with_unit(row.dram_gb_per_s, 0, "GB/s"))
-        .painted(Paintable::Dram)
+        .painted(dram_colour)
         .with_total(|report| with_unit(report.totals.dram_gb_per_s, 0, "GB/s")),
     OpColumn::new("DRAM %", |row| with_unit(row.dram_percent, 1, "%"))
-        .painted(Paintable::Dram)
+        .painted(dram_colour)
         .with_total(|report| with_unit(report.totals.dram_percent, 1, "%")),
-    OpColumn::new("FLOPs", |row| with_unit(row.tflops, 1, "TFLOPs")).painted(Paintable::Flops),
-    OpColumn::new("FLOPs %", |row| with_unit(row.flops_percent, 1, "%")).painted(Paintable::Flops),
-    OpColumn::new("Math Fidelity", |row| row.math_fidelity.to_string())
-        .painted(Paintable::Fidelity),
+    OpColumn::new("FLOPs", |row| with_unit(row.tflops, 1, "TFLOPs")).painted(flops_colour),
+    OpColumn::new("FLOPs %", |row| with_unit(row.flops_percent, 1, "%")).painted(flops_colour),
+    OpColumn::new("Math Fidelity", |row| row.math_fidelity.to_string()).painted(fidelity_colour),
 ];
 
 impl OpColumn {
@@ -217,7 +221,7 @@ impl OpColumn {
         Self { title, paint: None, text, total: |_| String::new() }
     }
 
-    const fn painted(self, paint: Paintable) -> Self {
+    const fn painted(self, paint: Paint) -> Self {
         Self { paint: Some(paint), ..self }
     }
 
