@@ -14,30 +14,26 @@ static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
 /// Number of columns: name, aliases, three figures and four speeds.
 const COLUMN_COUNT: usize = 9;
 
-/// Precision of the matrix engine, given by the number of passes over the bits of the mantissas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub enum MathFidelity {
-    /// One pass.
-    LoFi,
-    /// Two passes.
-    HiFi2,
-    /// Three passes.
-    HiFi3,
-    /// Four passes.
-    HiFi4,
+reader::labelled! {
+    /// Precision of the matrix engine, given by the number of passes over the bits of the mantissas.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    pub enum MathFidelity {
+        /// One pass.
+        LoFi = "LoFi",
+        /// Two passes.
+        HiFi2 = "HiFi2",
+        /// Three passes.
+        HiFi3 = "HiFi3",
+        /// Four passes.
+        HiFi4 = "HiFi4",
+    }
 }
 
 impl MathFidelity {
     /// Returns the fidelity with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "LoFi" => Self::LoFi,
-            "HiFi2" => Self::HiFi2,
-            "HiFi3" => Self::HiFi3,
-            "HiFi4" => Self::HiFi4,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|fidelity| fidelity.label() == name)
     }
 }
 

@@ -44,14 +44,17 @@ impl FidelityAdvice {
 /// the behaviour of the chip instead.
 #[must_use]
 pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
-    let advice = judge(row, &row.math_fidelity);
-    FidelityAdvice { is_excess: sufficient_fidelity(row).is_some(), ..advice }
+    FidelityAdvice { is_excess: sufficient_fidelity(row).is_some(), ..judge(row) }
 }
 
-/// Judges a fidelity for the element types of an op.
-fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
+/// Returns the element types of the first two inputs and of the output.
+fn datatypes(row: &OpRow) -> [Option<&str>; 3] {
     let [first, second] = &row.inputs;
-    let types = [first, second, &row.output].map(|tensor| tensor.datatype.as_deref());
+    [first, second, &row.output].map(|tensor| tensor.datatype.as_deref())
+}
+
+fn judge(row: &OpRow) -> FidelityAdvice {
+    let types = datatypes(row);
     let is_integer =
         |datatype: &Option<&str>| matches!(datatype, Some("UINT8" | "UINT16" | "INT32" | "UINT32"));
     if types.iter().any(is_integer) {
@@ -63,7 +66,7 @@ fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
         let note = Some("The element types have no known mantissa; fidelity is not judged.");
         return FidelityAdvice::new(FidelityVerdict::Unknown, note);
     };
-    judge_bits(fidelity, [first, second, output])
+    judge_bits(&row.math_fidelity, [first, second, output])
 }
 
 /// Returns the lowest fidelity that multiplies all bits that the element types keep; `None` unless
@@ -77,22 +80,12 @@ fn judge(row: &OpRow, fidelity: &str) -> FidelityAdvice {
 /// FLOAT32 is truncated to TF32 with 11 bits, so HiFi2 leaves out 4 bits of input 0. An output with
 /// 3 bits needs fewer bits.
 pub(super) fn sufficient_fidelity(row: &OpRow) -> Option<MathFidelity> {
-    let [first, second] = &row.inputs;
-    let types = [first, second, &row.output].map(|tensor| tensor.datatype.as_deref());
-    let [Some(first), Some(second), Some(output)] = types.map(|datatype| mantissa_bits(datatype?))
-    else {
-        return None;
-    };
+    let [first, second, output] = datatypes(row).map(|datatype| mantissa_bits(datatype?));
+    let (first, second, output) = (first?, second?, output?);
     let is_first_cut = first > 7 && output > 3;
-    let name = match (is_first_cut, second > 4) {
-        (true, _) => return None,
-        (false, true) => "HiFi2",
-        (false, false) if first <= 7 => "LoFi",
-        (false, false) => "HiFi2",
-    };
-    let order = ["LoFi", "HiFi2", "HiFi3", "HiFi4"];
-    let rank = |of: &str| order.iter().position(|name| *name == of);
-    MathFidelity::from_name(name).filter(|_| rank(name) < rank(&row.math_fidelity))
+    let lowest = if second <= 4 && first <= 7 { MathFidelity::LoFi } else { MathFidelity::HiFi2 };
+    let own = MathFidelity::from_name(&row.math_fidelity)?;
+    (!is_first_cut && lowest < own).then_some(lowest)
 }
 
 fn mantissa_bits(datatype: &str) -> Option<u32> {
