@@ -7,7 +7,7 @@ use super::{
     chip::{ChipFacts, UnknownArch, chip_facts},
     devices::{join_files, merge_devices},
     iterations::Iterations,
-    model::ModelContext,
+    model::{ModelContext, UNKNOWN_SHAPE},
     op::{OpReport, RowKind, analyse, is_duration_invalid},
     ops_csv::OpsCsv,
     row::OpRow,
@@ -323,7 +323,7 @@ fn note_rows(rows: &[OpReport], notes: &mut Vec<String>) {
              pass --active-experts"
         ));
     }
-    let shapeless = rows.iter().filter(|row| row.op_code.ends_with(" unknown shape")).count();
+    let shapeless = rows.iter().filter(|row| row.op_code.ends_with(UNKNOWN_SHAPE)).count();
     if shapeless > 0 {
         notes.push(format!("Warning: {shapeless} ops have no shape; they are not modelled"));
     }

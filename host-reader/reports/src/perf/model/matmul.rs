@@ -1,6 +1,6 @@
 //! Model of dense matrix products.
 
-use super::{BoundAnalysis, ModelContext, Modelled, Work, attribute::is_dram_sharded, dram_bytes};
+use super::{ModelContext, Modelled, UNKNOWN_SHAPE, Work, dram_bytes};
 use crate::perf::row::OpRow;
 
 /// M, K, N and the sizes of the batch dimensions.
@@ -39,17 +39,9 @@ fn known(sides: [Option<u64>; 4]) -> Option<[u64; 4]> {
 /// As in tt-perf-report 1.4.1, there are two operations for each of M x K x N x batches. The bytes
 /// of each tensor in DRAM count once.
 pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
-    let mut modelled = Modelled::default();
     let shape = MatmulShape::from_row(row);
-    match &shape {
-        None => modelled = Modelled::unknown_shape(BoundAnalysis::Full),
-        Some(shape) => modelled.suffix = suffix(shape),
-    }
-    modelled.analysis = BoundAnalysis::Full;
-    modelled.is_dram_sharded = is_dram_sharded(&row.attributes);
-    if modelled.is_dram_sharded {
-        modelled.cores = context.arch.map(|arch| arch.dram_sharded_cores);
-    }
+    let suffix = shape.as_ref().map_or_else(|| UNKNOWN_SHAPE.to_owned(), suffix);
+    let mut modelled = Modelled::of_matmul(suffix, row, context);
     if let Some(shape) = &shape {
         modelled.record(&work(shape, row, context), row, context);
     }

@@ -86,9 +86,25 @@ pub(super) fn model_of(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     }
 }
 
+/// Text appended to the op code of an op whose shape is unknown.
+pub(super) const UNKNOWN_SHAPE: &str = " unknown shape";
+
 impl Modelled {
     fn unknown_shape(analysis: BoundAnalysis) -> Self {
-        Self { suffix: " unknown shape".to_owned(), analysis, ..Self::default() }
+        Self { suffix: UNKNOWN_SHAPE.to_owned(), analysis, ..Self::default() }
+    }
+
+    /// Models a matrix product without its speeds.
+    fn of_matmul(suffix: String, row: &OpRow, context: &ModelContext<'_>) -> Self {
+        let is_dram_sharded = attribute::is_dram_sharded(&row.attributes);
+        let arch = context.arch.filter(|_| is_dram_sharded);
+        Self {
+            suffix,
+            analysis: BoundAnalysis::Full,
+            is_dram_sharded,
+            cores: arch.map(|arch| arch.dram_sharded_cores),
+            ..Self::default()
+        }
     }
 
     /// Adds the speeds that result from `work`.

@@ -2,7 +2,7 @@
 
 use super::{
     BoundAnalysis, ModelContext, Modelled, Work,
-    attribute::{flag, is_dram_sharded, value},
+    attribute::{flag, value},
     dram_bytes,
     matmul::MatmulShape,
 };
@@ -27,16 +27,9 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let named = value(&row.attributes, "nnz").and_then(cell::whole);
     let active = named.or_else(|| Some(context.active_experts?.saturating_mul(batches.groups)));
     let shown = active.map_or_else(|| "?".to_owned(), |active| active.to_string());
-    let mut modelled = Modelled {
-        suffix: format!(" active={shown}/{} x {}", batches.dense, shape.text()),
-        analysis: BoundAnalysis::Full,
-        is_dram_sharded: is_dram_sharded(&row.attributes),
-        is_active_unknown: active.is_none(),
-        ..Modelled::default()
-    };
-    if modelled.is_dram_sharded {
-        modelled.cores = context.arch.map(|arch| arch.dram_sharded_cores);
-    }
+    let suffix = format!(" active={shown}/{} x {}", batches.dense, shape.text());
+    let mut modelled = Modelled::of_matmul(suffix, row, context);
+    modelled.is_active_unknown = active.is_none();
     if let Some(active) = active {
         modelled.record(&work(&shape, active, row, context), row, context);
     }
