@@ -1,7 +1,7 @@
 //! Durations of ops, from the rows of an ops CSV or from the launches of a readout.
 
 use super::measured::{Measured, MeasuredKind, Measurements};
-use crate::perf::{OpReport, PerfReport, Repetitions, shortest_period};
+use crate::perf::{OpReport, PerfReport, Repetitions, repeated_sequence};
 use analysis::{Op, ops_of};
 use host_events::OpMetadata;
 use reader::readout::Readout;
@@ -70,15 +70,13 @@ impl Measurements {
     /// Groups the launches of a chip that are repetitions of the same op.
     fn repetitions_of<'a>(&mut self, launches: &'a [Launched]) -> Vec<Vec<&'a Launched>> {
         let identities: Vec<_> = launches.iter().map(|one| (&one.name, &one.source)).collect();
-        let period = shortest_period(&identities);
-        let pass_count = launches.len().checked_div(period).unwrap_or(0);
-        if pass_count < 2 {
+        let Some((period, pass_count)) = repeated_sequence(&identities) else {
             let mut programs: BTreeMap<u32, Vec<&Launched>> = BTreeMap::new();
             for launched in launches {
                 programs.entry(launched.op.run_host_id).or_default().push(launched);
             }
             return programs.into_values().collect();
-        }
+        };
         let passes = launches.chunks_exact(period);
         self.skip("ops in iterations that are cut or differ", passes.remainder().len() as u64);
         (0..period)

@@ -179,11 +179,7 @@ fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Optio
 /// Finds the shortest sequence whose repetitions cover all ops. The last repetition may be
 /// incomplete.
 fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
-    let period = shortest_period(programs);
-    let count = ops.len().checked_div(period)?;
-    if count < 2 {
-        return None;
-    }
+    let (period, count) = repeated_sequence(programs)?;
     Some(Repetitions {
         rule: RepetitionRule::RepeatedSequence,
         iteration_count: count,
@@ -194,9 +190,17 @@ fn by_sequence(ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     })
 }
 
+/// Returns the length of the shortest sequence whose repetitions cover all items, and the number of
+/// complete repetitions; `None` if there are fewer than two. The last repetition may be incomplete.
+pub(crate) fn repeated_sequence<T: PartialEq>(items: &[T]) -> Option<(usize, usize)> {
+    let period = shortest_period(items);
+    let count = items.len().checked_div(period)?;
+    (count >= 2).then_some((period, count))
+}
+
 /// Returns the smallest p with `items[i] == items[i + p]` for all i, computed from the borders of
 /// prefixes.
-pub(crate) fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
+fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
     let mut borders = vec![0; items.len()];
     for end in 1..items.len() {
         let mut border: usize = borders[end - 1];

@@ -59,7 +59,7 @@ pub use chip::{ChipFacts, UnknownArch};
 pub use csv_out::{CsvOptions, write_ops_csv, write_stacked_csv};
 pub use fidelity::{FidelityAdvice, FidelityVerdict, judge_fidelity};
 pub use iterations::{Iterations, OpStatistics, RepetitionRule};
-pub(crate) use iterations::{Repetitions, shortest_period};
+pub(crate) use iterations::{Repetitions, repeated_sequence};
 pub use model::{BoundAnalysis, ShapeLimit};
 pub use op::{Bound, OpReport, ProgramBlocks, RowKind};
 pub use ops_csv::{OpsCsv, OpsCsvError, read_ops_csv};
