@@ -29,13 +29,8 @@ pub(super) struct Row {
     pub(super) kind: PacketKind,
 }
 
-/// Rows of one core by RISC, in the order in which the RISCs appear in the log.
-#[derive(Default)]
-struct CoreRows {
-    riscs: Vec<(Risc, Vec<Row>)>,
-}
-
-/// All rows of one core, sorted by time.
+/// All rows of one core, sorted by time. Rows of the same time are in the order in which their RISCs
+/// first appear in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoreSeries {
     pub(super) core: Noc0Coord,
@@ -142,14 +137,14 @@ impl DeviceLog {
     }
 }
 
+/// Log that is being read.
 #[derive(Default)]
 struct Gathered {
-    names: Vec<String>,
+    log: DeviceLog,
+    /// Indices of the names.
     numbers: HashMap<Vec<u8>, u32>,
-    chips: BTreeMap<u64, Vec<(Noc0Coord, CoreRows)>>,
+    /// Positions of the cores in the list of their chip.
     positions: HashMap<(u64, Noc0Coord), usize>,
-    sub_devices: SubDevices,
-    counters: ExactCounters,
 }
 
 impl Gathered {
@@ -165,20 +160,18 @@ impl Gathered {
             risc: line.lane.risc,
             kind: line.kind,
         };
-        self.counters.record(line);
+        self.log.counters.record(line);
         if let Some(sub_device) = sub_device_of(line.metadata) {
             let key = (chip_id, u64::from(line.program), line.trace);
-            self.sub_devices.insert(key, sub_device);
+            self.log.sub_devices.insert(key, sub_device);
         }
-        let cores = self.chips.entry(chip_id).or_default();
+        let cores = self.log.chips.entry(chip_id).or_default();
         let position = *self.positions.entry((chip_id, row.core)).or_insert_with(|| {
-            cores.push((row.core, CoreRows::default()));
+            cores.push(CoreSeries { core: row.core, rows: Vec::new() });
             cores.len().saturating_sub(1)
         });
-        let Some((_, CoreRows { riscs, .. })) = cores.get_mut(position) else { return };
-        match riscs.iter_mut().find(|(risc, _)| *risc == row.risc) {
-            Some((_, rows)) => rows.push(row),
-            None => riscs.push((row.risc, vec![row])),
+        if let Some(core) = cores.get_mut(position) {
+            core.rows.push(row);
         }
     }
 
@@ -186,34 +179,32 @@ impl Gathered {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
-        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        self.names.push(String::from_utf8_lossy(name).into_owned());
+        let number = u32::try_from(self.log.names.len()).unwrap_or(u32::MAX);
+        self.log.names.push(String::from_utf8_lossy(name).into_owned());
         self.numbers.insert(name.to_vec(), number);
         number
     }
 
     fn finish(self, chip: &LogChip) -> DeviceLog {
-        let series = |(core, rows): (Noc0Coord, CoreRows)| {
-            let mut rows: Vec<_> = rows.riscs.into_iter().flat_map(|(_, rows)| rows).collect();
-            rows.sort_by_key(|row| row.time);
-            CoreSeries { core, rows }
-        };
+        let mut log = self.log;
+        for CoreSeries { rows, .. } in log.chips.values_mut().flatten() {
+            let mut riscs: Vec<Risc> = Vec::new();
+            for row in rows.iter() {
+                if !riscs.contains(&row.risc) {
+                    riscs.push(row.risc);
+                }
+            }
+            rows.sort_by_key(|row| (row.time, riscs.iter().position(|&risc| risc == row.risc)));
+        }
         let arch = chip.arch.to_lowercase();
-        let scale = CounterScale {
+        log.counters.scale = CounterScale {
             arch: CounterArch::from_name(&arch),
             max_compute_cores: chip.max_compute_cores,
             kernel_cycles: None,
         };
-        let chips = self.chips.into_iter();
-        let chips = chips.map(|(id, cores)| (id, cores.into_iter().map(series).collect()));
-        DeviceLog {
-            aiclk_mhz: chip.aiclk_mhz,
-            is_quasar: arch.contains("quasar"),
-            names: self.names,
-            chips: chips.collect(),
-            sub_devices: self.sub_devices,
-            counters: ExactCounters { scale, ..self.counters },
-        }
+        log.aiclk_mhz = chip.aiclk_mhz;
+        log.is_quasar = arch.contains("quasar");
+        log
     }
 }
 
