@@ -114,6 +114,6 @@ fn program_of(report: &DevicePerfReport, row: &DevicePerfRow) -> ProgramPerfData
         let duration_ns = report.duration_ns(row, index);
         Some((title.to_owned(), AnalysisResult { start_cycle, end_cycle, duration_ns }))
     });
-    let (core_count, available_core_count) = row.core_counts();
+    let DevicePerfRow { core_count, available_core_count, .. } = *row;
     ProgramPerfData { execution, results: results.collect(), core_count, available_core_count }
 }

@@ -47,15 +47,10 @@ pub struct DevicePerfRow {
     /// Latencies in nanoseconds from the previous op: to this op's kernels, and to its first
     /// data-movement kernel.
     pub latencies_ns: [Option<i64>; 2],
-    cores: CoreCounts,
-}
-
-/// Core counts of an op.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct CoreCounts {
-    used: u64,
-    /// Number of worker cores available to the op; `None` if unknown.
-    available: Option<u64>,
+    /// Number of cores with a firmware zone.
+    pub core_count: u64,
+    /// Number of worker cores available to the program; `None` if unknown.
+    pub available_core_count: Option<u64>,
 }
 
 /// Device perf report.
@@ -107,35 +102,34 @@ impl DevicePerfReport {
         is_exact: bool,
     ) -> Self {
         let chips: Vec<_> = readout.devices.iter().map(|device| device.chip.clone()).collect();
-        let mut gathered: BTreeMap<_, (LaunchFigures, CoreCounts, Option<OpFigures>)> =
-            BTreeMap::new();
+        let mut gathered: BTreeMap<_, (LaunchFigures, DevicePerfRow)> = BTreeMap::new();
         for (op, figures) in launches.launches.ops().zip(figures) {
             let ordinal = if is_exact { 0 } else { op.launch };
             let key = (op.chip_id, op.run_host_id, op.trace_id, op.trace_replay, ordinal);
-            let entry = gathered.entry(key).or_default();
-            entry.0.join(figures);
-            entry.1.used = entry.1.used.max(op.core_count);
+            let (known, row) = gathered.entry(key).or_default();
             let chip = chips.iter().find(|chip| chip.chip_id == op.chip_id);
-            entry.1.available = available.op_cores(&op, chip);
-            entry.2 = (!is_exact).then(|| OpFigures::from_op(&op));
-        }
-        let mut rows = Vec::with_capacity(gathered.len());
-        for (key, (figures, cores, op)) in gathered {
-            let (device_id, run_host_id, trace_id, trace_replay, _) = key;
+            *row = DevicePerfRow {
+                device_id: op.chip_id,
+                run_host_id: op.run_host_id,
+                trace_id: op.trace_id,
+                trace_replay: op.trace_replay,
+                spans: Vec::new(),
+                latencies_ns: if is_exact { [None; 2] } else { latencies_ns(&op) },
+                core_count: row.core_count.max(op.core_count),
+                available_core_count: available.op_cores(&op, chip),
+            };
             // If records may be missing, the result is unknown.
-            let is_known = op.is_none_or(|op| op.has_durations);
-            let spans = figures.bounds.iter().map(|bounds| bounds.span().filter(|_| is_known));
-            let latencies_ns = op.map_or([None; 2], |op| op.latencies_ns);
-            rows.push(DevicePerfRow {
-                device_id,
-                run_host_id,
-                trace_id,
-                trace_replay,
-                spans: spans.collect(),
-                latencies_ns,
-                cores,
-            });
+            if is_exact || op.duration_doubt.is_none() {
+                known.join(figures);
+            }
         }
+        let analysis_count = analyses.0.len();
+        let rows = gathered.into_values().map(|(figures, row)| {
+            let mut spans: Vec<_> = figures.bounds.iter().map(|bounds| bounds.span()).collect();
+            spans.resize(analysis_count, None);
+            DevicePerfRow { spans, ..row }
+        });
+        let rows = rows.collect();
         let mut report = Self { analyses, chips, rows };
         for (which, title) in LATENCY_ANALYSES.into_iter().enumerate() {
             match report.analyses.position(title) {
@@ -188,8 +182,8 @@ impl DevicePerfReport {
             row.device_id.to_string(),
             chip.map_or_else(String::new, |chip| chip.arch.clone()),
             name,
-            row.cores.used.to_string(),
-            optional(row.cores.available),
+            row.core_count.to_string(),
+            optional(row.available_core_count),
         ];
         for (index, analysis) in self.analyses.0.iter().enumerate() {
             cells.push(optional(self.duration_ns(row, index)));
@@ -228,12 +222,6 @@ impl DevicePerfReport {
 }
 
 impl DevicePerfRow {
-    /// Returns the number of cores with a firmware zone, and the number of cores available to the
-    /// op.
-    pub(super) const fn core_counts(&self) -> (u64, Option<u64>) {
-        (self.cores.used, self.cores.available)
-    }
-
     fn set_latency(&mut self, which: usize, ns: Option<i64>) {
         if let Some(latency_ns) = self.latencies_ns.get_mut(which) {
             *latency_ns = ns;
@@ -241,22 +229,10 @@ impl DevicePerfRow {
     }
 }
 
-/// Figures of an op that a row copies unchanged.
-#[derive(Clone, Copy)]
-struct OpFigures {
-    has_durations: bool,
-    /// Latencies, exact to the nanosecond.
-    latencies_ns: [Option<i64>; 2],
-}
-
-impl OpFigures {
-    fn from_op(op: &Op) -> Self {
-        let latencies = [op.op_to_op_latency_ns, op.data_movement_op_to_op_latency_ns];
-        Self {
-            has_durations: op.duration_doubt.is_none(),
-            latencies_ns: latencies.map(|ns| ns.and_then(|ns| i64::try_from(ns).ok())),
-        }
-    }
+/// Returns the latencies of an op, exact to the nanosecond.
+fn latencies_ns(op: &Op) -> [Option<i64>; 2] {
+    let latencies = [op.op_to_op_latency_ns, op.data_movement_op_to_op_latency_ns];
+    latencies.map(|ns| i64::try_from(ns?).ok())
 }
 
 fn optional(number: Option<impl ToString>) -> String {
