@@ -7,7 +7,10 @@ mod peak_memory;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use generated_log::{LogSize, generated_readout, written};
-use host_reader::report::{OpsOptions, OpsReport};
+use host_reader::{
+    packed_bytes::PackedMemory,
+    report::{OpsOptions, OpsReport},
+};
 use peak_memory::assert_memory_is_bounded;
 use std::{fmt::Write, hint::black_box, path::Path};
 use wire::RunHostId;
@@ -62,7 +65,8 @@ fn ops_reports(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(size.line_count()));
         for is_exact in [false, true] {
             let options = OpsOptions { is_exact, ..OpsOptions::default() };
-            let report = || OpsReport::from_folder(black_box(folder.path()), &options);
+            let memory = PackedMemory::unlimited();
+            let report = || OpsReport::from_folder(black_box(folder.path()), &options, &memory);
             let made = report();
             assert_eq!(made.problems.kept(), []);
             assert_eq!(

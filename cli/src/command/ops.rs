@@ -63,11 +63,11 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
         }
         Source::Logs { folder, .. } => {
             let _busy = busy();
-            OpsReport::from_folder_within(folder, &options, &memory)
+            OpsReport::from_folder(folder, &options, &memory)
         }
         Source::DeviceLog(path) => {
             let _busy = busy();
-            OpsReport::from_device_log_within(path, &options, &memory)
+            OpsReport::from_device_log(path, &options, &memory)
         }
     };
     memory.check().or_fail_at(&args.file)?;

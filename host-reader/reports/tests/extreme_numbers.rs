@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+use reader::packed_bytes::PackedMemory;
 use reports::report::{OpsOptions, OpsReport};
 use std::fmt::Write as _;
 
@@ -34,7 +35,7 @@ fn figures_stop_at_the_largest_number() {
     std::fs::write(&path, log()).unwrap();
     for is_exact in [false, true] {
         let options = OpsOptions { is_exact, ..OpsOptions::default() };
-        let csv = OpsReport::from_device_log(&path, &options).ops_csv;
+        let csv = OpsReport::from_device_log(&path, &options, &PackedMemory::unlimited()).ops_csv;
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         let found = reader.headers().unwrap().clone();
         let row = reader.records().next().unwrap().unwrap();

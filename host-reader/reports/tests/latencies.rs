@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+use reader::packed_bytes::PackedMemory;
 use reports::report::{OpsOptions, OpsReport};
 use std::{
     fmt::Write as _,
@@ -72,7 +73,8 @@ fn op_to_op_is_exact_in_100_logs_of_500_to_1350_mhz() {
         let (log, gaps) = log_of(&mut numbers, mhz);
         let path = folder.path().join("profile_log_device.csv");
         std::fs::write(&path, log).unwrap();
-        let report = OpsReport::from_device_log(&path, &OpsOptions::default());
+        let report =
+            OpsReport::from_device_log(&path, &OpsOptions::default(), &PackedMemory::unlimited());
         for title in ["OP TO OP LATENCY [ns]", "OP TO OP LATENCY BR/NRISC START [ns]"] {
             let found = column(&report.ops_csv, title);
             assert_eq!(found.len(), gaps.len());
@@ -111,7 +113,8 @@ fn figures_over_clocks_that_disagree_are_empty_and_say_why() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profile_log_device.csv");
     std::fs::write(&path, log).unwrap();
-    let csv = OpsReport::from_device_log(&path, &OpsOptions::default()).ops_csv;
+    let csv = OpsReport::from_device_log(&path, &OpsOptions::default(), &PackedMemory::unlimited())
+        .ops_csv;
     assert!(!csv.contains("DEVICE KERNEL DURATION [ns]"), "{csv}");
     assert!(!csv.contains("98613697"), "{csv}");
     assert_eq!(column(&csv, "DEVICE KERNEL DURATION PER CORE MAX [ns]"), ["78"]);
@@ -128,11 +131,12 @@ fn ops_that_a_filter_hides_leave_no_time_between_their_neighbours() {
     let path = folder.path().join("profile_log_device.csv");
     let (log, _) = log_of(&mut numbers, 1000);
     std::fs::write(&path, log).unwrap();
-    let whole = OpsReport::from_device_log(&path, &OpsOptions::default());
+    let whole =
+        OpsReport::from_device_log(&path, &OpsOptions::default(), &PackedMemory::unlimited());
     let all = column(&whole.ops_csv, "OP TO OP LATENCY [ns]");
     let filter = "op=1..4,op=7..20".parse().unwrap();
     let options = OpsOptions { filter, ..OpsOptions::default() };
-    let report = OpsReport::from_device_log(&path, &options);
+    let report = OpsReport::from_device_log(&path, &options, &PackedMemory::unlimited());
     let found = column(&report.ops_csv, "OP TO OP LATENCY [ns]");
     let mut expected = [&all[..4], &all[6..]].concat();
     expected[4].clear();

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+use reader::packed_bytes::PackedMemory;
 use reports::report::{DeviceData, OpsOptions, OpsReport, Problem};
 use std::path::Path;
 
@@ -44,7 +45,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 fn report(files: &[(&str, &str)], options: &OpsOptions) -> OpsReport {
-    OpsReport::from_folder(folder(files).path(), options)
+    OpsReport::from_folder(folder(files).path(), options, &PackedMemory::unlimited())
 }
 
 /// Returns the cells of a column, row by row.
@@ -247,7 +248,7 @@ proptest::proptest! {
         }
         for device_data in [DeviceData::DeviceLog, DeviceData::PerfReport] {
             let options = OpsOptions { is_exact, device_data, ..OpsOptions::default() };
-            let report = OpsReport::from_folder(folder.path(), &options);
+            let report = OpsReport::from_folder(folder.path(), &options, &PackedMemory::unlimited());
             proptest::prop_assert!(!report.ops_csv.is_empty());
         }
     }

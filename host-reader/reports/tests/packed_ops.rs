@@ -99,7 +99,7 @@ fn reports_of_packed_logs_are_those_of_lanes_in_memory() {
             let options = OpsOptions { analyzes_noc, ..OpsOptions::default() };
             let expected = OpsReport::from_recording(&whole, &options);
             let memory = PackedMemory::new(100, Path::new("/var/tmp"));
-            let report = OpsReport::from_device_log_within(&path, &options, &memory);
+            let report = OpsReport::from_device_log(&path, &options, &memory);
             memory.check().unwrap();
             assert!(memory.written_bytes() > 0 || log == HEADER);
             // The problems name another file.
@@ -117,9 +117,10 @@ fn reports_of_packed_logs_are_those_of_lanes_in_memory() {
             let messages = format!("MessageName;total_ns\n{messages}");
             fs::write(folder.path().join(OP_MESSAGES), messages).unwrap();
             let options = OpsOptions::default();
-            let expected = OpsReport::from_folder(folder.path(), &options);
+            let expected =
+                OpsReport::from_folder(folder.path(), &options, &PackedMemory::unlimited());
             let memory = PackedMemory::new(0, Path::new("/var/tmp"));
-            let report = OpsReport::from_folder_within(folder.path(), &options, &memory);
+            let report = OpsReport::from_folder(folder.path(), &options, &memory);
             assert_eq!(report.host_op_count, op_count);
             assert_eq!(report, expected);
         }

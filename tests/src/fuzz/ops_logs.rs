@@ -1,7 +1,10 @@
 //! Logs of TT-Metal's host and device as input of the ops report.
 
 use super::numbers_of;
-use host_reader::report::{DeviceData, OpsOptions, OpsReport, ProgramAnalyses};
+use host_reader::{
+    packed_bytes::PackedMemory,
+    report::{DeviceData, OpsOptions, OpsReport, ProgramAnalyses},
+};
 use std::{
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
@@ -48,7 +51,7 @@ pub fn ops_logs(data: &[u8]) {
         analyses: analyses.unwrap_or_default(),
         ..OpsOptions::default()
     };
-    let report = OpsReport::from_folder(&folder.0, &options);
+    let report = OpsReport::from_folder(&folder.0, &options, &PackedMemory::unlimited());
     let line_count = data.split(|&byte| byte == b'\n' || byte == b'\r').count() as u64;
     assert!(report.host_op_count <= line_count, "{} ops of the host", report.host_op_count);
     assert!(report.device_op_count <= line_count, "{} launches", report.device_op_count);

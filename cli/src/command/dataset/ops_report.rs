@@ -3,6 +3,7 @@
 use crate::failure::{Failure, OrFail};
 use host_reader::{
     export::TraceFilter,
+    packed_bytes::PackedMemory,
     recording::{PackedRecording, Recording, host_ops::OP_MESSAGES, logs_folder},
     report::{OpsOptions, OpsReport, ReportFiles},
 };
@@ -12,7 +13,7 @@ use std::path::Path;
 pub(super) fn ops_report(path: &Path, run: &Recording, filter: TraceFilter) -> OpsReport {
     let options = OpsOptions { files: ReportFiles::Ops, filter, ..OpsOptions::default() };
     match logs_folder(path, OP_MESSAGES) {
-        Some(logs) => OpsReport::from_folder(&logs, &options),
+        Some(logs) => OpsReport::from_folder(&logs, &options, &PackedMemory::unlimited()),
         None => OpsReport::from_recording(run, &options),
     }
 }
@@ -28,7 +29,7 @@ pub(super) fn packed_ops_report(
     // A report on a folder does not use zone names from other files.
     let options = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
     let memory = packed.lanes.memory();
-    let report = OpsReport::from_folder_within(&logs, &options, memory);
+    let report = OpsReport::from_folder(&logs, &options, memory);
     memory.check().or_fail()?;
     Ok(report)
 }

@@ -137,21 +137,12 @@ impl OpsReport {
     ///
     /// Missing or unreadable inputs are listed as problems, and the rest is reported. If there are
     /// no host ops, the report covers only the device.
-    #[must_use]
-    pub fn from_folder(logs: &Path, options: &OpsOptions) -> Self {
-        Self::from_folder_within(logs, options, &PackedMemory::unlimited())
-    }
-
-    /// Reports like [`Self::from_folder`]. The records of a device log beyond the limit of `memory`
-    /// go to its temporary file, unless a filter or an exact report needs all of them at once.
     ///
-    /// If the file cannot be read or written, [`PackedMemory::check`] returns the error.
+    /// The records of a device log beyond the limit of `memory` go to its temporary file, unless a
+    /// filter or an exact report needs all of them at once. If the file cannot be read or written,
+    /// [`PackedMemory::check`] returns the error.
     #[must_use]
-    pub fn from_folder_within(
-        logs: &Path,
-        options: &OpsOptions,
-        memory: &Arc<PackedMemory>,
-    ) -> Self {
+    pub fn from_folder(logs: &Path, options: &OpsOptions, memory: &Arc<PackedMemory>) -> Self {
         let mut problems = ProblemLog::default();
         let mut host = if options.is_device_only {
             HostLog::default()
@@ -165,37 +156,18 @@ impl OpsReport {
         Builder { options, host: &host, has_host, host_file, clock: None, problems }.build(device)
     }
 
-    /// Reports on a single device log, without a host.
+    /// Reports on a single device log, without a host. The limit of `memory` is that of
+    /// [`Self::from_folder`].
     #[must_use]
-    pub fn from_device_log(log: &Path, options: &OpsOptions) -> Self {
-        Self::from_device_log_within(log, options, &PackedMemory::unlimited())
-    }
-
-    /// Reports like [`Self::from_device_log`], with the limit of `memory` as in
-    /// [`Self::from_folder_within`].
-    #[must_use]
-    pub fn from_device_log_within(
-        log: &Path,
-        options: &OpsOptions,
-        memory: &Arc<PackedMemory>,
-    ) -> Self {
+    pub fn from_device_log(log: &Path, options: &OpsOptions, memory: &Arc<PackedMemory>) -> Self {
         let mut problems = ProblemLog::default();
         let device = if options.is_exact {
             device_of_log_exactly(log, true, &mut problems)
         } else {
             device_of_log(log, options, &HostLog::default(), (memory, &mut problems))
         };
-        let host = HostLog::default();
-        let options = OpsOptions { is_device_only: true, ..options.clone() };
-        Builder {
-            options: &options,
-            host: &host,
-            has_host: false,
-            host_file: "",
-            clock: None,
-            problems,
-        }
-        .build(device)
+        let (host, host_file) = (&HostLog::default(), "");
+        Builder { options, host, has_host: false, host_file, clock: None, problems }.build(device)
     }
 
     /// Reports on a recording: its chips, and its host if the host described ops.
