@@ -1,7 +1,6 @@
 //! Findings: sentences with a figure, a location, a gain, and advice.
 
 use crate::{duration::duration, threshold::Threshold};
-use std::fmt::Write;
 
 reader::labelled! {
     /// Cause of slowness that a rule can find.
@@ -210,7 +209,7 @@ impl Finding {
 
     /// Sets the location's text. Place and rows must be final.
     pub(crate) fn locate(&mut self) {
-        self.location = location(&self.place, &self.rows);
+        self.location = self.place.text(&self.rows);
     }
 
     /// Sets the gain in percent of all explained time.
@@ -253,58 +252,40 @@ impl Finding {
 }
 
 impl Place {
-    /// Formats the location; empty if no field is set.
+    /// Formats the location; empty if no field is set. If the place's row is the first of several
+    /// `rows`, the text lists all of these rows.
     ///
     /// ```
     /// use causes::Place;
     /// let place = Place { chip_id: Some(0), core: Some((3, 4)), ..Place::default() };
     /// assert_eq!(place.to_string(), "chip 0, core (3,4)");
     /// ```
-    fn text(&self) -> String {
-        let mut text = self.without_row();
-        if let Some(row) = self.row {
-            let comma = if text.is_empty() { "" } else { ", " };
-            let _ = write!(text, "{comma}row {row}");
-        }
-        text
-    }
-
-    fn without_row(&self) -> String {
-        let mut text = String::new();
-        let mut add = |part: String| {
-            let comma = if text.is_empty() { "" } else { ", " };
-            let _ = write!(text, "{comma}{part}");
+    pub(crate) fn text(&self, rows: &[u64]) -> String {
+        let op = self.op.as_ref().map(|op| format!("op {op}"));
+        let program = |id| format!("program {}", wire::RunHostId(id).base());
+        let row = match rows {
+            [first, _, ..] if self.row == Some(*first) => {
+                let numbers: Vec<String> = rows.iter().map(u64::to_string).collect();
+                Some(format!("rows {}", numbers.join(", ")))
+            }
+            _ => self.row.map(|row| format!("row {row}")),
         };
-        self.chip_id.into_iter().for_each(|chip| add(format!("chip {chip}")));
-        match (&self.op, self.run_host_id) {
-            (Some(op), _) => add(format!("op {op}")),
-            (None, Some(id)) => add(format!("program {}", wire::RunHostId(id).base())),
-            (None, None) => {}
-        }
-        self.launch.into_iter().for_each(|launch| add(format!("launch {launch}")));
-        self.core.into_iter().for_each(|(x, y)| add(format!("core ({x},{y})")));
-        self.risc.into_iter().for_each(|risc| add(risc.to_owned()));
-        self.zone.iter().for_each(|zone| add(format!("zone {zone}")));
-        text
+        let parts = [
+            self.chip_id.map(|chip| format!("chip {chip}")),
+            op.or_else(|| self.run_host_id.map(program)),
+            self.launch.map(|launch| format!("launch {launch}")),
+            self.core.map(|(x, y)| format!("core ({x},{y})")),
+            self.risc.map(str::to_owned),
+            self.zone.as_ref().map(|zone| format!("zone {zone}")),
+            row,
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text())
-    }
-}
-
-/// Returns the text of a place. If the place's row is the first of several `rows`, the text lists
-/// all of these rows.
-pub(crate) fn location(place: &Place, rows: &[u64]) -> String {
-    match rows {
-        [first, _, ..] if place.row == Some(*first) => {
-            let numbers: Vec<String> = rows.iter().map(u64::to_string).collect();
-            let comma = if place.without_row().is_empty() { "" } else { ", " };
-            format!("{}{comma}rows {}", place.without_row(), numbers.join(", "))
-        }
-        _ => place.text(),
+        f.write_str(&self.text(&[]))
     }
 }
 

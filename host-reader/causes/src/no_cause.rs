@@ -3,7 +3,7 @@
 
 use crate::{
     explanation::Explanation,
-    finding::{Place, location, share},
+    finding::{Place, share},
     noc_use::NocUses,
     op::OpCauses,
     rules::{duration, kernel_ns, label_of, launch_place, rounded},
@@ -62,7 +62,7 @@ impl NoCause {
                 length_column(report, rows.len())
             ),
             measured: measured.into_iter().flatten().collect(),
-            location: longest.map_or_else(String::new, |row| location(&place_of(row), &[])),
+            location: longest.map_or_else(String::new, |row| place_of(row).to_string()),
             record_next: if compiles {
                 format!("{RECORD_LENGTHS}; {RUN_TWICE}")
             } else {
@@ -96,7 +96,7 @@ impl NoCause {
                 "The length of no op is known: {launches} lacks the start or the end of a kernel"
             ),
             measured: time.collect(),
-            location: first.map_or_else(String::new, |op| location(&launch_place(op), &[])),
+            location: first.map_or_else(String::new, |op| launch_place(op).to_string()),
             record_next:
                 "fewer zones or programs before each read, so that no marker is lost; `kprof \
                           report` shows which are"
@@ -124,20 +124,20 @@ impl NoCause {
         measured.extend(longest_launch(explanation));
         measured.extend(noc_fact(uses));
         measured.extend(group_fact(explanation));
-        let place = match explanation.groups.first() {
+        let location = match explanation.groups.first() {
             Some(group) => {
                 let place = Place {
                     op: Some(group.op.clone()),
                     row: group.rows.first().copied(),
                     ..Place::default()
                 };
-                location(&place, &group.rows)
+                place.text(&group.rows)
             }
             None => {
-                longest(explanation).map_or_else(String::new, |op| location(&launch_place(op), &[]))
+                longest(explanation).map_or_else(String::new, |op| launch_place(op).to_string())
             }
         };
-        Self { sentence, measured, location: place, record_next: record_next(explanation, uses) }
+        Self { sentence, measured, location, record_next: record_next(explanation, uses) }
     }
 }
 

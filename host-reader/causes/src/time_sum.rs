@@ -9,21 +9,9 @@ use crate::{
 /// gets a line.
 const NAMED_CHIPS: usize = 4;
 
-/// Parts of the sum, each with its classes of time.
-const PARTS: [(&str, &[TimeClass]); 5] = [
-    (
-        KERNELS,
-        &[TimeClass::Compute, TimeClass::DataMovement, TimeClass::Collective, TimeClass::Wait],
-    ),
-    ("of waiting for the host", &[TimeClass::HostLate]),
-    (LAUNCHES, &[TimeClass::Dispatch]),
-    ("of recording", &[TimeClass::Profiler]),
-    (UNKNOWN, &[TimeClass::Unknown]),
-];
-
-const KERNELS: &str = "of kernels";
-const LAUNCHES: &str = "of launches";
-const UNKNOWN: &str = "unknown";
+/// Classes of time in which kernels ran.
+const OF_KERNELS: [TimeClass; 4] =
+    [TimeClass::Compute, TimeClass::DataMovement, TimeClass::Collective, TimeClass::Wait];
 
 /// Returns a line for each chip, with the chip's time as a sum; empty if no op has a known length.
 pub(crate) fn time_sums(devices: &[DeviceTime]) -> Vec<String> {
@@ -51,21 +39,17 @@ fn sum_of(device: &DeviceTime) -> Option<String> {
     let time = |class| device.time.class_ns(class).unwrap_or(0.0);
     // In an ops CSV, time of unknown class belongs to kernels of ops of an unknown kind.
     let of_kernels = if device.busy_ns.is_none() { time(TimeClass::Unknown) } else { 0.0 };
-    let parts = PARTS.iter().filter_map(|(name, classes)| {
-        let ns: f64 = classes.iter().map(|class| time(*class)).sum();
-        let ns = match *name {
-            KERNELS => ns + of_kernels,
-            UNKNOWN => ns - of_kernels,
-            _ => ns,
-        };
-        let what = if *name == LAUNCHES {
-            format!(" (firmware, and up to {} us before each op)", TRACED_GAP.value)
-        } else {
-            String::new()
-        };
-        (ns >= 0.5).then(|| format!("{} {name}{what}", duration(ns)))
-    });
-    let parts: Vec<String> = parts.collect();
+    let launches =
+        format!("of launches (firmware, and up to {} us before each op)", TRACED_GAP.value);
+    let parts = [
+        (OF_KERNELS.map(time).iter().sum::<f64>() + of_kernels, "of kernels"),
+        (time(TimeClass::HostLate), "of waiting for the host"),
+        (time(TimeClass::Dispatch), &launches),
+        (time(TimeClass::Profiler), "of recording"),
+        (time(TimeClass::Unknown) - of_kernels, "unknown"),
+    ];
+    let parts = parts.into_iter().filter(|(ns, _)| *ns >= 0.5);
+    let parts: Vec<String> = parts.map(|(ns, name)| format!("{} {name}", duration(ns))).collect();
     let is_told = !has_no_length(device) && !parts.is_empty();
     is_told.then(|| format!("{} = {}", duration(whole), parts.join(" + ")))
 }
