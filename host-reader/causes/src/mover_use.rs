@@ -66,19 +66,14 @@ pub(crate) fn without_records(
     let pacing = most.filter(|most| most.used.at_most_percent > math_percent);
     let rest = 100.0 - pacing.map_or(0.0, |of| of.records_percent);
     let scaled = |percent: f64| (percent * 100.0 / rest.max(1.0)).clamp(0.0, 100.0);
-    let mover = |of: MoverUse| StageUse {
-        at_least_percent: scaled(of.used.at_least_percent - of.records_percent),
-        at_most_percent: scaled(of.used.at_most_percent - of.records_percent),
-        in_turn_percent: scaled(of.used.in_turn_percent),
-        ..of.used
+    let stage = |used: StageUse, records_percent: f64| StageUse {
+        at_least_percent: scaled(used.at_least_percent - records_percent),
+        at_most_percent: scaled(used.at_most_percent - records_percent),
+        in_turn_percent: scaled(used.in_turn_percent),
+        ..used
     };
-    let math = math.map(|math| StageUse {
-        at_least_percent: scaled(math.at_least_percent),
-        at_most_percent: scaled(math.at_most_percent),
-        in_turn_percent: scaled(math.in_turn_percent),
-        ..math
-    });
-    let [reader, writer] = movers.map(|of| of.map(mover));
+    let [reader, writer] = movers.map(|of| of.map(|of| stage(of.used, of.records_percent)));
+    let math = math.map(|math| stage(math, 0.0));
     [reader, math, writer].into_iter().flatten().collect()
 }
 
@@ -110,17 +105,16 @@ fn sums_over_cores(view: &OpView<'_>, signals: &Signals<'_>, risc: Risc) -> Core
         let window = window_of(core).map_or(0, |(start, end)| end.saturating_sub(start));
         for run in core.iter().filter(|run| run.lane.risc == risc) {
             let (by_peers, by_noc) = blocked_cycles(run.evidence);
-            let semaphores = semaphore_cycles(run, signals);
-            let at_others = semaphores.other_core.saturating_add(semaphores.unknown);
-            let peers = by_peers.saturating_sub(at_others);
+            let (other_cores, undecided) = semaphore_cycles(run, signals);
+            let peers = by_peers.saturating_sub(other_cores.saturating_add(undecided));
             sums.window = sums.window.saturating_add(window);
             for (sum, more) in [
                 (&mut sums.kernel, kernel_cycles(run.evidence)),
                 (&mut sums.peers, peers),
                 (&mut sums.in_turn, behind_the_first(run, peers)),
-                (&mut sums.undecided, semaphores.unknown),
+                (&mut sums.undecided, undecided),
                 (&mut sums.barriers, by_noc),
-                (&mut sums.other_cores, semaphores.other_core),
+                (&mut sums.other_cores, other_cores),
                 (&mut sums.records, record_cycles(view, run)),
             ] {
                 *sum = sum.saturating_add(whole_kernel_cycles(run, more));

@@ -70,7 +70,7 @@ impl Pace {
             || (!self.is_math_known
                 && !self.is_open_by_semaphores()
                 && self.margin_at_most >= MARGIN.value
-                && self.is_fed_or_starved())
+                && self.pacer != Stage::Math)
     }
 
     /// Returns true if the pacer is undecided because the RISCs that signal semaphores are unknown.
@@ -136,8 +136,15 @@ impl Pace {
         self.margin_at_most < KNOWN_MARGIN.value
     }
 
-    fn is_fed_or_starved(&self) -> bool {
-        self.pacer != Stage::Math
+    /// Returns the upper bound of the gain from speeding up only the slowest engine, in percent of
+    /// the time. The next engine is the math, whose work the last block shows.
+    pub(crate) fn gain_at_engine_percent(&self) -> f64 {
+        let lead = self.last_blocks.and_then(|last| match self.engine? {
+            Engine::Unpacker => Some(last.starved_percent),
+            Engine::Packer => Some(last.held_up_percent),
+            Engine::Math => None,
+        });
+        lead.map_or(self.gain_at_most_percent, |lead| lead.min(self.gain_at_most_percent))
     }
 }
 
@@ -198,20 +205,6 @@ fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<
         (starved, _) if starved >= margin => is_unpacker_busy.then_some(Engine::Unpacker),
         (starved, held_up) if starved <= -margin && held_up <= -margin => Some(Engine::Math),
         _ => None,
-    }
-}
-
-impl Pace {
-    /// Returns the upper bound of the gain from speeding up only the slowest engine, in percent of
-    /// the time. The next engine is the math, whose work the last block shows.
-    #[must_use]
-    pub fn gain_at_engine_percent(&self) -> f64 {
-        let lead = self.last_blocks.and_then(|last| match self.engine? {
-            Engine::Unpacker => Some(last.starved_percent),
-            Engine::Packer => Some(last.held_up_percent),
-            Engine::Math => None,
-        });
-        lead.map_or(self.gain_at_most_percent, |lead| lead.min(self.gain_at_most_percent))
     }
 }
 

@@ -82,16 +82,6 @@ pub struct CriticalPath {
 }
 
 impl CriticalPath {
-    /// Returns the work and barriers of one RISC type on the path, over all cores, in percent of
-    /// the path.
-    #[must_use]
-    pub fn risc_percent(&self, risc: Risc) -> f64 {
-        let works = |share: &&PathShare| {
-            share.risc == risc && matches!(share.kind, StepKind::Busy | StepKind::Barrier)
-        };
-        self.shares.iter().filter(works).map(|share| share.percent).sum()
-    }
-
     /// Truncates the path at a cycle.
     fn until(mut self, end: u64) -> Self {
         self.steps.retain(|step| step.start_cycle < end);

@@ -36,29 +36,18 @@ pub struct SemaphoreWait {
     pub kernel_percent: f64,
 }
 
-/// Cycles that one run waited at semaphores, by the signaling RISC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SemaphoreCycles {
-    /// Cycles of waits for another RISC of the same core.
-    pub(crate) own_core: u64,
-    /// Cycles of waits for a RISC of another core.
-    pub(crate) other_core: u64,
-    /// Cycles of waits whose signaling RISC cannot be decided.
-    pub(crate) unknown: u64,
-}
-
-/// Returns the cycles that one run waited at semaphores.
-pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> SemaphoreCycles {
-    let mut cycles = SemaphoreCycles::default();
-    for (_, by, (of_object, _)) in run_waits(run, signals) {
-        let sum = match by {
-            Some(by) if by.core == run.lane.core => &mut cycles.own_core,
-            Some(_) => &mut cycles.other_core,
-            None => &mut cycles.unknown,
-        };
-        *sum = sum.saturating_add(of_object);
+/// Returns the cycles that one run waited at semaphores: those of waits for RISCs of other cores, and
+/// those of waits whose signaling RISC cannot be decided.
+pub(crate) fn semaphore_cycles(run: &CoreRun<'_>, signals: &Signals<'_>) -> (u64, u64) {
+    let (mut other_core, mut unknown) = (0_u64, 0_u64);
+    for (_, by, (cycles, _)) in run_waits(run, signals) {
+        match by {
+            Some(by) if by.core == run.lane.core => {}
+            Some(_) => other_core = other_core.saturating_add(cycles),
+            None => unknown = unknown.saturating_add(cycles),
+        }
     }
-    cycles
+    (other_core, unknown)
 }
 
 /// Returns the cycles and the number of a run's waits at semaphores, by key and by the lane that

@@ -159,8 +159,15 @@ fn time_of_a_core_with_waits_adds_up() {
 /// Returns the shares of the path on reader, math and writer, in percent.
 fn shares(explanation: &Explanation) -> [f64; 3] {
     let path = explanation.ops[0].critical_path.as_ref().unwrap();
-    let math = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2].map(|risc| path.risc_percent(risc));
-    [path.risc_percent(READER), math.iter().sum(), path.risc_percent(WRITER)]
+    let works = |share: &&causes::PathShare| {
+        matches!(share.kind, causes::StepKind::Busy | causes::StepKind::Barrier)
+    };
+    let percent = |riscs: &[Risc]| -> f64 {
+        let own = path.shares.iter().filter(works).filter(|share| riscs.contains(&share.risc));
+        own.map(|share| share.percent).sum()
+    };
+    let math = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
+    [percent(&[READER]), percent(&math), percent(&[WRITER])]
 }
 
 /// Checks that each joined wait of the path was ended by the same RISC as in the model.
