@@ -3,9 +3,9 @@
 use crate::{
     evidence::Evidence,
     finding::{Cause, Finding, GainOf, Untold},
-    launch_rows::{LaunchRows, are_described, program},
+    launch_rows::{LaunchRows, are_described},
     no_cause::NoCause,
-    noc_use::{NocUse, NocUses, noc_uses},
+    noc_use::{NocUses, noc_uses},
     op::{OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::{self, model_facts},
@@ -209,8 +209,7 @@ impl Explanation {
     fn add_rows(&mut self, described: &LaunchRows, rows: &[OpReport], uses: &NocUses) {
         let facts = model_facts(rows, |row| described.place(row));
         self.findings.retain(|finding| !rules::follows_from_dram(finding, &facts));
-        self.groups = op_code_groups(rows);
-        self.add_noc(rows, uses);
+        self.groups = op_code_groups(rows, uses);
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum();
         let mut findings = rules::op_groups(&self.groups);
         findings.extend(rules::conversions(&self.groups, rows));
@@ -231,21 +230,6 @@ impl Explanation {
         self.findings.extend(host_ops(described, rows));
         self.untold.extend(described.untold.clone());
         self.rank();
-    }
-
-    /// Adds the use of the NoC to the groups of ops.
-    fn add_noc(&mut self, rows: &[OpReport], uses: &NocUses) {
-        let mut groups: BTreeMap<&str, Vec<(Option<NocUse>, f64)>> = BTreeMap::new();
-        for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
-            let Some(us) = row.device_time_us.filter(|us| *us > 0.0) else { continue };
-            let noc_use = program(row).and_then(|program| uses.get(&program)).copied();
-            groups.entry(&row.raw_op_code).or_default().push((noc_use, us * 1000.0));
-        }
-        for group in &mut self.groups {
-            if let Some(uses) = groups.get(group.op.as_str()) {
-                group.add_noc(uses);
-            }
-        }
     }
 
     /// Adds a finding from the shapes of an op. If a finding from the op's waits exists, that

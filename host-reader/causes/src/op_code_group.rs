@@ -3,7 +3,8 @@
 
 use crate::{
     finding::share,
-    noc_use::NocUse,
+    launch_rows::program,
+    noc_use::{NocUse, NocUses},
     reason::{Reason, reasons},
     threshold::{FEW_CORES, FLOPS, GROUP_LIMIT, NOC},
 };
@@ -73,7 +74,7 @@ const NAMED_ROWS: usize = 3;
 pub(crate) type TimedRow<'a> = (&'a OpReport, f64);
 
 /// Groups device ops by op code, sorted by descending time.
-pub(crate) fn op_code_groups(rows: &[OpReport]) -> Vec<OpCodeGroup> {
+pub(crate) fn op_code_groups(rows: &[OpReport], uses: &NocUses) -> Vec<OpCodeGroup> {
     let mut groups: BTreeMap<&str, Vec<TimedRow<'_>>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
         let Some(us) = row.device_time_us.filter(|us| *us > 0.0) else { continue };
@@ -81,8 +82,14 @@ pub(crate) fn op_code_groups(rows: &[OpReport]) -> Vec<OpCodeGroup> {
     }
     let time = |rows: &[TimedRow<'_>]| rows.iter().map(|(_, ns)| ns).sum::<f64>();
     let kernels_ns: f64 = groups.values().map(|rows| time(rows)).sum();
-    let mut groups: Vec<_> =
-        groups.into_iter().map(|(op, rows)| OpCodeGroup::new(op, rows, kernels_ns)).collect();
+    let group = |(op, rows): (&str, Vec<TimedRow<'_>>)| {
+        let use_of = |row| uses.get(&program(row)?).copied();
+        let uses: Vec<_> = rows.iter().map(|(row, ns)| (use_of(row), *ns)).collect();
+        let mut group = OpCodeGroup::new(op, rows, kernels_ns);
+        group.add_noc(&uses);
+        group
+    };
+    let mut groups: Vec<_> = groups.into_iter().map(group).collect();
     groups.sort_by(|one, other| other.duration_ns.total_cmp(&one.duration_ns));
     groups
 }
@@ -92,8 +99,8 @@ impl OpCodeGroup {
         rows.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let longest = rows.first().map(|(row, _)| *row);
         let idle = rows.iter().filter_map(|(row, ns)| {
-            let (cores, available) = few_cores(row)?;
-            Some(ns * (1.0 - cores / available))
+            let (cores, available) = few_cores(row.core_count, row.available_core_count)?;
+            Some(ns * (1.0 - cores as f64 / available as f64))
         });
         let duration_ns = rows.iter().map(|(_, ns)| ns).sum();
         let mut group = Self {
@@ -120,7 +127,7 @@ impl OpCodeGroup {
     }
 
     /// Adds the NoC use of the group's ops. Each use is paired with the op's time.
-    pub(crate) fn add_noc(&mut self, uses: &[(Option<NocUse>, f64)]) {
+    fn add_noc(&mut self, uses: &[(Option<NocUse>, f64)]) {
         let known = |(of, ns): &(Option<NocUse>, f64)| Some((((*of)?).percent * ns, *ns));
         let Some(known) = uses.iter().map(known).collect::<Option<Vec<_>>>() else { return };
         let whole_ns: f64 = known.iter().map(|(_, ns)| ns).sum();
@@ -151,8 +158,7 @@ impl OpCodeGroup {
     /// Returns the numbers of used and of available cores of the longest op; `None` unless the op
     /// uses only a small part of the available cores.
     pub(crate) fn few_cores(&self) -> Option<(u64, u64)> {
-        let cores = self.core_count.zip(self.available_core_count)?;
-        is_few(cores).then_some(cores)
+        few_cores(self.core_count, self.available_core_count)
     }
 
     /// Returns true if the ops take several times their limit, or compute with a higher fidelity
@@ -189,15 +195,12 @@ pub(crate) fn rearranges(row: &OpReport) -> bool {
     row.category == Some(OpCategory::TensorManipulation) && !row.raw_op_code.starts_with("Ternary")
 }
 
-/// Returns the numbers of used and of available cores of an op; `None` unless the op uses only a
-/// small part of the available cores.
-pub(crate) fn few_cores(row: &OpReport) -> Option<(f64, f64)> {
-    let (cores, available) = row.core_count.zip(row.available_core_count)?;
-    is_few((cores, available)).then_some((cores as f64, available as f64))
-}
-
-fn is_few((cores, available): (u64, u64)) -> bool {
-    cores > 0 && share(cores as f64, available as f64) < FEW_CORES.value
+/// Returns the numbers of used and of available cores; `None` unless only a small part of the
+/// available cores is used.
+pub(crate) fn few_cores(used: Option<u64>, available: Option<u64>) -> Option<(u64, u64)> {
+    let (cores, available) = used.zip(available)?;
+    let is_few = cores > 0 && share(cores as f64, available as f64) < FEW_CORES.value;
+    is_few.then_some((cores, available))
 }
 
 #[cfg(test)]
@@ -208,9 +211,10 @@ mod tests {
 
     #[test]
     fn half_of_the_cores_are_not_few() {
-        assert!(!is_few((32, 64)));
-        assert!(is_few((31, 64)));
-        assert!(!is_few((0, 64)), "unknown");
+        let few_cores = |used| few_cores(Some(used), Some(64));
+        assert_eq!(few_cores(32), None);
+        assert_eq!(few_cores(31), Some((31, 64)));
+        assert_eq!(few_cores(0), None, "unknown");
     }
 
     #[test]

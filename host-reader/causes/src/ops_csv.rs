@@ -5,6 +5,7 @@ use crate::{
     finding::{Finding, GainOf, Place, Untold},
     iteration::{iteration_starts, last_iteration},
     no_cause::{NoCause, has_no_length},
+    noc_use::NocUses,
     op_code_group::op_code_groups,
     rules::{self, Compilation, Iterations, ModelFacts, Waiting},
     steady::{HostWait, NAMED_ITERATIONS, SteadyPart, Window, steps_of_rows},
@@ -82,7 +83,7 @@ impl Explanation {
     fn add_row_findings(&mut self, rows: &[OpReport]) {
         // Rows without a device number may belong to any of the chips.
         let chip_count = self.devices.iter().filter(|device| device.chip_id.is_some()).count();
-        self.groups = op_code_groups(rows);
+        self.groups = op_code_groups(rows, &NocUses::new());
         let kernels_ns = self.groups.iter().map(|group| group.duration_ns).sum::<f64>();
         // Compared with hours of compilation, any gain in kernels is negligible. So gains are
         // shares of the last iteration if there is one, otherwise of the kernel time.

@@ -58,9 +58,9 @@ fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String
 }
 
 fn on_few_cores(rows: &[TimedRow<'_>]) -> Option<Reason> {
-    let count = holds(rows, |row| few_cores(row).is_some())?;
-    let (longest, _) = rows.iter().find(|(row, _)| few_cores(row).is_some())?;
-    let (cores, available) = longest.core_count.zip(longest.available_core_count)?;
+    let few = |row: &OpReport| few_cores(row.core_count, row.available_core_count);
+    let count = holds(rows, |row| few(row).is_some())?;
+    let (longest, (cores, available)) = rows.iter().find_map(|(row, _)| Some((row, few(row)?)))?;
     let fact = match rows.len() {
         1 => format!("it runs on {cores} of {available} cores"),
         _ => format!("few cores{count}, the longest on {cores} of {available}"),

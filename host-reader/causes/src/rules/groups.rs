@@ -472,7 +472,7 @@ mod tests {
             let csv = reports::perf::read_ops_csv(text.concat().as_bytes(), "ops.csv").unwrap();
             let options = crate::Explanation::report_options();
             let rows = reports::perf::PerfReport::new(vec![csv], &options).unwrap().rows;
-            conversions(&crate::op_code_group::op_code_groups(&rows), &rows)
+            conversions(&crate::op_code_group::op_code_groups(&rows, &Default::default()), &rows)
         };
         let [layout, undone] = &told("Untilize", "DRAM_INTERLEAVED", "DRAM_INTERLEAVED")[..] else {
             panic!()

@@ -23,16 +23,13 @@ pub(crate) struct ModelFacts {
 /// Reports ops at a limit of the chip, if they take a large part of the device time.
 pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
     let device_ns: f64 = ops.iter().map(|op| op.duration_ns).sum();
-    let dram = at_limit(ops, device_ns, DRAM, |op| op.dram_percent);
-    let flops = at_limit(ops, device_ns, FLOPS, |op| op.flops_percent);
-    let dram = dram.map(|at| {
-        let advice = "keep tensors in L1, use smaller element types, or shard over the banks";
-        at.finding(Cause::Dram, DRAM, "of the DRAM's bandwidth", advice, device_ns)
-    });
-    let flops = flops.map(|at| {
-        let advice = "use more cores or a lower math fidelity";
-        at.finding(Cause::Compute, FLOPS, "of what their cores can compute", advice, device_ns)
-    });
+    let dram = (
+        "of the DRAM's bandwidth",
+        "keep tensors in L1, use smaller element types, or shard over the banks",
+    );
+    let flops = ("of what their cores can compute", "use more cores or a lower math fidelity");
+    let dram = at_limit(ops, device_ns, (Cause::Dram, DRAM), |op| op.dram_percent, dram);
+    let flops = at_limit(ops, device_ns, (Cause::Compute, FLOPS), |op| op.flops_percent, flops);
     dram.into_iter().chain(flops).collect()
 }
 
@@ -179,21 +176,15 @@ pub(crate) fn follows_from_noc(finding: &Finding, of_noc: &[Finding]) -> bool {
     moves_data && of_noc.iter().any(|of| op(of) == op(finding))
 }
 
-/// Ops at one limit of the chip.
-struct AtLimit<'a> {
-    count: usize,
-    ns: f64,
-    longest: &'a ModelFacts,
-    /// Use of the limit in percent, weighted by the ops' times.
-    percent: f64,
-}
-
+/// Returns the finding about the ops at one limit of the chip, if they take a large part of the device
+/// time. `of` returns the use of the limit in percent.
 fn at_limit(
     ops: &[ModelFacts],
     device_ns: f64,
-    limit: Threshold,
+    (cause, limit): (Cause, Threshold),
     of: fn(&ModelFacts) -> Option<f64>,
-) -> Option<AtLimit<'_>> {
+    (what, advice): (&str, &str),
+) -> Option<Finding> {
     let bound: Vec<_> = ops
         .iter()
         .filter_map(|op| Some((op, of(op).filter(|percent| *percent >= limit.value)?)))
@@ -203,36 +194,24 @@ fn at_limit(
     let (longest, _) = bound
         .iter()
         .max_by(|(one, _), (other, _)| one.duration_ns.total_cmp(&other.duration_ns))?;
-    let fires = share(ns, device_ns) >= MODEL_TIME.value;
-    fires.then(|| AtLimit { count: bound.len(), ns, longest, percent: weighed / ns })
-}
-
-impl AtLimit<'_> {
-    fn finding(
-        &self,
-        cause: Cause,
-        threshold: Threshold,
-        what: &str,
-        advice: &str,
-        device_ns: f64,
-    ) -> Finding {
-        // Ops at a limit can at most gain the remainder up to the peak.
-        let gain_ns = self.ns * (1.0 - self.percent.min(100.0) / 100.0);
-        let (ops, uses, takes) = match self.count {
-            1 => ("op", "uses", "takes"),
-            _ => ("ops", "use", "take"),
-        };
-        let sentence = format!(
-            "{} {ops} {uses} {:.0} % {what} and {takes} {:.0} % of the device time ({})",
-            self.count,
-            self.percent,
-            share(self.ns, device_ns),
-            duration(self.ns)
-        );
-        let place = self.longest.place.clone();
-        Finding::new(cause, (threshold, self.percent), sentence, place, advice)
-            .with_gain(gain_ns, (device_ns, GainOf::Ops))
+    let of_time = share(ns, device_ns);
+    if of_time < MODEL_TIME.value {
+        return None;
     }
+    let percent = weighed / ns;
+    // Ops at a limit can at most gain the remainder up to the peak.
+    let gain_ns = ns * (1.0 - percent.min(100.0) / 100.0);
+    let (ops, uses, takes) = match bound.len() {
+        1 => ("op", "uses", "takes"),
+        _ => ("ops", "use", "take"),
+    };
+    let sentence = format!(
+        "{} {ops} {uses} {percent:.0} % {what} and {takes} {of_time:.0} % of the device time ({})",
+        bound.len(),
+        duration(ns)
+    );
+    let finding = Finding::new(cause, (limit, percent), sentence, longest.place.clone(), advice);
+    Some(finding.with_gain(gain_ns, (device_ns, GainOf::Ops)))
 }
 
 #[cfg(test)]
