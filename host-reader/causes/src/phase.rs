@@ -52,9 +52,9 @@ pub struct PhaseTime {
 const MAX_ZONE_DEPTH: u16 = 3;
 const MAX_PHASES: usize = 256;
 
-/// Name suffixes that open a phase, each with the suffixes that close it.
-const PAIRS: [(&str, [&str; 4]); 2] =
-    [("start", ["end", "stop", "finish", "done"]), ("begin", ["end", "stop", "finish", "done"])];
+/// Name suffixes that open a phase, and those that close it.
+const OPENING: [&str; 2] = ["start", "begin"];
+const CLOSING: [&str; 4] = ["end", "stop", "finish", "done"];
 
 /// One interval on the host's clock.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,8 +149,8 @@ fn half_of(name: &str) -> Option<(String, bool)> {
         let stem = name.get(..length)?.trim_end_matches(['-', '_', ' ', ':', '.', '/']);
         Some(if stem.is_empty() { "phase".to_owned() } else { stem.to_owned() })
     };
-    let opens = PAIRS.iter().find_map(|(start, _)| stem(start));
-    let closes = || PAIRS.iter().flat_map(|(_, ends)| ends).find_map(|end| stem(end));
+    let opens = OPENING.into_iter().find_map(stem);
+    let closes = || CLOSING.into_iter().find_map(stem);
     opens.map(|name| (name, true)).or_else(|| closes().map(|name| (name, false)))
 }
 

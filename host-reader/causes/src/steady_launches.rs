@@ -34,13 +34,13 @@ impl SteadyLaunches {
         launches: &[Explained<'_>],
         described: &LaunchRows,
     ) -> Option<Self> {
-        let signposts = Signposts::new(recording);
-        let forms = Forms::new(recording, launches, described);
+        let signposts = Signposts::new(recording).unwrap_or_default();
+        let forms = forms_of(recording, launches, described);
         let (mut rule, mut chips, mut begin) = (None, BTreeMap::new(), 0_usize);
         for own in launches.chunk_by(|(one, _), (other, _)| one.chip_id == other.chip_id) {
             let end = begin.saturating_add(own.len());
             let chip_id = own.first()?.0.chip_id;
-            let (steps, indices) = steps_of(own, forms.forms.get(begin..end)?, &signposts, chip_id);
+            let (steps, indices) = steps_of(own, forms.get(begin..end)?, &signposts, chip_id);
             let LastIteration { rule: of_chip, first } = last_iteration(&steps)?;
             // First launch at or after the iteration's first step.
             let first = indices.get(first..)?.iter().flatten().next()?;
@@ -100,53 +100,46 @@ impl SteadyLaunches {
     }
 }
 
-/// Texts that distinguish launches: names with tensors, or programs.
-struct Forms<'a> {
-    /// Name and distinguishing text of each launch.
-    forms: Vec<(&'a str, String)>,
-}
-
-impl<'a> Forms<'a> {
-    fn new(
-        recording: &'a Recording,
-        launches: &[Explained<'a>],
-        described: &'a LaunchRows,
-    ) -> Self {
-        let mut tensors: BTreeMap<(u32, RunHostId), &str> = BTreeMap::new();
-        for op in &recording.ops {
-            if let Some(text) = op.value("input_tensors") {
-                tensors.entry((op.chip_id, op.run_host_id)).or_insert(text);
-            }
+/// Returns the name and the distinguishing text of each launch: its tensors. A launch without a name
+/// is distinguished by its program.
+fn forms_of<'a>(
+    recording: &Recording,
+    launches: &[Explained<'a>],
+    described: &LaunchRows,
+) -> Vec<(&'a str, String)> {
+    let mut tensors: BTreeMap<(u32, RunHostId), &str> = BTreeMap::new();
+    for op in &recording.ops {
+        if let Some(text) = op.value("input_tensors") {
+            tensors.entry((op.chip_id, op.run_host_id)).or_insert(text);
         }
-        let form = |(index, (op, _)): (usize, &Explained<'a>)| match op.name.as_deref() {
-            Some(name) => {
-                let key = (op.chip_id, RunHostId(op.run_host_id));
-                let of_row = || described.row(index).map(|row| &*row.source);
-                (name, tensors.get(&key).copied().or_else(of_row).unwrap_or_default().to_owned())
-            }
-            None => ("", RunHostId(op.run_host_id).base().to_string()),
-        };
-        Self { forms: launches.iter().enumerate().map(form).collect() }
     }
+    let form = |(index, (op, _)): (usize, &Explained<'a>)| match op.name.as_deref() {
+        Some(name) => {
+            let key = (op.chip_id, RunHostId(op.run_host_id));
+            let of_row = || described.row(index).map(|row| &*row.source);
+            (name, tensors.get(&key).copied().or_else(of_row).unwrap_or_default().to_owned())
+        }
+        None => ("", RunHostId(op.run_host_id).base().to_string()),
+    };
+    launches.iter().enumerate().map(form).collect()
 }
 
-/// Signposts of the host and starts of launches, by time on the trace's clock.
+/// Signposts of the host, and clocks of chips that convert to the same time: the trace's clock.
+#[derive(Default)]
 struct Signposts<'a> {
-    /// Signposts by time; empty without the host's clock.
+    /// Signposts by time.
     marks: BTreeSet<(u64, &'a str)>,
     clocks: BTreeMap<u32, recording::DeviceClock<'a>>,
 }
 
 impl<'a> Signposts<'a> {
-    fn new(recording: &'a Recording) -> Self {
-        let none = Self { marks: BTreeSet::new(), clocks: BTreeMap::new() };
+    /// Collects the signposts; `None` without the host's clock.
+    fn new(recording: &'a Recording) -> Option<Self> {
         if recording.host.is_empty() {
-            return none;
+            return None;
         }
         let (clocks, origin_ns) = clocks_of(recording);
-        let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
-            return none;
-        };
+        let origin_ns = u64::try_from(origin_ns?).ok()?;
         let mut marks = BTreeSet::new();
         for host in &recording.host {
             for event in host.threads.iter().flat_map(|thread| &thread.events) {
@@ -156,7 +149,7 @@ impl<'a> Signposts<'a> {
             }
         }
         let chips = recording.readout.devices.iter().map(|device| device.chip.chip_id);
-        Self { marks, clocks: chips.zip(clocks).collect() }
+        Some(Self { marks, clocks: chips.zip(clocks).collect() })
     }
 }
 
