@@ -50,7 +50,7 @@ pub fn write_stacked_picture(
     for ops in report.stacked.iter().filter(|ops| ops.total_percent > 0.0) {
         bars.entry(ops.device).or_default().push(ops);
     }
-    let colours = Colours::new(report, palette);
+    let colours = colours_of(report, palette);
     let mut svg = String::new();
     draw(&bars, &colours, &mut svg).map_err(|error| io::Error::other(error.to_string()))?;
     out.write_all(svg.as_bytes())
@@ -61,7 +61,7 @@ type DrawResult = Result<(), DrawingAreaErrorKind<io::Error>>;
 
 fn draw(
     bars: &BTreeMap<Option<u64>, Vec<&StackedOps>>,
-    colours: &Colours<'_>,
+    colours: &BTreeMap<&str, RGBColor>,
     svg: &mut String,
 ) -> DrawResult {
     let count = u32::try_from(bars.len()).unwrap_or(u32::MAX).clamp(1, WIDE_BARS_MAX);
@@ -80,8 +80,9 @@ fn draw(
         for ops in parts {
             let top = bottom + ops.total_percent;
             let corners = [(left + BAR.0, bottom), (left + BAR.1, top)];
+            let colour = colours.get(ops.op_code.as_str()).copied().unwrap_or(BLACK);
             chart.draw_series([
-                Rectangle::new(corners, colours.ops_color(ops).filled()),
+                Rectangle::new(corners, colour.filled()),
                 Rectangle::new(corners, WHITE.stroke_width(1)),
             ])?;
             if ops.total_percent >= LABEL_PERCENT {
@@ -102,11 +103,6 @@ fn text(label: String, at: (f64, f64)) -> Text<'static, (f64, f64), String> {
     Text::new(label, at, ("sans-serif", 12).into_font())
 }
 
-/// Colour of each kind of op.
-struct Colours<'a> {
-    colours: BTreeMap<&'a str, RGBColor>,
-}
-
 const BASE_COUNT: usize = 8;
 /// Base colours that are distinguishable with red-green colour blindness.
 const BASES: [RGBColor; BASE_COUNT] = [
@@ -122,36 +118,28 @@ const BASES: [RGBColor; BASE_COUNT] = [
 /// Number of shades of a colour. The shades repeat after this number.
 const SHADES: usize = 5;
 
-impl<'a> Colours<'a> {
-    fn new(report: &'a PerfReport, palette: Palette) -> Self {
-        let categories: BTreeSet<&str> = report.stacked.iter().map(|ops| ops.category).collect();
-        let mut colours = BTreeMap::new();
-        let mut members: BTreeMap<&str, usize> = BTreeMap::new();
-        for ops in &report.stacked {
-            if colours.contains_key(ops.op_code.as_str()) {
-                continue;
-            }
-            let colour = match palette {
-                Palette::Classic => base(colours.len()),
-                Palette::Category => {
-                    let shade = members.entry(ops.category).or_default();
-                    *shade = shade.saturating_add(1);
-                    lighter(
-                        base(
-                            categories.iter().position(|&other| other == ops.category).unwrap_or(0),
-                        ),
-                        shade.saturating_sub(1),
-                    )
-                }
-            };
-            colours.insert(ops.op_code.as_str(), colour);
+/// Returns the colour of each kind of op, by the key of the kind.
+fn colours_of(report: &PerfReport, palette: Palette) -> BTreeMap<&str, RGBColor> {
+    let categories: BTreeSet<&str> = report.stacked.iter().map(|ops| ops.category).collect();
+    let mut colours = BTreeMap::new();
+    let mut members: BTreeMap<&str, usize> = BTreeMap::new();
+    for ops in &report.stacked {
+        if colours.contains_key(ops.op_code.as_str()) {
+            continue;
         }
-        Self { colours }
+        let colour = match palette {
+            Palette::Classic => base(colours.len()),
+            Palette::Category => {
+                let shade = members.entry(ops.category).or_default();
+                let number = categories.iter().position(|&other| other == ops.category);
+                let colour = lighter(base(number.unwrap_or(0)), *shade);
+                *shade = shade.saturating_add(1);
+                colour
+            }
+        };
+        colours.insert(ops.op_code.as_str(), colour);
     }
-
-    fn ops_color(&self, ops: &StackedOps) -> RGBColor {
-        self.colours.get(ops.op_code.as_str()).copied().unwrap_or(BLACK)
-    }
+    colours
 }
 
 fn base(number: usize) -> RGBColor {
