@@ -72,38 +72,10 @@ impl ArchLimits {
     }
 }
 
-/// Error in a table of architectures.
+/// Error in a table of architectures: its line, from 1, and what is wrong with the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ArchTableError {
-    /// A line has too few or too many cells.
-    #[error("line {line}: expected {COLUMN_COUNT} cells, found {found}; see architectures.csv")]
-    Cells {
-        /// Line of the table, from 1.
-        line: u64,
-        /// Number of cells in the line.
-        found: usize,
-    },
-    /// A cell has an invalid value.
-    #[error("line {line}, column {column}: expected {expected}, found `{found}`")]
-    Value {
-        /// Line of the table, from 1.
-        line: u64,
-        /// Header of the column.
-        column: &'static str,
-        /// Description of the values expected in this column.
-        expected: &'static str,
-        /// Value found.
-        found: String,
-    },
-    /// The table is not valid CSV.
-    #[error("line {line}: {detail}")]
-    Csv {
-        /// Line of the table, from 1.
-        line: u64,
-        /// Error message of the CSV parser.
-        detail: String,
-    },
-}
+#[error("{0}")]
+pub struct ArchTableError(String);
 
 /// Table of known architectures.
 ///
@@ -147,9 +119,9 @@ impl ArchTable {
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let mut rows = Vec::new();
         for record in reader.records() {
-            let record = record.map_err(|error| ArchTableError::Csv {
-                line: error.position().map_or(0, csv::Position::line),
-                detail: error.to_string(),
+            let record = record.map_err(|error| {
+                let line = error.position().map_or(0, csv::Position::line);
+                ArchTableError(format!("line {line}: {error}"))
             })?;
             rows.push(parse_row(&record)?);
         }
@@ -180,7 +152,10 @@ impl ArchTable {
 fn parse_row(record: &csv::StringRecord) -> Result<ArchLimits, ArchTableError> {
     let line = record.position().map_or(0, csv::Position::line);
     if record.len() != COLUMN_COUNT {
-        return Err(ArchTableError::Cells { line, found: record.len() });
+        let found = record.len();
+        return Err(ArchTableError(format!(
+            "line {line}: expected {COLUMN_COUNT} cells, found {found}; see architectures.csv"
+        )));
     }
     let row = ArchRow { record, line };
     if row.cell(0).is_empty() {
@@ -212,18 +187,20 @@ impl ArchRow<'_> {
         self.record.get(at).unwrap_or("").trim()
     }
 
-    fn core_count(&self, at: usize, column: &'static str) -> Result<u64, ArchTableError> {
+    fn core_count(&self, at: usize, column: &str) -> Result<u64, ArchTableError> {
         cell::core_count(self.cell(at)).ok_or_else(|| self.wrong(at, column, "a number of cores"))
     }
 
-    fn rate(&self, at: usize, column: &'static str) -> Result<f64, ArchTableError> {
+    fn rate(&self, at: usize, column: &str) -> Result<f64, ArchTableError> {
         const EXPECTED: &str = "a number above 0, or a product or quotient of such";
         chain(self.cell(at)).ok_or_else(|| self.wrong(at, column, EXPECTED))
     }
 
-    fn wrong(&self, at: usize, column: &'static str, expected: &'static str) -> ArchTableError {
-        let found = self.cell(at).to_owned();
-        ArchTableError::Value { line: self.line, column, expected, found }
+    fn wrong(&self, at: usize, column: &str, expected: &str) -> ArchTableError {
+        let (line, found) = (self.line, self.cell(at));
+        ArchTableError(format!(
+            "line {line}, column {column}: expected {expected}, found `{found}`"
+        ))
     }
 }
 
