@@ -16,7 +16,8 @@ use reader::mesh::Noc0Coord;
 use std::collections::BTreeSet;
 use wire::{PacketKind, Risc};
 
-const KERNELS: [&str; 6] = [
+/// Names of the zones of kernels.
+pub(super) const KERNELS: [&str; 6] = [
     "BRISC-KERNEL",
     "NCRISC-KERNEL",
     "TRISC-KERNEL",
@@ -87,9 +88,16 @@ impl Durations {
             ..DeviceOp::default()
         };
         op.set("CORE COUNT", self.core_count(rows).to_string());
-        self.add_firmware(&mut op, rows);
+        let is_firmware = |row: &Row| self.firmware.contains(&row.name);
+        let column = "DEVICE FW DURATION [ns]";
+        if let Some(span) = self.record(&mut op, column, rows, is_firmware, is_firmware) {
+            op.set("DEVICE FW START CYCLE", span.start_cycle.to_string());
+            op.set("DEVICE FW END CYCLE", span.end_cycle.to_string());
+        }
         let is_kernel = |row: &Row| self.kernels.contains(&row.name);
-        self.add_starts(&mut op, rows);
+        let is_start = |row: &Row| row.kind == PacketKind::ZoneStart && is_kernel(row);
+        let column = "DEVICE KERNEL FIRST TO LAST START [ns]";
+        self.record(&mut op, column, rows, is_start, is_start);
         op.kernel = self.record(&mut op, "DEVICE KERNEL DURATION [ns]", rows, is_kernel, is_kernel);
         op.rate = op.kernel.map_or(Rate::Unknown, |kernel| self.rate(kernel));
         let moves_data = |row: &Row| self.data_movement.contains(&row.name);
@@ -109,21 +117,6 @@ impl Durations {
         with_fw.map(|row| row.core).collect::<BTreeSet<_>>().len()
     }
 
-    fn add_firmware(&self, op: &mut DeviceOp, rows: &OpRows) {
-        let is_firmware = |row: &Row| self.firmware.contains(&row.name);
-        let column = "DEVICE FW DURATION [ns]";
-        if let Some(span) = self.record(op, column, rows, is_firmware, is_firmware) {
-            op.set("DEVICE FW START CYCLE", span.start_cycle.to_string());
-            op.set("DEVICE FW END CYCLE", span.end_cycle.to_string());
-        }
-    }
-
-    fn add_starts(&self, op: &mut DeviceOp, rows: &OpRows) {
-        let is_start =
-            |row: &Row| row.kind == PacketKind::ZoneStart && self.kernels.contains(&row.name);
-        self.record(op, "DEVICE KERNEL FIRST TO LAST START [ns]", rows, is_start, is_start);
-    }
-
     /// Adds the duration between two kinds of rows, if both exist.
     fn record(
         &self,
@@ -134,7 +127,7 @@ impl Durations {
         is_end: impl Fn(&Row) -> bool,
     ) -> Option<LatencySpan> {
         let (start_cycle, end_cycle) = first_to_last(rows, is_start, is_end)?;
-        let cycles = float(end_cycle.saturating_sub(start_cycle));
+        let cycles = end_cycle.saturating_sub(start_cycle) as f64;
         op.set(column, whole_text(cycles * 1000.0 / self.aiclk_mhz));
         Some(LatencySpan { start_cycle, end_cycle })
     }
@@ -145,7 +138,7 @@ impl Durations {
         if self.is_device_only {
             return Rate::Megahertz(self.aiclk_mhz);
         }
-        let cycles = float(span.end_cycle.saturating_sub(span.start_cycle));
+        let cycles = span.end_cycle.saturating_sub(span.start_cycle) as f64;
         Rate::CyclesPerNs(cycles / (cycles * 1000.0 / self.aiclk_mhz))
     }
 
@@ -166,14 +159,14 @@ impl Durations {
         let cycles: Vec<_> = spans.map(|(start, end)| end.saturating_sub(start)).collect();
         let (Some(&min), Some(&max)) = (cycles.iter().min(), cycles.iter().max()) else { return };
         let Some(&first) = cycles.first() else { return };
-        let per_ns = float(first) / (float(first) * 1000.0 / self.aiclk_mhz);
+        let per_ns = first as f64 / (first as f64 * 1000.0 / self.aiclk_mhz);
         let ns = |cycles: f64| match self.is_device_only {
             true => cycles * 1000.0 / self.aiclk_mhz,
             false => cycles / per_ns,
         };
-        let mean = float_of(cycles.iter().map(|&cycles| u128::from(cycles)).sum())
-            / float(cycles.len() as u64);
-        for (which, cycles) in [("MIN", float(min)), ("MAX", float(max)), ("AVG", mean)] {
+        let sum: u128 = cycles.iter().map(|&cycles| u128::from(cycles)).sum();
+        let mean = sum as f64 / cycles.len() as f64;
+        for (which, cycles) in [("MIN", min as f64), ("MAX", max as f64), ("AVG", mean)] {
             let column = format!("DEVICE KERNEL DURATION PER CORE {which} [ns]");
             op.set(column, whole_text(ns(cycles)));
         }
@@ -184,7 +177,7 @@ impl Durations {
             let of_zone = rows.iter().filter(|row| (row.risc, row.name) == (risc, name));
             let total: u128 = of_zone.map(|row| u128::from(row.value)).sum();
             if total > 0 {
-                op.set(column, whole_text(float_of(total) * 1000.0 / self.aiclk_mhz));
+                op.set(column, whole_text(total as f64 * 1000.0 / self.aiclk_mhz));
             }
         }
     }
@@ -201,12 +194,4 @@ fn first_to_last(
     // Counter rows come after all other rows, whatever their time.
     let (start, end) = (rows.get(start)?.time, rows.get(end)?.time);
     (start <= end).then_some((start, end))
-}
-
-fn float(number: u64) -> f64 {
-    float_of(number.into())
-}
-
-const fn float_of(number: u128) -> f64 {
-    number as f64
 }

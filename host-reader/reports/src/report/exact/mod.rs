@@ -21,7 +21,7 @@ use super::{
 use crate::problem::ProblemLog;
 use detect::ops_of_chip;
 use dispatch_cores::dispatch_of;
-use durations::Durations;
+use durations::{Durations, KERNELS};
 use reader::packed_bytes::PackedMemory;
 use series::DeviceLog;
 use std::collections::BTreeMap;
@@ -66,45 +66,29 @@ pub(super) fn read_exactly(
 }
 
 fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
-    let marks: Vec<_> = log.names.iter().map(|name| NameMarks::new(name)).collect();
+    let mark = |row: &series::Row| mark_of(row, log.names.get(row.name as usize)?);
     let memory = PackedMemory::unlimited();
     let of_core = |core: &series::CoreSeries| {
         let mut packed = PackedMarks::default();
         let rows = core.rows.iter();
-        packed.add(rows.filter_map(|row| mark_of(row, &marks)).collect(), &memory);
+        packed.add(rows.filter_map(mark).collect(), &memory);
         CoreMarks { core: core.core, marks: packed, holes: Vec::new() }
     };
     let chips = log.chips.iter();
     chips.map(|(&id, cores)| (id, cores.iter().map(of_core).collect())).collect()
 }
 
-/// Kinds of marks at the start and end of zones with the same name.
-#[derive(Clone, Copy)]
-struct NameMarks {
-    is_firmware: bool,
-    is_kernel: bool,
-    is_first_kernel: bool,
-}
-
-impl NameMarks {
-    fn new(name: &str) -> Self {
-        let is_first_kernel = matches!(name, "BRISC-KERNEL" | "NCRISC-KERNEL");
-        let is_other = matches!(
-            name,
-            "TRISC-KERNEL" | "ERISC-KERNEL" | "TENSIX_RISC_AGG-KERNEL" | "DM-KERNEL"
-        );
-        let is_firmware = matches!(name, "BRISC-FW" | "DM0-FW");
-        Self { is_firmware, is_kernel: is_first_kernel || is_other, is_first_kernel }
-    }
-}
-
-fn mark_of(row: &series::Row, names: &[NameMarks]) -> Option<Mark> {
-    let name = names.get(row.name as usize)?;
+/// Returns the mark at the start or end of a zone, by the zone's name.
+fn mark_of(row: &series::Row, zone: &str) -> Option<Mark> {
     let program = u64::from(row.program);
-    match row.kind {
-        PacketKind::ZoneStart if name.is_firmware => Some(Mark::launch(row.time)),
-        PacketKind::ZoneStart if name.is_first_kernel => Some(Mark::start(row.time, program)),
-        PacketKind::ZoneEnd if name.is_kernel => Some(Mark::end(row.time, program)),
+    match (row.kind, zone) {
+        (PacketKind::ZoneStart, "BRISC-FW" | "DM0-FW") => Some(Mark::launch(row.time)),
+        (PacketKind::ZoneStart, "BRISC-KERNEL" | "NCRISC-KERNEL") => {
+            Some(Mark::start(row.time, program))
+        }
+        (PacketKind::ZoneEnd, zone) if KERNELS.contains(&zone) => {
+            Some(Mark::end(row.time, program))
+        }
         _ => None,
     }
 }
