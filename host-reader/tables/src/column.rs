@@ -102,17 +102,15 @@ impl<T: Table> Column<T> {
         null_means: Option<&'static str>,
         getter: Getter<T>,
     ) -> Self {
-        let scope = Scope::Report;
-        let (title, is_hidden_if_empty, is_bounded) = (None, false, false);
         let schema = ColumnSchema {
             name,
             kind,
             meaning,
             null_means,
-            scope,
-            title,
-            is_hidden_if_empty,
-            is_bounded,
+            scope: Scope::Report,
+            title: None,
+            is_hidden_if_empty: false,
+            is_bounded: false,
         };
         Self { schema, getter }
     }

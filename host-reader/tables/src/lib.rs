@@ -19,7 +19,6 @@
 mod column;
 mod dataset;
 mod losses;
-mod metadata;
 mod objects;
 mod ops;
 mod rows;

@@ -1,8 +1,6 @@
 //! `ops`: launches of programs on chips.
 
-use crate::{
-    Column, DATASET_FOLDERS, RecordingKey, Table, metadata::metadata_json, rows::RowObject,
-};
+use crate::{Column, DATASET_FOLDERS, RecordingKey, Table, rows::RowObject};
 use analysis::{Doubt, Op, PackedLaunches, Span};
 use host_events::OpMetadata;
 use serde::{
@@ -125,6 +123,15 @@ fn ns(span: Option<Span>) -> Option<u64> {
 
 fn doubt(doubt: Option<Doubt>) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(doubt?.label()))
+}
+
+/// Formats the host's metadata of an op as a JSON object. If a key is repeated, its first value is
+/// used.
+fn metadata_json(metadata: &OpMetadata) -> String {
+    let fields = metadata.fields.iter().rev();
+    let object: serde_json::Map<_, _> =
+        fields.map(|(key, value)| (key.clone(), value.as_str().into())).collect();
+    serde_json::Value::Object(object).to_string()
 }
 
 const NO_TRACE: &str = "no replay of a trace";
