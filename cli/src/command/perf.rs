@@ -252,7 +252,7 @@ fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
         arch_table: arch_table(args.chip.arch_table.as_deref())?,
         keeps_file_order: rows.tracing_mode,
         leaves_out_host_ops: rows.no_host_ops,
-        merges_devices: !rows.no_merge_devices,
+        is_by_device: rows.no_merge_devices,
         stack_by: stack_by(args),
         active_experts: args.chip.active_experts.map(NonZeroU64::get),
         is_upstream_exact: args.chip.upstream_exact,
@@ -272,10 +272,10 @@ pub(crate) fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
 }
 
 fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
-    let Some(path) = path else { return Ok(ArchTable::built_in()) };
+    let Some(path) = path else { return Ok(ArchTable::default()) };
     let text = std::fs::read_to_string(path).or_fail_at(path)?;
     let own = ArchTable::parse(&text).or_fail_at(path)?;
-    Ok(ArchTable::built_in().overridden_by(own))
+    Ok(ArchTable::default().overridden_by(own))
 }
 
 const fn stack_by(args: &PerfArgs) -> StackBy {

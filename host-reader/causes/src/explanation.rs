@@ -198,7 +198,7 @@ impl Explanation {
     #[must_use]
     pub fn report_options() -> PerfOptions {
         PerfOptions {
-            merges_devices: false,
+            is_by_device: true,
             window: WindowOptions { ignores_signposts: true, ..WindowOptions::default() },
             ..PerfOptions::default()
         }

@@ -35,7 +35,7 @@ impl Explanation {
     ///     text.push_str("Softmax,tt_dnn_device,0,10000,90000\n");
     /// }
     /// let csv = read_ops_csv(text.as_bytes(), "ops.csv")?;
-    /// let options = PerfOptions { merges_devices: false, ..PerfOptions::default() };
+    /// let options = PerfOptions { is_by_device: true, ..PerfOptions::default() };
     /// let explanation = Explanation::from_perf_report(&PerfReport::new(vec![csv], &options)?);
     /// assert_eq!(explanation.findings[0].cause, Cause::Host);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -23,7 +23,7 @@ pub fn ops_csv(data: &[u8]) {
     let options = PerfOptions {
         keeps_file_order: bit(0),
         leaves_out_host_ops: bit(1),
-        merges_devices: bit(2),
+        is_by_device: !bit(2),
         is_upstream_exact: bit(3),
         stack_by: if bit(4) { StackBy::Category } else { StackBy::Op },
         active_experts: bit(5).then_some(experts),

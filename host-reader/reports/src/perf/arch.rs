@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 /// Table that is part of the library.
 static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
     // A test reads every row of the file, so it detects any error there.
-    ArchTable::parse(include_str!("architectures.csv")).unwrap_or_default()
+    let parsed = ArchTable::parse(include_str!("architectures.csv"));
+    parsed.unwrap_or(ArchTable { rows: Vec::new() })
 });
 
 /// Number of columns: name, aliases, three figures and four speeds.
@@ -84,23 +85,24 @@ pub struct ArchTableError(String);
 ///
 /// ```
 /// use reports::perf::{ArchTable, MathFidelity};
-/// let table = ArchTable::built_in();
+/// let table = ArchTable::default();
 /// let p150 = table.find("P150").unwrap();
 /// assert_eq!((p150.name.as_str(), p150.dram_gb_per_s), ("blackhole", 512.0));
 /// assert_eq!(p150.tflops_per_core(MathFidelity::HiFi4), 1.3824);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ArchTable {
     rows: Vec<ArchLimits>,
 }
 
-impl ArchTable {
+impl Default for ArchTable {
     /// Returns the table included in the library.
-    #[must_use]
-    pub fn built_in() -> Self {
+    fn default() -> Self {
         BUILT_IN.clone()
     }
+}
 
+impl ArchTable {
     /// Reads a table with a header line and the columns of `architectures.csv`. Speeds may be
     /// written as products and quotients, such as `74/72`.
     ///
@@ -232,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_figures_are_those_of_the_data_sheets() {
-        let table = ArchTable::built_in();
+        let table = ArchTable::default();
         let of = |name: &str| {
             let arch = table.find(name).unwrap();
             (arch.worker_cores, arch.dram_sharded_cores, arch.dram_gb_per_s, arch.tflops_per_core)
@@ -259,7 +261,7 @@ mod tests {
     #[test]
     fn rows_of_a_user_win() {
         let mine = "a,b,c,d,e,f,g,h,i\nwormhole,,1,1,5,1,1,1,1\n";
-        let table = ArchTable::built_in().overridden_by(ArchTable::parse(mine).unwrap());
+        let table = ArchTable::default().overridden_by(ArchTable::parse(mine).unwrap());
         assert_eq!(table.find("wormhole").unwrap().worker_cores, 1);
         assert_eq!(table.find("wormhole_b0").unwrap().worker_cores, 64);
     }

@@ -131,7 +131,7 @@ mod tests {
     fn facts(text: &str, asked: Option<&str>) -> (Option<String>, Vec<String>, Vec<OpsCsv>) {
         let mut files = vec![super::super::read_ops_csv(text.as_bytes(), "a.csv").unwrap()];
         let mut notes = Vec::new();
-        let table = ArchTable::built_in();
+        let table = ArchTable::default();
         let facts = chip_facts(&mut files, asked, &table, false, &mut notes).unwrap();
         (facts.arch.map(|arch| arch.name), notes, files)
     }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_that_was_asked_for_is_refused() {
-        let error = find("quasar", &ArchTable::built_in()).unwrap_err().to_string();
+        let error = find("quasar", &ArchTable::default()).unwrap_err().to_string();
         assert!(error.contains("choose from wormhole, blackhole"), "{error}");
     }
 }

@@ -164,9 +164,9 @@ mod tests {
         Matmul<&,tt_dnn_device,0,6000\nTilize,tt_dnn_device,0,3900\nPad,tt_dnn_device,0,100\n\
         Softmax,tt_dnn_device,1,5000\n";
 
-    fn picture(text: &str, merges_devices: bool, palette: Palette) -> String {
+    fn picture(text: &str, is_by_device: bool, palette: Palette) -> String {
         let csv = read_ops_csv(text.as_bytes(), "ops.csv").unwrap();
-        let options = PerfOptions { merges_devices, ..PerfOptions::default() };
+        let options = PerfOptions { is_by_device, ..PerfOptions::default() };
         let report = PerfReport::new(vec![csv], &options).unwrap();
         let mut svg = Vec::new();
         write_stacked_picture(&report, palette, &mut svg).unwrap();
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn parts_are_as_high_as_their_shares_and_large_ones_have_labels() {
-        let svg = picture(OPS, false, Palette::Category);
+        let svg = picture(OPS, true, Palette::Category);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
         let heights = heights(&svg);
         let [matmul, tilize, pad, softmax] = heights[..] else { panic!("{heights:?}: {svg}") };
@@ -205,9 +205,9 @@ mod tests {
 
     #[test]
     fn palettes_differ_and_no_time_is_an_empty_picture() {
-        let one = picture(OPS, true, Palette::Category);
-        assert_ne!(one, picture(OPS, true, Palette::Classic));
+        let one = picture(OPS, false, Palette::Category);
+        assert_ne!(one, picture(OPS, false, Palette::Classic));
         let none = "OP CODE,OP TYPE,DEVICE ID,DEVICE KERNEL DURATION [ns]\nA,tt_dnn_device,0,0\n";
-        assert!(heights(&picture(none, true, Palette::Classic)).is_empty());
+        assert!(heights(&picture(none, false, Palette::Classic)).is_empty());
     }
 }

@@ -27,7 +27,7 @@ use std::{
 use wire::RunHostId;
 
 /// Options of a report.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PerfOptions {
     /// Signposts between which rows are reported.
     pub window: WindowOptions,
@@ -43,32 +43,15 @@ pub struct PerfOptions {
     pub keeps_file_order: bool,
     /// True to leave out host ops.
     pub leaves_out_host_ops: bool,
-    /// True to merge the rows of an op that ran on several devices.
-    pub merges_devices: bool,
+    /// True to report each device separately, false to merge the rows of an op that ran on several
+    /// devices.
+    pub is_by_device: bool,
     /// Grouping of ops in the summary.
     pub stack_by: StackBy,
     /// Number of active experts for each group of inputs of a sparse matmul.
     pub active_experts: Option<u64>,
     /// True to reproduce the known bugs of tt-perf-report 1.4.1 for comparisons.
     pub is_upstream_exact: bool,
-}
-
-impl Default for PerfOptions {
-    fn default() -> Self {
-        Self {
-            window: WindowOptions::default(),
-            id_range: None,
-            filter: TraceFilter::default(),
-            arch: None,
-            arch_table: ArchTable::built_in(),
-            keeps_file_order: false,
-            leaves_out_host_ops: false,
-            merges_devices: true,
-            stack_by: StackBy::default(),
-            active_experts: None,
-            is_upstream_exact: false,
-        }
-    }
 }
 
 /// Sums over all rows of a report.
@@ -159,7 +142,8 @@ impl PerfReport {
         let mut rows = cut_window(rows, &options.window, is_exact, &mut notes);
         retain_wanted(&mut rows, &options.filter, &mut notes);
         let devices: BTreeSet<u64> = rows.iter().filter_map(|row| row.device).collect();
-        if options.merges_devices && !devices.is_empty() {
+        let is_by_device = options.is_by_device;
+        if !is_by_device && !devices.is_empty() {
             rows = merge_devices(rows, &mut notes);
         }
         let has_kernel_durations = files.iter().any(|file| file.has_kernel_durations);
@@ -175,7 +159,6 @@ impl PerfReport {
         rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
         add_total_percents(&mut rows);
         note_rows(&rows, &mut notes);
-        let is_by_device = !options.merges_devices;
         let mut stacked = stack(&rows, options.stack_by, is_by_device);
         // If devices are separate, tt-perf-report groups by device, and drops rows without a
         // device.
@@ -234,7 +217,7 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
     };
     // The first op of each device has no previous op. tt-perf-report uses an op of another device
     // instead.
-    let is_by_device = !options.merges_devices && !options.is_upstream_exact;
+    let is_by_device = options.is_by_device && !options.is_upstream_exact;
     let mut previous = BTreeMap::new();
     let before = rows.iter().map(|row| {
         let of = row.device.filter(|_| is_by_device);
@@ -379,15 +362,15 @@ mod tests {
             report.stacked.into_iter().map(|ops| ops.op_code).collect::<Vec<_>>()
         };
         let exact = PerfOptions { is_upstream_exact: true, ..PerfOptions::default() };
-        let by_device = PerfOptions { merges_devices: false, ..PerfOptions::default() };
+        let by_device = PerfOptions { is_by_device: true, ..PerfOptions::default() };
         assert_eq!(names(&exact), ["A", "(torch)"]);
         assert_eq!(names(&by_device), ["A", "(torch)"]);
-        assert_eq!(names(&PerfOptions { merges_devices: false, ..exact }), ["A"]);
+        assert_eq!(names(&PerfOptions { is_by_device: true, ..exact }), ["A"]);
     }
 
     #[test]
     fn the_first_op_of_each_device_has_no_gap() {
-        let by_device = PerfOptions { merges_devices: false, ..PerfOptions::default() };
+        let by_device = PerfOptions { is_by_device: true, ..PerfOptions::default() };
         assert_eq!(gaps(&by_device), [None, None, Some(2.0), Some(3.0)]);
         let exact = PerfOptions { is_upstream_exact: true, ..by_device };
         assert_eq!(gaps(&exact), [None, Some(0.0), Some(2.0), Some(3.0)]);

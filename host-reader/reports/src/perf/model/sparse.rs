@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn modelled(attributes: &str, active_experts: Option<u64>) -> Modelled {
-        let arch = ArchTable::built_in();
+        let arch = ArchTable::default();
         let context = ModelContext {
             arch: arch.find("wormhole"),
             active_experts,
