@@ -1,6 +1,7 @@
 //! Definitions of the durations in a device perf report.
 
 use crate::report::value::Value;
+use std::sync::LazyLock;
 use wire::{PacketKind, Risc};
 
 /// Filter for the markers that begin or end an analysis. An empty list matches all markers.
@@ -37,8 +38,8 @@ pub(super) struct Analysis {
 
 /// Durations in a device perf report, in the order of their columns.
 ///
-/// The default is TT-Metal's list. Other lists are read from the JSON format that TT-Metal's host
-/// reads.
+/// The default is TT-Metal's list, in `analyses.json` next to this file. Other lists are read from the
+/// same JSON format, which TT-Metal's host reads.
 ///
 /// ```
 /// use reports::report::ProgramAnalyses;
@@ -148,63 +149,26 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
+/// Analyses of TT-Metal's device perf report.
+static BUILT_IN: LazyLock<ProgramAnalyses> = LazyLock::new(|| {
+    // A test looks up every title, so it detects any error in the file.
+    let built_in = ProgramAnalyses::from_json(include_str!("analyses.json"));
+    built_in.unwrap_or(ProgramAnalyses(Vec::new()))
+});
+
 impl Default for ProgramAnalyses {
     fn default() -> Self {
-        let aggregate = &["TENSIX_RISC_AGG"][..];
-        let (start, end) = ("ZONE_START", "ZONE_END");
-        let all = |title, cycles, riscs, keywords| {
-            built_in(title, cycles, (riscs, start, keywords), (riscs, end, keywords))
-        };
-        let kernel = &["-KERNEL"][..];
-        let movers: Vec<_> = Risc::ALL.into_iter().filter(|risc| risc.moves_data()).collect();
-        let movers: Vec<_> = movers.into_iter().map(Risc::label).collect();
-        let moving = &["BRISC-KERNEL", "NCRISC-KERNEL", "ERISC-KERNEL", "DM-KERNEL"][..];
-        let shown = |what: &str| Some([format!("{what} START CYCLE"), format!("{what} END CYCLE")]);
-        let mut analyses = vec![
-            all("DEVICE TRACE FIRMWARE DURATION [ns]", None, aggregate, &["-FW"]),
-            all("DEVICE TRACE KERNEL DURATION [ns]", None, aggregate, kernel),
-            built_in(
-                "DEVICE KERNEL FIRST TO LAST START [ns]",
-                None,
-                (&[], start, kernel),
-                (&[], start, kernel),
-            ),
-            all("DEVICE FW DURATION [ns]", shown("DEVICE FW"), &[], &["-FW"]),
-            all("DEVICE KERNEL DURATION [ns]", shown("DEVICE KERNEL"), &[], kernel),
-            built_in(
-                "DEVICE KERNEL DURATION DM START [ns]",
-                shown("DEVICE KERNEL DM"),
-                (&movers[..], start, moving),
-                (&[], end, kernel),
-            ),
-        ];
-        analyses.extend(OF_RISCS.iter().map(|(title, risc, zone)| all(title, None, risc, zone)));
-        let kinds = &QUASAR_KINDS;
-        analyses.extend(kinds.iter().map(|kind| {
-            all(
-                kind.kernel_duration,
-                Some(kind.kernel_cycles.map(str::to_owned)),
-                &[],
-                kind.kernel_zones,
-            )
-        }));
-        analyses.extend(
-            kinds.iter().map(|kind| all(kind.firmware_duration, None, &[], kind.firmware_zones)),
-        );
-        Self(analyses)
+        BUILT_IN.clone()
     }
 }
 
-/// Columns for one kind of Quasar processor, and the processor's zones.
+/// Columns for one kind of Quasar processor.
 pub(in crate::report) struct QuasarKind {
     pub(in crate::report) kernel_duration: &'static str,
     /// Headers of the first and last cycle of the kernels.
     pub(in crate::report) kernel_cycles: [&'static str; 2],
     pub(in crate::report) firmware_duration: &'static str,
     pub(in crate::report) latency: &'static str,
-    /// Substrings of the zone names.
-    kernel_zones: &'static [&'static str],
-    firmware_zones: &'static [&'static str],
 }
 
 /// Columns for data movement and compute.
@@ -218,8 +182,6 @@ pub(in crate::report) const QUASAR_KINDS: [QuasarKind; 2] = [
         kernel_cycles: ["DEVICE QUASAR_DM KERNEL START CYCLE", "DEVICE QUASAR_DM KERNEL END CYCLE"],
         firmware_duration: "DEVICE DM FW DURATION [ns]",
         latency: "OP TO OP DM LATENCY [ns]",
-        kernel_zones: &["DM-KERNEL"],
-        firmware_zones: &["DM-FW"],
     },
     QuasarKind {
         kernel_duration: "DEVICE QUASAR_NEO_TRISC KERNEL DURATION [ns]",
@@ -229,34 +191,26 @@ pub(in crate::report) const QUASAR_KINDS: [QuasarKind; 2] = [
         ],
         firmware_duration: "DEVICE TRISC FW DURATION [ns]",
         latency: "OP TO OP TRISC LATENCY [ns]",
-        kernel_zones: &["TRISC-KERNEL"],
-        firmware_zones: &["TRISC-FW"],
     },
 ];
 
-/// Header, RISC and zone of the analyses of a single RISC.
-const OF_RISCS: [(&str, &[&str], &[&str]); 6] = [
-    ("DEVICE BRISC KERNEL DURATION [ns]", &["BRISC"], &["BRISC-KERNEL"]),
-    ("DEVICE NCRISC KERNEL DURATION [ns]", &["NCRISC"], &["NCRISC-KERNEL"]),
-    ("DEVICE TRISC0 KERNEL DURATION [ns]", &["TRISC_0"], &["TRISC-KERNEL"]),
-    ("DEVICE TRISC1 KERNEL DURATION [ns]", &["TRISC_1"], &["TRISC-KERNEL"]),
-    ("DEVICE TRISC2 KERNEL DURATION [ns]", &["TRISC_2"], &["TRISC-KERNEL"]),
-    ("DEVICE ERISC KERNEL DURATION [ns]", &["ERISC"], &["ERISC-KERNEL"]),
-];
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-type BuiltInFilter<'a> = (&'a [&'a str], &'a str, &'a [&'a str]);
-
-fn built_in(
-    title: &str,
-    cycle_titles: Option<[String; 2]>,
-    start: BuiltInFilter<'_>,
-    end: BuiltInFilter<'_>,
-) -> Analysis {
-    let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-    let filter = |(riscs, kind, keywords): BuiltInFilter<'_>| MarkerFilter {
-        riscs: owned(riscs),
-        kinds: owned(&[kind]),
-        keywords: owned(keywords),
-    };
-    Analysis { title: title.to_owned(), cycle_titles, start: filter(start), end: filter(end) }
+    #[test]
+    fn the_built_in_analyses_have_the_columns_of_tt_metals_report() {
+        let analyses = ProgramAnalyses::default();
+        assert_eq!((analyses.0.len(), analyses.titles().count()), (16, 26));
+        for kind in QUASAR_KINDS {
+            let kernel = &analyses.0[analyses.position(kind.kernel_duration).unwrap()];
+            assert_eq!(kernel.cycle_titles, Some(kind.kernel_cycles.map(str::to_owned)));
+            assert!(analyses.position(kind.firmware_duration).is_some());
+        }
+        for risc in Risc::ALL.into_iter().filter(|risc| risc.moves_data()) {
+            let moving = &analyses.0[5].start;
+            assert!(moving.matches(risc, PacketKind::ZoneStart, "DM-KERNEL"), "{risc}");
+            assert!(!moving.matches(risc, PacketKind::ZoneEnd, "DM-KERNEL"), "{risc}");
+        }
+    }
 }
