@@ -13,14 +13,9 @@ use super::{
 use crate::problem::ProblemLog;
 use host_events::BufferUsage;
 
-/// Log for problems in the descriptions of ops.
-pub(super) struct Descriptions<'report> {
-    pub(super) file: &'report str,
-    pub(super) problems: &'report mut ProblemLog,
-}
-
-/// Returns the cells of an op, except the host times and the device's data.
-pub(super) fn op_cells(op: &HostOp, descriptions: &mut Descriptions<'_>) -> Cells {
+/// Returns the cells of an op, except the host times and the device's data. `file` contains the
+/// description of the op.
+pub(super) fn op_cells(op: &HostOp, file: &str, problems: &mut ProblemLog) -> Cells {
     let mut cells = Cells::new();
     for (key, value) in op.description.fields() {
         if let Some(column) = fixed_column(key) {
@@ -40,7 +35,7 @@ pub(super) fn op_cells(op: &HostOp, descriptions: &mut Descriptions<'_>) -> Cell
             .and_then(|hit| set("PROGRAM CACHE HIT", hit.cell())),
     };
     add_kernels(&mut cells, op);
-    add_tensors(&mut cells, op, descriptions);
+    add_tensors(&mut cells, op, (file, problems));
     add_model(&mut cells, op);
     cells
 }
@@ -117,27 +112,29 @@ pub(super) fn add_utilisation(cells: &mut Cells, op: &HostOp) {
     cells.insert("PM FPU UTIL (%)".into(), float_text(rounded));
 }
 
-fn add_tensors(cells: &mut Cells, op: &HostOp, descriptions: &mut Descriptions<'_>) {
+fn add_tensors(cells: &mut Cells, op: &HostOp, (file, problems): (&str, &mut ProblemLog)) {
     let list = |key: &str| op.description.get(key).map_or(&[][..], Value::elements);
-    let inputs = list("input_tensors").iter().chain(list("optional_input_tensors"));
-    for (number, tensor) in inputs.enumerate() {
-        add_tensor(cells, ("INPUT", number), tensor, op, descriptions);
-    }
-    for (number, tensor) in list("output_tensors").iter().enumerate() {
-        add_tensor(cells, ("OUTPUT", number), tensor, op, descriptions);
+    let inputs = list("input_tensors").iter().chain(list("optional_input_tensors")).enumerate();
+    let outputs = list("output_tensors").iter().enumerate();
+    let inputs = inputs.map(|(number, tensor)| ("INPUT", number, tensor));
+    let outputs = outputs.map(|(number, tensor)| ("OUTPUT", number, tensor));
+    for (which, number, tensor) in inputs.chain(outputs) {
+        for (column, text) in TENSOR_COLUMNS.into_iter().zip(tensor_texts(tensor)) {
+            let title = tensor_title(which, number, column);
+            if text.is_none() {
+                let detail = format!("op {} does not say it; the cell is empty", op.id);
+                problems.add_to_field(file, op.line, title.clone(), detail);
+            }
+            cells.insert(title.into(), text.unwrap_or_default());
+        }
     }
 }
 
-fn add_tensor(
-    cells: &mut Cells,
-    (which, number): (&str, usize),
-    tensor: &Value,
-    op: &HostOp,
-    descriptions: &mut Descriptions<'_>,
-) {
+/// Returns the fields of a tensor, in the order of [`TENSOR_COLUMNS`].
+fn tensor_texts(tensor: &Value) -> [Option<String>; 7] {
     let dimension = |name| tensor.get("shape").and_then(|shape| shape.get(name)).map(Value::cell);
     let field = |key| tensor.get(key).map(Value::cell);
-    let texts = [
+    [
         dimension("W"),
         dimension("Z"),
         dimension("Y"),
@@ -145,15 +142,7 @@ fn add_tensor(
         field("layout"),
         field("dtype"),
         tensor.get("storage_type").and_then(memory_text),
-    ];
-    for (column, text) in TENSOR_COLUMNS.into_iter().zip(texts) {
-        let title = tensor_title(which, number, column);
-        if text.is_none() {
-            let detail = format!("op {} does not say it; the cell is empty", op.id);
-            descriptions.problems.add_to_field(descriptions.file, op.line, title.clone(), detail);
-        }
-        cells.insert(title.into(), text.unwrap_or_default());
-    }
+    ]
 }
 
 /// Formats the memory of a tensor: `DEV_<chip>_<buffer>_<layout>`, or the text itself.

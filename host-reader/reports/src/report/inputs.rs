@@ -12,7 +12,7 @@ use super::{
     marks::KernelMarks,
     measured::{MeasuredOps, Ops, measured_marks},
     noc::NocInput,
-    ops::{DeviceData, OpsOptions, ReportFiles},
+    ops::{DeviceData, OpsOptions, OpsReport, ReportFiles},
     per_core::CoreMarks,
     perf_report::{DevicePerfReport, LaunchFigures, figures_of, read_report},
 };
@@ -22,13 +22,11 @@ use host_events::{BufferUsage, OpMetadata};
 use reader::{
     anomaly::AnomalyKind,
     from_lanes::FromLanes,
-    ledger::{LossLedger, UncountedSource},
+    ledger::UncountedSource,
     packed_bytes::{PackedError, PackedMemory},
     readout::Readout,
 };
-use recording::{
-    Collected, DEVICE_LOG, HiddenLaunches, Lanes, OpenedLog, Recording, device_log::PackedLog,
-};
+use recording::{Collected, DEVICE_LOG, Lanes, OpenedLog, Recording, device_log::PackedLog};
 use std::{collections::HashMap, path::Path, sync::Arc};
 use wire::ZoneId;
 
@@ -103,23 +101,23 @@ pub(super) struct DeviceSide {
     pub(super) aiclk_mhz: u32,
     /// True if the chips are Quasars, which need additional columns.
     pub(super) is_quasar: bool,
-    pub(super) device_perf_csv: Option<String>,
-    /// Launches that the filter has excluded.
-    pub(super) hidden: HiddenLaunches,
-    /// Records missing in the device data.
-    pub(super) losses: LossLedger,
-    /// Sentence about the source of the NoC figures; `None` without such figures.
-    pub(super) noc_events: Option<String>,
     /// True if durations come from a device perf report.
     pub(super) is_perf_report: bool,
-    /// True if a file with device data was read.
-    pub(super) is_read: bool,
+    /// Report with the parts that follow from the device data alone.
+    pub(super) report: OpsReport,
 }
 
 impl DeviceSide {
-    /// Returns the device data for an unreadable file. Its losses are unknown.
+    /// Returns empty device data for a file of TT-Metal, which does not record losses.
+    fn of_tt_metal(file: String, has_device_data: bool) -> Self {
+        let mut report = OpsReport { has_device_data, ..OpsReport::default() };
+        report.losses.note_uncounted(UncountedSource::TtMetalLog);
+        Self { file, report, ..Self::default() }
+    }
+
+    /// Returns the device data for an unreadable file.
     fn unread(file: String) -> Self {
-        Self { file, losses: losses_of_tt_metal(), ..Self::default() }
+        Self::of_tt_metal(file, false)
     }
 }
 
@@ -138,7 +136,7 @@ pub(super) fn read_device(
     let options = &OpsOptions { analyzes_noc: noc.is_empty(), ..options.clone() };
     let mut side = read_device_data(logs, options, host, (memory, problems));
     let of_files = noc.add_cells(side.ops.held(), options.is_exact);
-    side.noc_events = of_files.or(side.noc_events);
+    side.report.noc_events = of_files.or(side.report.noc_events);
     side
 }
 
@@ -191,26 +189,14 @@ fn read_device_data(
     let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
     let in_log = in_log.unwrap_or_default();
     let DeviceSide { sub_devices, is_quasar, .. } = in_log;
-    let losses = losses_of_tt_metal();
-    let has_sessions = true;
     DeviceSide {
-        file,
         ops,
-        has_sessions,
+        has_sessions: true,
         sub_devices,
         is_quasar,
-        losses,
         is_perf_report: true,
-        is_read,
-        ..DeviceSide::default()
+        ..DeviceSide::of_tt_metal(file, is_read)
     }
-}
-
-/// Returns the losses for TT-Metal's files, which do not record losses.
-fn losses_of_tt_metal() -> LossLedger {
-    let mut losses = LossLedger::default();
-    losses.note_uncounted(UncountedSource::TtMetalLog);
-    losses
 }
 
 pub(super) fn device_of_log_exactly(
@@ -231,18 +217,14 @@ pub(super) fn device_of_log_exactly(
         let told = (&*file, problems);
         attach_equal(&mut ops, &dispatch, f64::from(aiclk_mhz), told);
     }
-    let losses = losses_of_tt_metal();
     DeviceSide {
-        file,
         ops: ops.into(),
         sub_devices,
         counters,
         marks,
         aiclk_mhz,
         is_quasar: is_quasar && !is_device_only,
-        losses,
-        is_read: true,
-        ..DeviceSide::default()
+        ..DeviceSide::of_tt_metal(file, true)
     }
 }
 
@@ -298,11 +280,12 @@ fn device_of_packed_log(
         let lanes = Lanes::in_memory(&recording.readout);
         let noc = options.analyzes_noc.then(|| noc_of(lanes)).transpose()?;
         let hidden = recording.retain(&options.filter);
-        let side = device_of_readout(&recording.readout, &[], options, (file, problems));
-        (DeviceSide { hidden, ..side }, noc)
+        let mut side = device_of_readout(&recording.readout, &[], options, (file, problems));
+        side.report.hidden = hidden;
+        (side, noc)
     };
     if let Some(noc) = noc {
-        side.noc_events = noc.add_cells(side.ops.held(), false);
+        side.report.noc_events = noc.add_cells(side.ops.held(), false);
     }
     Ok(side)
 }
@@ -381,15 +364,16 @@ pub(super) fn device_of_launches(
     if has_dispatch(&readout.zones) {
         attach_dispatch(ops.held(), launched, (file, problems))?;
     }
+    let losses = readout.losses.clone();
+    let report =
+        OpsReport { has_device_data: true, device_perf_csv, losses, ..OpsReport::default() };
     Ok(DeviceSide {
-        is_read: true,
         file: file.to_owned(),
         ops,
         marks: measured_marks(readout, marks),
         aiclk_mhz: readout.devices.first().map_or(0, |device| device.chip.aiclk_mhz),
         is_quasar: is_quasar(readout),
-        device_perf_csv,
-        losses: readout.losses.clone(),
+        report,
         ..DeviceSide::default()
     })
 }

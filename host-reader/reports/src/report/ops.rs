@@ -4,9 +4,7 @@ use super::{
     device_analyses::DeviceAnalyses,
     device_op::{Cells, DeviceOp},
     host::{HostLog, Signpost},
-    host_cells::{
-        Descriptions, add_buffer_peaks, add_times, add_utilisation, op_cells, signpost_cells,
-    },
+    host_cells::{add_buffer_peaks, add_times, add_utilisation, op_cells, signpost_cells},
     inputs::{
         DeviceSide, device_of_launches, device_of_log, device_of_log_exactly, device_of_readout,
         messages_name, read_device, read_host,
@@ -151,7 +149,7 @@ impl OpsReport {
         };
         let device = read_device(logs, options, &host, (memory, &mut problems));
         let has_host = !host.ops.is_empty();
-        leave_out_hidden(&mut host, &device.hidden, options);
+        leave_out_hidden(&mut host, &device.report.hidden, options);
         let host_file = &messages_name(logs);
         Builder { options, host: &host, has_host, host_file, clock: None, problems }.build(device)
     }
@@ -181,11 +179,11 @@ impl OpsReport {
         if options.analyzes_noc {
             let lanes = NocLanes::from_readout(&recording.readout);
             let noc = NocInput::from_lanes(&recording.readout, &lanes, READOUT, &mut problems);
-            device.noc_events = noc.add_cells(device.ops.held(), false);
+            device.report.noc_events = noc.add_cells(device.ops.held(), false);
         }
         let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &hidden, options);
-        device.hidden = hidden;
+        device.report.hidden = hidden;
         let (host_file, clock) = (OPS_OF_RECORDING, clock.as_ref());
         Builder { options, host: &host, has_host, host_file, clock, problems }.build(device)
     }
@@ -260,12 +258,8 @@ impl Builder<'_> {
         let line_end = if self.options.is_exact { "\r\n" } else { "\n" };
         let has_per_core = is_device_only && self.options.files != ReportFiles::Ops;
         let per_core_csv = has_per_core.then(|| self.per_core(&device, line_end));
-        let device_perf_csv = device.device_perf_csv.clone();
-        let hidden = device.hidden.clone();
-        let losses = device.losses.clone();
-        let noc_events = device.noc_events.clone();
+        let report = std::mem::take(&mut device.report);
         let is_quasar = device.is_quasar;
-        let has_device_data = device.is_read;
         let (ops_csv, row_count) = if is_device_only && !self.options.is_exact {
             let rows = || device.ops.iter().map(device_row);
             (sheet_csv(rows, Columns::Filled, is_quasar, line_end), device_op_count)
@@ -277,17 +271,13 @@ impl Builder<'_> {
             (sheet_csv(|| rows.iter(), columns, is_quasar, line_end), rows.len() as u64)
         };
         OpsReport {
-            hidden,
-            losses,
-            noc_events,
             ops_csv,
             row_count,
-            has_device_data,
             device_op_count,
             host_op_count: self.host.ops.len() as u64,
             per_core_csv,
-            device_perf_csv,
             problems: self.problems,
+            ..report
         }
     }
 
@@ -346,10 +336,7 @@ impl Builder<'_> {
         let host = op.host.and_then(|position| self.host.ops.get(position));
         let mut cells = match host {
             None => unknown_cells(op),
-            Some(host) => {
-                let file = self.host_file;
-                op_cells(host, &mut Descriptions { file, problems: &mut self.problems })
-            }
+            Some(host) => op_cells(host, self.host_file, &mut self.problems),
         };
         if let Some(host) = host {
             if op.session_id.is_none() || is_exact {
