@@ -1,5 +1,7 @@
 //! Detection of the last iteration of a sequence of ops that repeats.
 
+use reports::perf::prefix_matches;
+
 /// Rule by which the last iteration was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -176,30 +178,6 @@ fn repeated_prefix<T: PartialEq>(items: &[T]) -> Option<usize> {
         (period.saturating_add(**length), std::cmp::Reverse(*period))
     });
     best.map(|(period, _)| period)
-}
-
-/// Returns for each index how many items, starting there, match the beginning of the list (the Z
-/// function).
-fn prefix_matches<T: PartialEq>(items: &[T]) -> Vec<usize> {
-    let mut matches = vec![0_usize; items.len()];
-    // The match with the largest end so far.
-    let (mut start, mut end) = (0_usize, 0_usize);
-    for at in 1..items.len() {
-        let known = matches.get(at.saturating_sub(start)).copied().unwrap_or(0);
-        let mut length = known.min(end.saturating_sub(at));
-        while let Some(item) = items.get(at.saturating_add(length))
-            && items.get(length) == Some(item)
-        {
-            length = length.saturating_add(1);
-        }
-        if at.saturating_add(length) > end {
-            (start, end) = (at, at.saturating_add(length));
-        }
-        if let Some(of) = matches.get_mut(at) {
-            *of = length;
-        }
-    }
-    matches
 }
 
 #[cfg(test)]

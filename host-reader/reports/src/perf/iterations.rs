@@ -198,18 +198,35 @@ pub(crate) fn repeated_sequence<T: PartialEq>(items: &[T]) -> Option<(usize, usi
     (count >= 2).then_some((period, count))
 }
 
-/// Returns the smallest p with `items[i] == items[i + p]` for all i, computed from the borders of
-/// prefixes.
+/// Returns the smallest p with `items[i] == items[i + p]` for all i.
 fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
-    let mut borders = vec![0; items.len()];
-    for end in 1..items.len() {
-        let mut border: usize = borders[end - 1];
-        while border > 0 && items[border] != items[end] {
-            border = borders[border - 1];
+    let matches = prefix_matches(items);
+    let periods = 1..items.len();
+    periods.into_iter().find(|&p| matches[p] == items.len() - p).unwrap_or(items.len())
+}
+
+/// Returns for each index how many items, starting there, match the beginning of the list (the Z
+/// function). The first number is 0.
+///
+/// ```
+/// assert_eq!(reports::perf::prefix_matches(b"abcabx"), [0, 0, 0, 2, 0, 0]);
+/// ```
+#[must_use]
+pub fn prefix_matches<T: PartialEq>(items: &[T]) -> Vec<usize> {
+    let mut matches = vec![0; items.len()];
+    // The match with the largest end so far.
+    let (mut start, mut end) = (0, 0);
+    for at in 1..items.len() {
+        let mut length = if at < end { matches[at - start].min(end - at) } else { 0 };
+        while at + length < items.len() && items[length] == items[at + length] {
+            length += 1;
         }
-        borders[end] = if items[border] == items[end] { border + 1 } else { 0 };
+        if at + length > end {
+            (start, end) = (at, at + length);
+        }
+        matches[at] = length;
     }
-    items.len() - borders.last().copied().unwrap_or(0)
+    matches
 }
 
 #[cfg(test)]
