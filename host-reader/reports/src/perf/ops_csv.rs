@@ -99,15 +99,15 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     }
     let text = part.text();
     let mut records = CsvRecords::new(text.as_bytes());
-    let first = next_record(&mut records).unwrap_or_default();
+    let (first, extent) = next_record(&mut records).unwrap_or_default();
     let (mut start, mut line) = records.end();
-    let titles = Titles::new(&first.cells);
+    let titles = Titles::new(&first);
     if !titles.are_of_ops() {
-        let column_count = first.cells.len();
+        let column_count = first.len();
         return Err(OpsCsvError::Titles { file: file.to_owned(), column_count });
     }
     let mut problems = ProblemLog::default();
-    titles.check(file, first.extent.line, &mut problems);
+    titles.check(file, extent.line, &mut problems);
     let rows = RowsOf { file, titles: &titles, columns: RowColumns::new(&titles) };
     let mut read = RowsRead::default();
     let mut pools: Vec<TextPool> = std::iter::repeat_with(TextPool::default).take(PARTS).collect();
@@ -127,13 +127,13 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     let records = CsvRecords::from_line(text.as_bytes(), start, line.saturating_sub(1));
     rows.read(&text, records, &mut pools, &mut read);
     // The streaming format is sorted by program and contains no host times.
-    if titles.format() == OpsCsvFormat::Streaming {
+    if titles.format == OpsCsvFormat::Streaming {
         read.rows.sort_by_key(|row| read.starts.get(&row.line).copied());
     }
     problems.append(read.problems);
     Ok(OpsCsv {
         file: file.to_owned(),
-        format: titles.format(),
+        format: titles.format,
         has_kernel_durations: titles.index(KERNEL_DURATION).is_some(),
         rows: read.rows,
         skipped_line_count: read.skipped_line_count,
@@ -247,16 +247,16 @@ impl RowsOf<'_> {
         let mut open_quotes = 0;
         loop {
             self.read_plain(text, &records.plain_lines(), pools, read);
-            let Some(record) = next_record(&mut records) else { return };
-            let Extent { line, line_count, .. } = record.extent;
-            let count = record.cells.len();
-            if count != self.titles.count() && line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
+            let Some((record, extent)) = next_record(&mut records) else { return };
+            let Extent { line, line_count, .. } = extent;
+            let count = record.len();
+            if count != self.titles.count && line_count > 1 && open_quotes < MAX_OPEN_QUOTES {
                 open_quotes = open_quotes.saturating_add(1);
                 self.skip(line, "cells whose quotes are closed", "a quote that stays open", read);
-                records.resume_after_line_of(&record.extent);
+                records.resume_after_line_of(&extent);
                 continue;
             }
-            let mut cells = record.cells.iter().collect();
+            let mut cells = record.iter().collect();
             if let Some(texts) = pools.first_mut() {
                 self.add_row(&mut cells, line, texts, read);
             }
@@ -284,7 +284,7 @@ impl RowsOf<'_> {
 
     fn plain_rows(&self, text: &str, lines: &[PlainLine], texts: &mut TextPool) -> RowsRead {
         let mut read = RowsRead { rows: Vec::with_capacity(lines.len()), ..RowsRead::default() };
-        let mut cells = Vec::with_capacity(self.titles.count());
+        let mut cells = Vec::with_capacity(self.titles.count);
         for line in lines {
             cells.clear();
             // The bounds of lines and commas are always bounds of characters.
@@ -301,7 +301,7 @@ impl RowsOf<'_> {
     }
 
     fn add_row(&self, cells: &mut Vec<&str>, line: u64, texts: &mut TextPool, read: &mut RowsRead) {
-        let (count, expected) = (cells.len(), self.titles.count());
+        let (count, expected) = (cells.len(), self.titles.count);
         if count > expected {
             self.skip(line, &cells_text(expected), &cells_text(count), read);
             return;
@@ -317,7 +317,7 @@ impl RowsOf<'_> {
             self.skip(line, "a row with an op", "blank cells only", read);
             return;
         }
-        if self.titles.format() == OpsCsvFormat::Streaming
+        if self.titles.format == OpsCsvFormat::Streaming
             && let Some(start) = self.titles.index(START).and_then(|at| cells.get(at))
         {
             read.starts.insert(line, start.trim().parse::<u64>().unwrap_or(u64::MAX));
@@ -342,17 +342,11 @@ fn cells_text(count: usize) -> String {
     }
 }
 
-/// One record, with its position in the file.
-#[derive(Default)]
-struct Record {
-    cells: csv::StringRecord,
-    extent: Extent,
-}
-
-fn next_record(records: &mut CsvRecords<'_>) -> Option<Record> {
+/// Returns the cells of the next record, and its position in the file.
+fn next_record(records: &mut CsvRecords<'_>) -> Option<(csv::StringRecord, Extent)> {
     let mut bytes = csv::ByteRecord::new();
     let extent = records.next(&mut bytes)?;
-    Some(Record { cells: csv::StringRecord::from_byte_record_lossy(bytes), extent })
+    Some((csv::StringRecord::from_byte_record_lossy(bytes), extent))
 }
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ macro_rules! row_columns {
         impl RowColumns {
             pub(super) fn new(titles: &Titles) -> Self {
                 Self {
-                    format: titles.format(),
+                    format: titles.format,
                     $($column: titles.column($title),)*
                     inputs: ["INPUT_0", "INPUT_1"].map(|tensor| TensorColumns::new(titles, tensor)),
                     output: TensorColumns::new(titles, "OUTPUT_0"),

@@ -60,8 +60,9 @@ pub(super) struct Column {
 #[derive(Clone, Debug)]
 pub(super) struct Titles {
     index: HashMap<String, usize>,
-    count: usize,
-    format: OpsCsvFormat,
+    /// Number of columns.
+    pub(super) count: usize,
+    pub(super) format: OpsCsvFormat,
 }
 
 impl Titles {
@@ -79,17 +80,9 @@ impl Titles {
         self.index.get(title).copied()
     }
 
-    pub(super) const fn count(&self) -> usize {
-        self.count
-    }
-
     /// Returns true if the header belongs to a table of ops.
     pub(super) fn are_of_ops(&self) -> bool {
         self.index.contains_key("OP CODE") || self.format == OpsCsvFormat::Streaming
-    }
-
-    pub(super) const fn format(&self) -> OpsCsvFormat {
-        self.format
     }
 
     /// Returns the column with a header. It only needs to be looked up once for all rows.

@@ -1,6 +1,6 @@
 //! Dispatch cores of a device log, analysed as in TT-Metal's scripts.
 
-use super::series::{CoreSeries, DeviceLog};
+use super::series::{CoreSeries, DeviceLog, sort_rows};
 use crate::report::dispatch::{
     DispatchOps, DispatchRow, is_of_dispatch_core, ops_of_core, record_ops,
 };
@@ -9,8 +9,8 @@ use recording::device_log::{LogLine, walk_device_log};
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc};
 
-/// Rows of one core by RISC, in the order in which the RISCs appear in the log.
-type CoreRows = Vec<(Risc, Vec<DispatchRow>)>;
+/// Rows of one core, with their RISC.
+type CoreRows = Vec<(Risc, DispatchRow)>;
 
 /// Returns the work of the dispatch cores of each chip. Rows that begin or end a command are
 /// renamed after the command, because TT-Metal's scripts pass these rows to all other analyses
@@ -27,22 +27,18 @@ pub(super) fn dispatch_of(
     }
     let visit = |line: &LogLine<'_>| {
         let key = (u64::from(line.lane.chip_id), line.lane.core);
-        let Some(riscs) = of_cores.get_mut(&key) else { return };
+        let Some(rows) = of_cores.get_mut(&key) else { return };
         let is_end = line.kind == PacketKind::ZoneEnd;
         let (name, risc) = (String::from_utf8_lossy(line.name), line.lane.risc);
-        let row = DispatchRow::new(line.time, risc, is_end, &name, line.metadata);
-        match riscs.iter_mut().find(|(known, _)| *known == risc) {
-            Some((_, rows)) => rows.push(row),
-            None => riscs.push((risc, vec![row])),
-        }
+        rows.push((risc, DispatchRow::new(line.time, risc, is_end, &name, line.metadata)));
     };
     // The log has already been read, and its errors were reported then.
     let _ = walk_device_log(text, file, visit, |_| ());
     let mut of_cores: Vec<_> = of_cores.into_iter().collect();
     of_cores.sort_by_key(|(key, _)| *key);
-    for ((chip_id, core), riscs) in of_cores {
-        let mut rows: Vec<_> = riscs.into_iter().flat_map(|(_, rows)| rows).collect();
-        rows.sort_by_key(|row| row.time);
+    for ((chip_id, core), mut rows) in of_cores {
+        sort_rows(&mut rows, |(risc, row)| (row.time, *risc));
+        let mut rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
         record_ops(ops.entry(chip_id).or_default(), ops_of_core(&mut rows));
         rename(log, (chip_id, core), &rows);
     }

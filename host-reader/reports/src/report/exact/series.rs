@@ -29,8 +29,7 @@ pub(super) struct Row {
     pub(super) kind: PacketKind,
 }
 
-/// All rows of one core, sorted by time. Rows of the same time are in the order in which their RISCs
-/// first appear in the log.
+/// All rows of one core, in the order of [`sort_rows`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoreSeries {
     pub(super) core: Noc0Coord,
@@ -188,13 +187,7 @@ impl Gathered {
     fn finish(self, chip: &LogChip) -> DeviceLog {
         let mut log = self.log;
         for CoreSeries { rows, .. } in log.chips.values_mut().flatten() {
-            let mut riscs: Vec<Risc> = Vec::new();
-            for row in rows.iter() {
-                if !riscs.contains(&row.risc) {
-                    riscs.push(row.risc);
-                }
-            }
-            rows.sort_by_key(|row| (row.time, riscs.iter().position(|&risc| risc == row.risc)));
+            sort_rows(rows, |row| (row.time, row.risc));
         }
         let arch = chip.arch.to_lowercase();
         log.counters.scale = CounterScale {
@@ -206,6 +199,21 @@ impl Gathered {
         log.is_quasar = arch.contains("quasar");
         log
     }
+}
+
+/// Sorts the rows of a core by time. Rows of the same time are sorted by the order in which their
+/// RISCs first appear.
+pub(super) fn sort_rows<R>(rows: &mut [R], key: impl Fn(&R) -> (u64, Risc)) {
+    let mut riscs: Vec<Risc> = Vec::new();
+    for (_, risc) in rows.iter().map(&key) {
+        if !riscs.contains(&risc) {
+            riscs.push(risc);
+        }
+    }
+    rows.sort_by_key(|row| {
+        let (time, risc) = key(row);
+        (time, riscs.iter().position(|&known| known == risc))
+    });
 }
 
 /// Returns the sub-device in a row's metadata.
