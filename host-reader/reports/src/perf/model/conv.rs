@@ -1,7 +1,7 @@
 //! Model of a convolution as the matrix product that implements it.
 
 use super::{
-    BoundAnalysis, ModelContext, Modelled, Work,
+    BoundAnalysis, ModelContext, Modelled,
     attribute::{first_number, flag, pair},
 };
 use crate::perf::row::OpRow;
@@ -18,7 +18,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let mut modelled = Modelled { suffix, analysis, ..Modelled::default() };
     let [w, z] = batches(row).map(|side| side as f64);
     let flops = m as f64 * k as f64 * n as f64 * w * z * 2.0;
-    modelled.record(&Work { flops, dram_bytes: 0.0 }, row, context);
+    modelled.record((flops, 0.0), row, context);
     modelled
 }
 

@@ -1,6 +1,6 @@
 //! Model of dense matrix products.
 
-use super::{ModelContext, Modelled, UNKNOWN_SHAPE, Work, dram_bytes};
+use super::{ModelContext, Modelled, UNKNOWN_SHAPE, dram_bytes};
 use crate::perf::row::OpRow;
 
 /// M, K, N and the sizes of the batch dimensions.
@@ -43,7 +43,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let suffix = shape.as_ref().map_or_else(|| UNKNOWN_SHAPE.to_owned(), suffix);
     let mut modelled = Modelled::of_matmul(suffix, row, context);
     if let Some(shape) = &shape {
-        modelled.record(&work(shape, row, context), row, context);
+        modelled.record(work(shape, row, context), row, context);
     }
     modelled
 }
@@ -55,7 +55,8 @@ fn suffix(shape: &MatmulShape) -> String {
     }
 }
 
-fn work(shape: &MatmulShape, row: &OpRow, context: &ModelContext<'_>) -> Work {
+/// Returns the floating-point operations and the DRAM bytes.
+fn work(shape: &MatmulShape, row: &OpRow, context: &ModelContext<'_>) -> (f64, f64) {
     let sides = [shape.m, shape.k, shape.n, shape.w, shape.z];
     let products: f64 = sides.iter().map(|&side| side as f64).product();
     let tensors = row.inputs.iter().chain([&row.output]);
@@ -63,5 +64,5 @@ fn work(shape: &MatmulShape, row: &OpRow, context: &ModelContext<'_>) -> Work {
         let sides = tensor.sides.iter().map(|side| side.unwrap_or(0) as f64);
         dram_bytes(tensor, sides.product(), context)
     });
-    Work { flops: products * 2.0, dram_bytes: bytes.sum() }
+    (products * 2.0, bytes.sum())
 }

@@ -64,12 +64,6 @@ pub(super) struct Modelled {
     pub(super) is_active_unknown: bool,
 }
 
-/// Operations and bytes of one op.
-struct Work {
-    flops: f64,
-    dram_bytes: f64,
-}
-
 /// Computes the figures of an op, if there is a model for it.
 pub(super) fn model_of(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let op_code = &row.op_code;
@@ -107,12 +101,12 @@ impl Modelled {
         }
     }
 
-    /// Adds the speeds that result from `work`.
-    fn record(&mut self, work: &Work, row: &OpRow, context: &ModelContext<'_>) {
+    /// Adds the speeds that result from the floating-point operations and the DRAM bytes of an op.
+    fn record(&mut self, (flops, dram_bytes): (f64, f64), row: &OpRow, context: &ModelContext<'_>) {
         let Some(duration_ns) = context.duration_ns.filter(|&ns| ns > 0.0) else { return };
         let seconds = duration_ns * 1e-9;
-        let flops_per_s = work.flops / seconds;
-        self.flops = Some(work.flops);
+        let flops_per_s = flops / seconds;
+        self.flops = Some(flops);
         self.tflops = Some(flops_per_s / 1e12);
         let cores = self.cores.or(row.core_count);
         let fidelity = MathFidelity::from_name(&row.math_fidelity);
@@ -120,9 +114,9 @@ impl Modelled {
             let peak = arch.tflops_per_core(fidelity) * 1e12 * cores as f64;
             self.flops_percent = Some(flops_per_s / peak * 100.0);
         }
-        if self.analysis == BoundAnalysis::Full && work.dram_bytes > 0.0 {
-            let gb_per_s = work.dram_bytes / seconds / 1e9;
-            self.dram_bytes = Some(work.dram_bytes);
+        if self.analysis == BoundAnalysis::Full && dram_bytes > 0.0 {
+            let gb_per_s = dram_bytes / seconds / 1e9;
+            self.dram_bytes = Some(dram_bytes);
             self.dram_gb_per_s = Some(gb_per_s);
             self.dram_percent = context.arch.map(|arch| gb_per_s / arch.dram_gb_per_s * 100.0);
         }

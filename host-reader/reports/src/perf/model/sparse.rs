@@ -1,7 +1,7 @@
 //! Model of sparse matrix products. Only some of their batches are active.
 
 use super::{
-    BoundAnalysis, ModelContext, Modelled, Work,
+    BoundAnalysis, ModelContext, Modelled,
     attribute::{flag, value},
     dram_bytes,
     matmul::MatmulShape,
@@ -31,7 +31,7 @@ pub(super) fn model(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let mut modelled = Modelled::of_matmul(suffix, row, context);
     modelled.is_active_unknown = active.is_none();
     if let Some(active) = active {
-        modelled.record(&work(&shape, active, row, context), row, context);
+        modelled.record(work(&shape, active, row, context), row, context);
     }
     modelled
 }
@@ -56,13 +56,14 @@ impl Batches {
     }
 }
 
-fn work(shape: &MatmulShape, active: u64, row: &OpRow, context: &ModelContext<'_>) -> Work {
+/// Returns the floating-point operations and the DRAM bytes of the active batches.
+fn work(shape: &MatmulShape, active: u64, row: &OpRow, context: &ModelContext<'_>) -> (f64, f64) {
     let [m, k, n, active] = [shape.m, shape.k, shape.n, active].map(|side| side as f64);
     let [first, second] = &row.inputs;
     let bytes = dram_bytes(first, m * k * active, context)
         + dram_bytes(second, k * n * active, context)
         + dram_bytes(&row.output, m * n * active, context);
-    Work { flops: m * k * n * active * 2.0, dram_bytes: bytes }
+    (m * k * n * active * 2.0, bytes)
 }
 
 #[cfg(test)]

@@ -148,14 +148,10 @@ impl Meaning {
             is_counter: is_counter(head, zones),
         }
     }
-
-    fn is_none(&self) -> bool {
-        self.starts.is_empty() && self.ends.is_empty() && self.sum.is_none() && !self.is_counter
-    }
 }
 
-/// Meanings of kinds of records; `None` for kinds without a meaning.
-type KnownMeanings = HashMap<(Risc, RecordHead), Option<Meaning>>;
+/// Meanings of kinds of records.
+type KnownMeanings = HashMap<(Risc, RecordHead), Meaning>;
 
 /// Meanings of the records in a log. Each kind of record is looked up only once.
 struct Meanings<'report> {
@@ -165,12 +161,9 @@ struct Meanings<'report> {
 }
 
 impl Meanings<'_> {
-    fn find(&mut self, risc: Risc, head: RecordHead) -> Option<&Meaning> {
-        let known = self.known.entry((risc, head)).or_insert_with(|| {
-            let meaning = Meaning::new(risc, head, self.zones, self.analyses);
-            (!meaning.is_none()).then_some(meaning)
-        });
-        known.as_ref()
+    fn find(&mut self, risc: Risc, head: RecordHead) -> &Meaning {
+        let meaning = || Meaning::new(risc, head, self.zones, self.analyses);
+        self.known.entry((risc, head)).or_insert_with(meaning)
     }
 }
 
@@ -205,20 +198,18 @@ impl<'readout> LaneRuns<'readout> {
         let mut sums = [None; 2];
         let mut unnamed_count = 0;
         for (&head, &time) in heads.iter().zip(times) {
-            if let Some(meaning) = meanings.find(self.lane.id.risc, head) {
-                let values = next_value..next_value.saturating_add(head.data_count());
-                let values = self.lane.data.get(values).unwrap_or_default();
-                let value = values.first().copied();
-                figures.record(meaning, time);
-                if meaning.is_counter && !figures.add_counter(self.lane.id, values) {
-                    raise(&mut unnamed_count, 1);
-                }
-                if let Some(sum) = meaning.sum.and_then(|sum| sums.get_mut(sum)) {
-                    let before: u64 = sum.unwrap_or(0);
-                    *sum = Some(before.saturating_add(value.unwrap_or(0)));
-                }
+            let meaning = meanings.find(self.lane.id.risc, head);
+            let values = next_value..next_value.saturating_add(head.data_count());
+            next_value = values.end;
+            let values = self.lane.data.get(values).unwrap_or_default();
+            figures.record(meaning, time);
+            if meaning.is_counter && !figures.add_counter(self.lane.id, values) {
+                raise(&mut unnamed_count, 1);
             }
-            next_value = next_value.saturating_add(head.data_count());
+            if let Some(sum) = meaning.sum.and_then(|sum| sums.get_mut(sum)) {
+                let before: u64 = sum.unwrap_or(0);
+                *sum = Some(before.saturating_add(values.first().copied().unwrap_or(0)));
+            }
         }
         figures.add_sums(sums);
         let named_count = self.add_metadata(records, meanings.zones, figures);
