@@ -4,7 +4,8 @@
 //! tt-metal 0.81 loads the library whose path is in `TT_METAL_SIMULATOR`, and reads
 //! `soc_descriptor.yaml` in the same folder. The library has the entry points of libttsim.
 
-use crate::tree::{TreeError, create_folder, digest, failed};
+use crate::tree::{TreeError, create_folder, digest, failed, put_in_place};
+use reader::architecture::Arch;
 use std::{
     convert::Infallible,
     fs,
@@ -13,43 +14,25 @@ use std::{
     str::FromStr,
 };
 
-/// Architecture of a chip for which the package has a description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SimulatedArch {
-    /// Wormhole.
-    WormholeB0,
-    /// Blackhole.
-    Blackhole,
-}
-
-impl SimulatedArch {
-    /// Returns the path of the package's file that describes the chip.
-    const fn descriptor(self) -> &'static str {
-        match self {
-            Self::WormholeB0 => "wormhole_b0_80_arch.yaml",
-            Self::Blackhole => "blackhole_140_arch.yaml",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "wormhole_b0" => Some(Self::WormholeB0),
-            "blackhole" => Some(Self::Blackhole),
-            _ => None,
-        }
+/// Returns the path of the package's file that describes the chip.
+const fn descriptor(arch: Arch) -> &'static str {
+    match arch {
+        Arch::WormholeB0 => "wormhole_b0_80_arch.yaml",
+        Arch::Blackhole => "blackhole_140_arch.yaml",
     }
 }
 
 /// Simulator that takes the place of the chip.
 ///
 /// ```
-/// use ttnn::simulator::{SimulatedArch, Simulator};
+/// use reader::architecture::Arch;
+/// use ttnn::simulator::Simulator;
 ///
-/// assert_eq!("blackhole".parse(), Ok(Simulator::Own(SimulatedArch::Blackhole)));
+/// assert_eq!("blackhole".parse(), Ok(Simulator::Own(Arch::Blackhole)));
 /// assert_eq!(
 ///     "wormhole_b0=/sim/libttsim.so".parse(),
 ///     Ok(Simulator::Library {
-///         arch: Some(SimulatedArch::WormholeB0),
+///         arch: Some(Arch::WormholeB0),
 ///         path: "/sim/libttsim.so".into(),
 ///     })
 /// );
@@ -57,12 +40,12 @@ impl SimulatedArch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Simulator {
     /// The simulator that comes with kprof.
-    Own(SimulatedArch),
+    Own(Arch),
     /// A library with libttsim's entry points.
     Library {
         /// Architecture of the library's chip; if `None`, it is taken from the descriptor next to
         /// the library.
-        arch: Option<SimulatedArch>,
+        arch: Option<Arch>,
         /// The library.
         path: PathBuf,
     },
@@ -72,11 +55,11 @@ impl FromStr for Simulator {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        if let Some(arch) = SimulatedArch::named(text) {
+        if let Some(arch) = Arch::from_name(text) {
             return Ok(Self::Own(arch));
         }
         let parts = text.split_once('=');
-        let named = parts.and_then(|(arch, path)| Some((SimulatedArch::named(arch)?, path)));
+        let named = parts.and_then(|(arch, path)| Some((Arch::from_name(arch)?, path)));
         Ok(match named {
             Some((arch, path)) => Self::Library { arch: Some(arch), path: path.into() },
             None => Self::Library { arch: None, path: text.into() },
@@ -174,7 +157,7 @@ impl Simulator {
             }
         };
         let descriptors = base.unwrap_or(Path::new("")).join("tt_metal/soc_descriptors");
-        let descriptor = descriptors.join(arch.descriptor());
+        let descriptor = descriptors.join(descriptor(arch));
         if !descriptor.is_file() {
             return Err(SimulatorError::NotInPackage(descriptor));
         }
@@ -194,13 +177,7 @@ fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf,
         for (from, to) in [(library, part.join(name)), (descriptor, part.join(DESCRIPTOR))] {
             symlink(from, &to).map_err(|source| failed(&to, source))?;
         }
-        match fs::rename(&part, &folder) {
-            Err(_) if folder.is_dir() => {
-                // Another program was faster and has already created the folder.
-                fs::remove_dir_all(&part).map_err(|source| failed(&part, source))?;
-            }
-            renamed => renamed.map_err(|source| failed(&folder, source))?,
-        }
+        put_in_place(&part, &folder)?;
     }
     Ok(folder.join(name))
 }
@@ -242,7 +219,7 @@ mod tests {
         let folder = installed();
         let base = folder.path().join("ttnn");
         let places = [folder.path().join("nowhere"), folder.path().join("bin")];
-        let own = Simulator::Own(SimulatedArch::Blackhole);
+        let own = Simulator::Own(Arch::Blackhole);
         let cache = folder.path().join("cache");
         let library = own.install(&cache, Some(&base), &places).unwrap().library;
         assert_eq!(fs::read_to_string(&library).unwrap(), "the library");
@@ -288,8 +265,7 @@ mod tests {
         let cache = folder.path().join("cache");
         let foreign = folder.path().canonicalize().unwrap().join("libttsim.so");
         fs::write(&foreign, "a foreign library").unwrap();
-        let simulator =
-            Simulator::Library { arch: Some(SimulatedArch::Blackhole), path: foreign.clone() };
+        let simulator = Simulator::Library { arch: Some(Arch::Blackhole), path: foreign.clone() };
         let alone = simulator.install(&cache, Some(&base), &places).unwrap();
         assert_eq!(alone.forwarded, None);
         let shared = alone.clone().shared(&cache, &places).unwrap();
@@ -300,7 +276,7 @@ mod tests {
         assert_eq!(fs::canonicalize(forwarded).unwrap(), foreign);
         // Sharing again changes nothing, and neither does sharing kprof's own chip.
         assert_eq!(shared.clone().shared(&cache, &places).unwrap(), shared);
-        let own = Simulator::Own(SimulatedArch::Blackhole);
+        let own = Simulator::Own(Arch::Blackhole);
         let own = own.install(&cache, Some(&base), &places).unwrap();
         assert_eq!(own.clone().shared(&cache, &places).unwrap(), own);
         let missing = alone.shared(&cache, &[]).unwrap_err().to_string();

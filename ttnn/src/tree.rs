@@ -116,15 +116,20 @@ impl Tree {
             let part = home.join(format!("root-{}", std::process::id()));
             link_tree(base, &part, &wrapper)?;
             write_header(&part.join(INCLUDE), build.header)?;
-            match fs::rename(&part, &tree.root) {
-                Err(_) if tree.root.is_dir() => {
-                    // Another program was faster and has already created the root.
-                    fs::remove_dir_all(&part).map_err(|source| failed(&part, source))?;
-                }
-                renamed => renamed.map_err(|source| failed(&tree.root, source))?,
-            }
+            put_in_place(&part, &tree.root)?;
         }
         Ok(tree)
+    }
+}
+
+/// Renames a complete folder to its final path, unless another program was faster and has already
+/// created that.
+pub(crate) fn put_in_place(part: &Path, folder: &Path) -> Result<(), TreeError> {
+    match fs::rename(part, folder) {
+        Err(_) if folder.is_dir() => {
+            fs::remove_dir_all(part).map_err(|source| failed(part, source))
+        }
+        renamed => renamed.map_err(|source| failed(folder, source)),
     }
 }
 
