@@ -12,7 +12,7 @@ use crate::{
     kernel::file::KernelFile,
     random::Stream,
 };
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
 /// Context of a kernel: the core, RISC and launch that it runs in.
@@ -142,8 +142,7 @@ impl Kernel for KernelFile {
 #[derive(Clone, Default)]
 pub struct Program {
     name: String,
-    tensix: [Option<Arc<dyn Kernel>>; RISCS_PER_CORE],
-    erisc: Option<Arc<dyn Kernel>>,
+    kernels: BTreeMap<Risc, Arc<dyn Kernel>>,
 }
 
 impl Program {
@@ -165,13 +164,8 @@ impl Program {
     /// processor with the same index, if the core has that index.
     #[must_use]
     pub fn with_kernel(mut self, risc: Risc, kernel: Arc<dyn Kernel>) -> Self {
-        match risc {
-            Risc::Erisc => self.erisc = Some(kernel),
-            _ => {
-                if let Some(slot) = self.tensix.get_mut(risc.index()) {
-                    *slot = Some(kernel);
-                }
-            }
+        if let Some(slot) = slot(risc) {
+            self.kernels.insert(slot, kernel);
         }
         self
     }
@@ -192,23 +186,19 @@ impl Program {
     /// Returns the kernel of a processor, if the processor has one in this program.
     #[must_use]
     pub fn kernel(&self, risc: Risc) -> Option<&Arc<dyn Kernel>> {
-        match risc {
-            Risc::Erisc => self.erisc.as_ref(),
-            _ => self.tensix.get(risc.index())?.as_ref(),
-        }
+        self.kernels.get(&slot(risc)?)
     }
 
     /// Returns true if the program's kernels wait for kernels on other cores.
     #[must_use]
     pub fn couples_cores(&self) -> bool {
-        let mut kernels = self.tensix.iter().chain([&self.erisc]).flatten();
-        kernels.any(|kernel| kernel.couples_cores())
+        self.kernels.values().any(|kernel| kernel.couples_cores())
     }
 
     /// Returns the zone texts of the program's kernels from files.
     pub(crate) fn file_zone_texts(&self) -> Vec<String> {
-        let kernels = self.tensix.iter().chain([&self.erisc]).flatten();
-        kernels.filter_map(|kernel| kernel.object_file()).flat_map(KernelFile::zone_texts).collect()
+        let files = self.kernels.values().filter_map(|kernel| kernel.object_file());
+        files.flat_map(KernelFile::zone_texts).collect()
     }
 
     /// Returns true if any processor of a core of this kind has a kernel.
@@ -219,13 +209,20 @@ impl Program {
     }
 }
 
+/// Returns the processor under which a program keeps the kernel of `risc`.
+fn slot(risc: Risc) -> Option<Risc> {
+    match risc {
+        Risc::Erisc => Some(risc),
+        _ => CoreKind::Tensix.risc(risc.index()),
+    }
+}
+
 impl std::fmt::Debug for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let riscs = Risc::ALL
-            .into_iter()
-            .filter(|risc| !risc.is_quasar() && *risc != Risc::TensixAggregate);
-        let with_kernel: Vec<Risc> = riscs.filter(|&risc| self.kernel(risc).is_some()).collect();
-        f.debug_struct("Program").field("name", &self.name).field("riscs", &with_kernel).finish()
+        f.debug_struct("Program")
+            .field("name", &self.name)
+            .field("riscs", &self.kernels.keys())
+            .finish()
     }
 }
 
