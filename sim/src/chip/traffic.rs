@@ -13,15 +13,15 @@ use crate::{
     dram::Dram,
     host_memory::HostMemory,
     machine::{
-        Action, Change, Devices, FIRST_REGISTER, Payload, Request, Sender, Stage, TileWatch,
-        carry_out, counter,
+        Action, Change, Devices, FIRST_REGISTER, Payload, Request, Stage, TileWatch, carry_out,
+        counter,
         message::{Answer, Content, Message},
         read_bytes, write_bytes,
     },
     noc,
     riscv::NocRead,
     tile::Tile,
-    truth::{NocOperation, NocRequest},
+    truth::{NocOperation, NocRequest, ReleaseTruth},
 };
 use wire::vector::VECTOR_BYTES;
 
@@ -287,12 +287,18 @@ impl Stage {
         }
     }
 
-    fn sender(&self, (risc_index, cycle): (usize, u64)) -> Option<Sender> {
+    fn sender(&self, (risc_index, cycle): (usize, u64)) -> Option<ReleaseTruth> {
         let risc = self.context().place.kind.risc(risc_index)?;
-        Some(Sender { core: self.own(), risc, sent: self.tile.clock.value(cycle) })
+        Some(ReleaseTruth { core: self.own(), risc, sent: self.tile.clock.value(cycle) })
     }
 
-    fn post(&mut self, arrival: u64, target: TileCoord, by: Option<Sender>, content: Content) {
+    fn post(
+        &mut self,
+        arrival: u64,
+        target: TileCoord,
+        by: Option<ReleaseTruth>,
+        content: Content,
+    ) {
         let (number, sender) = (self.outgoing.len(), self.own());
         self.outgoing.push(Message { arrival, number, sender, by, target, content });
     }

@@ -61,6 +61,34 @@ pub struct Selection {
     pub mode: Mode,
 }
 
+/// Language from which the kernels of a simulation are compiled; all become RV32IM object code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KernelKind {
+    /// Rust.
+    Riscv,
+    /// C++, for the kernels that also exist in C++.
+    Cpp,
+}
+
+impl KernelKind {
+    /// Every kind.
+    pub const ALL: [Self; 2] = [Self::Riscv, Self::Cpp];
+
+    /// Returns the name of the image part that contains these kernels.
+    pub(super) const fn image_part(self) -> &'static str {
+        match self {
+            Self::Riscv => "kernels",
+            Self::Cpp => "cpp_kernels",
+        }
+    }
+
+    /// Returns the texts of zones in kernels of this kind; see
+    /// [`crate::mesh::SimulatedMesh::zone_texts`].
+    pub(crate) fn zone_texts(self) -> Vec<String> {
+        zones(self.image_part())
+    }
+}
+
 /// Mode of the profiler that firmware and kernels are built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {

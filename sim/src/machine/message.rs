@@ -1,7 +1,7 @@
 //! Requests in flight between tiles, including reads of DRAM.
 
-use super::{Payload, tile_watch::Sender};
-use crate::arch::TileCoord;
+use super::Payload;
+use crate::{arch::TileCoord, truth::ReleaseTruth};
 
 /// A request in flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Message {
     pub(crate) number: usize,
     pub(crate) sender: TileCoord,
     /// RISC that sent the request, and the time; `None` if the request was not sent by a RISC.
-    pub(crate) by: Option<Sender>,
+    pub(crate) by: Option<ReleaseTruth>,
     pub(crate) target: TileCoord,
     pub(crate) content: Content,
 }

@@ -58,7 +58,6 @@ pub mod failure;
 mod go;
 mod host_push;
 pub mod images;
-mod kernel_kind;
 #[cfg(object_code)]
 #[cfg(test)]
 #[path = "../../tests/unit/link_rules.rs"]
@@ -99,28 +98,20 @@ use core_code::{CoreCode, RiscCode};
 pub(crate) use devices::Devices;
 use devices::MailboxPlace;
 pub use failure::{ExecutionFailure, FailureReason};
-pub use kernel_kind::KernelKind;
+pub use images::KernelKind;
 pub(crate) use message::Answer;
-pub(crate) use niu::{Change, counter};
+pub(crate) use niu::{Change, counter, logical_id};
 pub(crate) use polling::{Watched, next_access};
 pub(crate) use request::{Action, FIRST_REGISTER, Request};
 use rest::Rest;
 pub(crate) use run::Progress;
 pub(crate) use stage::Stage;
 use std::sync::Arc;
-pub(crate) use tile_watch::{Sender, TileWatch};
+pub(crate) use tile_watch::TileWatch;
 use wire::CoreKind;
 
 /// Cycles that a hart runs before the other harts catch up.
 pub const TURN_CYCLES: u64 = 64;
-
-impl KernelKind {
-    /// Returns the texts of zones in kernels of this kind; see
-    /// [`crate::mesh::SimulatedMesh::zone_texts`].
-    pub(crate) fn zone_texts(self) -> Vec<String> {
-        images::zones(self.image_part())
-    }
-}
 
 /// The target that object code is built for.
 pub const TARGET: &str = "riscv32im-unknown-none-elf";

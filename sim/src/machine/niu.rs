@@ -193,8 +193,9 @@ impl NocInterfaces {
     }
 }
 
-/// Returns the translated coordinates of a tile in the format of the interfaces' registers.
-fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
+/// Returns the translated coordinates of a tile in the format of the interfaces' registers and of the
+/// kernels: the column in the low six bits and the row above.
+pub(crate) fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
     let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
     u32::from(x) | u32::from(y) << 6
 }

@@ -8,7 +8,7 @@
 //! exception: clock readings decide whether a record is in a window.
 
 use crate::{
-    arch::{Arch, TileCoord, floorplan::CorePlace},
+    arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
     clock::WallClock,
     kernel::tile_words::{FIRST_SILENT_BUFFER, SEMAPHORES_END, WRITTEN_SEMAPHORE},
@@ -18,7 +18,7 @@ use crate::{
 use kernel_profiler::port::WaitRecords;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{
-    Cycles, Risc,
+    Cycles,
     risc::RISCS_PER_CORE,
     wait::{SyncWindows, WaitKind},
 };
@@ -39,16 +39,7 @@ pub(crate) struct TileWatch {
 #[derive(Clone, Copy, Debug, Default)]
 struct Stored {
     cycle: u64,
-    by: Option<Sender>,
-}
-
-/// Sender of an increment of a semaphore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sender {
-    pub(crate) core: TileCoord,
-    pub(crate) risc: Risc,
-    /// Time at which the increment was sent, on the clock of the sender's tile.
-    pub(crate) sent: Cycles,
+    by: Option<ReleaseTruth>,
 }
 
 /// Accesses of one RISC.
@@ -84,7 +75,7 @@ struct Wait {
     key: u32,
     begin: u64,
     cycles: u64,
-    released_by: Option<Sender>,
+    released_by: Option<ReleaseTruth>,
 }
 
 /// A RISC's waits in a launch, and the number of wait and signal records that it makes.
@@ -168,13 +159,13 @@ impl TileWatch {
         self.end_poll(risc_index);
         let (cycle, sent) = now;
         let risc = self.place.kind.risc(risc_index);
-        let by = risc.map(|risc| Sender { core: self.place.coord, risc, sent });
+        let by = risc.map(|risc| ReleaseTruth { core: self.place.coord, risc, sent });
         self.stores.insert(address, Stored { cycle, by });
         self.note_signal(risc_index);
     }
 
     /// Records that a request from another tile has changed a semaphore.
-    pub(crate) fn note_arrival(&mut self, address: u32, cycle: u64, by: Option<Sender>) {
+    pub(crate) fn note_arrival(&mut self, address: u32, cycle: u64, by: Option<ReleaseTruth>) {
         self.stores.insert(address, Stored { cycle, by });
     }
 
@@ -259,11 +250,7 @@ impl TileWatch {
             key: wait.key,
             begin: clock.value(wait.begin),
             cycles: wait.cycles,
-            released_by: wait.released_by.map(|Sender { core, risc, sent }| ReleaseTruth {
-                core,
-                risc,
-                sent,
-            }),
+            released_by: wait.released_by,
         };
         let (records, windows) = (self.records, self.windows);
         std::mem::take(&mut self.riscs).map(|risc| WatchedRisc {

@@ -24,12 +24,13 @@
 use super::{Plan, WorkloadOptions};
 use crate::{
     arch::TileCoord,
-    chip::{Chip, ChipFacts},
+    chip::Chip,
     kernel::{
         body::TILE_BYTES,
         events_of_transfer,
         tile_words::{self, FIRST_SILENT_BUFFER, NO_BUFFER, NO_TILE, SEMAPHORES_END},
     },
+    machine::logical_id,
     mesh::SimulatedMesh,
     program::{Emission, Kernel, KernelContext, Program},
 };
@@ -224,7 +225,7 @@ fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
         let groups = if size > 1 { groups(chip, size) } else { Vec::new() };
         for group in &groups {
             let [reader, others @ ..] = &group[..] else { continue };
-            let at = |tile: &TileCoord| coordinates(chip.facts(), *tile);
+            let at = |tile: &TileCoord| logical_id(chip.facts(), *tile);
             if !others.is_empty() {
                 let part =
                     CorePart::Reads(others.iter().map(at).collect(), rectangle(chip, others));
@@ -249,17 +250,10 @@ fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     rows.values().flat_map(|row| row.chunks(size)).map(<[TileCoord]>::to_vec).collect()
 }
 
-/// Returns the coordinates of a core's tile in the format of the kernels: the column in the low six
-/// bits and the row above.
-fn coordinates(chip: &ChipFacts, tile: TileCoord) -> u32 {
-    let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
-    u32::from(x) | u32::from(y) << 6
-}
-
 /// Returns the rectangle of tiles for the reader's NoC, which is NoC 1. That NoC goes left and up,
 /// so the rectangle begins at its last corner and ends at its first corner.
 fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
-    let all = tiles.iter().map(|&tile| coordinates(chip.facts(), tile));
+    let all = tiles.iter().map(|&tile| logical_id(chip.facts(), tile));
     let (columns, rows) = (all.clone().map(|at| at & 0x3F), all.map(|at| at >> 6));
     let end = columns.clone().min().unwrap_or(0) | rows.clone().min().unwrap_or(0) << 6;
     let beginning = columns.max().unwrap_or(0) | rows.max().unwrap_or(0) << 6;
