@@ -57,6 +57,9 @@ impl ChipDevice {
         match reason {
             Unreached::NoSuchCore => range.nowhere(),
             Unreached::OutOfRange => range.outside(),
+            Unreached::Lost => {
+                AccessError::Unreachable { chip_id, reason: "the chip was lost".to_owned() }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! read or written at its own time.
 
 use super::Chip;
-use crate::{arch::TileCoord, host::AccessTime, riscv::NocRead, tile::Tile};
+use crate::{arch::TileCoord, clock::Picoseconds, host::AccessTime, riscv::NocRead, tile::Tile};
 use std::sync::Arc;
 
 /// Reason for a failed host access.
@@ -14,6 +14,8 @@ pub enum Unreached {
     NoSuchCore,
     /// The range exceeds the memory.
     OutOfRange,
+    /// The chip stopped answering.
+    Lost,
 }
 
 impl Chip {
@@ -25,7 +27,7 @@ impl Chip {
         words: &mut [u32],
         time: AccessTime,
     ) -> Result<(), Unreached> {
-        let index = self.core_index(coord).ok_or(Unreached::NoSuchCore)?;
+        let index = self.reached_core(coord, time.end)?;
         self.take_banks(index, (address, words.len()), time);
         self.see(index, time);
         self.host_memory.note_read(self.clock.cycles_at(time.first));
@@ -89,7 +91,7 @@ impl Chip {
         words: &[u32],
         time: AccessTime,
     ) -> Result<(), Unreached> {
-        let index = self.core_index(coord).ok_or(Unreached::NoSuchCore)?;
+        let index = self.reached_core(coord, time.end)?;
         // Kernels that wait for the host must not run past the time of its write.
         let seen = if self.keeps_pace() { AccessTime { end: time.first, ..time } } else { time };
         self.see(index, seen);
@@ -107,6 +109,9 @@ impl Chip {
         words: &mut [u32],
         time: AccessTime,
     ) -> Result<(), Unreached> {
+        if self.is_lost_at(time.end) {
+            return Err(Unreached::Lost);
+        }
         if !self.dram.contains(bank, address, words.len()) {
             return Err(Unreached::OutOfRange);
         }
@@ -129,10 +134,17 @@ impl Chip {
         coord: TileCoord,
         time: AccessTime,
     ) -> Result<u64, Unreached> {
-        let index = self.core_index(coord).ok_or(Unreached::NoSuchCore)?;
+        let index = self.reached_core(coord, time.end)?;
         self.begin_until(time.end, time.first);
         let chip_cycle = self.clock.cycles_at(time.first);
         Ok(self.cores[index].tile().clock.value(chip_cycle).0)
+    }
+
+    fn reached_core(&self, coord: TileCoord, at: Picoseconds) -> Result<usize, Unreached> {
+        if self.is_lost_at(at) {
+            return Err(Unreached::Lost);
+        }
+        self.core_index(coord).ok_or(Unreached::NoSuchCore)
     }
 }
 

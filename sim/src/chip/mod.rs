@@ -68,6 +68,7 @@ pub struct Chip {
     /// Streamed cells that nobody has taken yet.
     cells: StreamedCells,
     failures: Vec<ExecutionFailure>,
+    lost_at: Option<Picoseconds>,
 }
 
 #[derive(Debug)]
@@ -106,6 +107,7 @@ impl Chip {
             truth: Truth::default(),
             cells: StreamedCells::new(),
             failures: Vec::new(),
+            lost_at: None,
         }
     }
 
@@ -163,6 +165,13 @@ impl Chip {
     }
 
     pub(crate) fn add_rule(&mut self, rule: &Arc<dyn Rule>) {
+        let chip_id = self.facts.chip_id;
+        if let Some(lost_ns) = rule.chip_loss_ns(chip_id) {
+            let lost_at = lost_ns.saturating_mul(PS_PER_NS);
+            self.lost_at = Some(self.lost_at.map_or(lost_at, |earlier| earlier.min(lost_at)));
+            let cycle = self.clock.cycles_at(lost_at);
+            self.log(rule.name(), None, cycle, FaultEffect::ChipLost);
+        }
         for index in 0..self.cores.len() {
             self.place_clock(rule.as_ref(), index);
         }
@@ -177,7 +186,7 @@ impl Chip {
         let wrap_chip_cycle = self.clock.cycles_at(placement.at_ns.saturating_mul(PS_PER_NS));
         tile.clock.wrap_at(wrap_chip_cycle, bits);
         let effect = FaultEffect::ClockPlaced { bits, wrap_chip_cycle };
-        self.log(rule.name(), core, wrap_chip_cycle, effect);
+        self.log(rule.name(), Some(core), wrap_chip_cycle, effect);
     }
 
     /// Enqueues a launch at the given time.
@@ -236,8 +245,7 @@ impl Chip {
         self.next_go_cycle().is_some() || !self.pacing.is_idle()
     }
 
-    /// Returns the cycle at which the next launch begins; `None` if none is queued, or if it waits for
-    /// cores whose launch is in progress.
+    /// Returns the cycle at which the next launch begins; `None` if the chip is lost before that.
     fn next_go_cycle(&self) -> Option<u64> {
         let Queued { launch, queued_at_cycle } = self.queue.front()?;
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
@@ -245,7 +253,10 @@ impl Chip {
         let ready_at = self.commands.as_ref().map_or(0, CommandQueue::ready_at);
         let ready_at = ready_at.max(self.relays.first().map_or(0, Relays::ready_at));
         let go = (queued_at_cycle + DISPATCH_CYCLES).max(free_at).max(earliest).max(ready_at);
-        Some(if self.keeps_pace() { go.max(self.pacing.free_at(launch.sub_device)?) } else { go })
+        let go =
+            if self.keeps_pace() { go.max(self.pacing.free_at(launch.sub_device)?) } else { go };
+        let is_lost = self.lost_at.is_some_and(|lost_at| self.clock.ps_at(go) >= lost_at);
+        (!is_lost).then_some(go)
     }
 
     fn run_next(&mut self, seen_until: u64) {
@@ -336,6 +347,12 @@ impl Chip {
         self.clock.ps_at(end_cycle).max(now)
     }
 
+    /// Returns true if the chip no longer answers.
+    #[must_use]
+    pub fn is_lost_at(&self, now: Picoseconds) -> bool {
+        self.lost_at.is_some_and(|lost_at| now >= lost_at)
+    }
+
     /// Returns the index of a core; cores are sorted by coordinates.
     fn core_index(&self, coord: TileCoord) -> Option<usize> {
         self.plan().cores().binary_search_by_key(&coord, |core| core.coord).ok()
@@ -354,7 +371,7 @@ impl Chip {
         std::mem::take(&mut self.cells)
     }
 
-    fn log(&mut self, rule: &str, core: TileCoord, chip_cycle: u64, effect: FaultEffect) {
+    fn log(&mut self, rule: &str, core: Option<TileCoord>, chip_cycle: u64, effect: FaultEffect) {
         let (rule, chip_id) = (Arc::from(rule), self.facts.chip_id);
         self.truth.faults.push(AppliedFault {
             rule,

@@ -190,7 +190,7 @@ impl Chip {
             }
         }
         for (rule, core, dies_at) in deaths {
-            self.log(&rule, core, dies_at, FaultEffect::RelayDied);
+            self.log(&rule, Some(core), dies_at, FaultEffect::RelayDied);
         }
     }
 

@@ -6,6 +6,7 @@
 //! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | delay the read |
 //! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt the write |
 //! | a subordinate has run its kernel | [`Rule::subordinate_delay_cycles`] | keep its main zone open |
+//! | the rule is added | [`Rule::chip_loss_ns`] | make a chip stop answering at a given time |
 //! | the relays begin | [`Rule::relay_death`] | stop a relay permanently |
 //!
 //! Ready-made rules are in [`rules`]; any other implementation of [`Rule`] works as well.
@@ -134,6 +135,11 @@ pub trait Rule: Send + Sync {
         None
     }
 
+    /// Returns when a chip stops answering, in nanoseconds since the simulation began.
+    fn chip_loss_ns(&self, _chip_id: u32) -> Option<u64> {
+        None
+    }
+
     /// Returns when a relay of a chip stops permanently.
     fn relay_death(&self, _chip_id: u32, _relay: u32) -> Option<RelayDeath> {
         None
@@ -218,6 +224,8 @@ pub enum FaultEffect {
         /// Delay in cycles.
         delay_cycles: u64,
     },
+    /// The chip stopped answering.
+    ChipLost,
     /// A relay stopped permanently.
     RelayDied,
 }
@@ -229,8 +237,8 @@ pub struct AppliedFault {
     pub rule: Arc<str>,
     /// Number of the chip.
     pub chip_id: u32,
-    /// Core of the fault.
-    pub core: TileCoord,
+    /// Core of the fault, if any.
+    pub core: Option<TileCoord>,
     /// RISC and launch of the fault, if any.
     pub site: Option<Site>,
     /// Cycle of the chip.

@@ -251,6 +251,25 @@ impl Rule for LateSubordinate {
     }
 }
 
+/// Makes a chip stop answering: requests in flight are lost, and running launches never end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoseChip {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Time of the loss, in nanoseconds since the simulation began.
+    pub at_ns: u64,
+}
+
+impl Rule for LoseChip {
+    fn name(&self) -> &'static str {
+        "lose-chip"
+    }
+
+    fn chip_loss_ns(&self, chip_id: u32) -> Option<u64> {
+        (chip_id == self.chip_id).then_some(self.at_ns)
+    }
+}
+
 /// Stops a relay permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KillRelay {

@@ -2,13 +2,17 @@
 
 use super::{
     AppliedFault, FaultEffect,
-    rules::{CorruptWord, DelayWrite, LateSubordinate, LoseWrite, PushRule, Selection, WordChoice},
+    rules::{
+        CorruptWord, DelayWrite, LateSubordinate, LoseChip, LoseWrite, PushRule, Selection,
+        WordChoice,
+    },
 };
 use crate::{
     config::MeshConfig,
     prepared::{Bench, CONTROL, id_word},
     workload::WorkloadOptions,
 };
+use reader::mesh::{AccessError, Mesh};
 use wire::Risc;
 
 /// Returns a bench with three queued launches on all RISCs, each recording 16 words.
@@ -119,6 +123,23 @@ fn a_subordinate_that_is_too_late_is_counted_and_never_pushed() {
     assert_eq!(control[..5], [48, 48, 48, 32, 48]);
     assert_eq!(control[44..48], [0, 0, 1, 0]);
     assert_eq!(control[CONTROL.device_end..][..5], [0; 5]);
+}
+
+#[test]
+fn a_lost_chip_answers_until_then_and_starts_nothing_afterwards() {
+    let mut bench = waiting();
+    // This time is within the second of three launches; each launch takes some 105 microseconds.
+    let at_ns = bench.mesh.now_ps() / 1_000 + 150_000;
+    bench.mesh.add_rule(LoseChip { chip_id: 0, at_ns });
+    bench.control(&bench.worker(0));
+    bench.mesh.run_to_completion();
+    let core = bench.worker(0);
+    let device = bench.mesh.device(0).unwrap();
+    let coord = reader::mesh::Noc0Coord { x: core.coord.x, y: core.coord.y };
+    let error = device.read_l1(coord, 0, &mut [0]).unwrap_err();
+    assert!(matches!(error, AccessError::Unreachable { chip_id: 0, .. }));
+    assert!(device.read_dram(0, 0, &mut [0]).is_err() && device.read_wall_clock(coord).is_err());
+    assert_eq!(bench.mesh.chip(0).unwrap().launch_count(), 2);
 }
 
 #[test]

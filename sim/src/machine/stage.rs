@@ -301,7 +301,7 @@ impl Stage {
         self.faults.push(AppliedFault {
             rule,
             chip_id: site.chip_id,
-            core: site.core,
+            core: Some(site.core),
             site: Some(site),
             chip_cycle,
             effect,
