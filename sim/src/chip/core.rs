@@ -313,6 +313,9 @@ impl Core {
     fn set_up(&mut self, job: &Job<'_>) -> Box<Stage> {
         let mut tile = self.tile.take().expect(TILE_IS_HOME);
         tile.journal.see_until(job.seen_until);
+        if !job.rules.is_empty() {
+            tile.remember_control();
+        }
         let place = tile.place;
         let context = KernelContext {
             chip_id: job.chip.chip_id,

@@ -4,7 +4,14 @@
 //! read or written at its own time.
 
 use super::Chip;
-use crate::{arch::TileCoord, clock::Picoseconds, host::AccessTime, riscv::NocRead, tile::Tile};
+use crate::{
+    arch::TileCoord,
+    clock::Picoseconds,
+    fault::{FaultEffect, HostReadPoint},
+    host::AccessTime,
+    riscv::NocRead,
+    tile::Tile,
+};
 use std::sync::Arc;
 
 /// Reason for a failed host access.
@@ -40,6 +47,7 @@ impl Chip {
         if !is_inside {
             return Err(Unreached::OutOfRange);
         }
+        self.change_host_read(index, address, words, time);
         Ok(())
     }
 
@@ -81,6 +89,33 @@ impl Chip {
         let cycle = self.clock.cycles_at(time.first);
         let is_inside = self.host_memory.read(address, words, cycle);
         is_inside.then_some(()).ok_or(Unreached::OutOfRange)
+    }
+
+    fn change_host_read(
+        &mut self,
+        index: usize,
+        address: u64,
+        words: &mut [u32],
+        time: AccessTime,
+    ) {
+        if self.rules.is_empty() {
+            return;
+        }
+        let tile = self.cores[index].tile();
+        let core = tile.place.coord;
+        let read = HostReadPoint {
+            chip_id: self.facts.chip_id,
+            core,
+            address,
+            control_address: tile.control_word_address(0),
+            stale_control: &tile.stale_control,
+        };
+        let rules = Arc::clone(&self.rules);
+        if let Some(rule) = rules.change_host_read(&read, words, &mut self.host_random) {
+            let effect = FaultEffect::HostReadChanged { address, word_count: words.len() };
+            let cycle = self.clock.cycles_at(time.first);
+            self.log(&rule, Some(core), cycle, effect);
+        }
     }
 
     /// Writes L1 for the host.

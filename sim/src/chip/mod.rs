@@ -69,6 +69,7 @@ pub struct Chip {
     cells: StreamedCells,
     failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
+    host_random: Stream,
 }
 
 #[derive(Debug)]
@@ -94,6 +95,7 @@ impl Chip {
             cores: facts.plan.cores().iter().map(&mut core).collect(),
             dram: Dram::new(arch.bank_count, arch.bank_bytes),
             host_memory: HostMemory::new(),
+            host_random: Stream::new(facts.seed, &[chip_path, HOST_STREAM]),
             facts: Arc::new(facts),
             clock,
             rules: Arc::default(),
@@ -385,3 +387,4 @@ impl Chip {
 }
 
 const EPOCH_STREAM: u64 = 0xE90C;
+const HOST_STREAM: u64 = 0x4057;

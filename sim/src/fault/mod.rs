@@ -6,6 +6,7 @@
 //! | a RISC reads the clock | [`Rule::clock_stall_cycles`] | delay the read |
 //! | a write to DRAM is issued | [`Rule::on_push`] | lose, delay or corrupt the write |
 //! | a subordinate has run its kernel | [`Rule::subordinate_delay_cycles`] | keep its main zone open |
+//! | the host reads L1 | [`Rule::on_host_read`] | change the words that the host gets |
 //! | the rule is added | [`Rule::chip_loss_ns`] | make a chip stop answering at a given time |
 //! | the relays begin | [`Rule::relay_death`] | stop a relay permanently |
 //!
@@ -114,6 +115,21 @@ pub struct ClockPlacement {
     pub at_ns: u64,
 }
 
+/// A host read of L1, with the words that it would return.
+#[derive(Clone, Copy, Debug)]
+pub struct HostReadPoint<'a> {
+    /// Number of the chip.
+    pub chip_id: u32,
+    /// Core.
+    pub core: TileCoord,
+    /// First byte.
+    pub address: u64,
+    /// Address of the core's control vector.
+    pub control_address: u64,
+    /// The control vector as it was when the core's latest launch began.
+    pub stale_control: &'a [u32],
+}
+
 /// Time at which a relay stops permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelayDeath {
@@ -161,6 +177,16 @@ pub trait Rule: Send + Sync {
     /// Returns the cycles between a subordinate's done signal and the end of its main zone.
     fn subordinate_delay_cycles(&self, _site: &Site, _random: &mut Stream) -> u64 {
         0
+    }
+
+    /// Changes the words that the host reads; returns true if any changed.
+    fn on_host_read(
+        &self,
+        _read: &HostReadPoint<'_>,
+        _words: &mut [u32],
+        _random: &mut Stream,
+    ) -> bool {
+        false
     }
 }
 
@@ -223,6 +249,13 @@ pub enum FaultEffect {
     SubordinateLate {
         /// Delay in cycles.
         delay_cycles: u64,
+    },
+    /// The host read words that differ from the memory.
+    HostReadChanged {
+        /// First byte.
+        address: u64,
+        /// Number of words in the read.
+        word_count: usize,
     },
     /// The chip stopped answering.
     ChipLost,
@@ -328,6 +361,18 @@ impl RuleSet {
             .map(|named| (named.rule.subordinate_delay_cycles(site, random), &named.name));
         let (cycles, name) = delays.into_iter().find(|&(cycles, _)| cycles > 0)?;
         Some((cycles, Arc::clone(name)))
+    }
+
+    /// Applies the first rule that changes the words of a host read; returns the rule's name.
+    pub fn change_host_read(
+        &self,
+        read: &HostReadPoint<'_>,
+        words: &mut [u32],
+        random: &mut Stream,
+    ) -> Option<Arc<str>> {
+        let mut rules = self.rules.iter();
+        let named = rules.find(|named| named.rule.on_host_read(read, words, random))?;
+        Some(Arc::clone(&named.name))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Ready-made rules, and the selection of where and when they apply.
 
-use super::{ClockPlacement, ClockReadPoint, PushFate, PushPoint, RelayDeath, Rule, Site};
+use super::{
+    ClockPlacement, ClockReadPoint, HostReadPoint, PushFate, PushPoint, RelayDeath, Rule, Site,
+};
 use crate::{arch::TileCoord, random::Stream};
 use std::ops::Range;
 use wire::Risc;
@@ -251,6 +253,32 @@ impl Rule for LateSubordinate {
     }
 }
 
+/// Makes the host see each control vector as it was before the latest launch.
+#[derive(Clone, Debug)]
+pub struct StaleControl(pub Selection);
+
+impl Rule for StaleControl {
+    fn name(&self) -> &'static str {
+        "stale-control"
+    }
+
+    fn on_host_read(&self, at: &HostReadPoint<'_>, words: &mut [u32], random: &mut Stream) -> bool {
+        if !self.0.takes_core(at.chip_id, at.core) || !random.chance(self.0.parts_per_million) {
+            return false;
+        }
+        let mut is_changed = false;
+        for (address, word) in (at.address..).step_by(4).zip(words) {
+            let index = usize::try_from(address.wrapping_sub(at.control_address) / 4);
+            let stale = index.ok().and_then(|index| at.stale_control.get(index));
+            if let Some(&stale) = stale {
+                is_changed |= *word != stale;
+                *word = stale;
+            }
+        }
+        is_changed
+    }
+}
+
 /// Makes a chip stop answering: requests in flight are lost, and running launches never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoseChip {
@@ -332,6 +360,37 @@ where
     }
 }
 
+/// A rule that calls a closure for each host read of L1. The closure may change the words, and
+/// returns true if it did.
+#[derive(Clone, Debug)]
+pub struct HostReadRule<F> {
+    name: String,
+    change: F,
+}
+
+impl<F> HostReadRule<F>
+where
+    F: Fn(&HostReadPoint<'_>, &mut [u32], &mut Stream) -> bool + Send + Sync,
+{
+    /// Creates a rule with `name` in the log.
+    pub fn new(name: impl Into<String>, change: F) -> Self {
+        Self { name: name.into(), change }
+    }
+}
+
+impl<F> Rule for HostReadRule<F>
+where
+    F: Fn(&HostReadPoint<'_>, &mut [u32], &mut Stream) -> bool + Send + Sync,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn on_host_read(&self, at: &HostReadPoint<'_>, words: &mut [u32], random: &mut Stream) -> bool {
+        (self.change)(at, words, random)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,5 +449,20 @@ mod tests {
             rule.clock_stall_cycles(&read, &mut Stream::new(1, &[]))
         };
         assert_eq!([stall(1), stall(2), stall(2000), stall(2001)], [0, 1, 1999, 0]);
+    }
+
+    #[test]
+    fn stale_words_replace_only_those_of_the_control_vector() {
+        let rule = StaleControl(Selection::everywhere());
+        let read = HostReadPoint {
+            chip_id: 0,
+            core: CORE,
+            address: 96,
+            control_address: 100,
+            stale_control: &[7, 8],
+        };
+        let mut words = [1; 4];
+        assert!(rule.on_host_read(&read, &mut words, &mut Stream::new(1, &[])));
+        assert_eq!(words, [1, 7, 8, 1]);
     }
 }

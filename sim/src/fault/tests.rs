@@ -3,8 +3,8 @@
 use super::{
     AppliedFault, FaultEffect,
     rules::{
-        CorruptWord, DelayWrite, LateSubordinate, LoseChip, LoseWrite, PushRule, Selection,
-        WordChoice,
+        CorruptWord, DelayWrite, HostReadRule, LateSubordinate, LoseChip, LoseWrite, PushRule,
+        Selection, StaleControl, WordChoice,
     },
 };
 use crate::{
@@ -126,6 +126,20 @@ fn a_subordinate_that_is_too_late_is_counted_and_never_pushed() {
 }
 
 #[test]
+fn a_stale_control_vector_is_the_one_before_the_last_launch() {
+    let mut bench = waiting();
+    bench.mesh.add_rule(StaleControl(only(&bench, 2)));
+    bench.mesh.run_to_completion();
+    assert_eq!(bench.control(&bench.worker(2))[..5], [32; 5]);
+    assert_eq!(bench.control(&bench.worker(4))[..5], [48; 5]);
+    let faults = faults(&bench);
+    assert!(matches!(
+        faults[..],
+        [AppliedFault { effect: FaultEffect::HostReadChanged { .. }, .. }]
+    ));
+}
+
+#[test]
 fn a_lost_chip_answers_until_then_and_starts_nothing_afterwards() {
     let mut bench = waiting();
     // This time is within the second of three launches; each launch takes some 105 microseconds.
@@ -150,13 +164,18 @@ fn closures_are_rules() {
             fate.lose();
         }
     }));
+    bench.mesh.add_rule(HostReadRule::new("all-ones", |_, words, _| {
+        words.fill(u32::MAX);
+        true
+    }));
     bench.mesh.run_to_completion();
     let core = bench.worker(7);
     assert_eq!(bench.lane(&core, 0, 0, 4)[3], 1);
     assert_eq!(bench.lane(&core, 1, 0, 16), [0; 16]);
+    assert_eq!(bench.control(&core)[CONTROL.run_counter], u32::MAX);
     let faults = faults(&bench);
-    assert_eq!(faults.len(), 64 * 3);
-    assert!(faults.iter().all(|fault| &*fault.rule == "second-of-launch"));
+    assert_eq!(faults.len(), 64 * 3 + 1);
+    assert!(faults.iter().any(|fault| &*fault.rule == "all-ones"));
 }
 
 #[test]

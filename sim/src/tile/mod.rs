@@ -34,6 +34,8 @@ pub struct Tile {
     /// Landing time of this tile's latest write to each DRAM bank. Writes from one tile to one bank
     /// never overtake each other.
     pub last_landing: Vec<u64>,
+    /// The control vector as it was when the latest launch began.
+    pub stale_control: Vec<u32>,
     control_address: u64,
 }
 
@@ -52,6 +54,7 @@ impl Tile {
             noc_random: stream(1),
             fault_random: stream(2),
             last_landing: vec![0; facts.bank_count as usize],
+            stale_control: vec![0; ControlLayout::WORDS64.word_count],
             control_address: facts.control_address(place.kind),
         }
     }
@@ -115,6 +118,12 @@ impl Tile {
             }
         }
         true
+    }
+
+    /// Saves the control vector for rules that show the host an old copy.
+    pub fn remember_control(&mut self) {
+        let is_inside = self.l1.read_words(self.control_address, &mut self.stale_control);
+        debug_assert!(is_inside, "the profiler memory lies in L1");
     }
 }
 
