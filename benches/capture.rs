@@ -7,7 +7,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::{
     ProfilerOptions, ReadOptions,
-    capture::{Capture, CaptureWriter, CapturingReader, Overrides, SyncPolicy},
+    capture::{Capture, CaptureWriter, MeshRecorder, Overrides, SyncPolicy},
     init_device_profiler,
     mesh::{Device, DeviceDescription, DeviceImage, DramDescription, MeshImage, Noc0Coord},
     read::Reader,
@@ -81,9 +81,9 @@ fn options(launches: u32) -> ReadOptions {
 fn capture(mut mesh: MeshImage, launches: u32, path: &Path) -> usize {
     let writer = CaptureWriter::create(path).expect("a path that is free");
     let writer = writer.with_sync(SyncPolicy::Never);
-    let read = CapturingReader::new(options(launches), writer).read(&mut mesh);
-    read.capture.expect("a disk with room");
-    read.readout.expect("a mesh that can be read").record_count()
+    let mut recorder = MeshRecorder::new(options(launches), Some(writer));
+    recorder.read(&mut mesh).expect("a mesh that can be read and a disk with room");
+    recorder.readout().record_count()
 }
 
 fn captures(criterion: &mut Criterion) {

@@ -10,7 +10,7 @@ use crate::accounting;
 use host_reader::{
     ProfilerOptions, ReadOptions,
     analysis::ops_of,
-    capture::{Capture, CaptureWriter, CapturedRun, CapturingReader, Overrides, SyncPolicy},
+    capture::{Capture, CaptureWriter, CapturedRun, MeshRecorder, Overrides, SyncPolicy},
     export::{Trace, TraceLoss},
     init_device_profiler,
     lane::LaneId,
@@ -356,16 +356,13 @@ fn recorded(what: &str) -> (Dice, Recorded) {
     let chosen: Vec<_> = (0..3).map(|_| cores[dice.below(cores.len())].noc0).collect();
     let cores = CoreSelection::at(chosen);
     let options = ReadOptions { program_support_count: 20, cores, ..ReadOptions::default() };
-    let mut reader = CapturingReader::new(options, writer);
-    let mut whole = Readout::default();
+    let mut recorder = MeshRecorder::new(options, Some(writer));
     for read in 0..3 {
         work.run(&mut mesh);
-        reader.options_mut().last_read = read == 2;
-        let read = reader.read(&mut mesh);
-        read.capture.unwrap();
-        whole.append(read.readout.unwrap());
+        recorder.options_mut().last_read = read == 2;
+        recorder.read(&mut mesh).unwrap();
     }
-    reader.finish().unwrap();
+    let whole = recorder.finish().unwrap().readout;
     let bytes = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     eprintln!("{workload} on {arch:?}, {} bytes, {} records", bytes.len(), whole.record_count());

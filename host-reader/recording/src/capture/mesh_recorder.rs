@@ -1,8 +1,10 @@
 //! Recording of a run: reads of a mesh, clocks of the mesh, and data from the host.
 
-use crate::capture::{
-    CaptureError, CaptureWriter, CapturedRun, CapturingReader, OpMetadata,
-    sync::{ClockSampler, MeshSamples, SyncOptions},
+use super::{
+    CaptureError, CaptureWriter, CapturedRun, OpMetadata,
+    record::RunCapture,
+    section::Payload,
+    sync::{ClockSampler, SyncOptions},
 };
 use host_events::{HostRecorder, HostRecording};
 use reader::{
@@ -44,7 +46,8 @@ pub enum RecordError {
 /// ```
 #[derive(Debug)]
 pub struct MeshRecorder {
-    reader: MeshReader,
+    reader: Reader,
+    capture: Option<RunCapture>,
     sampler: ClockSampler,
     readout: Readout,
     ops: Vec<OpMetadata>,
@@ -68,25 +71,13 @@ pub struct LivePart {
     pub other_record_count: u64,
 }
 
-#[derive(Debug)]
-enum MeshReader {
-    Plain(Box<Reader>),
-    Capturing { reader: Box<CapturingReader>, captured: MeshSamples },
-}
-
 impl MeshRecorder {
     /// Creates a recorder. `capture` is the capture to which it writes, if any.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
-        let reader = match capture {
-            None => MeshReader::Plain(Reader::new(options).into()),
-            Some(writer) => MeshReader::Capturing {
-                reader: CapturingReader::new(options, writer).into(),
-                captured: MeshSamples::default(),
-            },
-        };
         Self {
-            reader,
+            reader: Reader::new(options),
+            capture: capture.map(RunCapture::new),
             sampler: ClockSampler::new(SyncOptions::default()),
             readout: Readout::default(),
             ops: Vec::new(),
@@ -100,12 +91,11 @@ impl MeshRecorder {
     /// Marks the following reads as a repetition of the previous run, made to record other hardware
     /// counters.
     ///
-    /// See [`CapturingReader::for_more_counters`].
+    /// The two runs are then loaded as one run.
     #[must_use]
-    pub fn for_more_counters(mut self) -> Self {
-        if let MeshReader::Capturing { reader, captured } = self.reader {
-            let reader = Box::new(reader.for_more_counters());
-            self.reader = MeshReader::Capturing { reader, captured };
+    pub const fn for_more_counters(mut self) -> Self {
+        if let Some(capture) = &mut self.capture {
+            capture.is_counter_pass = true;
         }
         self
     }
@@ -125,19 +115,13 @@ impl MeshRecorder {
 
     /// Returns the options of the next read.
     pub const fn options_mut(&mut self) -> &mut ReadOptions {
-        match &mut self.reader {
-            MeshReader::Plain(reader) => reader.options_mut(),
-            MeshReader::Capturing { reader, .. } => reader.options_mut(),
-        }
+        self.reader.options_mut()
     }
 
     /// Returns what streaming RISCs had lost before the first read; see [`Reader::earlier_losses`].
     #[must_use]
     pub const fn earlier_losses(&self) -> LossTotals {
-        match &self.reader {
-            MeshReader::Plain(reader) => reader.earlier_losses(),
-            MeshReader::Capturing { reader, .. } => reader.earlier_losses(),
-        }
+        self.reader.earlier_losses()
     }
 
     /// Returns everything read so far, on the clocks of the tiles.
@@ -151,19 +135,16 @@ impl MeshRecorder {
     /// # Errors
     /// If the capture cannot be written.
     pub fn add_ops(&mut self, ops: Vec<OpMetadata>) -> Result<(), CaptureError> {
-        let written = match &mut self.reader {
-            MeshReader::Capturing { reader, .. } => reader.writer_mut().append(&ops),
-            MeshReader::Plain(_) => Ok(()),
-        };
+        let written = self.append(&ops);
         self.ops.extend(ops);
         written
     }
 
     /// Measures the clocks of a mesh with an initialised profiler, before the first read.
     pub fn open_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
-        if let MeshReader::Capturing { reader, .. } = &mut self.reader {
+        if let Some(capture) = &mut self.capture {
             // If this fails, the first read tries again and reports any error.
-            let _ = reader.capture_host_clock(mesh);
+            let _ = capture.capture_host_clock(mesh);
         }
         self.sampler.open(mesh);
     }
@@ -229,12 +210,10 @@ impl MeshRecorder {
         mesh: &mut M,
         visit: impl FnOnce(&mut M, &Readout, &mut ClockSampler),
     ) -> Result<(), RecordError> {
-        let (readout, captured) = match &mut self.reader {
-            MeshReader::Plain(reader) => (reader.read(mesh), Ok(())),
-            MeshReader::Capturing { reader, .. } => {
-                let read = reader.read(mesh);
-                (read.readout, read.capture)
-            }
+        let reader = &mut self.reader;
+        let (readout, captured) = match &mut self.capture {
+            None => (reader.read(mesh), Ok(())),
+            Some(capture) => capture.read(reader, mesh, |reader, mesh| reader.read(mesh)),
         };
         let readout = readout?;
         visit(mesh, &readout, &mut self.sampler);
@@ -264,15 +243,11 @@ impl MeshRecorder {
         mesh: &mut M,
         visit: impl FnOnce(LivePart),
     ) -> Result<(), RecordError> {
-        let (read, captured) = match &mut self.reader {
-            MeshReader::Plain(reader) if self.leaves_streamed => (reader.read_live(mesh), Ok(())),
-            MeshReader::Plain(reader) => (reader.read_with_batches(mesh), Ok(())),
-            MeshReader::Capturing { reader, .. } => {
-                let read = match self.leaves_streamed {
-                    true => reader.read_live(mesh),
-                    false => reader.read_with_batches(mesh),
-                };
-                (read.readout, read.capture)
+        let (reader, leaves_streamed) = (&mut self.reader, self.leaves_streamed);
+        let (read, captured) = match &mut self.capture {
+            None => (live_read(reader, mesh, leaves_streamed), Ok(())),
+            Some(capture) => {
+                capture.read(reader, mesh, |reader, mesh| live_read(reader, mesh, leaves_streamed))
             }
         };
         let read = read?;
@@ -319,7 +294,7 @@ impl MeshRecorder {
 
     /// Returns true if markers may be lost within `launches` more launches unless the mesh is read.
     ///
-    /// See [`Reader::about_to_overflow`].
+    /// See [`Reader::about_to_overflow`]. The words read for this are not captured.
     ///
     /// # Errors
     /// If no control vector can be read.
@@ -328,10 +303,7 @@ impl MeshRecorder {
         mesh: &mut M,
         launches: u32,
     ) -> Result<bool, ReadError> {
-        match &mut self.reader {
-            MeshReader::Plain(reader) => reader.about_to_overflow(mesh, launches),
-            MeshReader::Capturing { reader, .. } => reader.about_to_overflow(mesh, launches),
-        }
+        self.reader.about_to_overflow(mesh, launches)
     }
 
     /// Adds the costs of probes on the mesh.
@@ -339,10 +311,7 @@ impl MeshRecorder {
     /// # Errors
     /// If the capture cannot be written.
     pub fn add_probe_costs(&mut self, costs: ProbeCosts) -> Result<(), CaptureError> {
-        let written = match &mut self.reader {
-            MeshReader::Capturing { reader, .. } => reader.writer_mut().append(&costs),
-            MeshReader::Plain(_) => Ok(()),
-        };
+        let written = self.append(&costs);
         self.readout.probe_costs.merge(costs);
         written
     }
@@ -352,11 +321,9 @@ impl MeshRecorder {
     /// # Errors
     /// If the capture cannot be written.
     pub fn add_host(&mut self, recorder: &HostRecorder) -> Result<(), CaptureError> {
-        let mut recording = match &mut self.reader {
-            MeshReader::Capturing { reader, .. } => {
-                reader.writer_mut().append_recorder(recorder)?
-            }
-            MeshReader::Plain(_) => recorder.take(),
+        let mut recording = match &mut self.capture {
+            Some(capture) => capture.writer.append_recorder(recorder)?,
+            None => recorder.take(),
         };
         self.ops.append(&mut recording.ops);
         self.host.push(recording);
@@ -371,16 +338,15 @@ impl MeshRecorder {
     /// # Errors
     /// If the capture cannot be written.
     pub fn finish(self) -> Result<CapturedRun, CaptureError> {
-        let Self { reader, sampler, mut readout, ops, host, .. } = self;
-        match reader {
-            MeshReader::Plain(mut reader) => reader.add_running_launches(&mut readout),
-            MeshReader::Capturing { mut reader, .. } => {
-                reader.add_running_launches(&mut readout);
-                reader.finish()?;
-            }
-        }
+        let Self { mut reader, capture, sampler, mut readout, ops, host, .. } = self;
+        reader.add_running_launches(&mut readout);
+        capture.map_or(Ok(()), RunCapture::finish)?;
         let samples = sampler.samples().clone();
         Ok(CapturedRun::from_parts(readout, samples, ops, host))
+    }
+
+    fn append<'file>(&mut self, payload: &impl Payload<'file>) -> Result<(), CaptureError> {
+        self.capture.as_mut().map_or(Ok(()), |capture| capture.writer.append(payload))
     }
 
     /// Writes the new clock samples to the capture, so that they are not lost if the process is
@@ -388,10 +354,15 @@ impl MeshRecorder {
     ///
     /// Does nothing before the first read, because that read begins the run's part of the file.
     fn capture_samples(&mut self) -> Result<(), CaptureError> {
-        let MeshReader::Capturing { reader, captured } = &mut self.reader else { return Ok(()) };
-        let samples = self.sampler.samples();
-        reader.writer_mut().append_clock_samples(&samples.since(captured))?;
-        *captured = samples.clone();
-        Ok(())
+        let capture = self.capture.as_mut();
+        capture.map_or(Ok(()), |capture| capture.append_new_samples(self.sampler.samples()))
     }
+}
+
+fn live_read<M: Mesh + ?Sized>(
+    reader: &mut Reader,
+    mesh: &mut M,
+    leaves_streamed: bool,
+) -> Result<LiveRead, ReadError> {
+    if leaves_streamed { reader.read_live(mesh) } else { reader.read_with_batches(mesh) }
 }

@@ -115,7 +115,6 @@ pub use host_clock::HostClock;
 pub use kind::SectionKind;
 pub use mesh_recorder::{LivePart, MeshRecorder, RecordError};
 pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
-pub use record::{CapturedRead, CapturingReader};
 pub use replay::{CapturedRun, Overrides, ReplayedRead};
 pub use section::{
     CaptureEnd, ClockSamples, Content, FailedAccess, HostEvents, MemoryWords, OpMetadata, Payload,

@@ -7,15 +7,14 @@ use super::{
     host_clock::HostClock,
     label::ChipLabels,
     section::{FailedAccess, MemoryWords, Payload, ReadBegin, ReadEnd},
+    sync::MeshSamples,
     writer::CaptureWriter,
 };
 use host_events::monotonic_ns;
 use reader::{
-    ledger::LossTotals,
     mesh::{AccessError, AccessResult, Device, DeviceDescription, L1Read, Memory, Mesh, Noc0Coord},
     names::ZoneTable,
-    read::{LiveRead, ReadError, ReadOptions, Reader},
-    readout::Readout,
+    read::{ReadError, ReadOptions, Reader},
 };
 use std::{
     borrow::Cow,
@@ -23,112 +22,46 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// A [`Reader`] that captures what it reads.
+/// A capture of everything that a [`Reader`] reads.
 ///
 /// If the capture cannot be written, reads continue. Failed reads are captured, so a replay of the
 /// capture fails in the same way.
-///
-/// # Examples
-///
-/// ```no_run
-/// # fn example(mesh: &mut dyn reader::mesh::Mesh) -> Result<(), Box<dyn std::error::Error>> {
-/// use recording::capture::{Capture, CaptureWriter, CapturingReader, Overrides};
-/// use reader::ReadOptions;
-///
-/// let writer = CaptureWriter::create("run.kprof")?;
-/// let mut reader = CapturingReader::new(ReadOptions::default(), writer);
-/// let read = reader.read(mesh);
-/// read.capture?;
-/// let readout = read.readout?;
-/// reader.finish()?;
-///
-/// let again = Capture::open("run.kprof")?.readout(&Overrides::default())?;
-/// assert_eq!(again, readout);
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
-pub struct CapturingReader {
-    reader: Reader,
-    writer: CaptureWriter,
+pub(super) struct RunCapture {
+    pub(super) writer: CaptureWriter,
+    /// True if the reads repeat the previous run for other hardware counters.
+    pub(super) is_counter_pass: bool,
     chips: BTreeMap<u32, DeviceDescription>,
     zones: ZoneTable,
     is_fresh: bool,
-    is_counter_pass: bool,
     /// Time at which the host's clock was last captured, if it is the machine's clock.
     clock_captured_ns: Option<u64>,
+    /// Clock samples in the capture.
+    samples: MeshSamples,
 }
 
-/// Results of a [`CapturingReader`]. The read and the capture can fail independently.
-#[derive(Debug)]
-pub struct CapturedRead<T = Readout> {
-    /// Readout, or the error that ended the read.
-    pub readout: Result<T, ReadError>,
-    /// `Ok` if the whole read was captured, or the first failure to capture it.
-    pub capture: Result<(), CaptureError>,
-}
-
-impl CapturingReader {
-    /// Creates a reader that captures into `writer`.
-    #[must_use]
-    pub fn new(options: ReadOptions, writer: CaptureWriter) -> Self {
-        let reader = Reader::new(options);
-        let (chips, zones) = (BTreeMap::new(), ZoneTable::new());
+impl RunCapture {
+    pub(super) fn new(writer: CaptureWriter) -> Self {
         Self {
-            reader,
             writer,
-            chips,
-            zones,
-            is_fresh: true,
             is_counter_pass: false,
+            chips: BTreeMap::new(),
+            zones: ZoneTable::new(),
+            is_fresh: true,
             clock_captured_ns: None,
+            samples: MeshSamples::default(),
         }
     }
 
-    /// Marks the following reads as a repetition of the previous run for other hardware counters.
-    ///
-    /// The two runs are then loaded as one run.
-    #[must_use]
-    pub const fn for_more_counters(mut self) -> Self {
-        self.is_counter_pass = true;
-        self
-    }
-
-    /// Returns the options of the next read.
-    pub const fn options_mut(&mut self) -> &mut ReadOptions {
-        self.reader.options_mut()
-    }
-
-    /// Returns the capture's writer, for data that does not come from reads: clock samples and op
-    /// metadata.
-    pub const fn writer_mut(&mut self) -> &mut CaptureWriter {
-        &mut self.writer
-    }
-
-    /// Reads everything recorded since the last read, and captures it.
-    pub fn read<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead {
-        self.capture(mesh, |reader, mesh| reader.read(mesh))
-    }
-
-    /// Reads like [`CapturingReader::read`], and also returns the new records of streamed lanes in
-    /// batches; see [`Reader::read_with_batches`].
-    pub fn read_with_batches<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead<LiveRead> {
-        self.capture(mesh, |reader, mesh| reader.read_with_batches(mesh))
-    }
-
-    /// Reads like [`CapturingReader::read`], but returns the records of streamed lanes in batches,
-    /// and keeps none of them; see [`Reader::read_live`].
-    pub fn read_live<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> CapturedRead<LiveRead> {
-        self.capture(mesh, |reader, mesh| reader.read_live(mesh))
-    }
-
-    /// Captures what `read` reads.
-    fn capture<M: Mesh + ?Sized, T>(
+    /// Captures what `read` reads. Also returns `Ok` if the whole read was captured, or the first
+    /// failure to capture it.
+    pub(super) fn read<M: Mesh + ?Sized, T>(
         &mut self,
+        reader: &mut Reader,
         mesh: &mut M,
         read: impl FnOnce(&mut Reader, &mut RecordedMesh<'_, M>) -> Result<T, ReadError>,
-    ) -> CapturedRead<T> {
-        let options = self.reader.options_mut().clone();
+    ) -> (Result<T, ReadError>, Result<(), CaptureError>) {
+        let options = reader.options_mut().clone();
         let begin = ReadBegin {
             read_number: self.writer.next_read_number(),
             is_fresh: self.is_fresh,
@@ -139,45 +72,23 @@ impl CapturingReader {
         let clocked = self.capture_host_clock(mesh);
         let prepared = self.describe(mesh, &begin.options);
         let mut recorded = RecordedMesh::begin(mesh, &mut self.writer, begin);
-        recorded.device.log.note(clocked);
-        recorded.device.log.note(prepared);
-        let readout = read(&mut self.reader, &mut recorded);
-        let capture = recorded.finish();
+        recorded.log.note(clocked);
+        recorded.log.note(prepared);
+        let readout = read(reader, &mut recorded);
+        let captured = recorded.finish();
         self.is_fresh = false;
-        CapturedRead { readout, capture }
+        (readout, captured)
     }
 
-    /// Returns what streaming RISCs had lost before the first read; see [`Reader::earlier_losses`].
-    #[must_use]
-    pub const fn earlier_losses(&self) -> LossTotals {
-        self.reader.earlier_losses()
-    }
-
-    /// Adds the streamed records of launches that had not ended at the last read; see
-    /// [`Reader::add_running_launches`].
-    pub fn add_running_launches(&mut self, readout: &mut Readout) {
-        self.reader.add_running_launches(readout);
-    }
-
-    /// Returns true if markers may be lost within `launches` more launches unless the mesh is read.
-    ///
-    /// See [`Reader::about_to_overflow`]. The words read for this are not captured.
-    ///
-    /// # Errors
-    /// If no control vector can be read.
-    pub fn about_to_overflow<M: Mesh + ?Sized>(
-        &mut self,
-        mesh: &mut M,
-        launches: u32,
-    ) -> Result<bool, ReadError> {
-        self.reader.about_to_overflow(mesh, launches)
+    /// Writes the clock samples that are not in the capture yet.
+    pub(super) fn append_new_samples(&mut self, samples: &MeshSamples) -> Result<(), CaptureError> {
+        self.writer.append_clock_samples(&samples.since(&self.samples))?;
+        self.samples = samples.clone();
+        Ok(())
     }
 
     /// Marks the end of the recording; see [`CaptureWriter::finish`].
-    ///
-    /// # Errors
-    /// If the disk reports an error.
-    pub fn finish(mut self) -> Result<(), CaptureError> {
+    pub(super) fn finish(mut self) -> Result<(), CaptureError> {
         if self.clock_captured_ns.is_some() {
             self.writer.append(&HostClock::now())?;
         }
@@ -188,7 +99,7 @@ impl CapturingReader {
     ///
     /// Does nothing if the clock was captured within the last second, or if the mesh has its own
     /// host clock, such as a simulated mesh.
-    pub(crate) fn capture_host_clock<M: Mesh + ?Sized>(
+    pub(super) fn capture_host_clock<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
     ) -> Result<(), CaptureError> {
@@ -225,17 +136,14 @@ impl CapturingReader {
     }
 }
 
-/// A mesh that captures all words read through it.
-struct RecordedMesh<'a, M: ?Sized> {
-    device: RecordedDevice<'a, M>,
-}
-
-/// The chip of a mesh that is being accessed.
-struct RecordedDevice<'a, M: ?Sized> {
+/// A mesh that captures all words read through it. As a device, it is the chip of the mesh that is
+/// being accessed.
+pub(super) struct RecordedMesh<'a, M: ?Sized> {
     mesh: &'a mut M,
     log: AccessLog<'a>,
     /// One entry for each index of the mesh; `None` if there is no chip with this index.
     chips: Vec<Option<ChipLabels>>,
+    /// Index of the accessed chip.
     index: usize,
 }
 
@@ -262,12 +170,12 @@ impl<'a, M: Mesh + ?Sized> RecordedMesh<'a, M> {
         let mut log =
             AccessLog { writer, read_number, is_last, words_read: 0, first_error: Ok(()) };
         log.append(&begin);
-        Self { device: RecordedDevice { mesh, log, chips, index: 0 } }
+        Self { mesh, log, chips, index: 0 }
     }
 
     /// Ends the read; returns the first failure to capture it.
     fn finish(self) -> Result<(), CaptureError> {
-        let RecordedDevice { mesh, mut log, .. } = self.device;
+        let Self { mesh, mut log, .. } = self;
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let end = ReadEnd {
             read_number: log.read_number,
@@ -297,13 +205,13 @@ impl AccessLog<'_> {
 
 impl<M: Mesh + ?Sized> Mesh for RecordedMesh<'_, M> {
     fn device_count(&self) -> usize {
-        self.device.chips.len()
+        self.chips.len()
     }
 
     fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
-        self.device.chips.get(index)?.as_ref()?;
-        self.device.index = index;
-        Some(&mut self.device)
+        self.chips.get(index)?.as_ref()?;
+        self.index = index;
+        Some(self)
     }
 }
 
@@ -316,7 +224,7 @@ struct Access {
     is_write: bool,
 }
 
-impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
+impl<M: Mesh + ?Sized> RecordedMesh<'_, M> {
     /// Performs an access on the chip. If it fails, captures the failure.
     fn ask<T>(
         &mut self,
@@ -391,7 +299,7 @@ impl<M: Mesh + ?Sized> RecordedDevice<'_, M> {
     }
 }
 
-impl<M: Mesh + ?Sized> Device for RecordedDevice<'_, M> {
+impl<M: Mesh + ?Sized> Device for RecordedMesh<'_, M> {
     fn description(&self) -> &DeviceDescription {
         let labels = self.chips.get(self.index).and_then(Option::as_ref);
         labels.expect("a device is given out only where there is one").chip()

@@ -59,7 +59,7 @@ fn captured_clocks(clock: fn() -> u64) -> Vec<HostClock> {
     for _ in 0..2 {
         reader.read(&mut chip).capture.unwrap();
     }
-    reader.finish().unwrap();
+    reader.capture.finish().unwrap();
     let capture = Capture::open(&path).unwrap();
     assert!(capture.is_finished().unwrap() && capture.check().is_clean());
     capture.host_clocks().collect()

@@ -10,21 +10,48 @@ mod writing;
 
 use super::{
     header::{CaptureIdentity, FileHeader, FormatVersion},
+    record::RunCapture,
     writer::SectionEncoder,
     *,
 };
 use reader::{
     lane::LaneId,
+    mesh::Mesh,
     mesh::{
         AccessError, AccessResult, CoreDescription, CoreSelection, DeviceDescription,
         DramDescription, LogicalCoord, Memory, Noc0Coord,
     },
     names::{ZoneSource, ZoneTable},
     probe_cost::{ProbeCost, ProbeCosts},
-    read::{GenerationChoice, ReadOptions},
+    read::{GenerationChoice, ReadError, ReadOptions, Reader},
+    readout::Readout,
 };
 use std::ops::Range;
 use wire::Risc;
+
+/// A reader, and the capture of what it reads.
+struct CapturingReader {
+    reader: Reader,
+    capture: RunCapture,
+}
+
+/// Results of a [`CapturingReader`]. The read and the capture can fail independently.
+struct CapturedRead {
+    readout: Result<Readout, ReadError>,
+    capture: Result<(), CaptureError>,
+}
+
+impl CapturingReader {
+    fn new(options: ReadOptions, writer: CaptureWriter) -> Self {
+        Self { reader: Reader::new(options), capture: RunCapture::new(writer) }
+    }
+
+    fn read(&mut self, mesh: &mut impl Mesh) -> CapturedRead {
+        let (readout, capture) =
+            self.capture.read(&mut self.reader, mesh, |reader, mesh| reader.read(mesh));
+        CapturedRead { readout, capture }
+    }
+}
 
 /// A capture in memory, with the positions of its sections.
 struct Draft {

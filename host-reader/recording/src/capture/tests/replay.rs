@@ -144,7 +144,7 @@ fn reads_are_replayed_as_they_were_and_joined_in_order() {
         assert_eq!(read.readout.unwrap(), expected, "capturing changes nothing");
         readouts.push(expected);
     }
-    captured.finish().unwrap();
+    captured.capture.finish().unwrap();
     let capture = Capture::open(&path).unwrap();
     assert!(capture.check().is_clean());
     let replayed: Vec<_> = capture
@@ -269,7 +269,7 @@ fn other_options_can_be_tried_on_a_capture() {
     let mut mesh = mesh();
     work(&mut mesh, 0);
     let mut reader = capturing(&path);
-    reader.options_mut().cores = CoreSelection::at([core_place(0), core_place(2)]);
+    reader.reader.options_mut().cores = CoreSelection::at([core_place(0), core_place(2)]);
     reader.read(&mut mesh).capture.unwrap();
     let capture = Capture::open(&path).unwrap();
     let encoded = Some(reader::decode::HostIdForm::Encoded);
@@ -415,12 +415,12 @@ proptest! {
                 mesh.chip.device.write_l1(core_place(core), address, &[word]).unwrap();
             }
             mesh.chip.refused = refused;
-            reader.options_mut().last_read = last_read;
+            reader.reader.options_mut().last_read = last_read;
             let read = reader.read(&mut mesh);
             prop_assert!(read.capture.is_ok());
             readouts.push(read.readout);
         }
-        reader.finish().unwrap();
+        reader.capture.finish().unwrap();
         let capture = Capture::open(&path).unwrap();
         prop_assert!(capture.check().is_clean());
         let replayed = capture.replayed_reads(&Overrides::default());
