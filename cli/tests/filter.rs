@@ -8,7 +8,6 @@ use host_reader::{
     analysis::ops_of,
     capture::{Capture, CaptureWriter, Overrides},
     host::{HostRecorder, HostRecorderOptions},
-    sync::SyncOptions,
 };
 use serde_json::Value;
 use std::{
@@ -49,7 +48,7 @@ fn capture(folder: &Path) {
 fn set_signposts(path: &Path) {
     let capture = Capture::open(path).unwrap();
     let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
-    let clock = run.samples.fit(&SyncOptions::default().fit);
+    let clock = run.samples.fit();
     clock.tile_origins(&run.readout).align(&mut run.readout);
     let chip = clock.reference_clock(0).unwrap();
     let now = Arc::new(AtomicU64::new(0));

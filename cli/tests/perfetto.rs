@@ -16,7 +16,6 @@ use host_reader::{
     capture::{Capture, CaptureWriter, Overrides},
     host::{HostRecorder, HostRecorderOptions, HostSource},
     readout::Readout,
-    sync::SyncOptions,
     timeline::Timeline,
 };
 use serde_json::Value;
@@ -68,7 +67,7 @@ fn rows(engine: &Path, trace: &Path, queries: &[&str]) -> Vec<Vec<Value>> {
 fn capture_readout(path: &Path) -> Readout {
     let capture = Capture::open(path).unwrap();
     let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
-    let clock = run.samples.fit(&SyncOptions::default().fit);
+    let clock = run.samples.fit();
     clock.tile_origins(&run.readout).align(&mut run.readout);
     run.readout
 }
@@ -472,7 +471,7 @@ fn a_trace_that_lacks_an_end_is_found_out() {
 fn add_host_events(path: &Path) -> u64 {
     let capture = Capture::open(path).unwrap();
     let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
-    let clock = run.samples.fit(&SyncOptions::default().fit);
+    let clock = run.samples.fit();
     clock.tile_origins(&run.readout).align(&mut run.readout);
     let op = ops_of(&run.readout)[0].firmware.unwrap();
     let chip = clock.reference_clock(run.readout.devices[0].chip.chip_id).unwrap();

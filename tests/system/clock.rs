@@ -5,11 +5,11 @@
 
 use host_reader::{
     ProfilerOptions,
-    clock::{EthernetPing, Tile},
+    clock::{EthernetPing, PingBurst, Tile},
     init_device_profiler,
     mesh::{AccessError, ChipLink, CoreDescription, Device, Mesh, Noc0Coord},
     read_device_profiler,
-    sync::{ClockSampler, MeshClock, SyncOptions, synchronise},
+    sync::{ClockSampler, MeshClock, ping},
 };
 use sim::{
     arch::{Arch, TileCoord},
@@ -91,6 +91,27 @@ fn worker(mesh: &mut SimulatedMesh, index: usize, nth: usize) -> CoreDescription
     workers.nth(nth).unwrap().clone()
 }
 
+/// Pings of each reference in a second, as many as TT-Metal makes.
+const PINGS_OF_A_SECOND: (u32, u64) = (249, 4_000_000);
+
+/// Relates the clocks of a mesh to the host's clock in one session: bursts at both ends, and pings
+/// of each reference in between, given by their number and their distance in nanoseconds.
+fn synchronise(mesh: &mut impl Mesh, (ping_count, spacing_ns): (u32, u64)) -> MeshClock {
+    let mut sampler = ClockSampler::default();
+    sampler.open(mesh);
+    for _ in 0..ping_count {
+        for index in 0..mesh.device_count() {
+            let chip = mesh.device(index).unwrap();
+            let tile = sampler.samples().reference(chip.description().chip_id).unwrap();
+            let ping = ping(chip, Noc0Coord { x: tile.x.into(), y: tile.y.into() }).unwrap();
+            sampler.add_burst(PingBurst { tile, pings: vec![ping] });
+        }
+        mesh.device(0).unwrap().wait_ns(spacing_ns);
+    }
+    sampler.close(mesh);
+    sampler.samples().fit()
+}
+
 #[test]
 fn every_marker_of_eight_chips_has_its_host_time_within_the_bound() {
     let mut mesh = SimulatedMesh::new(&wormholes(11, &vec![old_chip(); 8])).unwrap();
@@ -102,7 +123,7 @@ fn every_marker_of_eight_chips_has_its_host_time_within_the_bound() {
         let launch = launch.not_before_ns(at_ms * 1_000_000);
         mesh.enqueue_everywhere(&launch);
     }
-    let clock = synchronise(&mut mesh, &SyncOptions::default());
+    let clock = synchronise(&mut mesh, PINGS_OF_A_SECOND);
     assert_eq!(clock.problems(), []);
     mesh.run_to_completion();
     let readout = read_device_profiler(&mut mesh).unwrap();
@@ -130,7 +151,7 @@ fn every_marker_of_eight_chips_has_its_host_time_within_the_bound() {
 #[test]
 fn aligned_times_of_all_cores_of_a_chip_agree_within_their_offsets_bounds() {
     let mut mesh = SimulatedMesh::new(&wormholes(12, &[old_chip()])).unwrap();
-    let clock = synchronise(&mut mesh, &SyncOptions::default());
+    let clock = synchronise(&mut mesh, PINGS_OF_A_SECOND);
     let chip = mesh.chip(0).unwrap();
     let reference = clock.chips().next().unwrap().1.reference;
     let ahead = counter(chip, reference, 0);
@@ -156,9 +177,7 @@ fn the_bound_holds_in_every_trial_behind_quiet_and_busy_hosts() {
         let host = if seed % 2 == 0 { HostTiming::PCIE } else { busy };
         let config = wormholes(seed, &[old_chip()]).with_host(host);
         let mut mesh = SimulatedMesh::new(&config).unwrap();
-        let options =
-            SyncOptions { spread_pings: 60, spacing_ns: 2_000_000, ..SyncOptions::default() };
-        let clock = synchronise(&mut mesh, &options);
+        let clock = synchronise(&mut mesh, (60, 2_000_000));
         assert_eq!(clock.problems(), [], "seed {seed}");
         let (end_ps, origin_ns) = (mesh.now_ps(), host_origin_ns(&mut mesh));
         let mut random = Stream::new(seed, &[1]);
@@ -181,7 +200,7 @@ fn frequency_steps_of_five_ppm_and_more_split_the_map_where_they_are() {
         let step = FrequencyStep { at_ns: at_ms * 1_000_000, drift_ppb: step_ppb };
         let stepped = old_chip().with_drift_ppb(0).with_frequency_steps(&[step]);
         let mut mesh = SimulatedMesh::new(&wormholes(seed, &[stepped, old_chip()])).unwrap();
-        let clock = synchronise(&mut mesh, &SyncOptions::default());
+        let clock = synchronise(&mut mesh, PINGS_OF_A_SECOND);
         assert_eq!(clock.problems(), [], "{step:?}");
         let found: Vec<_> = clock.chips().map(|(_, chip)| chip.fit.steps().to_vec()).collect();
         assert_eq!((found[0].len(), found[1].len()), (1, 0), "{step:?}");
@@ -205,14 +224,14 @@ fn frequency_steps_of_five_ppm_and_more_split_the_map_where_they_are() {
 #[test]
 fn refreshes_while_kernels_run_keep_a_long_session_tied() {
     let mut mesh = SimulatedMesh::new(&wormholes(21, &[old_chip(), old_chip()])).unwrap();
-    let mut sampler = ClockSampler::new(SyncOptions::default());
+    let mut sampler = ClockSampler::default();
     sampler.open(&mut mesh);
     for _ in 0..50 {
         mesh.wait_ns(100_000_000);
         sampler.refresh(&mut mesh);
     }
     sampler.close(&mut mesh);
-    let clock = sampler.clock();
+    let clock = sampler.samples().fit();
     assert_eq!(clock.problems(), []);
     let (end_ps, origin_ns) = (mesh.now_ps(), host_origin_ns(&mut mesh));
     let mut random = Stream::new(21, &[2]);
@@ -276,7 +295,7 @@ fn links_between_chips_are_used_and_every_loop_closes() {
     };
     let links = vec![link(0, 1, 0), link(1, 2, 0), link(2, 0, 0), link(0, 2, 9)];
     let mut mesh = LinkedMesh { mesh, links };
-    let clock = synchronise(&mut mesh, &SyncOptions::default());
+    let clock = synchronise(&mut mesh, PINGS_OF_A_SECOND);
     assert_eq!(clock.problems(), []);
     let tree = clock.tree().unwrap();
     assert_eq!(tree.closures().len(), 4);

@@ -59,7 +59,7 @@ pub use traces::{trace_messages, traces_of_host};
 
 use crate::capture::{
     CapturedRun,
-    sync::{MeshClock, MeshSamples, SyncOptions},
+    sync::{MeshClock, MeshSamples},
 };
 use analysis::counters::merge_passes;
 use host_events::{HostEventKind, HostRecording, OpMetadata};
@@ -155,7 +155,7 @@ impl Recording {
         sub_devices::attach_sub_devices(&ops, &mut readout);
         name_dispatch_commands(&mut readout);
         envelopes::name_envelopes(&mut readout);
-        let clock = samples.fit(&SyncOptions::default().fit);
+        let clock = samples.fit();
         clock.tile_origins(&readout).align(&mut readout);
         let mut recording =
             Self { readout, clock: Some(clock), samples, ops, host, ..Self::default() };

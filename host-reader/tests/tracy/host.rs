@@ -13,7 +13,7 @@ use host_reader::{
     clock::{PingBurst, Tile, TwoWayPing},
     export::tracy::{TracyOptions, write_tracy_file},
     host::{HostColor, HostEvent, HostEventKind, HostRecording, HostSource, HostThread},
-    sync::{MeshClock, MeshSamples, SyncOptions},
+    sync::{MeshClock, MeshSamples},
 };
 
 /// Host time at cycle 0 of the chips' counters; one cycle is one nanosecond.
@@ -104,7 +104,7 @@ fn clock() -> MeshClock {
     };
     let pings = (0..50).map(|step| ping(step * 1_000_000)).collect();
     samples.add_burst(PingBurst { tile: Tile::new(0, 0, 0), pings });
-    samples.fit(&SyncOptions::default().fit)
+    samples.fit()
 }
 
 /// Returns four cores, and a host with two threads, on one clock.

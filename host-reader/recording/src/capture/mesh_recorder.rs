@@ -1,10 +1,8 @@
 //! Recording of a run: reads of a mesh, clocks of the mesh, and data from the host.
 
 use super::{
-    CaptureError, CaptureWriter, CapturedRun, OpMetadata,
-    record::RunCapture,
-    section::Payload,
-    sync::{ClockSampler, SyncOptions},
+    CaptureError, CaptureWriter, CapturedRun, OpMetadata, record::RunCapture, section::Payload,
+    sync::ClockSampler,
 };
 use host_events::{HostRecorder, HostRecording};
 use reader::{
@@ -78,7 +76,7 @@ impl MeshRecorder {
         Self {
             reader: Reader::new(options),
             capture: capture.map(RunCapture::new),
-            sampler: ClockSampler::new(SyncOptions::default()),
+            sampler: ClockSampler::default(),
             readout: Readout::default(),
             ops: Vec::new(),
             host: Vec::new(),

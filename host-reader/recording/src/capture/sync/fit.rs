@@ -1,11 +1,20 @@
 //! Fits the clock of a mesh to its samples.
 
-use super::{ChipFit, ClockSource, FitOptions, LinkBurst, MeshClock, MeshSamples, SyncProblem};
+use super::{ChipFit, ClockSource, LinkBurst, MeshClock, MeshSamples, SyncProblem};
 use reader::clock::{
     BoundedLine, Bracket, ChipEdge, ChipGraph, ChipTree, ClockError, CorridorFit, PiecewiseClock,
-    SteppedFit, Tile, TileOffset, TwoWayPing,
+    Resolution, Sensitivity, SteppedFit, Tile, TileOffset, TwoWayPing,
 };
 use std::collections::BTreeMap;
+
+/// Evidence required for a frequency step.
+///
+/// This detects steps of 5 ppm. A step that is missed makes bounds wrong, while a superfluous step
+/// only makes bounds wider.
+const SENSITIVITY: Sensitivity = Sensitivity::FloorCalibrated;
+
+/// Resolution of the host's and the chips' clocks.
+const RESOLUTION: Resolution = Resolution::HOST_NANOSECONDS;
 
 impl MeshSamples {
     /// Fits the clock of a mesh to all measurements.
@@ -13,24 +22,21 @@ impl MeshSamples {
     /// The fit as a whole does not fail. If the clock of a chip or tile cannot be fitted, the
     /// result contains a problem.
     #[must_use]
-    pub fn fit(&self, options: &FitOptions) -> MeshClock {
-        let mut fitting =
-            Fitting { samples: self, options, chips: BTreeMap::new(), problems: Vec::new() };
+    pub fn fit(&self) -> MeshClock {
+        let mut fitting = Fitting { samples: self, chips: BTreeMap::new(), problems: Vec::new() };
         for chip_id in self.chips() {
             fitting.fit_chip(chip_id);
         }
         let tree = fitting.tree();
         let clocks = fitting.clocks(tree.as_ref());
         let Fitting { chips, problems, .. } = fitting;
-        let stamp_bits = options.stamp_bits;
-        MeshClock { clocks, chips, tree, problems, samples: self.clone(), stamp_bits }
+        MeshClock { clocks, chips, tree, problems, samples: self.clone() }
     }
 }
 
 /// A fit in progress.
 struct Fitting<'a> {
     samples: &'a MeshSamples,
-    options: &'a FitOptions,
     chips: BTreeMap<u32, ChipFit>,
     problems: Vec<SyncProblem>,
 }
@@ -39,8 +45,7 @@ impl Fitting<'_> {
     fn fit_chip(&mut self, chip_id: u32) {
         let Some(reference) = self.samples.reference(chip_id) else { return };
         let pings = in_order(self.pings(reference));
-        let FitOptions { resolution, sensitivity, .. } = *self.options;
-        let fit = match SteppedFit::fit(&pings, resolution, sensitivity) {
+        let fit = match SteppedFit::fit(&pings, RESOLUTION, SENSITIVITY) {
             Ok(fit) => fit,
             Err(source) => return self.problems.push(SyncProblem::ChipFit { chip_id, source }),
         };
@@ -75,8 +80,7 @@ impl Fitting<'_> {
         chip: &PiecewiseClock,
         pings: &[TwoWayPing],
     ) -> Option<TileOffset> {
-        let resolution = self.options.resolution;
-        match without_a_wrong_one(pings, |pings| TileOffset::from_pings(chip, pings, resolution)) {
+        match without_a_wrong_one(pings, |pings| TileOffset::from_pings(chip, pings, RESOLUTION)) {
             Ok((offset, rejected_count)) => {
                 if rejected_count > 0 {
                     self.problems.push(SyncProblem::Rejected { tile, rejected_count });
@@ -158,7 +162,7 @@ impl Fitting<'_> {
     fn link_edge(&mut self, burst: &LinkBurst) -> Option<ChipEdge> {
         let &LinkBurst { sender, receiver, ref pings } = burst;
         let brackets: Vec<Bracket> = pings.iter().flat_map(Bracket::from_ethernet).collect();
-        let fit = match CorridorFit::fit(&brackets, reader::clock::Resolution::CYCLES) {
+        let fit = match CorridorFit::fit(&brackets, Resolution::CYCLES) {
             Ok(fit) => fit,
             Err(source) => {
                 self.problems.push(SyncProblem::LinkFit { sender, receiver, source });

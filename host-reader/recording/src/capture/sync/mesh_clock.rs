@@ -13,6 +13,9 @@ use reader::{
 };
 use std::collections::BTreeMap;
 
+/// Number of clock bits in a marker.
+const STAMP_BITS: u32 = 44;
+
 /// Clock of a chip, and how it was determined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChipFit {
@@ -46,7 +49,6 @@ pub struct MeshClock {
     pub(super) tree: Option<ChipTree>,
     pub(super) problems: Vec<SyncProblem>,
     pub(super) samples: MeshSamples,
-    pub(super) stamp_bits: u32,
 }
 
 impl MeshClock {
@@ -105,11 +107,6 @@ impl MeshClock {
         offsets.map(|(&tile, &offset)| (tile.chip, core_of(tile), offset))
     }
 
-    /// Inserts problems of the measurement before the problems of the fit.
-    pub(super) fn precede_problems(&mut self, problems: Vec<SyncProblem>) {
-        self.problems.splice(0..0, problems);
-    }
-
     /// Returns the clock of a chip's reference tile, to which aligned times are converted.
     #[must_use]
     pub fn reference_clock(&self, chip_id: u32) -> Option<&PiecewiseClock> {
@@ -123,7 +120,7 @@ impl MeshClock {
     fn missing_cycles(&self, lane: &Lane) -> Option<u64> {
         let near = self.samples.last_reading(tile_of(lane.id.chip_id, lane.id.core)?)?;
         let Some(&first) = lane.times.first() else { return Some(0) };
-        let kept = first & (u64::MAX >> 64_u32.saturating_sub(self.stamp_bits).min(63));
-        Some(extend_cycles(kept, self.stamp_bits, near).wrapping_sub(first))
+        let kept = first & (u64::MAX >> (64 - STAMP_BITS));
+        Some(extend_cycles(kept, STAMP_BITS, near).wrapping_sub(first))
     }
 }

@@ -8,18 +8,17 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | how do I get a clock in one call? | [`synchronise`] |
-//! | how do I sample clocks while kernels run? | [`ClockSampler`] |
+//! | how do I sample clocks before, while and after kernels run? | [`ClockSampler`] |
 //! | what was measured? | [`MeshSamples`] |
 //! | what time did a marker have? | [`MeshClock`] |
-//! | what could not be measured or fitted? | [`SyncProblem`] |
+//! | what could not be fitted? | [`SyncProblem`] |
 //! | what does TT-Metal's synchronisation file hold? | [`write_sync_info`] |
 //!
 //! # The schedule
 //!
 //! All tiles of a chip have the same frequency, but their counters start at different times. So a
 //! chip needs one slope, and every tile needs an origin. The slope comes from one reference tile
-//! per chip, pinged in bursts or at even intervals. The origins come from a few pings of every tile
+//! per chip, pinged in bursts. The origins come from a few pings of every tile
 //! at the beginning and at the end of a run. A ping reads the tile's wall clock between two
 //! readings of the host's clock. It does not launch a kernel.
 //!
@@ -32,7 +31,6 @@
 mod device_info;
 mod fit;
 mod mesh_clock;
-mod options;
 mod ping;
 mod problem;
 mod sampler;
@@ -40,10 +38,9 @@ mod samples;
 
 pub use device_info::write_sync_info;
 pub use mesh_clock::{ChipFit, ClockSource, MeshClock};
-pub use options::{FitOptions, SyncOptions};
 pub use ping::ping;
 pub use problem::SyncProblem;
-pub use sampler::{ClockSampler, synchronise};
+pub use sampler::ClockSampler;
 pub use samples::{LinkBurst, MeshSamples};
 
 #[cfg(test)]

@@ -1,40 +1,14 @@
-//! Problems of measurements and fits, which do not stop the synchronisation.
+//! Problems of fits, which do not stop the synchronisation.
 
 use reader::{
     clock::{ClockError, Tile},
-    mesh::{AccessError, Noc0Coord},
+    mesh::Noc0Coord,
 };
 
 /// A missing or doubtful part of a mesh's clock.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncProblem {
-    /// A chip has no selected core.
-    #[error("chip {chip_id} has no core among those chosen; its times are unknown")]
-    NoCore {
-        /// Id of the chip.
-        chip_id: u32,
-    },
-    /// A core's coordinate is too large for samples.
-    #[error("core {core} of chip {chip_id} lies beyond row or column 255; its times are unknown")]
-    Place {
-        /// Id of the chip.
-        chip_id: u32,
-        /// The core.
-        core: Noc0Coord,
-    },
-    /// A clock could not be read.
-    #[error("core {core} of chip {chip_id} failed to answer {failure_count} pings: {first}")]
-    Access {
-        /// Id of the chip.
-        chip_id: u32,
-        /// The core.
-        core: Noc0Coord,
-        /// Number of failed readings.
-        failure_count: u64,
-        /// The first failure.
-        first: AccessError,
-    },
     /// No line fits a chip's pings.
     #[error("chip {chip_id} has no clock: {source}")]
     ChipFit {
@@ -112,11 +86,7 @@ impl SyncProblem {
     #[must_use]
     pub const fn chip_id(&self) -> u32 {
         match self {
-            Self::NoCore { chip_id }
-            | Self::Place { chip_id, .. }
-            | Self::Access { chip_id, .. }
-            | Self::ChipFit { chip_id, .. }
-            | Self::Unassured { chip_id, .. } => *chip_id,
+            Self::ChipFit { chip_id, .. } | Self::Unassured { chip_id, .. } => *chip_id,
             Self::Rejected { tile, .. } | Self::TileFit { tile, .. } => tile.chip,
             Self::LinkFit { sender, .. } | Self::LinkEnd { sender, .. } => sender.chip,
             Self::OpenLoop { sender, .. } => *sender,
