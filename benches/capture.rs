@@ -7,7 +7,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use host_reader::{
     ProfilerOptions, ReadOptions,
-    capture::{Capture, CaptureWriter, MeshRecorder, Overrides, SyncPolicy},
+    capture::{Capture, CaptureWriter, MeshRecorder, SyncPolicy},
     init_device_profiler,
     mesh::{Device, DeviceDescription, DeviceImage, DramDescription, MeshImage, Noc0Coord},
     read::Reader,
@@ -102,7 +102,7 @@ fn captures(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("open and decode", launches), |bencher| {
             bencher.iter(|| {
                 let capture = Capture::open(&path).expect("a capture");
-                let readout = capture.readout(&Overrides::default()).expect("a read");
+                let readout = capture.readout().expect("a read");
                 black_box(readout)
             });
         });

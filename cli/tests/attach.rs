@@ -18,7 +18,7 @@ use chip::{
 use chips::SimulatedChip;
 use host_reader::{
     ProfilerOptions,
-    capture::{Capture, Overrides},
+    capture::Capture,
     init_device_profiler,
     lane::{LaneId, ZoneIndex},
     ledger::LossCause,
@@ -327,7 +327,7 @@ fn recorded(readout: &Readout) -> Records {
 }
 
 fn readout_of(path: &Path) -> Readout {
-    Capture::open(path).unwrap().readout(&Overrides::default()).unwrap()
+    Capture::open(path).unwrap().readout().unwrap()
 }
 
 /// Number of zones and data that the kernels record: on two RISCs of each core, 5,000 of each, and the

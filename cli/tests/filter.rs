@@ -6,7 +6,7 @@ mod program;
 
 use host_reader::{
     analysis::ops_of,
-    capture::{Capture, CaptureWriter, Overrides},
+    capture::{Capture, CaptureWriter},
     host::{HostRecorder, HostRecorderOptions},
 };
 use serde_json::Value;
@@ -47,7 +47,7 @@ fn capture(folder: &Path) {
 /// Sets a signpost before the second op of the first chip, and another before the fifth op.
 fn set_signposts(path: &Path) {
     let capture = Capture::open(path).unwrap();
-    let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
+    let mut run = capture.runs().unwrap().remove(0);
     let clock = run.samples.fit();
     clock.tile_origins(&run.readout).align(&mut run.readout);
     let chip = clock.reference_clock(0).unwrap();

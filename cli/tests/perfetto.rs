@@ -13,7 +13,7 @@ mod program;
 
 use host_reader::{
     analysis::ops_of,
-    capture::{Capture, CaptureWriter, Overrides},
+    capture::{Capture, CaptureWriter},
     host::{HostRecorder, HostRecorderOptions, HostSource},
     readout::Readout,
     timeline::Timeline,
@@ -66,7 +66,7 @@ fn rows(engine: &Path, trace: &Path, queries: &[&str]) -> Vec<Vec<Value>> {
 /// Reads the capture with one clock per chip, using code that exports do not use.
 fn capture_readout(path: &Path) -> Readout {
     let capture = Capture::open(path).unwrap();
-    let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
+    let mut run = capture.runs().unwrap().remove(0);
     let clock = run.samples.fit();
     clock.tile_origins(&run.readout).align(&mut run.readout);
     run.readout
@@ -470,7 +470,7 @@ fn a_trace_that_lacks_an_end_is_found_out() {
 /// 2000 ns after it, with a message and a plot inside.
 fn add_host_events(path: &Path) -> u64 {
     let capture = Capture::open(path).unwrap();
-    let mut run = capture.runs(&Overrides::default()).unwrap().remove(0);
+    let mut run = capture.runs().unwrap().remove(0);
     let clock = run.samples.fit();
     clock.tile_origins(&run.readout).align(&mut run.readout);
     let op = ops_of(&run.readout)[0].firmware.unwrap();

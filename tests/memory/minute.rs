@@ -12,7 +12,7 @@ use super::{
 };
 use host_reader::{
     ProfilerOptions, ReadOptions,
-    capture::{Capture, CaptureWriter, LivePart, MeshRecorder, Overrides},
+    capture::{Capture, CaptureWriter, LivePart, MeshRecorder},
     init_device_profiler,
     lane::LaneId,
     mesh::{AccessError, AccessResult, CoreSelection, Device, DeviceDescription, Mesh, Noc0Coord},
@@ -304,7 +304,7 @@ fn a_minute_of_one_launch_is_captured_in_flat_memory() {
     println!("{} s, {visited} records, {file_bytes} bytes of capture, {peaks:?}", seconds());
     assert!(peaks.all - peaks.first_tenth < FLAT_BYTES, "{peaks:?}");
 
-    let read = Capture::open(&path).unwrap().readout(&Overrides::default()).unwrap();
+    let read = Capture::open(&path).unwrap().readout().unwrap();
     assert!(read.losses.is_empty() && read.anomalies.anomaly_count() == 0);
     assert_eq!(read.record_count(), visited);
     assert_captured(&read, &sums, truth);

@@ -10,7 +10,7 @@ use crate::accounting;
 use host_reader::{
     ProfilerOptions, ReadOptions,
     analysis::ops_of,
-    capture::{Capture, CaptureWriter, CapturedRun, MeshRecorder, Overrides, SyncPolicy},
+    capture::{Capture, CaptureWriter, CapturedRun, MeshRecorder, SyncPolicy},
     export::{Trace, TraceLoss},
     init_device_profiler,
     lane::LaneId,
@@ -112,7 +112,7 @@ fn a_whole_capture_says_nothing_of_the_kind() {
     let (_, recorded) = recorded("whole");
     let capture = Capture::from_bytes(recorded.bytes).unwrap();
     assert_eq!(capture.is_finished(), Some(true));
-    assert_eq!(capture.readout(&Overrides::default()), Ok(recorded.whole));
+    assert_eq!(capture.readout(), Ok(recorded.whole));
 }
 
 #[test]
@@ -178,11 +178,11 @@ fn a_bank_that_dies_takes_no_figure_of_launches_that_were_read_before() {
 fn check(recorded: &Recorded, bytes: Vec<u8>, what: impl Fn() -> String) {
     let Ok(capture) = Capture::from_bytes(bytes) else { return };
     assert!(!capture.check().is_clean(), "{}", what());
-    let Ok(runs) = capture.runs(&Overrides::default()) else { return };
+    let Ok(runs) = capture.runs() else { return };
     for CapturedRun { readout, .. } in &runs {
         assert!(readout.losses.has_failures(), "{}", what());
     }
-    let readout = capture.readout(&Overrides::default()).unwrap();
+    let readout = capture.readout().unwrap();
     assert!(readout.losses.has_failures(), "{}", what());
     for (lane, count) in accounted(&readout) {
         let there_was = recorded.by_lane.get(&lane).copied().unwrap_or(0);
@@ -195,7 +195,7 @@ fn check(recorded: &Recorded, bytes: Vec<u8>, what: impl Fn() -> String) {
 /// which exports and datasets are made.
 fn assert_outputs_agree(bytes: Vec<u8>, what: impl Fn() -> String) {
     let Ok(capture) = Capture::from_bytes(bytes) else { return };
-    for run in capture.runs(&Overrides::default()).unwrap_or_default() {
+    for run in capture.runs().unwrap_or_default() {
         assert_outputs_of_run_agree(run, &what);
     }
 }

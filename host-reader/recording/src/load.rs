@@ -2,7 +2,7 @@
 
 use crate::{
     NocTraceFiles, Recording,
-    capture::{Capture, CaptureError, FILE_MAGIC, Overrides},
+    capture::{Capture, CaptureError, FILE_MAGIC},
     device_log::{LogError, PackedLanes, PackedLog},
     harvesting,
     host_ops::{HostOps, LaunchedPrograms},
@@ -425,7 +425,7 @@ fn open_folder(folder: &Path, memory: &Arc<PackedMemory>) -> Result<OpenedLog, L
 fn load_capture(path: &Path) -> Result<Loaded, LoadError> {
     let capture = Capture::open(path)?;
     let problem_count = capture.check().problems.len() as u64;
-    let runs = capture.runs(&Overrides::default())?;
+    let runs = capture.runs()?;
     Ok(Loaded { recordings: Recording::from_captured_runs(runs), problem_count })
 }
 

@@ -1,7 +1,7 @@
 //! Capture files.
 
 use super::{check_anomalies, check_columns};
-use host_reader::capture::{Capture, FILE_HEADER_BYTES, Overrides};
+use host_reader::capture::{Capture, FILE_HEADER_BYTES};
 
 /// Reads bytes as a capture, first as they are and then with all checksums corrected.
 ///
@@ -25,7 +25,7 @@ fn check(bytes: Vec<u8>) {
     let info = capture.info();
     assert!(info.marker_words() <= size as u64 / 4, "{} words", info.marker_words());
     let _ = (capture.clock_samples(), capture.one_way_sessions(), capture.op_metadata());
-    if let Ok(readout) = capture.readout(&Overrides::default()) {
+    if let Ok(readout) = capture.readout() {
         readout.lanes().for_each(check_columns);
         check_anomalies_of_reads(&capture);
     }
@@ -47,7 +47,7 @@ fn check_extents(capture: &Capture) {
 }
 
 fn check_anomalies_of_reads(capture: &Capture) {
-    for read in capture.replayed_reads(&Overrides::default()) {
+    for read in capture.replayed_reads() {
         if let Ok(readout) = read.readout {
             check_anomalies(&readout.anomalies);
         }

@@ -1,7 +1,7 @@
 //! Damaged captures: results must equal those of the undamaged capture, or report the damage.
 
 use crate::noise;
-use host_reader::capture::{Capture, CaptureError, CapturedRun, Overrides};
+use host_reader::capture::{Capture, CaptureError, CapturedRun};
 
 /// The sample capture that a fuzzer damages.
 const SAMPLE: &[u8] = include_bytes!("../../captures/kprof/v1.3.kprof");
@@ -24,7 +24,7 @@ impl WholeCapture {
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, CaptureError> {
         let capture = Capture::from_bytes(bytes.clone())?;
         assert!(capture.check().is_clean(), "{:?}", capture.check().problems);
-        let runs = capture.runs(&Overrides::default());
+        let runs = capture.runs();
         let runs = runs.expect("a whole capture gives something");
         Ok(Self { bytes, runs })
     }
@@ -47,7 +47,7 @@ impl WholeCapture {
         let Ok(capture) = Capture::from_bytes(damaged) else { return };
         let problems = capture.check().problems;
         assert!(is_same_file || !problems.is_empty(), "the damage is not named");
-        let Ok(runs) = capture.runs(&Overrides::default()) else { return };
+        let Ok(runs) = capture.runs() else { return };
         if runs == self.runs {
             return;
         }

@@ -3,7 +3,7 @@
 use super::resealed;
 use host_reader::{
     analysis::Report,
-    capture::{Capture, Overrides},
+    capture::Capture,
     export::{ExportFormat, Trace},
     log::write_device_log,
     recording::{Recording, TraceFilter},
@@ -22,7 +22,7 @@ use wire::RunHostId;
 /// If an output cannot be written.
 pub fn exports(data: &[u8]) {
     let Ok(capture) = Capture::from_bytes(resealed(data)) else { return };
-    let Ok(runs) = capture.runs(&Overrides::default()) else { return };
+    let Ok(runs) = capture.runs() else { return };
     for run in runs {
         let recording = Recording::from_captured_run(run);
         let report = Report::new(&recording.readout);

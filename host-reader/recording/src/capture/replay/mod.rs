@@ -26,31 +26,12 @@ use super::{Capture, OpMetadata, section::Content};
 use chip::ReplayedMesh;
 use reader::{
     anomaly::AnomalyKind,
-    decode::{CaptureMode, HostIdForm},
     ledger::LossCause,
     names::ZoneTable,
-    read::{GenerationChoice, ReadError, ReadOptions, Reader},
+    read::{ReadError, ReadOptions, Reader},
     readout::Readout,
 };
-use reads::{CapturedReads, ReadRecord};
-use wire::marker::HeaderLayout;
-
-/// Options with which a replay overrides the options of the captured reads.
-///
-/// By default, a replay uses the captured options.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides {
-    /// Format generation that the device wrote.
-    pub generation: Option<GenerationChoice>,
-    /// Division of a marker's header into id and time.
-    pub header_layout: Option<HeaderLayout>,
-    /// Format of the program ids in launch messages: base or encoded.
-    pub host_ids: Option<HostIdForm>,
-    /// Capture mode for which the device firmware was built.
-    pub mode: Option<CaptureMode>,
-    /// Names of zones, in addition to the names in the capture.
-    pub zones: ZoneTable,
-}
+use reads::CapturedReads;
 
 /// Result of decoding a captured read again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,10 +59,10 @@ impl Capture {
     /// # Cost
     /// The cost of a read of the chips, but without the accesses to the chips: the words are copied
     /// once, and decoded on all processors.
-    pub fn readout(&self, overrides: &Overrides) -> Result<Readout, ReadError> {
+    pub fn readout(&self) -> Result<Readout, ReadError> {
         let mut whole: Option<Readout> = None;
         let mut failures = Vec::new();
-        self.replay(overrides, |read| match read.readout {
+        self.replay(&ZoneTable::new(), |read| match read.readout {
             Ok(readout) => match &mut whole {
                 Some(whole) => {
                     if read.is_fresh {
@@ -102,16 +83,16 @@ impl Capture {
                 format!("read {read_number}: {error}")
             });
         }
-        self.add_what_is_no_read(overrides, &mut whole);
+        self.add_what_is_no_read(&mut whole);
         Ok(whole)
     }
 
     /// Decodes all reads again; returns each as the reader originally returned it. The last read of a
     /// run that was cut off also has the records of launches that had not ended.
     #[must_use]
-    pub fn replayed_reads(&self, overrides: &Overrides) -> Vec<ReplayedRead> {
+    pub fn replayed_reads(&self) -> Vec<ReplayedRead> {
         let mut reads = Vec::new();
-        self.replay(overrides, |read| reads.push(read));
+        self.replay(&ZoneTable::new(), |read| reads.push(read));
         reads
     }
 
@@ -125,12 +106,15 @@ impl Capture {
         ops.flatten().collect()
     }
 
-    fn replay(&self, overrides: &Overrides, mut take: impl FnMut(ReplayedRead)) {
+    /// Decodes all reads again, with `zones` in addition to the zone names captured before each read.
+    fn replay(&self, zones: &ZoneTable, mut take: impl FnMut(ReplayedRead)) {
         let mut reader = Reader::default();
         // The last successful read, which gets the running launches if its run ends.
         let mut newest: Option<ReplayedRead> = None;
         for read in CapturedReads::from_capture(self).without_repetitions() {
-            let options = overrides.apply(&read);
+            let mut options =
+                ReadOptions { zones: read.zones.clone(), ..read.begin.options.clone() };
+            options.zones.merge(zones.clone());
             let (read_number, is_fresh) = (read.begin.read_number, read.begin.is_fresh);
             let repeated = read.repeated.clone();
             if is_fresh {
@@ -154,9 +138,8 @@ impl Capture {
         newest.into_iter().for_each(|read| take(end_of_run(read, &mut reader)));
     }
 
-    fn add_what_is_no_read(&self, overrides: &Overrides, whole: &mut Readout) {
+    fn add_what_is_no_read(&self, whole: &mut Readout) {
         self.uncounted().for_each(|source| whole.losses.note_uncounted(source));
-        whole.zones.merge(overrides.zones.clone());
         for section in self.sections() {
             match section.content() {
                 Ok(Content::Ledger(ledger)) => whole.losses.merge(&ledger),
@@ -174,20 +157,4 @@ fn end_of_run(mut read: ReplayedRead, reader: &mut Reader) -> ReplayedRead {
         reader.add_running_launches(readout);
     }
     read
-}
-
-impl Overrides {
-    fn apply(&self, read: &ReadRecord<'_>) -> ReadOptions {
-        let captured = &read.begin.options;
-        let mut zones = read.zones.clone();
-        zones.merge(self.zones.clone());
-        ReadOptions {
-            generation: self.generation.unwrap_or(captured.generation),
-            header_layout: self.header_layout.or(captured.header_layout),
-            host_ids: self.host_ids.unwrap_or(captured.host_ids),
-            mode: self.mode.unwrap_or(captured.mode),
-            zones,
-            ..captured.clone()
-        }
-    }
 }

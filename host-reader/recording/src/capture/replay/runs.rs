@@ -3,7 +3,7 @@
 //! A run begins with the first read of a reader, even if that reader continues the capture of
 //! another program. Clocks and program ids may have restarted between two runs.
 
-use super::{Overrides, ReplayedRead};
+use super::ReplayedRead;
 use crate::capture::{Capture, ClockSamples, Content, Section, SectionKind, sync::MeshSamples};
 use host_events::{HostRecording, OpMetadata};
 use reader::{
@@ -49,13 +49,11 @@ impl Capture {
     ///
     /// # Cost
     /// The same as for [`Capture::readout`].
-    pub fn runs(&self, overrides: &Overrides) -> Result<Vec<CapturedRun>, ReadError> {
-        let (mut runs, mut zones) = split(self);
-        zones.merge(overrides.zones.clone());
-        let overrides = Overrides { zones: zones.clone(), ..overrides.clone() };
+    pub fn runs(&self) -> Result<Vec<CapturedRun>, ReadError> {
+        let (mut runs, zones) = split(self);
         let mut first_failure = None;
         let mut has_readout = false;
-        self.replay(&overrides, |ReplayedRead { read_number, readout, .. }| {
+        self.replay(&zones, |ReplayedRead { read_number, readout, .. }| {
             let Some(run) = runs.iter_mut().find(|run| run.reads.contains(&read_number)) else {
                 return;
             };

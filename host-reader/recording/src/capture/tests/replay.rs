@@ -8,8 +8,8 @@ use reader::{
     anomaly::AnomalyKind,
     init_device_profiler,
     mesh::{
-        AccessError, CoreDescription, CoreSelection, Device, DeviceDescription, DeviceImage,
-        DramDescription, LogicalCoord, Mesh, MeshImage,
+        AccessError, CoreDescription, Device, DeviceDescription, DeviceImage, DramDescription,
+        LogicalCoord, Mesh, MeshImage,
     },
     names::{ZoneSource, ZoneTable},
     read::Reader,
@@ -123,7 +123,7 @@ fn capturing(path: &Path) -> CapturingReader {
 }
 
 fn whole(path: &Path) -> Readout {
-    Capture::open(path).unwrap().readout(&Overrides::default()).unwrap()
+    Capture::open(path).unwrap().readout().unwrap()
 }
 
 #[test]
@@ -147,11 +147,8 @@ fn reads_are_replayed_as_they_were_and_joined_in_order() {
     captured.capture.finish().unwrap();
     let capture = Capture::open(&path).unwrap();
     assert!(capture.check().is_clean());
-    let replayed: Vec<_> = capture
-        .replayed_reads(&Overrides::default())
-        .into_iter()
-        .map(|read| read.readout.unwrap())
-        .collect();
+    let replayed: Vec<_> =
+        capture.replayed_reads().into_iter().map(|read| read.readout.unwrap()).collect();
     assert_eq!(replayed, readouts);
     let mut joined = readouts.remove(0);
     readouts.into_iter().for_each(|readout| joined.append(readout));
@@ -177,7 +174,7 @@ fn a_capture_that_lost_sections_gives_what_is_left_and_says_what_is_not() {
         bytes[payload] ^= 1;
         let damaged = Capture::from_bytes(bytes).unwrap();
         assert_eq!(damaged.problems().len(), 1);
-        let Ok(left) = damaged.readout(&Overrides::default()) else {
+        let Ok(left) = damaged.readout() else {
             // Only a missing chip description makes decoding impossible.
             assert_eq!(section.kind, SectionKind::DEVICE);
             continue;
@@ -246,7 +243,7 @@ fn runs_that_are_alike_to_the_cycle_lose_nothing_in_one_capture() {
         }
     }
     let capture = Capture::open(&path).unwrap();
-    let runs = capture.runs(&Overrides::default()).unwrap();
+    let runs = capture.runs().unwrap();
     assert_eq!(runs.iter().map(|run| run.readout.record_count()).collect::<Vec<_>>(), [60; 3]);
     assert_eq!(runs[1].reads, [2, 3].into());
     assert!(runs.iter().all(|run| lanes(&run.readout) == lanes(&runs[0].readout)));
@@ -260,23 +257,6 @@ fn lanes(readout: &Readout) -> Vec<&reader::lane::Lane> {
     let mut lanes: Vec<_> = readout.lanes().collect();
     lanes.sort_by_key(|lane| lane.id);
     lanes
-}
-
-#[test]
-fn other_options_can_be_tried_on_a_capture() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = capture_path(&folder);
-    let mut mesh = mesh();
-    work(&mut mesh, 0);
-    let mut reader = capturing(&path);
-    reader.reader.options_mut().cores = CoreSelection::at([core_place(0), core_place(2)]);
-    reader.read(&mut mesh).capture.unwrap();
-    let capture = Capture::open(&path).unwrap();
-    let encoded = Some(reader::decode::HostIdForm::Encoded);
-    let overrides = Overrides { host_ids: encoded, ..Overrides::default() };
-    let readout = capture.readout(&overrides).unwrap();
-    let lane = readout.lanes().next().unwrap();
-    assert_eq!((lane.id.core, lane.runs[0].program.0), (core_place(0), 1));
 }
 
 /// A mesh with some failing accesses.
@@ -390,7 +370,7 @@ proptest! {
         }
         let capture = Capture::from_bytes(with_lies(&Capture::open(&path).unwrap(), &lies)).unwrap();
         prop_assert_eq!(capture.problems(), []);
-        let _ = (capture.check(), capture.info(), capture.readout(&Overrides::default()));
+        let _ = (capture.check(), capture.info(), capture.readout());
     }
 
     #[test]
@@ -423,7 +403,7 @@ proptest! {
         reader.capture.finish().unwrap();
         let capture = Capture::open(&path).unwrap();
         prop_assert!(capture.check().is_clean());
-        let replayed = capture.replayed_reads(&Overrides::default());
+        let replayed = capture.replayed_reads();
         let replayed: Vec<_> = replayed.into_iter().map(|read| read.readout).collect();
         prop_assert_eq!(replayed, readouts);
     }
