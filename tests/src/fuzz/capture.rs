@@ -24,7 +24,7 @@ fn check(bytes: Vec<u8>) {
     check_extents(&capture);
     let info = capture.info();
     assert!(info.marker_words() <= size as u64 / 4, "{} words", info.marker_words());
-    let _ = (capture.clock_samples(), capture.one_way_sessions(), capture.op_metadata());
+    let _ = (capture.clock_samples(), capture.op_metadata());
     if let Ok(readout) = capture.readout() {
         readout.lanes().for_each(check_columns);
         check_anomalies_of_reads(&capture);

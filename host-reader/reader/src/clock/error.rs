@@ -45,11 +45,6 @@ pub enum ClockError {
         /// Number of items in the output slice.
         output: usize,
     },
-    /// The number of nanoseconds per host tick is not positive and finite.
-    TickPeriod {
-        /// The given number of nanoseconds per tick.
-        ns_per_tick: f64,
-    },
 }
 
 impl fmt::Display for ClockError {
@@ -83,10 +78,6 @@ impl fmt::Display for ClockError {
             Self::LengthMismatch { input, output } => write!(
                 f,
                 "expected as many output as input items, found {output} for {input}; resize one"
-            ),
-            Self::TickPeriod { ns_per_tick } => write!(
-                f,
-                "expected a positive number of nanoseconds per host tick, found {ns_per_tick}"
             ),
         }
     }

@@ -12,7 +12,6 @@
 //! | how do the clocks of several chips relate? | [`ChipGraph`], [`ChipTree`] |
 //! | which host time belongs to a cycle? | [`PiecewiseClock::to_host_ns`] |
 //! | what is the offset of the time of day from the host's own clock? | [`DayOffset`] |
-//! | what does `sync_device_info.csv` contain? | [`SyncCsv`] |
 //!
 //! # The mathematics in a few lines
 //!
@@ -52,7 +51,6 @@ mod piecewise;
 mod regression;
 mod samples;
 mod steps;
-mod sync_csv;
 
 #[cfg(test)]
 #[path = "../../tests/unit/clock/accuracy.rs"]
@@ -69,10 +67,8 @@ pub use graph::{ChipEdge, ChipGraph, ChipTree, LoopClosure};
 pub use line::{BoundedLine, Deviation, ErrorBound, Line};
 pub use offset::TileOffset;
 pub use piecewise::{PiecewiseClock, Split};
-pub use regression::Regression;
+pub use regression::{HostStamp, Regression};
 pub use samples::{
-    EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing, UnwrappedStamp,
-    extend_cycles,
+    EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing, extend_cycles,
 };
 pub use steps::{Evidence, FrequencyStep, Sensitivity, SteppedFit};
-pub use sync_csv::SyncCsv;

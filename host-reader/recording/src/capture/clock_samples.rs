@@ -10,7 +10,6 @@ use super::{
     writer::CaptureWriter,
 };
 use crate::capture::sync::MeshSamples;
-use reader::clock::OneWaySession;
 
 impl CaptureWriter {
     /// Appends all measurements of a mesh's clocks.
@@ -29,31 +28,14 @@ impl Capture {
     #[must_use]
     pub fn clock_samples(&self) -> MeshSamples {
         let mut samples = MeshSamples::default();
-        for section in self.clock_sections() {
-            match section {
-                ClockSamples::TwoWay(burst) => samples.add_burst(burst),
-                ClockSamples::Ethernet(burst) => samples.add_link_burst(burst),
-                ClockSamples::OneWay(_) => {}
+        for section in self.sections() {
+            match section.content() {
+                Ok(Content::Clock(ClockSamples::TwoWay(burst))) => samples.add_burst(burst),
+                Ok(Content::Clock(ClockSamples::Ethernet(burst))) => samples.add_link_burst(burst),
+                _ => {}
             }
         }
         samples
-    }
-
-    /// Returns the runs of TT-Metal's synchronisation kernel, in file order.
-    #[must_use]
-    pub fn one_way_sessions(&self) -> Vec<OneWaySession> {
-        let sessions = self.clock_sections().filter_map(|samples| match samples {
-            ClockSamples::OneWay(session) => Some(session),
-            _ => None,
-        });
-        sessions.collect()
-    }
-
-    fn clock_sections(&self) -> impl Iterator<Item = ClockSamples> {
-        self.sections().filter_map(|section| match section.content() {
-            Ok(Content::Clock(samples)) => Some(samples),
-            _ => None,
-        })
     }
 }
 
@@ -77,15 +59,12 @@ mod tests {
         samples.add_burst(PingBurst { tile: sender, pings: vec![ping; 3] });
         samples.add_burst(PingBurst { tile: receiver, pings: vec![ping] });
         samples.add_link_burst(LinkBurst { sender, receiver, pings: vec![message; 2] });
-        let session = OneWaySession::from_words(sender, 5, &[1, 2, 3, 4], &[9]).unwrap();
 
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.kprof");
         let mut writer = CaptureWriter::create(&path).unwrap();
         writer.append_clock_samples(&samples).unwrap();
-        writer.append(&ClockSamples::OneWay(session.clone())).unwrap();
         let capture = Capture::open(&path).unwrap();
         assert_eq!(capture.clock_samples(), samples);
-        assert_eq!(capture.one_way_sessions(), [session]);
     }
 }

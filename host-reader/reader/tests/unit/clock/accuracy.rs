@@ -64,9 +64,9 @@ fn corridor_bound_always_holds_and_slope_is_within_a_hundredth_ppm() {
         corridor.add(&clock, fit.line().line());
         bounds.push(fit.line().bound_at(clock.reading_at(5e8)));
 
-        let stamps = [session(&clock, &Latency::MMIO, Schedule::ONE_SECOND, &mut random)];
-        let least_squares = Regression::fit(&stamps, 1.0).unwrap();
-        regression.add(&clock, &absolute(least_squares.line().line(), &clock));
+        let stamps = session(&clock, &Latency::MMIO, Schedule::ONE_SECOND, &mut random);
+        let least_squares = Regression::fit(&stamps).unwrap();
+        regression.add(&clock, &absolute(least_squares.line(), &clock));
     }
     assert!(percentile(&mut corridor.slopes_ppm, 95) <= 0.01);
     let table =

@@ -5,7 +5,7 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "simulated times are small or meant to wrap")]
 
-use super::{EthernetPing, OneWaySession, OneWayStamp, Tile, TwoWayPing};
+use super::{EthernetPing, HostStamp, TwoWayPing};
 
 /// A small deterministic generator (splitmix64).
 #[derive(Debug, Clone)]
@@ -227,25 +227,13 @@ pub(super) fn session(
     latency: &Latency,
     schedule: Schedule,
     random: &mut Seeded,
-) -> OneWaySession {
+) -> Vec<HostStamp> {
     let stamp = |(index, sent): (usize, f64)| {
         let (forward, _) = latency.legs(random, index);
         let seen = sent + forward - random.between(0.0, 20.0);
-        OneWayStamp {
-            device_low_cycles: clock.reading_at(seen) as u32,
-            host_ticks: sent.floor() as u32,
-            write_duration_ticks: 180,
-        }
+        HostStamp { device_cycles: clock.reading_at(seen), host_ns: sent.floor() as u64 + 180 }
     };
-    let stamps = schedule.times().enumerate().map(stamp).collect();
-    let begun = clock.reading_at(schedule.first_ns);
-    OneWaySession {
-        tile: Tile::new(0, 1, 2),
-        host_start_ticks: clock.host_origin_ns.cast_unsigned(),
-        device_high: (begun >> 32) as u32 & OneWaySession::DEVICE_HIGH_MASK,
-        device_low_cycles: begun as u32,
-        stamps,
-    }
+    schedule.times().enumerate().map(stamp).collect()
 }
 
 #[cfg(test)]
