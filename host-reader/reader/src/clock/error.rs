@@ -1,12 +1,11 @@
 //! Errors of fits and conversions.
 
-use std::fmt;
-
 /// Reason why a fit or a conversion is not possible.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClockError {
     /// There are not enough samples for a line.
+    #[error("expected at least {needed} clock samples, found {found}; take more")]
     TooFewSamples {
         /// Minimum number of samples.
         needed: usize,
@@ -14,18 +13,31 @@ pub enum ClockError {
         found: usize,
     },
     /// All samples have the same counter value, or the same host time.
+    #[error("expected clock samples at different times, found all at one; spread them")]
     NoBaseline,
     /// A sample is more than 2^60 units or cycles away from the first sample.
+    #[error(
+        "expected clock samples within 2^60 of each other, found sample {index} further away; fit \
+         it apart"
+    )]
     SpanTooWide {
         /// Index of the sample.
         index: usize,
     },
     /// The host time after the reading is earlier than the host time before the reading.
+    #[error(
+        "expected the host time after a reading not to precede the one before it, found the \
+         opposite in sample {index}; drop it"
+    )]
     InvertedSample {
         /// Index of the sample.
         index: usize,
     },
     /// No line passes all brackets: the frequency changed or a sample is wrong.
+    #[error(
+        "expected a line through all brackets, found none (short by {deficit_units:.1} at slope \
+         {slope:.9}); the frequency changed or a sample is wrong, fit with steps"
+    )]
     Infeasible {
         /// Amount by which the brackets would have to be widened to become feasible, in units of
         /// the bracketing clock.
@@ -34,11 +46,13 @@ pub enum ClockError {
         slope: f64,
     },
     /// The slope of the best line is impossible for a clock, because the window is too short.
+    #[error("expected a rising clock, found slope {slope:e}; spread the samples further apart")]
     NotIncreasing {
         /// The slope of the best line, in units per cycle.
         slope: f64,
     },
     /// Input and output slices differ in length.
+    #[error("expected as many output as input items, found {output} for {input}; resize one")]
     LengthMismatch {
         /// Number of items in the input slice.
         input: usize,
@@ -46,44 +60,6 @@ pub enum ClockError {
         output: usize,
     },
 }
-
-impl fmt::Display for ClockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooFewSamples { needed, found } => {
-                write!(f, "expected at least {needed} clock samples, found {found}; take more")
-            }
-            Self::NoBaseline => f.write_str(
-                "expected clock samples at different times, found all at one; spread them",
-            ),
-            Self::SpanTooWide { index } => write!(
-                f,
-                "expected clock samples within 2^60 of each other, found sample {index} further \
-                 away; fit it apart"
-            ),
-            Self::InvertedSample { index } => write!(
-                f,
-                "expected the host time after a reading not to precede the one before it, found \
-                 the opposite in sample {index}; drop it"
-            ),
-            Self::Infeasible { deficit_units, slope } => write!(
-                f,
-                "expected a line through all brackets, found none (short by {deficit_units:.1} at \
-                 slope {slope:.9}); the frequency changed or a sample is wrong, fit with steps"
-            ),
-            Self::NotIncreasing { slope } => write!(
-                f,
-                "expected a rising clock, found slope {slope:e}; spread the samples further apart"
-            ),
-            Self::LengthMismatch { input, output } => write!(
-                f,
-                "expected as many output as input items, found {output} for {input}; resize one"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ClockError {}
 
 #[cfg(test)]
 mod tests {

@@ -25,17 +25,20 @@ pub struct ProblemSection {
 }
 
 /// Kind of a problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemKind {
     /// The file header's magic or checksum is wrong; version and identity are unknown.
+    #[error("the file header is damaged")]
     DamagedFileHeader,
     /// The bytes contain no section, because a section's header is damaged or truncated.
+    #[error("no section, or one whose header is damaged")]
     NoSection,
     /// A section ends before its payload is complete, at the end of the file or at the next
     /// section.
     ///
     /// The cause is a writer that was stopped.
+    #[error("torn: {expected_bytes} bytes of payload expected, {found_bytes} found")]
     TornSection {
         /// Number of payload bytes stated in the header.
         expected_bytes: u64,
@@ -43,6 +46,7 @@ pub enum ProblemKind {
         found_bytes: u64,
     },
     /// The payload has changed since it was written.
+    #[error("damaged: checksum {expected:#010x} expected, {found:#010x} found")]
     DamagedPayload {
         /// Checksum stored after the payload.
         expected: u32,
@@ -50,22 +54,27 @@ pub enum ProblemKind {
         found: u32,
     },
     /// Sections are missing: there is a gap in the section numbers.
+    #[error("{count} sections are missing")]
     MissingSections {
         /// Number of missing sections.
         count: u32,
     },
     /// A section with the number of an earlier section; this copy is not used.
+    #[error("a copy of a section before it, not used")]
     RepeatedSection,
     /// A section with a lower number than the section before it.
     ///
     /// Sections are used in the order of their numbers.
+    #[error("a section in the wrong place; it is used where its number puts it")]
     MovedSection,
     /// Another capture begins after the end of this capture.
     ///
     /// The other capture is not used, because its reads and losses would be attributed to this
     /// capture.
+    #[error("another capture begins here, which is not used")]
     OtherCapture,
     /// The payload is intact, but this library does not know this version of the section's kind.
+    #[error("version {found}; this library reads {}.x, update it", .known.major)]
     UnknownSectionVersion {
         /// Version of the section.
         found: SectionVersion,
@@ -73,15 +82,18 @@ pub enum ProblemKind {
         known: SectionVersion,
     },
     /// A flag changes the payload's meaning in an unknown way.
+    #[error("flags {flags:#010x} are not known; update this library")]
     UnknownFlags {
         /// All flags of the section.
         flags: u32,
     },
     /// The payload is intact, but a field has an impossible value.
+    #[error("malformed: {0}")]
     Malformed(MalformedPayload),
     /// A read has no end: the writer was stopped, or the end is lost.
     ///
     /// The data of the read is used.
+    #[error("read {read_number} has no end; what it left is used")]
     OpenRead {
         /// Number of the read.
         read_number: u32,
@@ -89,6 +101,7 @@ pub enum ProblemKind {
     /// The last recording has no end mark.
     ///
     /// The writer was stopped or is still running, or the mark is lost.
+    #[error("the capture was never finished")]
     Unfinished,
 }
 
@@ -104,38 +117,6 @@ pub struct MalformedPayload {
     pub expected: String,
     /// Value found.
     pub found: String,
-}
-
-impl std::fmt::Display for ProblemKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::DamagedFileHeader => f.write_str("the file header is damaged"),
-            Self::NoSection => f.write_str("no section, or one whose header is damaged"),
-            Self::TornSection { expected_bytes, found_bytes } => {
-                write!(f, "torn: {expected_bytes} bytes of payload expected, {found_bytes} found")
-            }
-            Self::DamagedPayload { expected, found } => {
-                write!(f, "damaged: checksum {expected:#010x} expected, {found:#010x} found")
-            }
-            Self::MissingSections { count } => write!(f, "{count} sections are missing"),
-            Self::RepeatedSection => f.write_str("a copy of a section before it, not used"),
-            Self::MovedSection => {
-                f.write_str("a section in the wrong place; it is used where its number puts it")
-            }
-            Self::OtherCapture => f.write_str("another capture begins here, which is not used"),
-            Self::UnknownSectionVersion { found, known } => {
-                write!(f, "version {found}; this library reads {}.x, update it", known.major)
-            }
-            Self::UnknownFlags { flags } => {
-                write!(f, "flags {flags:#010x} are not known; update this library")
-            }
-            Self::Malformed(fault) => write!(f, "malformed: {fault}"),
-            Self::OpenRead { read_number } => {
-                write!(f, "read {read_number} has no end; what it left is used")
-            }
-            Self::Unfinished => f.write_str("the capture was never finished"),
-        }
-    }
 }
 
 impl std::fmt::Display for Problem {
