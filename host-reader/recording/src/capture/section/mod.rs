@@ -71,9 +71,29 @@ mod sealed {
     pub trait Sealed<'file> {}
 }
 
-/// Defines the decoded payloads of sections, by kind. Only these types can be payloads.
-macro_rules! contents {
-    ($($(#[$doc:meta])* $kind:ident $content:ident($payload:ty);)*) => {
+/// Defines the kinds known to this library, with their labels, and the decoded payloads of their
+/// sections. Only these types can be payloads.
+macro_rules! sections {
+    ($(
+        $(#[$doc:meta])*
+        $kind:ident = $number:literal, $label:literal: $content:ident($payload:ty);
+    )*) => {
+        impl SectionKind {
+            $($(#[$doc])* pub const $kind: Self = Self($number);)*
+
+            /// All kinds known to this library.
+            pub const ALL: [Self; [$($number),*].len()] = [$(Self::$kind),*];
+
+            /// Returns a short label for tables; `None` for unknown kinds.
+            #[must_use]
+            pub const fn label(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$kind => Some($label),)*
+                    _ => None,
+                }
+            }
+        }
+
         /// Decoded payload of a section.
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
@@ -101,35 +121,35 @@ macro_rules! contents {
     };
 }
 
-contents! {
+sections! {
     /// A chip.
-    DEVICE Device(DeviceDescription);
+    DEVICE = 1, "device": Device(DeviceDescription);
     /// The beginning of a read.
-    READ_BEGIN ReadBegin(ReadBegin);
+    READ_BEGIN = 2, "read begin": ReadBegin(ReadBegin);
     /// Words read from a chip.
-    MEMORY Memory(MemoryWords<'file>);
+    MEMORY = 3, "memory words": Memory(MemoryWords<'file>);
     /// A failed access to a chip.
-    FAILED_ACCESS FailedAccess(FailedAccess);
+    FAILED_ACCESS = 4, "failed access": FailedAccess(FailedAccess);
     /// The end of a read.
-    READ_END ReadEnd(ReadEnd);
+    READ_END = 5, "read end": ReadEnd(ReadEnd);
     /// Names of zones.
-    ZONE_NAMES ZoneNames(ZoneTable);
+    ZONE_NAMES = 6, "zone names": ZoneNames(ZoneTable);
     /// Raw measurements for a clock fit.
-    CLOCK Clock(ClockSamples);
+    CLOCK = 7, "clock samples": Clock(ClockSamples);
     /// Metadata of ops.
-    OP_METADATA OpMetadata(Vec<OpMetadata>);
-    /// Uninterpreted events of the host.
-    HOST_EVENTS HostEvents(HostEvents<'file>);
+    OP_METADATA = 8, "op metadata": OpMetadata(Vec<OpMetadata>);
+    /// Uninterpreted events of the host; reserved.
+    HOST_EVENTS = 9, "host events": HostEvents(HostEvents<'file>);
     /// Losses of a source without raw words.
-    LEDGER Ledger(LossLedger);
+    LEDGER = 10, "loss ledger": Ledger(LossLedger);
     /// Costs of probes.
-    PROBE_COST ProbeCosts(ProbeCosts);
+    PROBE_COST = 11, "probe cost": ProbeCosts(ProbeCosts);
     /// Events of the host's threads.
-    HOST_RECORDING HostRecording(HostRecording);
+    HOST_RECORDING = 12, "host recording": HostRecording(HostRecording);
     /// The end mark of a recording.
-    CAPTURE_END CaptureEnd(CaptureEnd);
+    CAPTURE_END = 13, "end mark": CaptureEnd(CaptureEnd);
     /// The host's clock and the time of day.
-    HOST_CLOCK HostClock(HostClock);
+    HOST_CLOCK = 14, "host clock": HostClock(HostClock);
 }
 
 fn read<'file, P: Payload<'file>>(
