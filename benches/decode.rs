@@ -6,7 +6,7 @@
 //! - `copy_and_drop`, `decode_and_drop`: copy the lanes, or decode them with [`LaneDecoder`], on
 //!   one thread and one lane at a time, which reuses memory;
 //! - `copy_and_keep_again`, `decode_and_keep_again`: keep all results, in the memory of the
-//!   previous read, as [`Reader::recycle`](host_reader::Reader::recycle) returns it;
+//!   previous pass;
 //! - `copy_and_keep`, `decode_and_keep`: keep all results, in fresh memory; the time includes the
 //!   operating system's work on new pages;
 //! - `fill_and_keep`: writes fresh memory of the size of the decoded columns. This is the lower

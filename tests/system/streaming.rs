@@ -8,13 +8,12 @@ use host_reader::{
     ReadOptions,
     ledger::LossCause,
     mesh::{CoreSelection, Noc0Coord},
-    read::{NextRead, Reader},
+    read::Reader,
     readout::Readout,
 };
 use sim::{
     arch::Arch,
     config::{ChipConfig, MeshConfig},
-    mesh::SimulatedMesh,
     program::{self, Launch},
     workload::WorkloadOptions,
 };
@@ -31,38 +30,33 @@ fn launches(session: &Session) -> Vec<Launch> {
     session.plan.phases.iter().flat_map(|phase| phase.launches.iter().cloned()).collect()
 }
 
-/// Runs one launch after the other. After each launch, makes the reads that `between` requests, and
-/// at the end a last read. Also returns the number of reads.
-fn run(mut session: Session, between: NextRead) -> (Outcome, usize) {
-    let mut launches = launches(&session).into_iter();
-    let next = |mesh: &mut SimulatedMesh| match launches.next() {
-        None => NextRead::Last,
-        Some(launch) => {
-            mesh.enqueue_everywhere(&launch);
-            mesh.run_to_completion();
-            between
-        }
-    };
+/// Runs one launch after the other. After each launch, reads if a lane is about to overflow within
+/// `launches_ahead` launches, and at the end reads for the last time. Also returns the number of reads.
+fn run(mut session: Session, launches_ahead: u32) -> (Outcome, usize) {
     let mut reader = Reader::new(ReadOptions::default());
     let mut whole = Readout::default();
-    let mut read_count = 0;
-    for read in reader.reads(&mut session.mesh, next) {
-        whole.append(read.unwrap().into_readout());
-        read_count += 1;
+    let mut read_count = 1;
+    for launch in launches(&session) {
+        session.mesh.enqueue_everywhere(&launch);
+        session.mesh.run_to_completion();
+        if reader.about_to_overflow(&mut session.mesh, launches_ahead).unwrap() {
+            whole.append(reader.read(&mut session.mesh).unwrap());
+            read_count += 1;
+        }
     }
+    reader.options_mut().last_read = true;
+    whole.append(reader.read(&mut session.mesh).unwrap());
     (outcome(whole, &session.mesh), read_count)
 }
 
 #[test]
 fn a_runtime_that_reads_when_it_is_told_to_loses_nothing_where_others_lose() {
     for (workload, ops, support) in [("multi-op-overflow", 300, 100), ("full-buffer", 20, 400)] {
-        let never = NextRead::IfAboutToOverflow { launches: 0 };
-        let (careless, read_count) = run(session(workload, ops, support), never);
+        let (careless, read_count) = run(session(workload, ops, support), 0);
         let lost = careless.readout.losses.by_cause(LossCause::DramFull).unknown_markers;
         assert!(lost > 0 && read_count < 3, "{workload}: {lost} markers, {read_count} reads");
 
-        let when_told = NextRead::IfAboutToOverflow { launches: 1 };
-        let (careful, read_count) = run(session(workload, ops, support), when_told);
+        let (careful, read_count) = run(session(workload, ops, support), 1);
         assert_eq!(careful.readout.losses.by_cause(LossCause::DramFull).record_count(), 0);
         assert_honest(&careful.readout, &careful.timeline, &careful.truth);
         let most_needed = ops as usize / 2;
@@ -102,29 +96,25 @@ fn a_thousand_reads_that_race_pushes_lose_nothing_and_repeat_nothing() {
     let cores = session.mesh.chip(0).unwrap().plan().cores();
     let workers = cores.iter().filter(|core| core.kind == CoreKind::Tensix);
     let few = program::CoreSelection::At(workers.take(16).map(|core| core.coord).collect());
-    let mut read_count = 0;
-    let next = |mesh: &mut SimulatedMesh| {
-        // Twenty launches are queued, and reads continue while they run.
-        if read_count % 20 == 0 {
-            let queued = launches.iter().skip(read_count).take(20);
-            queued.for_each(|launch| mesh.enqueue(0, launch.clone().on(few.clone())).unwrap());
-        }
-        read_count += 1;
-        mesh.wait_ns(500);
-        if read_count < 1_000 {
-            return NextRead::Now;
-        }
-        mesh.run_to_completion();
-        NextRead::Last
-    };
+    let mesh = &mut session.mesh;
     let mut reader = Reader::new(ReadOptions::default());
     let (mut whole, mut empty_reads, mut rests) = (Readout::default(), 0, 0);
-    let mut take = |readout: &Readout| {
+    for number in 0..1_000 {
+        // Twenty launches are queued, and reads continue while they run.
+        if number % 20 == 0 {
+            let queued = launches.iter().skip(number).take(20);
+            queued.for_each(|launch| mesh.enqueue(0, launch.clone().on(few.clone())).unwrap());
+        }
+        mesh.wait_ns(500);
+        if number == 999 {
+            mesh.run_to_completion();
+            reader.options_mut().last_read = true;
+        }
+        let readout = reader.read(mesh).unwrap();
         empty_reads += usize::from(readout.record_count() == 0);
         rests += readout.lanes().filter(|lane| lane.goes_on).count();
-        whole.append(readout.clone());
-    };
-    reader.for_each_read(&mut session.mesh, next, &mut take).unwrap();
+        whole.append(readout);
+    }
     let outcome = outcome(whole, &session.mesh);
     assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
     assert_eq!(outcome.readout.anomalies.anomaly_count(), 0);
@@ -155,20 +145,18 @@ fn a_host_that_keeps_up_with_launches_loses_nothing_in_the_smallest_lanes() {
             let launch = launch.on(program::CoreSelection::At(vec![core]));
             session.mesh.enqueue(0, launch).unwrap();
         }
-        let mut read_count = 0;
-        let next = |mesh: &mut SimulatedMesh| {
-            read_count += 1;
-            let is_running = mesh.chip(0).is_some_and(|chip| chip.queued_count() > 0);
-            mesh.wait_ns(5_000);
-            if is_running { NextRead::Now } else { NextRead::Last }
-        };
+        let mesh = &mut session.mesh;
         let read_cores = CoreSelection::at([Noc0Coord { x: core.x, y: core.y }]);
         let options = ReadOptions { cores: read_cores, ..ReadOptions::default() };
         let mut reader = Reader::new(options);
-        let mut whole = Readout::default();
-        reader
-            .for_each_read(&mut session.mesh, next, |readout| whole.append(readout.clone()))
-            .unwrap();
+        let (mut whole, mut read_count, mut is_running) = (Readout::default(), 0, true);
+        while is_running {
+            is_running = mesh.chip(0).is_some_and(|chip| chip.queued_count() > 0);
+            mesh.wait_ns(5_000);
+            reader.options_mut().last_read = !is_running;
+            whole.append(reader.read(mesh).unwrap());
+            read_count += 1;
+        }
         let outcome = outcome(whole, &session.mesh);
         assert_honest(&outcome.readout, &outcome.timeline, &outcome.truth);
         let (kept, emitted) =

@@ -2,7 +2,6 @@
 
 use super::{
     plan::{CoreRead, LaneRead, LaneWords},
-    pool::Pool,
     session::Session,
 };
 use crate::{anomaly::AnomalyKind, mesh::AccessError};
@@ -14,23 +13,24 @@ const GAP_WORDS: u64 = 64;
 /// Maximum size of a piece, in words.
 const PIECE_WORDS: usize = 1 << 20;
 
-/// Reads the unread words and returns them in pieces.
+/// Reads the unread words and returns them in pieces. Uses the memory in `spare`, which may contain
+/// old words.
 pub(super) fn read_lanes(
     session: &mut Session<'_>,
     cores: &mut [CoreRead],
-    pool: &Pool,
+    spare: &mut Vec<Vec<u32>>,
 ) -> Vec<Vec<u32>> {
     let unread = cores.iter_mut().flat_map(|core| &mut core.lanes).filter(|lane| lane.unread() > 0);
     let (in_two_parts, mut wanted): (Vec<&mut LaneRead>, Vec<_>) =
         unread.partition(|lane| lane.is_in_two_parts());
-    in_two_parts.into_iter().for_each(|lane| read_lane(session, lane, pool));
+    in_two_parts.into_iter().for_each(|lane| read_lane(session, lane, spare));
     wanted.sort_by_key(|lane| (lane.bank, first_address(lane)));
     let mut pieces = Vec::new();
     let mut rest = wanted.as_mut_slice();
     while !rest.is_empty() {
         let count = piece_length(rest);
         let (piece, others) = std::mem::take(&mut rest).split_at_mut(count);
-        read_piece(session, piece, &mut pieces, pool);
+        read_piece(session, piece, &mut pieces, spare);
         rest = others;
     }
     pieces
@@ -59,17 +59,17 @@ fn read_piece(
     session: &mut Session<'_>,
     lanes: &mut [&mut LaneRead],
     pieces: &mut Vec<Vec<u32>>,
-    pool: &Pool,
+    spare: &mut Vec<Vec<u32>>,
 ) {
     let [first, _, ..] = &*lanes else {
-        return lanes.iter_mut().for_each(|lane| read_lane(session, lane, pool));
+        return lanes.iter_mut().for_each(|lane| read_lane(session, lane, spare));
     };
     let start = first_address(first);
     let end = lanes.iter().map(|lane| end_address(lane)).max().unwrap_or(start);
-    let mut words = pool.words();
+    let mut words = spare.pop().unwrap_or_default();
     words.resize(usize::try_from(end.saturating_sub(start) / 4).unwrap_or(0), 0);
     if session.read_dram(first.bank, start, &mut words).is_err() {
-        return lanes.iter_mut().for_each(|lane| read_lane(session, lane, pool));
+        return lanes.iter_mut().for_each(|lane| read_lane(session, lane, spare));
     }
     for lane in lanes {
         let first =
@@ -79,8 +79,8 @@ fn read_piece(
     pieces.push(words);
 }
 
-fn read_lane(session: &mut Session<'_>, lane: &mut LaneRead, pool: &Pool) {
-    lane.words = match read_unread(session, lane, pool) {
+fn read_lane(session: &mut Session<'_>, lane: &mut LaneRead, spare: &mut Vec<Vec<u32>>) {
+    lane.words = match read_unread(session, lane, spare) {
         Ok(words) => Some(LaneWords::Own(words)),
         Err(error) => error.is_final().then_some(LaneWords::Gone),
     };
@@ -90,13 +90,13 @@ fn read_lane(session: &mut Session<'_>, lane: &mut LaneRead, pool: &Pool) {
 fn read_unread(
     session: &mut Session<'_>,
     lane: &LaneRead,
-    pool: &Pool,
+    spare: &mut Vec<Vec<u32>>,
 ) -> Result<Vec<u32>, AccessError> {
     let [older, newer] = lane.unread_ranges();
     if older.is_empty() {
-        return read_range(session, lane, newer, pool.words());
+        return read_range(session, lane, newer, spare.pop().unwrap_or_default());
     }
-    let mut words = read_range(session, lane, older, pool.words())?;
+    let mut words = read_range(session, lane, older, spare.pop().unwrap_or_default())?;
     if !newer.is_empty() {
         words.extend(read_range(session, lane, newer, Vec::new())?);
     }

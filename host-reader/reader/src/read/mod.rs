@@ -17,9 +17,7 @@
 //! | how do streamed records reach a consumer while their launches still run? | `live` |
 //! | how are the frames of relays read? what if a relay ends? | `relays` |
 //! | how full are the lanes? | `watermark` |
-//! | how is a mesh read repeatedly? | `stream` |
 //! | how is a mesh read from a separate thread? | `periodic` |
-//! | which memory is reused? | `pool` |
 //!
 //! # Order of a read
 //!
@@ -47,12 +45,10 @@ mod options;
 mod pending;
 mod periodic;
 mod plan;
-mod pool;
 mod prepare;
 mod relays;
 mod rings;
 mod session;
-mod stream;
 #[cfg(test)]
 mod tests;
 mod two_buffers;
@@ -61,8 +57,7 @@ mod watermark;
 pub use crate::watermark::{LaneWatermark, Watermarks};
 pub use live::{Backpressure, LiveRead, LiveReader};
 pub use options::{GenerationChoice, ReadError, ReadOptions};
-pub use periodic::{PeriodicReader, PeriodicThread};
-pub use stream::{NextRead, Reads, StreamedRead};
+pub use periodic::PeriodicThread;
 pub use watermark::Look;
 
 use crate::{
@@ -75,13 +70,12 @@ use crate::{
 };
 use memory::CoreMemory;
 use plan::{CoreRead, LaneRead};
-use pool::Pool;
 use prepare::CoreId;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use relays::Relays;
 use rings::{Rings, SweptCores};
 use session::Session;
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 use watermark::Fill;
 use wire::{Generation, dram::DramGeometry};
 
@@ -166,7 +160,8 @@ pub struct Reader {
     unread: BTreeMap<LaneId, LossTotals>,
     rings: Rings,
     relays: Relays,
-    pool: Arc<Pool>,
+    /// Memory for the words of the next read.
+    spare: Vec<Vec<u32>>,
 }
 
 /// State of a lane between two reads.
@@ -302,11 +297,6 @@ impl Reader {
         Ok(self.look(mesh)?.watermarks.about_to_overflow(launches))
     }
 
-    /// Takes the memory of a readout, for reuse by the next read.
-    pub fn recycle(&self, readout: Readout) {
-        self.pool.recycle(readout);
-    }
-
     fn look_at_cores(&mut self, session: &mut Session<'_>, cores: &[CoreRead]) {
         let mode = session.options.mode;
         session.watermarks = watermark::core_watermarks(cores, mode, |id| self.fill(id));
@@ -342,7 +332,7 @@ impl Reader {
         let prepare::Planned { chip, generation, mut cores, streams, relays } = planned;
         let mode = session.options.mode;
         session.watermarks = watermark::core_watermarks(&cores, mode, |id| self.fill(id));
-        let mut pieces = dram::read_lanes(session, &mut cores, &self.pool);
+        let mut pieces = dram::read_lanes(session, &mut cores, &mut self.spare);
         for core in &mut cores {
             two_buffers::clear_addresses(core, &generation, &pieces);
             self.finish_core(session, core, &generation, &pieces);
@@ -376,7 +366,9 @@ impl Reader {
             self.count_accumulated(session, &cores, &lanes);
         }
         pieces.extend(cores.iter_mut().flat_map(CoreRead::take_own_words));
-        self.pool.recycle_words(pieces);
+        // The first piece of the next read is probably as large as the first piece of this read.
+        pieces.reverse();
+        self.spare = pieces;
         Ok(DeviceReadout {
             chip,
             pending_runs: cores.iter().map(waiting).sum::<usize>() as u64,
@@ -483,9 +475,8 @@ impl Reader {
         session: &mut Session<'_>,
         undecoded: Vec<UndecodedLane<'_>>,
     ) -> Vec<Lane> {
-        let pool = &self.pool;
         let decode = |lane: UndecodedLane<'_>| {
-            let memory = pool.lane(lane.context.lane);
+            let memory = Lane::new(lane.context.lane);
             lane.decode(memory)
         };
         let decoded: Vec<_> = if UndecodedLane::are_many_words(&undecoded) {
@@ -500,8 +491,6 @@ impl Reader {
             session.losses.merge(&decoded.losses);
             if decoded.lane.record_count() > 0 {
                 lanes.push(decoded.lane);
-            } else {
-                self.pool.recycle_lane(decoded.lane);
             }
         }
         lanes.sort_by_key(|lane| lane.id);

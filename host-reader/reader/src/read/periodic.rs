@@ -1,80 +1,20 @@
 //! Reads a mesh from a separate thread, while programs run on the mesh.
 
-use super::{ReadError, Reader};
-use crate::{mesh::Mesh, readout::Readout};
 use std::{
     io,
-    panic::resume_unwind,
     sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     thread::{Builder, JoinHandle},
     time::{Duration, Instant},
 };
 
-/// Reader with its own thread, which reads a mesh repeatedly until the reader is stopped.
-///
-/// The reader owns the mesh, so no other code can read or initialize the mesh in the meantime.
-/// Another part of the program launches the kernels. If a read takes longer than the period, the
-/// next read follows immediately. Nothing is lost if the lanes have room for the launches during
-/// one period and one read. The [watermarks](Readout::watermarks) of each read show how full the
-/// lanes were.
-///
-/// ```
-/// use reader::{ReadOptions, Reader, mesh::MeshImage, read::PeriodicReader};
-/// use std::{sync::mpsc::channel, time::Duration};
-///
-/// let mesh = MeshImage { devices: Vec::new() };
-/// let (sender, results) = channel();
-/// let periodic = PeriodicReader::start(
-///     mesh,
-///     Reader::new(ReadOptions::default()),
-///     Duration::from_millis(1),
-///     move |result| drop(sender.send(result.map(|readout| readout.record_count()))),
-/// )?;
-/// let mesh = periodic.stop();
-/// assert!(mesh.devices.is_empty());
-/// assert!(results.iter().all(|result| result.is_err()), "a mesh without chips");
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct PeriodicReader<M>(PeriodicThread<(M, Reader)>);
-
-impl<M: Mesh + Send + 'static> PeriodicReader<M> {
-    /// Starts a read every `period`, the first one immediately, and passes each result to `take`.
-    ///
-    /// A failed read does not stop the thread: the next read tries again.
-    ///
-    /// # Errors
-    /// If the system cannot create a thread.
-    pub fn start(
-        mesh: M,
-        reader: Reader,
-        period: Duration,
-        mut take: impl FnMut(Result<Readout, ReadError>) + Send + 'static,
-    ) -> io::Result<Self> {
-        let thread = PeriodicThread::start(period, (mesh, reader), move |state, is_last| {
-            let (mesh, reader) = state;
-            if is_last {
-                reader.options_mut().last_read = true;
-            }
-            take(reader.read(mesh));
-        });
-        thread.map(Self)
-    }
-
-    /// Stops after a last read, with [`last_read`](super::ReadOptions::last_read), and returns the
-    /// mesh.
-    ///
-    /// # Panics
-    /// If the function `take` has panicked. The panic is passed on.
-    #[must_use]
-    pub fn stop(self) -> M {
-        self.0.stop().unwrap_or_else(|panic| resume_unwind(panic)).0
-    }
-}
-
 /// A thread that calls a given read function every period.
 ///
-/// For example, the function can write the data to a recorder.
+/// For example, the function can read a mesh and write the data to a recorder. If a read takes
+/// longer than the period, the next read follows immediately. Nothing is lost if the lanes have room
+/// for the launches during one period and one read. The [watermarks] of each read show how full the
+/// lanes were.
+///
+/// [watermarks]: crate::readout::Readout::watermarks
 ///
 /// ```
 /// use reader::read::PeriodicThread;
