@@ -54,8 +54,6 @@ pub mod read;
 pub mod readout;
 pub mod role;
 pub mod stream;
-#[cfg(feature = "packed-bytes")]
-pub mod temporary_file;
 pub mod timeline;
 pub mod traces;
 pub mod watermark;

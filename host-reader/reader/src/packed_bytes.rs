@@ -13,9 +13,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::{packed_numbers::take, temporary_file::TemporaryFile};
+use crate::packed_numbers::take;
 use std::{
     borrow::Cow,
+    fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
@@ -54,10 +55,11 @@ pub struct PackedMemory {
     written: Mutex<Written>,
 }
 
-/// The temporary file, if there is one.
+/// The temporary file, if there is one. It has no name where the operating system allows that, so
+/// it goes away even if the process is killed.
 #[derive(Debug, Default)]
 struct Written {
-    file: Option<TemporaryFile>,
+    file: Option<File>,
     end: u64,
     error: Option<PackedError>,
 }
@@ -161,21 +163,34 @@ impl Written {
         let file = match &mut self.file {
             Some(file) => file,
             None => {
-                let mut file = TemporaryFile::create(folder)?;
-                file.take_name_off()?;
-                self.file.insert(file)
+                let file = tempfile::tempfile_in(folder);
+                self.file.insert(file.map_err(|error| refusal(folder, &error))?)
             }
         };
-        file.as_file().seek(SeekFrom::Start(self.end))?;
+        file.seek(SeekFrom::Start(self.end))?;
         file.write_all(bytes)
     }
 
     fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        let Some(file) = &self.file else { return Err(io::ErrorKind::UnexpectedEof.into()) };
-        let mut file = file.as_file();
+        let Some(mut file) = self.file.as_ref() else {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        };
         file.seek(SeekFrom::Start(offset))?;
         file.read_exact(bytes)
     }
+}
+
+/// Returns the error of a folder in which no file can be created.
+///
+/// The message leaves out the temporary name, which means nothing to the user.
+#[must_use]
+pub fn refusal(folder: &Path, error: &io::Error) -> io::Error {
+    let text = error.to_string();
+    let reason = match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no folder {}", folder.display()),
+        _ => text.split(" at path ").next().unwrap_or(&text).to_owned(),
+    };
+    io::Error::new(error.kind(), reason)
 }
 
 /// Guard for bytes counted as used in a [`PackedMemory`].

@@ -1,17 +1,67 @@
 //! Files that get their final name only after they are complete.
+//!
+//! Until then they have temporary names. If the process is killed, the next process that writes to
+//! the same folder removes them.
 
-use reader::temporary_file::TemporaryFile;
-pub use reader::temporary_file::remove_unfinished_files;
+use reader::packed_bytes::refusal;
 use std::{
+    collections::BTreeSet,
+    fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
+use tempfile::{NamedTempFile, TempPath};
+
+/// Paths of this process's temporary files.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files of this process. Signal handlers call this function before they end
+/// the process.
+///
+/// Other threads can continue to write, but can no longer publish their files.
+pub fn remove_unfinished_files() {
+    for path in std::mem::take(&mut *unfinished()) {
+        // Errors are ignored: the process is exiting.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// An entry in the list of unfinished files; dropping it removes the entry.
+#[derive(Debug)]
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        unfinished().insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        unfinished().remove(&self.0);
+    }
+}
+
+/// The names of a file; dropping them removes the file.
+#[derive(Debug)]
+struct Names {
+    temporary: TempPath,
+    last: PathBuf,
+    entry: Unfinished,
+}
 
 /// A complete file on disk, under a temporary name.
 #[derive(Debug)]
 pub struct WholeFile {
-    file: TemporaryFile,
-    path: PathBuf,
+    names: Names,
+    /// The open file, which is locked.
+    _file: File,
 }
 
 impl WholeFile {
@@ -20,8 +70,8 @@ impl WholeFile {
     /// # Errors
     /// If the file cannot be renamed.
     pub fn publish(self) -> io::Result<()> {
-        let Self { file, path } = self;
-        file.persist(&path)
+        let Names { temporary, last, entry: _entry } = self.names;
+        Ok(temporary.persist(&last)?)
     }
 
     /// Gives the file its final name, unless a file of this name exists; returns true if it was
@@ -30,8 +80,12 @@ impl WholeFile {
     /// # Errors
     /// If the file cannot be renamed.
     pub fn publish_new(self) -> io::Result<bool> {
-        let Self { file, path } = self;
-        file.persist_new(&path)
+        let Names { temporary, last, entry: _entry } = self.names;
+        match temporary.persist_noclobber(&last) {
+            Ok(()) => Ok(true),
+            Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(refused) => Err(refused.error),
+        }
     }
 }
 
@@ -40,20 +94,24 @@ impl WholeFile {
 /// The file is removed unless it is finished and published.
 #[derive(Debug)]
 pub struct OpenFile {
-    out: BufWriter<TemporaryFile>,
-    path: PathBuf,
+    out: BufWriter<File>,
+    names: Names,
 }
 
 impl OpenFile {
-    /// Creates a temporary file in the folder of `path`, its final name.
+    /// Creates a temporary file in the folder of `path`, its final name. Removes the folder's files
+    /// of killed processes.
     ///
     /// # Errors
     /// If the folder does not exist or cannot be written to.
     pub fn create(path: &Path) -> io::Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
-        let file = TemporaryFile::create(folder)?;
-        Ok(Self { out: BufWriter::new(file), path: path.to_owned() })
+        remove_abandoned_files(folder);
+        let (file, temporary) = temporary_file(folder)?.into_parts();
+        let entry = Unfinished::new(&temporary);
+        let names = Names { temporary, last: path.to_owned(), entry };
+        Ok(Self { out: BufWriter::new(file), names })
     }
 
     /// Writes all data to disk.
@@ -61,10 +119,10 @@ impl OpenFile {
     /// # Errors
     /// If the data cannot be written.
     pub fn finish(self) -> io::Result<WholeFile> {
-        let Self { out, path } = self;
+        let Self { out, names } = self;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.as_file().sync_all()?;
-        Ok(WholeFile { file, path })
+        file.sync_all()?;
+        Ok(WholeFile { names, _file: file })
     }
 }
 
@@ -93,10 +151,61 @@ pub fn write_whole_file<T>(
     Ok(result)
 }
 
+const PREFIX: &str = ".kprof-";
+const SUFFIX: &str = ".tmp";
+
+/// Creates a temporary file that stays locked while this process writes it.
+fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    const ATTEMPTS: usize = 8;
+    for _ in 0..ATTEMPTS {
+        let file = builder.tempfile_in(folder).map_err(|error| refusal(folder, &error))?;
+        // On a file system without locks, abandoned files are not removed.
+        let _ = file.as_file().try_lock();
+        // Another process may have removed the file as abandoned before it was locked.
+        if file.path().exists() {
+            return Ok(file);
+        }
+    }
+    Err(io::Error::other(format!("temporary files in {} go away", folder.display())))
+}
+
+/// Removes the temporary files of killed processes, which are the files without a lock.
+///
+/// Each folder is searched once.
+fn remove_abandoned_files(folder: &Path) {
+    static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_temporary =
+            name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_temporary && is_file {
+            remove_if_abandoned(&entry.path());
+        }
+    }
+}
+
+fn remove_if_abandoned(path: &Path) {
+    let Ok(file) = File::options().write(true).open(path) else { return };
+    if file.try_lock().is_ok() {
+        // Errors are ignored: the write itself reports a folder that cannot be written to.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
