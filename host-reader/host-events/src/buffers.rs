@@ -86,7 +86,7 @@ impl BufferUsage {
     pub fn from_host(host: &[HostRecording]) -> Self {
         let mut pools: BTreeMap<BufferPool, Vec<(u64, u64)>> = BTreeMap::new();
         for recording in host {
-            for event in recording.threads.iter().flat_map(|thread| &thread.events) {
+            for event in recording.events() {
                 let HostEventKind::Plot { value } = event.kind else { continue };
                 let Some(pool) = BufferPool::parse(recording.name(event)) else { continue };
                 pools.entry(pool).or_default().push((event.time_ns, buffer_bytes(value)));

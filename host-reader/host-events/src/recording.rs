@@ -100,6 +100,11 @@ impl HostRecording {
         !self.threads.is_empty() || (self.dropped_op_count, self.late_event_count) != (0, 0)
     }
 
+    /// Returns the events of all threads, thread by thread.
+    pub fn events(&self) -> impl Iterator<Item = &HostEvent> + Clone {
+        self.threads.iter().flat_map(|thread| &thread.events)
+    }
+
     /// Returns the number of events of all threads.
     #[must_use]
     pub fn event_count(&self) -> u64 {

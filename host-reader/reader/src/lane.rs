@@ -228,6 +228,19 @@ impl Lane {
         count
     }
 
+    /// Attaches texts to records, which are given by their index. Records that already have a text
+    /// keep it.
+    pub fn add_texts(&mut self, texts: impl IntoIterator<Item = (usize, Box<str>)>) {
+        let known = self.metadata.len();
+        for (record, text) in texts {
+            let known = self.metadata.get(..known).unwrap_or(&[]);
+            if known.binary_search_by_key(&record, |(of, _)| *of).is_err() {
+                self.metadata.push((record, text));
+            }
+        }
+        self.metadata.sort_by_key(|(record, _)| *record);
+    }
+
     /// Begins a run of a program that was launched directly, not replayed from a trace.
     ///
     /// Records that are pushed after this call belong to the run.

@@ -167,20 +167,8 @@ fn name_lane(
         }
     }
     named.extend(open.into_iter().map(|zone| (zone, None)));
-    attach(lane, texts);
+    lane.add_texts(texts);
     rename(lane, &named, zones)
-}
-
-/// Attaches texts to records that do not have a text yet.
-fn attach(lane: &mut Lane, texts: Vec<(usize, Box<str>)>) {
-    let known = lane.metadata.len();
-    for text in texts {
-        let known = lane.metadata.get(..known).unwrap_or(&[]);
-        if known.binary_search_by_key(&text.0, |(record, _)| *record).is_err() {
-            lane.metadata.push(text);
-        }
-    }
-    lane.metadata.sort_by_key(|(record, _)| *record);
 }
 
 /// Gives zones their full names, and returns the number of renamed zones.

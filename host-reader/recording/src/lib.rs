@@ -223,33 +223,37 @@ impl Recording {
     /// ```
     #[must_use]
     pub fn op_names(&self) -> BTreeMap<(u32, RunHostId), &str> {
-        let mut names = BTreeMap::new();
-        for op in &self.ops {
-            if let Some(name) = op.value(OpMetadata::NAME) {
-                names.entry((op.chip_id, op.run_host_id)).or_insert(name);
-            }
-        }
-        names
+        names_of(&self.ops)
     }
 
     /// Returns the names of the signposts that the host set, in no particular order.
     pub fn signpost_names(&self) -> impl Iterator<Item = &str> + Clone {
-        let threads = self
-            .host
-            .iter()
-            .flat_map(|recording| recording.threads.iter().map(move |thread| (recording, thread)));
-        let events = threads.flat_map(|(recording, thread)| {
-            thread.events.iter().map(move |event| (recording, event))
-        });
-        events
-            .filter(|(_, event)| event.kind == HostEventKind::Signpost)
-            .map(|(recording, event)| recording.name(event))
+        self.signposts().map(|(_, name)| name)
+    }
+
+    /// Returns the times and names of the signposts that the host set, in no particular order.
+    fn signposts(&self) -> impl Iterator<Item = (u64, &str)> + Clone {
+        self.host.iter().flat_map(|recording| {
+            let signposts =
+                recording.events().filter(|event| event.kind == HostEventKind::Signpost);
+            signposts.map(move |event| (event.time_ns, recording.name(event)))
+        })
     }
 
     /// Returns the time of the host's first event.
     #[must_use]
     pub fn first_host_event_ns(&self) -> Option<u64> {
-        let threads = self.host.iter().flat_map(|recording| &recording.threads);
-        threads.flat_map(|thread| &thread.events).map(|event| event.time_ns).min()
+        self.host.iter().flat_map(HostRecording::events).map(|event| event.time_ns).min()
     }
+}
+
+/// Returns the names of ops by chip and encoded id.
+fn names_of(ops: &[OpMetadata]) -> BTreeMap<(u32, RunHostId), &str> {
+    let mut names = BTreeMap::new();
+    for op in ops {
+        if let Some(name) = op.value(OpMetadata::NAME) {
+            names.entry((op.chip_id, op.run_host_id)).or_insert(name);
+        }
+    }
+    names
 }

@@ -2,9 +2,8 @@
 
 #![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
 
-use crate::{Recording, TraceFilter, clocks_of};
+use crate::{Recording, TraceFilter, clocks_of, names_of};
 use analysis::launches_of;
-use host_events::{HostEventKind, HostRecording, OpMetadata};
 use reader::{
     lane::{Lane, LaneId, Run},
     readout::HiddenLaunch,
@@ -94,7 +93,7 @@ impl Recording {
         let names = names_of(ops);
         readout.losses.retain(|key, totals| {
             let program = key.program.unwrap_or_default();
-            let name = names.get(&(key.lane.chip_id, program.0)).copied();
+            let name = names.get(&(key.lane.chip_id, program)).copied();
             let is_wanted =
                 filter.selects_lane(key.lane) && filter.selects_op(program.base(), name);
             hidden.lost_record_count += if is_wanted { 0 } else { totals.record_count() };
@@ -109,10 +108,10 @@ impl Recording {
         &self,
         filter: &TraceFilter,
     ) -> (HashMap<(LaneId, usize), bool>, HiddenLaunches) {
-        let Self { readout, ops, host, .. } = self;
+        let readout = &self.readout;
         let (clocks, origin_ns) = clocks_of(self);
-        let filter = filter.resolved(&signposts_of(host, origin_ns));
-        let names = names_of(ops);
+        let filter = filter.resolved(&self.signposts_since(origin_ns));
+        let names = self.op_names();
         let mut hidden = HiddenLaunches::default();
         let mut wanted = HashMap::new();
         let mut kept = BTreeSet::new();
@@ -126,8 +125,9 @@ impl Recording {
                     clock.time_ns(launch.last_cycle),
                 )
             });
+            let program = RunHostId(id);
             let is_wanted = is_in_window
-                && filter.selects_op(RunHostId(id).base(), names.get(&(chip_id, id)).copied())
+                && filter.selects_op(program.base(), names.get(&(chip_id, program)).copied())
                 && launch.runs.iter().any(|run| filter.selects_lane(run.lane));
             if !is_wanted {
                 hidden.launch_count += 1;
@@ -145,35 +145,18 @@ impl Recording {
         hidden.ops.retain(|op| !kept.contains(op));
         (wanted, hidden)
     }
-}
 
-/// Returns the names of ops by chip and encoded id.
-fn names_of(ops: &[OpMetadata]) -> HashMap<(u32, u32), &str> {
-    let mut names = HashMap::new();
-    for op in ops {
-        if let Some(name) = op.value(OpMetadata::NAME) {
-            names.entry((op.chip_id, op.run_host_id.0)).or_insert(name);
-        }
+    /// Returns the signposts with their times since the trace's origin, in time order. Returns none
+    /// if a chip has no host clock.
+    fn signposts_since(&self, origin_ns: Option<i64>) -> Vec<(u64, &str)> {
+        let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
+            return Vec::new();
+        };
+        let since = |(time_ns, name): (u64, _)| (time_ns.saturating_sub(origin_ns), name);
+        let mut signposts: Vec<_> = self.signposts().map(since).collect();
+        signposts.sort_unstable();
+        signposts
     }
-    names
-}
-
-/// Returns the signposts with their times since the trace's origin, in time order. Returns none if
-/// a chip has no host clock.
-fn signposts_of(recordings: &[HostRecording], origin_ns: Option<i64>) -> Vec<(u64, &str)> {
-    let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
-        return Vec::new();
-    };
-    let threads = recordings
-        .iter()
-        .flat_map(|recording| recording.threads.iter().map(move |thread| (recording, thread)));
-    let mut signposts: Vec<_> = threads
-        .flat_map(|(recording, thread)| thread.events.iter().map(move |event| (recording, event)))
-        .filter(|(_, event)| event.kind == HostEventKind::Signpost)
-        .map(|(recording, event)| (event.time_ns.saturating_sub(origin_ns), recording.name(event)))
-        .collect();
-    signposts.sort_unstable();
-    signposts
 }
 
 /// Returns the lane with only the selected runs.

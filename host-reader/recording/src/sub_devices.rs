@@ -1,8 +1,8 @@
 //! Sub-devices reported by the host.
 
 use host_events::OpMetadata;
-use reader::{lane::Lane, readout::Readout};
-use std::collections::{BTreeMap, BTreeSet};
+use reader::readout::Readout;
+use std::collections::BTreeMap;
 use wire::RunHostId;
 
 /// Metadata key of the number of an op's sub-device. The host's metadata and device logs use the
@@ -34,27 +34,20 @@ pub(crate) fn attach_sub_devices(ops: &[OpMetadata], readout: &mut Readout) {
         return;
     }
     for lane in readout.devices.iter_mut().flat_map(|device| &mut device.lanes) {
-        attach(lane, &texts);
+        let mut of_lane = Vec::new();
+        for (index, run) in lane.runs.iter().enumerate() {
+            let Some(text) = texts.get(&(lane.id.chip_id, run.program)) else { continue };
+            of_lane.extend(lane.run_records(index).map(|record| (record, text.as_str().into())));
+        }
+        lane.add_texts(of_lane);
     }
-}
-
-fn attach(lane: &mut Lane, texts: &BTreeMap<(u32, RunHostId), String>) {
-    let known: BTreeSet<usize> = lane.metadata.iter().map(|(record, _)| *record).collect();
-    let mut added = Vec::new();
-    for (index, run) in lane.runs.iter().enumerate() {
-        let Some(text) = texts.get(&(lane.id.chip_id, run.program)) else { continue };
-        let bare = lane.run_records(index).filter(|record| !known.contains(record));
-        added.extend(bare.map(|record| (record, Box::from(text.as_str()))));
-    }
-    lane.metadata.extend(added);
-    lane.metadata.sort_by_key(|(record, _)| *record);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use reader::{
-        lane::{LaneId, RecordHead, ZoneIndex},
+        lane::{Lane, LaneId, RecordHead, ZoneIndex},
         mesh::Noc0Coord,
         readout::{ChipSummary, DeviceReadout},
     };

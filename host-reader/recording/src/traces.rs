@@ -7,8 +7,7 @@ use reader::traces::TraceBook;
 /// order is by time.
 #[must_use]
 pub fn trace_messages(host: &[HostRecording]) -> Vec<(u64, TraceMessage)> {
-    let events =
-        host.iter().flat_map(|recording| &recording.threads).flat_map(|thread| &thread.events);
+    let events = host.iter().flat_map(HostRecording::events);
     let messages = events.filter(|event| event.kind == HostEventKind::Message);
     let mut messages: Vec<_> = messages
         .filter_map(|event| Some((event.time_ns, TraceMessage::parse(event.text.as_deref()?)?)))
