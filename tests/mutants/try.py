@@ -80,14 +80,14 @@ MUTANTS = [
     (
         "relays: the frames of a successor are read first",
         READER + "read/relays.rs",
-        "in_terms.sort_by_key(|relay| word_of(&relay.words, words::TERM));",
-        "in_terms.sort_by_key(|relay| !word_of(&relay.words, words::TERM));",
+        "in_terms.sort_by_key(|relay| relay.word(words::TERM));",
+        "in_terms.sort_by_key(|relay| !relay.word(words::TERM));",
         SUCCESSION,
     ),
     (
         "relays: what a relay that is gone has read is not missed",
         READER + "read/relays.rs",
-        "let is_first = word_of(&relay.words, words::TERM) == 0;",
+        "let is_first = relay.word(words::TERM) == 0;",
         "let is_first = true;",
         MET,
     ),

@@ -15,22 +15,9 @@
 pub mod floorplan;
 pub mod translation;
 
+pub use crate::mesh::Noc0Coord as TileCoord;
+
 use wire::CoreKind;
-
-/// A coordinate on a chip's NoC-0 grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TileCoord {
-    /// Column.
-    pub x: u16,
-    /// Row.
-    pub y: u16,
-}
-
-impl std::fmt::Display for TileCoord {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "({},{})", self.x, self.y)
-    }
-}
 
 /// A family of chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

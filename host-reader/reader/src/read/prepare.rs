@@ -20,21 +20,30 @@ pub(super) struct Planned {
     pub(super) generation: Generation,
     pub(super) cores: Vec<CoreRead>,
     /// Cores that use streaming and have no lanes in DRAM.
-    pub(super) streams: Vec<StreamingCore>,
+    pub(super) streams: Vec<CoreWords>,
     /// Cores that gather the cells of other cores.
-    pub(super) relays: Vec<RelayCore>,
+    pub(super) relays: Vec<CoreWords>,
 }
 
-/// The control vector of a streaming core.
-pub(super) struct StreamingCore {
+/// A core and the words of its control vector.
+pub(super) struct CoreWords {
     pub(super) core: CoreDescription,
     pub(super) words: [u32; WORDS],
 }
 
-/// The control vector of a core that runs a relay.
-pub(super) struct RelayCore {
-    pub(super) core: CoreDescription,
-    pub(super) words: [u32; WORDS],
+impl CoreWords {
+    pub(super) fn word(&self, index: usize) -> u32 {
+        word_of(&self.words, index)
+    }
+
+    /// Returns the word of a RISC; `first` is the index of the first RISC's word.
+    pub(super) fn of_risc(&self, first: usize, risc_index: usize) -> u32 {
+        self.word(first.saturating_add(risc_index))
+    }
+}
+
+pub(super) fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
+    words.get(index).copied().unwrap_or(0)
 }
 
 /// Whether control vectors are read until they are consistent.
@@ -64,11 +73,11 @@ pub(super) fn plan(
     let (mut streams, mut relays) = (Vec::new(), Vec::new());
     for (core, words) in vectors {
         if control::streams(&words) && generation == wire::generation::CURRENT {
-            streams.push(StreamingCore { core, words });
+            streams.push(CoreWords { core, words });
             continue;
         }
         if control::relays(&words) {
-            relays.push(RelayCore { core, words });
+            relays.push(CoreWords { core, words });
             continue;
         }
         let control = ControlVector { words, layout: generation.control };

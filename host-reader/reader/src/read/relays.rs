@@ -9,7 +9,7 @@
 
 use super::{
     control::WORDS,
-    prepare::{CoreId, RelayCore, StreamingCore},
+    prepare::{CoreId, CoreWords, word_of},
     rings::Rings,
     session::Session,
 };
@@ -80,14 +80,14 @@ impl Relays {
     pub(super) fn read(
         &mut self,
         session: &mut Session<'_>,
-        relays: &[RelayCore],
+        relays: &[CoreWords],
         rings: &mut Rings,
     ) -> BTreeSet<Noc0Coord> {
         let mut relayed = BTreeSet::new();
         // A relay may repeat cells of the previous relay, so relays are read in the order of their
         // terms.
-        let mut in_terms: Vec<&RelayCore> = relays.iter().collect();
-        in_terms.sort_by_key(|relay| word_of(&relay.words, words::TERM));
+        let mut in_terms: Vec<&CoreWords> = relays.iter().collect();
+        in_terms.sort_by_key(|relay| relay.word(words::TERM));
         for relay in in_terms {
             let core_id = (session.device.description().chip_id, relay.core.noc0);
             let mut known = self.gatherers.remove(&core_id).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Relays {
     fn meet(
         &self,
         session: &mut Session<'_>,
-        relay: &RelayCore,
+        relay: &CoreWords,
         index: usize,
         rings: &mut Rings,
     ) -> Gatherer {
@@ -118,7 +118,7 @@ impl Relays {
         let mut new = Gatherer::new(session, relay, index);
         let of_chip = self.gatherers.iter().filter(|(core, _)| core.0 == chip_id);
         let mut others = of_chip.flat_map(|(_, gatherers)| gatherers);
-        let is_first = word_of(&relay.words, words::TERM) == 0;
+        let is_first = relay.word(words::TERM) == 0;
         new.has_all = new.read != 0
             || is_first
             || others.any(|other| !other.producers.is_disjoint(&new.producers));
@@ -134,7 +134,7 @@ impl Relays {
 
 /// Returns the number of a relay's gatherers. If the second gatherer's state word is empty, the
 /// gatherer was not set up.
-fn gatherer_count(relay: &RelayCore) -> usize {
+fn gatherer_count(relay: &CoreWords) -> usize {
     let has_second = relay.words.get(words::of(1, words::STATE)).is_some_and(|state| *state != 0);
     if has_second { GATHERERS_MAX } else { 1 }
 }
@@ -144,7 +144,7 @@ fn gatherer_count(relay: &RelayCore) -> usize {
 ///
 /// A last read requests the relay to end, and waits for the end. Other reads do not wait. A
 /// gatherer counts as ended if a read finds that its heartbeat has not changed for [`LIFE_US`].
-fn look(session: &mut Session<'_>, relay: &RelayCore, gatherers: &mut [Gatherer]) -> [u32; WORDS] {
+fn look(session: &mut Session<'_>, relay: &CoreWords, gatherers: &mut [Gatherer]) -> [u32; WORDS] {
     let mut control = relay.words;
     if gatherers.iter().all(|gatherer| gatherer.has_ended) {
         return control;
@@ -173,7 +173,7 @@ fn look(session: &mut Session<'_>, relay: &RelayCore, gatherers: &mut [Gatherer]
 }
 
 /// Waits up to [`LIFE_US`] until the gatherers of a relay have ended, after the request to end.
-fn await_end(session: &mut Session<'_>, relay: &RelayCore, gatherers: &[Gatherer]) -> [u32; WORDS] {
+fn await_end(session: &mut Session<'_>, relay: &CoreWords, gatherers: &[Gatherer]) -> [u32; WORDS] {
     let mut control = relay.words;
     for _ in 0..LIFE_US / LOOK_US {
         if session.read_control(&relay.core, &mut control).is_err() {
@@ -188,8 +188,8 @@ fn await_end(session: &mut Session<'_>, relay: &RelayCore, gatherers: &[Gatherer
 }
 
 impl Gatherer {
-    fn new(session: &mut Session<'_>, relay: &RelayCore, index: usize) -> Self {
-        let word = |word: usize| word_of(&relay.words, words::of(index, word));
+    fn new(session: &mut Session<'_>, relay: &CoreWords, index: usize) -> Self {
+        let word = |word: usize| relay.word(words::of(index, word));
         Self {
             index,
             read: word(words::READ),
@@ -216,7 +216,7 @@ impl Gatherer {
     fn read(
         &mut self,
         session: &mut Session<'_>,
-        relay: &RelayCore,
+        relay: &CoreWords,
         control: &[u32; WORDS],
         rings: &mut Rings,
     ) {
@@ -351,7 +351,7 @@ impl Gatherer {
                         let clock = clocks
                             .entry(core.noc0)
                             .or_insert_with(|| device.read_wall_clock(core.noc0).ok());
-                        let streaming = StreamingCore { core, words: frame.control };
+                        let streaming = CoreWords { core, words: frame.control };
                         rings.add_frame(session, &streaming, &frame, (*clock, self.has_all));
                     } else {
                         note_damage(
@@ -398,8 +398,8 @@ impl Gatherer {
 }
 
 /// Reads the list of the cores from which a gatherer reads.
-fn producers(session: &mut Session<'_>, relay: &RelayCore, index: usize) -> BTreeSet<Noc0Coord> {
-    let word = |word: usize| word_of(&relay.words, words::of(index, word));
+fn producers(session: &mut Session<'_>, relay: &CoreWords, index: usize) -> BTreeSet<Noc0Coord> {
+    let word = |word: usize| relay.word(words::of(index, word));
     let count = word(words::PRODUCERS).min(relay::PRODUCERS_MAX) as usize;
     let mut list = vec![0; count.saturating_mul(setup::PRODUCER_WORDS)];
     let address = word(words::PRODUCER_LIST).into();
@@ -443,10 +443,6 @@ fn note_end(session: &mut Session<'_>, core: &CoreDescription, which: &[usize], 
 fn note_damage(session: &mut Session<'_>, ring: &Ring<'_>, reason: impl std::fmt::Display) {
     let core = ring.core.noc0;
     session.note(AnomalyKind::TruncatedRecord, None, 0, || format!("relay {core}: {reason}"));
-}
-
-fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
-    words.get(index).copied().unwrap_or(0)
 }
 
 /// Maximum size of a piece of the ring that is read at once, in bytes.

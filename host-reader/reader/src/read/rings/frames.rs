@@ -1,12 +1,12 @@
 //! Cells of rings that a relay reads, and rings that the host takes over from a relay.
 
-use super::{CellWords, Ring, RingRead, Rings, count, lanes_of, word};
+use super::{CellWords, Ring, RingRead, Rings, count, lanes_of};
 use crate::{
     anomaly::AnomalyKind,
     lane::LaneId,
     ledger::LossCause,
     mesh::CoreDescription,
-    read::{prepare::StreamingCore, session::Session},
+    read::{prepare::CoreWords, session::Session},
     stream::Frame,
 };
 use wire::stream::{RING_CELLS, words};
@@ -32,7 +32,7 @@ impl Rings {
     pub(in crate::read) fn add_frame(
         &mut self,
         session: &mut Session<'_>,
-        core: &StreamingCore,
+        core: &CoreWords,
         frame: &Frame<'_>,
         (read_at, has_all): (Option<u64>, bool),
     ) {
@@ -53,7 +53,7 @@ impl Rings {
     /// Begins a lane that has not been read before, at the frame's first cell of this lane.
     fn begin_lane(
         &mut self,
-        core: &StreamingCore,
+        core: &CoreWords,
         (id, risc_index): (LaneId, usize),
         (first, has_all): (u32, bool),
     ) {
@@ -68,13 +68,13 @@ impl Rings {
     fn framed(
         &mut self,
         session: &Session<'_>,
-        core: &StreamingCore,
+        core: &CoreWords,
         (id, risc_index): (LaneId, usize),
         (first, mut cells): (u32, Vec<CellWords>),
     ) -> Option<RingRead> {
         let new = || Ring::new(core, id, risc_index, first);
         let ring = self.lanes.entry(id).or_insert_with(new);
-        let begun = word(&core.words, words::LAUNCHES).wrapping_sub(ring.open.begun());
+        let begun = core.word(words::LAUNCHES).wrapping_sub(ring.open.begun());
         let mut ahead = first.wrapping_sub(ring.next).cast_signed();
         if begun.cast_signed() < 0 || ahead < -RING_CELLS_SIGNED {
             let (lane, losses) = (ring.lane.abandon(), ring.losses);
@@ -100,16 +100,16 @@ impl Rings {
     pub(super) fn newest(
         &self,
         session: &mut Session<'_>,
-        core: &StreamingCore,
+        core: &CoreWords,
         is_relayed: bool,
-    ) -> Option<StreamingCore> {
+    ) -> Option<CoreWords> {
         let chip_id = session.device.description().chip_id;
         let was_relayed = lanes_of(chip_id, &core.core)
             .any(|(_, id)| self.lanes.get(&id).is_some_and(|ring| ring.is_relayed));
         if !is_relayed && !was_relayed {
             return None;
         }
-        let mut newest = StreamingCore { core: core.core.clone(), words: core.words };
+        let mut newest = CoreWords { core: core.core.clone(), words: core.words };
         if let Err(error) = session.read_control(&core.core, &mut newest.words) {
             session.note(AnomalyKind::UnreadableCore, None, 0, || error.to_string());
         }
@@ -122,7 +122,7 @@ impl Rings {
     pub(super) fn counts_behind_frames(
         &mut self,
         session: &Session<'_>,
-        core: &StreamingCore,
+        core: &CoreWords,
     ) -> Vec<RingRead> {
         let chip_id = session.device.description().chip_id;
         let mut readings = Vec::new();
@@ -131,7 +131,7 @@ impl Rings {
             let Some(ring) = self.lanes.get_mut(&id) else { continue };
             ring.is_relayed = true;
             let next = ring.next;
-            if next == word(&core.words, words::WRITTEN.saturating_add(risc_index)) {
+            if next == core.of_risc(words::WRITTEN, risc_index) {
                 readings.push(RingRead::without_cells(session, core, (id, risc_index), next));
             }
         }

@@ -17,7 +17,7 @@ mod sweep;
 use super::{
     control::WORDS,
     open_launches::OpenLaunches,
-    prepare::{CoreId, StreamingCore},
+    prepare::{CoreId, CoreWords, word_of},
     session::Session,
 };
 use crate::{
@@ -137,7 +137,7 @@ impl Rings {
     pub(super) fn read(
         &mut self,
         session: &mut Session<'_>,
-        core: &StreamingCore,
+        core: &CoreWords,
         is_relayed: bool,
     ) -> (Vec<Lane>, u32) {
         let newest = self.newest(session, core, is_relayed);
@@ -154,12 +154,7 @@ impl Rings {
     }
 
     /// Takes the cells of all rings of a core, or only its counts if a relay reads its cells.
-    fn take(
-        &mut self,
-        session: &mut Session<'_>,
-        core: &StreamingCore,
-        cells: CellsAt<'_>,
-    ) -> Taken {
+    fn take(&mut self, session: &mut Session<'_>, core: &CoreWords, cells: CellsAt<'_>) -> Taken {
         let core_id = (session.device.description().chip_id, core.core.noc0);
         let before = self.vectors.insert(core_id, core.words);
         let before = before.filter(|before| !was_zeroed(before, &core.words));
@@ -224,14 +219,14 @@ impl Rings {
     fn read_cells(
         &mut self,
         session: &mut Session<'_>,
-        core: &StreamingCore,
+        core: &CoreWords,
         is_known: bool,
         rings: Option<&[u32]>,
     ) -> Vec<RingRead> {
         let chip_id = session.device.description().chip_id;
         let mut readings = Vec::new();
         let before: [u32; RISCS_PER_CORE] =
-            std::array::from_fn(|risc| word(&core.words, words::READ.saturating_add(risc)));
+            std::array::from_fn(|risc| core.of_risc(words::READ, risc));
         let mut read = before;
         for (risc_index, id) in lanes_of(chip_id, &core.core) {
             let Some(told) = read.get_mut(risc_index) else { continue };
@@ -262,11 +257,11 @@ impl Rings {
     fn ring(
         &mut self,
         id: LaneId,
-        core: &StreamingCore,
+        core: &CoreWords,
         risc_index: usize,
         is_known: bool,
     ) -> &mut Ring {
-        let told = word(&core.words, words::READ.saturating_add(risc_index));
+        let told = core.of_risc(words::READ, risc_index);
         let ring = self.lanes.entry(id).or_insert_with(|| {
             if told != 0 {
                 self.earlier_losses.add(earlier_losses(core, risc_index));
@@ -305,7 +300,7 @@ impl Rings {
 impl Ring {
     /// Returns the state of a ring from which other readers, but not this one, have read `told`
     /// cells.
-    fn new(core: &StreamingCore, id: LaneId, risc_index: usize, told: u32) -> Self {
+    fn new(core: &CoreWords, id: LaneId, risc_index: usize, told: u32) -> Self {
         if told == 0 {
             return Self::first(id);
         }
@@ -357,11 +352,11 @@ impl RingRead {
     /// `first`.
     fn without_cells(
         session: &Session<'_>,
-        core: &StreamingCore,
+        core: &CoreWords,
         (id, risc_index): (LaneId, usize),
         first: u32,
     ) -> Self {
-        let told = word(&core.words, words::TOLD.saturating_add(risc_index));
+        let told = core.of_risc(words::TOLD, risc_index);
         Self {
             id,
             cells: Vec::new(),
@@ -371,7 +366,7 @@ impl RingRead {
             counts: lost(core, risc_index),
             skipped: skipped(core, risc_index),
             told: ToldLaunch::from_word(told),
-            launches: word(&core.words, words::LAUNCHES),
+            launches: core.word(words::LAUNCHES),
             launch: launch(session, core, id.chip_id, told),
         }
     }
@@ -587,7 +582,7 @@ fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
 /// already.
 fn read_ring(
     session: &mut Session<'_>,
-    core: &StreamingCore,
+    core: &CoreWords,
     (id, risc_index): (LaneId, usize),
     (next, rings): (u32, Option<&[u32]>),
 ) -> RingRead {
@@ -617,12 +612,11 @@ fn read_ring(
 /// number.
 fn plausible_unread(
     session: &mut Session<'_>,
-    core: &StreamingCore,
+    core: &CoreWords,
     (id, risc_index): (LaneId, usize),
     next: u32,
 ) -> Unread {
-    let unread =
-        Unread::between(next, word(&core.words, words::WRITTEN.saturating_add(risc_index)));
+    let unread = Unread::between(next, core.of_risc(words::WRITTEN, risc_index));
     if unread.overwritten() == 0 || policy(core, risc_index) == Policy::OverwriteOldest {
         return unread;
     }
@@ -638,7 +632,7 @@ fn plausible_unread(
 /// overwritten.
 fn read_cells(
     session: &mut Session<'_>,
-    core: &StreamingCore,
+    core: &CoreWords,
     (risc_index, rings): (usize, Option<&[u32]>),
     unread: &Unread,
 ) -> Result<(Vec<CellWords>, u32), AccessError> {
@@ -668,11 +662,11 @@ fn read_cells(
 /// Returns true if at least a quarter of the cells in a core's rings are unread. Then one transaction
 /// for all rings takes less time than one or two for each of them, since a transaction over PCIe takes
 /// as long as the transfer of some hundred words.
-fn hold_many_cells(core: &StreamingCore) -> bool {
+fn hold_many_cells(core: &CoreWords) -> bool {
     let riscs = core.core.kind.risc_count();
     let unread = (0..riscs).map(|risc_index| {
-        let [read, written] = [words::READ, words::WRITTEN]
-            .map(|first| word(&core.words, first.saturating_add(risc_index)));
+        let [read, written] =
+            [words::READ, words::WRITTEN].map(|first| core.of_risc(first, risc_index));
         (Unread::between(read, written).count as usize).min(RING_CELLS)
     });
     unread.sum::<usize>() >= riscs.saturating_mul(RING_CELLS) / 4
@@ -680,25 +674,24 @@ fn hold_many_cells(core: &StreamingCore) -> bool {
 
 /// Reads all rings of a core in one transaction, if they hold many cells; `None` if they do not, or
 /// if the transaction fails. Then the cells are read ring by ring.
-fn read_whole_rings(session: &mut Session<'_>, core: &StreamingCore) -> Option<Vec<u32>> {
+fn read_whole_rings(session: &mut Session<'_>, core: &CoreWords) -> Option<Vec<u32>> {
     let mut rings = whole_rings(core)?;
     session.read_vector(&core.core, 0, 0, &mut rings).ok().map(|()| rings)
 }
 
 /// Returns room for the words of all rings, if they are to be read in one transaction.
-fn whole_rings(core: &StreamingCore) -> Option<Vec<u32>> {
+fn whole_rings(core: &CoreWords) -> Option<Vec<u32>> {
     let word_count = core.core.kind.risc_count().saturating_mul(VECTOR_WORDS);
     (hold_many_cells(core) && !overwrites(core)).then(|| vec![0; word_count])
 }
 
 /// Returns the launch that a RISC has announced, if it is the last launch of its core.
-fn launch(session: &Session<'_>, core: &StreamingCore, chip_id: u32, told: u32) -> Option<Launch> {
+fn launch(session: &Session<'_>, core: &CoreWords, chip_id: u32, told: u32) -> Option<Launch> {
     let told = ToldLaunch::from_word(told)?;
-    let is_last =
-        Cell { head: word(&core.words, words::LAUNCHES), value: 0 }.field() == told.number;
-    let program = word(&core.words, words::PROGRAM);
+    let is_last = Cell { head: core.word(words::LAUNCHES), value: 0 }.field() == told.number;
+    let program = core.word(words::PROGRAM);
     let program = session.options.host_ids.run_host_id(program, chip_id);
-    let trace_counter = word(&core.words, words::TRACE_COUNT);
+    let trace_counter = core.word(words::TRACE_COUNT);
     is_last.then_some(Launch { number: told.number, program, trace_counter })
 }
 
@@ -708,7 +701,7 @@ fn launch(session: &Session<'_>, core: &StreamingCore, chip_id: u32, told: u32) 
 /// beginning of a chunk.
 fn overwritten_meanwhile(
     session: &mut Session<'_>,
-    core: &StreamingCore,
+    core: &CoreWords,
     risc_index: usize,
     unread: &Unread,
 ) -> Result<u32, AccessError> {
@@ -750,50 +743,43 @@ fn lanes_of(chip_id: u32, core: &CoreDescription) -> impl Iterator<Item = (usize
 
 /// Returns true if a RISC of the core overwrites its oldest cells. Relays do not read such a core;
 /// the host does.
-fn overwrites(core: &StreamingCore) -> bool {
+fn overwrites(core: &CoreWords) -> bool {
     let mut riscs = 0..core.core.kind.risc_count();
     riscs.any(|risc_index| policy(core, risc_index) == Policy::OverwriteOldest)
 }
 
-fn lost(core: &StreamingCore, risc_index: usize) -> LossCounts {
+fn lost(core: &CoreWords, risc_index: usize) -> LossCounts {
     let [zones, data, events] =
-        LossKind::ALL.map(|kind| word(&core.words, kind.control_word().saturating_add(risc_index)));
+        LossKind::ALL.map(|kind| core.of_risc(kind.control_word(), risc_index));
     LossCounts { zones, data, events }
 }
 
 /// Returns the number of cells that a RISC has skipped; 0 under policies that skip no cells.
-fn skipped(core: &StreamingCore, risc_index: usize) -> u32 {
+fn skipped(core: &CoreWords, risc_index: usize) -> u32 {
     match policy(core, risc_index) {
-        Policy::KeepOneOf { .. } => word(&core.words, words::SKIPPED.saturating_add(risc_index)),
+        Policy::KeepOneOf { .. } => core.of_risc(words::SKIPPED, risc_index),
         _ => 0,
     }
 }
 
 /// Returns all losses that a RISC has counted.
-fn earlier_losses(core: &StreamingCore, risc_index: usize) -> LossTotals {
-    let LossCounts { zones, data, events } = lost(core, risc_index);
-    LossTotals {
-        zones: zones.into(),
-        data: data.into(),
-        events: events.into(),
-        unknown_markers: skipped(core, risc_index).into(),
-        ..LossTotals::default()
-    }
+fn earlier_losses(core: &CoreWords, risc_index: usize) -> LossTotals {
+    let unknown_markers = skipped(core, risc_index).into();
+    LossTotals { unknown_markers, ..LossTotals::from_counts(lost(core, risc_index)) }
 }
 
-fn policy(core: &StreamingCore, risc_index: usize) -> Policy {
-    let word = word(&core.words, words::POLICY.saturating_add(risc_index));
-    Policy::from_word(word).unwrap_or_default()
+fn policy(core: &CoreWords, risc_index: usize) -> Policy {
+    Policy::from_word(core.of_risc(words::POLICY, risc_index)).unwrap_or_default()
 }
 
 /// Returns the launches since the last read that ran no kernel on a core, and adds their zones to
 /// the ledger.
 fn idle_launches(
     session: &mut Session<'_>,
-    core: &StreamingCore,
+    core: &CoreWords,
     before: Option<&[u32; WORDS]>,
 ) -> u32 {
-    let count_in = |words: &[u32; WORDS]| word(words, words::IDLE_LAUNCHES);
+    let count_in = |words: &[u32; WORDS]| word_of(words, words::IDLE_LAUNCHES);
     let count = count_in(&core.words).wrapping_sub(before.map_or(0, count_in));
     if let Some(risc) = core.core.kind.risc(0).filter(|_| count > 0) {
         let chip_id = session.device.description().chip_id;
@@ -811,11 +797,7 @@ fn was_zeroed(before: &[u32; WORDS], now: &[u32; WORDS]) -> bool {
         [words::WRITTEN, words::LOST_ZONES, words::LOST_DATA, words::LOST_EVENTS, words::READ];
     let mut counts =
         counts.into_iter().flat_map(of_riscs).chain([words::LAUNCHES, words::IDLE_LAUNCHES]);
-    counts.any(|index| word(now, index).wrapping_sub(word(before, index)).cast_signed() < 0)
-}
-
-fn word(words: &[u32; WORDS], index: usize) -> u32 {
-    words.get(index).copied().unwrap_or(0)
+    counts.any(|index| word_of(now, index).wrapping_sub(word_of(before, index)).cast_signed() < 0)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a ring has 256 cells")]

@@ -16,7 +16,7 @@ use crate::{
     mesh::{CoreDescription, Noc0Coord},
     read::{
         control::{self, WORDS},
-        prepare::{CoreId, StreamingCore},
+        prepare::{CoreId, CoreWords},
         session::Session,
     },
 };
@@ -86,7 +86,7 @@ impl Rings {
         for (index, core) in cores.iter().enumerate() {
             let next = cores.get(index.saturating_add(1));
             let streaming = words.filter(control::streams);
-            let streaming = streaming.map(|words| StreamingCore { core: core.clone(), words });
+            let streaming = streaming.map(|words| CoreWords { core: core.clone(), words });
             let (rings, next_words) = read_with_next(session, streaming.as_ref(), next);
             if let Some(words) = words {
                 swept.vectors.insert(core.noc0, words);
@@ -135,7 +135,7 @@ fn read_vector(session: &mut Session<'_>, core: &CoreDescription) -> Option<[u32
 /// Reads all rings of a core, if they hold many cells, and the control vector of the next core.
 fn read_with_next(
     session: &mut Session<'_>,
-    core: Option<&StreamingCore>,
+    core: Option<&CoreWords>,
     next: Option<&CoreDescription>,
 ) -> (Option<Vec<u32>>, Option<[u32; WORDS]>) {
     let rings = core.and_then(whole_rings);
