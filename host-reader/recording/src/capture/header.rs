@@ -2,11 +2,8 @@
 //!
 //! The header contains no data about devices; see the [module](super) for the byte layout.
 
-use super::error::CaptureError;
-use std::{
-    hash::{BuildHasher, Hasher, RandomState},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use super::{error::CaptureError, host_clock::unix_time_ns};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
     little_endian::{U16, U32, U64},
@@ -47,8 +44,7 @@ impl CaptureIdentity {
     /// Creates a unique identity.
     #[must_use]
     pub(super) fn fresh() -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let created_unix_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
+        let created_unix_ns = unix_time_ns();
         let [high, low] = [(); 2].map(|()| u128::from(random_word(created_unix_ns)));
         Self { id: high << 64 | low, created_unix_ns }
     }

@@ -55,13 +55,18 @@ const TRIES: usize = 5;
 fn reading() -> DayReading {
     let tries = (0..TRIES).map(|_| {
         let before_ns = monotonic_ns();
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let day_ns = unix_time_ns();
         let after_ns = monotonic_ns();
-        let day_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
         DayReading { before_ns, day_ns, after_ns, error_ns: None }
     });
     let shortest = tries.min_by_key(|reading| reading.after_ns.saturating_sub(reading.before_ns));
     DayReading { error_ns: kernel_time::error_ns(), ..shortest.unwrap_or_default() }
+}
+
+/// Returns the time of day, in nanoseconds since the Unix epoch.
+pub(super) fn unix_time_ns() -> u64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn boot_id() -> Option<u128> {

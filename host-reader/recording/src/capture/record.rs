@@ -4,7 +4,7 @@
 
 use super::{
     error::CaptureError,
-    host_clock::HostClock,
+    host_clock::{HostClock, unix_time_ns},
     label::ChipLabels,
     section::{FailedAccess, MemoryWords, Payload, ReadBegin, ReadEnd},
     sync::MeshSamples,
@@ -16,11 +16,7 @@ use reader::{
     names::ZoneTable,
     read::{ReadError, ReadOptions, Reader},
 };
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// A capture of everything that a [`Reader`] reads.
 ///
@@ -176,13 +172,12 @@ impl<'a, M: Mesh + ?Sized> RecordedMesh<'a, M> {
     /// Ends the read; returns the first failure to capture it.
     fn finish(self) -> Result<(), CaptureError> {
         let Self { mesh, mut log, .. } = self;
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let end = ReadEnd {
             read_number: log.read_number,
             is_last: log.is_last,
             host_time_ns: mesh.device(0).map_or(0, |device| device.host_time_ns()),
             words_read: log.words_read,
-            unix_time_ns: u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX),
+            unix_time_ns: unix_time_ns(),
         };
         let finished = log.writer.finish_read(&end);
         log.note(finished);

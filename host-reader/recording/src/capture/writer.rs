@@ -7,6 +7,7 @@ use super::{
     error::CaptureError,
     frame::{FRAME_ALIGN_BYTES, FrameHead, begin_frame, finish_frame},
     header::{CaptureIdentity, FILE_HEADER_BYTES, FileHeader, FormatVersion},
+    host_clock::unix_time_ns,
     kind::SectionKind,
     section::{CaptureEnd, Payload, ReadEnd},
 };
@@ -14,7 +15,6 @@ use std::{
     fs::{File, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// Policy for flushing written sections to disk.
@@ -183,9 +183,7 @@ impl CaptureWriter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish(mut self) -> Result<(), CaptureError> {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let unix_time_ns = u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX);
-        self.append(&CaptureEnd { unix_time_ns })?;
+        self.append(&CaptureEnd { unix_time_ns: unix_time_ns() })?;
         if self.sync == SyncPolicy::EachRead { self.sync() } else { Ok(()) }
     }
 
