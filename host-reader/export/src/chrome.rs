@@ -157,7 +157,7 @@ fn lane_events(
         let mut event = JsonEvent::instant(&mut text, pid, tid, loss.time_ns);
         event.name_and_category(&words::loss_label(loss), "loss");
         for (kind, count) in loss.totals.counts() {
-            event.number(kind.key(), count);
+            event.number(kind.label(), count);
         }
         words::launches(&loss.totals).for_each(|(name, number)| event.number(name, number));
         if loss.totals.is_lower_bound {

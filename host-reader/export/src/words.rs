@@ -104,7 +104,7 @@ pub(super) fn losses_label(lane: &TraceLane<'_>) -> Option<String> {
 
 /// Returns the numbers of missing records as text.
 pub(super) fn totals_label(totals: &LossTotals) -> String {
-    totals.in_words(|kind, count| format!("{count} {}", kind.key().replace('_', " ")))
+    totals.in_words(|kind, count| format!("{count} {}", kind.label().replace('_', " ")))
 }
 
 /// Returns the known figures of a loss other than its counts, each with its name.
@@ -151,10 +151,10 @@ impl Trace<'_> {
 
     fn add_losses_and_anomalies(&self, doubts: &mut Vec<(String, u64)>) {
         let lost = self.lost();
-        doubts.extend(lost.counts().map(|(kind, count)| (format!("lost_{}", kind.key()), count)));
+        doubts.extend(lost.counts().map(|(kind, count)| (format!("lost_{}", kind.label()), count)));
         doubts.push(("lost_counts_are_lower_bounds".to_owned(), lost.is_lower_bound.into()));
         let left_out = self.left_out().counts();
-        doubts.extend(left_out.map(|(kind, count)| (format!("left_out_{}", kind.key()), count)));
+        doubts.extend(left_out.map(|(kind, count)| (format!("left_out_{}", kind.label()), count)));
         doubts.extend(self.uncounted.iter().map(|&source| (uncounted_key(source), 1)));
         for (kind, count) in self.anomalies.counts() {
             let what = if kind.is_repair() { "repaired" } else { "anomaly" };

@@ -136,32 +136,21 @@ impl ProgramSpan {
     }
 }
 
-/// Kind of records that are missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LostKind {
-    /// Whole zones.
-    Zones,
-    /// Timestamped data.
-    Data,
-    /// Events.
-    Events,
-    /// Sum totals.
-    Sums,
-    /// Marker slots (two words) of unknown kind.
-    UnknownMarkers,
-}
-
-impl LostKind {
-    /// Returns the kind as a key for file formats: lower case, joined by `_`.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Zones => "zones",
-            Self::Data => "data",
-            Self::Events => "events",
-            Self::Sums => "sums",
-            Self::UnknownMarkers => "unknown_markers",
-        }
+crate::labelled! {
+    /// Kind of records that are missing. The labels are keys for file formats: lower case, joined by
+    /// `_`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LostKind {
+        /// Whole zones.
+        Zones = "zones",
+        /// Timestamped data.
+        Data = "data",
+        /// Events.
+        Events = "events",
+        /// Sum totals.
+        Sums = "sums",
+        /// Marker slots (two words) of unknown kind.
+        UnknownMarkers = "unknown_markers",
     }
 }
 
@@ -241,7 +230,7 @@ impl LossTotals {
     /// ```
     /// use reader::ledger::LossTotals;
     /// let totals = LossTotals { zones: 64, events: 3, ..LossTotals::default() };
-    /// let text = totals.in_words(|kind, count| format!("{count} {}", kind.key()));
+    /// let text = totals.in_words(|kind, count| format!("{count} {}", kind.label()));
     /// assert_eq!(text, "64 zones, 3 events");
     /// ```
     #[must_use]

@@ -289,7 +289,7 @@ fn topology_beside(file: &Path) -> Vec<u8> {
 fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
     let lost = (!readout.losses.is_intended()).then(|| {
         let total = readout.losses.unintended_total();
-        let records = total.in_words(|kind, count| format!("{} {}", grouped(count), kind.key()));
+        let records = total.in_words(|kind, count| format!("{} {}", grouped(count), kind.label()));
         format!("lost: {records}; traffic is at least what is shown, and kprof report says where")
     });
     let count = readout.anomalies.anomaly_count();

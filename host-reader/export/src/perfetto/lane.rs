@@ -270,7 +270,7 @@ fn fill_loss(event: &mut TrackEvent, loss: &TraceLoss) {
     let arguments = &mut event.debug_annotations;
     arguments.push(named_text("cause", loss.cause.label()));
     for (kind, count) in loss.totals.counts() {
-        arguments.push(named_number(kind.key(), count));
+        arguments.push(named_number(kind.label(), count));
     }
     for (name, number) in words::launches(&loss.totals) {
         arguments.push(named_number(name, number));
