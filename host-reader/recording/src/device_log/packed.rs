@@ -8,7 +8,7 @@
 //! Segments beyond a memory limit are written to a temporary file, all segments of a lane together.
 
 use reader::{
-    lane::{LaneId, RecordHead, ZoneIndex},
+    lane::{Lane, LaneId, RecordHead, ZoneIndex},
     packed_bytes::{HeldBytes, PackedBytes, PackedError, PackedMemory},
     packed_numbers::{push, take},
 };
@@ -338,15 +338,11 @@ pub(super) struct Step {
     pub(super) line: u64,
 }
 
-/// Records of one lane, as columns.
+/// Records of one lane, which is not split into runs yet.
 #[derive(Debug)]
 pub(super) struct LaneColumns {
-    pub(super) id: LaneId,
-    /// Heads with the kind of each record; the zone index is the number of the source location.
-    pub(super) heads: Vec<RecordHead>,
-    pub(super) times: Vec<u64>,
-    pub(super) data: Vec<u64>,
-    pub(super) metadata: Vec<(usize, Box<str>)>,
+    /// The lane. The zone index in the head of a record is the number of the source location.
+    pub(super) lane: Lane,
     /// Launches and lines. After a step, the launch stays the same, and each further record is one
     /// line later.
     steps: Vec<Step>,
@@ -355,25 +351,17 @@ pub(super) struct LaneColumns {
 
 impl LaneColumns {
     pub(super) const fn new(id: LaneId) -> Self {
-        Self {
-            id,
-            heads: Vec::new(),
-            times: Vec::new(),
-            data: Vec::new(),
-            metadata: Vec::new(),
-            steps: Vec::new(),
-            next_line: 0,
-        }
+        Self { lane: Lane::new(id), steps: Vec::new(), next_line: 0 }
     }
 
     pub(super) fn reserve(&mut self, record_count: usize) {
-        self.heads.reserve_exact(record_count);
-        self.times.reserve_exact(record_count);
+        self.lane.heads.reserve_exact(record_count);
+        self.lane.times.reserve_exact(record_count);
     }
 
     fn append_segment(&mut self, segment: &Segment, numbers: Option<&ChunkNumbers>) {
         let Some(numbers) = numbers else { return };
-        let first_record = self.heads.len();
+        let first_record = self.lane.heads.len();
         let mut latest = None;
         for record in segment.records() {
             let ChunkRecord { kind, place, launch, line, time, value } = record;
@@ -384,16 +372,16 @@ impl LaneColumns {
             };
             latest = Some((record.launch, launch));
             self.note(launch, numbers.first_line.saturating_add(line));
-            self.heads.push(RecordHead::new(kind, ZoneIndex(place)));
-            self.times.push(time);
+            self.lane.heads.push(RecordHead::new(kind, ZoneIndex(place)));
+            self.lane.times.push(time);
             if has_value(kind) {
-                self.data.push(value);
+                self.lane.data.push(value);
             }
         }
         let of_lane = |(record, text): &(usize, _)| {
             (first_record.saturating_add(*record), Clone::clone(text))
         };
-        self.metadata.extend(segment.metadata.iter().map(of_lane));
+        self.lane.metadata.extend(segment.metadata.iter().map(of_lane));
     }
 
     /// Sets launch and line of the next record pushed.
@@ -401,7 +389,7 @@ impl LaneColumns {
     pub(super) fn note(&mut self, launch: u32, line: u64) {
         let follows = self.steps.last().is_some_and(|step| step.launch == launch);
         if !follows || line != self.next_line {
-            self.steps.push(Step { record: self.heads.len(), launch, line });
+            self.steps.push(Step { record: self.lane.heads.len(), launch, line });
         }
         self.next_line = line.saturating_add(1);
     }
@@ -439,36 +427,35 @@ impl LaneColumns {
 
     /// Sorts the records by time; records with equal times remain in line order.
     pub(super) fn in_time_order(self) -> Self {
-        if self.times.is_sorted() {
+        if self.lane.times.is_sorted() {
             return self;
         }
-        let mut order: Vec<usize> = (0..self.times.len()).collect();
-        order.sort_by_key(|&record| self.times.get(record).copied());
+        let mut order: Vec<usize> = (0..self.lane.times.len()).collect();
+        order.sort_by_key(|&record| self.lane.times.get(record).copied());
         let mut next = 0_usize;
-        let firsts = self.heads.iter().map(|head| {
+        let firsts = self.lane.heads.iter().map(|head| {
             let end = next.saturating_add(head.data_count());
             std::mem::replace(&mut next, end)
         });
         let first_value: Vec<usize> = firsts.collect();
-        let mut texts: HashMap<usize, Box<str>> = self.metadata.iter().cloned().collect();
-        let mut sorted = Self::new(self.id);
+        let mut texts: HashMap<usize, Box<str>> = self.lane.metadata.iter().cloned().collect();
+        let mut sorted = Self::new(self.lane.id);
         sorted.reserve(order.len());
         for record in order {
-            let (Some(&head), Some(&time)) = (self.heads.get(record), self.times.get(record))
+            let (Some(&head), Some(&time)) =
+                (self.lane.heads.get(record), self.lane.times.get(record))
             else {
                 continue;
             };
             if let Some(text) = texts.remove(&record) {
-                sorted.metadata.push((sorted.heads.len(), text));
+                sorted.lane.metadata.push((sorted.lane.heads.len(), text));
             }
             if let Some((launch, line)) = self.origin(record) {
                 sorted.note(launch, line);
             }
             let first = first_value.get(record).copied().unwrap_or(0);
-            let values = self.data.iter().skip(first).take(head.data_count());
-            sorted.data.extend(values);
-            sorted.heads.push(head);
-            sorted.times.push(time);
+            let values = first..first.saturating_add(head.data_count());
+            sorted.lane.push(head, time, self.lane.data.get(values).unwrap_or(&[]));
         }
         sorted
     }
@@ -553,7 +540,7 @@ mod tests {
             let mut lane = LaneColumns::new(LaneId { chip_id: 0, core, risc: Risc::Brisc });
             for &(launch, line) in &origins {
                 lane.note(launch, line);
-                lane.heads.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(0)));
+                lane.lane.push(RecordHead::new(PacketKind::ZoneStart, ZoneIndex(0)), 0, &[]);
             }
             let found = (0..origins.len()).map(|record| lane.origin(record).unwrap());
             prop_assert_eq!(found.collect::<Vec<_>>(), origins);

@@ -30,7 +30,7 @@ pub(super) fn split_runs(
     is_firmware: &[bool],
 ) -> SplitRuns {
     let mut splitter = Splitter { lane, is_firmware, begins: Vec::new(), relabelled_count: 0 };
-    let ends = lane.steps().iter().skip(1).map(|step| step.record).chain([lane.heads.len()]);
+    let ends = lane.steps().iter().skip(1).map(|step| step.record).chain([lane.lane.heads.len()]);
     for (step, end) in lane.steps().iter().zip(ends) {
         splitter.add_stretch(step.launch, step.record..end);
     }
@@ -83,8 +83,8 @@ impl Splitter<'_> {
         if self.begins.last().is_none_or(|run| run.launch != launch) {
             self.begin(records.start, launch);
         }
-        let heads = self.lane.heads.get(records.clone()).unwrap_or(&[]);
-        let times = self.lane.times.get(records.clone()).unwrap_or(&[]);
+        let heads = self.lane.lane.heads.get(records.clone()).unwrap_or(&[]);
+        let times = self.lane.lane.times.get(records.clone()).unwrap_or(&[]);
         for ((record, head), &time) in records.zip(heads).zip(times) {
             let place = head.zone().0;
             let is_firmware = self.is_firmware.get(place as usize).is_some_and(|&is| is);

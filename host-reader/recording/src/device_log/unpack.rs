@@ -243,15 +243,15 @@ impl LogNumbers {
     ///
     /// Also returns the number of records that were moved back to their launch.
     fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, u64), PackedError> {
-        let mut lane = lane.unpack(&self.chunks)?.in_time_order();
-        let SplitRuns { runs, relabelled_count } = split_runs(&lane, &self.keys, &self.is_firmware);
+        let columns = lane.unpack(&self.chunks)?.in_time_order();
+        let SplitRuns { runs, relabelled_count } =
+            split_runs(&columns, &self.keys, &self.is_firmware);
+        let mut lane = Lane { runs, ..columns.lane };
         for head in &mut lane.heads {
             let zone = self.zone_of.get(head.zone().0 as usize).copied();
             *head = RecordHead::new(head.kind(), zone.unwrap_or_else(|| head.zone()));
         }
-        let (id, heads, times) = (lane.id, lane.heads, lane.times);
-        let (data, metadata) = (lane.data, lane.metadata);
-        Ok((Lane { runs, heads, times, data, metadata, ..Lane::new(id) }, relabelled_count))
+        Ok((lane, relabelled_count))
     }
 }
 
