@@ -2,11 +2,8 @@
 //!
 //! Frames do not depend on the payload's meaning; see the [module](super) for the byte layout.
 
+use super::numbers::{Record, put_u16s, put_u32s, put_u64s};
 use std::ops::Range;
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U16, U32, U64},
-};
 
 /// Version of one kind of section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,19 +76,18 @@ impl Frame {
     /// Reads the frame at `start` without trusting its length.
     pub(super) fn read(bytes: &[u8], start: usize) -> Result<Self, FrameFault> {
         let rest = bytes.get(start..).ok_or(FrameFault::Header)?;
-        let Ok((raw, _)) = RawFrameHeader::ref_from_prefix(rest) else {
-            return Err(FrameFault::Header);
-        };
-        if raw.magic != FRAME_MAGIC || raw.checksum.get() != raw.actual_checksum() {
+        let header = rest.first_chunk().ok_or(FrameFault::Header)?;
+        let mut fields = Record::new(header);
+        let magic = fields.u8s();
+        let [kind, version] = fields.u16s();
+        let [flags] = fields.u32s();
+        let [payload_bytes] = fields.u64s();
+        let [number, checksum] = fields.u32s();
+        if magic != FRAME_MAGIC || checksum != header_checksum(header) {
             return Err(FrameFault::Header);
         }
-        let head = FrameHead {
-            kind: raw.kind.get(),
-            version: SectionVersion::from_word(raw.version.get()),
-            flags: raw.flags.get(),
-            number: raw.number.get(),
-        };
-        let payload_bytes = raw.payload_bytes.get();
+        let version = SectionVersion::from_word(version);
+        let head = FrameHead { kind, version, flags, number };
         match usize::try_from(payload_bytes).ok().filter(|&size| fits(size, rest.len())) {
             Some(payload_bytes) => Ok(Self { head, start, payload_bytes }),
             None => Err(FrameFault::Torn { head, payload_bytes }),
@@ -114,12 +110,12 @@ impl Frame {
     /// The error contains the expected and the actual checksum.
     pub(super) fn verify(&self, bytes: &[u8]) -> Result<(), PayloadFault> {
         let covered = bytes.get(self.payload().start..self.trailer()).unwrap_or(&[]);
-        let trailer = bytes.get(self.trailer()..self.end()).unwrap_or(&[]);
-        let Ok((trailer, _)) = RawFrameTrailer::ref_from_prefix(trailer) else {
-            return Err(PayloadFault { expected: 0, found: crc32fast::hash(covered) });
+        let found = crc32fast::hash(covered);
+        let Some(trailer) = bytes.get(self.trailer()..self.end()) else {
+            return Err(PayloadFault { expected: 0, found });
         };
-        let (expected, found) = (trailer.checksum.get(), crc32fast::hash(covered));
-        if expected != found || trailer.number.get() != self.head.number {
+        let [expected, number] = Record::new(trailer).u32s();
+        if expected != found || number != self.head.number {
             return Err(PayloadFault { expected, found });
         }
         Ok(())
@@ -147,22 +143,25 @@ pub(super) fn begin_frame(buffer: &mut Vec<u8>) {
 /// Completes a frame that [`begin_frame`] began.
 pub(super) fn finish_frame(buffer: &mut Vec<u8>, head: FrameHead) {
     let payload_bytes = buffer.len().saturating_sub(FRAME_HEADER_BYTES);
-    let mut raw = RawFrameHeader {
-        magic: FRAME_MAGIC,
-        kind: U16::new(head.kind),
-        version: U16::new(head.version.to_word()),
-        flags: U32::new(head.flags),
-        payload_bytes: U64::new(payload_bytes as u64),
-        number: U32::new(head.number),
-        checksum: U32::ZERO,
-    };
-    raw.checksum = U32::new(raw.actual_checksum());
+    let mut header = Vec::with_capacity(FRAME_HEADER_BYTES);
+    header.extend(FRAME_MAGIC);
+    put_u16s(&mut header, [head.kind, head.version.to_word()]);
+    put_u32s(&mut header, [head.flags]);
+    put_u64s(&mut header, [payload_bytes as u64]);
+    put_u32s(&mut header, [head.number]);
+    let checksum = crc32fast::hash(&header);
+    put_u32s(&mut header, [checksum]);
     buffer.resize(buffer.len().next_multiple_of(FRAME_ALIGN_BYTES), 0);
-    let (header, covered) = buffer.split_at_mut(FRAME_HEADER_BYTES);
-    header.copy_from_slice(raw.as_bytes());
-    let checksum = U32::new(crc32fast::hash(covered));
-    let trailer = RawFrameTrailer { checksum, number: U32::new(head.number) };
-    buffer.extend_from_slice(trailer.as_bytes());
+    let (place, covered) = buffer.split_at_mut(FRAME_HEADER_BYTES);
+    place.copy_from_slice(&header);
+    let checksum = crc32fast::hash(covered);
+    put_u32s(buffer, [checksum, head.number]);
+}
+
+/// Returns the checksum of a header's fields, which precede it.
+fn header_checksum(header: &[u8; FRAME_HEADER_BYTES]) -> u32 {
+    let (covered, _) = header.split_at(FRAME_HEADER_BYTES.saturating_sub(4));
+    crc32fast::hash(covered)
 }
 
 /// Returns true if a frame with this payload fits into `available` bytes.
@@ -173,34 +172,6 @@ fn fits(payload_bytes: usize, available: usize) -> bool {
         .is_some_and(|total| total <= available)
 }
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawFrameHeader {
-    magic: [u8; 8],
-    kind: U16,
-    version: U16,
-    flags: U32,
-    payload_bytes: U64,
-    number: U32,
-    checksum: U32,
-}
-
-impl RawFrameHeader {
-    fn actual_checksum(&self) -> u32 {
-        let (covered, _) = self.as_bytes().split_at(FRAME_HEADER_BYTES.saturating_sub(4));
-        crc32fast::hash(covered)
-    }
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawFrameTrailer {
-    checksum: U32,
-    number: U32,
-}
-
-const _: () = assert!(size_of::<RawFrameHeader>() == FRAME_HEADER_BYTES);
-const _: () = assert!(size_of::<RawFrameTrailer>() == FRAME_TRAILER_BYTES);
 const _: () = assert!(FRAME_HEADER_BYTES.is_multiple_of(FRAME_ALIGN_BYTES));
 
 #[cfg(test)]
@@ -245,9 +216,9 @@ mod tests {
     fn lengths_that_no_file_has_are_torn_and_not_believed() {
         for payload_bytes in [15_u64, 1 << 40, u64::MAX - 7, u64::MAX] {
             let mut bytes = frame(b"x");
-            let (raw, _) = RawFrameHeader::mut_from_prefix(&mut bytes).unwrap();
-            raw.payload_bytes = U64::new(payload_bytes);
-            raw.checksum = U32::new(raw.actual_checksum());
+            bytes[16..24].copy_from_slice(&payload_bytes.to_le_bytes());
+            let checksum = header_checksum(bytes.first_chunk().unwrap());
+            bytes[28..32].copy_from_slice(&checksum.to_le_bytes());
             let fault = Frame::read(&bytes, 0).unwrap_err();
             assert_eq!(fault, FrameFault::Torn { head: HEAD, payload_bytes });
         }

@@ -2,12 +2,12 @@
 //!
 //! The header contains no data about devices; see the [module](super) for the byte layout.
 
-use super::{error::CaptureError, host_clock::unix_time_ns};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
-    little_endian::{U16, U32, U64},
+use super::{
+    error::CaptureError,
+    host_clock::unix_time_ns,
+    numbers::{Record, put_u16s, put_u32s, put_u64s},
 };
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Version of the container, that is, of the file header and the section frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +69,8 @@ pub struct FileHeader {
 }
 
 /// Size of the file header; the first section follows.
-pub const FILE_HEADER_BYTES: usize = 64;
+pub const FILE_HEADER_BYTES: usize = FILE_HEADER_BYTES_U32 as usize;
+const FILE_HEADER_BYTES_U32: u32 = 64;
 
 /// First eight bytes of a capture.
 ///
@@ -84,38 +85,36 @@ pub(super) enum HeaderFault {
 }
 
 impl FileHeader {
-    pub(super) fn to_bytes(self) -> [u8; FILE_HEADER_BYTES] {
-        let mut raw = RawFileHeader {
-            magic: FILE_MAGIC,
-            major: U16::new(self.version.major),
-            minor: U16::new(self.version.minor),
-            header_bytes: U32::new(FILE_HEADER_BYTES_U32),
-            id: self.identity.id.to_le_bytes(),
-            created_unix_ns: U64::new(self.identity.created_unix_ns),
-            reserved: [0; 20],
-            checksum: U32::ZERO,
-        };
-        raw.checksum = U32::new(raw.actual_checksum());
-        let mut bytes = [0; FILE_HEADER_BYTES];
-        bytes.copy_from_slice(raw.as_bytes());
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(FILE_HEADER_BYTES);
+        bytes.extend(FILE_MAGIC);
+        put_u16s(&mut bytes, [self.version.major, self.version.minor]);
+        put_u32s(&mut bytes, [FILE_HEADER_BYTES_U32]);
+        bytes.extend(self.identity.id.to_le_bytes());
+        put_u64s(&mut bytes, [self.identity.created_unix_ns]);
+        bytes.resize(FILE_HEADER_BYTES - 4, 0);
+        let checksum = crc32fast::hash(&bytes);
+        put_u32s(&mut bytes, [checksum]);
         bytes
     }
 
     /// Reads the header of a file from its first [`FILE_HEADER_BYTES`].
     pub(super) fn read(bytes: &[u8; FILE_HEADER_BYTES]) -> Result<Self, HeaderFault> {
-        let raw: RawFileHeader = zerocopy::transmute!(*bytes);
-        if raw.magic != FILE_MAGIC {
+        let mut fields = Record::new(bytes);
+        if fields.u8s() != FILE_MAGIC {
             return Err(HeaderFault::Magic);
         }
-        if raw.checksum.get() != raw.actual_checksum() {
+        let (checked, checksum) = bytes.split_at(FILE_HEADER_BYTES - 4);
+        if Record::new(checksum).u32s() != [crc32fast::hash(checked)] {
             return Err(HeaderFault::Checksum);
         }
+        let [major, minor] = fields.u16s();
+        let [_header_bytes] = fields.u32s();
+        let id = fields.number(u128::from_le_bytes);
+        let [created_unix_ns] = fields.u64s();
         Ok(Self {
-            version: FormatVersion { major: raw.major.get(), minor: raw.minor.get() },
-            identity: CaptureIdentity {
-                id: u128::from_le_bytes(raw.id),
-                created_unix_ns: raw.created_unix_ns.get(),
-            },
+            version: FormatVersion { major, minor },
+            identity: CaptureIdentity { id, created_unix_ns },
         })
     }
 
@@ -129,29 +128,6 @@ impl FileHeader {
     }
 }
 
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawFileHeader {
-    magic: [u8; 8],
-    major: U16,
-    minor: U16,
-    header_bytes: U32,
-    id: [u8; 16],
-    created_unix_ns: U64,
-    reserved: [u8; 20],
-    checksum: U32,
-}
-
-impl RawFileHeader {
-    fn actual_checksum(&self) -> u32 {
-        let (checked, _) = self.as_bytes().split_at(FILE_HEADER_BYTES - 4);
-        crc32fast::hash(checked)
-    }
-}
-
-const FILE_HEADER_BYTES_U32: u32 = 64;
-const _: () = assert!(FILE_HEADER_BYTES == 64 && size_of::<RawFileHeader>() == 64);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_header_gives_back_what_was_written() {
-        assert_eq!(FileHeader::read(&HEADER.to_bytes()), Ok(HEADER));
+        assert_eq!(FileHeader::read(HEADER.to_bytes().first_chunk().unwrap()), Ok(HEADER));
         assert!(HEADER.check_version().is_ok(), "a newer minor version is readable");
     }
 
@@ -172,7 +148,7 @@ mod tests {
         for bit in 0..FILE_HEADER_BYTES * 8 {
             let mut bytes = HEADER.to_bytes();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(FileHeader::read(&bytes).is_err(), "bit {bit}");
+            assert!(FileHeader::read(bytes.first_chunk().unwrap()).is_err(), "bit {bit}");
         }
     }
 

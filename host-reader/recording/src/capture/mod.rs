@@ -95,6 +95,7 @@ mod kind;
 mod label;
 mod mapping;
 mod mesh_recorder;
+mod numbers;
 mod order;
 mod problem;
 mod record;

@@ -2,6 +2,8 @@
 //!
 //! Each kind of section has its own module, which documents the layout.
 
+pub(super) use super::super::numbers::{Record, put_u16s, put_u32s, put_u64s};
+
 use super::super::{error::CaptureError, problem::MalformedPayload};
 use std::borrow::Cow;
 use zerocopy::{FromBytes, IntoBytes};
@@ -10,46 +12,6 @@ use zerocopy::{FromBytes, IntoBytes};
 pub(super) struct Fields<'file> {
     payload: &'file [u8],
     at: usize,
-}
-
-/// Reader that takes numbers from the front of a record.
-///
-/// The size of the record was checked when it was taken from its payload. Numbers beyond that size
-/// are 0.
-pub(super) struct Record<'file> {
-    bytes: &'file [u8],
-}
-
-impl Record<'_> {
-    pub(super) fn u8s<const COUNT: usize>(&mut self) -> [u8; COUNT] {
-        self.numbers(u8::from_le_bytes)
-    }
-
-    pub(super) fn u16s<const COUNT: usize>(&mut self) -> [u16; COUNT] {
-        self.numbers(u16::from_le_bytes)
-    }
-
-    pub(super) fn u32s<const COUNT: usize>(&mut self) -> [u32; COUNT] {
-        self.numbers(u32::from_le_bytes)
-    }
-
-    pub(super) fn u64s<const COUNT: usize>(&mut self) -> [u64; COUNT] {
-        self.numbers(u64::from_le_bytes)
-    }
-
-    /// Takes one number, whose bytes `from_bytes` interprets.
-    pub(super) fn number<const SIZE: usize, T>(&mut self, from_bytes: fn([u8; SIZE]) -> T) -> T {
-        let (bytes, rest) = self.bytes.split_first_chunk().unwrap_or((&[0; SIZE], &[]));
-        self.bytes = rest;
-        from_bytes(*bytes)
-    }
-
-    fn numbers<const COUNT: usize, const SIZE: usize, T>(
-        &mut self,
-        from_bytes: fn([u8; SIZE]) -> T,
-    ) -> [T; COUNT] {
-        std::array::from_fn(|_| self.number(from_bytes))
-    }
 }
 
 impl<'file> Fields<'file> {
@@ -63,7 +25,7 @@ impl<'file> Fields<'file> {
         field: &'static str,
         size_bytes: u32,
     ) -> Result<Record<'file>, MalformedPayload> {
-        Ok(Record { bytes: self.bytes(field, size_bytes.into())? })
+        Ok(Record::new(self.bytes(field, size_bytes.into())?))
     }
 
     /// Reads the next `count` records, which have `stride_bytes` each. In each record, bytes after
@@ -81,7 +43,7 @@ impl<'file> Fields<'file> {
         let all = self.bytes(field, u64::from(count).saturating_mul(stride_bytes.into()))?;
         // The length is a multiple of the stride.
         let stride = usize::try_from(stride_bytes).unwrap_or(usize::MAX);
-        Ok(all.chunks_exact(stride).map(|bytes| Record { bytes }))
+        Ok(all.chunks_exact(stride).map(Record::new))
     }
 
     /// Reads the next `count` words. They are not copied if alignment and byte order allow it.
@@ -173,21 +135,6 @@ impl<'file> Fields<'file> {
         self.at = self.at.saturating_add(taken.len());
         Ok(taken)
     }
-}
-
-/// Appends 16-bit numbers.
-pub(super) fn put_u16s(buffer: &mut Vec<u8>, numbers: impl IntoIterator<Item = u16>) {
-    numbers.into_iter().for_each(|number| buffer.extend_from_slice(&number.to_le_bytes()));
-}
-
-/// Appends 32-bit numbers.
-pub(super) fn put_u32s(buffer: &mut Vec<u8>, numbers: impl IntoIterator<Item = u32>) {
-    numbers.into_iter().for_each(|number| buffer.extend_from_slice(&number.to_le_bytes()));
-}
-
-/// Appends 64-bit numbers.
-pub(super) fn put_u64s(buffer: &mut Vec<u8>, numbers: impl IntoIterator<Item = u64>) {
-    numbers.into_iter().for_each(|number| buffer.extend_from_slice(&number.to_le_bytes()));
 }
 
 /// Appends words.

@@ -64,7 +64,7 @@ impl Draft {
     fn new() -> Self {
         let identity = CaptureIdentity { id: 0x0123_4567, created_unix_ns: 1_700_000_000_000 };
         let header = FileHeader { version: FormatVersion::CURRENT, identity };
-        let bytes = header.to_bytes().to_vec();
+        let bytes = header.to_bytes();
         Self { bytes, sections: Vec::new(), encoder: SectionEncoder::default() }
     }
 

@@ -263,7 +263,7 @@ fn host_clock() -> HostClock {
 fn sample(version: FormatVersion) -> Vec<u8> {
     let mut draft = Draft::new();
     let header = FileHeader { version, identity: IDENTITY };
-    draft.bytes = header.to_bytes().to_vec();
+    draft.bytes = header.to_bytes();
     let draft = draft
         .with(&device())
         .with(&zones())
