@@ -3,7 +3,7 @@
 use super::{
     blocks::LINE_BYTES_MAX,
     chunk::{ChunkTables, Faults, Launches, UnknownRiscs},
-    header::ChipLine,
+    header::LogChip,
     logical,
     packed::{ChunkNumbers, PackedLane},
     places::{KeptPlace, Places},
@@ -110,7 +110,7 @@ impl Assembly {
     }
 
     /// Builds the log.
-    pub(super) fn finish(self, chip: &ChipLine) -> PackedLog {
+    pub(super) fn finish(self, chip: &LogChip) -> PackedLog {
         let (zones, zone_of) = zone_table(self.places.kept());
         let names = self.places.kept().iter().map(|place| &place.name);
         let role_of = |name: &[u8]| ZoneRole::from_name(&String::from_utf8_lossy(name));
@@ -172,7 +172,7 @@ fn source_of(place: &KeptPlace) -> ZoneSource {
 }
 
 /// Returns the chips of the lanes, which must be sorted; the chips' lanes stay empty.
-fn devices_of(lanes: &[PackedLane], chip: &ChipLine) -> Vec<DeviceReadout> {
+fn devices_of(lanes: &[PackedLane], chip: &LogChip) -> Vec<DeviceReadout> {
     let of_chips = lanes.chunk_by(|one, other| one.id.chip_id == other.id.chip_id);
     let device = |lane: &PackedLane| DeviceReadout {
         chip: ChipSummary {

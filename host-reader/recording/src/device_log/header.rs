@@ -7,17 +7,20 @@
 
 use super::text::{parse_number, trimmed};
 
-/// Chip data from line 1.
+/// Chip data from the first line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ChipLine {
-    pub(super) arch: String,
-    pub(super) aiclk_mhz: u32,
-    pub(super) max_compute_cores: Option<u32>,
+pub struct LogChip {
+    /// Lower-case name of the architecture.
+    pub arch: String,
+    /// Clock of the tiles in MHz.
+    pub aiclk_mhz: u32,
+    /// Size of the worker grid, if known.
+    pub max_compute_cores: Option<u32>,
     /// True if the worker grid is given as 0; only the streaming profiler writes this.
     pub(super) has_no_cores: bool,
 }
 
-impl ChipLine {
+impl LogChip {
     /// Parses `ARCH: x, CHIP_FREQ[MHz]: n[, Max Compute Cores: m]` or `Chip clock is at n MHz`.
     ///
     /// The second form is older; only Grayskull logs contain it.
@@ -166,7 +169,7 @@ impl Layout {
     /// # Compatibility
     /// `streaming_profiler_zone_csv.cpp` of TT-Metal 0.81 writes a worker grid of 0 cores, and adds
     /// logical coordinates after the current titles.
-    pub(super) fn for_chip(self, chip: &ChipLine) -> Self {
+    pub(super) fn for_chip(self, chip: &LogChip) -> Self {
         let last = [Column::Metadata, Column::LogicalX, Column::LogicalY];
         let positions = (0..self.column_count).rev().zip(last.into_iter().rev());
         let mut last = positions.map(|(position, column)| (Some(position), column));
@@ -204,7 +207,7 @@ mod tests {
     #[test]
     fn every_form_of_the_first_line_is_read() {
         let parse = |line| {
-            let chip = ChipLine::parse(line).unwrap();
+            let chip = LogChip::parse(line).unwrap();
             (chip.arch, chip.aiclk_mhz, chip.max_compute_cores)
         };
         let current = "ARCH: blackhole, CHIP_FREQ[MHz]: 1350, Max Compute Cores: 120";
@@ -217,7 +220,7 @@ mod tests {
     #[test]
     fn other_texts_are_no_first_line() {
         for line in ["", "ARCH", "ARCH: x", "ARCH: x, CHIP_FREQ[MHz]: fast", "a,b,c", "a:1,b:2"] {
-            assert_eq!(ChipLine::parse(line), None, "{line}");
+            assert_eq!(LogChip::parse(line), None, "{line}");
         }
     }
 

@@ -5,7 +5,7 @@ use super::{
     blocks::{BLOCK_BYTES, Block, Blocks, LINE_BYTES_MAX},
     chunk::{ChunkTables, LogShape},
     error::LogError,
-    header::{ChipLine, Layout},
+    header::{Layout, LogChip},
     text::shown,
     unpack::PackedLog,
 };
@@ -209,7 +209,7 @@ impl Parsed {
 
 /// The parsed first two lines.
 pub(super) struct Header {
-    pub(super) chip: ChipLine,
+    pub(super) chip: LogChip,
     pub(super) shape: LogShape,
     pub(super) line_count: u64,
 }
@@ -221,7 +221,7 @@ impl Header {
         *text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
         let first = next_line(text, &mut line_count);
         let first = first.ok_or_else(|| LogError::Empty { file: file.to_owned() })?;
-        let chip = std::str::from_utf8(first).ok().and_then(ChipLine::parse);
+        let chip = std::str::from_utf8(first).ok().and_then(LogChip::parse);
         let chip = chip.ok_or_else(|| LogError::FirstLine {
             file: file.to_owned(),
             line: line_count,

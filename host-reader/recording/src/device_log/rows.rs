@@ -3,6 +3,7 @@
 use super::{
     error::LogError,
     fields::Fields,
+    header::LogChip,
     quoted::{Unquoted, has_quoted_field},
     read::Header,
     row::{Row, RowFault},
@@ -40,17 +41,6 @@ pub struct LineFault {
     pub detail: String,
 }
 
-/// Chip data from the first line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogChip {
-    /// Lower-case name of the architecture.
-    pub arch: String,
-    /// Clock of the tiles in MHz.
-    pub aiclk_mhz: u32,
-    /// Size of the worker grid, if known.
-    pub max_compute_cores: Option<u32>,
-}
-
 /// Calls a function for each line, in file order.
 ///
 /// # Errors
@@ -84,12 +74,7 @@ pub fn walk_device_log(
             Err(found) => fault(LineFault { line: line_number, detail: found.detail() }),
         }
     }
-    let chip = header.chip;
-    Ok(LogChip {
-        arch: chip.arch,
-        aiclk_mhz: chip.aiclk_mhz,
-        max_compute_cores: chip.max_compute_cores,
-    })
+    Ok(header.chip)
 }
 
 impl<'text> LogLine<'text> {
