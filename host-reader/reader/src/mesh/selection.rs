@@ -9,7 +9,8 @@ use wire::CoreKind;
 /// ```
 /// use reader::mesh::CoreSelection;
 /// use wire::CoreKind;
-/// let workers = CoreSelection::with_kind(CoreKind::Tensix);
+/// let kinds = Some([CoreKind::Tensix].into());
+/// let workers = CoreSelection { kinds, ..CoreSelection::default() };
 /// assert!(workers.chips.is_none());
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,12 +28,6 @@ impl CoreSelection {
     #[must_use]
     pub fn all() -> Self {
         Self::default()
-    }
-
-    /// Selects all cores of one kind.
-    #[must_use]
-    pub fn with_kind(kind: CoreKind) -> Self {
-        Self { kinds: Some(BTreeSet::from([kind])), ..Self::default() }
     }
 
     /// Selects the cores at these coordinates.
@@ -73,7 +68,8 @@ mod tests {
         assert!(CoreSelection::all().contains(3, &core));
         assert!(CoreSelection::at([noc0]).contains(3, &core));
         assert!(!CoreSelection::at([Noc0Coord { x: 2, y: 2 }]).contains(3, &core));
-        assert!(!CoreSelection::with_kind(CoreKind::IdleEth).contains(3, &core));
+        let kinds = Some([CoreKind::IdleEth].into());
+        assert!(!CoreSelection { kinds, ..CoreSelection::default() }.contains(3, &core));
         let chip_0 =
             CoreSelection { chips: Some(BTreeSet::from([0])), ..CoreSelection::at([noc0]) };
         assert!(chip_0.contains(0, &core) && !chip_0.contains(1, &core));

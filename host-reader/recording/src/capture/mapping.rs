@@ -23,24 +23,14 @@ impl CaptureBytes {
         let mut file = File::open(path).map_err(|source| CaptureError::io("open", path, source))?;
         let metadata = file.metadata();
         let metadata = metadata.map_err(|source| CaptureError::io("examine", path, source))?;
-        // A pipe cannot be mapped, and its length is unknown.
-        if !metadata.is_file() {
+        // A pipe cannot be mapped, and its length is unknown. An empty file cannot be mapped, either.
+        if !metadata.is_file() || metadata.len() == 0 {
             let mut bytes = Vec::new();
             let read = file.read_to_end(&mut bytes);
             read.map_err(|source| CaptureError::io("read", path, source))?;
             return Ok(Self::Owned(bytes));
         }
-        // An empty file cannot be mapped.
-        if metadata.len() == 0 {
-            return Ok(Self::Owned(Vec::new()));
-        }
         map_read_only(&file).map(Self::Mapped).map_err(|e| CaptureError::io("map", path, e))
-    }
-
-    /// Reads a file into memory.
-    pub(super) fn copy(path: &Path) -> Result<Self, CaptureError> {
-        let bytes = std::fs::read(path);
-        bytes.map(Self::Owned).map_err(|source| CaptureError::io("read", path, source))
     }
 }
 
@@ -67,7 +57,7 @@ fn map_read_only(file: &File) -> std::io::Result<memmap2::Mmap> {
     // - Other processes of ours: the same code, the same argument.
     // - Foreign programs that rewrite a capture while it is read: no operating system lets a
     //   reader forbid that. It is the documented precondition of `Capture::open`, and
-    //   `Capture::open_copy` is there for files that do not meet it. Every reader of these
+    //   `Capture::from_bytes` is there for files that do not meet it. Every reader of these
     //   bytes checks bounds against the length of the slice, which does not change, and
     //   takes any value of any byte, so the worst that such a program does is to give wrong
     //   values or, by cutting pages off, to end this process with a bus error.

@@ -159,8 +159,8 @@ impl Capture {
     /// Maps a capture and checks every section.
     ///
     /// The file may grow while it is open; data appended later is not seen. No program may rewrite
-    /// or shorten the file; writers of captures never do so. If another program might do so, use
-    /// [`Capture::open_copy`].
+    /// or shorten the file; writers of captures never do so. If another program might do so, read
+    /// the file and use [`Capture::from_bytes`].
     ///
     /// # Errors
     /// If the file cannot be read, is not a capture, or has a newer major version. Damage is not an
@@ -170,14 +170,6 @@ impl Capture {
     /// One pass over the file, on all processors.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         Self::new(CaptureBytes::map(path.as_ref())?)
-    }
-
-    /// Reads a capture into memory and checks every section.
-    ///
-    /// # Errors
-    /// The same as for [`Capture::open`].
-    pub fn open_copy(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
-        Self::new(CaptureBytes::copy(path.as_ref())?)
     }
 
     /// Checks every section of a capture in memory.
