@@ -123,7 +123,7 @@ impl LaunchRows {
 
     /// Returns the location of the launch that a row describes.
     pub(crate) fn place(&self, row: &OpReport) -> Place {
-        let (chip_id, run_host_id) = program(row).unzip();
+        let (chip_id, run_host_id) = row.program().unzip();
         Place {
             chip_id,
             op: Some(row.raw_op_code.to_string()).filter(|name| !name.is_empty()),
@@ -176,8 +176,8 @@ impl Join {
     fn take(&mut self, row: &OpReport) -> Option<usize> {
         match row.firmware_start_cycle {
             _ if row.kind != RowKind::Device => None,
-            Some(start) => self.starts.remove(&(chip_of(row)?, start)),
-            None => self.others.get_mut(&program(row)?)?.pop_front(),
+            Some(start) => self.starts.remove(&(row.chip_id()?, start)),
+            None => self.others.get_mut(&row.program()?)?.pop_front(),
         }
     }
 
@@ -185,13 +185,4 @@ impl Join {
     fn join_rows(mut self, rows: &[OpReport]) -> Vec<Option<usize>> {
         rows.iter().map(|row| self.take(row)).collect()
     }
-}
-
-fn chip_of(row: &OpReport) -> Option<u32> {
-    row.device.and_then(|device| u32::try_from(device).ok())
-}
-
-/// Returns the chip and program of a row.
-pub(crate) fn program(row: &OpReport) -> Option<(u32, u32)> {
-    Some((chip_of(row)?, row.global_call_count.parse().ok()?))
 }

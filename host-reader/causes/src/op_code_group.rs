@@ -3,7 +3,6 @@
 
 use crate::{
     finding::share,
-    launch_rows::program,
     noc_use::{NocUse, NocUses},
     reason::{Reason, reasons},
     threshold::{FEW_CORES, FLOPS, GROUP_LIMIT, NOC},
@@ -83,7 +82,7 @@ pub(crate) fn op_code_groups(rows: &[OpReport], uses: &NocUses) -> Vec<OpCodeGro
     let time = |rows: &[TimedRow<'_>]| rows.iter().map(|(_, ns)| ns).sum::<f64>();
     let kernels_ns: f64 = groups.values().map(|rows| time(rows)).sum();
     let group = |(op, rows): (&str, Vec<TimedRow<'_>>)| {
-        let use_of = |row| uses.get(&program(row)?).copied();
+        let use_of = |row: &OpReport| uses.get(&row.program()?).copied();
         let uses: Vec<_> = rows.iter().map(|(row, ns)| (use_of(row), *ns)).collect();
         let mut group = OpCodeGroup::new(op, rows, kernels_ns);
         group.add_noc(&uses);

@@ -162,7 +162,7 @@ fn without_first_gaps(rows: &[OpReport]) -> Vec<OpReport> {
     let mut rows = rows.to_vec();
     let mut begun = BTreeSet::new();
     for row in rows.iter_mut().filter(|row| row.kind == RowKind::Device) {
-        if begun.insert(device_of(row)) {
+        if begun.insert(row.chip_id()) {
             row.op_to_op_gap_us = None;
         }
     }
@@ -194,7 +194,7 @@ fn waiting(
     (class, iterations): (TimeClass, Iterations),
 ) -> Option<Waiting> {
     let (most, waiting) = Waiting::on_chip(devices, class, iterations)?;
-    let is_own = |row: &&OpReport| row.kind == RowKind::Device && device_of(row) == most.chip_id;
+    let is_own = |row: &&OpReport| row.kind == RowKind::Device && row.chip_id() == most.chip_id;
     let own = || rows.iter().filter(is_own);
     let launch_gap_ns = LAUNCH_GAP.value * 1000.0;
     let part = |row: &OpReport| {
@@ -248,16 +248,11 @@ pub(crate) fn model_facts(
     .collect()
 }
 
-/// Returns the device number of a row.
-fn device_of(row: &OpReport) -> Option<u32> {
-    row.device.and_then(|device| u32::try_from(device).ok())
-}
-
 /// Returns the time of each device: kernels by category, and gaps as dispatch and late host.
 fn devices(rows: &[OpReport]) -> Vec<DeviceTime> {
     let mut by_device: BTreeMap<Option<u32>, (ClassTimes, u64, f64)> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.kind == RowKind::Device) {
-        let (times, count, kernels) = by_device.entry(device_of(row)).or_default();
+        let (times, count, kernels) = by_device.entry(row.chip_id()).or_default();
         *count = count.saturating_add(1);
         let kernel = row.device_time_us.unwrap_or(0.0) * 1000.0;
         *kernels += kernel;
@@ -302,7 +297,7 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
         reason: "an ops CSV has one figure for each op".to_owned(),
         record_with: "the device log or capture that it was made of",
     }];
-    let is_unknown = |row: &&OpReport| row.kind == RowKind::Device && device_of(row).is_none();
+    let is_unknown = |row: &&OpReport| row.kind == RowKind::Device && row.chip_id().is_none();
     let unknown = report.rows.iter().filter(is_unknown).count();
     if unknown > 0 {
         untold.push(Untold {

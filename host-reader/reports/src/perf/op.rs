@@ -150,6 +150,18 @@ impl OpReport {
         self.raw_op_code.contains("Matmul")
     }
 
+    /// Returns the number of the op's chip; `None` if it is unknown.
+    #[must_use]
+    pub fn chip_id(&self) -> Option<u32> {
+        u32::try_from(self.device?).ok()
+    }
+
+    /// Returns the chip and the run host id of the op's program; `None` if either is unknown.
+    #[must_use]
+    pub fn program(&self) -> Option<(u32, u32)> {
+        Some((self.chip_id()?, self.global_call_count.parse().ok()?))
+    }
+
     /// Returns the sum of device time and gap; `None` if both are blank.
     #[must_use]
     pub fn total_us(&self) -> Option<f64> {
