@@ -10,11 +10,11 @@ use crate::noc_events::{
     lanes::NocLanes,
     object::TraceObject,
     programs::NocPrograms,
-    tile::{Arch, TileMap},
+    tile::{TileMap, harvestable, harvests_rows, line_number},
     trace::{ProgramTrace, TraceNotes, TraceOptions},
 };
 use reader::{
-    architecture::{self, floorplan::Floorplan},
+    architecture::{Arch, floorplan::Floorplan},
     lane::LaneId,
     readout::{ChipSummary, Readout},
 };
@@ -86,7 +86,7 @@ pub fn lines_without_mask(arch: &str, mask: u32) -> Result<BTreeMap<u16, u16>, H
 }
 
 fn lines_of(arch: &str) -> Result<&'static [u16], HarvestingError> {
-    Arch::from_name(arch).map(Arch::harvestable).ok_or(HarvestingError::Arch)
+    Arch::from_name(arch).map(harvestable).ok_or(HarvestingError::Arch)
 }
 
 /// Derives the line of each translated number, by chip, from TT-Metal's traces of the same run.
@@ -104,12 +104,12 @@ pub fn lines_of_traces(
     });
     let tiles: BTreeMap<EventKey<'_>, &TraceObject> = tiles.collect();
     let ours = NocPrograms::new(lanes, readout, &TraceOptions::default());
-    let arches: BTreeMap<u32, &'static Arch> = (readout.devices.iter())
+    let arches: BTreeMap<u32, Arch> = (readout.devices.iter())
         .filter_map(|device| Some((device.chip.chip_id, Arch::from_name(&device.chip.arch)?)))
         .collect();
     let mut lines: BTreeMap<u32, BTreeMap<u16, u16>> = BTreeMap::new();
     for trace in ours.traces(|_, _| None, &mut TraceNotes::default()) {
-        let Some(arch) = arches.get(&trace.chip_id) else { continue };
+        let Some(&arch) = arches.get(&trace.chip_id) else { continue };
         for object in &trace.objects {
             let theirs = tiles.get(&EventKey::new(trace.chip_id, object));
             if let Some((number, line)) = theirs.and_then(|theirs| shown_line(arch, object, theirs))
@@ -139,11 +139,11 @@ impl<'a> EventKey<'a> {
 }
 
 /// Returns the translated number and line of a target whose tile only TT-Metal's trace contains.
-fn shown_line(arch: &Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u16, u16)> {
-    let number = arch.line_number(ours.unplaced_target?)?;
-    let line = if arch.harvests_rows { theirs.dy } else { theirs.dx };
+fn shown_line(arch: Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u16, u16)> {
+    let number = line_number(arch, ours.unplaced_target?)?;
+    let line = if harvests_rows(arch) { theirs.dy } else { theirs.dx };
     let line = u16::try_from(line?).ok()?;
-    arch.harvestable().contains(&line).then_some((number, line))
+    harvestable(arch).contains(&line).then_some((number, line))
 }
 
 /// Known facts about the harvested lines of a chip.
@@ -160,21 +160,20 @@ pub(super) struct Harvesting<'a> {
 
 impl<'a> Harvesting<'a> {
     pub(super) fn from_lane_ids(
-        arch: &Arch,
+        arch: Arch,
         chip: &'a ChipSummary,
         lanes: impl Iterator<Item = LaneId>,
     ) -> Self {
         let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc);
         let seen =
-            tensix.map(|lane| if arch.harvests_rows { lane.core.y } else { lane.core.x }).collect();
+            tensix.map(|lane| if harvests_rows(arch) { lane.core.y } else { lane.core.x }).collect();
         // If no product has this number of cores, dispatch cores may be missing in it. Then the
         // number is not used.
-        let harvested_count = chip.max_compute_cores.and_then(|cores| {
-            let named = architecture::Arch::from_name(arch.name)?;
-            Floorplan::harvested_line_count(named, cores).ok()
-        });
+        let harvested_count = chip
+            .max_compute_cores
+            .and_then(|cores| Floorplan::harvested_line_count(arch, cores).ok());
         let stated = &chip.known_lines;
-        Self { lines: arch.harvestable(), harvested_count, seen, stated }
+        Self { lines: harvestable(arch), harvested_count, seen, stated }
     }
 
     /// Returns the line of each translated number; `None` if the line is not the same in all

@@ -19,6 +19,7 @@ use crate::noc_events::{
     payload::{Noc, RawCoord},
 };
 use reader::{
+    architecture::{Arch, ArchFacts, HarvestAxis, TileCoord},
     lane::LaneId,
     mesh::Noc0Coord,
     readout::{ChipSummary, DeviceReadout},
@@ -34,7 +35,7 @@ use reader::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileMap {
-    arch: &'static Arch,
+    arch: Arch,
     /// Columns of Tensix tiles in the order of their translated numbers; `None` if the column
     /// depends on unknown harvesting.
     pub(super) columns: Vec<Option<u16>>,
@@ -48,7 +49,8 @@ impl TileMap {
     #[must_use]
     pub fn unharvested(arch: &str) -> Option<Self> {
         let arch = Arch::from_name(arch)?;
-        Some(Self { arch, columns: known_lines(arch.columns), rows: known_lines(arch.rows) })
+        let ArchFacts { tensix_columns, tensix_rows, .. } = arch.facts();
+        Some(Self { arch, columns: known_lines(tensix_columns), rows: known_lines(tensix_rows) })
     }
 
     /// Returns the tiles of a chip. Its records show which lines can be harvested.
@@ -67,14 +69,14 @@ impl TileMap {
         let mut map = Self::unharvested(&chip.arch)?;
         let harvesting = Harvesting::from_lane_ids(map.arch, chip, lanes);
         let lines = harvesting.known_lines();
-        *if map.arch.harvests_rows { &mut map.rows } else { &mut map.columns } = lines;
+        *if harvests_rows(map.arch) { &mut map.rows } else { &mut map.columns } = lines;
         Some(map)
     }
 
     /// Returns the number of columns and rows of the chip's grid.
     #[must_use]
     pub const fn grid(&self) -> (u16, u16) {
-        self.arch.grid
+        self.arch.facts().grid
     }
 
     /// Returns the tile for a kernel's coordinates on a NoC.
@@ -83,13 +85,12 @@ impl TileMap {
     #[must_use]
     pub fn noc0(&self, coord: RawCoord, noc: Noc) -> Option<Noc0Coord> {
         let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
-        if self.arch.harvests_rows {
-            return Some(Noc0Coord {
-                x: self.wormhole_column(noc, x)?,
-                y: self.wormhole_row(noc, y)?,
-            });
+        match self.arch {
+            Arch::WormholeB0 => {
+                Some(Noc0Coord { x: self.wormhole_column(noc, x)?, y: self.wormhole_row(noc, y)? })
+            }
+            Arch::Blackhole => self.blackhole(noc, x, y),
         }
-        self.blackhole(noc, x, y)
     }
 
     /// Returns the cycles that a flit takes from one tile to another without other traffic: from
@@ -102,14 +103,14 @@ impl TileMap {
     #[must_use]
     pub fn way_cycles(&self, noc: Noc, from: Noc0Coord, to: Noc0Coord) -> u64 {
         let (from, to) = if noc == Noc::Noc1 { (to, from) } else { (from, to) };
-        let (columns, rows) = self.arch.grid;
+        let (columns, rows) = self.grid();
         10 + 9 * (hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows))
     }
 
     /// Returns the number of the Ethernet channel at a tile.
     #[must_use]
     pub fn ethernet_channel(&self, tile: Noc0Coord) -> Option<u16> {
-        let channel = self.arch.ethernet.iter().position(|&at| at == (tile.x, tile.y))?;
+        let channel = self.arch.facts().ethernet.iter().position(|&at| noc0_coord(at) == tile)?;
         u16::try_from(channel).ok()
     }
 
@@ -119,18 +120,20 @@ impl TileMap {
     /// tt-npe's `device_models`: controllers are counted by column, each with three tiles.
     #[must_use]
     pub fn dram_controller(&self, tile: Noc0Coord) -> Option<u16> {
-        let index = self.arch.dram.iter().position(|&at| at == (tile.x, tile.y))?;
-        u16::try_from(index / TILES_OF_CONTROLLER).ok()
+        let mut groups = self.arch.facts().dram_groups.iter();
+        let group = groups.position(|tiles| tiles.iter().any(|&at| noc0_coord(at) == tile))?;
+        u16::try_from(group).ok()
     }
 
     /// Returns true if the tile has a Tensix core.
     #[must_use]
     pub fn is_tensix(&self, tile: Noc0Coord) -> bool {
-        self.arch.columns.contains(&tile.x) && self.arch.rows.contains(&tile.y)
+        let ArchFacts { tensix_columns, tensix_rows, .. } = self.arch.facts();
+        tensix_columns.contains(&tile.x) && tensix_rows.contains(&tile.y)
     }
 
     fn mirrored(&self, noc: Noc, x: u16, y: u16) -> (u16, u16) {
-        let (columns, rows) = self.arch.grid;
+        let (columns, rows) = self.grid();
         let is_mirrored = noc == Noc::Noc1 && x < columns && y < rows;
         if is_mirrored { (columns - 1 - x, rows - 1 - y) } else { (x, y) }
     }
@@ -154,23 +157,28 @@ impl TileMap {
     }
 
     fn blackhole(&self, noc: Noc, x: u16, y: u16) -> Option<Noc0Coord> {
+        let facts = self.arch.facts();
         if let (Some(column @ 0..2), Some(row @ 0..12)) = (x.checked_sub(17), y.checked_sub(12)) {
-            let (x, y) = at(&BLACKHOLE_DRAM, column * 12 + row)?;
-            return Some(Noc0Coord { x, y });
+            let tile = facts.dram_groups.as_flattened().get(usize::from(column * 12 + row))?;
+            return Some(noc0_coord(*tile));
         }
         if y == BLACKHOLE_ETHERNET_ROW {
-            let (x, y) = at(self.arch.ethernet, x.checked_sub(BLACKHOLE_ETHERNET_COLUMN)?)?;
-            return Some(Noc0Coord { x, y });
+            let channel = x.checked_sub(BLACKHOLE_ETHERNET_COLUMN)?;
+            return at(facts.ethernet, channel).map(noc0_coord);
         }
-        let column = self.arch.columns.iter().position(|&at| at == x);
-        if let Some(column) = column.filter(|_| self.arch.rows.contains(&y)) {
+        let column = facts.tensix_columns.iter().position(|&at| at == x);
+        if let Some(column) = column.filter(|_| facts.tensix_rows.contains(&y)) {
             let x = (*self.columns.get(column)?)?;
             return Some(Noc0Coord { x, y });
         }
-        let (columns, rows) = self.arch.grid;
         let (x, y) = self.mirrored(noc, x, y);
+        let (columns, rows) = facts.grid;
         (x < columns && y < rows).then_some(Noc0Coord { x, y })
     }
+}
+
+const fn noc0_coord(TileCoord { x, y }: TileCoord) -> Noc0Coord {
+    Noc0Coord { x, y }
 }
 
 fn known_lines(lines: &[u16]) -> Vec<Option<u16>> {
@@ -178,7 +186,7 @@ fn known_lines(lines: &[u16]) -> Vec<Option<u16>> {
 }
 
 /// Returns the number of links from one line to another on a ring of `size` lines.
-fn hops_around(from: u16, to: u16, size: u16) -> u64 {
+pub(super) fn hops_around(from: u16, to: u16, size: u16) -> u64 {
     let (from, to, size) = (u64::from(from), u64::from(to), u64::from(size));
     (to + size - from % size) % size
 }
@@ -187,155 +195,34 @@ fn at<T: Copy>(list: &[T], index: u16) -> Option<T> {
     list.get(usize::from(index)).copied()
 }
 
-/// Properties of an architecture.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Arch {
-    pub(super) name: &'static str,
-    grid: (u16, u16),
-    columns: &'static [u16],
-    rows: &'static [u16],
-    /// True if rows of Tensix tiles are harvested, false if columns are.
-    pub(super) harvests_rows: bool,
-    /// Ethernet tiles by channel.
-    ethernet: &'static [(u16, u16)],
-    /// DRAM tiles, sorted by controller.
-    dram: &'static [(u16, u16)],
+/// Returns true if rows of Tensix tiles are harvested, false if columns are.
+pub(super) const fn harvests_rows(arch: Arch) -> bool {
+    matches!(arch.facts().harvest_axis, HarvestAxis::Rows)
 }
 
-impl Arch {
-    pub(super) fn from_name(name: &str) -> Option<&'static Self> {
-        ARCHS.into_iter().find(|known| known.name == name)
-    }
-
-    /// Returns the rows or columns of worker tiles that can be harvested, in ascending order.
-    pub(super) const fn harvestable(&self) -> &'static [u16] {
-        if self.harvests_rows { self.rows } else { self.columns }
-    }
-
-    /// Returns the translated number of the worker line that contains a kernel's coordinates;
-    /// `None` if the coordinates belong to another kind of tile.
-    pub(super) fn line_number(&self, coord: RawCoord) -> Option<u16> {
-        let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
-        if self.harvests_rows {
-            return y.checked_sub(WORMHOLE_TENSIX);
-        }
-        let number = self.columns.iter().position(|&column| column == x)?;
-        self.rows.contains(&y).then(|| u16::try_from(number).ok())?
-    }
+/// Returns the rows or columns of worker tiles that can be harvested, in ascending order.
+pub(super) const fn harvestable(arch: Arch) -> &'static [u16] {
+    let ArchFacts { tensix_columns, tensix_rows, .. } = arch.facts();
+    if harvests_rows(arch) { tensix_rows } else { tensix_columns }
 }
 
-static WORMHOLE: Arch = Arch {
-    name: "wormhole_b0",
-    grid: (10, 12),
-    columns: &[1, 2, 3, 4, 6, 7, 8, 9],
-    rows: &[1, 2, 3, 4, 5, 7, 8, 9, 10, 11],
-    harvests_rows: true,
-    ethernet: &[
-        (9, 0),
-        (1, 0),
-        (8, 0),
-        (2, 0),
-        (7, 0),
-        (3, 0),
-        (6, 0),
-        (4, 0),
-        (9, 6),
-        (1, 6),
-        (8, 6),
-        (2, 6),
-        (7, 6),
-        (3, 6),
-        (6, 6),
-        (4, 6),
-    ],
-    dram: &WORMHOLE_DRAM,
-};
-
-static BLACKHOLE: Arch = Arch {
-    name: "blackhole",
-    grid: (17, 12),
-    columns: &[1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16],
-    rows: &[2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
-    harvests_rows: false,
-    ethernet: &[
-        (1, 1),
-        (16, 1),
-        (2, 1),
-        (15, 1),
-        (3, 1),
-        (14, 1),
-        (4, 1),
-        (13, 1),
-        (5, 1),
-        (12, 1),
-        (6, 1),
-        (11, 1),
-        (7, 1),
-        (10, 1),
-    ],
-    dram: &BLACKHOLE_DRAM,
-};
-
-static ARCHS: [&Arch; 2] = [&WORMHOLE, &BLACKHOLE];
+/// Returns the translated number of the worker line that contains a kernel's coordinates; `None` if
+/// the coordinates belong to another kind of tile.
+pub(super) fn line_number(arch: Arch, coord: RawCoord) -> Option<u16> {
+    let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
+    if harvests_rows(arch) {
+        return y.checked_sub(WORMHOLE_TENSIX);
+    }
+    let ArchFacts { tensix_columns, tensix_rows, .. } = arch.facts();
+    let number = tensix_columns.iter().position(|&column| column == x)?;
+    tensix_rows.contains(&y).then(|| u16::try_from(number).ok())?
+}
 
 /// First translated column and row of a Wormhole's Tensix tiles.
 const WORMHOLE_TENSIX: u16 = 18;
 /// Translated row of a Blackhole's Ethernet tiles, and the translated column of channel 0.
 const BLACKHOLE_ETHERNET_ROW: u16 = 25;
 const BLACKHOLE_ETHERNET_COLUMN: u16 = 20;
-
-/// Number of DRAM tiles per controller.
-const TILES_OF_CONTROLLER: usize = 3;
-
-/// DRAM tiles of a Wormhole, sorted by controller.
-const WORMHOLE_DRAM: [(u16, u16); 18] = [
-    (0, 0),
-    (0, 1),
-    (0, 11),
-    (0, 5),
-    (0, 6),
-    (0, 7),
-    (5, 0),
-    (5, 1),
-    (5, 11),
-    (5, 2),
-    (5, 9),
-    (5, 10),
-    (5, 3),
-    (5, 4),
-    (5, 8),
-    (5, 5),
-    (5, 6),
-    (5, 7),
-];
-
-/// DRAM tiles of a Blackhole in both columns, in the order of their translated rows.
-const BLACKHOLE_DRAM: [(u16, u16); 24] = [
-    (0, 0),
-    (0, 1),
-    (0, 11),
-    (0, 2),
-    (0, 10),
-    (0, 3),
-    (0, 9),
-    (0, 4),
-    (0, 8),
-    (0, 5),
-    (0, 7),
-    (0, 6),
-    (9, 0),
-    (9, 1),
-    (9, 11),
-    (9, 2),
-    (9, 10),
-    (9, 3),
-    (9, 9),
-    (9, 4),
-    (9, 8),
-    (9, 5),
-    (9, 7),
-    (9, 6),
-];
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,8 @@
 
 #![expect(clippy::arithmetic_side_effects, reason = "tiles are on a grid of a few hundred")]
 
-use crate::noc_events::{payload::Noc, route::Grid, tile::TileMap};
-use reader::mesh::Noc0Coord;
+use crate::noc_events::{payload::Noc, route::Grid, tile::{TileMap, hops_around}};
+use reader::{architecture::Arch, mesh::Noc0Coord};
 
 /// Kind of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +95,9 @@ impl NocChip {
     /// Returns the chip of an architecture; `None` if the rates of its NoCs are unknown.
     #[must_use]
     pub fn from_arch(arch: &str) -> Option<Self> {
-        let rates = match arch {
-            "wormhole_b0" => &WORMHOLE,
-            "blackhole" => &BLACKHOLE,
-            _ => return None,
+        let rates = match Arch::from_name(arch)? {
+            Arch::WormholeB0 => &WORMHOLE,
+            Arch::Blackhole => &BLACKHOLE,
         };
         let map = TileMap::unharvested(arch)?;
         Some(Self { map, rates, dram_controller_count: rates.dram_controller_count })
@@ -221,11 +220,6 @@ impl NocChip {
         let links = hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows);
         WRITE_CYCLES + self.rates.hop_cycles * links
     }
-}
-
-/// Returns the number of links from one line to another on a ring of `size` lines.
-fn hops_around(from: u16, to: u16, size: u16) -> u64 {
-    u64::from((to + size - from % size) % size)
 }
 
 #[cfg(test)]
