@@ -276,8 +276,8 @@ MUTANTS = [
     (
         "noc: a write of exactly 8 KiB is a posted write of nothing",
         "host-reader/analysis/src/noc_events/size_field.rs",
-        "|| chunk_count == 0 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)",
-        "|| chunk_count == 1 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)",
+        "|| chunk_count == 0 && matches!(kind, NocEventKind::Write | NocEventKind::WriteMulticast)",
+        "|| chunk_count == 1 && matches!(kind, NocEventKind::Write | NocEventKind::WriteMulticast)",
         SIZES,
     ),
     (

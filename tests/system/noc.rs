@@ -3,7 +3,7 @@
 use crate::support::Session;
 use host_reader::{
     lane::LaneId,
-    noc_events::{EventKind, Noc, Numbering, Payload, SizeField},
+    noc_events::{Noc, NocEventKind, Numbering, Payload, SizeEvidence, SizeField},
     readout::Readout,
 };
 use sim::{
@@ -20,13 +20,13 @@ use wire::ZoneId;
 /// and whether the transfer is posted.
 type Transfer = (NocOperation, u8, u32, bool);
 
-fn operation(kind: EventKind) -> Option<NocOperation> {
+fn operation(kind: NocEventKind) -> Option<NocOperation> {
     match kind {
-        EventKind::Read => Some(NocOperation::Read),
-        EventKind::Write => Some(NocOperation::Write),
-        EventKind::WriteMulticast => Some(NocOperation::Multicast),
-        EventKind::WriteInline => Some(NocOperation::InlineWrite),
-        EventKind::SemaphoreInc => Some(NocOperation::Increment),
+        NocEventKind::Read => Some(NocOperation::Read),
+        NocEventKind::Write => Some(NocOperation::Write),
+        NocEventKind::WriteMulticast => Some(NocOperation::Multicast),
+        NocEventKind::WriteInline => Some(NocOperation::InlineWrite),
+        NocEventKind::SemaphoreInc => Some(NocOperation::Increment),
         _ => None,
     }
 }
@@ -81,10 +81,12 @@ fn compare(seed: u64) -> (usize, usize) {
     let options = WorkloadOptions { ops: Some(4), seed, ..WorkloadOptions::default() };
     let outcome = Session::new(&config, "quick-push", &options, Vec::new()).run();
     let words = words(&outcome.readout);
-    let found = SizeField::from_events(words.values().flatten().copied(), Numbering::Newer);
+    let mut evidence = SizeEvidence::default();
+    words.values().flatten().for_each(|&bits| evidence.add(bits, Numbering::Newer));
+    let (field, undecided_count) = evidence.found();
     // If all sizes are 8 to 16 KiB, the width is ambiguous, which the reader must report.
-    assert_eq!(found.field == SizeField::Bits12, found.undecided_count == 0, "seed {seed}");
-    let is_decided = found.undecided_count == 0;
+    let is_decided = undecided_count == 0;
+    assert_eq!(field == SizeField::Bits12, is_decided, "seed {seed}");
     assert!(is_decided || !FIXED_SEEDS.contains(&seed), "seed {seed}");
     let (mut compared, mut posted) = (0, 0);
     for (lane, words) in words {

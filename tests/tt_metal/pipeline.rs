@@ -98,7 +98,7 @@ fn found(readout: &Readout) -> BTreeMap<(Risc, u32), Found> {
             let found = all.entry((lane.id.risc, run.program.base())).or_default();
             for record in &records[lane.run_records(index)] {
                 let name = readout.zones.name(record.zone);
-                if let Some(kind) = SignalKind::ALL.into_iter().find(|it| it.zone_name() == name) {
+                if let Some(kind) = SignalKind::ALL.into_iter().find(|it| it.label() == name) {
                     let [key] = record.data[..] else { panic!("{name}: {:?}", record.data) };
                     *found.signals.entry((kind, key)).or_default() += 1;
                     continue;

@@ -25,6 +25,7 @@
 //! | Which processors does a core have? | [`risc`] |
 //! | How do time stamps wrap? | [`cycles`] |
 //! | What differs between upstream's versions? | [`generation`] |
+//! | How does each variant of an enum get a label? | [`labelled!`] |
 //!
 //! # One run in a lane
 //!
@@ -56,6 +57,7 @@ pub mod dram;
 pub mod frame;
 pub mod generation;
 pub mod host_id;
+mod labelled;
 pub mod lane_end;
 pub mod loss;
 pub mod marker;

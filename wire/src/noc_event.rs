@@ -21,95 +21,193 @@
 //! `event_metadata.hpp` of tt-metal 0.81. In earlier versions, the payload had eight bits and
 //! `posted` was bit 56. Non-posted events below 8,192 bytes are the same in both layouts.
 
-/// Kind of a NoC event, with its number in this format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum NocEventKind {
-    /// Read of a number of bytes.
-    Read = 1,
-    /// Sets the state for later reads.
-    ReadSetState = 2,
-    /// Sets the transaction id for later reads.
-    ReadSetTrid = 3,
-    /// Read that uses the state set earlier.
-    ReadWithState = 4,
-    /// Read that uses the state set earlier and carries a transaction id.
-    ReadWithStateAndTrid = 5,
-    /// Beginning of a wait for reads.
-    ReadBarrierStart = 6,
-    /// End of a wait for reads.
-    ReadBarrierEnd = 7,
-    /// Wait for the reads with one transaction id.
-    ReadBarrierWithTrid = 8,
-    /// Sets the state for later reads from a DRAM shard.
-    ReadDramShardedSetState = 9,
-    /// Read from a DRAM shard.
-    ReadDramShardedWithState = 10,
-    /// Write of a number of bytes.
-    Write = 11,
-    /// Sets the transaction id for later writes.
-    WriteSetTrid = 12,
-    /// Write that carries a transaction id.
-    WriteWithTrid = 13,
-    /// Write of one word.
-    WriteInline = 14,
-    /// Write to all tiles of a rectangle.
-    WriteMulticast = 15,
-    /// Sets the state for later writes.
-    WriteSetState = 16,
-    /// Write that uses the state set earlier.
-    WriteWithState = 17,
-    /// Sets the state for later writes that carry a transaction id.
-    WriteWithTridSetState = 18,
-    /// Write that uses the state set earlier and carries a transaction id.
-    WriteWithTridWithState = 19,
-    /// Beginning of a wait for writes.
-    WriteBarrierStart = 20,
-    /// End of a wait for writes.
-    WriteBarrierEnd = 21,
-    /// Wait for the writes with one transaction id.
-    WriteBarrierWithTrid = 22,
-    /// Wait until writes have left the tile.
-    WriteFlush = 23,
-    /// Wait until the writes with one transaction id have left the tile.
-    WriteFlushWithTrid = 24,
-    /// Wait for all outstanding transfers.
-    FullBarrier = 25,
-    /// Wait for atomic operations.
-    AtomicBarrier = 26,
-    /// Increments a semaphore.
-    SemaphoreInc = 27,
-    /// Wait for a semaphore.
-    SemaphoreWait = 28,
-    /// Sets a semaphore of the tile itself.
-    SemaphoreSet = 29,
-    /// Sets a semaphore of another tile.
-    SemaphoreSetRemote = 30,
-    /// Sets a semaphore of all tiles of a rectangle.
-    SemaphoreSetMulticast = 31,
-    /// Increments a semaphore of all tiles of a rectangle.
-    SemaphoreIncMulticast = 32,
-    /// Fabric packet that writes to one chip.
-    FabricUnicastWrite = 33,
-    /// Fabric packet that writes one word to one chip.
-    FabricUnicastInlineWrite = 34,
-    /// Fabric packet that increments a semaphore of one chip.
-    FabricUnicastAtomicInc = 35,
-    /// Fabric packet that writes to one chip and increments a semaphore there.
-    FabricFusedUnicastAtomicInc = 36,
-    /// Fabric packet that writes to a rectangle of tiles.
-    FabricMulticastWrite = 37,
-    /// Fabric packet that increments a semaphore of a rectangle of tiles.
-    FabricMulticastAtomicInc = 38,
-    /// Fabric packet that writes to several destinations on one chip.
-    FabricUnicastScatterWrite = 39,
-    /// Route of a fabric packet along a line.
-    FabricRoutingFields1d = 40,
-    /// Reports that the route of a fabric packet on a mesh is not recorded.
-    FabricRoutingUnavailable2d = 41,
+crate::labelled! {
+    /// Kind of a NoC event, in the order of the numbers. Labels are the names that TT-Metal writes.
+    ///
+    /// ```
+    /// use wire::noc_event::NocEventKind;
+    /// assert_eq!(NocEventKind::from_label("WRITE_"), Some(NocEventKind::Write));
+    /// assert_eq!(NocEventKind::from_number(11), Some(NocEventKind::Write));
+    /// assert_eq!(NocEventKind::Write.number(), 11);
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[repr(u8)]
+    pub enum NocEventKind {
+        /// Read of a number of bytes.
+        Read = "READ",
+        /// Sets the state for later reads.
+        ReadSetState = "READ_SET_STATE",
+        /// Sets the transaction id for later reads.
+        ReadSetTrid = "READ_SET_TRID",
+        /// Read that uses the state set earlier.
+        ReadWithState = "READ_WITH_STATE",
+        /// Read that uses the state set earlier and carries a transaction id.
+        ReadWithStateAndTrid = "READ_WITH_STATE_AND_TRID",
+        /// Beginning of a wait for reads.
+        ReadBarrierStart = "READ_BARRIER_START",
+        /// End of a wait for reads.
+        ReadBarrierEnd = "READ_BARRIER_END",
+        /// Wait for the reads with one transaction id.
+        ReadBarrierWithTrid = "READ_BARRIER_WITH_TRID",
+        /// Sets the state for later reads from a DRAM shard.
+        ReadDramShardedSetState = "READ_DRAM_SHARDED_SET_STATE",
+        /// Read from a DRAM shard.
+        ReadDramShardedWithState = "READ_DRAM_SHARDED_WITH_STATE",
+        /// Write of a number of bytes.
+        Write = "WRITE_",
+        /// Sets the transaction id for later writes.
+        WriteSetTrid = "WRITE_SET_TRID",
+        /// Write that carries a transaction id.
+        WriteWithTrid = "WRITE_WITH_TRID",
+        /// Write of one word.
+        WriteInline = "WRITE_INLINE",
+        /// Write to all tiles of a rectangle.
+        WriteMulticast = "WRITE_MULTICAST",
+        /// Sets the state for later writes.
+        WriteSetState = "WRITE_SET_STATE",
+        /// Write that uses the state set earlier.
+        WriteWithState = "WRITE_WITH_STATE",
+        /// Sets the state for later writes that carry a transaction id.
+        WriteWithTridSetState = "WRITE_WITH_TRID_SET_STATE",
+        /// Write that uses the state set earlier and carries a transaction id.
+        WriteWithTridWithState = "WRITE_WITH_TRID_WITH_STATE",
+        /// Beginning of a wait for writes.
+        WriteBarrierStart = "WRITE_BARRIER_START",
+        /// End of a wait for writes.
+        WriteBarrierEnd = "WRITE_BARRIER_END",
+        /// Wait for the writes with one transaction id.
+        WriteBarrierWithTrid = "WRITE_BARRIER_WITH_TRID",
+        /// Wait until writes have left the tile.
+        WriteFlush = "WRITE_FLUSH",
+        /// Wait until the writes with one transaction id have left the tile.
+        WriteFlushWithTrid = "WRITE_FLUSH_WITH_TRID",
+        /// Wait for all outstanding transfers.
+        FullBarrier = "FULL_BARRIER",
+        /// Wait for atomic operations.
+        AtomicBarrier = "ATOMIC_BARRIER",
+        /// Increments a semaphore.
+        SemaphoreInc = "SEMAPHORE_INC",
+        /// Wait for a semaphore.
+        SemaphoreWait = "SEMAPHORE_WAIT",
+        /// Sets a semaphore of the tile itself.
+        SemaphoreSet = "SEMAPHORE_SET",
+        /// Sets a semaphore of another tile.
+        SemaphoreSetRemote = "SEMAPHORE_SET_REMOTE",
+        /// Sets a semaphore of all tiles of a rectangle.
+        SemaphoreSetMulticast = "SEMAPHORE_SET_MULTICAST",
+        /// Increments a semaphore of all tiles of a rectangle.
+        SemaphoreIncMulticast = "SEMAPHORE_INC_MULTICAST",
+        /// Fabric packet that writes to one chip.
+        FabricUnicastWrite = "FABRIC_UNICAST_WRITE",
+        /// Fabric packet that writes one word to one chip.
+        FabricUnicastInlineWrite = "FABRIC_UNICAST_INLINE_WRITE",
+        /// Fabric packet that increments a semaphore of one chip.
+        FabricUnicastAtomicInc = "FABRIC_UNICAST_ATOMIC_INC",
+        /// Fabric packet that writes to one chip and increments a semaphore there.
+        FabricFusedUnicastAtomicInc = "FABRIC_FUSED_UNICAST_ATOMIC_INC",
+        /// Fabric packet that writes to a rectangle of tiles.
+        FabricMulticastWrite = "FABRIC_MULTICAST_WRITE",
+        /// Fabric packet that increments a semaphore of a rectangle of tiles.
+        FabricMulticastAtomicInc = "FABRIC_MULTICAST_ATOMIC_INC",
+        /// Fabric packet that writes to several destinations on one chip.
+        FabricUnicastScatterWrite = "FABRIC_UNICAST_SCATTER_WRITE",
+        /// Route of a fabric packet along a line.
+        FabricRoutingFields1d = "FABRIC_ROUTING_FIELDS_1D",
+        /// Route of a fabric packet on a mesh. Since TT-Metal 0.81.1, the route is not recorded.
+        FabricRoutingFields2d = "FABRIC_ROUTING_FIELDS_2D",
+    }
 }
 
 impl NocEventKind {
+    /// Returns the number in this format. Numbers begin at 1.
+    #[must_use]
+    #[inline(always)]
+    pub const fn number(self) -> u8 {
+        self as u8 + 1
+    }
+
+    /// Returns the kind with this number.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        if number == 0 || number as usize > Self::ALL.len() {
+            return None;
+        }
+        Some(Self::ALL[number as usize - 1])
+    }
+
+    /// Returns the kind that TT-Metal calls `label`.
+    #[must_use]
+    pub fn from_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.label() == label)
+    }
+
+    /// Returns true if the event moves bytes from another tile to this one.
+    #[must_use]
+    pub const fn is_read(self) -> bool {
+        matches!(
+            self,
+            Self::Read
+                | Self::ReadWithState
+                | Self::ReadWithStateAndTrid
+                | Self::ReadDramShardedWithState
+        )
+    }
+
+    /// Returns true if the event moves bytes from this tile to others.
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        matches!(
+            self,
+            Self::Write
+                | Self::WriteWithTrid
+                | Self::WriteInline
+                | Self::WriteMulticast
+                | Self::WriteWithState
+                | Self::WriteWithTridWithState
+        )
+    }
+
+    /// Returns true if the event is a fabric packet.
+    #[must_use]
+    pub const fn is_fabric(self) -> bool {
+        self.is_fabric_unicast()
+            || matches!(
+                self,
+                Self::FabricMulticastWrite
+                    | Self::FabricMulticastAtomicInc
+                    | Self::FabricUnicastScatterWrite
+            )
+    }
+
+    /// Returns true if the event is a fabric packet to one address.
+    #[must_use]
+    pub const fn is_fabric_unicast(self) -> bool {
+        matches!(
+            self,
+            Self::FabricUnicastWrite
+                | Self::FabricUnicastInlineWrite
+                | Self::FabricUnicastAtomicInc
+                | Self::FabricFusedUnicastAtomicInc
+        )
+    }
+
+    /// Returns true if the event takes place on the chip's own NoC.
+    #[must_use]
+    pub const fn is_local(self) -> bool {
+        let is_route = matches!(self, Self::FabricRoutingFields1d | Self::FabricRoutingFields2d);
+        !self.is_fabric() && !is_route
+    }
+
+    /// Returns the event kind that ends a wait begun by this event.
+    #[must_use]
+    pub const fn end_of_wait(self) -> Option<Self> {
+        match self {
+            Self::ReadBarrierStart => Some(Self::ReadBarrierEnd),
+            Self::WriteBarrierStart => Some(Self::WriteBarrierEnd),
+            _ => None,
+        }
+    }
+
     /// Returns true for waits and for operations on single words, which are recorded only on
     /// request.
     ///
@@ -297,6 +395,7 @@ pub enum NocCounter {
 /// use wire::noc_event::NocTrailer;
 /// let trailer = NocTrailer { local_address: 23, remote_address: 33, noc_counter: 0x5123 };
 /// assert_eq!(trailer.pack(), 0x123 << 52 | 3 << 48 | 5 << 26 | 1 << 22 | 8);
+/// assert_eq!(NocTrailer::unpack(trailer.pack()), NocTrailer { noc_counter: 0x123, ..trailer });
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NocTrailer {
@@ -322,6 +421,20 @@ impl NocTrailer {
             | address(self.local_address) << 26
             | ((self.noc_counter & 0xFFF) as u64) << 52
     }
+
+    /// Unpacks the value.
+    #[must_use]
+    pub const fn unpack(bits: u64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
+        const fn address(bits: u64) -> u32 {
+            ((bits & 0x3F_FFFF) << 2 | (bits >> 22 & 3)) as u32
+        }
+        Self {
+            remote_address: address(bits),
+            local_address: address(bits >> 26),
+            noc_counter: (bits >> 52) as u32,
+        }
+    }
 }
 
 /// Encoding of a fabric packet's route.
@@ -336,6 +449,20 @@ pub enum FabricRoute {
     LowLatencyMesh = 2,
     /// A route that routers choose.
     DynamicMesh = 3,
+}
+
+impl FabricRoute {
+    /// Returns the encoding with this number.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Regular),
+            1 => Some(Self::LowLatency),
+            2 => Some(Self::LowLatencyMesh),
+            3 => Some(Self::DynamicMesh),
+            _ => None,
+        }
+    }
 }
 
 /// Packs a fabric packet's target: the tile of a unicast, the rectangle of a multicast.
@@ -376,17 +503,17 @@ pub const fn pack_fabric_scatter(
 #[must_use]
 #[inline(always)]
 pub const fn pack_fabric_line(route: u32) -> u64 {
-    (NocEventKind::FabricRoutingFields1d as u64) | (route as u64) << 8
+    (NocEventKind::FabricRoutingFields1d.number() as u64) | (route as u64) << 8
 }
 
 /// Event that reports that the preceding fabric packet's route is not recorded.
-pub const FABRIC_ROUTE_UNAVAILABLE: u64 = NocEventKind::FabricRoutingUnavailable2d as u64;
+pub const FABRIC_ROUTE_UNAVAILABLE: u64 = NocEventKind::FabricRoutingFields2d.number() as u64;
 
 /// Returns the low word of an event with a target.
 const fn places(kind: NocEventKind, target: NocTarget) -> u32 {
     let [x, y] = target.first;
     u32::from_le_bytes([
-        kind as u8,
+        kind.number(),
         x.cast_unsigned(),
         y.cast_unsigned(),
         target.last[0].cast_unsigned(),
@@ -464,7 +591,7 @@ mod tests {
             &[SemaphoreSetMulticast, SemaphoreIncMulticast, FabricUnicastWrite],
         ];
         for &kind in kinds.into_iter().flatten() {
-            let number = kind as u8;
+            let number = kind.number();
             let expected = |posted| match number {
                 number if writes.contains(&number) && posted => Some(PostedWritesSent),
                 number if writes.contains(&number) => Some(WritesSent),

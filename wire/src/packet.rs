@@ -21,25 +21,30 @@ impl PacketType {
     }
 }
 
-/// The packet types that upstream's producers write.
-///
-/// # Compatibility
-/// `profiler_common.h`, enum of packet types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum PacketKind {
-    /// A zone opens.
-    ZoneStart = 0,
-    /// A zone closes.
-    ZoneEnd = 1,
-    /// The cycles that a sum zone collected in one launch; carries no time.
-    ZoneTotal = 2,
-    /// A time stamp with 64 bits of data.
-    TimestampedData = 3,
-    /// A time stamp whose id identifies an event.
-    TimestampedEvent = 4,
-    /// A time stamp with 128 bits of data.
-    TimestampedData16B = 5,
+crate::labelled! {
+    /// The packet types that upstream's producers write, in the order of their numbers. Labels are
+    /// the names in the `type` column of a device log.
+    ///
+    /// Both sizes of data have the same name: a log line holds at most 64 bits of data.
+    ///
+    /// # Compatibility
+    /// `profiler_common.h`, enum of packet types.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[repr(u8)]
+    pub enum PacketKind {
+        /// A zone opens.
+        ZoneStart = "ZONE_START",
+        /// A zone closes.
+        ZoneEnd = "ZONE_END",
+        /// The cycles that a sum zone collected in one launch; carries no time.
+        ZoneTotal = "ZONE_TOTAL",
+        /// A time stamp with 64 bits of data.
+        TimestampedData = "TS_DATA",
+        /// A time stamp whose id identifies an event.
+        TimestampedEvent = "TS_EVENT",
+        /// A time stamp with 128 bits of data.
+        TimestampedData16B = "TS_DATA",
+    }
 }
 
 impl PacketKind {
@@ -60,16 +65,6 @@ impl PacketKind {
             _ => Self::TimestampedData16B,
         }
     }
-
-    /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
-        Self::ZoneStart,
-        Self::ZoneEnd,
-        Self::ZoneTotal,
-        Self::TimestampedData,
-        Self::TimestampedEvent,
-        Self::TimestampedData16B,
-    ];
 
     /// Returns the number in a marker's header.
     #[must_use]
@@ -92,20 +87,6 @@ impl PacketKind {
     #[must_use]
     pub const fn record_words(self) -> usize {
         crate::marker::MARKER_WORDS + self.payload_words()
-    }
-
-    /// Returns the name in the `type` column of a device log.
-    ///
-    /// Both sizes of data have the same name: a log line holds at most 64 bits of data.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::ZoneStart => "ZONE_START",
-            Self::ZoneEnd => "ZONE_END",
-            Self::ZoneTotal => "ZONE_TOTAL",
-            Self::TimestampedData | Self::TimestampedData16B => "TS_DATA",
-            Self::TimestampedEvent => "TS_EVENT",
-        }
     }
 
     /// Returns the kind that a device log calls `label`.

@@ -52,109 +52,76 @@ impl CoreKind {
     }
 }
 
-/// A processor that writes markers, in the order of upstream's reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Risc {
-    /// The data-movement core that starts the other RISCs and pushes their markers.
-    Brisc,
-    /// The second data-movement core.
-    Ncrisc,
-    /// The compute processor for unpacking.
-    Trisc0,
-    /// The compute processor for math.
-    Trisc1,
-    /// The compute processor for packing.
-    Trisc2,
-    /// The core of an Ethernet tile.
-    Erisc,
-    /// All RISCs of a Tensix core as one lane (trace-only mode).
-    TensixAggregate,
-    /// Data-movement processor 0 of a Quasar.
-    QuasarDm0,
-    /// Data-movement processor 1 of a Quasar.
-    QuasarDm1,
-    /// Data-movement processor 2 of a Quasar.
-    QuasarDm2,
-    /// Data-movement processor 3 of a Quasar.
-    QuasarDm3,
-    /// Data-movement processor 4 of a Quasar.
-    QuasarDm4,
-    /// Data-movement processor 5 of a Quasar.
-    QuasarDm5,
-    /// Data-movement processor 6 of a Quasar.
-    QuasarDm6,
-    /// Data-movement processor 7 of a Quasar.
-    QuasarDm7,
-    /// TRISC 0 of Neo 0 of a Quasar.
-    QuasarNeo0Trisc0,
-    /// TRISC 1 of Neo 0 of a Quasar.
-    QuasarNeo0Trisc1,
-    /// TRISC 2 of Neo 0 of a Quasar.
-    QuasarNeo0Trisc2,
-    /// TRISC 3 of Neo 0 of a Quasar.
-    QuasarNeo0Trisc3,
-    /// TRISC 0 of Neo 1 of a Quasar.
-    QuasarNeo1Trisc0,
-    /// TRISC 1 of Neo 1 of a Quasar.
-    QuasarNeo1Trisc1,
-    /// TRISC 2 of Neo 1 of a Quasar.
-    QuasarNeo1Trisc2,
-    /// TRISC 3 of Neo 1 of a Quasar.
-    QuasarNeo1Trisc3,
-    /// TRISC 0 of Neo 2 of a Quasar.
-    QuasarNeo2Trisc0,
-    /// TRISC 1 of Neo 2 of a Quasar.
-    QuasarNeo2Trisc1,
-    /// TRISC 2 of Neo 2 of a Quasar.
-    QuasarNeo2Trisc2,
-    /// TRISC 3 of Neo 2 of a Quasar.
-    QuasarNeo2Trisc3,
-    /// TRISC 0 of Neo 3 of a Quasar.
-    QuasarNeo3Trisc0,
-    /// TRISC 1 of Neo 3 of a Quasar.
-    QuasarNeo3Trisc1,
-    /// TRISC 2 of Neo 3 of a Quasar.
-    QuasarNeo3Trisc2,
-    /// TRISC 3 of Neo 3 of a Quasar.
-    QuasarNeo3Trisc3,
+crate::labelled! {
+    /// A processor that writes markers, in the order of upstream's reports.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Risc {
+        /// The data-movement core that starts the other RISCs and pushes their markers.
+        Brisc = "BRISC",
+        /// The second data-movement core.
+        Ncrisc = "NCRISC",
+        /// The compute processor for unpacking.
+        Trisc0 = "TRISC_0",
+        /// The compute processor for math.
+        Trisc1 = "TRISC_1",
+        /// The compute processor for packing.
+        Trisc2 = "TRISC_2",
+        /// The core of an Ethernet tile.
+        Erisc = "ERISC",
+        /// All RISCs of a Tensix core as one lane (trace-only mode).
+        TensixAggregate = "TENSIX_RISC_AGG",
+        /// Data-movement processor 0 of a Quasar.
+        QuasarDm0 = "QUASAR_DM0",
+        /// Data-movement processor 1 of a Quasar.
+        QuasarDm1 = "QUASAR_DM1",
+        /// Data-movement processor 2 of a Quasar.
+        QuasarDm2 = "QUASAR_DM2",
+        /// Data-movement processor 3 of a Quasar.
+        QuasarDm3 = "QUASAR_DM3",
+        /// Data-movement processor 4 of a Quasar.
+        QuasarDm4 = "QUASAR_DM4",
+        /// Data-movement processor 5 of a Quasar.
+        QuasarDm5 = "QUASAR_DM5",
+        /// Data-movement processor 6 of a Quasar.
+        QuasarDm6 = "QUASAR_DM6",
+        /// Data-movement processor 7 of a Quasar.
+        QuasarDm7 = "QUASAR_DM7",
+        /// TRISC 0 of Neo 0 of a Quasar.
+        QuasarNeo0Trisc0 = "QUASAR_NEO0_TRISC0",
+        /// TRISC 1 of Neo 0 of a Quasar.
+        QuasarNeo0Trisc1 = "QUASAR_NEO0_TRISC1",
+        /// TRISC 2 of Neo 0 of a Quasar.
+        QuasarNeo0Trisc2 = "QUASAR_NEO0_TRISC2",
+        /// TRISC 3 of Neo 0 of a Quasar.
+        QuasarNeo0Trisc3 = "QUASAR_NEO0_TRISC3",
+        /// TRISC 0 of Neo 1 of a Quasar.
+        QuasarNeo1Trisc0 = "QUASAR_NEO1_TRISC0",
+        /// TRISC 1 of Neo 1 of a Quasar.
+        QuasarNeo1Trisc1 = "QUASAR_NEO1_TRISC1",
+        /// TRISC 2 of Neo 1 of a Quasar.
+        QuasarNeo1Trisc2 = "QUASAR_NEO1_TRISC2",
+        /// TRISC 3 of Neo 1 of a Quasar.
+        QuasarNeo1Trisc3 = "QUASAR_NEO1_TRISC3",
+        /// TRISC 0 of Neo 2 of a Quasar.
+        QuasarNeo2Trisc0 = "QUASAR_NEO2_TRISC0",
+        /// TRISC 1 of Neo 2 of a Quasar.
+        QuasarNeo2Trisc1 = "QUASAR_NEO2_TRISC1",
+        /// TRISC 2 of Neo 2 of a Quasar.
+        QuasarNeo2Trisc2 = "QUASAR_NEO2_TRISC2",
+        /// TRISC 3 of Neo 2 of a Quasar.
+        QuasarNeo2Trisc3 = "QUASAR_NEO2_TRISC3",
+        /// TRISC 0 of Neo 3 of a Quasar.
+        QuasarNeo3Trisc0 = "QUASAR_NEO3_TRISC0",
+        /// TRISC 1 of Neo 3 of a Quasar.
+        QuasarNeo3Trisc1 = "QUASAR_NEO3_TRISC1",
+        /// TRISC 2 of Neo 3 of a Quasar.
+        QuasarNeo3Trisc2 = "QUASAR_NEO3_TRISC2",
+        /// TRISC 3 of Neo 3 of a Quasar.
+        QuasarNeo3Trisc3 = "QUASAR_NEO3_TRISC3",
+    }
 }
 
 impl Risc {
-    /// Every processor, in report order.
-    pub const ALL: [Self; 31] = [
-        Self::Brisc,
-        Self::Ncrisc,
-        Self::Trisc0,
-        Self::Trisc1,
-        Self::Trisc2,
-        Self::Erisc,
-        Self::TensixAggregate,
-        Self::QuasarDm0,
-        Self::QuasarDm1,
-        Self::QuasarDm2,
-        Self::QuasarDm3,
-        Self::QuasarDm4,
-        Self::QuasarDm5,
-        Self::QuasarDm6,
-        Self::QuasarDm7,
-        Self::QuasarNeo0Trisc0,
-        Self::QuasarNeo0Trisc1,
-        Self::QuasarNeo0Trisc2,
-        Self::QuasarNeo0Trisc3,
-        Self::QuasarNeo1Trisc0,
-        Self::QuasarNeo1Trisc1,
-        Self::QuasarNeo1Trisc2,
-        Self::QuasarNeo1Trisc3,
-        Self::QuasarNeo2Trisc0,
-        Self::QuasarNeo2Trisc1,
-        Self::QuasarNeo2Trisc2,
-        Self::QuasarNeo2Trisc3,
-        Self::QuasarNeo3Trisc0,
-        Self::QuasarNeo3Trisc1,
-        Self::QuasarNeo3Trisc2,
-        Self::QuasarNeo3Trisc3,
-    ];
-
     /// Returns the index of this processor in its core's control vector and DRAM page.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -166,16 +133,6 @@ impl Risc {
             Self::Trisc2 => 4,
             quasar => quasar as usize - Self::QuasarDm0 as usize,
         }
-    }
-
-    /// Returns the name that reports use.
-    ///
-    /// ```
-    /// assert_eq!(wire::Risc::Trisc0.label(), "TRISC_0");
-    /// ```
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        LABELS[self as usize]
     }
 
     /// Returns true for a processor of a Quasar. Such processors occur only in device logs: they
@@ -226,44 +183,6 @@ impl Risc {
 
 /// Number of data-movement processors of a Quasar core, which precede its TRISCs.
 const QUASAR_MOVERS: usize = 8;
-
-/// The names that reports use, in the order of [`Risc::ALL`].
-///
-/// # Compatibility
-/// Processors of a Quasar: `process_device_log.py` of TT-Metal 0.81.
-const LABELS: [&str; Risc::ALL.len()] = [
-    "BRISC",
-    "NCRISC",
-    "TRISC_0",
-    "TRISC_1",
-    "TRISC_2",
-    "ERISC",
-    "TENSIX_RISC_AGG",
-    "QUASAR_DM0",
-    "QUASAR_DM1",
-    "QUASAR_DM2",
-    "QUASAR_DM3",
-    "QUASAR_DM4",
-    "QUASAR_DM5",
-    "QUASAR_DM6",
-    "QUASAR_DM7",
-    "QUASAR_NEO0_TRISC0",
-    "QUASAR_NEO0_TRISC1",
-    "QUASAR_NEO0_TRISC2",
-    "QUASAR_NEO0_TRISC3",
-    "QUASAR_NEO1_TRISC0",
-    "QUASAR_NEO1_TRISC1",
-    "QUASAR_NEO1_TRISC2",
-    "QUASAR_NEO1_TRISC3",
-    "QUASAR_NEO2_TRISC0",
-    "QUASAR_NEO2_TRISC1",
-    "QUASAR_NEO2_TRISC2",
-    "QUASAR_NEO2_TRISC3",
-    "QUASAR_NEO3_TRISC0",
-    "QUASAR_NEO3_TRISC1",
-    "QUASAR_NEO3_TRISC2",
-    "QUASAR_NEO3_TRISC3",
-];
 
 impl core::fmt::Display for Risc {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -13,56 +13,31 @@
 //! # Compatibility
 //! `noc_debugging_metadata.hpp` of tt-metal 0.81.
 
-/// Kind of a lock event, with its number in this format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum LockEventKind {
-    /// Pages of a circular buffer are locked.
-    CbLock = 0,
-    /// Pages of a circular buffer are unlocked.
-    CbUnlock = 1,
-    /// A range of memory is locked.
-    MemLock = 2,
-    /// A range of memory is unlocked.
-    MemUnlock = 3,
-    /// Pages of a dataflow buffer are locked.
-    DfbLock = 4,
-    /// Pages of a dataflow buffer are unlocked.
-    DfbUnlock = 5,
-    /// A dataflow buffer begins to own a range of memory.
-    DfbRegionStart = 6,
-    /// No dataflow buffer of the RISC owns memory any longer.
-    DfbRegionClear = 7,
+crate::labelled! {
+    /// Kind of a lock event, with upstream's name, in the order of the numbers, which begin at 0.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[repr(u8)]
+    pub enum LockEventKind {
+        /// Pages of a circular buffer are locked.
+        CbLock = "CB_LOCK",
+        /// Pages of a circular buffer are unlocked.
+        CbUnlock = "CB_UNLOCK",
+        /// A range of memory is locked.
+        MemLock = "MEM_LOCK",
+        /// A range of memory is unlocked.
+        MemUnlock = "MEM_UNLOCK",
+        /// Pages of a dataflow buffer are locked.
+        DfbLock = "DFB_LOCK",
+        /// Pages of a dataflow buffer are unlocked.
+        DfbUnlock = "DFB_UNLOCK",
+        /// A dataflow buffer begins to own a range of memory.
+        DfbRegionStart = "DFB_REGION_START",
+        /// No dataflow buffer of the RISC owns memory any longer.
+        DfbRegionClear = "DFB_REGION_CLEAR",
+    }
 }
 
 impl LockEventKind {
-    /// Kinds in the order of their numbers, which begin at 0.
-    pub const ALL: [Self; 8] = [
-        Self::CbLock,
-        Self::CbUnlock,
-        Self::MemLock,
-        Self::MemUnlock,
-        Self::DfbLock,
-        Self::DfbUnlock,
-        Self::DfbRegionStart,
-        Self::DfbRegionClear,
-    ];
-
-    /// Returns upstream's name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CbLock => "CB_LOCK",
-            Self::CbUnlock => "CB_UNLOCK",
-            Self::MemLock => "MEM_LOCK",
-            Self::MemUnlock => "MEM_UNLOCK",
-            Self::DfbLock => "DFB_LOCK",
-            Self::DfbUnlock => "DFB_UNLOCK",
-            Self::DfbRegionStart => "DFB_REGION_START",
-            Self::DfbRegionClear => "DFB_REGION_CLEAR",
-        }
-    }
-
     /// Returns the kind that unlocks what this kind locks; `None` if this kind locks nothing.
     #[must_use]
     pub const fn unlock(self) -> Option<Self> {

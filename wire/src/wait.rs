@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`WaitTotal`] | [`WAIT_TOTAL_ZONE`] | 16 bytes: sum of one kernel's blocked waits for one object |
 //! | [`BlockedWait`] | [`WaitKind::zone_name`] | 16 bytes: one wait that blocked; the record's time is the wait's end |
-//! | [`Signal`] | [`SignalKind::zone_name`] | 8 bytes: an action that may end a wait elsewhere |
+//! | [`Signal`] | [`SignalKind::label`] | 8 bytes: an action that may end a wait elsewhere |
 //!
 //! ```text
 //! first u64   63 .. 40     39 .. 32     31 .. 0
@@ -345,38 +345,26 @@ const fn split_first_word(word: u64) -> Option<(WaitKind, u32)> {
     if kind > u8::MAX as u64 { None } else { Some((WaitKind(kind as u8), word as u32)) }
 }
 
-/// Kind of a signal: an action that a RISC may be waiting for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SignalKind {
-    /// Tiles were put into a circular buffer.
-    CbPush,
-    /// Tiles were taken from a circular buffer.
-    CbPop,
-    /// A semaphore of the tile itself was changed.
-    SemSet,
-    /// A semaphore of other tiles was changed over a NoC.
-    SemSetRemote,
+crate::labelled! {
+    /// Kind of a signal: an action that a RISC may be waiting for. Labels are the names of the records.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum SignalKind {
+        /// Tiles were put into a circular buffer.
+        CbPush = CB_PUSH_ZONE,
+        /// Tiles were taken from a circular buffer.
+        CbPop = CB_POP_ZONE,
+        /// A semaphore of the tile itself was changed.
+        SemSet = SEM_SET_ZONE,
+        /// A semaphore of other tiles was changed over a NoC.
+        SemSetRemote = SEM_SET_REMOTE_ZONE,
+    }
 }
 
 impl SignalKind {
-    /// Every kind.
-    pub const ALL: [Self; 4] = [Self::CbPush, Self::CbPop, Self::SemSet, Self::SemSetRemote];
-
-    /// Returns the name of this kind's records.
-    #[must_use]
-    pub const fn zone_name(self) -> &'static str {
-        match self {
-            Self::CbPush => CB_PUSH_ZONE,
-            Self::CbPop => CB_POP_ZONE,
-            Self::SemSet => SEM_SET_ZONE,
-            Self::SemSetRemote => SEM_SET_REMOTE_ZONE,
-        }
-    }
-
     /// Returns the kind whose records have this name.
     #[must_use]
     pub fn from_zone_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.zone_name() == name)
+        Self::ALL.into_iter().find(|kind| kind.label() == name)
     }
 }
 
@@ -527,7 +515,7 @@ mod tests {
     fn signals_are_found_by_upstreams_names() {
         let names = ["SYNC-CB-PUSH", "SYNC-CB-POP", "SYNC-SEM-SET", "SYNC-SEM-SET-REMOTE"];
         for (name, kind) in names.into_iter().zip(SignalKind::ALL) {
-            assert_eq!((kind.zone_name(), SignalKind::from_zone_name(name)), (name, Some(kind)));
+            assert_eq!((kind.label(), SignalKind::from_zone_name(name)), (name, Some(kind)));
         }
         assert_eq!(SignalKind::from_zone_name("SYNC-CB-WAIT"), None);
     }

@@ -1,6 +1,8 @@
 //! Traces of real chips: our traces of a log equal those that TT-Metal wrote in the same run.
 
-use analysis::noc_events::{EventKind, Noc, NocTraces, TileMap, TraceOptions, Traffic, read_json};
+use analysis::noc_events::{
+    Noc, NocEventKind, NocTraces, TileMap, TraceOptions, Traffic, read_json,
+};
 use captures::{capture_path, read_capture};
 use reader::mesh::Noc0Coord;
 use std::fs;
@@ -34,7 +36,7 @@ fn files_of_older_producers_are_read_whole() {
     ] {
         let read = read_json(&fs::read(capture_path("tt-npe").join(file)).unwrap());
         assert_eq!((read.objects.len(), read.problems), (object_count, vec![]), "{file}");
-        let is_known = |name: &String| EventKind::from_name(name).is_some();
+        let is_known = |name: &String| NocEventKind::from_label(name).is_some();
         assert!(read.objects.iter().filter_map(|object| object.event_type.as_ref()).all(is_known));
     }
 }

@@ -3,8 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use analysis::noc_events::{
-    EventKind, NocLanes, NocPrograms, NocTraces, Numbering, TileMap, TraceNotes, TraceOptions,
-    Traffic,
+    NocLanes, NocPrograms, NocTraces, Numbering, TileMap, TraceNotes, TraceOptions, Traffic,
 };
 use captures::read_capture;
 use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
@@ -103,7 +102,7 @@ proptest! {
         };
         let lines: Vec<Line> = lines.iter().map(word).collect();
         for &(x, is_brisc, program, _, _, word) in &lines {
-            let kind = EventKind::from_number(word.to_le_bytes()[0], Numbering::Newer).unwrap();
+            let kind = Numbering::Newer.kind(word.to_le_bytes()[0]).unwrap();
             let risc = if is_brisc { "BRISC" } else { "NCRISC" };
             *expected.entry((program, x, risc.to_owned(), kind)).or_default() += 1;
         }

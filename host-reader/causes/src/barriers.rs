@@ -1,7 +1,7 @@
 //! Time that cores spend at NoC barriers, derived from NoC events.
 
 use crate::{finding::share, threshold::SMALL_TRANSFER, timeline::merged};
-use analysis::noc_events::{EventKind, ProgramTrace, TraceObject};
+use analysis::noc_events::{NocEventKind, ProgramTrace, TraceObject};
 use std::collections::BTreeMap;
 
 /// Barriers of the core that spends most time at barriers, summed over all launches of a program.
@@ -25,12 +25,12 @@ struct CoreBarriers<'a> {
     transfer_count: u64,
     byte_count: u64,
     /// Open barrier of each RISC: the event that ends it, and its start.
-    open: BTreeMap<&'a str, (EventKind, u64)>,
+    open: BTreeMap<&'a str, (NocEventKind, u64)>,
 }
 
 impl<'a> CoreBarriers<'a> {
     fn add(&mut self, object: &'a TraceObject) {
-        let Some(kind) = object.event_type.as_deref().and_then(EventKind::from_name) else {
+        let Some(kind) = object.event_type.as_deref().and_then(NocEventKind::from_label) else {
             return;
         };
         if let Some(end) = kind.end_of_wait() {

@@ -88,7 +88,7 @@ pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
 pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc) -> CounterPoints {
     let events = trace.noc.events(device.chip.chip_id);
     let transfers = events.filter(|(_, object)| {
-        object.noc.as_deref() == Some(noc.name())
+        object.noc.as_deref() == Some(noc.label())
             && kind_of(object).is_some_and(|kind| kind.is_read() || kind.is_write())
     });
     let steps = transfers.map(|(_, object)| {

@@ -38,7 +38,6 @@ pub mod firmware_elf;
 #[cfg(feature = "packed-bytes")]
 pub mod from_lanes;
 pub mod init;
-mod labelled;
 pub mod lane;
 pub mod ledger;
 pub mod mesh;
@@ -60,3 +59,4 @@ pub mod watermark;
 
 pub use init::{InitError, ProfilerOptions, init_device_profiler};
 pub use read::{ReadError, ReadOptions, Reader, read_device_profiler, read_device_profiler_with};
+pub use wire::labelled;

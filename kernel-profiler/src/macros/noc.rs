@@ -229,9 +229,8 @@ macro_rules! record_fabric_route {
         })
     };
     (unavailable) => {
-        $crate::__private::record_noc_event(
-            $crate::NocEventKind::FabricRoutingUnavailable2d,
-            || $crate::__private::FABRIC_ROUTE_UNAVAILABLE,
-        )
+        $crate::__private::record_noc_event($crate::NocEventKind::FabricRoutingFields2d, || {
+            $crate::__private::FABRIC_ROUTE_UNAVAILABLE
+        })
     };
 }

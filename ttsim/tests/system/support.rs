@@ -5,7 +5,7 @@ use host_reader::{
     lane::{Lane, LaneId, ZoneIndex},
     mesh::Mesh,
     names::ZoneTable,
-    noc_events::{EventKind, Numbering, Payload},
+    noc_events::{NocEventKind, Numbering, Payload},
     read::Reader,
     readout::Readout,
 };
@@ -150,8 +150,8 @@ const ADDRESSES: u64 = (1 << 52) - 1;
 pub(crate) fn without_answers(id: u32, data: &[u64]) -> Vec<u64> {
     let mut data = data.to_vec();
     if let (true, [event, addresses]) = (id == NOC_TRACING, &mut data[..]) {
-        let kind = EventKind::from_number(Payload::number(*event), Numbering::Newer);
-        if kind.is_some_and(EventKind::is_read) {
+        let kind = Numbering::Newer.kind(Payload::number(*event));
+        if kind.is_some_and(NocEventKind::is_read) {
             *addresses &= ADDRESSES;
         }
     }

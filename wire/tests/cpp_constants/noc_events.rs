@@ -32,7 +32,7 @@ pub(crate) fn constants() -> Source {
 fn add_types(source: &mut Source) {
     source.comment("Type of a NoC event.");
     let mut types = vec![("UNDEF", 0)];
-    types.extend(KINDS.map(|(kind, name)| (name, kind as u32)));
+    types.extend(KINDS.map(|(kind, name)| (name, kind.number().into())));
     source.enumeration("enum class NocEventType : uint8_t", &types);
     source.comment("Form of a fabric packet's route.");
     source.enumeration(
@@ -45,7 +45,7 @@ fn add_types(source: &mut Source) {
         ],
     );
     source.comment("Type of a lock's event.");
-    let types = LockEventKind::ALL.map(|kind| (kind.name(), kind as u32));
+    let types = LockEventKind::ALL.map(|kind| (kind.label(), kind as u32));
     source.enumeration("enum class NocDebugEventType : uint8_t", &types);
 }
 
@@ -68,7 +68,7 @@ fn add_sets(source: &mut Source) {
 }
 
 fn numbers(is_in: impl Fn(NocEventKind) -> bool) -> impl Iterator<Item = u8> {
-    KINDS.into_iter().filter(move |(kind, _)| is_in(*kind)).map(|(kind, _)| kind as u8)
+    KINDS.into_iter().filter(move |(kind, _)| is_in(*kind)).map(|(kind, _)| kind.number())
 }
 
 /// Adds the positions of a tile's coordinates in a NoC address.
@@ -205,5 +205,5 @@ const KINDS: [(NocEventKind, &str); 41] = [
     (NocEventKind::FabricMulticastAtomicInc, "FABRIC_MULTICAST_ATOMIC_INC"),
     (NocEventKind::FabricUnicastScatterWrite, "FABRIC_UNICAST_SCATTER_WRITE"),
     (NocEventKind::FabricRoutingFields1d, "FABRIC_ROUTING_FIELDS_1D"),
-    (NocEventKind::FabricRoutingUnavailable2d, "FABRIC_ROUTING_METADATA_UNAVAILABLE_2D"),
+    (NocEventKind::FabricRoutingFields2d, "FABRIC_ROUTING_METADATA_UNAVAILABLE_2D"),
 ];

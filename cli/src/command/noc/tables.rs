@@ -57,8 +57,8 @@ fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std
         "program" => program_label(sum.program.0, None),
         "op" => sum.op_name,
         "RISC" => sum.risc,
-        "NoC" => sum.noc.name(),
-        "kind" => sum.kind.name(),
+        "NoC" => sum.noc.label(),
+        "kind" => sum.kind.label(),
         "cores" => grouped(*cores),
         "events" => grouped(sum.event_count),
         "bytes" => bounded(sum.byte_count, sum.is_lower_bound()),
@@ -73,7 +73,7 @@ fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     writeln!(out, "\nWho moved bytes to whom, on NoC-0 coordinates\n")?;
     write_columns!(&pairs, rows, out, |pair| {
         "chip" => pair.chip_id,
-        "NoC" => pair.noc.name(),
+        "NoC" => pair.noc.label(),
         "from" => pair.from,
         "to" => pair.to,
         "transfers" => grouped(pair.transfer_count),
@@ -95,7 +95,7 @@ fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::
     )?;
     write_columns!(&pairs, rows, out, |pair| {
         "chip" => pair.chip_id,
-        "NoC" => pair.noc.name(),
+        "NoC" => pair.noc.label(),
         "core" => pair.core,
         "moved" => direction(pair),
         "target" => format!("({},{})", pair.target.x, pair.target.y),
@@ -117,9 +117,9 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     writeln!(out, "\nLinks between neighbouring tiles\n")?;
     write_columns!(&loads, rows, out, |load| {
         "chip" => load.link.chip_id,
-        "NoC" => load.link.noc.name(),
+        "NoC" => load.link.noc.label(),
         "from" => load.link.tile,
-        "direction" => load.link.direction.name(),
+        "direction" => load.link.direction.label(),
         "bytes" => grouped(load.byte_count),
     })
 }
@@ -144,7 +144,7 @@ pub(super) fn write_locks(
         "chip" => chip_id,
         "program" => program_label(*program, None),
         "RISC" => risc,
-        "kind" => kind.name(),
+        "kind" => kind.label(),
         "times" => grouped(sum.count),
         "cycles" => sum.cycles.map(grouped).unwrap_or_default(),
         "longest" => sum.longest.map(grouped).unwrap_or_default(),

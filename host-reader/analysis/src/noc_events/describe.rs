@@ -1,7 +1,8 @@
 //! Text descriptions of NoC events' addresses for device logs.
 
-use crate::noc_events::{payload::Trailer, trace::is_event};
+use crate::noc_events::{payload::trailer_text, trace::is_event};
 use reader::readout::Readout;
+use wire::noc_event::NocTrailer;
 
 /// Attaches the text of TT-Metal's host to each event with addresses; returns the number of texts
 /// added.
@@ -14,7 +15,7 @@ pub fn describe_addresses(readout: &mut Readout) -> u64 {
     let counts = lanes.map(|lane| {
         lane.attach_texts(|record| match record.data {
             [_, trailer, ..] if is_event(record, zones) => {
-                Some(Trailer::decode(*trailer).to_text().into())
+                Some(trailer_text(NocTrailer::unpack(*trailer)).into())
             }
             _ => None,
         })

@@ -5,12 +5,12 @@
 //! packets.
 
 use crate::noc_events::{
-    kind::EventKind,
-    payload::{FabricPacket, Payload, Routing},
+    payload::{Payload, Routing},
     trace::{Event, Tiles, TraceNotes},
 };
 use reader::{lane::LaneId, mesh::Noc0Coord};
 use std::collections::{BTreeMap, VecDeque};
+use wire::noc_event::{FabricRoute, NocEventKind};
 
 /// Maximum cycles between a packet's first event and its write.
 ///
@@ -31,10 +31,12 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    pub(crate) fn kind_and_form(&self) -> Option<(EventKind, FabricPacket)> {
+    pub(crate) fn kind_and_form(&self) -> Option<(NocEventKind, FabricRoute)> {
         match self.writes.first()?.payload {
             Payload::Fabric(event) => Some((event.kind, event.packet)),
-            Payload::Scatter(event) => Some((EventKind::FabricUnicastScatterWrite, event.packet)),
+            Payload::Scatter(event) => {
+                Some((NocEventKind::FabricUnicastScatterWrite, event.packet))
+            }
             _ => None,
         }
     }
@@ -117,7 +119,7 @@ fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
         (part_count == 1 || matches!(event.payload, Payload::Scatter(_))) && is_of_lane(event)
     }) && is_of_lane(route)
         && is_of_lane(local)
-        && local.local().is_some_and(|write| write.kind == EventKind::Write);
+        && local.local().is_some_and(|write| write.kind == NocEventKind::Write);
     let Payload::Routing(routing) = route.payload else { return Err(INCOMPLETE) };
     if !is_whole {
         return Err(INCOMPLETE);
@@ -153,7 +155,7 @@ fn with_mux(
 /// Returns the writes that a core recorded.
 fn writes_of(events: &[Event], core: Noc0Coord) -> VecDeque<Event> {
     let is_write =
-        |event: &&Event| event.local().is_some_and(|event| event.kind == EventKind::Write);
+        |event: &&Event| event.local().is_some_and(|event| event.kind == NocEventKind::Write);
     events.iter().filter(|event| event.lane.core == core).filter(is_write).cloned().collect()
 }
 

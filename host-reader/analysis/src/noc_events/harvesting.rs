@@ -165,8 +165,9 @@ impl<'a> Harvesting<'a> {
         lanes: impl Iterator<Item = LaneId>,
     ) -> Self {
         let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc);
-        let seen =
-            tensix.map(|lane| if harvests_rows(arch) { lane.core.y } else { lane.core.x }).collect();
+        let seen = tensix
+            .map(|lane| if harvests_rows(arch) { lane.core.y } else { lane.core.x })
+            .collect();
         // If no product has this number of cores, dispatch cores may be missing in it. Then the
         // number is not used.
         let harvested_count = chip

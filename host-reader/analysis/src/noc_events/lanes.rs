@@ -1,9 +1,9 @@
 //! NoC events of lanes, packed into about a dozen bytes each, so that lanes need not be kept.
 
 use crate::noc_events::{
-    kind::{Numbering, NumberingEvidence},
     locks::{Locks, is_lock},
-    payload::{Payload, PayloadError, Trailer},
+    numbering::{Numbering, NumberingEvidence},
+    payload::{Payload, PayloadError, trailer_from_text},
     size_field::{SizeEvidence, SizeField},
     trace::{TraceNotes, is_event, is_traced},
 };
@@ -16,7 +16,7 @@ use reader::{
     readout::Readout,
 };
 use std::{collections::BTreeMap, slice, sync::Arc};
-use wire::{PacketKind, RunHostId};
+use wire::{PacketKind, RunHostId, noc_event::NocTrailer};
 
 /// Program, and its trace replay if it was replayed.
 pub(super) type ProgramKey = (RunHostId, Option<TraceReplay>);
@@ -102,7 +102,7 @@ impl FromLanes for NocLanes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     Zone { zone: ZoneIndex, is_start: bool },
-    Event { bits: u64, trailer: Option<Trailer> },
+    Event { bits: u64, trailer: Option<NocTrailer> },
 }
 
 /// NoC events and zone ends of one lane, sorted by program, then in recorded order.
@@ -209,8 +209,8 @@ impl Found {
             return;
         };
         evidence.add(self.lane, record.time, *bits);
-        let trailer = rest.first().map(|&bits| Trailer::decode(bits));
-        let trailer = trailer.or_else(|| Trailer::from_text(text?));
+        let trailer = rest.first().map(|&bits| NocTrailer::unpack(bits));
+        let trailer = trailer.or_else(|| trailer_from_text(text?));
         self.add(program, record.time, Marker::Event { bits: *bits, trailer });
     }
 }
@@ -252,16 +252,15 @@ pub(super) fn size_field_of(
     let mut sizes = SizeEvidence::default();
     let parts = evidence().filter_map(|(_, one)| one.sizes.get(numbering as usize));
     parts.for_each(|part| sizes.append(*part));
-    let found = sizes.found();
-    if let Some((lane, first)) = evidence().next().filter(|_| found.undecided_count > 0) {
-        let count = found.undecided_count;
+    let (field, count) = sizes.found();
+    if let Some((lane, first)) = evidence().next().filter(|_| count > 0) {
         let what = format!(
             "log that leaves open whether {count} writes are posted, or of more than 8 KiB by \
              TT-Metal 0.81.1; taken as posted"
         );
         notes.add(what, lane, first.first_time);
     }
-    found.field
+    field
 }
 
 /// Adds the notes about the lanes' undecodable events.
@@ -305,10 +304,9 @@ fn push_marker(bytes: &mut Vec<u8>, step: u64, marker: Marker) {
             push(bytes, if has_trailer { Tag::EVENT_WITH_TRAILER } else { Tag::EVENT });
             push(bytes, step);
             bytes.extend(bits.to_le_bytes());
-            if let Some(Trailer { target_address, source_address, noc_counter }) = trailer {
-                push(bytes, target_address.into());
-                push(bytes, source_address.into());
-                push(bytes, noc_counter.into());
+            if let Some(NocTrailer { local_address, remote_address, noc_counter }) = trailer {
+                let numbers = [remote_address, local_address, noc_counter];
+                numbers.into_iter().for_each(|number| push(bytes, number.into()));
             }
         }
     }
@@ -349,10 +347,10 @@ impl LanePrograms<'_> {
         }
         let mut bits = [0; 8];
         bits.iter_mut().zip(self.bytes.by_ref()).for_each(|(to, from)| *to = *from);
-        let trailer = (tag == Tag::EVENT_WITH_TRAILER).then(|| Trailer {
-            target_address: self.number(),
-            source_address: self.number(),
-            noc_counter: u16::try_from(self.number()).unwrap_or(u16::MAX),
+        let trailer = (tag == Tag::EVENT_WITH_TRAILER).then(|| NocTrailer {
+            remote_address: self.number(),
+            local_address: self.number(),
+            noc_counter: self.number(),
         });
         Marker::Event { bits: u64::from_le_bytes(bits), trailer }
     }
@@ -389,10 +387,10 @@ mod tests {
     fn any_marker() -> impl Strategy<Value = Marker> {
         let trailer = any::<Option<(u32, u32, u16)>>();
         (any::<Option<bool>>(), any::<u64>(), trailer).prop_map(|(zone, bits, trailer)| {
-            let trailer = trailer.map(|(target_address, source_address, noc_counter)| Trailer {
-                target_address,
-                source_address,
-                noc_counter,
+            let trailer = trailer.map(|(remote_address, local_address, noc_counter)| NocTrailer {
+                remote_address,
+                local_address,
+                noc_counter: noc_counter.into(),
             });
             match zone {
                 Some(is_start) => {

@@ -112,7 +112,7 @@ impl Locks {
         let mut ended = open.filter(|held| held.end.is_none() && held.ends_with(event)).peekable();
         // A kernel may clear regions that it has not begun.
         if ended.peek().is_none() && kind != LockEventKind::DfbRegionClear {
-            let what = format!("{} without its lock", kind.name());
+            let what = format!("{} without its lock", kind.label());
             return self.notes.add(what, lane, record.time);
         }
         let most = if kind == LockEventKind::DfbRegionClear { usize::MAX } else { 1 };

@@ -6,7 +6,7 @@
 //! | question | item |
 //! |---|---|
 //! | what do the 64 bits mean? | [`Payload::decode`] |
-//! | which numbers mean which kind? | [`EventKind`], [`Numbering`] |
+//! | which numbers mean which kind? | [`NocEventKind`], [`Numbering`] |
 //! | which tile do the coordinates mean? | [`TileMap`] |
 //! | which lines of tiles are harvested? | [`lines_without`], [`lines_of_traces`] |
 //! | what happened in each program? | [`NocTraces::from_readout`] |
@@ -36,10 +36,10 @@ mod fabric;
 mod harvesting;
 mod json;
 mod kernel_starts;
-mod kind;
 mod lanes;
 mod locks;
 mod model;
+mod numbering;
 mod object;
 mod payload;
 mod programs;
@@ -56,20 +56,19 @@ pub use describe::describe_addresses;
 pub use harvesting::{HarvestingError, lines_of_traces, lines_without, lines_without_mask};
 pub use json::{ReadTrace, TraceProblem, read_json};
 pub use kernel_starts::KernelStarts;
-pub use kind::{EventKind, Numbering};
 pub use lanes::NocLanes;
 pub use locks::{HeldMemory, Locks};
 pub use model::{NocChip, NocFigures, NocGap};
+pub use numbering::Numbering;
 pub use object::{Destination, FabricMux, FabricSend, TraceObject};
 pub use payload::{
-    FabricEvent, FabricPacket, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing,
-    ScatterEvent, Trailer,
+    FabricEvent, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing, ScatterEvent,
 };
 pub use programs::NocPrograms;
 pub use route::Direction;
-pub use size_field::{FoundSizeField, SizeField};
+pub use size_field::{SizeEvidence, SizeField};
 pub use tile::TileMap;
 pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
 pub use trace_files::{ProgramLanes, TraceFileCounts, TraceFiles};
 pub use traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair};
-pub use wire::scoped_lock::LockEventKind;
+pub use wire::{noc_event::NocEventKind, scoped_lock::LockEventKind};

@@ -1,45 +1,26 @@
 //! Decoder of the 64 bits of a NoC event.
 
-use crate::noc_events::{
-    kind::{EventKind, Numbering},
-    size_field::SizeField,
-};
+use crate::noc_events::{numbering::Numbering, size_field::SizeField};
+use wire::noc_event::{FabricRoute, NocEventKind, NocTrailer};
 
-/// One of the two networks of a chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Noc {
-    /// The event has no network.
-    Undefined,
-    /// NoC 0.
-    Noc0,
-    /// NoC 1.
-    Noc1,
+reader::labelled! {
+    /// One of the two networks of a chip. Labels are the names that TT-Metal writes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Noc {
+        /// The event has no network.
+        Undefined = "UNDEF",
+        /// NoC 0.
+        Noc0 = "NOC_0",
+        /// NoC 1.
+        Noc1 = "NOC_1",
+    }
 }
 
 impl Noc {
-    const fn from_bits(bits: u8) -> Option<Self> {
-        match bits {
-            0 => Some(Self::Undefined),
-            1 => Some(Self::Noc0),
-            2 => Some(Self::Noc1),
-            _ => None,
-        }
-    }
-
-    /// Returns the name that TT-Metal writes.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Undefined => "UNDEF",
-            Self::Noc0 => "NOC_0",
-            Self::Noc1 => "NOC_1",
-        }
-    }
-
     /// Returns the network with this name in TT-Metal.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Undefined, Self::Noc0, Self::Noc1].into_iter().find(|noc| noc.name() == name)
+        Self::ALL.into_iter().find(|noc| noc.label() == name)
     }
 }
 
@@ -56,7 +37,7 @@ pub struct RawCoord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalEvent {
     /// Kind of the event.
-    pub kind: EventKind,
+    pub kind: NocEventKind,
     /// Target, or the first corner of a multicast's rectangle.
     pub target: RawCoord,
     /// The other corner of a multicast's rectangle.
@@ -97,33 +78,8 @@ impl LocalEvent {
     pub const fn own_target(&self) -> Option<RawCoord> {
         let RawCoord { x, y } = self.target;
         let is_set_elsewhere =
-            matches!(self.kind, EventKind::ReadWithState | EventKind::WriteWithState);
+            matches!(self.kind, NocEventKind::ReadWithState | NocEventKind::WriteWithState);
         if x == -1 || y == -1 || is_set_elsewhere { None } else { Some(self.target) }
-    }
-}
-
-/// Encoding of a fabric packet's route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FabricPacket {
-    /// Hops along a line, in one byte.
-    Regular,
-    /// Hops along a line, with two bits each.
-    LowLatency,
-    /// Hops on a mesh.
-    LowLatencyMesh,
-    /// Route chosen by the routers of the mesh.
-    DynamicMesh,
-}
-
-impl FabricPacket {
-    const fn from_bits(bits: u8) -> Option<Self> {
-        match bits {
-            0 => Some(Self::Regular),
-            1 => Some(Self::LowLatency),
-            2 => Some(Self::LowLatencyMesh),
-            3 => Some(Self::DynamicMesh),
-            _ => None,
-        }
     }
 }
 
@@ -131,7 +87,7 @@ impl FabricPacket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FabricEvent {
     /// Kind of the event.
-    pub kind: EventKind,
+    pub kind: NocEventKind,
     /// Target on the receiving chip.
     pub target: RawCoord,
     /// The other corner of a multicast's rectangle.
@@ -139,7 +95,7 @@ pub struct FabricEvent {
     /// Network of the receiving chip.
     pub noc: Noc,
     /// Encoding of the route that follows.
-    pub packet: FabricPacket,
+    pub packet: FabricRoute,
 }
 
 /// One part of a fabric packet that writes to several addresses.
@@ -154,7 +110,7 @@ pub struct ScatterEvent {
     /// Network of the receiving chip.
     pub noc: Noc,
     /// Encoding of the route that follows.
-    pub packet: FabricPacket,
+    pub packet: FabricRoute,
 }
 
 /// Route of a fabric packet.
@@ -223,13 +179,13 @@ impl Payload {
     /// Returns an error if a field contains an unknown number.
     ///
     /// ```
-    /// use analysis::noc_events::{EventKind, Noc, Numbering, Payload, SizeField};
+    /// use analysis::noc_events::{NocEventKind, Noc, Numbering, Payload, SizeField};
     /// // A line of a log of a Wormhole: 256 bytes to the tile (0,11) over NoC 0.
     /// let Payload::Local(write) = Payload::decode(0x0008_1100_000b_000b, Numbering::Newer, SizeField::Bits8)?
     /// else {
     ///     panic!("a write is no packet of the fabric");
     /// };
-    /// assert_eq!((write.kind, write.noc), (EventKind::Write, Noc::Noc0));
+    /// assert_eq!((write.kind, write.noc), (NocEventKind::Write, Noc::Noc0));
     /// assert_eq!((write.target.x, write.target.y, write.byte_count()), (0, 11, 256));
     /// # Ok::<(), analysis::noc_events::PayloadError>(())
     /// ```
@@ -240,24 +196,23 @@ impl Payload {
     ) -> Result<Self, PayloadError> {
         let bytes = bits.to_le_bytes();
         let [number, x, y, end_x, end_y, carrier, size, flags] = bytes;
-        let kind = EventKind::from_number(number, numbering)
-            .ok_or(PayloadError::UnknownKind { number })?;
+        let kind = numbering.kind(number).ok_or(PayloadError::UnknownKind { number })?;
         let (target, multicast_end) = (raw_coord(x, y), raw_coord(end_x, end_y));
         Ok(match kind {
-            EventKind::FabricRoutingFields1d => {
+            NocEventKind::FabricRoutingFields1d => {
                 Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
             }
             // A packet always has hops. Without hops, the number means something else.
-            EventKind::FabricRoutingFields2d if bits >> u8::BITS == 0 => {
+            NocEventKind::FabricRoutingFields2d if bits >> u8::BITS == 0 => {
                 Self::Routing(Routing::Unrecorded)
             }
-            EventKind::FabricRoutingFields2d => Self::Routing(Routing::Mesh {
+            NocEventKind::FabricRoutingFields2d => Self::Routing(Routing::Mesh {
                 north_south_hops: x,
                 east_hops: y,
                 west_hops: end_x,
                 is_multicast: end_y != 0,
             }),
-            EventKind::FabricUnicastScatterWrite => {
+            NocEventKind::FabricUnicastScatterWrite => {
                 let (noc, packet) = fabric_carrier(flags)?;
                 Self::Scatter(ScatterEvent {
                     target,
@@ -301,92 +256,47 @@ const fn raw_coord(x: u8, y: u8) -> RawCoord {
 
 fn noc_of(carrier: u8) -> Result<Noc, PayloadError> {
     let number = carrier & 0xF;
-    Noc::from_bits(number).ok_or(PayloadError::UnknownNoc { number })
+    let noc = Noc::ALL.get(usize::from(number)).copied();
+    noc.ok_or(PayloadError::UnknownNoc { number })
 }
 
-fn fabric_carrier(carrier: u8) -> Result<(Noc, FabricPacket), PayloadError> {
+fn fabric_carrier(carrier: u8) -> Result<(Noc, FabricRoute), PayloadError> {
     let number = carrier >> 4;
-    let packet = FabricPacket::from_bits(number).ok_or(PayloadError::UnknownPacket { number })?;
+    let packet = FabricRoute::from_number(number).ok_or(PayloadError::UnknownPacket { number })?;
     Ok((noc_of(carrier)?, packet))
 }
 
-/// Second value of a 16-byte NoC event: addresses and a counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trailer {
-    /// Local address of the target.
-    pub target_address: u32,
-    /// Local address of the source.
-    pub source_address: u32,
-    /// Transfer counter of the NoC, 12 bits.
-    pub noc_counter: u16,
+/// Formats the second value of an event like the metadata of a device log.
+///
+/// # Compatibility
+/// Metadata of `profile_log_device.csv`: keys sorted by name, `;` instead of commas.
+pub(super) fn trailer_text(trailer: NocTrailer) -> String {
+    let NocTrailer { local_address, remote_address, noc_counter } = trailer;
+    format!(
+        "{{\"dst_addr\":{remote_address};\"noc_status_counter\":{noc_counter};\
+         \"src_addr\":{local_address}}}"
+    )
 }
 
-impl Trailer {
-    /// Decodes the 64 bits: the target's address, the source's address, and a counter.
-    ///
-    /// ```
-    /// use analysis::noc_events::Trailer;
-    /// let trailer = Trailer::decode(0x123 << 52 | 3 << 48 | 5 << 26 | 1 << 22 | 8);
-    /// assert_eq!((trailer.target_address, trailer.source_address), (33, 23));
-    /// assert_eq!(trailer.noc_counter, 0x123);
-    /// ```
-    #[must_use]
-    pub const fn decode(bits: u64) -> Self {
-        /// Decodes an address: 22 bits hold the address / 4, and another four bits hold its two
-        /// lowest bits.
-        #[expect(clippy::cast_possible_truncation, reason = "24 bits are left")]
-        const fn address(bits: u64) -> u32 {
-            ((bits & 0x3F_FFFF) << 2 | (bits >> 22 & 3)) as u32
-        }
-        Self {
-            target_address: address(bits),
-            source_address: address(bits >> 26),
-            noc_counter: (bits >> 52) as u16,
-        }
+/// Parses the text of [`trailer_text`]; `None` for other texts.
+pub(super) fn trailer_from_text(text: &str) -> Option<NocTrailer> {
+    /// Keys of the text.
+    #[derive(serde::Deserialize)]
+    struct Described {
+        dst_addr: u32,
+        src_addr: u32,
+        noc_status_counter: u16,
     }
-
-    /// Formats the values like the metadata of a device log.
-    ///
-    /// ```
-    /// use analysis::noc_events::Trailer;
-    /// let trailer = Trailer { target_address: 33, source_address: 23, noc_counter: 5 };
-    /// let text = r#"{"dst_addr":33;"noc_status_counter":5;"src_addr":23}"#;
-    /// assert_eq!(trailer.to_text(), text);
-    /// assert_eq!(Trailer::from_text(text), Some(trailer));
-    /// ```
-    ///
-    /// # Compatibility
-    /// Metadata of `profile_log_device.csv`: keys sorted by name, `;` instead of commas.
-    #[must_use]
-    pub fn to_text(self) -> String {
-        let Self { target_address, source_address, noc_counter } = self;
-        format!(
-            "{{\"dst_addr\":{target_address};\"noc_status_counter\":{noc_counter};\
-             \"src_addr\":{source_address}}}"
-        )
+    if !text.contains("dst_addr") {
+        return None;
     }
-
-    /// Parses the text of [`Self::to_text`]; `None` for other texts.
-    #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
-        /// Keys of the text.
-        #[derive(serde::Deserialize)]
-        struct Described {
-            dst_addr: u32,
-            src_addr: u32,
-            noc_status_counter: u16,
-        }
-        if !text.contains("dst_addr") {
-            return None;
-        }
-        let described = serde_json::from_str(&text.replace(';', ",")).ok()?;
-        let Described { dst_addr, src_addr, noc_status_counter } = described;
-        Some(Self {
-            target_address: dst_addr,
-            source_address: src_addr,
-            noc_counter: noc_status_counter,
-        })
-    }
+    let described = serde_json::from_str(&text.replace(';', ",")).ok()?;
+    let Described { dst_addr, src_addr, noc_status_counter } = described;
+    Some(NocTrailer {
+        remote_address: dst_addr,
+        local_address: src_addr,
+        noc_counter: noc_status_counter.into(),
+    })
 }
 
 #[cfg(test)]
@@ -405,10 +315,10 @@ mod tests {
     fn a_log_of_a_blackhole_holds_what_upstream_found_in_it() {
         // Data of the first two rows of blackhole-noc-256, and TT-Metal's JSON for them.
         let wait = local(264_982_319_071_004);
-        assert_eq!((wait.kind.name(), wait.noc.name()), ("SEMAPHORE_WAIT", "NOC_0"));
+        assert_eq!((wait.kind.label(), wait.noc.label()), ("SEMAPHORE_WAIT", "NOC_0"));
         assert_eq!((wait.virtual_channel, wait.byte_count(), wait.own_target()), (-1, 0, None));
         let write = local(2_270_491_512_279_307);
-        assert_eq!((write.kind.name(), write.virtual_channel), ("WRITE_", 1));
+        assert_eq!((write.kind.label(), write.virtual_channel), ("WRITE_", 1));
         assert_eq!(
             (write.byte_count(), write.own_target()),
             (256, Some(RawCoord { x: 17, y: 14 }))
@@ -430,7 +340,7 @@ mod tests {
             chunk_bytes: 1_024,
             chunk_count: 3,
             noc: Noc::Noc1,
-            packet: FabricPacket::LowLatency,
+            packet: FabricRoute::LowLatency,
         };
         let decoded = Payload::decode(bits, Numbering::Newer, SizeField::default());
         assert_eq!(decoded, Ok(Payload::Scatter(scatter)));
@@ -483,8 +393,21 @@ mod tests {
                     }
                 }
             }
-            let trailer = Trailer::decode(bits);
-            prop_assert!(trailer.target_address < 1 << 24 && trailer.noc_counter < 1 << 12);
+            let trailer = NocTrailer::unpack(bits);
+            prop_assert!(trailer.remote_address < 1 << 24 && trailer.noc_counter < 1 << 12);
         }
+
+        #[test]
+        fn addresses_come_back_from_their_text(local_address: u32, remote_address: u32) {
+            let trailer = NocTrailer { local_address, remote_address, noc_counter: 5 };
+            prop_assert_eq!(trailer_from_text(&trailer_text(trailer)), Some(trailer));
+        }
+    }
+
+    #[test]
+    fn addresses_are_described_in_the_order_of_their_keys() {
+        let trailer = NocTrailer { local_address: 23, remote_address: 33, noc_counter: 5 };
+        let text = r#"{"dst_addr":33;"noc_status_counter":5;"src_addr":23}"#;
+        assert_eq!(trailer_text(trailer), text);
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::noc_events::{
     fabric::{self, Joined},
-    kind::{EventKind, Numbering},
     lanes::{
         LanePrograms, Marker, NocLane, NocLanes, ProgramKey, add_unreadable, numbering_of,
         size_field_of,
     },
+    numbering::Numbering,
     object::TraceObject,
     payload::Payload,
     size_field::SizeField,
@@ -22,7 +22,7 @@ use reader::{
     readout::{DeviceReadout, Readout},
 };
 use std::{cmp::Reverse, collections::BinaryHeap};
-use wire::{RunHostId, ZoneId};
+use wire::{RunHostId, ZoneId, noc_event::NocEventKind};
 
 /// Programs of a recording with NoC events, which are read one after the other.
 #[derive(Debug)]
@@ -208,7 +208,7 @@ impl Chip<'_> {
                 Joined::Packet(packet) => {
                     let object = self.tiles.fabric_object(TraceObject::default(), &packet, notes);
                     object.and_then(|object| {
-                        let kind = EventKind::from_name(object.event_type.as_deref()?)?;
+                        let kind = NocEventKind::from_label(object.event_type.as_deref()?)?;
                         let event = TrafficEvent::from_object(kind, &object);
                         Some(TrafficEvent { core: lane.core, time, ..event })
                     })

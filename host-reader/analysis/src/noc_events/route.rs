@@ -6,29 +6,18 @@ use crate::noc_events::payload::Noc;
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeSet;
 
-/// Direction in which a link leaves a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// To the next column.
-    East,
-    /// To the next row.
-    South,
-    /// To the previous column.
-    West,
-    /// To the previous row.
-    North,
-}
-
-impl Direction {
-    /// Returns the direction's name in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::East => "east",
-            Self::South => "south",
-            Self::West => "west",
-            Self::North => "north",
-        }
+reader::labelled! {
+    /// Direction in which a link leaves a tile.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Direction {
+        /// To the next column.
+        East = "east",
+        /// To the next row.
+        South = "south",
+        /// To the previous column.
+        West = "west",
+        /// To the previous row.
+        North = "north",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Width of an event's size field, which differs between versions of TT-Metal.
 
-use crate::noc_events::kind::{EventKind, Numbering};
+use crate::noc_events::numbering::Numbering;
+use wire::noc_event::NocEventKind;
 
 /// Width of the size field of a local event. The size is in units of 32 bytes. The bit above the
 /// field is set for posted writes.
@@ -14,16 +15,6 @@ pub enum SizeField {
     /// Sizes up to 131,040 bytes.
     #[default]
     Bits12,
-}
-
-/// Detected width of the size field, with the number of undecided events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FoundSizeField {
-    /// Width that explains the events.
-    pub field: SizeField,
-    /// Number of events that the other width would decode differently. They are taken as posted
-    /// writes of older versions, but may be writes of 8 to 16 KiB of newer versions.
-    pub undecided_count: u64,
 }
 
 impl SizeField {
@@ -45,40 +36,16 @@ impl SizeField {
             Self::Bits12 => (upper & 0xFFF, upper >> 12 & 1 != 0),
         }
     }
-
-    /// Finds the width that explains these events.
-    ///
-    /// In the upper byte, older versions used only the lowest bit, as the flag for posted writes.
-    /// If any higher bit is set, a newer version wrote it, as part of the size or as its flag for
-    /// posted writes. The lowest bit also proves a newer version in two cases: in a read, because
-    /// reads are never posted, and in a plain write whose other size bits are 0, because the size
-    /// is then 8 KiB.
-    ///
-    /// ```
-    /// use analysis::noc_events::{Numbering, SizeField};
-    /// let write = |upper: u64| upper << 48 | 0x11 << 40 | 11;
-    /// let found = |uppers: &[u64]| {
-    ///     SizeField::from_events(uppers.iter().map(|upper| write(*upper)), Numbering::Newer)
-    /// };
-    /// assert_eq!(found(&[0x0008]).field, SizeField::Bits12);
-    /// assert_eq!(found(&[0x0108, 0x1008]).field, SizeField::Bits12);
-    /// assert_eq!(found(&[0x0108, 0x0100]).field, SizeField::Bits12);
-    /// assert_eq!((found(&[0x0108]).field, found(&[0x0108]).undecided_count), (SizeField::Bits8, 1));
-    /// ```
-    #[must_use]
-    pub fn from_events(
-        events: impl IntoIterator<Item = u64>,
-        numbering: Numbering,
-    ) -> FoundSizeField {
-        let mut evidence = SizeEvidence::default();
-        events.into_iter().for_each(|bits| evidence.add(bits, numbering));
-        evidence.found()
-    }
 }
 
 /// Evidence in events for the width of the size field.
+///
+/// In the upper byte, older versions used only the lowest bit, as the flag for posted writes. If any
+/// higher bit is set, a newer version wrote it, as part of the size or as its flag for posted
+/// writes. The lowest bit also proves a newer version in two cases: in a read, because reads are
+/// never posted, and in a plain write whose other size bits are 0, because the size is then 8 KiB.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SizeEvidence {
+pub struct SizeEvidence {
     /// True if an event can only have the wide field.
     is_wide: bool,
     undecided_count: u64,
@@ -86,12 +53,12 @@ pub(super) struct SizeEvidence {
 
 impl SizeEvidence {
     /// Adds the evidence of one event.
-    pub(super) fn add(&mut self, bits: u64, numbering: Numbering) {
+    pub fn add(&mut self, bits: u64, numbering: Numbering) {
         let [number, .., size, upper] = bits.to_le_bytes();
         if upper == 0 {
             return;
         }
-        let kind = EventKind::from_number(number, numbering).filter(|kind| kind.is_local());
+        let kind = numbering.kind(number).filter(|kind| kind.is_local());
         let Some(kind) = kind else { return };
         let is_wide = upper > 1 || is_never_posted(kind, size);
         self.append(Self { is_wide, undecided_count: u64::from(!is_wide) });
@@ -103,43 +70,58 @@ impl SizeEvidence {
         self.undecided_count = self.undecided_count.saturating_add(other.undecided_count);
     }
 
-    /// Returns the width that explains the events.
-    pub(super) const fn found(self) -> FoundSizeField {
+    /// Returns the width that explains the events, and the number of events that the other width
+    /// would decode differently. They are taken as posted writes of older versions, but may be
+    /// writes of 8 to 16 KiB of newer versions.
+    #[must_use]
+    pub const fn found(self) -> (SizeField, u64) {
         match self {
-            Self { is_wide: false, undecided_count: undecided_count @ 1.. } => {
-                FoundSizeField { field: SizeField::Bits8, undecided_count }
+            Self { is_wide: false, undecided_count: 1.. } => {
+                (SizeField::Bits8, self.undecided_count)
             }
-            _ => FoundSizeField { field: SizeField::Bits12, undecided_count: 0 },
+            _ => (SizeField::Bits12, 0),
         }
     }
 }
 
 /// Returns true if no version records a posted event of this kind with this 8-bit size. That
 /// applies to reads and to writes of 0 bytes.
-const fn is_never_posted(kind: EventKind, chunk_count: u8) -> bool {
+const fn is_never_posted(kind: NocEventKind, chunk_count: u8) -> bool {
     kind.is_read()
-        || chunk_count == 0 && matches!(kind, EventKind::Write | EventKind::WriteMulticast)
+        || chunk_count == 0 && matches!(kind, NocEventKind::Write | NocEventKind::WriteMulticast)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn word(kind: EventKind, chunk_count: u16, is_posted_by_8_bits: bool) -> u64 {
-        let number = (1..=u8::MAX)
-            .find(|&number| EventKind::from_number(number, Numbering::Newer) == Some(kind));
+    fn word(kind: NocEventKind, chunk_count: u16, is_posted_by_8_bits: bool) -> u64 {
+        let number = (1..=u8::MAX).find(|&number| Numbering::Newer.kind(number) == Some(kind));
         let upper = chunk_count | u16::from(is_posted_by_8_bits) << 8;
         u64::from(upper) << 48 | u64::from(number.unwrap())
     }
 
     fn found(words: &[u64]) -> (SizeField, u64) {
-        let found = SizeField::from_events(words.iter().copied(), Numbering::Newer);
-        (found.field, found.undecided_count)
+        let mut evidence = SizeEvidence::default();
+        words.iter().for_each(|&bits| evidence.add(bits, Numbering::Newer));
+        evidence.found()
+    }
+
+    #[test]
+    fn sizes_above_8_bits_and_empty_posted_writes_prove_the_wide_field() {
+        let found_in = |uppers: &[u64]| {
+            let words: Vec<_> = uppers.iter().map(|upper| upper << 48 | 0x11 << 40 | 11).collect();
+            found(&words)
+        };
+        for uppers in [&[0x0008][..], &[0x0108, 0x1008], &[0x0108, 0x0100]] {
+            assert_eq!(found_in(uppers), (SizeField::Bits12, 0));
+        }
+        assert_eq!(found_in(&[0x0108]), (SizeField::Bits8, 1));
     }
 
     #[test]
     fn what_is_never_posted_is_large() {
-        use EventKind::{Read, SemaphoreInc, Write, WriteFlush, WriteMulticast};
+        use NocEventKind::{Read, SemaphoreInc, Write, WriteFlush, WriteMulticast};
         let posted_write = word(Write, 3, true);
         for (kind, chunk_count) in [(Read, 0), (Read, 3), (Write, 0), (WriteMulticast, 0)] {
             let decisive = word(kind, chunk_count, true);

@@ -2,10 +2,10 @@
 
 use crate::noc_events::{
     fabric::Packet,
-    kind::{EventKind, Numbering},
     lanes::NocLanes,
+    numbering::Numbering,
     object::{Destination, FabricMux, FabricSend, TraceObject},
-    payload::{FabricPacket, LocalEvent, Noc, Payload, RawCoord, Routing, Trailer},
+    payload::{LocalEvent, Noc, Payload, RawCoord, Routing},
     programs::NocPrograms,
     size_field::SizeField,
     tile::TileMap,
@@ -18,7 +18,10 @@ use reader::{
     readout::Readout,
 };
 use std::collections::BTreeMap;
-use wire::{PacketKind, Risc, RunHostId, ZoneId};
+use wire::{
+    PacketKind, Risc, RunHostId, ZoneId,
+    noc_event::{FabricRoute, NocEventKind, NocTrailer},
+};
 
 /// Options for building traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -241,7 +244,7 @@ pub(crate) struct Event {
     pub(crate) lane: LaneId,
     pub(crate) time: u64,
     pub(crate) payload: Payload,
-    pub(crate) trailer: Option<Trailer>,
+    pub(crate) trailer: Option<NocTrailer>,
 }
 
 impl Event {
@@ -313,7 +316,7 @@ impl Tiles {
         let tile = self.tile(coord, noc);
         if tile.is_none() {
             let RawCoord { x, y } = coord;
-            let what = format!("target ({x},{y}) on {} is no known tile", noc.name());
+            let what = format!("target ({x},{y}) on {} is no known tile", noc.label());
             notes.add(what, event.lane, event.time);
         }
         tile
@@ -324,7 +327,7 @@ impl Tiles {
         let target = local.own_target()?;
         let first = self.noted_tile(target, local.noc, event, notes);
         let last = match local.kind {
-            EventKind::WriteMulticast => {
+            NocEventKind::WriteMulticast => {
                 self.noted_tile(local.multicast_end, local.noc, event, notes)
             }
             _ => None,
@@ -376,7 +379,7 @@ impl Tiles {
         let mut object = with_transfer(base, local, local.kind);
         if let Some(Place { target, first, last }) = self.place(local, event, notes) {
             object.unplaced_target = first.is_none().then_some(target);
-            if local.kind == EventKind::WriteMulticast {
+            if local.kind == NocEventKind::WriteMulticast {
                 object.mcast_start_x = first.map(|tile| tile.x.into());
                 object.mcast_start_y = first.map(|tile| tile.y.into());
                 object.mcast_end_x = last.map(|tile| tile.x.into());
@@ -387,9 +390,9 @@ impl Tiles {
             }
         }
         if let Some(trailer) = event.trailer {
-            object.dst_addr = Some(trailer.target_address);
-            object.src_addr = Some(trailer.source_address);
-            object.noc_status_counter = Some(trailer.noc_counter);
+            object.dst_addr = Some(trailer.remote_address);
+            object.src_addr = Some(trailer.local_address);
+            object.noc_status_counter = u16::try_from(trailer.noc_counter).ok();
             object.posted = Some(serde_json::Value::Null);
         }
         Some(object)
@@ -414,7 +417,7 @@ impl Tiles {
             Some(mux) => {
                 let write = mux.local()?;
                 let tile = self.tile(local.target, local.noc)?;
-                let noc = write.noc.name().to_owned();
+                let noc = write.noc.label().to_owned();
                 send.fabric_mux = Some(FabricMux { noc, x: tile.x, y: tile.y });
                 self.tile(write.target, write.noc)
             }
@@ -454,7 +457,7 @@ impl Tiles {
             };
             let tile = self.noted_tile(target, noc, event, notes)?;
             rest = rest.saturating_sub(num_bytes);
-            let noc = noc.name().to_owned();
+            let noc = noc.label().to_owned();
             targets.push(Destination { dx: tile.x, dy: tile.y, noc, num_bytes });
         }
         let is_scatter = matches!(packet.writes.first()?.payload, Payload::Scatter(_));
@@ -465,10 +468,10 @@ impl Tiles {
     }
 }
 
-fn with_transfer(base: TraceObject, local: &LocalEvent, kind: EventKind) -> TraceObject {
+fn with_transfer(base: TraceObject, local: &LocalEvent, kind: NocEventKind) -> TraceObject {
     TraceObject {
-        event_type: Some(kind.name().to_owned()),
-        noc: Some(local.noc.name().to_owned()),
+        event_type: Some(kind.label().to_owned()),
+        noc: Some(local.noc.label().to_owned()),
         num_bytes: Some(local.byte_count().into()),
         vc: Some(local.virtual_channel),
         ..base
@@ -476,17 +479,17 @@ fn with_transfer(base: TraceObject, local: &LocalEvent, kind: EventKind) -> Trac
 }
 
 /// Decodes the route of a packet; `None` if its word does not match the packet's encoding.
-fn send_of(form: FabricPacket, routing: Routing) -> Option<FabricSend> {
+fn send_of(form: FabricRoute, routing: Routing) -> Option<FabricSend> {
     match (form, routing) {
-        (FabricPacket::Regular, Routing::Line { value }) => {
+        (FabricRoute::Regular, Routing::Line { value }) => {
             Some(line_send(value >> 4 & 0xF, value & 0xF))
         }
-        (FabricPacket::LowLatency, Routing::Line { value }) => {
+        (FabricRoute::LowLatency, Routing::Line { value }) => {
             let (start_distance, range) = low_latency_hops(value);
             Some(line_send(start_distance, range))
         }
         (
-            FabricPacket::LowLatencyMesh,
+            FabricRoute::LowLatencyMesh,
             Routing::Mesh { north_south_hops, east_hops, west_hops, is_multicast },
         ) => Some(FabricSend {
             ns_hops: Some(north_south_hops),
@@ -495,7 +498,7 @@ fn send_of(form: FabricPacket, routing: Routing) -> Option<FabricSend> {
             is_mcast: Some(is_multicast),
             ..FabricSend::default()
         }),
-        (FabricPacket::LowLatencyMesh | FabricPacket::DynamicMesh, Routing::Unrecorded) => {
+        (FabricRoute::LowLatencyMesh | FabricRoute::DynamicMesh, Routing::Unrecorded) => {
             Some(FabricSend::default())
         }
         _ => None,

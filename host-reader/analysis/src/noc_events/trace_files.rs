@@ -59,25 +59,15 @@ impl ProgramLanes {
     }
 }
 
-/// Reason why an event cannot be attributed to a program of the recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum LeftOut {
-    Chip,
-    Program,
-    Replay,
-    Lane,
-    Time,
-}
-
-impl LeftOut {
-    const fn label(self) -> &'static str {
-        match self {
-            Self::Chip => "of chips that the recording does not have",
-            Self::Program => "of programs that the recording does not have",
-            Self::Replay => "of trace replays that the recording does not have",
-            Self::Lane => "of RISCs that did not run the program in the recording",
-            Self::Time => "of RISCs without a kernel that gives the time",
-        }
+reader::labelled! {
+    /// Reason why an event cannot be attributed to a program of the recording.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    enum LeftOut {
+        Chip = "of chips that the recording does not have",
+        Program = "of programs that the recording does not have",
+        Replay = "of trace replays that the recording does not have",
+        Lane = "of RISCs that did not run the program in the recording",
+        Time = "of RISCs without a kernel that gives the time",
     }
 }
 

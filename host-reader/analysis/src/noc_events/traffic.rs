@@ -1,7 +1,6 @@
 //! Traffic: bytes moved between tiles and over links.
 
 use crate::noc_events::{
-    kind::EventKind,
     payload::{Noc, RawCoord},
     route::Direction,
     trace::ProgramTrace,
@@ -9,7 +8,7 @@ use crate::noc_events::{
 };
 use reader::mesh::Noc0Coord;
 use std::{collections::BTreeMap, sync::Arc};
-use wire::RunHostId;
+use wire::{RunHostId, noc_event::NocEventKind};
 
 /// Events of one kind that one RISC recorded in one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub struct Activity {
     /// Network.
     pub noc: Noc,
     /// Kind of the events.
-    pub kind: EventKind,
+    pub kind: NocEventKind,
     /// Number of events.
     pub event_count: u64,
     /// Bytes of their payloads, each rounded up to 32.
@@ -173,9 +172,9 @@ mod tests {
         Noc0Coord { x, y }
     }
 
-    fn event(kind: EventKind, time: u64, target: Option<(i32, i32)>, bytes: u64) -> TraceObject {
+    fn event(kind: NocEventKind, time: u64, target: Option<(i32, i32)>, bytes: u64) -> TraceObject {
         TraceObject {
-            event_type: Some(kind.name().to_owned()),
+            event_type: Some(kind.label().to_owned()),
             noc: Some("NOC_0".to_owned()),
             proc: "BRISC".to_owned(),
             sx: 1,
@@ -202,27 +201,27 @@ mod tests {
     #[test]
     fn sums_over_cores_keep_programs_and_kinds_apart() {
         let mut objects = vec![
-            event(EventKind::Write, 10, Some((3, 1)), 32),
-            event(EventKind::Read, 20, Some((0, 1)), 64),
+            event(NocEventKind::Write, 10, Some((3, 1)), 32),
+            event(NocEventKind::Read, 20, Some((0, 1)), 64),
         ];
         let other_core = |object: &TraceObject| TraceObject { sx: 2, ..object.clone() };
         objects.extend(objects.iter().map(other_core).collect::<Vec<_>>());
-        objects.push(event(EventKind::Write, 30, Some((3, 1)), 96));
+        objects.push(event(NocEventKind::Write, 30, Some((3, 1)), 96));
         let sums = traffic(objects).sums_over_cores();
         let sums = sums.iter().map(|(core_count, sum)| {
             (sum.kind, *core_count, sum.core, sum.event_count, sum.byte_count)
         });
         let expected =
-            [(EventKind::Read, 2, at(1, 1), 2, 128), (EventKind::Write, 2, at(1, 1), 3, 160)];
+            [(NocEventKind::Read, 2, at(1, 1), 2, 128), (NocEventKind::Write, 2, at(1, 1), 3, 160)];
         assert_eq!(sums.collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn a_read_comes_from_its_target_and_a_write_goes_there() {
         let traffic = traffic(vec![
-            event(EventKind::Read, 10, Some((0, 1)), 64),
-            event(EventKind::Write, 20, Some((3, 1)), 32),
-            event(EventKind::Write, 30, Some((3, 1)), 8_160),
+            event(NocEventKind::Read, 10, Some((0, 1)), 64),
+            event(NocEventKind::Write, 20, Some((3, 1)), 32),
+            event(NocEventKind::Write, 30, Some((3, 1)), 8_160),
         ]);
         let pairs: Vec<_> = traffic
             .pairs
@@ -230,7 +229,7 @@ mod tests {
             .map(|pair| (pair.from, pair.to, pair.transfer_count, pair.byte_count))
             .collect();
         assert_eq!(pairs, [(at(0, 1), at(1, 1), 1, 64), (at(1, 1), at(3, 1), 2, 8_192)]);
-        let write = traffic.activities.iter().find(|one| one.kind == EventKind::Write).unwrap();
+        let write = traffic.activities.iter().find(|one| one.kind == NocEventKind::Write).unwrap();
         assert!(write.is_lower_bound());
         let loads: Vec<_> =
             traffic.links.iter().map(|load| (load.link.tile.x, load.byte_count)).collect();
@@ -244,11 +243,11 @@ mod tests {
             ..event(kind, time, None, 64)
         };
         let traffic = traffic(vec![
-            TraceObject { num_bytes: Some(0), ..unplaced(EventKind::WriteSetState, 5, 19) },
-            event(EventKind::WriteWithState, 6, None, 32),
-            unplaced(EventKind::Write, 10, 19),
-            unplaced(EventKind::Read, 20, 19),
-            unplaced(EventKind::Read, 30, 22),
+            TraceObject { num_bytes: Some(0), ..unplaced(NocEventKind::WriteSetState, 5, 19) },
+            event(NocEventKind::WriteWithState, 6, None, 32),
+            unplaced(NocEventKind::Write, 10, 19),
+            unplaced(NocEventKind::Read, 20, 19),
+            unplaced(NocEventKind::Read, 30, 22),
         ]);
         assert_eq!((traffic.pairs.len(), traffic.unplaced_count), (0, 4));
         let pairs = traffic.unplaced_pairs.iter();
@@ -263,10 +262,10 @@ mod tests {
     #[test]
     fn transfers_with_state_go_where_the_state_says() {
         let traffic = traffic(vec![
-            event(EventKind::WriteWithState, 5, None, 32),
-            event(EventKind::WriteSetState, 10, Some((2, 1)), 0),
-            event(EventKind::WriteWithState, 20, None, 32),
-            event(EventKind::ReadWithState, 30, None, 32),
+            event(NocEventKind::WriteWithState, 5, None, 32),
+            event(NocEventKind::WriteSetState, 10, Some((2, 1)), 0),
+            event(NocEventKind::WriteWithState, 20, None, 32),
+            event(NocEventKind::ReadWithState, 30, None, 32),
         ]);
         assert_eq!((traffic.pairs.len(), traffic.unplaced_count), (1, 2));
         assert_eq!((traffic.pairs[0].to, traffic.pairs[0].byte_count), (at(2, 1), 32));
@@ -276,9 +275,9 @@ mod tests {
     fn a_packets_size_is_part_of_the_state() {
         // TT-Metal records the packet size when the state is set, but not for each packet.
         let traffic = traffic(vec![
-            event(EventKind::ReadSetState, 10, Some((2, 1)), 2_048),
-            event(EventKind::ReadWithState, 20, None, 0),
-            event(EventKind::ReadWithState, 30, None, 0),
+            event(NocEventKind::ReadSetState, 10, Some((2, 1)), 2_048),
+            event(NocEventKind::ReadWithState, 20, None, 0),
+            event(NocEventKind::ReadWithState, 30, None, 0),
         ]);
         assert_eq!((traffic.pairs[0].from, traffic.pairs[0].byte_count), (at(2, 1), 4_096));
     }
@@ -286,10 +285,10 @@ mod tests {
     #[test]
     fn a_wait_lasts_from_its_beginning_to_its_end() {
         let traffic = traffic(vec![
-            event(EventKind::ReadBarrierStart, 10, None, 0),
-            event(EventKind::ReadBarrierEnd, 35, None, 0),
-            event(EventKind::WriteBarrierStart, 40, None, 0),
-            event(EventKind::ReadBarrierEnd, 50, None, 0),
+            event(NocEventKind::ReadBarrierStart, 10, None, 0),
+            event(NocEventKind::ReadBarrierEnd, 35, None, 0),
+            event(NocEventKind::WriteBarrierStart, 40, None, 0),
+            event(NocEventKind::ReadBarrierEnd, 50, None, 0),
         ]);
         let waits: Vec<_> = traffic
             .activities
@@ -297,7 +296,7 @@ mod tests {
             .map(|one| (one.kind, one.wait_cycles))
             .filter(|(kind, _)| kind.end_of_wait().is_some())
             .collect();
-        let expected = [(EventKind::ReadBarrierStart, 25), (EventKind::WriteBarrierStart, 0)];
+        let expected = [(NocEventKind::ReadBarrierStart, 25), (NocEventKind::WriteBarrierStart, 0)];
         assert_eq!((waits.as_slice(), traffic.open_wait_count), (expected.as_slice(), 1));
     }
 }

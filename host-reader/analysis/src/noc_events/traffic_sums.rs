@@ -3,7 +3,6 @@
 #![expect(clippy::arithmetic_side_effects, reason = "counts are of records that are in memory")]
 
 use crate::noc_events::{
-    kind::EventKind,
     object::TraceObject,
     payload::{Noc, RawCoord},
     route::route,
@@ -17,9 +16,9 @@ use std::{
     hash::Hash,
     sync::Arc,
 };
-use wire::RunHostId;
+use wire::{RunHostId, noc_event::NocEventKind};
 
-type ActivityKey = (u32, RunHostId, Arc<str>, Noc0Coord, Arc<str>, Noc, EventKind);
+type ActivityKey = (u32, RunHostId, Arc<str>, Noc0Coord, Arc<str>, Noc, NocEventKind);
 
 /// Sums of the events of one kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,7 +81,7 @@ struct RiscSums {
     core: Noc0Coord,
     risc: Arc<str>,
     /// Counts by op, network and kind.
-    counts: BTreeMap<(u32, Noc, EventKind), Counts>,
+    counts: BTreeMap<(u32, Noc, NocEventKind), Counts>,
     /// State by network.
     states: [RiscState; 3],
 }
@@ -93,7 +92,7 @@ struct RiscState {
     /// Targets and sizes that earlier events set for later reads and writes.
     transfers: TransferState,
     /// Open wait: the event kind that ends it, its start, and its op and kind.
-    wait: Option<(EventKind, u64, (u32, EventKind))>,
+    wait: Option<(NocEventKind, u64, (u32, NocEventKind))>,
 }
 
 /// Interned texts, numbered in the order of their first use.
@@ -234,7 +233,7 @@ impl Sums {
         self.has_wide_sizes |= has_wide_sizes(std::slice::from_ref(trace));
         let mut program = self.program(trace.chip_id, trace.program);
         for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
-            let kind = object.event_type.as_deref().and_then(EventKind::from_name);
+            let kind = object.event_type.as_deref().and_then(NocEventKind::from_label);
             let Some(kind) = kind else {
                 program.sums.unknown(trace.chip_id, object);
                 continue;

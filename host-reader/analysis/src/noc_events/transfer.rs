@@ -1,12 +1,12 @@
 //! Transfers: bytes that events moved, with their targets.
 
 use crate::noc_events::{
-    kind::EventKind,
     object::TraceObject,
     payload::{Noc, RawCoord},
     route::Rectangle,
 };
 use reader::mesh::Noc0Coord;
+use wire::noc_event::NocEventKind;
 
 /// Target of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum Target {
 
 impl Target {
     /// Returns the target in an object of this kind.
-    fn from_object(kind: EventKind, object: &TraceObject) -> Self {
+    fn from_object(kind: NocEventKind, object: &TraceObject) -> Self {
         if kind.is_multicast() {
             let first = tile_at(object.mcast_start_x, object.mcast_start_y);
             let last = tile_at(object.mcast_end_x, object.mcast_end_y);
@@ -48,7 +48,7 @@ fn tile_at(x: Option<i32>, y: Option<i32>) -> Option<Noc0Coord> {
 /// Event, with the fields that the traffic sums need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrafficEvent {
-    pub(super) kind: EventKind,
+    pub(super) kind: NocEventKind,
     pub(super) noc: Noc,
     /// Core that recorded the event.
     pub(super) core: Noc0Coord,
@@ -62,7 +62,7 @@ pub(super) struct TrafficEvent {
 
 impl TrafficEvent {
     /// Converts an object of this kind to an event.
-    pub(super) fn from_object(kind: EventKind, object: &TraceObject) -> Self {
+    pub(super) fn from_object(kind: NocEventKind, object: &TraceObject) -> Self {
         Self {
             kind,
             noc: object.noc.as_deref().and_then(Noc::from_name).unwrap_or(Noc::Undefined),
@@ -78,7 +78,7 @@ impl TrafficEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Transfer {
     /// Kind of the event.
-    pub(super) kind: EventKind,
+    pub(super) kind: NocEventKind,
     /// Network.
     pub(super) noc: Noc,
     /// Core that recorded the event.
@@ -139,22 +139,22 @@ impl TransferState {
 }
 
 /// Returns true for reads and false for writes if the event sets the target of later events.
-const fn sets_state(kind: EventKind) -> Option<bool> {
+const fn sets_state(kind: NocEventKind) -> Option<bool> {
     match kind {
-        EventKind::ReadSetState | EventKind::ReadDramShardedSetState => Some(true),
-        EventKind::WriteSetState | EventKind::WriteWithTridSetState => Some(false),
+        NocEventKind::ReadSetState | NocEventKind::ReadDramShardedSetState => Some(true),
+        NocEventKind::WriteSetState | NocEventKind::WriteWithTridSetState => Some(false),
         _ => None,
     }
 }
 
 /// Returns true if events of this kind use a target that an earlier event has set.
-const fn takes_state(kind: EventKind) -> bool {
+const fn takes_state(kind: NocEventKind) -> bool {
     matches!(
         kind,
-        EventKind::ReadWithState
-            | EventKind::ReadWithStateAndTrid
-            | EventKind::ReadDramShardedWithState
-            | EventKind::WriteWithState
-            | EventKind::WriteWithTridWithState
+        NocEventKind::ReadWithState
+            | NocEventKind::ReadWithStateAndTrid
+            | NocEventKind::ReadDramShardedWithState
+            | NocEventKind::WriteWithState
+            | NocEventKind::WriteWithTridWithState
     )
 }

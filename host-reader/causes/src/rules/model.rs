@@ -89,8 +89,8 @@ fn noc_bound(
         duration(ns),
         tile.x,
         tile.y,
-        direction.name(),
-        noc.name(),
+        direction.label(),
+        noc.label(),
     );
     let advice = "spread transfers over both NoCs and more links, multicast what several cores read, or \
                   keep data nearer to the cores that use it";

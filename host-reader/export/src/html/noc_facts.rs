@@ -72,7 +72,7 @@ fn activities(traffic: &Traffic) -> Objects<(u64, Activity)> {
     // They are sorted, but by kind and not by its name.
     sums.sort_by_cached_key(|(_, sum)| {
         let Activity { chip_id, program, ref op_name, ref risc, noc, kind, .. } = *sum;
-        (chip_id, program, Arc::clone(op_name), Arc::clone(risc), noc, kind.name())
+        (chip_id, program, Arc::clone(op_name), Arc::clone(risc), noc, kind.label())
     });
     Objects::new(
         sums,
@@ -81,8 +81,8 @@ fn activities(traffic: &Traffic) -> Objects<(u64, Activity)> {
             ("program", |(_, sum)| sum.program.base().into()),
             ("op_name", |(_, sum)| (*sum.op_name).into()),
             ("risc", |(_, sum)| (*sum.risc).into()),
-            ("noc", |(_, sum)| sum.noc.name().into()),
-            ("kind", |(_, sum)| sum.kind.name().into()),
+            ("noc", |(_, sum)| sum.noc.label().into()),
+            ("kind", |(_, sum)| sum.kind.label().into()),
             ("cores", |(core_count, _)| (*core_count).into()),
             ("events", |(_, sum)| sum.event_count.into()),
             ("bytes", |(_, sum)| sum.byte_count.into()),
@@ -102,7 +102,7 @@ fn cores(activities: &[Activity]) -> Vec<CoreRow> {
             chip_id: one.chip_id,
             core: place(one.core),
             risc: one.risc.as_ref().to_owned(),
-            noc: one.noc.name(),
+            noc: one.noc.label(),
             transfers: 0,
             read_bytes: 0,
             written_bytes: 0,
@@ -128,7 +128,7 @@ fn pairs(pairs: Vec<Pair>) -> Objects<Pair> {
         pairs,
         [
             ("chip_id", |pair| pair.chip_id.into()),
-            ("noc", |pair| pair.noc.name().into()),
+            ("noc", |pair| pair.noc.label().into()),
             ("from", |pair| json!(place(pair.from))),
             ("to", |pair| json!(place(pair.to))),
             ("transfers", |pair| pair.transfer_count.into()),
@@ -143,9 +143,9 @@ fn links(loads: Vec<LinkLoad>) -> Objects<LinkLoad> {
         loads,
         [
             ("chip_id", |load| load.link.chip_id.into()),
-            ("noc", |load| load.link.noc.name().into()),
+            ("noc", |load| load.link.noc.label().into()),
             ("tile", |load| json!(place(load.link.tile))),
-            ("direction", |load| load.link.direction.name().into()),
+            ("direction", |load| load.link.direction.label().into()),
             ("bytes", |load| load.byte_count.into()),
         ],
     )

@@ -265,7 +265,7 @@ impl DevicePackets<'_, '_> {
                 continue;
             }
             let rank = self.tracks.row_count as usize + 2;
-            let name = format!("{} bytes moved", noc.name());
+            let name = format!("{} bytes moved", noc.label());
             let description = "read and written by cores, each rounded up to 32".to_owned();
             let descriptor = child(self.tracks.content, track, name, rank);
             let descriptor = counter(descriptor, Some(UNIT_BYTES), Some(description));

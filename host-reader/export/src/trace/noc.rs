@@ -1,7 +1,8 @@
 //! NoC events of a trace, restricted to the events that a filter selects.
 
 use analysis::noc_events::{
-    EventKind, KernelStarts, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions, Traffic,
+    KernelStarts, NocEventKind, NocTraces, ProgramTrace, TileMap, TraceObject, TraceOptions,
+    Traffic,
 };
 use reader::{
     lane::LaneId,
@@ -116,6 +117,6 @@ fn grids_of(readout: &Readout) -> BTreeMap<u32, (u16, u16)> {
 }
 
 /// Returns the kind of an event; `None` if its name is unknown.
-pub(crate) fn kind_of(object: &TraceObject) -> Option<EventKind> {
-    object.event_type.as_deref().and_then(EventKind::from_name)
+pub(crate) fn kind_of(object: &TraceObject) -> Option<NocEventKind> {
+    object.event_type.as_deref().and_then(NocEventKind::from_label)
 }

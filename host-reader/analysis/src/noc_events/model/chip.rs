@@ -2,7 +2,11 @@
 
 #![expect(clippy::arithmetic_side_effects, reason = "tiles are on a grid of a few hundred")]
 
-use crate::noc_events::{payload::Noc, route::Grid, tile::{TileMap, hops_around}};
+use crate::noc_events::{
+    payload::Noc,
+    route::Grid,
+    tile::{TileMap, hops_around},
+};
 use reader::{architecture::Arch, mesh::Noc0Coord};
 
 /// Kind of a tile.

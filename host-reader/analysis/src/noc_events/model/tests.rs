@@ -7,13 +7,11 @@ use super::{
     simulation::{Outcome, simulate},
     workload::Workload,
 };
-use crate::noc_events::{
-    json::read_json, kind::EventKind, object::TraceObject, trace::ProgramTrace,
-};
+use crate::noc_events::{json::read_json, object::TraceObject, trace::ProgramTrace};
 use captures::capture_path;
 use reader::mesh::Noc0Coord;
 use std::{collections::BTreeMap, fs, path::PathBuf};
-use wire::RunHostId;
+use wire::{RunHostId, noc_event::NocEventKind};
 
 /// Figures of tt-npe at 10216031 for the traces in its `tt_npe/workload/noc_trace_json`, with the
 /// device `wormhole_b0` and steps of 32 cycles.
@@ -79,7 +77,7 @@ fn traces_have_the_figures_of_tt_npe() {
 
 /// Event of a core, or end of a kernel.
 struct Event {
-    kind: Option<EventKind>,
+    kind: Option<NocEventKind>,
     core: (u16, u16),
     target: (i32, i32),
     bytes: u64,
@@ -88,11 +86,11 @@ struct Event {
 
 impl Event {
     fn write(core: (u16, u16), target: (i32, i32), bytes: u64) -> Self {
-        Self { kind: Some(EventKind::Write), core, target, bytes, time: 0 }
+        Self { kind: Some(NocEventKind::Write), core, target, bytes, time: 0 }
     }
 
     fn read(core: (u16, u16), target: (i32, i32), bytes: u64) -> Self {
-        Self { kind: Some(EventKind::Read), ..Self::write(core, target, bytes) }
+        Self { kind: Some(NocEventKind::Read), ..Self::write(core, target, bytes) }
     }
 
     fn end(time: u64) -> Self {
@@ -101,7 +99,7 @@ impl Event {
 
     fn object(self) -> TraceObject {
         TraceObject {
-            event_type: self.kind.map(|kind| kind.name().to_owned()),
+            event_type: self.kind.map(|kind| kind.label().to_owned()),
             zone: self.kind.is_none().then(|| "BRISC-KERNEL".to_owned()),
             noc: Some("NOC_0".to_owned()),
             proc: "BRISC".to_owned(),

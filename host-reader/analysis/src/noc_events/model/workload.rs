@@ -7,7 +7,6 @@
 
 use super::{chip::NocChip, gap::NocGap};
 use crate::noc_events::{
-    kind::EventKind,
     payload::Noc,
     route::{Direction, Grid, Rectangle, multicast_route, route},
     trace::ProgramTrace,
@@ -16,6 +15,7 @@ use crate::noc_events::{
 };
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
+use wire::noc_event::NocEventKind;
 
 /// Destination of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +87,7 @@ impl Workload {
         };
         let mut states: BTreeMap<(Noc0Coord, &str, Option<&str>), TransferState> = BTreeMap::new();
         for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
-            let kind = object.event_type.as_deref().and_then(EventKind::from_name);
+            let kind = object.event_type.as_deref().and_then(NocEventKind::from_label);
             let Some(kind) = kind else { continue };
             found.counts.fabric += u64::from(kind.is_fabric());
             let core = Noc0Coord { x: object.sx, y: object.sy };
@@ -227,15 +227,15 @@ impl Found<'_> {
 ///
 /// # Compatibility
 /// The events that tt-npe takes from a trace, `npeWorkloadIngest.cpp`.
-const fn is_modelled(kind: EventKind) -> bool {
+const fn is_modelled(kind: NocEventKind) -> bool {
     matches!(
         kind,
-        EventKind::Read
-            | EventKind::ReadWithState
-            | EventKind::ReadWithStateAndTrid
-            | EventKind::ReadDramShardedWithState
-            | EventKind::Write
-            | EventKind::WriteMulticast
-            | EventKind::WriteWithState
+        NocEventKind::Read
+            | NocEventKind::ReadWithState
+            | NocEventKind::ReadWithStateAndTrid
+            | NocEventKind::ReadDramShardedWithState
+            | NocEventKind::Write
+            | NocEventKind::WriteMulticast
+            | NocEventKind::WriteWithState
     )
 }

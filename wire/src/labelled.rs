@@ -3,7 +3,7 @@
 /// Defines an enum without fields, the list of its variants and their labels.
 ///
 /// ```
-/// reader::labelled! {
+/// wire::labelled! {
 ///     /// Direction of a transfer.
 ///     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 ///     pub enum Direction {
