@@ -28,7 +28,7 @@ use criterion::{
     measurement::WallTime,
 };
 use host_reader::{
-    analysis::{ZoneGrouping, paired_zone_statistics},
+    analysis::paired_zone_statistics,
     decode::{CaptureMode, DecodedLane, HostIdForm, LaneContext, LaneDecoder, LaneState},
     lane::{Lane as Columns, LaneId},
     mesh::Noc0Coord,
@@ -183,7 +183,7 @@ fn zones_in_statistics(lanes: &[Lane]) -> (u64, Readout) {
     let device =
         DeviceReadout { chip, lanes: lanes.collect(), pending_runs: 0, discarded_launches: 0 };
     let readout = Readout { devices: vec![device], ..Readout::default() };
-    let (statistics, anomalies) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
+    let (statistics, anomalies) = paired_zone_statistics(&readout);
     assert!(anomalies.is_empty());
     (statistics.iter().map(|zone| zone.cycles.count).sum(), readout)
 }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 use host_reader::{
-    analysis::{OwnTime, OwnZone, ZoneGrouping, own_time, paired_zone_statistics},
+    analysis::{OwnTime, OwnZone, own_time, paired_zone_statistics},
     log::{read_device_log, write_device_log},
     names::ZoneTable,
     readout::Readout,
@@ -286,7 +286,7 @@ fn follow_with_our_reader(
     write_device_log(&host.whole, &mut log).map_err(|error| error.to_string())?;
     let log = read_device_log(log.as_slice(), "the log").map_err(|error| error.to_string())?;
     for (readout, name) in [(&host.whole, "memory"), (&log, "log")] {
-        let (zones, _) = paired_zone_statistics(readout, ZoneGrouping::ByRisc);
+        let (zones, _) = paired_zone_statistics(readout);
         let reported = own_time(&zones, OwnZone::Stall).unwrap_or_default();
         if reported != found {
             return Err(format!("{name}: {reported:?} reported, {found:?} recorded"));

@@ -2,13 +2,11 @@
 
 #![expect(
     clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
     reason = "indices and counts are those of lists in memory"
 )]
 
-use super::{
-    ranks::{Pieces, Values},
-    span::cycles_to_ns,
-};
+use super::span::cycles_to_ns;
 
 /// Count, total, extremes and percentiles of durations, in cycles and nanoseconds.
 ///
@@ -54,26 +52,27 @@ impl CycleStatistics {
     /// ```
     #[must_use]
     pub fn from_durations(durations: &[u64], aiclk_mhz: u32) -> Self {
-        Self::by_size(&[&Pieces(vec![durations])], aiclk_mhz)
+        let mut totals = Totals::default();
+        durations.iter().for_each(|&cycles| totals.add(cycles));
+        Self::new(&totals, durations, aiclk_mhz)
     }
 
-    /// Like [`Self::from_durations`], but for durations in several collections, sorted by size:
-    /// every duration of a collection is shorter than all durations of the next collection.
-    pub(super) fn by_size(sizes: &[&dyn Values], aiclk_mhz: u32) -> Self {
-        let found: Vec<_> = sizes.iter().filter(|values| values.count() > 0).collect();
-        let count: usize = found.iter().map(|values| values.count()).sum();
-        let total = found.iter().fold(0_u64, |total, values| total.saturating_add(values.total()));
-        let min = found.first().map_or(0, |values| values.extremes().0);
-        let max = found.last().map_or(0, |values| values.extremes().1);
+    /// Like [`Self::from_durations`], for durations whose totals are known.
+    pub(super) fn new(
+        totals: &Totals,
+        durations: &(impl Numbers + ?Sized),
+        aiclk_mhz: u32,
+    ) -> Self {
+        let Totals { count, total, bounds } = *totals;
+        let (min, max) = bounds.unwrap_or_default();
         let last = count.saturating_sub(1);
         let ranks = [last / 2, count / 2, last - count / 100];
-        let [lower, upper, p99] = at_ranks(sizes, ranks);
-        let median = u64::midpoint(lower, upper);
+        let [lower, upper, p99] = at_ranks(durations, totals, ranks);
         let cycles = Self {
-            count: count as u64,
+            count,
             total_cycles: total,
             min_cycles: min,
-            median_cycles: median,
+            median_cycles: u64::midpoint(lower, upper),
             p99_cycles: p99,
             max_cycles: max,
             ..Self::default()
@@ -102,23 +101,99 @@ impl CycleStatistics {
     }
 }
 
-/// Returns the values at ranks of all collections together.
-fn at_ranks(sizes: &[&dyn Values], ranks: [usize; 3]) -> [u64; 3] {
-    let mut found = [0; 3];
-    let mut before = 0;
-    for values in sizes {
-        let own = before..before + values.count();
-        if ranks.iter().any(|rank| own.contains(rank)) {
-            let values_here = values.at_ranks(ranks.map(|rank| rank.saturating_sub(before)));
-            for ((found, value), rank) in found.iter_mut().zip(values_here).zip(ranks) {
-                if own.contains(&rank) {
-                    *found = value;
-                }
-            }
-        }
-        before = own.end;
+/// Numbers that can be read repeatedly, in any order.
+pub(super) trait Numbers {
+    /// Calls `visit` with each number.
+    fn for_each(&self, visit: impl FnMut(u64));
+}
+
+impl Numbers for [u64] {
+    fn for_each(&self, visit: impl FnMut(u64)) {
+        self.iter().copied().for_each(visit);
     }
-    found
+}
+
+/// Count, sum and extremes of numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) count: u64,
+    /// Sum, saturated at the maximum of 64 bits.
+    total: u64,
+    /// Minimum and maximum.
+    bounds: Option<(u64, u64)>,
+}
+
+impl Totals {
+    #[inline]
+    pub(super) fn add(&mut self, number: u64) {
+        self.merge(&Self { count: 1, total: number, bounds: Some((number, number)) });
+    }
+
+    #[inline]
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.total = self.total.saturating_add(other.total);
+        let Some((least, most)) = other.bounds else { return };
+        let (own_least, own_most) = self.bounds.unwrap_or((least, most));
+        self.bounds = Some((own_least.min(least), own_most.max(most)));
+    }
+}
+
+/// Number of values up to which they are selected from a list.
+const FEW: u64 = 512;
+
+/// Returns the values at these ranks (from 0) of the sorted numbers. A rank out of range gives an
+/// arbitrary value.
+fn at_ranks<const N: usize>(
+    numbers: &(impl Numbers + ?Sized),
+    totals: &Totals,
+    ranks: [u64; N],
+) -> [u64; N] {
+    if totals.count > FEW {
+        let bounds = totals.bounds.unwrap_or_default();
+        let mut latest = None;
+        return ranks.map(|rank| match latest {
+            Some((of, value)) if of == rank => value,
+            _ => latest.insert((rank, at_rank(numbers, bounds, rank))).1,
+        });
+    }
+    let mut all = Vec::with_capacity(usize::try_from(totals.count).unwrap_or(0));
+    numbers.for_each(|number| all.push(number));
+    ranks.map(|rank| {
+        let rank = usize::try_from(rank).unwrap_or(usize::MAX);
+        if rank < all.len() { *all.select_nth_unstable(rank).1 } else { 0 }
+    })
+}
+
+const BIN_BITS: u32 = 11;
+
+/// Narrows the range that contains the value at a rank: counts the numbers in each of many equal
+/// parts of the range, until a part has one value.
+fn at_rank(
+    numbers: &(impl Numbers + ?Sized),
+    (mut least, mut most): (u64, u64),
+    mut rank: u64,
+) -> u64 {
+    while least < most {
+        let range_bits = u64::BITS - (most - least).leading_zeros();
+        let shift = range_bits.saturating_sub(BIN_BITS);
+        let mut counts = [0_u64; 1 << BIN_BITS];
+        numbers.for_each(|number| {
+            let above = number.checked_sub(least).map(|above| above >> shift);
+            let part = above.and_then(|part| usize::try_from(part).ok());
+            if let Some(count) = part.and_then(|part| counts.get_mut(part)) {
+                *count += 1;
+            }
+        });
+        let mut part = 0;
+        while rank >= counts[part] && part + 1 < counts.len() {
+            rank -= counts[part];
+            part += 1;
+        }
+        least += (part as u64) << shift;
+        most = most.min(least.saturating_add((1 << shift) - 1));
+    }
+    least
 }
 
 #[cfg(test)]
@@ -139,7 +214,30 @@ mod tests {
         assert_eq!((cycles.total_ns, cycles.max_ns), (None, Some(u64::MAX)));
     }
 
+    /// Generates values with few and with many bits, and value counts below and above `FEW`.
+    fn any_values() -> impl Strategy<Value = Vec<u64>> {
+        let shift = prop::sample::select(vec![0, 30, 44, 54, 60, 64]);
+        (shift, 1..2_500_usize).prop_flat_map(|(shift, count)| {
+            let value = any::<u64>().prop_map(move |value| value.checked_shr(shift).unwrap_or(7));
+            let outlier = prop::option::weighted(0.01, any::<u64>());
+            let value = (value, outlier).prop_map(|(value, outlier)| outlier.unwrap_or(value));
+            prop::collection::vec(value, count)
+        })
+    }
+
     proptest! {
+        #[test]
+        fn values_at_ranks_are_those_of_a_full_sort(mut values in any_values()) {
+            let mut totals = Totals::default();
+            values.iter().for_each(|&value| totals.add(value));
+            let count = values.len();
+            let ranks = [0, count / 2, count * 99 / 100, count - 1];
+            let found = at_ranks(values.as_slice(), &totals, ranks.map(|rank| rank as u64));
+            values.sort_unstable();
+            prop_assert_eq!(found, ranks.map(|rank| values[rank]));
+            prop_assert_eq!(totals.bounds, Some((values[0], values[count - 1])));
+        }
+
         #[test]
         fn percentiles_equal_those_of_a_full_sort(
             mut durations in prop::collection::vec(any::<u32>().prop_map(u64::from), 1..300),

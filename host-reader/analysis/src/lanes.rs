@@ -1,7 +1,7 @@
 //! Figures of lanes, collected lane by lane. No lane needs to be kept.
 
 use super::{
-    Report, ZoneGrouping,
+    Report,
     data::DataGroups,
     figures::lane_runs,
     op::{Launch, Op, chip_launches, packed_chip_launches},
@@ -11,7 +11,6 @@ use super::{
     summary::{LaneCounts, Summary},
     sums::SumTotals,
     sync::SyncNames,
-    tally::GroupKey,
     waits::WaitTotals,
     zones::Pairer,
 };
@@ -55,7 +54,7 @@ impl<'readout> LaneContext<'readout> {
 /// Data of some lanes that a [`Report`] needs.
 ///
 /// # Cost
-/// Memory: 2 to 8 bytes for each zone, for exact percentiles; about 20 bytes for each launch of a
+/// Memory: 1 to 10 bytes for each zone, for exact percentiles; about 20 bytes for each launch of a
 /// lane; the values of sum zones; and 8 bytes for each wait.
 #[derive(Debug, Default)]
 pub struct LaneFigures {
@@ -81,8 +80,7 @@ impl FromLanes for LaneFigures {
     fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         let Some(&chip) = context.chips.get(&lane.id.chip_id) else { return };
         self.counts.add_lane(lane);
-        let group = GroupKey::new(chip, lane.id, ZoneGrouping::ByRisc);
-        self.pairer.add(group, lane, (context.names, &context.memory));
+        self.pairer.add((chip, lane.id.risc), lane, (context.names, &context.memory));
         self.runs.add(context, lane);
         self.sums.add_lane(lane);
         self.waits.add_lane(lane, &context.sync);

@@ -47,7 +47,7 @@ mod own_zones;
 mod packed_launches;
 mod packed_runs;
 pub mod probe_cost;
-mod ranks;
+
 mod run_numbers;
 mod span;
 mod sub_device;
@@ -75,7 +75,7 @@ pub use sync::{
     WindowsAt,
 };
 pub use waits::{WaitStatistics, wait_statistics};
-pub use zones::{ZoneGrouping, ZoneStatistics, paired_zone_statistics, zone_statistics};
+pub use zones::{ZoneStatistics, paired_zone_statistics, zone_statistics};
 
 use reader::{
     anomaly::AnomalyLog,
@@ -124,7 +124,7 @@ impl Report {
         let shortened = probe_cost::subtract_probe_costs(costs, readout, &timeline);
         let report = Self::new(readout);
         Self {
-            zones: zone_statistics(readout, &shortened.timeline, ZoneGrouping::ByRisc),
+            zones: zone_statistics(readout, &shortened.timeline),
             probe_cost: Some(SubtractedProbeCost {
                 costs: shortened.costs,
                 shorter_than_cost_count: shortened.shorter_than_cost_count,

@@ -78,7 +78,7 @@ impl OwnTime {
 /// Sums the time of the profiler's own zones of one kind; `None` if there are none.
 ///
 /// ```
-/// use analysis::{OwnTime, OwnZone, ZoneGrouping, own_time, paired_zone_statistics};
+/// use analysis::{OwnTime, OwnZone, own_time, paired_zone_statistics};
 /// use recording::device_log::read_device_log;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
 /// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
@@ -88,7 +88,7 @@ impl OwnTime {
 /// 0,1,2,NCRISC,7,125,0,1024,PROFILER-DRAM-STALL,ZONE_END
 /// ";
 /// let readout = read_device_log(log.as_bytes(), "my log")?;
-/// let (zones, _) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
+/// let (zones, _) = paired_zone_statistics(&readout);
 /// let stalls = OwnTime { count: 2, cycles: 65, longest_cycles: 60 };
 /// assert_eq!(own_time(&zones, OwnZone::Stall), Some(stalls));
 /// assert_eq!(own_time(&zones, OwnZone::SharedPush), None);

@@ -6,10 +6,10 @@
     reason = "indices and counts are those of lists in memory"
 )]
 
-use super::{ZoneGrouping, ZoneStatistics, dispatch_names::without_programs, durations::Durations};
+use super::{ZoneStatistics, dispatch_names::without_programs, durations::Durations};
 use rayon::prelude::*;
 use reader::{
-    lane::{LaneId, ZoneIndex},
+    lane::ZoneIndex,
     names::ZoneTable,
     packed_bytes::PackedMemory,
     readout::ChipSummary,
@@ -23,19 +23,8 @@ use std::{
 };
 use wire::Risc;
 
-/// Key of zones that share a row: the index of the chip, and the RISC unless all RISCs are
-/// combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct GroupKey {
-    chip: usize,
-    risc: Option<Risc>,
-}
-
-impl GroupKey {
-    pub(super) fn new(chip: usize, lane: LaneId, grouping: ZoneGrouping) -> Self {
-        Self { chip, risc: (grouping == ZoneGrouping::ByRisc).then_some(lane.risc) }
-    }
-}
+/// Key of zones that share a row: the index of the chip, and the RISC.
+pub(super) type GroupKey = (usize, Risc);
 
 /// Chip data included in the statistics.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +117,7 @@ impl Group<'_> {
         for zone in zones {
             let number = self.number(zone.zone);
             let entry = &mut self.durations[number];
-            entry.durations.push(zone.duration_cycles, self.memory);
+            entry.durations.push(zone.duration_cycles.into(), self.memory);
             entry.add_self(zone.self_cycles.into());
         }
     }
@@ -178,7 +167,7 @@ impl ZoneDurations {
             self.open_zone_count += 1;
             return;
         }
-        self.durations.push_any(zone.duration_cycles, memory);
+        self.durations.push(zone.duration_cycles, memory);
         self.add_self(zone.duration_cycles.saturating_sub(zone.covered_cycles));
     }
 
@@ -205,7 +194,7 @@ pub(super) fn statistics_of(
     let mut rows: Vec<_> = rows
         .into_par_iter()
         .map(|((key, zone), parts)| {
-            (key, statistics_of_zone((chips[key.chip], key.risc), (zone, names), &parts))
+            (key, statistics_of_zone((chips[key.0], key.1), (zone, names), &parts))
         })
         .collect();
     rows.sort_by(|(one_key, one), (other_key, other)| {
@@ -248,14 +237,14 @@ fn join_envelopes<'tally>(
     rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,
     names: &ZoneTable,
 ) -> BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>> {
-    if rows.keys().all(|(key, _)| key.risc != Some(Risc::TensixAggregate)) {
+    if rows.keys().all(|((_, risc), _)| *risc != Risc::TensixAggregate) {
         return rows;
     }
     let mut first_of_kind: BTreeMap<(GroupKey, &str), ZoneIndex> = BTreeMap::new();
     let mut joined: BTreeMap<_, Parts<'tally>> = BTreeMap::new();
     for ((key, zone), mut parts) in rows {
         let envelope = ZoneRole::from_name(names.name(zone)).envelope_name();
-        let zone = match envelope.filter(|_| key.risc == Some(Risc::TensixAggregate)) {
+        let zone = match envelope.filter(|_| key.1 == Risc::TensixAggregate) {
             Some(kind) => *first_of_kind.entry((key, kind)).or_insert(zone),
             None => zone,
         };
@@ -265,7 +254,7 @@ fn join_envelopes<'tally>(
 }
 
 fn statistics_of_zone(
-    (chip, risc): (Chip, Option<Risc>),
+    (chip, risc): (Chip, Risc),
     (zone, names): (ZoneIndex, &ZoneTable),
     parts: &[&ZoneDurations],
 ) -> ZoneStatistics {

@@ -16,23 +16,13 @@ use reader::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// The RISCs over which the durations of a zone are combined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ZoneGrouping {
-    /// Each RISC separately.
-    #[default]
-    ByRisc,
-    /// All RISCs of a chip together.
-    AllRiscs,
-}
-
 /// Durations of one zone over all cores of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneStatistics {
     /// Number of the chip.
     pub chip_id: u32,
-    /// RISC; `None` if all RISCs are combined.
-    pub risc: Option<Risc>,
+    /// RISC.
+    pub risc: Risc,
     /// Marker id of the zone.
     pub marker_id: u32,
     /// Readable name of the zone: the id if unknown, all names if ambiguous.
@@ -52,18 +42,13 @@ pub struct ZoneStatistics {
 /// Computes the statistics of all zones, grouped by chip and RISC, sorted by descending cycles.
 ///
 /// # Cost
-/// Linear time. Memory for exact percentiles: 2 bytes for each zone, 4 for zones of 2^16 cycles or
-/// more, and 8 for zones of 2^32 or more. For a name with zones in several of these size classes,
-/// computing the statistics needs another 4 or 8 bytes per zone.
+/// Linear time. Memory for exact percentiles: 1 byte for each zone below 128 cycles, 2 below 2^14
+/// cycles, 3 below 2^21 cycles, and so on.
 #[must_use]
-pub fn zone_statistics(
-    readout: &Readout,
-    timeline: &Timeline,
-    grouping: ZoneGrouping,
-) -> Vec<ZoneStatistics> {
+pub fn zone_statistics(readout: &Readout, timeline: &Timeline) -> Vec<ZoneStatistics> {
     let devices = timeline.devices.par_iter().enumerate();
     let lanes = devices.flat_map(|(chip, device)| {
-        device.lanes.par_iter().map(move |lane| (GroupKey::new(chip, lane.id, grouping), lane))
+        device.lanes.par_iter().map(move |lane| ((chip, lane.id.risc), lane))
     });
     let memory = PackedMemory::unlimited();
     let tallies = lanes.fold(Tally::default, |mut tally, (group, lane)| {
@@ -89,7 +74,7 @@ pub fn zone_statistics(
 /// and orphan ends that [`Timeline::from_readout`] would report.
 ///
 /// ```
-/// use analysis::{paired_zone_statistics, ZoneGrouping};
+/// use analysis::paired_zone_statistics;
 /// use recording::device_log::read_device_log;
 /// use reader::anomaly::AnomalyKind;
 /// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
@@ -99,7 +84,7 @@ pub fn zone_statistics(
 /// 0,1,2,BRISC,8,170,0,1024,WaitResult,ZONE_END
 /// ";
 /// let readout = read_device_log(log.as_bytes(), "my log")?;
-/// let (zones, anomalies) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
+/// let (zones, anomalies) = paired_zone_statistics(&readout);
 /// assert_eq!((zones[0].name.as_str(), zones[0].cycles.total_cycles), ("LoadData", 60));
 /// assert_eq!(anomalies.count(AnomalyKind::OrphanEnd), 1);
 /// # Ok::<(), recording::device_log::LogError>(())
@@ -108,13 +93,10 @@ pub fn zone_statistics(
 /// # Cost
 /// Memory as for [`zone_statistics`], plus the timeline of one lane per thread.
 #[must_use]
-pub fn paired_zone_statistics(
-    readout: &Readout,
-    grouping: ZoneGrouping,
-) -> (Vec<ZoneStatistics>, AnomalyLog) {
+pub fn paired_zone_statistics(readout: &Readout) -> (Vec<ZoneStatistics>, AnomalyLog) {
     let devices = readout.devices.par_iter().enumerate();
     let lanes = devices.flat_map(|(chip, device)| {
-        device.lanes.par_iter().map(move |lane| (GroupKey::new(chip, lane.id, grouping), lane))
+        device.lanes.par_iter().map(move |lane| ((chip, lane.id.risc), lane))
     });
     let memory = PackedMemory::unlimited();
     let pairers = lanes.fold(Pairer::default, |mut pairer, (group, lane)| {
@@ -193,10 +175,10 @@ mod tests {
             }
         }
         let readout = recording::device_log::read_device_log(log.as_bytes(), "test").unwrap();
-        let (zones, _) = paired_zone_statistics(&readout, ZoneGrouping::ByRisc);
+        let (zones, _) = paired_zone_statistics(&readout);
         let mut rows: Vec<_> = zones
             .iter()
-            .map(|zone| (zone.risc.unwrap().label(), zone.marker_id, zone.cycles.count))
+            .map(|zone| (zone.risc.label(), zone.marker_id, zone.cycles.count))
             .collect();
         rows.sort_unstable();
         let aggregate = "TENSIX_RISC_AGG";

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use analysis::{
-    Doubt, Op, Report, Span, ZoneGrouping, ops_of, paired_zone_statistics, zone_statistics,
-};
+use analysis::{Doubt, Op, Report, Span, ops_of, paired_zone_statistics, zone_statistics};
 use captures::{log_of_json, log_path, read_capture};
 use reader::{mesh::Noc0Coord, origins::TileOrigins, readout::Readout, timeline::Timeline};
 use recording::device_log::{PackedLog, read_device_log};
@@ -55,7 +53,7 @@ fn a_wormhole_kernel_with_counters_keeps_everything() {
     let zones: Vec<_> = report
         .zones
         .iter()
-        .map(|zone| (zone.risc.unwrap().label(), zone.name.as_str(), zone.cycles.total_cycles))
+        .map(|zone| (zone.risc.label(), zone.name.as_str(), zone.cycles.total_cycles))
         .collect();
     let expected = [
         ("BRISC", "BRISC-FW", 11_217),
@@ -72,19 +70,6 @@ fn a_wormhole_kernel_with_counters_keeps_everything() {
     assert_eq!(zones, expected);
     assert_eq!(report.zones[0].self_total_cycles, 5_266);
     assert_eq!(report.zones[1].self_total_cycles, 5_951);
-}
-
-#[test]
-fn all_riscs_together_are_one_row_per_zone() {
-    let readout = read_capture("wormhole-counters-elw");
-    let timeline = Timeline::from_readout(&readout);
-    let zones = zone_statistics(&readout, &timeline, ZoneGrouping::AllRiscs);
-    let trisc = zones.iter().find(|zone| zone.name == "TRISC-KERNEL").unwrap();
-    assert_eq!((trisc.risc, trisc.marker_id, trisc.source_line), (None, 33_120, 86));
-    let cycles = trisc.cycles;
-    assert_eq!((cycles.count, cycles.min_cycles, cycles.max_cycles), (3, 4_262, 5_429));
-    assert_eq!((cycles.median_cycles, cycles.p99_cycles), (4_894, 5_429));
-    assert_eq!(cycles.total_cycles, 14_585);
 }
 
 /// Log with zones without ends, ends without zones, and lanes of several chips.
@@ -119,11 +104,9 @@ fn statistics_without_a_timeline_are_those_of_the_timeline() {
     let damaged = read_device_log(DAMAGED.as_bytes(), "damaged").unwrap();
     for readout in [read_capture("wormhole-counters-elw"), damaged] {
         let timeline = Timeline::from_readout(&readout);
-        for grouping in [ZoneGrouping::ByRisc, ZoneGrouping::AllRiscs] {
-            let (zones, anomalies) = paired_zone_statistics(&readout, grouping);
-            assert_eq!(zones, zone_statistics(&readout, &timeline, grouping));
-            assert!(anomalies.counts().eq(timeline.anomalies.counts()));
-        }
+        let (zones, anomalies) = paired_zone_statistics(&readout);
+        assert_eq!(zones, zone_statistics(&readout, &timeline));
+        assert!(anomalies.counts().eq(timeline.anomalies.counts()));
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use analysis::{Report, ZoneGrouping, paired_zone_statistics, zone_statistics};
+use analysis::{Report, paired_zone_statistics, zone_statistics};
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
 use reader::{
     lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
@@ -93,9 +93,8 @@ fn lane(number: usize, runs: &[Vec<Step>]) -> Lane {
 proptest! {
     #[test]
     fn zones_of_lanes_paired_one_by_one_are_those_of_a_timeline(
-        lanes in prop::collection::vec((odd_runs(), any::<bool>()), 1..8), all_riscs: bool,
+        lanes in prop::collection::vec((odd_runs(), any::<bool>()), 1..8),
     ) {
-        let grouping = if all_riscs { ZoneGrouping::AllRiscs } else { ZoneGrouping::ByRisc };
         let lanes = lanes.into_iter().enumerate().map(|(number, (runs, is_nested))| {
             lane(number, &if is_nested { nested(runs) } else { runs })
         });
@@ -106,8 +105,8 @@ proptest! {
         let device = DeviceReadout { chip, lanes, pending_runs: 0, discarded_launches: 0 };
         let readout = Readout { devices: vec![device], zones: names(), ..Readout::default() };
         let timeline = Timeline::from_readout(&readout);
-        let expected = zone_statistics(&readout, &timeline, grouping);
-        let (zones, anomalies) = paired_zone_statistics(&readout, grouping);
+        let expected = zone_statistics(&readout, &timeline);
+        let (zones, anomalies) = paired_zone_statistics(&readout);
         let kept = Report::new(&readout).summary.kept;
         let sum = |count: fn(&LaneTimeline) -> u64| timeline.lanes().map(count).sum::<u64>();
         prop_assert_eq!(kept.zones, sum(LaneTimeline::whole_zone_count));

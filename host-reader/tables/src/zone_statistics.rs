@@ -2,7 +2,6 @@
 
 use crate::{Column, Table};
 use analysis::ZoneStatistics;
-use wire::Risc;
 
 /// Table of statistics of zones.
 pub struct ZoneStatisticsTable;
@@ -29,7 +28,7 @@ impl Table for ZoneStatisticsTable {
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
         ZoneColumn::small("chip_id", super::CHIP_ID, |zone| zone.chip_id).titled("chip"),
-        ZoneColumn::optional_text("risc", super::RISC, "all RISCs together", |zone| Some(zone.risc.map(Risc::label)?.into())).titled("RISC"),
+        ZoneColumn::optional_text("risc", super::RISC, "all RISCs together", |zone| Some(zone.risc.label().into())).titled("RISC"),
         ZoneColumn::text("name", "name of the zone; its id if unknown", |zone| (&*zone.name).into()).titled("zone"),
         ZoneColumn::small("marker_id", "id of the zone in its markers", |zone| zone.marker_id).in_summary(),
         ZoneColumn::optional_text("file", super::FILE, super::UNKNOWN, |zone| Some(&*zone.source_file).filter(|file| !file.is_empty()).map(Into::into)).in_summary(),

@@ -35,12 +35,9 @@ pub(super) fn table<'a>(part: Part<'a>, asked: &ZonesArguments) -> Result<Table<
 
 /// Returns true if the filter selects zones of this name, chip and RISC; the filter has no core
 /// terms.
-fn selects(filter: &TraceFilter, chip_id: u32, risc: Option<Risc>, name: &str) -> bool {
-    let is_lane = match risc {
-        Some(risc) => filter.selects_lane(LaneId { chip_id, core: Noc0Coord { x: 0, y: 0 }, risc }),
-        None => filter.selects_device(chip_id),
-    };
-    is_lane && filter.selects_zone(name)
+fn selects(filter: &TraceFilter, chip_id: u32, risc: Risc, name: &str) -> bool {
+    let lane = LaneId { chip_id, core: Noc0Coord { x: 0, y: 0 }, risc };
+    filter.selects_lane(lane) && filter.selects_zone(name)
 }
 
 fn zones<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
@@ -58,7 +55,7 @@ fn sums<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
         run.report
             .sums
             .iter()
-            .filter(|sum| selects(filter, sum.chip_id, Some(sum.risc), &sum.name))
+            .filter(|sum| selects(filter, sum.chip_id, sum.risc, &sum.name))
             .collect(),
     )
 }
@@ -70,7 +67,7 @@ fn waits<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
             .iter()
             .filter(|wait| {
                 let name = wait.kind.zone_name().unwrap_or_default();
-                selects(filter, wait.chip_id, Some(wait.risc), name)
+                selects(filter, wait.chip_id, wait.risc, name)
             })
             .collect(),
     )
@@ -91,7 +88,7 @@ fn profiler_time<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
         .collect();
     table!(rows, |(kind, zone)| {
         let cycles = &zone.cycles;
-        let risc = zone.risc.map(Risc::label);
+        let risc = Some(zone.risc.label());
         "chip_id" => zone.chip_id,
         "risc" or "all RISCs together" => risc,
         "kind" => kind.label(),
