@@ -8,7 +8,7 @@ use crate::noc_events::{
     route::route,
     trace::ProgramTrace,
     traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair},
-    transfer::{Target, TrafficEvent, Transfer, TransferState},
+    transfer::{Target, TrafficEvent, TransferState},
 };
 use reader::mesh::Noc0Coord;
 use std::{
@@ -254,8 +254,8 @@ impl Sums {
     }
 
     /// Adds the bytes of one transfer.
-    fn transfer(&mut self, chip_id: u32, transfer: &Transfer) {
-        let &Transfer { kind, noc, core, target, byte_count: bytes, .. } = transfer;
+    fn transfer(&mut self, chip_id: u32, transfer: &TrafficEvent) {
+        let &TrafficEvent { kind, noc, core, target, byte_count: bytes, .. } = transfer;
         let is_read = kind.is_read();
         let target = match target {
             _ if kind.is_multicast() => {

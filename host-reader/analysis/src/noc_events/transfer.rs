@@ -46,15 +46,18 @@ fn tile_at(x: Option<i32>, y: Option<i32>) -> Option<Noc0Coord> {
 }
 
 /// Event, with the fields that the traffic sums need.
+///
+/// A transfer is an event that moved bytes. It has the target and the size that were in effect, which
+/// earlier events may have set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TrafficEvent {
     pub(super) kind: NocEventKind,
     pub(super) noc: Noc,
     /// Core that recorded the event.
     pub(super) core: Noc0Coord,
-    /// Target contained in the event itself.
+    /// Source of a read, or destination of a write.
     pub(super) target: Target,
-    /// Size in bytes; 0 if the event does not contain it.
+    /// Size in bytes; 0 if unknown.
     pub(super) byte_count: u64,
     /// Time of the event's record.
     pub(super) time: u64,
@@ -72,38 +75,22 @@ impl TrafficEvent {
             time: object.timestamp,
         }
     }
-}
 
-/// Bytes that one event moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Transfer {
-    /// Kind of the event.
-    pub(super) kind: NocEventKind,
-    /// Network.
-    pub(super) noc: Noc,
-    /// Core that recorded the event.
-    pub(super) core: Noc0Coord,
-    /// Source of a read, or destination of a write.
-    pub(super) target: Target,
-    /// Size in bytes; 0 if neither the event nor the state set before it contains a size.
-    pub(super) byte_count: u64,
-    /// Time of the event's record.
-    pub(super) time: u64,
-}
-
-impl Transfer {
-    /// Returns true if the target and the size come from an earlier event.
+    /// Returns true if the event uses a target and a size that an earlier event has set.
     pub(super) const fn takes_state(&self) -> bool {
-        takes_state(self.kind)
+        matches!(
+            self.kind,
+            NocEventKind::ReadWithState
+                | NocEventKind::ReadWithStateAndTrid
+                | NocEventKind::ReadDramShardedWithState
+                | NocEventKind::WriteWithState
+                | NocEventKind::WriteWithTridWithState
+        )
     }
 }
 
 /// Target and size that an event sets for later events.
-#[derive(Clone, Copy)]
-struct SetState {
-    target: Target,
-    byte_count: u64,
-}
+type SetState = (Target, u64);
 
 /// State that a RISC's events set for later ones on one NoC, for reads and for writes.
 #[derive(Default)]
@@ -114,23 +101,27 @@ pub(super) struct TransferState {
 
 impl TransferState {
     /// Processes an event. Returns the transfer if the event moved bytes.
-    pub(super) fn take(&mut self, event: &TrafficEvent) -> Option<Transfer> {
-        let TrafficEvent { kind, noc, core, target: named, byte_count: own_bytes, time } = *event;
+    pub(super) fn take(&mut self, event: &TrafficEvent) -> Option<TrafficEvent> {
+        let mut transfer = *event;
+        let kind = event.kind;
         if let Some(is_read) = sets_state(kind) {
-            *self.direction_mut(is_read) = Some(SetState { target: named, byte_count: own_bytes });
+            *self.direction_mut(is_read) = Some((event.target, event.byte_count));
         }
         if !kind.is_read() && !kind.is_write() {
             return None;
         }
-        let state = self.direction_mut(kind.is_read()).filter(|_| takes_state(kind));
-        let target = match (named, state) {
-            (Target::Unknown, Some(state)) => state.target,
-            _ => named,
-        };
-        // The packet size is part of the state. Otherwise each event contains its own size.
-        let byte_count = state.map_or(0, |state| state.byte_count);
-        let byte_count = if byte_count > 0 { byte_count } else { own_bytes };
-        Some(Transfer { kind, noc, core, target, byte_count, time })
+        if let Some((target, byte_count)) =
+            self.direction_mut(kind.is_read()).filter(|_| event.takes_state())
+        {
+            if event.target == Target::Unknown {
+                transfer.target = target;
+            }
+            // The packet size is part of the state. Otherwise each event contains its own size.
+            if byte_count > 0 {
+                transfer.byte_count = byte_count;
+            }
+        }
+        Some(transfer)
     }
 
     const fn direction_mut(&mut self, is_read: bool) -> &mut Option<SetState> {
@@ -145,16 +136,4 @@ const fn sets_state(kind: NocEventKind) -> Option<bool> {
         NocEventKind::WriteSetState | NocEventKind::WriteWithTridSetState => Some(false),
         _ => None,
     }
-}
-
-/// Returns true if events of this kind use a target that an earlier event has set.
-const fn takes_state(kind: NocEventKind) -> bool {
-    matches!(
-        kind,
-        NocEventKind::ReadWithState
-            | NocEventKind::ReadWithStateAndTrid
-            | NocEventKind::ReadDramShardedWithState
-            | NocEventKind::WriteWithState
-            | NocEventKind::WriteWithTridWithState
-    )
 }

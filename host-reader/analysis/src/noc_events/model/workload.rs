@@ -11,7 +11,7 @@ use crate::noc_events::{
     route::{Direction, Grid, Rectangle, multicast_route, route},
     trace::ProgramTrace,
     traffic_sums::saturated_bytes,
-    transfer::{Target, TrafficEvent, Transfer, TransferState},
+    transfer::{Target, TrafficEvent, TransferState},
 };
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
@@ -161,7 +161,7 @@ struct Found<'trace> {
 }
 
 impl Found<'_> {
-    fn add(&mut self, transfer: &Transfer) {
+    fn add(&mut self, transfer: &TrafficEvent) {
         if !is_modelled(transfer.kind) {
             self.workload.ignored_count += 1;
             return;
@@ -195,8 +195,8 @@ impl Found<'_> {
 
     /// Returns the source tile and the destination of the bytes. If either is unknown, counts the
     /// transfer and returns `None`.
-    fn ends(&mut self, transfer: &Transfer) -> Option<(Noc0Coord, Sink)> {
-        let &Transfer { kind, noc, core, target, .. } = transfer;
+    fn ends(&mut self, transfer: &TrafficEvent) -> Option<(Noc0Coord, Sink)> {
+        let &TrafficEvent { kind, noc, core, target, .. } = transfer;
         let is_known = noc != Noc::Undefined && self.chip.is_on_grid(core);
         match target {
             Target::Tile(tile) if is_known && self.chip.is_on_grid(tile) => {
