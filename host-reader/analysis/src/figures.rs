@@ -21,6 +21,16 @@ pub(super) struct Extent {
 }
 
 impl Extent {
+    #[inline]
+    fn record(&mut self, is_start: bool, time: u64) {
+        if is_start {
+            self.first_start = earlier(self.first_start, Some(time));
+            self.last_start = self.last_start.max(Some(time));
+        } else {
+            self.last_end = self.last_end.max(Some(time));
+        }
+    }
+
     pub(super) fn join(&mut self, other: Self) {
         self.first_start = earlier(self.first_start, other.first_start);
         self.last_start = self.last_start.max(other.last_start);
@@ -130,64 +140,9 @@ pub(super) struct LaneExtents {
     pub(super) stall: Option<OwnTime>,
 }
 
-/// Accumulator for an [`Extent`]. A start or end is only valid if `has_start` or `has_end` is set.
-#[derive(Clone, Copy)]
-struct FoundExtent {
-    has_start: bool,
-    has_end: bool,
-    first_start: u64,
-    last_start: u64,
-    last_end: u64,
-}
-
-impl FoundExtent {
-    const NONE: Self = Self {
-        has_start: false,
-        has_end: false,
-        first_start: u64::MAX,
-        last_start: 0,
-        last_end: 0,
-    };
-
+impl LaneExtents {
     #[inline]
-    fn record(&mut self, is_start: bool, time: u64) {
-        if is_start {
-            self.has_start = true;
-            self.first_start = self.first_start.min(time);
-            self.last_start = self.last_start.max(time);
-        } else {
-            self.has_end = true;
-            self.last_end = self.last_end.max(time);
-        }
-    }
-
-    fn extent(&self) -> Extent {
-        Extent {
-            first_start: self.has_start.then_some(self.first_start),
-            last_start: self.has_start.then_some(self.last_start),
-            last_end: self.has_end.then_some(self.last_end),
-        }
-    }
-}
-
-/// Accumulator for the extents of one RISC's run.
-struct FoundExtents {
-    firmware: FoundExtent,
-    kernel: FoundExtent,
-    data_movement: FoundExtent,
-    own_kernel: FoundExtent,
-}
-
-impl FoundExtents {
-    const NONE: Self = Self {
-        firmware: FoundExtent::NONE,
-        kernel: FoundExtent::NONE,
-        data_movement: FoundExtent::NONE,
-        own_kernel: FoundExtent::NONE,
-    };
-
-    #[inline]
-    fn add(&mut self, role: ZoneRole, risc: Risc, is_start: bool, time: u64) {
+    fn record(&mut self, role: ZoneRole, risc: Risc, is_start: bool, time: u64) {
         if role.is_firmware() {
             self.firmware.record(is_start, time);
         }
@@ -199,16 +154,6 @@ impl FoundExtents {
             if role.is_kernel_of(risc) {
                 self.own_kernel.record(is_start, time);
             }
-        }
-    }
-
-    fn extents(&self, stall: Option<OwnTime>) -> LaneExtents {
-        LaneExtents {
-            firmware: self.firmware.extent(),
-            kernel: self.kernel.extent(),
-            data_movement: self.data_movement.extent(),
-            own_kernel: self.own_kernel.extent(),
-            stall,
         }
     }
 }
@@ -256,9 +201,8 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
     if run.program.0 == 0 && heads.iter().all(|head| roles.role(head.zone()).is_shared_push()) {
         return None; // A push of the runtime, not a launch.
     }
-    let mut found = FoundExtents::NONE;
-    let (mut is_dispatch, mut stall) = (false, None);
-    let mut stalled_since = None;
+    let mut extents = LaneExtents::default();
+    let (mut is_dispatch, mut stalled_since) = (false, None);
     for (head, &time) in heads.iter().zip(times) {
         let is_start = match head.kind() {
             PacketKind::ZoneStart => true,
@@ -273,16 +217,15 @@ fn lane_run(lane: &Lane, index: usize, roles: &RoleTable) -> Option<LaneRun> {
                 stalled_since = Some(time);
             } else {
                 let cycles = stalled_since.take().and_then(|since| time.checked_sub(since));
-                add_stall(&mut stall, cycles.map(OwnTime::from_zone));
+                add_stall(&mut extents.stall, cycles.map(OwnTime::from_zone));
             }
         }
         if !role.is_none() {
-            found.add(role, lane.id.risc, is_start, time);
+            extents.record(role, lane.id.risc, is_start, time);
         }
     }
     let bounds = (*times.iter().min()?, *times.iter().max()?);
     let key = OpKey { program: run.program.0, trace: run.trace };
     let sub_device_id = sub_device_of(lane, records);
-    let extents = found.extents(stall);
     Some(LaneRun { key, lane: lane.id, index, bounds, extents, is_dispatch, sub_device_id })
 }
