@@ -14,51 +14,28 @@ use reader::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::Risc;
 
-/// Reason why figures of an op are empty although records for them exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Doubt {
-    /// Records are missing on lanes that took part, or may have taken part.
-    LostRecords,
-    /// Kernels or firmware began but did not end.
-    Unfinished,
-    /// The clocks of the cores do not share an epoch.
-    ClocksDisagree,
-    /// Launches may be missing between this op and the previous one.
-    LostLaunches,
-    /// The end of the previous op is unknown.
-    UnknownEndBefore,
-    /// A selection has removed launches between this op and the previous one.
-    HiddenLaunches,
-}
-
-impl Doubt {
-    /// All reasons, the most informative one first.
-    pub const ALL: [Self; 6] = [
-        Self::ClocksDisagree,
-        Self::LostRecords,
-        Self::Unfinished,
-        Self::LostLaunches,
-        Self::UnknownEndBefore,
-        Self::HiddenLaunches,
-    ];
-
-    /// Returns a short text for tables.
+reader::labelled! {
+    /// Reason why figures of an op are empty although records for them exist.
     ///
     /// ```
     /// use analysis::Doubt;
     /// assert_eq!(Doubt::LostLaunches.label(), "launches before it may be missing");
     /// ```
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::LostRecords => "records of some RISCs are lost",
-            Self::Unfinished => "some kernels did not end",
-            Self::ClocksDisagree => "clocks of the cores disagree",
-            Self::LostLaunches => "launches before it may be missing",
-            Self::UnknownEndBefore => "the op before has no known end",
-            Self::HiddenLaunches => "launches before it are hidden by a filter",
-        }
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum Doubt {
+        /// Records are missing on lanes that took part, or may have taken part.
+        LostRecords = "records of some RISCs are lost",
+        /// Kernels or firmware began but did not end.
+        Unfinished = "some kernels did not end",
+        /// The clocks of the cores do not share an epoch.
+        ClocksDisagree = "clocks of the cores disagree",
+        /// Launches may be missing between this op and the previous one.
+        LostLaunches = "launches before it may be missing",
+        /// The end of the previous op is unknown.
+        UnknownEndBefore = "the op before has no known end",
+        /// A selection has removed launches between this op and the previous one.
+        HiddenLaunches = "launches before it are hidden by a filter",
     }
 }
 

@@ -131,7 +131,7 @@ impl RiscKernels {
     }
 
     /// Returns mutable references to the kernel spans of all groups of RISCs.
-    const fn groups_mut(&mut self) -> [&mut Option<Span>; KERNEL_GROUP_COUNT] {
+    pub(super) const fn groups_mut(&mut self) -> [&mut Option<Span>; KERNEL_GROUP_COUNT] {
         [
             &mut self.brisc,
             &mut self.ncrisc,
@@ -142,12 +142,6 @@ impl RiscKernels {
             &mut self.quasar_dm,
             &mut self.quasar_trisc,
         ]
-    }
-
-    /// Returns the kernel span of each group of RISCs.
-    pub(super) const fn groups(&self) -> [&Option<Span>; KERNEL_GROUP_COUNT] {
-        let Self { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc } = self;
-        [brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc]
     }
 
     /// Creates the kernels from the span of each group of RISCs.
@@ -268,7 +262,7 @@ pub(super) fn packed_chip_launches(
         if let Some(numbers) = &mut numbers {
             numbers.take(launches.count(), &mut joined);
         }
-        joined.iter().for_each(|launch| launches.push(launch));
+        joined.iter_mut().for_each(|launch| launches.push(launch));
     });
     drop(runs);
     if let Some(numbers) = numbers {

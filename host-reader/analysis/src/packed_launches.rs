@@ -6,14 +6,14 @@ use super::{
     distribution::CycleStatistics,
     doubt::Doubt,
     latency::{Before, Timing, latency_pairs},
-    op::{Launch, Op, RiscKernels},
+    op::{Launch, Op},
     own_zones::OwnTime,
     span::{Span, cycles_to_ns},
 };
 use reader::{
     packed_bytes::{PackedError, PackedMemory},
     packed_items::{ItemPlace, PackedItems},
-    packed_numbers::{fold_sign, push, push_optional, take, take_optional, unfold_sign},
+    packed_numbers::{fold_sign, push, take, unfold_sign},
 };
 use std::{borrow::Cow, fmt, slice, sync::Arc};
 
@@ -96,9 +96,9 @@ impl ChipLaunches {
         Self { chip_id, aiclk_mhz, count: 0, packed: PackedItems::new(memory) }
     }
 
-    fn push(&mut self, launch: &Launch) -> ItemPlace {
+    fn push(&mut self, launch: &mut Launch) -> ItemPlace {
         self.count = self.count.saturating_add(1);
-        self.packed.push(|bytes| push_launch(bytes, launch))
+        self.packed.push(|bytes| code_launch(bytes, launch, self.aiclk_mhz))
     }
 
     fn iter(&self) -> impl Iterator<Item = Launch> + '_ {
@@ -106,7 +106,10 @@ impl ChipLaunches {
     }
 
     fn take(&self, bytes: &mut slice::Iter<'_, u8>) -> Launch {
-        take_launch(bytes, self.chip_id, self.aiclk_mhz)
+        let op = Op { chip_id: self.chip_id, ..Op::default() };
+        let mut launch = Launch { op, first_cycle: 0, last_cycle: 0, runs: Vec::new() };
+        code_launch(bytes, &mut launch, self.aiclk_mhz);
+        launch
     }
 }
 
@@ -134,7 +137,7 @@ impl JoinedLaunches {
         Self { packed: ChipLaunches::new(chip_id, aiclk_mhz, memory), launches: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, launch: &Launch) {
+    pub(super) fn push(&mut self, launch: &mut Launch) {
         let place = self.packed.push(launch);
         self.launches.push(JoinedLaunch { place, timing: Timing::new(launch) });
     }
@@ -167,173 +170,149 @@ impl JoinedLaunches {
             let Some(bytes) = bytes else { continue };
             let mut launch = packed.take(&mut bytes.iter());
             latency.add_to(&mut launch.op, packed.aiclk_mhz);
-            sorted.push(&launch);
+            sorted.push(&mut launch);
         }
         sorted.packed.shrink_to_fit();
         sorted
     }
 }
 
-/// Appends a launch without its runs. Nanoseconds are left out, since they follow from cycles.
-fn push_launch(bytes: &mut Vec<u8>, launch: &Launch) {
-    let Launch { op, first_cycle, last_cycle, runs: _ } = launch;
-    let Op {
-        chip_id: _,
-        run_host_id,
-        trace_id,
-        trace_replay,
-        launch,
-        sub_device_id,
-        core_count,
-        recorded_core_count,
-        unfinished_core_count,
-        time_matched_core_count,
-        firmware,
-        kernel,
-        data_movement_kernel,
-        trace_firmware,
-        trace_kernel,
-        risc_kernels,
-        kernel_first_to_last_start_cycles,
-        kernel_first_to_last_start_ns: _,
-        core_kernel,
-        is_first_of_chip,
-        op_to_op_latency_cycles,
-        op_to_op_latency_ns: _,
-        data_movement_op_to_op_latency_cycles,
-        data_movement_op_to_op_latency_ns: _,
-        stall,
-        stall_ns: _,
-        is_spread_implausible,
-        duration_doubt,
-        latency_doubt,
-    } = op;
-    push(bytes, *first_cycle);
-    push(bytes, last_cycle.wrapping_sub(*first_cycle));
-    push(bytes, (*run_host_id).into());
-    push(bytes, *launch);
-    let counts = [core_count, recorded_core_count, unfinished_core_count, time_matched_core_count];
-    counts.into_iter().for_each(|count| push(bytes, *count));
-    push(bytes, (*is_first_of_chip).into());
-    push(bytes, (*is_spread_implausible).into());
-    push(bytes, doubt_number(*duration_doubt));
-    push(bytes, doubt_number(*latency_doubt));
-    let optional = [
-        *trace_id,
-        *trace_replay,
-        sub_device_id.map(u64::from),
-        *kernel_first_to_last_start_cycles,
-        *op_to_op_latency_cycles,
-        *data_movement_op_to_op_latency_cycles,
-    ];
-    optional.into_iter().for_each(|number| push_optional(bytes, number));
-    let spans = [firmware, kernel, data_movement_kernel, trace_firmware, trace_kernel];
-    for span in spans.into_iter().chain(risc_kernels.groups()) {
-        push(bytes, span.is_some().into());
-        if let Some(Span { start_cycle, end_cycle, .. }) = span {
-            let since_first = start_cycle.wrapping_sub(*first_cycle).cast_signed();
-            push(bytes, fold_sign(since_first));
-            push(bytes, end_cycle.wrapping_sub(*start_cycle));
+/// Numbers that are appended to bytes or read from them, so that one list of fields serves both.
+trait Codec {
+    /// Appends the number, or replaces it by the next one.
+    fn number(&mut self, number: &mut u64);
+
+    fn flag(&mut self, flag: &mut bool) {
+        let mut number = (*flag).into();
+        self.number(&mut number);
+        *flag = number != 0;
+    }
+
+    /// Codes whether there is a value, and the value if there is one.
+    fn optional<T: Default>(
+        &mut self,
+        value: &mut Option<T>,
+        code: impl FnOnce(&mut Self, &mut T),
+    ) {
+        let mut is_known = value.is_some();
+        self.flag(&mut is_known);
+        if is_known {
+            code(self, value.get_or_insert_default());
         }
     }
-    push_core_kernel(bytes, core_kernel);
-    push(bytes, stall.is_some().into());
-    if let Some(OwnTime { count, cycles, longest_cycles }) = *stall {
-        [count, cycles, longest_cycles].into_iter().for_each(|number| push(bytes, number));
+
+    fn cycles(&mut self, cycles: &mut Option<u64>) {
+        self.optional(cycles, Self::number);
+    }
+
+    fn doubt(&mut self, doubt: &mut Option<Doubt>) {
+        let place = Doubt::ALL.iter().position(|known| Some(*known) == *doubt);
+        let mut place = place.map(|place| place as u64);
+        self.cycles(&mut place);
+        let place = place.and_then(|place| usize::try_from(place).ok());
+        *doubt = place.and_then(|place| Doubt::ALL.get(place).copied());
+    }
+
+    /// Codes a span relative to the first cycle of its launch.
+    fn span(&mut self, span: &mut Option<Span>, first_cycle: u64, aiclk_mhz: u32) {
+        let since_first = |span: Span| span.start_cycle.wrapping_sub(first_cycle).cast_signed();
+        let mut numbers = span.map(|span| {
+            let length = span.end_cycle.wrapping_sub(span.start_cycle);
+            [fold_sign(since_first(span)), length]
+        });
+        self.optional(&mut numbers, |codec, numbers| {
+            numbers.iter_mut().for_each(|number| codec.number(number));
+        });
+        *span = numbers.and_then(|[since_first, length]| {
+            let start = first_cycle.wrapping_add_signed(unfold_sign(since_first));
+            Span::new(start, start.wrapping_add(length), aiclk_mhz)
+        });
     }
 }
 
-/// Reads a launch that [`push_launch`] has appended.
-fn take_launch(bytes: &mut slice::Iter<'_, u8>, chip_id: u32, aiclk_mhz: u32) -> Launch {
+impl Codec for Vec<u8> {
+    fn number(&mut self, number: &mut u64) {
+        push(self, *number);
+    }
+}
+
+impl Codec for slice::Iter<'_, u8> {
+    fn number(&mut self, number: &mut u64) {
+        *number = take(self);
+    }
+}
+
+/// Codes a launch without its runs. Nanoseconds are left out, since they follow from cycles.
+fn code_launch(codec: &mut impl Codec, launch: &mut Launch, aiclk_mhz: u32) {
+    let Launch { op, first_cycle, last_cycle, runs: _ } = launch;
+    codec.number(first_cycle);
+    let mut length = last_cycle.wrapping_sub(*first_cycle);
+    codec.number(&mut length);
+    *last_cycle = first_cycle.wrapping_add(length);
+    let mut run_host_id = op.run_host_id.into();
+    codec.number(&mut run_host_id);
+    op.run_host_id = u32::try_from(run_host_id).unwrap_or(u32::MAX);
+    for number in [
+        &mut op.launch,
+        &mut op.core_count,
+        &mut op.recorded_core_count,
+        &mut op.unfinished_core_count,
+        &mut op.time_matched_core_count,
+    ] {
+        codec.number(number);
+    }
+    codec.flag(&mut op.is_first_of_chip);
+    codec.flag(&mut op.is_spread_implausible);
+    codec.doubt(&mut op.duration_doubt);
+    codec.doubt(&mut op.latency_doubt);
+    codec.cycles(&mut op.trace_id);
+    codec.cycles(&mut op.trace_replay);
+    let mut sub_device_id = op.sub_device_id.map(u64::from);
+    codec.cycles(&mut sub_device_id);
+    op.sub_device_id = sub_device_id.map(|id| u8::try_from(id).unwrap_or(u8::MAX));
     let ns = |cycles: Option<u64>| cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz));
-    let first_cycle = take(bytes);
-    let last_cycle = first_cycle.wrapping_add(take(bytes));
-    let mut op = Op {
-        chip_id,
-        run_host_id: u32::try_from(take(bytes)).unwrap_or(u32::MAX),
-        launch: take(bytes),
-        core_count: take(bytes),
-        recorded_core_count: take(bytes),
-        unfinished_core_count: take(bytes),
-        time_matched_core_count: take(bytes),
-        is_first_of_chip: take(bytes) != 0,
-        is_spread_implausible: take(bytes) != 0,
-        duration_doubt: take_doubt(bytes),
-        latency_doubt: take_doubt(bytes),
-        trace_id: take_optional(bytes),
-        trace_replay: take_optional(bytes),
-        sub_device_id: take_optional(bytes).map(|id| u8::try_from(id).unwrap_or(u8::MAX)),
-        kernel_first_to_last_start_cycles: take_optional(bytes),
-        op_to_op_latency_cycles: take_optional(bytes),
-        data_movement_op_to_op_latency_cycles: take_optional(bytes),
-        ..Op::default()
-    };
-    op.kernel_first_to_last_start_ns = ns(op.kernel_first_to_last_start_cycles);
-    op.op_to_op_latency_ns = ns(op.op_to_op_latency_cycles);
-    op.data_movement_op_to_op_latency_ns = ns(op.data_movement_op_to_op_latency_cycles);
-    let mut span = || {
-        if take(bytes) == 0 {
-            return None;
-        }
-        let start = first_cycle.wrapping_add_signed(unfold_sign(take(bytes)));
-        Span::new(start, start.wrapping_add(take(bytes)), aiclk_mhz)
-    };
-    (op.firmware, op.kernel, op.data_movement_kernel) = (span(), span(), span());
-    (op.trace_firmware, op.trace_kernel) = (span(), span());
-    op.risc_kernels = RiscKernels::from_groups(std::array::from_fn(|_| span()));
-    op.core_kernel = take_core_kernel(bytes, aiclk_mhz);
-    op.stall = (take(bytes) != 0).then(|| OwnTime {
-        count: take(bytes),
-        cycles: take(bytes),
-        longest_cycles: take(bytes),
+    for (cycles, in_ns) in [
+        (&mut op.kernel_first_to_last_start_cycles, &mut op.kernel_first_to_last_start_ns),
+        (&mut op.op_to_op_latency_cycles, &mut op.op_to_op_latency_ns),
+        (&mut op.data_movement_op_to_op_latency_cycles, &mut op.data_movement_op_to_op_latency_ns),
+    ] {
+        codec.cycles(cycles);
+        *in_ns = ns(*cycles);
+    }
+    let spans = [
+        &mut op.firmware,
+        &mut op.kernel,
+        &mut op.data_movement_kernel,
+        &mut op.trace_firmware,
+        &mut op.trace_kernel,
+    ];
+    for span in spans.into_iter().chain(op.risc_kernels.groups_mut()) {
+        codec.span(span, *first_cycle, aiclk_mhz);
+    }
+    code_core_kernel(codec, &mut op.core_kernel, aiclk_mhz);
+    codec.optional(&mut op.stall, |codec, stall| {
+        let OwnTime { count, cycles, longest_cycles } = stall;
+        [count, cycles, longest_cycles].into_iter().for_each(|number| codec.number(number));
     });
     op.stall_ns = ns(op.stall.map(|stall| stall.cycles));
-    Launch { op, first_cycle, last_cycle, runs: Vec::new() }
 }
 
-fn push_core_kernel(bytes: &mut Vec<u8>, core_kernel: &CycleStatistics) {
+fn code_core_kernel(codec: &mut impl Codec, core_kernel: &mut CycleStatistics, aiclk_mhz: u32) {
     // Statistics without cores have 0 ns, or unknown ns if the launch lost records (the default).
-    push(bytes, (*core_kernel != CycleStatistics::default()).into());
-    let CycleStatistics { count, total_cycles, min_cycles, .. } = *core_kernel;
-    let CycleStatistics { median_cycles, p99_cycles, max_cycles, .. } = *core_kernel;
-    if *core_kernel != CycleStatistics::default() {
-        [count, total_cycles, min_cycles, median_cycles, p99_cycles, max_cycles]
-            .into_iter()
-            .for_each(|number| push(bytes, number));
-    }
-}
-
-fn take_core_kernel(bytes: &mut slice::Iter<'_, u8>, aiclk_mhz: u32) -> CycleStatistics {
-    if take(bytes) == 0 {
-        return CycleStatistics::default();
-    }
-    let cycles = CycleStatistics {
-        count: take(bytes),
-        total_cycles: take(bytes),
-        min_cycles: take(bytes),
-        median_cycles: take(bytes),
-        p99_cycles: take(bytes),
-        max_cycles: take(bytes),
-        ..CycleStatistics::default()
-    };
-    cycles.with_ns(aiclk_mhz)
-}
-
-/// Returns the number of a doubt, from 1; 0 for none.
-fn doubt_number(doubt: Option<Doubt>) -> u64 {
-    let place = Doubt::ALL.iter().position(|known| Some(*known) == doubt);
-    place.map_or(0, |place| place as u64).saturating_add(place.is_some().into())
-}
-
-fn take_doubt(bytes: &mut slice::Iter<'_, u8>) -> Option<Doubt> {
-    let place = take(bytes).checked_sub(1)?;
-    Doubt::ALL.get(usize::try_from(place).ok()?).copied()
+    let mut known = Some(*core_kernel).filter(|known| *known != CycleStatistics::default());
+    codec.optional(&mut known, |codec, known| {
+        let CycleStatistics { count, total_cycles, min_cycles, .. } = known;
+        [count, total_cycles, min_cycles].into_iter().for_each(|number| codec.number(number));
+        let CycleStatistics { median_cycles, p99_cycles, max_cycles, .. } = known;
+        [median_cycles, p99_cycles, max_cycles].into_iter().for_each(|number| codec.number(number));
+    });
+    *core_kernel = known.map(|known| known.with_ns(aiclk_mhz)).unwrap_or_default();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doubt::Holes;
+    use crate::{doubt::Holes, op::RiscKernels};
     use proptest::{
         array::{uniform4, uniform6, uniform13},
         prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest},
@@ -451,7 +430,7 @@ mod tests {
         ) {
             let memory = PackedMemory::unlimited();
             let mut packed = ChipLaunches::new(3, aiclk_mhz, &memory);
-            launches.iter().for_each(|launch| _ = packed.push(launch));
+            launches.clone().iter_mut().for_each(|launch| _ = packed.push(launch));
             let packed = PackedLaunches::new(vec![packed], &memory);
             prop_assert_eq!(packed.len(), launches.len());
             prop_assert_eq!(packed.iter().collect::<Vec<_>>(), launches);
@@ -474,7 +453,7 @@ mod tests {
             // launches of a pair begin at the same time.
             let count = 4_000_u32;
             let time = |number: u32| 100 * u64::from((number / 2 + count / 4) % (count / 2));
-            (0..count).for_each(|number| joined.push(&kernel_at(number, time(number))));
+            (0..count).for_each(|number| joined.push(&mut kernel_at(number, time(number))));
             let holes = Holes::default();
             let sorted = joined.sorted(Before { holes: &holes, hidden: &[] });
             let packed = PackedLaunches::new(vec![sorted], &memory);
@@ -531,9 +510,10 @@ mod tests {
             data_movement_op_to_op_latency_cycles: Some(90_000),
             ..Op::default()
         };
-        let launch = Launch { op, first_cycle: FIRST, last_cycle: FIRST + 12_200, runs: vec![] };
+        let last_cycle = FIRST + 12_200;
+        let mut launch = Launch { op, first_cycle: FIRST, last_cycle, runs: vec![] };
         let mut bytes = Vec::new();
-        push_launch(&mut bytes, &launch);
+        code_launch(&mut bytes, &mut launch, 1000);
         assert!(bytes.len() < 110, "{}", bytes.len());
         assert!(size_of::<Launch>() > 8 * bytes.len());
     }
@@ -543,7 +523,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = PackedMemory::new(0, &folder.path().join("none"));
         let mut packed = ChipLaunches::new(0, 1000, &memory);
-        (0..1_000).for_each(|number| _ = packed.push(&kernel_at(number, 7)));
+        (0..1_000).for_each(|number| _ = packed.push(&mut kernel_at(number, 7)));
         let packed = PackedLaunches::new(vec![packed], &memory);
         assert!(packed.iter().count() < packed.len());
         assert!(packed.check().is_err());
