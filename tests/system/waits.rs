@@ -10,7 +10,7 @@
 
 use crate::support::{Outcome, Session};
 use host_reader::{
-    analysis::wait_statistics,
+    analysis::Report,
     causes::{Explanation, StepKind},
     lane::LaneId,
     readout::Readout,
@@ -283,7 +283,7 @@ fn compare_statistics(readout: &Readout, found: &BTreeMap<Run, Found>, of: &str)
         }
     }
     let is_whole = readout.losses.is_empty();
-    let rows = wait_statistics(readout);
+    let rows = Report::new(readout).waits;
     assert_eq!(rows.len(), groups.len(), "{of}");
     for row in rows {
         let mut group = groups.remove(&(row.chip_id, row.risc, row.kind.0, row.key)).unwrap();

@@ -8,7 +8,6 @@
 use reader::{
     lane::{Lane, ZoneIndex},
     names::ZoneTable,
-    readout::Readout,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use wire::{PacketKind, Risc, ZoneId};
@@ -39,6 +38,19 @@ impl DataKind {
 }
 
 /// Values of one chip, RISC and id.
+///
+/// ```
+/// use analysis::{DataKind, Report};
+/// use recording::device_log::read_device_log;
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,12345,110,7,1024,,TS_DATA
+/// 0,1,3,BRISC,12345,120,8,1024,,TS_DATA
+/// ";
+/// let data = Report::new(&read_device_log(log.as_bytes(), "my log")?).data;
+/// assert_eq!((data[0].kind, data[0].count, data[0].core_count), (DataKind::NocEvent, 2, 2));
+/// # Ok::<(), recording::device_log::LogError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct DataStatistics {
     /// Number of the chip.
@@ -70,27 +82,6 @@ struct Group {
     count: u64,
     cores: BTreeSet<reader::mesh::Noc0Coord>,
     texts: BTreeSet<Box<str>>,
-}
-
-/// Counts the values of a readout by chip, RISC and id.
-///
-/// ```
-/// use analysis::{DataKind, data_statistics};
-/// use recording::device_log::read_device_log;
-/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
-/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
-/// 0,1,2,BRISC,12345,110,7,1024,,TS_DATA
-/// 0,1,3,BRISC,12345,120,8,1024,,TS_DATA
-/// ";
-/// let data = data_statistics(&read_device_log(log.as_bytes(), "my log")?);
-/// assert_eq!((data[0].kind, data[0].count, data[0].core_count), (DataKind::NocEvent, 2, 2));
-/// # Ok::<(), recording::device_log::LogError>(())
-/// ```
-#[must_use]
-pub fn data_statistics(readout: &Readout) -> Vec<DataStatistics> {
-    let mut groups = DataGroups::default();
-    readout.lanes().for_each(|lane| groups.add_lane(lane));
-    groups.statistics(&readout.zones)
 }
 
 impl DataGroups {
@@ -169,7 +160,7 @@ mod tests {
     }
 
     fn data_rows(capture: &str) -> Vec<(&'static str, DataKind, u64, u64)> {
-        let data = data_statistics(&read_capture(capture));
+        let data = crate::Report::new(&read_capture(capture)).data;
         data.iter().map(|d| (d.risc.label(), d.kind, d.count, d.text_count)).collect::<Vec<_>>()
     }
 }

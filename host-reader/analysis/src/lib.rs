@@ -4,10 +4,10 @@
 //! |---|---|
 //! | how long did each launch of each program take? | [`ops_of`] |
 //! | which runs of which lanes make up a launch? | [`launches_of`] |
-//! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`sum_statistics`] |
+//! | where did the cycles go? | [`zone_statistics`], [`paired_zone_statistics`], [`Report::sums`] |
 //! | how many records were kept, lost and repaired, and which anomalies were found? | [`Summary`] |
-//! | which values were recorded, and how many? | [`data_statistics`] |
-//! | for what did RISCs wait, how often and how long? | [`wait_statistics`] |
+//! | which values were recorded, and how many? | [`Report::data`] |
+//! | for what did RISCs wait, how often and how long? | [`Report::waits`] |
 //! | which waits and signals does a run have? | [`SyncNames::runs_of`], [`RunSync`] |
 //! | which records are missing, in few rows, and which options prevent that? | [`loss_groups`], [`loss_remedies`] |
 //! | how much time did RISCs spend on the profiler? | [`own_time`] |
@@ -47,7 +47,6 @@ mod own_zones;
 mod packed_launches;
 mod packed_runs;
 pub mod probe_cost;
-
 mod run_numbers;
 mod span;
 mod sub_device;
@@ -58,7 +57,7 @@ mod tally;
 mod waits;
 mod zones;
 
-pub use data::{DataKind, DataStatistics, data_statistics};
+pub use data::{DataKind, DataStatistics};
 pub use distribution::CycleStatistics;
 pub use doubt::Doubt;
 pub use lanes::{LaneContext, LaneFigures, LaneRuns, launches_of, ops_of};
@@ -66,23 +65,20 @@ pub use loss_groups::{LossGroup, loss_groups, loss_remedies};
 pub use op::{IMPLAUSIBLE_SKEW_CYCLES, Launch, LaunchRun, Op, RiscKernels};
 pub use own_zones::{OwnTime, OwnZone, own_time};
 pub use packed_launches::PackedLaunches;
+pub use probe_cost::SubtractedProbeCost;
 pub use run_numbers::{NumberedLaunches, RunNumbers};
 pub use span::{Span, cycles_to_ns};
-pub use summary::{KeptCounts, KindCount, LossRow, LostRecords, Summary};
-pub use sums::{SumStatistics, sum_statistics};
+pub use summary::{KeptCounts, KindCount, LossRow, Summary};
+pub use sums::SumStatistics;
 pub use sync::{
     Blocked, RunSync, SignalAt, SyncCounts, SyncDecoder, SyncName, SyncNames, Wait, WaitForm,
     WindowsAt,
 };
-pub use waits::{WaitStatistics, wait_statistics};
+pub use waits::WaitStatistics;
 pub use zones::{ZoneStatistics, paired_zone_statistics, zone_statistics};
 
-use reader::{
-    anomaly::AnomalyLog,
-    probe_cost::{ProbeCostRow, ProbeCosts},
-    readout::Readout,
-    timeline::Timeline,
-};
+use probe_cost::subtract_probe_costs;
+use reader::{anomaly::AnomalyLog, probe_cost::ProbeCosts, readout::Readout, timeline::Timeline};
 
 /// All figures of a readout.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,32 +101,16 @@ pub struct Report {
     pub pairing: AnomalyLog,
 }
 
-/// Probe costs subtracted from zones by [`subtract_probe_costs`](probe_cost::subtract_probe_costs).
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct SubtractedProbeCost {
-    /// Costs by chip and RISC.
-    pub costs: Vec<ProbeCostRow>,
-    /// Number of zones that were shorter than the cost of their probes, and are now 0 cycles long.
-    pub shorter_than_cost_count: u64,
-    /// Number of zones on RISCs without measured costs. They are unchanged.
-    pub uncalibrated_zone_count: u64,
-}
-
 impl Report {
     /// Computes all figures. The cost of probes is subtracted from zones.
     #[must_use]
     pub fn without_probe_cost(readout: &Readout, costs: &ProbeCosts) -> Self {
         let timeline = Timeline::from_readout(readout);
-        let shortened = probe_cost::subtract_probe_costs(costs, readout, &timeline);
-        let report = Self::new(readout);
+        let (shortened, subtracted) = subtract_probe_costs(costs, readout, &timeline);
         Self {
-            zones: zone_statistics(readout, &shortened.timeline),
-            probe_cost: Some(SubtractedProbeCost {
-                costs: shortened.costs,
-                shorter_than_cost_count: shortened.shorter_than_cost_count,
-                uncalibrated_zone_count: shortened.uncalibrated_zone_count,
-            }),
-            ..report
+            zones: zone_statistics(readout, &shortened),
+            probe_cost: Some(subtracted),
+            ..Self::new(readout)
         }
     }
 }

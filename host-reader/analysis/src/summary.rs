@@ -33,30 +33,6 @@ pub struct KeptCounts {
     pub sums: u64,
 }
 
-/// Number of missing records by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct LostRecords {
-    /// Whole zones.
-    pub zones: u64,
-    /// Timestamped data.
-    pub data: u64,
-    /// Events.
-    pub events: u64,
-    /// Sum totals.
-    pub sums: u64,
-    /// Marker slots of unknown kind.
-    pub unknown_markers: u64,
-    /// True if more records may be missing.
-    pub is_lower_bound: bool,
-}
-
-impl From<LossTotals> for LostRecords {
-    fn from(totals: LossTotals) -> Self {
-        let LossTotals { zones, data, events, sums, unknown_markers, is_lower_bound, .. } = totals;
-        Self { zones, data, events, sums, unknown_markers, is_lower_bound }
-    }
-}
-
 /// Missing records with one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LossRow {
@@ -64,7 +40,7 @@ pub struct LossRow {
     pub cause: &'static str,
     /// Number of missing records by kind.
     #[serde(flatten)]
-    pub records: LostRecords,
+    pub records: LossTotals,
     /// True if the device was configured to leave the records out.
     pub is_intended: bool,
 }
@@ -227,7 +203,7 @@ fn loss_row(readout: &Readout, cause: LossCause) -> Option<LossRow> {
     let totals = readout.losses.by_cause(cause);
     (totals != LossTotals::default()).then_some(LossRow {
         cause: cause.label(),
-        records: totals.into(),
+        records: totals,
         is_intended: cause.is_intended(),
     })
 }

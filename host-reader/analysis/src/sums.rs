@@ -23,14 +23,6 @@ pub struct SumStatistics {
     pub cycles: CycleStatistics,
 }
 
-/// Returns the statistics of all sum zones, grouped by chip and RISC, sorted by descending cycles.
-#[must_use]
-pub fn sum_statistics(readout: &Readout) -> Vec<SumStatistics> {
-    let mut totals = SumTotals::default();
-    readout.lanes().for_each(|lane| totals.add_lane(lane));
-    totals.statistics(readout)
-}
-
 /// Totals of sum zones by chip, RISC and zone, collected lane by lane.
 #[derive(Debug, Default)]
 pub(super) struct SumTotals(BTreeMap<u32, ChipTotals>);
@@ -60,7 +52,8 @@ impl SumTotals {
         }
     }
 
-    /// Computes the statistics of all totals. `readout` supplies the chips' data.
+    /// Computes the statistics of all totals, grouped by chip and RISC, sorted by descending cycles.
+    /// `readout` supplies the chips' data.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<SumStatistics> {
         let chips = readout.devices.iter().map(|device| &device.chip);
         let chip_totals = chips.filter_map(|chip| Some((chip, self.0.remove(&chip.chip_id)?)));

@@ -13,6 +13,21 @@ use wire::{
 };
 
 /// Waits of one RISC for one object, over all cores and launches of a chip.
+///
+/// ```
+/// use analysis::Report;
+/// use recording::device_log::read_device_log;
+/// // TT-Metal's zones of waits for buffer 7.
+/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
+/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
+/// 0,1,2,BRISC,7,100,0,1024,SYNC-CB-WAIT,ZONE_START
+/// 0,1,2,BRISC,8,110,7,1024,SYNC-CB-WAIT-KEY,TS_DATA
+/// 0,1,2,BRISC,7,400,0,1024,SYNC-CB-WAIT,ZONE_END
+/// ";
+/// let waits = Report::new(&read_device_log(log.as_bytes(), "my log")?).waits;
+/// assert_eq!((waits[0].key, waits[0].count, waits[0].max_cycles), (7, 1, Some(300)));
+/// # Ok::<(), recording::device_log::LogError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitStatistics {
     /// Number of the chip.
@@ -64,30 +79,6 @@ impl WaitStatistics {
     }
 }
 
-/// Computes the statistics of all waits, grouped by chip and RISC, sorted by descending cycles.
-///
-/// ```
-/// use analysis::wait_statistics;
-/// use recording::device_log::read_device_log;
-/// // TT-Metal's zones of waits for buffer 7.
-/// let log = "ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000
-/// PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],data,run host ID,zone name,type
-/// 0,1,2,BRISC,7,100,0,1024,SYNC-CB-WAIT,ZONE_START
-/// 0,1,2,BRISC,8,110,7,1024,SYNC-CB-WAIT-KEY,TS_DATA
-/// 0,1,2,BRISC,7,400,0,1024,SYNC-CB-WAIT,ZONE_END
-/// ";
-/// let waits = wait_statistics(&read_device_log(log.as_bytes(), "my log")?);
-/// assert_eq!((waits[0].key, waits[0].count, waits[0].max_cycles), (7, 1, Some(300)));
-/// # Ok::<(), recording::device_log::LogError>(())
-/// ```
-#[must_use]
-pub fn wait_statistics(readout: &Readout) -> Vec<WaitStatistics> {
-    let names = SyncNames::from_names(&readout.zones);
-    let mut totals = WaitTotals::default();
-    readout.lanes().for_each(|lane| totals.add_lane(lane, &names));
-    totals.statistics(readout)
-}
-
 /// RISC, kind and key.
 type Key = (Risc, WaitKind, u32);
 
@@ -133,7 +124,8 @@ impl WaitTotals {
         }
     }
 
-    /// Computes the statistics of all waits. `readout` supplies the chips' data.
+    /// Computes the statistics of all waits, grouped by chip and RISC, sorted by descending cycles.
+    /// `readout` supplies the chips' data.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<WaitStatistics> {
         let losing = losing_riscs(readout);
         let mut statistics = Vec::new();

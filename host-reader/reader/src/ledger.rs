@@ -155,10 +155,8 @@ crate::labelled! {
 }
 
 /// Number of missing records, by kind. A zone counts as one record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct LossTotals {
-    /// True if more records may be missing.
-    pub is_lower_bound: bool,
     /// Whole zones.
     pub zones: u64,
     /// Timestamped data.
@@ -169,9 +167,13 @@ pub struct LossTotals {
     pub sums: u64,
     /// Marker slots (two words) of unknown kind.
     pub unknown_markers: u64,
+    /// True if more records may be missing.
+    pub is_lower_bound: bool,
     /// The launches that may have lost the records, if more than one is possible.
+    #[serde(skip)]
     pub programs: Option<ProgramSpan>,
     /// Number of runs with missing records, if the device counts such runs; otherwise 0.
+    #[serde(skip)]
     pub runs: u64,
 }
 

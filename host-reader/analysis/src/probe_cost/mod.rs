@@ -18,7 +18,7 @@
 mod subtract;
 
 pub use reader::probe_cost::{ProbeCost, ProbeCostRow, ProbeCosts};
-pub use subtract::{Subtraction, subtract_probe_costs};
+pub use subtract::{SubtractedProbeCost, subtract_probe_costs};
 
 use reader::{
     readout::Readout,

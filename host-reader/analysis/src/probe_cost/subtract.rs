@@ -14,21 +14,19 @@ use reader::{
 };
 use wire::PacketKind;
 
-/// Timeline without the cost of its probes, with statistics of the subtraction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subtraction {
-    /// Timeline in which each zone keeps its start, but has the duration that it would have without
-    /// probes. An inner zone may therefore seem to end after its outer zone.
-    pub timeline: Timeline,
-    /// Costs that were subtracted.
+/// Probe costs subtracted from zones by [`subtract_probe_costs`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct SubtractedProbeCost {
+    /// Costs by chip and RISC.
     pub costs: Vec<ProbeCostRow>,
-    /// Number of zones that were shorter than the cost of their probes. Their duration is set to 0.
+    /// Number of zones that were shorter than the cost of their probes, and are now 0 cycles long.
     pub shorter_than_cost_count: u64,
-    /// Number of zones on RISCs without measured costs. These zones are unchanged.
+    /// Number of zones on RISCs without measured costs. They are unchanged.
     pub uncalibrated_zone_count: u64,
 }
 
-/// Shortens every whole zone by the cost of its own probes and of the probes inside it.
+/// Shortens every whole zone by the cost of its own probes and of the probes inside it. In the
+/// result, a zone keeps its start, so an inner zone may seem to end after its outer zone.
 ///
 /// The cost is [`ProbeCost::empty_zone_cycles`], plus the cost of every zone at any depth and every
 /// record inside the zone. Three things are not corrected. Probes without space for a record are
@@ -42,20 +40,18 @@ pub fn subtract_probe_costs(
     costs: &ProbeCosts,
     readout: &Readout,
     timeline: &Timeline,
-) -> Subtraction {
-    let mut result = Subtraction {
-        timeline: timeline.clone(),
-        costs: costs.rows().collect(),
-        ..Subtraction::default()
-    };
-    let lanes = result.timeline.devices.iter_mut().flat_map(|device| &mut device.lanes);
+) -> (Timeline, SubtractedProbeCost) {
+    let mut timeline = timeline.clone();
+    let mut subtracted =
+        SubtractedProbeCost { costs: costs.rows().collect(), ..SubtractedProbeCost::default() };
+    let lanes = timeline.devices.iter_mut().flat_map(|device| &mut device.lanes);
     for (paired, lane) in lanes.zip(readout.lanes()) {
         match costs.cost(lane.id.chip_id, lane.id.risc) {
-            Some(cost) => result.shorter_than_cost_count += shorten(paired, lane, cost),
-            None => result.uncalibrated_zone_count += paired.whole_zone_count(),
+            Some(cost) => subtracted.shorter_than_cost_count += shorten(paired, lane, cost),
+            None => subtracted.uncalibrated_zone_count += paired.whole_zone_count(),
         }
     }
-    result
+    (timeline, subtracted)
 }
 
 /// Shortens the zones of one lane; returns the number of zones that were shorter than their cost.

@@ -285,7 +285,7 @@ PCIe slot,core_x,core_y,RISC processor type,timer_id,time[cycles since reset],da
         device_rows::<ProfilerTime>(&trace),
         ["run|0|1|2|BRISC|wait for the host|1|30|30", "run|0|1|2|NCRISC|wait for the host|2|71|70",]
     );
-    let waits = analysis::wait_statistics(&recording.readout);
+    let waits = analysis::Report::new(&recording.readout).waits;
     let row = |of: &analysis::WaitStatistics| {
         (of.risc.label(), of.key, of.count, of.core_count, of.total_ns, of.median_cycles, of.max_ns)
     };
