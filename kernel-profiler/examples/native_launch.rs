@@ -5,7 +5,7 @@ use kernel_profiler::{
     device_timestamped_data, device_validate_profiler, device_zone_scoped, device_zone_scoped_main,
     device_zone_scoped_main_child, device_zone_set_counter,
     hosted::{HostedRisc, enter},
-    port::{Clock, ClockWords, Memory, Noc, Port, Pushes},
+    port::{Clock, ClockWords, Memory, Noc, Port, Pushes, word_at},
 };
 use wire::{Header, PacketKind, run::RUN_HEADER_WORDS};
 
@@ -23,20 +23,18 @@ impl Clock for Core {
 }
 
 impl Memory for Core {
-    fn control(&mut self, index: usize) -> u32 {
-        self.control[index]
+    fn load(&mut self, place: u32) -> u32 {
+        match word_at(place) {
+            (None, index) => self.control[index],
+            (Some(_), index) => self.vector[index],
+        }
     }
 
-    fn set_control(&mut self, index: usize, value: u32) {
-        self.control[index] = value;
-    }
-
-    fn vector(&mut self, _risc_index: usize, index: usize) -> u32 {
-        self.vector[index]
-    }
-
-    fn set_vector(&mut self, _risc_index: usize, index: usize, value: u32) {
-        self.vector[index] = value;
+    fn store(&mut self, place: u32, value: u32) {
+        match word_at(place) {
+            (None, index) => self.control[index] = value,
+            (Some(_), index) => self.vector[index] = value,
+        }
     }
 }
 
@@ -92,10 +90,12 @@ fn markers(tile_count: u64) -> Vec<PacketKind> {
     };
     let (mut risc, ()) = enter(HostedRisc::new(Box::new(core)), launch);
     let mut kinds = Vec::new();
+    let port = risc.port_mut();
+    let vector = port.vector_place(0);
     // Four guaranteed markers of firmware and kernel follow the ID words.
     let mut index = RUN_HEADER_WORDS;
     while index < 512 {
-        let header = Header(risc.port_mut().vector(0, index));
+        let header = Header(port.load(vector + 4 * u32::try_from(index).unwrap_or(0)));
         let Some(kind) = header.kind().filter(|_| header.is_marker()) else { break };
         kinds.push(kind);
         index += kind.record_words();

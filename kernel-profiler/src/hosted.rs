@@ -7,10 +7,8 @@
 //! #     fn now(&mut self) -> port::ClockWords { port::ClockWords { high: 0, low: 0 } }
 //! # }
 //! # impl port::Memory for Nowhere {
-//! #     fn control(&mut self, _: usize) -> u32 { 0 }
-//! #     fn set_control(&mut self, _: usize, _: u32) {}
-//! #     fn vector(&mut self, _: usize, _: usize) -> u32 { 0 }
-//! #     fn set_vector(&mut self, _: usize, _: usize, _: u32) {}
+//! #     fn load(&mut self, _: u32) -> u32 { 0 }
+//! #     fn store(&mut self, _: u32, _: u32) {}
 //! # }
 //! # impl port::Noc for Nowhere {
 //! #     fn is_linked(&mut self) -> bool { false }

@@ -60,20 +60,14 @@ pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
 /// The core's control vector and the L1 vectors of its RISCs.
 ///
 /// The runtime addresses a word by its *place*. A port whose places are memory addresses overrides
-/// the methods on places, which saves the address arithmetic of each access. In other ports, a
-/// place is a byte offset in the control vector followed by the vectors.
+/// `control_place` and `vector_place`. In other ports, a place is a byte offset in the control vector
+/// followed by the vectors, see [`word_at`].
 pub trait Memory {
-    /// Reads word `index` of the control vector.
-    fn control(&mut self, index: usize) -> u32;
+    /// Reads the word at a place.
+    fn load(&mut self, place: u32) -> u32;
 
-    /// Writes word `index` of the control vector.
-    fn set_control(&mut self, index: usize, value: u32);
-
-    /// Reads word `index` of the L1 vector of the RISC `risc_index`.
-    fn vector(&mut self, risc_index: usize, index: usize) -> u32;
-
-    /// Writes word `index` of the L1 vector of the RISC `risc_index`.
-    fn set_vector(&mut self, risc_index: usize, index: usize, value: u32);
+    /// Writes the word at a place.
+    fn store(&mut self, place: u32, value: u32);
 
     /// Returns the place of word `index` of the control vector.
     fn control_place(&self, index: usize) -> u32 {
@@ -86,20 +80,16 @@ pub trait Memory {
         self.control_place(CONTROL.word_count) + word_count(risc_index * VECTOR_WORDS) * 4
     }
 
-    /// Reads the word at a place.
-    fn load(&mut self, place: u32) -> u32 {
-        match word_at(place) {
-            (None, index) => self.control(index),
-            (Some(risc_index), index) => self.vector(risc_index, index),
-        }
+    /// Reads word `index` of the control vector.
+    #[inline(always)]
+    fn control(&mut self, index: usize) -> u32 {
+        self.load(self.control_place(index))
     }
 
-    /// Writes the word at a place.
-    fn store(&mut self, place: u32, value: u32) {
-        match word_at(place) {
-            (None, index) => self.set_control(index, value),
-            (Some(risc_index), index) => self.set_vector(risc_index, index, value),
-        }
+    /// Writes word `index` of the control vector.
+    #[inline(always)]
+    fn set_control(&mut self, index: usize, value: u32) {
+        self.store(self.control_place(index), value);
     }
 
     /// Makes writes of other RISCs, the NoC and the host visible, if a data cache may be on.

@@ -31,20 +31,20 @@ impl Clock for Lone {
 }
 
 impl Memory for Lone {
-    fn control(&mut self, index: usize) -> u32 {
-        self.0.borrow().control[index]
+    fn load(&mut self, place: u32) -> u32 {
+        let core = self.0.borrow();
+        match word_at(place) {
+            (None, index) => core.control[index],
+            (Some(risc_index), index) => core.vectors[risc_index][index],
+        }
     }
 
-    fn set_control(&mut self, index: usize, value: u32) {
-        self.0.borrow_mut().control[index] = value;
-    }
-
-    fn vector(&mut self, risc_index: usize, index: usize) -> u32 {
-        self.0.borrow().vectors[risc_index][index]
-    }
-
-    fn set_vector(&mut self, risc_index: usize, index: usize, value: u32) {
-        self.0.borrow_mut().vectors[risc_index][index] = value;
+    fn store(&mut self, place: u32, value: u32) {
+        let mut core = self.0.borrow_mut();
+        match word_at(place) {
+            (None, index) => core.control[index] = value,
+            (Some(risc_index), index) => core.vectors[risc_index][index] = value,
+        }
     }
 }
 

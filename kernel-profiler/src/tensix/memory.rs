@@ -11,26 +11,6 @@ use wire::vector::VECTOR_WORDS;
 
 impl Memory for Tensix {
     #[inline(always)]
-    fn control(&mut self, index: usize) -> u32 {
-        self.load(self.control_place(index))
-    }
-
-    #[inline(always)]
-    fn set_control(&mut self, index: usize, value: u32) {
-        self.store(self.control_place(index), value);
-    }
-
-    #[inline(always)]
-    fn vector(&mut self, risc_index: usize, index: usize) -> u32 {
-        self.load(self.vector_place(risc_index) + offset(index))
-    }
-
-    #[inline(always)]
-    fn set_vector(&mut self, risc_index: usize, index: usize, value: u32) {
-        self.store(self.vector_place(risc_index) + offset(index), value);
-    }
-
-    #[inline(always)]
     fn control_place(&self, index: usize) -> u32 {
         constant(&raw const symbols::__kprof_control) + index_word(index) * 4
     }

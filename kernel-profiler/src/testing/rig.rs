@@ -5,7 +5,7 @@ use crate::{
     launch::{self, Scope},
     port::{
         self, Clock, ClockWords, Memory, Noc, NocCoordinates, Port, Pushes, SavedRegisters,
-        WaitRecords,
+        WaitRecords, word_at,
     },
     state::State,
 };
@@ -188,27 +188,24 @@ impl Clock for TestPort {
 }
 
 impl Memory for TestPort {
-    fn control(&mut self, index: usize) -> u32 {
-        self.cached_word(None, index)
+    fn load(&mut self, place: u32) -> u32 {
+        let (risc_index, index) = word_at(place);
+        self.cached_word(risc_index, index)
     }
 
-    fn set_control(&mut self, index: usize, value: u32) {
-        self.store_cached(None, index, value);
+    fn store(&mut self, place: u32, value: u32) {
+        let (risc_index, index) = word_at(place);
+        self.store_cached(risc_index, index, value);
         let mut core = self.core.borrow_mut();
-        let is_claim = (C.host_end..C.host_end + 5).contains(&index) || index == C.run_counter;
-        assert!(!is_claim || core.in_flight.is_empty(), "word {index} is ahead of its data");
-        core.control[index] = value;
-    }
-
-    fn vector(&mut self, risc_index: usize, index: usize) -> u32 {
-        self.cached_word(Some(risc_index), index)
-    }
-
-    fn set_vector(&mut self, risc_index: usize, index: usize, value: u32) {
-        let is_own = risc_index == self.risc_index || self.risc_index == 0 || self.is_trace_only;
-        assert!(is_own, "RISC {} wrote into the vector of RISC {risc_index}", self.risc_index);
-        self.store_cached(Some(risc_index), index, value);
-        self.core.borrow_mut().vectors[risc_index][index] = value;
+        if let Some(of) = risc_index {
+            let is_own = of == self.risc_index || self.risc_index == 0 || self.is_trace_only;
+            assert!(is_own, "RISC {} wrote into the vector of RISC {of}", self.risc_index);
+            core.vectors[of][index] = value;
+        } else {
+            let is_claim = (C.host_end..C.host_end + 5).contains(&index) || index == C.run_counter;
+            assert!(!is_claim || core.in_flight.is_empty(), "word {index} is ahead of its data");
+            core.control[index] = value;
+        }
     }
 
     fn forget_cached(&mut self) {
