@@ -1,5 +1,12 @@
 //! The files of the C++ header, for hosts that compile kernels with it.
 
+/// Lists files by their paths below the include folder, each with its text.
+macro_rules! files {
+    ($($path:literal,)*) => {
+        [$(($path, include_str!(concat!("../include/", $path))),)*]
+    };
+}
+
 /// Each file of the header: its path below an include folder, and its text.
 ///
 /// ```
@@ -7,56 +14,38 @@
 /// assert_eq!(path, "api/debug/kernel_profiler.hpp");
 /// assert!(text.contains("#pragma once"));
 /// ```
-pub const FILES: [(&str, &str); 33] = [
-    ("api/debug/kernel_profiler.hpp", include_str!("../include/api/debug/kernel_profiler.hpp")),
-    ("kernel_profiler.hpp", include_str!("../include/kernel_profiler.hpp")),
-    ("kernel_profiler/accumulate.hpp", include_str!("../include/kernel_profiler/accumulate.hpp")),
-    ("kernel_profiler/barriers.hpp", include_str!("../include/kernel_profiler/barriers.hpp")),
-    ("kernel_profiler/choice.hpp", include_str!("../include/kernel_profiler/choice.hpp")),
-    ("kernel_profiler/constants.hpp", include_str!("../include/kernel_profiler/constants.hpp")),
-    (
-        "kernel_profiler/control_words.hpp",
-        include_str!("../include/kernel_profiler/control_words.hpp"),
-    ),
-    ("kernel_profiler/counters.hpp", include_str!("../include/kernel_profiler/counters.hpp")),
-    ("kernel_profiler/fixed_zones.hpp", include_str!("../include/kernel_profiler/fixed_zones.hpp")),
-    ("kernel_profiler/header.hpp", include_str!("../include/kernel_profiler/header.hpp")),
-    ("kernel_profiler/lanes.hpp", include_str!("../include/kernel_profiler/lanes.hpp")),
-    ("kernel_profiler/launch.hpp", include_str!("../include/kernel_profiler/launch.hpp")),
-    ("kernel_profiler/mode.hpp", include_str!("../include/kernel_profiler/mode.hpp")),
-    ("kernel_profiler/no_stall.hpp", include_str!("../include/kernel_profiler/no_stall.hpp")),
-    (
-        "kernel_profiler/noc_constants.hpp",
-        include_str!("../include/kernel_profiler/noc_constants.hpp"),
-    ),
-    ("kernel_profiler/noc_events.hpp", include_str!("../include/kernel_profiler/noc_events.hpp")),
-    ("kernel_profiler/off.hpp", include_str!("../include/kernel_profiler/off.hpp")),
-    ("kernel_profiler/plain.hpp", include_str!("../include/kernel_profiler/plain.hpp")),
-    (
-        "kernel_profiler/profiler_common.hpp",
-        include_str!("../include/kernel_profiler/profiler_common.hpp"),
-    ),
-    ("kernel_profiler/push.hpp", include_str!("../include/kernel_profiler/push.hpp")),
-    ("kernel_profiler/quick_push.hpp", include_str!("../include/kernel_profiler/quick_push.hpp")),
-    ("kernel_profiler/registers.hpp", include_str!("../include/kernel_profiler/registers.hpp")),
-    ("kernel_profiler/ring.hpp", include_str!("../include/kernel_profiler/ring.hpp")),
-    ("kernel_profiler/stall.hpp", include_str!("../include/kernel_profiler/stall.hpp")),
-    ("kernel_profiler/standalone.hpp", include_str!("../include/kernel_profiler/standalone.hpp")),
-    ("kernel_profiler/state.hpp", include_str!("../include/kernel_profiler/state.hpp")),
-    ("kernel_profiler/stream.hpp", include_str!("../include/kernel_profiler/stream.hpp")),
-    (
-        "kernel_profiler/stream_constants.hpp",
-        include_str!("../include/kernel_profiler/stream_constants.hpp"),
-    ),
-    (
-        "kernel_profiler/stream_launch.hpp",
-        include_str!("../include/kernel_profiler/stream_launch.hpp"),
-    ),
-    ("kernel_profiler/tt_metal.hpp", include_str!("../include/kernel_profiler/tt_metal.hpp")),
-    ("kernel_profiler/turn.hpp", include_str!("../include/kernel_profiler/turn.hpp")),
-    ("kernel_profiler/waits.hpp", include_str!("../include/kernel_profiler/waits.hpp")),
-    (
-        "tools/profiler/kernel_profiler.hpp",
-        include_str!("../include/tools/profiler/kernel_profiler.hpp"),
-    ),
+pub const FILES: [(&str, &str); 33] = files![
+    "api/debug/kernel_profiler.hpp",
+    "kernel_profiler.hpp",
+    "kernel_profiler/accumulate.hpp",
+    "kernel_profiler/barriers.hpp",
+    "kernel_profiler/choice.hpp",
+    "kernel_profiler/constants.hpp",
+    "kernel_profiler/control_words.hpp",
+    "kernel_profiler/counters.hpp",
+    "kernel_profiler/fixed_zones.hpp",
+    "kernel_profiler/header.hpp",
+    "kernel_profiler/lanes.hpp",
+    "kernel_profiler/launch.hpp",
+    "kernel_profiler/mode.hpp",
+    "kernel_profiler/no_stall.hpp",
+    "kernel_profiler/noc_constants.hpp",
+    "kernel_profiler/noc_events.hpp",
+    "kernel_profiler/off.hpp",
+    "kernel_profiler/plain.hpp",
+    "kernel_profiler/profiler_common.hpp",
+    "kernel_profiler/push.hpp",
+    "kernel_profiler/quick_push.hpp",
+    "kernel_profiler/registers.hpp",
+    "kernel_profiler/ring.hpp",
+    "kernel_profiler/stall.hpp",
+    "kernel_profiler/standalone.hpp",
+    "kernel_profiler/state.hpp",
+    "kernel_profiler/stream.hpp",
+    "kernel_profiler/stream_constants.hpp",
+    "kernel_profiler/stream_launch.hpp",
+    "kernel_profiler/tt_metal.hpp",
+    "kernel_profiler/turn.hpp",
+    "kernel_profiler/waits.hpp",
+    "tools/profiler/kernel_profiler.hpp",
 ];
