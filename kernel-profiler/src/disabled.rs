@@ -33,10 +33,6 @@ pub fn begin_wait<const KIND: u8, const ID: u16, const TOTAL_ID: u16>(
 
 /// Does nothing.
 #[inline(always)]
-pub fn record_signal<const ID: u16>(_: impl FnOnce() -> u64) {}
-
-/// Does nothing.
-#[inline(always)]
 pub const fn open_zone<const ID: u16>() -> NoGuard {
     NoGuard(PhantomData)
 }
@@ -66,30 +62,6 @@ pub const fn open_sum<const ID: u16, const ACCUMULATOR: usize>() -> NoGuard {
     NoGuard(PhantomData)
 }
 
-/// Does nothing.
-#[inline(always)]
-pub fn record_data<const ID: u16>(_: impl FnOnce() -> u64) {}
-
-/// Does nothing.
-#[inline(always)]
-pub fn record_data_16b<const ID: u16>(_: impl FnOnce() -> [u64; 2]) {}
-
-/// Does nothing.
-#[inline(always)]
-pub fn record_event(_: impl FnOnce() -> u16) {}
-
-/// Does nothing.
-#[inline(always)]
-pub fn record_noc_event(_: NocEventKind, _: impl FnOnce() -> u64) {}
-
-/// Does nothing.
-#[inline(always)]
-pub fn record_local_noc_event<const HAS_ADDRESSES: bool>(
-    _: NocEventKind,
-    _: impl FnOnce() -> (LocalNocEvent, [u32; 2]),
-) {
-}
-
 /// Returns 0.
 #[inline(always)]
 pub const fn low_word(_: u64) -> u32 {
@@ -98,60 +70,41 @@ pub const fn low_word(_: u64) -> u32 {
 
 /// Does nothing.
 #[inline(always)]
-pub fn record_lock_event(_: impl FnOnce() -> LockEvent) {}
-
-/// Does nothing.
-#[inline(always)]
-pub fn start_perf_counters(_: impl FnOnce() -> u32) {}
-
-/// Does nothing.
-#[inline(always)]
-pub fn stop_perf_counters(_: impl FnOnce() -> u32) {}
-
-/// Does nothing.
-#[inline(always)]
-pub fn read_perf_counters(_: impl FnOnce() -> u32) {}
-
-/// Does nothing.
-#[inline(always)]
-pub fn quick_push_if_linked_for_noc_events(_: impl FnOnce() -> (u32, bool)) {}
-
-/// Does nothing.
-#[inline(always)]
 pub fn validate<E: Into<u32>>(_: impl FnOnce() -> E) {}
 
-/// Does nothing.
-#[inline(always)]
-pub fn set_counter(_: impl FnOnce() -> u32) {}
+/// Defines functions that do nothing.
+macro_rules! no_ops {
+    ($($name:ident $([$(const $parameter:ident: $kind:ty),+])? ($($argument:ty),*);)+) => {
+        $(
+            /// Does nothing: the profiler is switched off.
+            #[inline(always)]
+            pub fn $name$(<$(const $parameter: $kind),+>)?($(_: $argument),*) {}
+        )+
+    };
+}
 
-/// Does nothing.
-#[inline(always)]
-pub const fn init_profiler() {}
-
-/// Does nothing.
-#[inline(always)]
-pub const fn increment_trace_count() {}
-
-/// Does nothing.
-#[inline(always)]
-pub const fn init_trace_only() {}
-
-/// Does nothing: the profiler is switched off.
-#[inline(always)]
-pub const fn init() {}
-
-/// Does nothing: the profiler is switched off.
-#[inline(always)]
-pub const fn finish() {}
-
-/// Does nothing: the profiler is switched off.
-#[inline(always)]
-pub const fn quick_push() {}
-
-/// Does nothing: the profiler is switched off.
-#[inline(always)]
-pub const fn quick_push_if_linked(_command_buffer: u32, _is_to_be_linked: bool) {}
-
-/// Does nothing: the profiler is switched off.
-#[inline(always)]
-pub const fn flush_to_dram_if_full(_words: u32) {}
+no_ops! {
+    record_signal[const ID: u16](impl FnOnce() -> u64);
+    record_data[const ID: u16](impl FnOnce() -> u64);
+    record_data_16b[const ID: u16](impl FnOnce() -> [u64; 2]);
+    record_event(impl FnOnce() -> u16);
+    record_noc_event(NocEventKind, impl FnOnce() -> u64);
+    record_local_noc_event[const HAS_ADDRESSES: bool](
+        NocEventKind,
+        impl FnOnce() -> (LocalNocEvent, [u32; 2])
+    );
+    record_lock_event(impl FnOnce() -> LockEvent);
+    start_perf_counters(impl FnOnce() -> u32);
+    stop_perf_counters(impl FnOnce() -> u32);
+    read_perf_counters(impl FnOnce() -> u32);
+    quick_push_if_linked_for_noc_events(impl FnOnce() -> (u32, bool));
+    set_counter(impl FnOnce() -> u32);
+    init_profiler();
+    increment_trace_count();
+    init_trace_only();
+    init();
+    finish();
+    quick_push();
+    quick_push_if_linked(u32, bool);
+    flush_to_dram_if_full(u32);
+}
