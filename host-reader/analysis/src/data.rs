@@ -5,12 +5,13 @@
     reason = "indices and counts are those of lists in memory"
 )]
 
+use crate::counters::is_data;
 use reader::{
-    lane::{Lane, ZoneIndex},
+    lane::{Annotated, Lane, ZoneIndex},
     names::ZoneTable,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use wire::{PacketKind, Risc, ZoneId};
+use wire::{Risc, ZoneId};
 
 /// Purpose of a value, derived from its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -91,14 +92,9 @@ impl DataGroups {
         if lane.data.is_empty() {
             return;
         }
-        let mut texts = lane.metadata.iter().peekable();
-        for (record, head) in lane.heads.iter().enumerate() {
-            let text = texts.next_if(|(of, _)| *of == record).map(|(_, text)| &**text);
-            if !matches!(head.kind(), PacketKind::TimestampedData | PacketKind::TimestampedData16B)
-            {
-                continue;
-            }
-            let key = (lane.id.chip_id, lane.id.risc, head.zone());
+        let data = lane.annotated_records().filter(|one| is_data(one.record.kind));
+        for Annotated { record, text, .. } in data {
+            let key = (lane.id.chip_id, lane.id.risc, record.zone);
             let group = self.0.entry(key).or_default();
             group.count += 1;
             group.cores.insert(lane.id.core);

@@ -157,7 +157,7 @@ fn at_ranks<const N: usize>(
             _ => latest.insert((rank, at_rank(numbers, bounds, rank))).1,
         });
     }
-    let mut all = Vec::with_capacity(usize::try_from(totals.count).unwrap_or(0));
+    let mut all = Vec::new();
     numbers.for_each(|number| all.push(number));
     ranks.map(|rank| {
         let rank = usize::try_from(rank).unwrap_or(usize::MAX);

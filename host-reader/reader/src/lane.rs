@@ -163,6 +163,19 @@ pub struct Record<'lane> {
     pub data: &'lane [u64],
 }
 
+/// A record with the data that other columns of its lane hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Annotated<'lane> {
+    /// Index of the record in its lane.
+    pub index: usize,
+    /// The record.
+    pub record: Record<'lane>,
+    /// Index of the run; `None` for a record before any run.
+    pub run: Option<usize>,
+    /// Text that a log attached to the record.
+    pub text: Option<&'lane str>,
+}
+
 impl Lane {
     /// Returns a lane without records.
     #[must_use]
@@ -213,10 +226,9 @@ impl Lane {
         &mut self,
         mut text_of: impl FnMut(&Record<'_>) -> Option<Box<str>>,
     ) -> u64 {
-        let mut known = self.metadata.iter().map(|(of, _)| *of).peekable();
         let mut texts = Vec::new();
-        for (index, record) in self.records().enumerate() {
-            if known.next_if_eq(&index).is_none() {
+        for Annotated { index, record, text, .. } in self.annotated_records() {
+            if text.is_none() {
                 texts.extend(text_of(&record).map(|text| (index, text)));
             }
         }
@@ -323,6 +335,20 @@ impl Lane {
             let data = self.data.get(next_value..end).unwrap_or(&[]);
             next_value = end;
             Record { kind: head.kind(), zone: head.zone(), time, data }
+        })
+    }
+
+    /// Iterates over all records in order, each with its run and its text.
+    pub fn annotated_records(&self) -> impl Iterator<Item = Annotated<'_>> {
+        let mut texts = self.metadata.iter().peekable();
+        let mut begun_runs = 0_usize;
+        self.records().enumerate().map(move |(index, record)| {
+            while texts.next_if(|(of, _)| *of < index).is_some() {}
+            let text = texts.next_if(|(of, _)| *of == index).map(|(_, text)| &**text);
+            while self.runs.get(begun_runs).is_some_and(|next| next.first_record <= index) {
+                begun_runs = begun_runs.saturating_add(1);
+            }
+            Annotated { index, record, run: begun_runs.checked_sub(1), text }
         })
     }
 }

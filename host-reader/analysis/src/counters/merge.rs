@@ -2,7 +2,7 @@
 
 use crate::counters::table::{is_counter_id, is_data};
 use reader::{
-    lane::{Lane, RecordHead, TraceReplay},
+    lane::{Annotated, Lane, Record, RecordHead, TraceReplay},
     mesh::Noc0Coord,
     names::ZoneTable,
     readout::Readout,
@@ -55,17 +55,16 @@ pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
     for readout in later {
         first.losses.merge(&readout.losses);
         for lane in readout.lanes() {
-            counters_of_lane(lane, &readout.zones, |_, key, head, data, text, _| {
-                match anchors.get(&key) {
-                    Some(&anchor) => {
-                        merge.added = merge.added.saturating_add(1);
-                        let list = inserted.entry((anchor.device, anchor.lane)).or_default();
-                        let head = RecordHead::new(head.kind(), anchor.zone);
-                        list.push(Inserted { anchor, head, data, text });
-                    }
-                    None => merge.without_anchor = merge.without_anchor.saturating_add(1),
-                }
-            });
+            for (key, Annotated { record, text, .. }) in counters_of_lane(lane, &readout.zones) {
+                let Some(&anchor) = anchors.get(&key) else {
+                    merge.without_anchor = merge.without_anchor.saturating_add(1);
+                    continue;
+                };
+                merge.added = merge.added.saturating_add(1);
+                let list = inserted.entry((anchor.device, anchor.lane)).or_default();
+                let head = RecordHead::new(record.kind, anchor.zone);
+                list.push(Inserted { anchor, head, data: record.data, text });
+            }
         }
     }
     for ((device, lane), list) in inserted {
@@ -80,40 +79,30 @@ pub fn merge_passes(first: &mut Readout, later: &[Readout]) -> PassMerge {
 /// Returns the first counter of each launch and core.
 fn anchors_of(readout: &Readout) -> HashMap<Key, Anchor> {
     let mut anchors = HashMap::new();
-    for (device_index, device) in readout.devices.iter().enumerate() {
-        for (lane_index, lane) in device.lanes.iter().enumerate() {
-            counters_of_lane(lane, &readout.zones, |record, key, head, _, _, time| {
-                let (device, lane) = (device_index, lane_index);
-                let zone = head.zone();
-                anchors.entry(key).or_insert(Anchor { device, lane, record, time, zone });
-            });
+    for (device, of_device) in readout.devices.iter().enumerate() {
+        for (lane, of_lane) in of_device.lanes.iter().enumerate() {
+            for (key, Annotated { index, record, .. }) in counters_of_lane(of_lane, &readout.zones)
+            {
+                let Record { time, zone, .. } = record;
+                anchors.entry(key).or_insert(Anchor { device, lane, record: index, time, zone });
+            }
         }
     }
     anchors
 }
 
-/// Calls `visit` for each counter of a lane, with its index, launch, head, values, text and time.
+/// Returns each counter of a lane with its launch and core.
 fn counters_of_lane<'a>(
     lane: &'a Lane,
     zones: &ZoneTable,
-    mut visit: impl FnMut(usize, Key, RecordHead, &'a [u64], Option<&'a str>, u64),
-) {
-    let mut texts = lane.metadata.iter().peekable();
-    let mut run = None;
-    let mut runs = lane.runs.iter().peekable();
-    for (number, record) in lane.records().enumerate() {
-        while texts.next_if(|(of, _)| *of < number).is_some() {}
-        let text = texts.next_if(|(of, _)| *of == number).map(|(_, text)| &**text);
-        while let Some(next) = runs.next_if(|next| next.first_record <= number) {
-            run = Some(next);
-        }
-        if is_data(record.kind) && is_counter_id(zones, record.zone) {
-            let (program, trace) = run.map_or((0, None), |run| (run.program.0, run.trace));
-            let key = (lane.id.chip_id, lane.id.core, program, trace);
-            let head = RecordHead::new(record.kind, record.zone);
-            visit(number, key, head, record.data, text, record.time);
-        }
-    }
+) -> impl Iterator<Item = (Key, Annotated<'a>)> {
+    let is_counter =
+        |record: &Record<'_>| is_data(record.kind) && is_counter_id(zones, record.zone);
+    lane.annotated_records().filter(move |one| is_counter(&one.record)).map(|one| {
+        let run = one.run.and_then(|run| lane.runs.get(run));
+        let (program, trace) = run.map_or((0, None), |run| (run.program.0, run.trace));
+        ((lane.id.chip_id, lane.id.core, program, trace), one)
+    })
 }
 
 /// Returns the lane with the given records inserted after their anchors.
@@ -121,18 +110,17 @@ fn with_inserted(lane: &Lane, mut inserted: Vec<Inserted<'_>>) -> Lane {
     inserted.sort_by_key(|one| one.anchor.record);
     let mut inserted = inserted.into_iter().peekable();
     let mut whole = Lane { goes_on: lane.goes_on, ..Lane::new(lane.id) };
-    let mut texts = lane.metadata.iter().peekable();
     let mut runs = lane.runs.iter().peekable();
-    for (number, record) in lane.records().enumerate() {
-        while let Some(run) = runs.next_if(|run| run.first_record <= number) {
+    for Annotated { index, record, text, .. } in lane.annotated_records() {
+        while let Some(run) = runs.next_if(|run| run.first_record <= index) {
             let first_record = whole.record_count();
             whole.runs.push(reader::lane::Run { first_record, ..*run });
         }
-        if let Some((_, text)) = texts.next_if(|(of, _)| *of == number) {
-            whole.metadata.push((whole.record_count(), text.clone()));
+        if let Some(text) = text {
+            whole.metadata.push((whole.record_count(), text.into()));
         }
         whole.push(RecordHead::new(record.kind, record.zone), record.time, record.data);
-        while let Some(one) = inserted.next_if(|one| one.anchor.record <= number) {
+        while let Some(one) = inserted.next_if(|one| one.anchor.record <= index) {
             if let Some(text) = one.text {
                 whole.metadata.push((whole.record_count(), text.into()));
             }

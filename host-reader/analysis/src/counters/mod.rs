@@ -49,6 +49,7 @@ pub use metrics::{Metric, is_l1_client_title, metrics};
 pub use names::{counter_name, current_name};
 pub use op::{CounterScale, GridMean, MetricSummary, OpCounters};
 pub use sample::{Sample, SampleProblem};
+pub(crate) use table::is_data;
 pub use table::{
     CounterCounts, CounterSample, CounterTotal, LaunchCounters, ProblemCounts, counters_of,
 };

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 use reader::{
-    lane::{Lane, LaneId, ZoneIndex},
+    lane::{Annotated, Lane, LaneId, ZoneIndex},
     names::ZoneTable,
     readout::Readout,
 };
@@ -195,17 +195,11 @@ fn add_lane(run_readings: &mut HashMap<LaunchRun, Vec<Reading>>, lane: &Lane, zo
     if !lane.heads.iter().any(|head| is_counter(head.kind(), head.zone())) {
         return;
     }
-    let mut texts = lane.metadata.iter().peekable();
-    let mut run = 0_usize;
-    for (number, record) in lane.records().enumerate() {
-        while texts.next_if(|(of, _)| *of < number).is_some() {}
-        let text = texts.next_if(|(of, _)| *of == number).map(|(_, text)| &**text);
-        while lane.runs.get(run.saturating_add(1)).is_some_and(|next| next.first_record <= number) {
-            run = run.saturating_add(1);
-        }
+    for Annotated { record, run, text, .. } in lane.annotated_records() {
         if is_counter(record.kind, record.zone) {
             let reading = (record.time, Sample::decode(record.data, text));
-            run_readings.entry(LaunchRun { lane: lane.id, run }).or_default().push(reading);
+            let run = LaunchRun { lane: lane.id, run: run.unwrap_or(0) };
+            run_readings.entry(run).or_default().push(reading);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::noc_events::{
 };
 use reader::{
     from_lanes::FromLanes,
-    lane::{Lane, LaneId, Record, TraceReplay, ZoneIndex},
+    lane::{Annotated, Lane, LaneId, Record, TraceReplay, ZoneIndex},
     names::ZoneTable,
     packed_bytes::PackedMemory,
     packed_numbers::{fold_sign, push, take, unfold_sign},
@@ -140,17 +140,11 @@ impl Tag {
 impl NocLane {
     fn new(lane: &Lane, zones: &ZoneTable) -> Self {
         let mut found = Found { lane: lane.id, evidence: None, programs: BTreeMap::new() };
-        let mut runs = lane.runs.iter().peekable();
-        let mut texts = lane.metadata.iter().peekable();
-        let mut program = (RunHostId(0), None);
         let mut traced: BTreeMap<ZoneIndex, bool> = BTreeMap::new();
         let mut has_locks = false;
-        for (index, record) in lane.records().enumerate() {
-            while texts.next_if(|(of, _)| *of < index).is_some() {}
-            let text = texts.next_if(|(of, _)| *of == index).map(|(_, text)| &**text);
-            while let Some(run) = runs.next_if(|run| run.first_record <= index) {
-                program = (run.program, run.trace);
-            }
+        for Annotated { record, run, text, .. } in lane.annotated_records() {
+            let run = run.and_then(|run| lane.runs.get(run));
+            let program = run.map_or((RunHostId(0), None), |run| (run.program, run.trace));
             match record.kind {
                 PacketKind::ZoneStart | PacketKind::ZoneEnd => {
                     let zone = record.zone;

@@ -2,7 +2,7 @@
 
 use crate::noc_events::trace::TraceNotes;
 use reader::{
-    lane::{Lane, LaneId, Record},
+    lane::{Annotated, Lane, LaneId, Record},
     names::ZoneTable,
 };
 use wire::{
@@ -74,26 +74,19 @@ impl Locks {
     /// An event ends the latest matching hold of its RISC in the same run of a program.
     pub(super) fn from_lane(lane: &Lane, zones: &ZoneTable) -> Self {
         let mut locks = Self::default();
-        locks.add_lane(lane, zones);
-        locks
-    }
-
-    fn add_lane(&mut self, lane: &Lane, zones: &ZoneTable) {
-        let mut runs = lane.runs.iter().peekable();
-        let mut program = RunHostId(0);
         // Held memory from this index on belongs to the current program.
-        let mut first_held = self.held.len();
-        for (index, record) in lane.records().enumerate() {
-            while let Some(run) = runs.next_if(|run| run.first_record <= index) {
-                // A push during a launch begins a new run of the same program.
-                if run.program != program {
-                    (program, first_held) = (run.program, self.held.len());
-                }
+        let (mut program, mut first_held) = (RunHostId(0), 0);
+        for Annotated { record, run, .. } in lane.annotated_records() {
+            // A push during a launch begins a new run of the same program.
+            let run = run.and_then(|run| lane.runs.get(run)).map_or(program, |run| run.program);
+            if run != program {
+                (program, first_held) = (run, locks.held.len());
             }
             if is_lock(&record, zones) {
-                self.add(lane.id, program, first_held, &record);
+                locks.add(lane.id, program, first_held, &record);
             }
         }
+        locks
     }
 
     fn add(&mut self, lane: LaneId, program: RunHostId, first_held: usize, record: &Record<'_>) {

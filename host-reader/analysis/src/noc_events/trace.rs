@@ -1,15 +1,18 @@
 //! NoC traces: the NoC events of every program, in the format of TT-Metal's files.
 
-use crate::noc_events::{
-    fabric::Packet,
-    lanes::NocLanes,
-    numbering::Numbering,
-    object::{Destination, FabricMux, FabricSend, TraceObject},
-    payload::{LocalEvent, Noc, Payload, RawCoord, Routing},
-    programs::NocPrograms,
-    size_field::SizeField,
-    tile::TileMap,
-    transfer::{Target, TrafficEvent},
+use crate::{
+    counters::is_data,
+    noc_events::{
+        fabric::Packet,
+        lanes::NocLanes,
+        numbering::Numbering,
+        object::{Destination, FabricMux, FabricSend, TraceObject},
+        payload::{LocalEvent, Noc, Payload, RawCoord, Routing},
+        programs::NocPrograms,
+        size_field::SizeField,
+        tile::TileMap,
+        transfer::{Target, TrafficEvent},
+    },
 };
 use reader::{
     lane::{LaneId, Record, TraceReplay},
@@ -19,7 +22,7 @@ use reader::{
 };
 use std::collections::BTreeMap;
 use wire::{
-    PacketKind, Risc, RunHostId, ZoneId,
+    Risc, RunHostId, ZoneId,
     noc_event::{FabricRoute, NocEventKind, NocTrailer},
 };
 
@@ -233,9 +236,7 @@ impl NocTraces {
 
 /// Returns true if the record is a NoC event.
 pub(crate) fn is_event(record: &Record<'_>, zones: &ZoneTable) -> bool {
-    let is_data =
-        matches!(record.kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B);
-    is_data && zones.id(record.zone) == u32::from(ZoneId::NOC_TRACING.0)
+    is_data(record.kind) && zones.id(record.zone) == u32::from(ZoneId::NOC_TRACING.0)
 }
 
 /// Event, with the lane and time of its record.

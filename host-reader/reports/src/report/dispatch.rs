@@ -12,7 +12,7 @@
 
 use super::value::Value;
 use reader::{
-    lane::{Lane, ZoneIndex},
+    lane::{Annotated, Lane, ZoneIndex},
     mesh::Noc0Coord,
     names::ZoneTable,
     packed_bytes::PackedError,
@@ -226,18 +226,10 @@ fn dispatches(lane: &Lane, zones: &ZoneTable) -> bool {
 }
 
 fn rows_of_lane(lane: &Lane, zones: &ZoneTable) -> impl Iterator<Item = DispatchRow> {
-    let mut metadata = lane.metadata.iter().peekable();
-    lane.records().enumerate().map(move |(index, record)| {
-        while metadata.next_if(|(of, _)| *of < index).is_some() {}
-        let text = metadata.next_if(|(of, _)| *of == index).map_or("", |(_, text)| text);
+    lane.annotated_records().map(|Annotated { record, text, .. }| {
         let is_end = record.kind == PacketKind::ZoneEnd;
-        DispatchRow::new(
-            record.time,
-            lane.id.risc,
-            is_end,
-            zones.name(record.zone),
-            text.as_bytes(),
-        )
+        let (name, text) = (zones.name(record.zone), text.unwrap_or("").as_bytes());
+        DispatchRow::new(record.time, lane.id.risc, is_end, name, text)
     })
 }
 
