@@ -77,48 +77,21 @@ fn has_wide_sizes(traces: &[ProgramTrace]) -> bool {
 }
 
 /// Sums of one RISC in one program.
-struct RiscSums {
-    core: Noc0Coord,
-    risc: Arc<str>,
+#[derive(Default)]
+struct RiscSums<'text> {
     /// Counts by op, network and kind.
-    counts: BTreeMap<(u32, Noc, NocEventKind), Counts>,
+    counts: BTreeMap<(&'text str, Noc, NocEventKind), Counts>,
     /// State by network.
-    states: [RiscState; 3],
+    states: [RiscState<'text>; 3],
 }
 
 /// State that a RISC's earlier events leave to its later ones on one network.
 #[derive(Default)]
-struct RiscState {
+struct RiscState<'text> {
     /// Targets and sizes that earlier events set for later reads and writes.
     transfers: TransferState,
     /// Open wait: the event kind that ends it, its start, and its op and kind.
-    wait: Option<(NocEventKind, u64, (u32, NocEventKind))>,
-}
-
-/// Interned texts, numbered in the order of their first use.
-#[derive(Default)]
-struct Texts<'text> {
-    texts: Vec<Arc<str>>,
-    numbers: BTreeMap<&'text str, u32>,
-    latest: Option<(&'text str, u32)>,
-}
-
-impl<'text> Texts<'text> {
-    fn number(&mut self, text: &'text str) -> u32 {
-        if let Some((_, number)) = self.latest.filter(|(latest, _)| *latest == text) {
-            return number;
-        }
-        let number = *self.numbers.entry(text).or_insert_with(|| {
-            self.texts.push(text.into());
-            u32::try_from(self.texts.len() - 1).unwrap_or(u32::MAX)
-        });
-        self.latest = Some((text, number));
-        number
-    }
-
-    fn text(&self, number: u32) -> Arc<str> {
-        self.texts.get(number as usize).cloned().unwrap_or_default()
-    }
+    wait: Option<(NocEventKind, u64, (&'text str, NocEventKind))>,
 }
 
 /// Sums of one program. [`Self::finish`] adds them to the sums of all programs.
@@ -126,21 +99,19 @@ pub(super) struct ProgramSums<'sums, 'text> {
     sums: &'sums mut Sums,
     chip_id: u32,
     program: RunHostId,
-    ops: Texts<'text>,
-    riscs: Texts<'text>,
-    risc_sums: Vec<RiscSums>,
-    /// Indices in `risc_sums`, by core and processor number.
-    places: BTreeMap<(Noc0Coord, u32), usize>,
-    latest: Option<((Noc0Coord, u32), usize)>,
+    risc_sums: Vec<((Noc0Coord, &'text str), RiscSums<'text>)>,
+    /// Indices in `risc_sums`, by core and processor.
+    places: BTreeMap<(Noc0Coord, &'text str), usize>,
+    /// Index of the latest event's processor in `risc_sums`.
+    latest: usize,
 }
 
 impl<'text> ProgramSums<'_, 'text> {
     /// Adds an event that a processor recorded in an op.
     pub(super) fn add(&mut self, op: &'text str, risc: &'text str, event: &TrafficEvent) {
         let &TrafficEvent { kind, noc, core, byte_count: bytes, .. } = event;
-        let op = self.ops.number(op);
-        let place = self.place(core, risc);
-        let Some(own) = self.risc_sums.get_mut(place) else { return };
+        let place = self.place((core, risc));
+        let Some((_, own)) = self.risc_sums.get_mut(place) else { return };
         let counts = own.counts.entry((op, noc, kind)).or_default();
         counts.events += 1;
         counts.bytes = counts.bytes.saturating_add(bytes);
@@ -155,27 +126,23 @@ impl<'text> ProgramSums<'_, 'text> {
         }
     }
 
-    fn place(&mut self, core: Noc0Coord, risc: &'text str) -> usize {
-        let number = self.riscs.number(risc);
-        let key = (core, number);
-        if let Some((_, place)) = self.latest.filter(|(latest, _)| *latest == key) {
-            return place;
+    fn place(&mut self, key: (Noc0Coord, &'text str)) -> usize {
+        if self.risc_sums.get(self.latest).is_none_or(|(latest, _)| *latest != key) {
+            self.latest = *self.places.entry(key).or_insert_with(|| {
+                self.risc_sums.push((key, RiscSums::default()));
+                self.risc_sums.len() - 1
+            });
         }
-        let place = *self.places.entry(key).or_insert_with(|| {
-            let (risc, counts) = (self.riscs.text(number), BTreeMap::new());
-            self.risc_sums.push(RiscSums { core, risc, counts, states: Default::default() });
-            self.risc_sums.len() - 1
-        });
-        self.latest = Some((key, place));
-        place
+        self.latest
     }
 
     /// Adds the program's sums to the sums of all programs.
     pub(super) fn finish(self) {
-        for RiscSums { core, risc, counts, states } in self.risc_sums {
+        let mut texts: BTreeMap<&str, Arc<str>> = BTreeMap::new();
+        let mut shared = |text| Arc::clone(texts.entry(text).or_insert_with(|| text.into()));
+        for ((core, risc), RiscSums { counts, states }) in self.risc_sums {
             for ((op, noc, kind), counts) in counts {
-                let op = self.ops.text(op);
-                let key = (self.chip_id, self.program, op, core, Arc::clone(&risc), noc, kind);
+                let key = (self.chip_id, self.program, shared(op), core, shared(risc), noc, kind);
                 self.sums.activities.push((key, counts));
             }
             let open = states.iter().filter(|state| state.wait.is_some()).count();
@@ -184,8 +151,8 @@ impl<'text> ProgramSums<'_, 'text> {
     }
 }
 
-impl RiscSums {
-    const fn state(&mut self, noc: Noc) -> &mut RiscState {
+impl<'text> RiscSums<'text> {
+    const fn state(&mut self, noc: Noc) -> &mut RiscState<'text> {
         let [undefined, noc0, noc1] = &mut self.states;
         match noc {
             Noc::Undefined => undefined,
@@ -195,7 +162,7 @@ impl RiscSums {
     }
 
     /// Records the start or end of a wait. Returns true if an earlier wait is left without an end.
-    fn wait(&mut self, op: u32, event: &TrafficEvent) -> bool {
+    fn wait(&mut self, op: &'text str, event: &TrafficEvent) -> bool {
         let &TrafficEvent { kind, noc, time, .. } = event;
         let wait = &mut self.state(noc).wait;
         if let Some(end) = kind.end_of_wait() {
@@ -216,16 +183,8 @@ impl Sums {
         chip_id: u32,
         program: RunHostId,
     ) -> ProgramSums<'_, 'text> {
-        ProgramSums {
-            sums: self,
-            chip_id,
-            program,
-            ops: Texts::default(),
-            riscs: Texts::default(),
-            risc_sums: Vec::new(),
-            places: BTreeMap::new(),
-            latest: None,
-        }
+        let (risc_sums, places) = (Vec::new(), BTreeMap::new());
+        ProgramSums { sums: self, chip_id, program, risc_sums, places, latest: 0 }
     }
 
     /// Adds a program's trace.
