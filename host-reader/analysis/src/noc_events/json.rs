@@ -1,7 +1,7 @@
 //! Reader and writer of `noc_trace_*.json`, TT-Metal's format of NoC traces.
 
 use crate::noc_events::{object::TraceObject, trace::ProgramTrace};
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::fmt;
 
 impl ProgramTrace {
@@ -75,7 +75,7 @@ pub fn read_json(text: &[u8]) -> ReadTrace {
     let mut count = 0;
     let mut json = serde_json::Deserializer::from_slice(text);
     let objects = Objects { read: &mut read, count: &mut count };
-    if let Err(error) = objects.deserialize(&mut json).and_then(|()| json.end()) {
+    if let Err(error) = json.deserialize_seq(objects).and_then(|()| json.end()) {
         let reason = error.to_string();
         read.problems.push(TraceProblem::Text { kept_count: count, reason });
     }
@@ -85,14 +85,6 @@ pub fn read_json(text: &[u8]) -> ReadTrace {
 struct Objects<'a> {
     read: &'a mut ReadTrace,
     count: &'a mut usize,
-}
-
-impl<'de> DeserializeSeed<'de> for Objects<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Objects<'_> {
