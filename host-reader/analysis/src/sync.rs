@@ -82,7 +82,15 @@ impl SyncName {
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        meaning(name)
+        if name == WAIT_TOTAL_ZONE {
+            return Some(Self::Total);
+        }
+        if name.strip_suffix(KEY_SUFFIX).is_some_and(|name| wait_kind(name).is_some()) {
+            return Some(Self::Key);
+        }
+        wait_kind(name)
+            .map(Self::Wait)
+            .or_else(|| SignalKind::from_zone_name(name).map(Self::Signal))
     }
 }
 
@@ -94,7 +102,8 @@ impl SyncNames {
     /// Collects the names of waits and signals.
     #[must_use]
     pub fn from_names(zones: &ZoneTable) -> Self {
-        let named = zones.named_indices().filter_map(|(zone, name)| Some((zone, meaning(name)?)));
+        let zones = zones.named_indices();
+        let named = zones.filter_map(|(zone, name)| Some((zone, SyncName::from_name(name)?)));
         Self(named.collect())
     }
 
@@ -134,18 +143,6 @@ impl SyncNames {
             })
             .collect()
     }
-}
-
-fn meaning(name: &str) -> Option<SyncName> {
-    if name == WAIT_TOTAL_ZONE {
-        return Some(SyncName::Total);
-    }
-    if name.strip_suffix(KEY_SUFFIX).is_some_and(|name| wait_kind(name).is_some()) {
-        return Some(SyncName::Key);
-    }
-    wait_kind(name)
-        .map(SyncName::Wait)
-        .or_else(|| SignalKind::from_zone_name(name).map(SyncName::Signal))
 }
 
 fn wait_kind(name: &str) -> Option<WaitKind> {

@@ -12,7 +12,7 @@ use reader::{
     lane::ZoneIndex,
     names::ZoneTable,
     packed_bytes::PackedMemory,
-    readout::ChipSummary,
+    readout::{ChipSummary, Readout},
     role::ZoneRole,
     timeline::{WholeZone, Zones},
 };
@@ -25,19 +25,6 @@ use wire::Risc;
 
 /// Key of zones that share a row: the index of the chip, and the RISC.
 pub(super) type GroupKey = (usize, Risc);
-
-/// Chip data included in the statistics.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Chip {
-    pub(super) chip_id: u32,
-    pub(super) aiclk_mhz: u32,
-}
-
-impl Chip {
-    pub(super) const fn from_summary(chip: &ChipSummary) -> Self {
-        Self { chip_id: chip.chip_id, aiclk_mhz: chip.aiclk_mhz }
-    }
-}
 
 /// Durations by group and zone.
 #[derive(Debug, Default)]
@@ -185,16 +172,13 @@ impl ZoneDurations {
 type Parts<'tally> = Vec<&'tally ZoneDurations>;
 
 /// Computes the statistics of all tallies, grouped by chip and RISC, sorted by descending cycles.
-pub(super) fn statistics_of(
-    tallies: &[&Tally],
-    chips: &[Chip],
-    names: &ZoneTable,
-) -> Vec<ZoneStatistics> {
+pub(super) fn statistics_of(tallies: &[&Tally], readout: &Readout) -> Vec<ZoneStatistics> {
+    let names = &readout.zones;
     let rows: Vec<_> = rows_of(tallies, names).into_iter().collect();
     let mut rows: Vec<_> = rows
         .into_par_iter()
         .map(|((key, zone), parts)| {
-            (key, statistics_of_zone((chips[key.0], key.1), (zone, names), &parts))
+            (key, statistics_of_zone((&readout.devices[key.0].chip, key.1), (zone, names), &parts))
         })
         .collect();
     rows.sort_by(|(one_key, one), (other_key, other)| {
@@ -254,7 +238,7 @@ fn join_envelopes<'tally>(
 }
 
 fn statistics_of_zone(
-    (chip, risc): (Chip, Risc),
+    (chip, risc): (&ChipSummary, Risc),
     (zone, names): (ZoneIndex, &ZoneTable),
     parts: &[&ZoneDurations],
 ) -> ZoneStatistics {

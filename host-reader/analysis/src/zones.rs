@@ -2,7 +2,7 @@
 
 use super::{
     distribution::CycleStatistics,
-    tally::{Chip, GroupKey, Tally, statistics_of},
+    tally::{GroupKey, Tally, statistics_of},
 };
 use rayon::prelude::*;
 use reader::{
@@ -39,7 +39,8 @@ pub struct ZoneStatistics {
     pub open_zone_count: u64,
 }
 
-/// Computes the statistics of all zones, grouped by chip and RISC, sorted by descending cycles.
+/// Computes the statistics of all zones, grouped by chip and RISC, sorted by descending cycles. The
+/// timeline must be that of the readout.
 ///
 /// # Cost
 /// Linear time. Memory for exact percentiles: 1 byte for each zone below 128 cycles, 2 below 2^14
@@ -56,16 +57,7 @@ pub fn zone_statistics(readout: &Readout, timeline: &Timeline) -> Vec<ZoneStatis
         tally
     });
     let tallies: Vec<_> = tallies.collect();
-    let chips: Vec<_> = timeline
-        .devices
-        .iter()
-        .map(|device| {
-            let mut chips = readout.devices.iter().map(|device| &device.chip);
-            let found = chips.find(|chip| chip.chip_id == device.chip_id);
-            Chip { chip_id: device.chip_id, aiclk_mhz: found.map_or(0, |chip| chip.aiclk_mhz) }
-        })
-        .collect();
-    statistics_of(&tallies.iter().collect::<Vec<_>>(), &chips, &readout.zones)
+    statistics_of(&tallies.iter().collect::<Vec<_>>(), readout)
 }
 
 /// Computes the same statistics as [`zone_statistics`], without building a timeline.
@@ -139,10 +131,8 @@ impl Pairer {
         pairers: Vec<Self>,
         readout: &Readout,
     ) -> (Vec<ZoneStatistics>, AnomalyLog) {
-        let chips: Vec<_> =
-            readout.devices.iter().map(|device| Chip::from_summary(&device.chip)).collect();
         let tallies: Vec<_> = pairers.iter().map(|pairer| &pairer.tally).collect();
-        let statistics = statistics_of(&tallies, &chips, &readout.zones);
+        let statistics = statistics_of(&tallies, readout);
         let mut met: Vec<_> = pairers.into_iter().flat_map(|pairer| pairer.met).collect();
         met.sort_by_key(|&(lane, _)| lane);
         let mut anomalies = AnomalyLog::default();

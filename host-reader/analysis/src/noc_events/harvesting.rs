@@ -100,7 +100,7 @@ pub fn lines_of_traces(
     traces: &[ProgramTrace],
 ) -> BTreeMap<u32, BTreeMap<u16, u16>> {
     let tiles = traces.iter().flat_map(|trace| {
-        trace.objects.iter().map(|object| (EventKey::new(trace.chip_id, object), object))
+        trace.objects.iter().map(|object| (event_key(trace.chip_id, object), object))
     });
     let tiles: BTreeMap<EventKey<'_>, &TraceObject> = tiles.collect();
     let ours = NocPrograms::new(lanes, readout, &TraceOptions::default());
@@ -111,7 +111,7 @@ pub fn lines_of_traces(
     for trace in ours.traces(|_, _| None, &mut TraceNotes::default()) {
         let Some(&arch) = arches.get(&trace.chip_id) else { continue };
         for object in &trace.objects {
-            let theirs = tiles.get(&EventKey::new(trace.chip_id, object));
+            let theirs = tiles.get(&event_key(trace.chip_id, object));
             if let Some((number, line)) = theirs.and_then(|theirs| shown_line(arch, object, theirs))
             {
                 lines.entry(trace.chip_id).or_default().entry(number).or_insert(line);
@@ -121,21 +121,12 @@ pub fn lines_of_traces(
     lines
 }
 
-/// Key that identifies an event of a chip: time, core, RISC and kind.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct EventKey<'a> {
-    chip_id: u32,
-    timestamp: u64,
-    core: (u16, u16),
-    proc: &'a str,
-    kind: Option<&'a str>,
-}
+/// Key that identifies an event: chip, time, core, RISC and kind.
+type EventKey<'a> = (u32, u64, (u16, u16), &'a str, Option<&'a str>);
 
-impl<'a> EventKey<'a> {
-    fn new(chip_id: u32, object: &'a TraceObject) -> Self {
-        let (core, kind) = ((object.sx, object.sy), object.event_type.as_deref());
-        Self { chip_id, timestamp: object.timestamp, core, proc: &object.proc, kind }
-    }
+fn event_key(chip_id: u32, object: &TraceObject) -> EventKey<'_> {
+    let (core, kind) = ((object.sx, object.sy), object.event_type.as_deref());
+    (chip_id, object.timestamp, core, &object.proc, kind)
 }
 
 /// Returns the translated number and line of a target whose tile only TT-Metal's trace contains.

@@ -24,10 +24,10 @@ pub(super) enum TileKind {
 /// tt-npe at 10216031, `device_models/wormhole_b0.hpp` and `device_models/blackhole.hpp`. Its table
 /// of rates by packet size has no effect on traces, because their events are single packets.
 #[derive(Debug, PartialEq)]
-struct Rates {
-    link: f32,
+pub(super) struct Rates {
+    pub(super) link: f32,
     /// Maximum rate of one transfer.
-    transfer: f32,
+    pub(super) transfer: f32,
     /// Maximum rate at which a DRAM tile sends.
     dram_source: f32,
     /// Maximum rate at which a DRAM tile receives.
@@ -39,7 +39,7 @@ struct Rates {
     /// Maximum rate at which any other tile sends or receives.
     worker: f32,
     /// Maximum rate of an Ethernet link.
-    ethernet_link: f32,
+    pub(super) ethernet_link: f32,
     /// Cycles from the event of a read until its bytes leave their tile, if that tile is: the
     /// reader's own tile, in the same column, in the same row, elsewhere.
     read_cycles: [u64; 4],
@@ -91,7 +91,7 @@ const BLACKHOLE: Rates = Rates {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NocChip {
     map: TileMap,
-    rates: &'static Rates,
+    pub(super) rates: &'static Rates,
     dram_controller_count: Option<u16>,
 }
 
@@ -173,21 +173,9 @@ impl NocChip {
         self.dram_controller_count
     }
 
-    pub(super) const fn link_rate(&self) -> f32 {
-        self.rates.link
-    }
-
-    pub(super) const fn ethernet_link_rate(&self) -> f32 {
-        self.rates.ethernet_link
-    }
-
     /// Returns the bytes per cycle of a DRAM controller: the mean of its send and receive rates.
     pub(super) const fn dram_controller_rate(&self) -> f32 {
         f32::midpoint(self.rates.dram_source, self.rates.dram_sink)
-    }
-
-    pub(super) const fn transfer_rate(&self) -> f32 {
-        self.rates.transfer
     }
 
     pub(super) fn source_rate(&self, tile: Noc0Coord) -> f32 {

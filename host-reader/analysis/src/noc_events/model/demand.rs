@@ -60,7 +60,7 @@ impl Path {
             source_rate,
             sink_rate,
             is_multicast: matches!(flow.sink, Sink::Rectangle(_)),
-            free_rate: source_rate.min(chip.transfer_rate()),
+            free_rate: source_rate.min(chip.rates.transfer),
         }
     }
 
@@ -106,7 +106,7 @@ impl Demand {
             multicast_links: vec![0.0; tiles * 4],
             sources: vec![0.0; tiles * 2],
             sinks: vec![0.0; tiles * 2],
-            link_rate: chip.link_rate(),
+            link_rate: chip.rates.link,
             used_links: Vec::new(),
             used_ends: Vec::new(),
         }

@@ -133,7 +133,7 @@ impl NocFigures {
         if self.dram_percent.is_none() {
             self.gaps.push(NocGap::UnknownBoard);
         }
-        let ethernet = f64::from(chip.ethernet_link_rate()) * kernel_cycles / 100.0;
+        let ethernet = f64::from(chip.rates.ethernet_link) * kernel_cycles / 100.0;
         self.dram_controller_percent = Some(mapped(controller_bytes, |bytes| bytes / dram));
         self.ethernet_percent = Some(mapped(ethernet_bytes, |bytes| bytes / ethernet));
     }
