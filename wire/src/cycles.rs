@@ -1,4 +1,4 @@
-//! Time stamps: 44 bits of a 64-bit wall clock, and differences across a wrap of the clock.
+//! Time stamps: 44 bits of a 64-bit wall clock.
 //!
 //! This module does not convert cycles to seconds, which requires a frequency.
 
@@ -50,19 +50,6 @@ impl Cycles {
     pub const fn truncated(self, bits: u32) -> Self {
         if bits >= 64 { self } else { Self(self.0 & ((1 << bits) - 1)) }
     }
-
-    /// Returns the cycles from `earlier` to `self` on a clock of `bits` bits that may have wrapped
-    /// once.
-    ///
-    /// ```
-    /// use wire::{Cycles, cycles::TIMESTAMP_BITS};
-    /// let before = Cycles((1 << 44) - 10);
-    /// assert_eq!(Cycles(5).wrapping_since(before, TIMESTAMP_BITS), 15);
-    /// ```
-    #[must_use]
-    pub const fn wrapping_since(self, earlier: Self, bits: u32) -> u64 {
-        Self(self.0.wrapping_sub(earlier.0)).truncated(bits).0
-    }
 }
 
 #[cfg(test)]
@@ -78,10 +65,5 @@ mod tests {
     #[test]
     fn a_clock_of_64_bits_is_kept_whole() {
         assert_eq!(Cycles(u64::MAX).truncated(64), Cycles(u64::MAX));
-    }
-
-    #[test]
-    fn a_difference_across_the_wrap_is_small() {
-        assert_eq!(Cycles(3).wrapping_since(Cycles((1 << 42) - 1), 42), 4);
     }
 }

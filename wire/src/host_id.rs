@@ -46,12 +46,6 @@ impl RunHostId {
     pub const fn chip(self) -> u32 {
         self.0 & CHIP_MASK
     }
-
-    /// Returns true if the op ran on the host instead of a chip.
-    #[must_use]
-    pub const fn is_host_fallback(self) -> bool {
-        self.0 >> 31 != 0
-    }
 }
 
 impl core::fmt::Display for RunHostId {
@@ -66,7 +60,7 @@ const CHIP_MASK: u32 = (1 << CHIP_BITS) - 1;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+    use proptest::prelude::{prop_assert_eq, proptest};
 
     #[test]
     fn no_program_stays_zero_on_every_chip() {
@@ -78,7 +72,7 @@ mod tests {
         fn base_and_chip_survive_encoding(base in 1..=RunHostId::BASE_MAX, chip in 0_u32..1024) {
             let id = RunHostId::encode(base, chip);
             prop_assert_eq!((id.base(), id.chip()), (base, chip));
-            prop_assert!(!id.is_host_fallback());
+            prop_assert_eq!(id.0 >> 31, 0);
         }
     }
 }
