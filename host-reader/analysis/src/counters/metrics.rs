@@ -86,8 +86,20 @@ pub fn metrics() -> &'static [Metric] {
 /// # Compatibility
 /// `compute_l1_client_metrics` of `tt_llk_perf/metrics.py`, release 0.81.1.
 pub(crate) fn l1_client_metric(counter: &str) -> Option<&'static Metric> {
-    static METRICS: LazyLock<BTreeMap<&'static str, Metric>> =
-        LazyLock::new(|| L1_CLIENTS.iter().map(L1ClientNames::metric).collect());
+    static METRICS: LazyLock<BTreeMap<&'static str, Metric>> = LazyLock::new(|| {
+        // The names last as long as the program, like those of all other metrics.
+        let metrics = l1_client_names().map(|counter| -> (&'static str, Metric) {
+            let counter = counter.leak();
+            let metric = if counts_pending(counter) {
+                let label = format!("{counter} Mean Outstanding").leak();
+                ratio(label, L1Client(counter, pending_requests(counter)))
+            } else {
+                percent(format!("{counter} Rate").leak(), L1Client(counter, 1.0))
+            };
+            (counter, metric)
+        });
+        metrics.collect()
+    });
     METRICS.get(counter)
 }
 
@@ -95,32 +107,6 @@ pub(crate) fn l1_client_metric(counter: &str) -> Option<&'static Metric> {
 #[must_use]
 pub fn is_l1_client_title(title: &str) -> bool {
     title.starts_with(L1_CLIENT_PREFIX)
-}
-
-/// Name of a counter of L1 clients, and the name of its metric.
-struct L1ClientNames {
-    counter: String,
-    label: String,
-}
-
-static L1_CLIENTS: LazyLock<Vec<L1ClientNames>> = LazyLock::new(|| {
-    l1_client_names()
-        .map(|counter| {
-            let what = if counts_pending(&counter) { "Mean Outstanding" } else { "Rate" };
-            L1ClientNames { label: format!("{counter} {what}"), counter }
-        })
-        .collect()
-});
-
-impl L1ClientNames {
-    fn metric(&'static self) -> (&'static str, Metric) {
-        let (counter, label) = (self.counter.as_str(), self.label.as_str());
-        let metric = match counts_pending(counter) {
-            true => ratio(label, L1Client(counter, pending_requests(counter))),
-            false => percent(label, L1Client(counter, 1.0)),
-        };
-        (counter, metric)
-    }
 }
 
 /// Returns true if a counter of L1 clients counts pending requests. Several requests can be pending
