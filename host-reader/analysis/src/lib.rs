@@ -30,6 +30,7 @@
     )
 )]
 
+mod codec;
 pub mod counters;
 mod data;
 mod dispatch_names;

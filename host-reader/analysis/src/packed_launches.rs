@@ -3,17 +3,16 @@
 //! temporary file.
 
 use super::{
+    codec::Codec,
     distribution::CycleStatistics,
     doubt::Doubt,
     latency::{Before, Timing, latency_pairs},
     op::{Launch, Op},
-    own_zones::OwnTime,
     span::{Span, cycles_to_ns},
 };
 use reader::{
     packed_bytes::{PackedError, PackedMemory},
     packed_items::{ItemPlace, PackedItems},
-    packed_numbers::{fold_sign, push, take, unfold_sign},
 };
 use std::{borrow::Cow, fmt, slice, sync::Arc};
 
@@ -177,98 +176,29 @@ impl JoinedLaunches {
     }
 }
 
-/// Numbers that are appended to bytes or read from them, so that one list of fields serves both.
-trait Codec {
-    /// Appends the number, or replaces it by the next one.
-    fn number(&mut self, number: &mut u64);
-
-    fn flag(&mut self, flag: &mut bool) {
-        let mut number = (*flag).into();
-        self.number(&mut number);
-        *flag = number != 0;
-    }
-
-    /// Codes whether there is a value, and the value if there is one.
-    fn optional<T: Default>(
-        &mut self,
-        value: &mut Option<T>,
-        code: impl FnOnce(&mut Self, &mut T),
-    ) {
-        let mut is_known = value.is_some();
-        self.flag(&mut is_known);
-        if is_known {
-            code(self, value.get_or_insert_default());
-        }
-    }
-
-    fn cycles(&mut self, cycles: &mut Option<u64>) {
-        self.optional(cycles, Self::number);
-    }
-
-    fn doubt(&mut self, doubt: &mut Option<Doubt>) {
-        let place = Doubt::ALL.iter().position(|known| Some(*known) == *doubt);
-        let mut place = place.map(|place| place as u64);
-        self.cycles(&mut place);
-        let place = place.and_then(|place| usize::try_from(place).ok());
-        *doubt = place.and_then(|place| Doubt::ALL.get(place).copied());
-    }
-
-    /// Codes a span relative to the first cycle of its launch.
-    fn span(&mut self, span: &mut Option<Span>, first_cycle: u64, aiclk_mhz: u32) {
-        let since_first = |span: Span| span.start_cycle.wrapping_sub(first_cycle).cast_signed();
-        let mut numbers = span.map(|span| {
-            let length = span.end_cycle.wrapping_sub(span.start_cycle);
-            [fold_sign(since_first(span)), length]
-        });
-        self.optional(&mut numbers, |codec, numbers| {
-            numbers.iter_mut().for_each(|number| codec.number(number));
-        });
-        *span = numbers.and_then(|[since_first, length]| {
-            let start = first_cycle.wrapping_add_signed(unfold_sign(since_first));
-            Span::new(start, start.wrapping_add(length), aiclk_mhz)
-        });
-    }
-}
-
-impl Codec for Vec<u8> {
-    fn number(&mut self, number: &mut u64) {
-        push(self, *number);
-    }
-}
-
-impl Codec for slice::Iter<'_, u8> {
-    fn number(&mut self, number: &mut u64) {
-        *number = take(self);
-    }
-}
-
 /// Codes a launch without its runs. Nanoseconds are left out, since they follow from cycles.
 fn code_launch(codec: &mut impl Codec, launch: &mut Launch, aiclk_mhz: u32) {
     let Launch { op, first_cycle, last_cycle, runs: _ } = launch;
     codec.number(first_cycle);
-    let mut length = last_cycle.wrapping_sub(*first_cycle);
-    codec.number(&mut length);
-    *last_cycle = first_cycle.wrapping_add(length);
+    codec.number_above(last_cycle, *first_cycle);
     let mut run_host_id = op.run_host_id.into();
     codec.number(&mut run_host_id);
     op.run_host_id = u32::try_from(run_host_id).unwrap_or(u32::MAX);
-    for number in [
+    codec.numbers([
         &mut op.launch,
         &mut op.core_count,
         &mut op.recorded_core_count,
         &mut op.unfinished_core_count,
         &mut op.time_matched_core_count,
-    ] {
-        codec.number(number);
-    }
+    ]);
     codec.flag(&mut op.is_first_of_chip);
     codec.flag(&mut op.is_spread_implausible);
-    codec.doubt(&mut op.duration_doubt);
-    codec.doubt(&mut op.latency_doubt);
-    codec.cycles(&mut op.trace_id);
-    codec.cycles(&mut op.trace_replay);
+    code_doubt(codec, &mut op.duration_doubt);
+    code_doubt(codec, &mut op.latency_doubt);
+    codec.optional(&mut op.trace_id, Codec::number);
+    codec.optional(&mut op.trace_replay, Codec::number);
     let mut sub_device_id = op.sub_device_id.map(u64::from);
-    codec.cycles(&mut sub_device_id);
+    codec.optional(&mut sub_device_id, Codec::number);
     op.sub_device_id = sub_device_id.map(|id| u8::try_from(id).unwrap_or(u8::MAX));
     let ns = |cycles: Option<u64>| cycles.and_then(|cycles| cycles_to_ns(cycles, aiclk_mhz));
     for (cycles, in_ns) in [
@@ -276,7 +206,7 @@ fn code_launch(codec: &mut impl Codec, launch: &mut Launch, aiclk_mhz: u32) {
         (&mut op.op_to_op_latency_cycles, &mut op.op_to_op_latency_ns),
         (&mut op.data_movement_op_to_op_latency_cycles, &mut op.data_movement_op_to_op_latency_ns),
     ] {
-        codec.cycles(cycles);
+        codec.optional(cycles, Codec::number);
         *in_ns = ns(*cycles);
     }
     let spans = [
@@ -287,14 +217,33 @@ fn code_launch(codec: &mut impl Codec, launch: &mut Launch, aiclk_mhz: u32) {
         &mut op.trace_kernel,
     ];
     for span in spans.into_iter().chain(op.risc_kernels.groups_mut()) {
-        codec.span(span, *first_cycle, aiclk_mhz);
+        code_span(codec, span, (*first_cycle, aiclk_mhz));
     }
     code_core_kernel(codec, &mut op.core_kernel, aiclk_mhz);
-    codec.optional(&mut op.stall, |codec, stall| {
-        let OwnTime { count, cycles, longest_cycles } = stall;
-        [count, cycles, longest_cycles].into_iter().for_each(|number| codec.number(number));
-    });
+    codec.own_time(&mut op.stall);
     op.stall_ns = ns(op.stall.map(|stall| stall.cycles));
+}
+
+fn code_doubt(codec: &mut impl Codec, doubt: &mut Option<Doubt>) {
+    let place = Doubt::ALL.iter().position(|known| Some(*known) == *doubt);
+    let mut place = place.map(|place| place as u64);
+    codec.optional(&mut place, Codec::number);
+    let place = place.and_then(|place| usize::try_from(place).ok());
+    *doubt = place.and_then(|place| Doubt::ALL.get(place).copied());
+}
+
+/// Codes a span relative to the first cycle of its launch.
+fn code_span(
+    codec: &mut impl Codec,
+    span: &mut Option<Span>,
+    (first_cycle, aiclk_mhz): (u64, u32),
+) {
+    let mut bounds = span.map(|span| (span.start_cycle, span.end_cycle));
+    codec.optional(&mut bounds, |codec, (start, end)| {
+        codec.number_near(start, first_cycle);
+        codec.number_above(end, *start);
+    });
+    *span = bounds.and_then(|(start, end)| Span::new(start, end, aiclk_mhz));
 }
 
 fn code_core_kernel(codec: &mut impl Codec, core_kernel: &mut CycleStatistics, aiclk_mhz: u32) {
@@ -312,7 +261,7 @@ fn code_core_kernel(codec: &mut impl Codec, core_kernel: &mut CycleStatistics, a
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{doubt::Holes, op::RiscKernels};
+    use crate::{doubt::Holes, op::RiscKernels, own_zones::OwnTime};
     use proptest::{
         array::{uniform4, uniform6, uniform13},
         prelude::{Just, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest},

@@ -2,16 +2,15 @@
 //! once. Runs beyond the memory limit are stored in a temporary file.
 
 use super::{
+    codec::Codec,
     figures::{Extent, LaneExtents, LaneRun, OpKey},
-    own_zones::OwnTime,
 };
 use reader::{
     lane::{LaneId, TraceReplay},
     mesh::Noc0Coord,
     packed_bytes::{PackedBytes, PackedMemory, PackedWindow},
-    packed_numbers::{fold_sign, push, take, unfold_sign},
 };
-use std::{collections::BTreeSet, slice, sync::Arc};
+use std::{collections::BTreeSet, iter::Peekable, sync::Arc};
 
 /// Runs of the lanes of one chip.
 #[derive(Debug, Default)]
@@ -56,8 +55,8 @@ impl ChipRuns {
     /// contains all runs of its programs.
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         self.lanes.sort_by_key(|runs| runs.lane);
-        let lanes: Vec<_> = self.lanes.iter().map(KeptRuns::runs).collect();
-        let next_keys = lanes.iter().map(Runs::next_key).collect();
+        let mut lanes: Vec<_> = self.lanes.iter().map(|runs| runs.runs().peekable()).collect();
+        let next_keys = lanes.iter_mut().map(next_key).collect();
         Pieces { lanes, next_keys }
     }
 }
@@ -68,7 +67,7 @@ const PIECE_RUN_COUNT: usize = 1 << 12;
 
 /// Iterator over the runs of a chip, piece by piece.
 pub(super) struct Pieces<'runs> {
-    lanes: Vec<Runs<'runs>>,
+    lanes: Vec<Peekable<Runs<'runs>>>,
     /// Next program of each lane; `None` for lanes without further runs.
     next_keys: Vec<Option<OpKey>>,
 }
@@ -89,16 +88,18 @@ impl Iterator for Pieces<'_> {
                 if *next != Some(key) {
                     continue;
                 }
-                while lane.next_key() == Some(key)
-                    && let Some(run) = lane.next()
-                {
+                while let Some(run) = lane.next_if(|run| run.key == key) {
                     piece.push(run);
                 }
-                *next = lane.next_key();
+                *next = next_key(lane);
             }
         }
         (!piece.is_empty()).then_some(piece)
     }
+}
+
+fn next_key(lane: &mut Peekable<Runs<'_>>) -> Option<OpKey> {
+    lane.peek().map(|run| run.key)
 }
 
 /// Runs of one lane, sorted by program, then by index in the lane.
@@ -161,7 +162,7 @@ impl PackedRuns {
                 unordered.sort_by_key(|run| (run.key, run.index));
                 return Self::new(lane, unordered.into_iter());
             }
-            packed.push(&run, before);
+            packed.push(run, before);
             before = Before::from_run(&run);
             last_key = Some(run.key);
         }
@@ -178,31 +179,9 @@ impl PackedRuns {
         KeptRuns { lane, bytes: memory.keep(bytes), run_count }
     }
 
-    fn push(&mut self, run: &LaneRun, before: Before) {
+    fn push(&mut self, mut run: LaneRun, before: Before) {
         self.run_count = self.run_count.saturating_add(1);
-        let LaneRun { key, index, bounds: (start, end), extents, sub_device_id, .. } = run;
-        let near = near_extents(extents, (*start, *end));
-        let has = |is_there: bool, bit: u64| if is_there { bit } else { 0 };
-        let bytes = &mut self.bytes;
-        let shape = near.map_or(Shape::IS_FAR, |(shape, _)| shape)
-            | has(key.trace.is_some(), Shape::HAS_TRACE)
-            | has(sub_device_id.is_some(), Shape::HAS_SUB_DEVICE);
-        push(bytes, shape);
-        push(bytes, u64::from(key.program.wrapping_sub(before.program)));
-        if let Some(TraceReplay { trace_id, counter }) = key.trace {
-            push(bytes, trace_id);
-            push(bytes, counter);
-        }
-        if let Some(sub_device_id) = sub_device_id {
-            push(bytes, u64::from(*sub_device_id));
-        }
-        push(bytes, fold_sign(difference(*index as u64, before.index)));
-        push(bytes, fold_sign(difference(*start, before.start)));
-        push(bytes, end.wrapping_sub(*start));
-        match near {
-            None => push_far(bytes, extents),
-            Some((_, numbers)) => numbers.into_iter().flatten().for_each(|time| push(bytes, time)),
-        }
+        code_run(&mut self.bytes, &mut run, before);
     }
 
     fn runs(&self) -> Runs<'_> {
@@ -210,8 +189,38 @@ impl PackedRuns {
     }
 }
 
-const fn difference(one: u64, other: u64) -> i64 {
-    one.wrapping_sub(other).cast_signed()
+/// Packs a run, or unpacks it into a run without times.
+fn code_run(codec: &mut impl Codec, run: &mut LaneRun, before: Before) {
+    let LaneRun { key, index, bounds: (start, end), extents, sub_device_id, .. } = run;
+    let near = near_extents(extents, (*start, *end));
+    let has = |is_there: bool, bit: u64| if is_there { bit } else { 0 };
+    let mut shape = near.map_or(Shape::IS_FAR, |(shape, _)| shape)
+        | has(key.trace.is_some(), Shape::HAS_TRACE)
+        | has(sub_device_id.is_some(), Shape::HAS_SUB_DEVICE);
+    codec.number(&mut shape);
+    let mut program = key.program.wrapping_sub(before.program).into();
+    codec.number(&mut program);
+    key.program = before.program.wrapping_add(u32::try_from(program).unwrap_or(0));
+    if shape & Shape::HAS_TRACE != 0 {
+        let trace = key.trace.get_or_insert(TraceReplay { trace_id: 0, counter: 0 });
+        codec.numbers([&mut trace.trace_id, &mut trace.counter]);
+    }
+    if shape & Shape::HAS_SUB_DEVICE != 0 {
+        let mut id = sub_device_id.unwrap_or_default().into();
+        codec.number(&mut id);
+        *sub_device_id = Some(u8::try_from(id).unwrap_or(u8::MAX));
+    }
+    let mut index_number = *index as u64;
+    codec.number_near(&mut index_number, before.index);
+    *index = usize::try_from(index_number).unwrap_or(usize::MAX);
+    codec.number_near(start, before.start);
+    codec.number_above(end, *start);
+    if shape & Shape::IS_FAR != 0 {
+        return code_far(codec, extents);
+    }
+    let mut numbers = near.map_or_else(NearExtents::default, |(_, numbers)| numbers);
+    numbers.iter_mut().flatten().for_each(|number| codec.number(number));
+    *extents = from_near(numbers, shape, (*start, *end));
 }
 
 /// Packed times of the firmware extent and the kernel extent.
@@ -250,33 +259,29 @@ fn near_extent(extent: &Extent, (start, end): (u64, u64)) -> Option<[u64; 3]> {
     ])
 }
 
-/// Appends the extents with all their times.
-fn push_far(bytes: &mut Vec<u8>, extents: &LaneExtents) {
-    let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
-    for extent in [firmware, kernel, data_movement, own_kernel] {
-        for time in [extent.first_start, extent.last_start, extent.last_end] {
-            push(bytes, time.is_some().into());
-            time.into_iter().for_each(|time| push(bytes, time));
-        }
-    }
-    push(bytes, stall.is_some().into());
-    if let Some(OwnTime { count, cycles, longest_cycles }) = *stall {
-        [count, cycles, longest_cycles].into_iter().for_each(|number| push(bytes, number));
-    }
+/// Returns the extents that [`near_extents`] packed.
+fn from_near(numbers: NearExtents, shape: u64, (start, end): (u64, u64)) -> LaneExtents {
+    let [firmware, kernel] = numbers.map(|numbers| {
+        let [first, last, ended] = numbers.map(|number| number.checked_sub(1));
+        let first_start = first.map(|since| start.wrapping_add(since));
+        let last_start = last.map(|since| first_start.unwrap_or(start).wrapping_add(since));
+        Extent { first_start, last_start, last_end: ended.map(|before| end.wrapping_sub(before)) }
+    });
+    let kernel_if = |bit: u64| if shape & bit != 0 { kernel } else { Extent::default() };
+    let (data_movement, own_kernel) = (kernel_if(Shape::MOVES_DATA), kernel_if(Shape::IS_OWN));
+    LaneExtents { firmware, kernel, data_movement, own_kernel, stall: None }
 }
 
-/// Reads the extents that [`push_far`] has appended.
-fn take_far(bytes: &mut slice::Iter<'_, u8>) -> LaneExtents {
-    let mut time = || (take(bytes) != 0).then(|| take(bytes));
-    let mut extent = || Extent { first_start: time(), last_start: time(), last_end: time() };
-    let (firmware, kernel) = (extent(), extent());
-    let (data_movement, own_kernel) = (extent(), extent());
-    let stall = (take(bytes) != 0).then(|| OwnTime {
-        count: take(bytes),
-        cycles: take(bytes),
-        longest_cycles: take(bytes),
-    });
-    LaneExtents { firmware, kernel, data_movement, own_kernel, stall }
+/// Codes the extents with all their times.
+fn code_far(codec: &mut impl Codec, extents: &mut LaneExtents) {
+    let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
+    for extent in [firmware, kernel, data_movement, own_kernel] {
+        let Extent { first_start, last_start, last_end } = extent;
+        for time in [first_start, last_start, last_end] {
+            codec.optional(time, Codec::number);
+        }
+    }
+    codec.own_time(stall);
 }
 
 /// Iterator over the runs of one lane.
@@ -285,99 +290,45 @@ struct Runs<'runs> {
     window: PackedWindow<'runs>,
     left: usize,
     before: Before,
-    /// Shape and program of the next run. They are read before the rest of the run.
-    next: Option<(u64, OpKey)>,
 }
 
-/// Upper bound for the bytes of two packed runs.
-const TWO_RUNS_BYTES: usize = 512;
+/// Upper bound for the bytes of a packed run.
+const RUN_BYTES: usize = 256;
 
 impl<'runs> Runs<'runs> {
     fn new(lane: LaneId, run_count: usize, window: PackedWindow<'runs>) -> Self {
-        let mut runs =
-            Self { lane, window, left: run_count, before: Before::default(), next: None };
-        let ahead = runs.window.ahead(TWO_RUNS_BYTES);
-        let mut bytes = ahead.iter();
-        runs.next = next_head(&mut bytes, &mut runs.left, 0);
-        let taken = ahead.len().saturating_sub(bytes.len());
-        runs.window.advance(taken);
-        runs
+        Self { lane, window, left: run_count, before: Before::default() }
     }
-
-    /// Returns the program of the next run.
-    fn next_key(&self) -> Option<OpKey> {
-        self.next.map(|(_, key)| key)
-    }
-}
-
-/// Reads the shape and program of the next run, if any. `program` is the program of the previous
-/// run.
-#[inline]
-fn next_head(
-    bytes: &mut slice::Iter<'_, u8>,
-    left: &mut usize,
-    program: u32,
-) -> Option<(u64, OpKey)> {
-    *left = left.checked_sub(1)?;
-    let shape = take(bytes);
-    let program = program.wrapping_add(u32::try_from(take(bytes)).unwrap_or(0));
-    let trace = (shape & Shape::HAS_TRACE != 0)
-        .then(|| TraceReplay { trace_id: take(bytes), counter: take(bytes) });
-    Some((shape, OpKey { program, trace }))
-}
-
-#[inline]
-fn take_near(bytes: &mut slice::Iter<'_, u8>, (start, end): (u64, u64)) -> Extent {
-    let mut number = || take(bytes).checked_sub(1);
-    let first_start = number().map(|since| start.wrapping_add(since));
-    let last_start = number().map(|since| first_start.unwrap_or(start).wrapping_add(since));
-    let last_end = number().map(|before| end.wrapping_sub(before));
-    Extent { first_start, last_start, last_end }
-}
-
-fn take_extents(bytes: &mut slice::Iter<'_, u8>, shape: u64, bounds: (u64, u64)) -> LaneExtents {
-    if shape & Shape::IS_FAR != 0 {
-        return take_far(bytes);
-    }
-    let (firmware, kernel) = (take_near(bytes, bounds), take_near(bytes, bounds));
-    let kernel_if = |bit: u64| if shape & bit != 0 { kernel } else { Extent::default() };
-    let (data_movement, own_kernel) = (kernel_if(Shape::MOVES_DATA), kernel_if(Shape::IS_OWN));
-    LaneExtents { firmware, kernel, data_movement, own_kernel, stall: None }
 }
 
 impl Iterator for Runs<'_> {
     type Item = LaneRun;
 
     fn next(&mut self) -> Option<LaneRun> {
-        let (shape, key) = self.next.take()?;
-        let before = self.before;
-        let ahead = self.window.ahead(TWO_RUNS_BYTES);
+        self.left = self.left.checked_sub(1)?;
+        let mut run = LaneRun {
+            key: OpKey { program: 0, trace: None },
+            lane: self.lane,
+            index: 0,
+            bounds: (0, 0),
+            extents: LaneExtents::default(),
+            is_dispatch: false,
+            sub_device_id: None,
+        };
+        let ahead = self.window.ahead(RUN_BYTES);
         let mut bytes = ahead.iter();
-        let sub_device_id = (shape & Shape::HAS_SUB_DEVICE != 0)
-            .then(|| u8::try_from(take(&mut bytes)).unwrap_or(u8::MAX));
-        let index = before.index.wrapping_add_signed(unfold_sign(take(&mut bytes)));
-        let start = before.start.wrapping_add_signed(unfold_sign(take(&mut bytes)));
-        let end = start.wrapping_add(take(&mut bytes));
-        let extents = take_extents(&mut bytes, shape, (start, end));
-        self.before = Before { program: key.program, index, start };
-        self.next = next_head(&mut bytes, &mut self.left, key.program);
+        code_run(&mut bytes, &mut run, self.before);
         let taken = ahead.len().saturating_sub(bytes.len());
         self.window.advance(taken);
-        Some(LaneRun {
-            key,
-            lane: self.lane,
-            index: usize::try_from(index).unwrap_or(usize::MAX),
-            bounds: (start, end),
-            extents,
-            is_dispatch: false,
-            sub_device_id,
-        })
+        self.before = Before::from_run(&run);
+        Some(run)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own_zones::OwnTime;
     use proptest::prelude::{Just, Strategy, any, prop, prop_assert_eq, proptest};
     use wire::Risc;
 
