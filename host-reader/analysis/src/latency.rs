@@ -7,6 +7,8 @@ use super::{
     op::{Launch, Op},
     span::{Span, cycles_to_ns},
 };
+use reader::{mesh::Noc0Coord, readout::Readout};
+use std::collections::BTreeSet;
 
 /// First and last cycle of a span.
 type Bounds = (u64, u64);
@@ -65,7 +67,7 @@ impl LatencyPair {
 /// Returns the latencies of one chip's launches, which are sorted by first cycle.
 pub(super) fn latency_pairs(
     timings: &[impl AsRef<Timing>],
-    before: Before<'_>,
+    before: &Before<'_>,
 ) -> Vec<LatencyPair> {
     let clocks_disagree = timings.iter().any(|timing| timing.as_ref().is_spread_implausible);
     let of =
@@ -109,13 +111,37 @@ impl Latency {
     }
 }
 
-/// Launches that are missing or hidden. A latency is unknown if such a launch is between the two
-/// ops.
-#[derive(Clone, Copy)]
-pub(super) struct Before<'chip> {
-    pub(super) holes: &'chip Holes<'chip>,
+/// Launches of a chip that are missing or hidden. A latency is unknown if such a launch is between
+/// the two ops.
+pub(super) struct Before<'readout> {
+    pub(super) holes: Holes<'readout>,
     /// First and last cycles of launches that a selection has removed.
-    pub(super) hidden: &'chip [(u64, u64)],
+    pub(super) hidden: Vec<(u64, u64)>,
+}
+
+impl<'readout> Before<'readout> {
+    pub(super) fn new(
+        chip_id: u32,
+        readout: &'readout Readout,
+        dispatch_cores: &BTreeSet<Noc0Coord>,
+    ) -> Self {
+        let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip_id);
+        Self {
+            holes: Holes::from_chip(&readout.losses, chip_id, dispatch_cores),
+            hidden: hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect(),
+        }
+    }
+
+    /// Returns the reason why the time between two cycles is unknown, if there is one.
+    fn doubt(&self, from_cycle: u64, to_cycle: u64) -> Option<Doubt> {
+        if self.holes.touch(from_cycle, to_cycle) {
+            return Some(Doubt::LostLaunches);
+        }
+        self.hidden
+            .iter()
+            .any(|&(first, last)| first < to_cycle && last > from_cycle)
+            .then_some(Doubt::HiddenLaunches)
+    }
 }
 
 /// Last end of the previous ops.
@@ -150,7 +176,7 @@ impl End {
 /// rounded nanoseconds per cycle, which causes an error; here latencies are exact.
 fn latencies(
     timings: &[impl AsRef<Timing>],
-    before: (Before<'_>, bool),
+    before: (&Before<'_>, bool),
     span: impl Fn(&Timing) -> Option<Bounds>,
 ) -> Vec<Latency> {
     let timing = |i: u32| timings[i as usize].as_ref();
@@ -177,23 +203,10 @@ fn latencies(
     latencies
 }
 
-impl Before<'_> {
-    /// Returns the reason why the time between two cycles is unknown, if there is one.
-    fn doubt(self, from_cycle: u64, to_cycle: u64) -> Option<Doubt> {
-        if self.holes.touch(from_cycle, to_cycle) {
-            return Some(Doubt::LostLaunches);
-        }
-        self.hidden
-            .iter()
-            .any(|&(first, last)| first < to_cycle && last > from_cycle)
-            .then_some(Doubt::HiddenLaunches)
-    }
-}
-
 fn latency(
     (start, last): Bounds,
     end: End,
-    (before, clocks_disagree): (Before<'_>, bool),
+    (before, clocks_disagree): (&Before<'_>, bool),
 ) -> Latency {
     if start == last {
         return Latency::Absent;

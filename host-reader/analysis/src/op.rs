@@ -237,12 +237,12 @@ pub(super) fn chip_launches(
     chip: &ChipSummary,
     readout: &Readout,
 ) -> Vec<Launch> {
-    let around = Around::new(chip, readout, &runs);
+    let before = Before::new(chip.chip_id, readout, runs.dispatch_cores());
     let mut launches = Vec::new();
-    join_chip(&mut runs, (chip, &around.holes), true, |joined| launches.extend(joined));
+    join_chip(&mut runs, (chip, &before.holes), true, |joined| launches.extend(joined));
     launches.sort_by_key(|launch| launch.first_cycle);
     let timings: Vec<_> = launches.iter().map(Timing::new).collect();
-    for (launch, latency) in launches.iter_mut().zip(latency_pairs(&timings, around.before())) {
+    for (launch, latency) in launches.iter_mut().zip(latency_pairs(&timings, &before)) {
         latency.add_to(&mut launch.op, chip.aiclk_mhz);
     }
     launches
@@ -256,9 +256,9 @@ pub(super) fn packed_chip_launches(
     readout: &Readout,
     (memory, mut numbers): (&Arc<PackedMemory>, Option<&mut RunNumbers>),
 ) -> ChipLaunches {
-    let around = Around::new(chip, readout, &runs);
+    let before = Before::new(chip.chip_id, readout, runs.dispatch_cores());
     let mut launches = JoinedLaunches::new(chip.chip_id, chip.aiclk_mhz, memory);
-    join_chip(&mut runs, (chip, &around.holes), numbers.is_some(), |mut joined| {
+    join_chip(&mut runs, (chip, &before.holes), numbers.is_some(), |mut joined| {
         if let Some(numbers) = &mut numbers {
             numbers.take(launches.count(), &mut joined);
         }
@@ -268,28 +268,7 @@ pub(super) fn packed_chip_launches(
     if let Some(numbers) = numbers {
         numbers.set_order(chip.chip_id, launches.first_cycles());
     }
-    launches.sorted(around.before())
-}
-
-/// Missing and hidden launches of a chip.
-struct Around<'readout> {
-    holes: Holes<'readout>,
-    /// First and last cycles of launches that a selection has removed.
-    hidden: Vec<(u64, u64)>,
-}
-
-impl<'readout> Around<'readout> {
-    fn new(chip: &ChipSummary, readout: &'readout Readout, runs: &ChipRuns) -> Self {
-        let hidden = readout.hidden.iter().filter(|launch| launch.chip_id == chip.chip_id);
-        Self {
-            holes: Holes::from_chip(&readout.losses, chip.chip_id, runs.dispatch_cores()),
-            hidden: hidden.map(|launch| (launch.first_cycle, launch.last_cycle)).collect(),
-        }
-    }
-
-    fn before(&self) -> Before<'_> {
-        Before { holes: &self.holes, hidden: &self.hidden }
-    }
+    launches.sorted(&before)
 }
 
 /// Joins the runs of one chip into launches, program by program; passes several launches at a time

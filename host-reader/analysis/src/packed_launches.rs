@@ -151,7 +151,7 @@ impl JoinedLaunches {
     }
 
     /// Returns the launches sorted by first cycle, with latencies.
-    pub(super) fn sorted(self, before: Before<'_>) -> ChipLaunches {
+    pub(super) fn sorted(self, before: &Before<'_>) -> ChipLaunches {
         let Self { packed, mut launches } = self;
         // Sorting in place needs no memory. Launches with the same first cycle stay in the order of
         // joining, since `place` increases in this order.
@@ -403,8 +403,7 @@ mod tests {
             let count = 4_000_u32;
             let time = |number: u32| 100 * u64::from((number / 2 + count / 4) % (count / 2));
             (0..count).for_each(|number| joined.push(&mut kernel_at(number, time(number))));
-            let holes = Holes::default();
-            let sorted = joined.sorted(Before { holes: &holes, hidden: &[] });
+            let sorted = joined.sorted(&Before { holes: Holes::default(), hidden: Vec::new() });
             let packed = PackedLaunches::new(vec![sorted], &memory);
             let found: Vec<_> = packed
                 .iter()
