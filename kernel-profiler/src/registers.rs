@@ -12,15 +12,15 @@ pub(crate) struct Register(pub(super) u32);
 impl Register {
     #[inline(always)]
     pub(crate) fn read(self) -> u32 {
-        // SAFETY: ports make registers of the addresses below alone, which exist and are
-        // aligned on Wormhole and Blackhole alike; reading one has no effect on the program's memory.
+        // SAFETY: ports make registers only from the addresses below. They exist and are aligned on
+        // both Wormhole and Blackhole. Reading a register does not change the program's memory.
         unsafe { ptr::with_exposed_provenance::<u32>(self.0 as usize).read_volatile() }
     }
 
     #[inline(always)]
     pub(crate) fn write(self, value: u32) {
-        // SAFETY: as in `read`. A write to CMD_CTRL makes the NoC read and write L1 and
-        // DRAM, of which the program holds no references to what is read or written.
+        // SAFETY: as in `read`. A write to CMD_CTRL makes the NoC read and write L1 and DRAM. The
+        // program holds no references to the words that the NoC reads or writes.
         unsafe { ptr::with_exposed_provenance_mut::<u32>(self.0 as usize).write_volatile(value) }
     }
 }

@@ -123,9 +123,9 @@ macro_rules! variables {
         $(
             #[inline(always)]
             pub(crate) fn $get(&self) -> $type {
-                // SAFETY: the firmware provides the variable, zeroed at boot; this RISC alone
-                // reaches it, in its one thread, and nobody holds a reference to it. Volatile,
-                // since the order of loads and stores that probes ask for is the fast one.
+                // SAFETY: the firmware provides the variable, zeroed at boot. Only this RISC reaches
+                // it, in its one thread, and no reference to it exists. Volatile, so that the
+                // compiler keeps the order of loads and stores in the probes, which is the fast one.
                 unsafe { (&raw const variables::$symbol).read_volatile() }
             }
 
@@ -148,9 +148,9 @@ impl State {
     #[inline(always)]
     pub(crate) fn waits(&mut self) -> &mut WaitTotals {
         let waits = &raw mut variables::WAITS;
-        // SAFETY: the firmware provides the variable, zeroed at boot, which is no waits; this RISC
-        // alone reaches its local RAM, in its one thread; nothing but this function names the
-        // variable, and `State` is made anew for each probe and borrowed here.
+        // SAFETY: the firmware provides the variable, zeroed at boot, which means no waits. Only this
+        // RISC reaches its local RAM, in its one thread. Only this function names the variable, and
+        // the result borrows the `State`, of which each probe creates its own.
         unsafe { &mut *waits }
     }
 

@@ -12,10 +12,11 @@ use core::{arch::asm, ptr};
 #[inline(always)]
 pub(crate) fn load(address: u32) -> u32 {
     let word = ptr::with_exposed_provenance::<u32>(address as usize);
-    // SAFETY: ports make such addresses alone. Each is that of a word of the control vector or of a
-    // vector of one of the core's RISCs, or, on the core of a relay, of a word that whoever runs the
-    // relay grants it. These are aligned and there for as long as the program runs, outside of what the
-    // compiler knows. Volatile, since other RISCs, the NoC and the host write to them.
+    // SAFETY: only ports call this function. Each address is that of a word of the control vector or
+    // of a vector of one of the core's RISCs. On the core of a relay, it may also be a word that the
+    // caller of the relay has given to it. These words are aligned and exist as long as the program
+    // runs, and no Rust object contains them. Volatile, since other RISCs, the NoC and the host write
+    // to them.
     unsafe { word.read_volatile() }
 }
 
@@ -23,9 +24,9 @@ pub(crate) fn load(address: u32) -> u32 {
 #[inline(always)]
 pub(crate) fn store(address: u32, value: u32) {
     let word = ptr::with_exposed_provenance_mut::<u32>(address as usize);
-    // SAFETY: as in `load`, and the program holds no reference to any of these words. A
-    // next place stays within its vector: used words, room, the ends of open zones and the
-    // totals of sums together are all of it.
+    // SAFETY: as in `load`, and the program holds no reference to any of these words. The place of
+    // the next record stays within its vector: the used words, the free room, and the room reserved
+    // for ends of open zones and for totals of sums add up to the vector's size.
     unsafe { word.write_volatile(value) }
 }
 

@@ -11,8 +11,8 @@ use wire::marker;
 impl Clock for Tensix {
     #[inline(always)]
     fn now(&mut self) -> ClockWords {
-        // SAFETY: no instruction at all. Counts as one, so that the compiler does not take a
-        // probe's beginning for so short that it copies it behind the probe before.
+        // SAFETY: no instruction at all. The compiler counts it as one. Otherwise it would take the
+        // beginning of a probe for short enough to copy it to the end of the previous probe.
         unsafe { asm!("", options(nomem, nostack, preserves_flags)) };
         tile::clock()
     }
@@ -25,9 +25,9 @@ impl Clock for Tensix {
     #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         let ClockWords { mut high, low } = reading;
-        // SAFETY: no instruction at all. The compiler must have done all stores before it,
-        // and cannot compute with `high` until after it; the core would stall at the first
-        // use of `high`, with the stores behind it.
+        // SAFETY: no instruction at all. The compiler must place all earlier stores before it, and
+        // all uses of `high` after it. Without it, the core would stall at the first use of `high`
+        // before it has issued the stores.
         unsafe { asm!("/* {} */", inout(reg) high, options(nostack, preserves_flags)) };
         ClockWords { high, low }
     }
@@ -37,7 +37,7 @@ impl Clock for Tensix {
     #[inline(always)]
     fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
         let ClockWords { mut high, low } = reading;
-        // SAFETY: one instruction between registers; what is said above holds as well.
+        // SAFETY: one instruction that uses only registers. For its position, see `await_reading`.
         unsafe {
             asm!(
                 "and {high}, {high}, {mask}",
