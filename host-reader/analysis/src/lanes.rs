@@ -15,7 +15,7 @@ use super::{
     zones::Pairer,
 };
 use reader::{
-    from_lanes::FromLanes,
+    from_lanes::{FromLanes, LanesContext},
     lane::Lane,
     names::ZoneTable,
     packed_bytes::PackedMemory,
@@ -35,11 +35,8 @@ pub struct LaneContext<'readout> {
     memory: Arc<PackedMemory>,
 }
 
-impl<'readout> LaneContext<'readout> {
-    /// Takes names and chips from a readout, which may be without lanes. Runs beyond the limit of
-    /// `memory` go to its temporary file.
-    #[must_use]
-    pub fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self {
+impl<'readout> LanesContext<'readout> for LaneContext<'readout> {
+    fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self {
         let chips = readout.devices.iter().enumerate();
         Self {
             names: &readout.zones,
@@ -68,13 +65,6 @@ pub struct LaneFigures {
 
 impl FromLanes for LaneFigures {
     type Context<'readout> = LaneContext<'readout>;
-
-    fn context<'readout>(
-        readout: &'readout Readout,
-        memory: &Arc<PackedMemory>,
-    ) -> LaneContext<'readout> {
-        LaneContext::new(readout, memory)
-    }
 
     /// Adds a lane, unless its chip is missing in the context.
     fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
@@ -191,13 +181,6 @@ pub struct LaneRuns(BTreeMap<u32, ChipRuns>);
 
 impl FromLanes for LaneRuns {
     type Context<'readout> = LaneContext<'readout>;
-
-    fn context<'readout>(
-        readout: &'readout Readout,
-        memory: &Arc<PackedMemory>,
-    ) -> LaneContext<'readout> {
-        LaneContext::new(readout, memory)
-    }
 
     /// Adds a lane, unless its chip is missing in the context.
     fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {

@@ -3,7 +3,7 @@
 use crate::lost_runs::LostRuns;
 use analysis::{LaneContext, LaneRuns, RunSync, SyncCounts, SyncNames};
 use reader::{
-    from_lanes::FromLanes,
+    from_lanes::{FromLanes, LanesContext},
     lane::{Lane, LaneId, ZoneIndex},
     names::ZoneTable,
     packed_bytes::PackedMemory,
@@ -41,7 +41,7 @@ enum Special {
     Profiler,
 }
 
-impl<'readout> EvidenceContext<'readout> {
+impl<'readout> LanesContext<'readout> for EvidenceContext<'readout> {
     fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self {
         let mut names = readout.zones.named_indices();
         Self {
@@ -54,7 +54,9 @@ impl<'readout> EvidenceContext<'readout> {
             zones: &readout.zones,
         }
     }
+}
 
+impl EvidenceContext<'_> {
     /// Returns true if a dispatch kernel ran on the lane.
     fn dispatches(&self, lane: &Lane) -> bool {
         self.has_dispatch
@@ -213,13 +215,6 @@ fn add_bounds(all: &mut Bounds, chip_id: u32, (first, last): (u64, u64)) {
 
 impl FromLanes for Evidence {
     type Context<'readout> = EvidenceContext<'readout>;
-
-    fn context<'readout>(
-        readout: &'readout Readout,
-        memory: &Arc<PackedMemory>,
-    ) -> EvidenceContext<'readout> {
-        EvidenceContext::new(readout, memory)
-    }
 
     fn add(&mut self, context: &EvidenceContext<'_>, lane: &Lane) {
         self.launch_runs.add(&context.lanes, lane);

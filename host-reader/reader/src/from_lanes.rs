@@ -1,25 +1,41 @@
 //! Data collected from lanes one lane at a time, so that lanes need not be kept.
 
-use crate::{lane::Lane, packed_bytes::PackedMemory, readout::Readout};
+use crate::{lane::Lane, names::ZoneTable, packed_bytes::PackedMemory, readout::Readout};
 use rayon::prelude::*;
 use std::{
     convert::Infallible,
     sync::{Arc, Mutex, PoisonError},
 };
 
+/// Data of a readout other than its lanes that adding a lane requires.
+pub trait LanesContext<'readout>: Sync {
+    /// Takes the data from a readout, which may be without lanes. Collected data beyond the limit of
+    /// `memory` goes to its temporary file.
+    fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self;
+}
+
+impl<'readout> LanesContext<'readout> for &'readout ZoneTable {
+    fn new(readout: &'readout Readout, _: &Arc<PackedMemory>) -> Self {
+        &readout.zones
+    }
+}
+
+impl<'readout, A, B> LanesContext<'readout> for (A, B)
+where
+    A: LanesContext<'readout>,
+    B: LanesContext<'readout>,
+{
+    fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self {
+        (A::new(readout, memory), B::new(readout, memory))
+    }
+}
+
 /// Data collected from the lanes of a readout, whether they are in memory or still packed.
 ///
 /// Several threads collect at a time, each into a part of its own. A lane is added to one part.
 pub trait FromLanes: Default + Send {
-    /// Data of a readout other than its lanes that adding a lane requires.
-    type Context<'readout>: Sync;
-
-    /// Creates the context from a readout, which may be without lanes. Collected data beyond the
-    /// limit of `memory` goes to its temporary file.
-    fn context<'readout>(
-        readout: &'readout Readout,
-        memory: &Arc<PackedMemory>,
-    ) -> Self::Context<'readout>;
+    /// Data of the readout that adding a lane requires.
+    type Context<'readout>: LanesContext<'readout>;
 
     /// Adds a lane.
     fn add(&mut self, context: &Self::Context<'_>, lane: &Lane);
@@ -27,7 +43,7 @@ pub trait FromLanes: Default + Send {
     /// Collects from all lanes of a readout in memory; returns the parts.
     #[must_use]
     fn parts_of_readout(readout: &Readout) -> Vec<Self> {
-        let context = Self::context(readout, &PackedMemory::unlimited());
+        let context = Self::Context::new(readout, &PackedMemory::unlimited());
         let lanes = readout.devices.par_iter().flat_map(|device| device.lanes.par_iter());
         let parts = fold_lanes(lanes, |part: &mut Self, lane| {
             part.add(&context, lane);
@@ -39,13 +55,6 @@ pub trait FromLanes: Default + Send {
 
 impl<A: FromLanes, B: FromLanes> FromLanes for (A, B) {
     type Context<'readout> = (A::Context<'readout>, B::Context<'readout>);
-
-    fn context<'readout>(
-        readout: &'readout Readout,
-        memory: &Arc<PackedMemory>,
-    ) -> Self::Context<'readout> {
-        (A::context(readout, memory), B::context(readout, memory))
-    }
 
     fn add(&mut self, (first, second): &Self::Context<'_>, lane: &Lane) {
         self.0.add(first, lane);

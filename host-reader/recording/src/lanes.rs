@@ -3,7 +3,7 @@
 use crate::device_log::PackedLanes;
 use rayon::prelude::*;
 use reader::{
-    from_lanes::{FromLanes, fold_lanes},
+    from_lanes::{FromLanes, LanesContext, fold_lanes},
     lane::{Lane, LaneId},
     packed_bytes::PackedError,
     readout::Readout,
@@ -45,7 +45,7 @@ impl<'a> Lanes<'a> {
         match self.packed {
             None => Ok(F::parts_of_readout(self.readout)),
             Some(lanes) => {
-                let context = F::context(self.readout, lanes.memory());
+                let context = F::Context::new(self.readout, lanes.memory());
                 Ok(lanes.visit(|part: &mut F, lane| part.add(&context, &lane))?.0)
             }
         }

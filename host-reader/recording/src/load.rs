@@ -10,7 +10,7 @@ use crate::{
 };
 use analysis::{Report, noc_events::NocLanes};
 use reader::{
-    from_lanes::FromLanes,
+    from_lanes::{FromLanes, LanesContext},
     lane::{Lane, ZoneIndex},
     packed_bytes::{PackedError, PackedMemory},
     read::ReadError,
@@ -116,7 +116,7 @@ impl OpenedLog {
         let noc_traces = self.noc_trace_files();
         let Self { log: PackedLog { mut readout, mut lanes }, host, ops_csv, .. } = self;
         let (parts, anomalies) = {
-            let context = F::context(&readout, lanes.memory());
+            let context = F::Context::new(&readout, lanes.memory());
             let add = |(part, launched): &mut (F, LaunchedPrograms), lane: Lane| {
                 part.add(&context, &lane);
                 if host.has_ops() {

@@ -6,16 +6,8 @@ use crate::{
     device_log::PackedLanes,
 };
 use analysis::{LaneContext, LaneRuns, NumberedLaunches};
-use reader::{
-    from_lanes::FromLanes,
-    lane::Lane,
-    packed_bytes::{PackedError, PackedMemory},
-    readout::Readout,
-};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use reader::{from_lanes::FromLanes, lane::Lane, packed_bytes::PackedError};
+use std::collections::{BTreeMap, BTreeSet};
 use wire::ZoneId;
 
 /// A device log with packed lanes, and the results that require all lanes.
@@ -58,13 +50,6 @@ struct Seen {
 
 impl FromLanes for Seen {
     type Context<'readout> = LaneContext<'readout>;
-
-    fn context<'readout>(
-        readout: &'readout Readout,
-        memory: &Arc<PackedMemory>,
-    ) -> LaneContext<'readout> {
-        LaneContext::new(readout, memory)
-    }
 
     fn add(&mut self, context: &LaneContext<'_>, lane: &Lane) {
         self.runs.add(context, lane);

@@ -11,11 +11,10 @@ use reader::{
     from_lanes::FromLanes,
     lane::{Annotated, Lane, LaneId, Record, TraceReplay, ZoneIndex},
     names::ZoneTable,
-    packed_bytes::PackedMemory,
     packed_numbers::{fold_sign, push, take, unfold_sign},
     readout::Readout,
 };
-use std::{collections::BTreeMap, slice, sync::Arc};
+use std::{collections::BTreeMap, slice};
 use wire::{PacketKind, RunHostId, noc_event::NocTrailer};
 
 /// Program, and its trace replay if it was replayed.
@@ -88,10 +87,6 @@ impl NocLanes {
 
 impl FromLanes for NocLanes {
     type Context<'readout> = &'readout ZoneTable;
-
-    fn context<'readout>(readout: &'readout Readout, _: &Arc<PackedMemory>) -> &'readout ZoneTable {
-        &readout.zones
-    }
 
     fn add(&mut self, zones: &&ZoneTable, lane: &Lane) {
         self.chips.entry(lane.id.chip_id).or_default().push(NocLane::new(lane, zones));

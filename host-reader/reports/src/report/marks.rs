@@ -2,7 +2,7 @@
 //! stored in a temporary file.
 
 use reader::{
-    from_lanes::FromLanes,
+    from_lanes::{FromLanes, LanesContext},
     lane::{Lane, LaneId},
     mesh::Noc0Coord,
     packed_bytes::{PackedBytes, PackedMemory, PackedWindow},
@@ -123,13 +123,15 @@ pub(super) struct MarkContext {
     memory: Arc<PackedMemory>,
 }
 
+impl LanesContext<'_> for MarkContext {
+    fn new(readout: &Readout, memory: &Arc<PackedMemory>) -> Self {
+        let roles = RoleTable::from_names(&readout.zones);
+        Self { roles, memory: Arc::clone(memory) }
+    }
+}
+
 impl FromLanes for KernelMarks {
     type Context<'readout> = MarkContext;
-
-    fn context(readout: &Readout, memory: &Arc<PackedMemory>) -> MarkContext {
-        let roles = RoleTable::from_names(&readout.zones);
-        MarkContext { roles, memory: Arc::clone(memory) }
-    }
 
     fn add(&mut self, context: &MarkContext, lane: &Lane) {
         let mut marks = PackedMarks::default();
