@@ -220,149 +220,88 @@ arguments! {
     }
 }
 
+/// Arguments that all tools about one run have.
+#[derive(Deserialize)]
+pub(super) struct RunArguments {
+    pub(super) recording: Option<String>,
+    pub(super) run: Option<usize>,
+}
+
 /// A call of a tool.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Call {
-    Load(LoadArguments),
-    Recordings(RecordingsArguments),
-    Ops(OpsArguments),
-    Zones(ZonesArguments),
-    Explain(ExplainArguments),
-    CriticalPath(PathArguments),
-    Losses(LossesArguments),
-    Diff(DiffArguments),
-    More(MoreArguments),
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) tool: String,
+    pub(super) arguments: JsonObject,
 }
 
-/// A tool: its name, its purpose, its schema, and how its arguments become a call.
-struct ToolEntry {
-    name: &'static str,
-    description: &'static str,
-    schema: fn() -> Result<std::sync::Arc<JsonObject>, String>,
-    parse: fn(Value) -> Result<Call, serde_json::Error>,
+impl Call {
+    /// Parses the arguments.
+    ///
+    /// # Errors
+    /// If the arguments do not match the tool's input schema.
+    pub(super) fn parsed<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| {
+            let tool = &self.tool;
+            failure!(
+                "expected arguments as the input schema of {tool} tells, found: {error}; tools/list \
+                 shows the schema"
+            )
+        })
+    }
 }
-
-fn parsed<T: DeserializeOwned>(
-    arguments: Value,
-    call: fn(T) -> Call,
-) -> Result<Call, serde_json::Error> {
-    serde_json::from_value(arguments).map(call)
-}
-
-const TOOLS: [ToolEntry; 9] = [
-    ToolEntry {
-        name: "load",
-        description: "Load a recording of kernels on Tenstorrent chips: device log, capture, \
-                      folder of tt-metal's logs, or ops CSV. Gives its name for other tools.",
-        schema: schema_for_input::<LoadArguments>,
-        parse: |arguments| parsed(arguments, Call::Load),
-    },
-    ToolEntry {
-        name: "recordings",
-        description: "List the loaded recordings and their runs.",
-        schema: schema_for_input::<RecordingsArguments>,
-        parse: |arguments| parsed(arguments, Call::Recordings),
-    },
-    ToolEntry {
-        name: "ops",
-        description: "Launches of programs with durations by RISC, in ns; rows of an ops CSV \
-                      with duration, gap and modelled bound.",
-        schema: schema_for_input::<OpsArguments>,
-        parse: |arguments| parsed(arguments, Call::Ops),
-    },
-    ToolEntry {
-        name: "zones",
-        description: "Statistics of zones by chip and RISC: count, total, min, median, p99, max.",
-        schema: schema_for_input::<ZonesArguments>,
-        parse: |arguments| parsed(arguments, Call::Zones),
-    },
-    ToolEntry {
-        name: "explain",
-        description: "Why it is slow: ranked sentences with figure, place, gain at most and \
-                      advice; where each nanosecond went; what cannot be told.",
-        schema: schema_for_input::<ExplainArguments>,
-        parse: |arguments| parsed(arguments, Call::Explain),
-    },
-    ToolEntry {
-        name: "critical_path",
-        description: "Which RISC on which core, waiting for whom, set the end of an op.",
-        schema: schema_for_input::<PathArguments>,
-        parse: |arguments| parsed(arguments, Call::CriticalPath),
-    },
-    ToolEntry {
-        name: "losses",
-        description: "What was not recorded, by cause or by core, and what helps; anomalies.",
-        schema: schema_for_input::<LossesArguments>,
-        parse: |arguments| parsed(arguments, Call::Losses),
-    },
-    ToolEntry {
-        name: "diff",
-        description: "Compare two loaded recordings: ops and zones that became slower or faster, \
-                      with intervals.",
-        schema: schema_for_input::<DiffArguments>,
-        parse: |arguments| parsed(arguments, Call::Diff),
-    },
-    ToolEntry {
-        name: "more",
-        description: "The rows that follow those of an answer whose field more has a handle.",
-        schema: schema_for_input::<MoreArguments>,
-        parse: |arguments| parsed(arguments, Call::More),
-    },
-];
 
 /// Returns all tools, as described to clients.
 ///
 /// # Errors
 /// If the schema of a tool is not the schema of an object.
 pub(super) fn tools() -> Result<Vec<Tool>, String> {
-    TOOLS
-        .iter()
-        .map(|entry| {
-            // Each call of `load` adds a recording.
-            let annotations = ToolAnnotations::new()
-                .read_only(true)
-                .open_world(false)
-                .idempotent(entry.name != "load");
-            let tool = Tool::new(entry.name, entry.description, (entry.schema)()?);
-            Ok(tool.with_annotations(annotations))
-        })
-        .collect()
+    Ok(vec![
+        tool::<LoadArguments>(
+            "load",
+            "Load a recording of kernels on Tenstorrent chips: device log, capture, folder of \
+             tt-metal's logs, or ops CSV. Gives its name for other tools.",
+        )?,
+        tool::<RecordingsArguments>("recordings", "List the loaded recordings and their runs.")?,
+        tool::<OpsArguments>(
+            "ops",
+            "Launches of programs with durations by RISC, in ns; rows of an ops CSV with \
+             duration, gap and modelled bound.",
+        )?,
+        tool::<ZonesArguments>(
+            "zones",
+            "Statistics of zones by chip and RISC: count, total, min, median, p99, max.",
+        )?,
+        tool::<ExplainArguments>(
+            "explain",
+            "Why it is slow: ranked sentences with figure, place, gain at most and advice; where \
+             each nanosecond went; what cannot be told.",
+        )?,
+        tool::<PathArguments>(
+            "critical_path",
+            "Which RISC on which core, waiting for whom, set the end of an op.",
+        )?,
+        tool::<LossesArguments>(
+            "losses",
+            "What was not recorded, by cause or by core, and what helps; anomalies.",
+        )?,
+        tool::<DiffArguments>(
+            "diff",
+            "Compare two loaded recordings: ops and zones that became slower or faster, with \
+             intervals.",
+        )?,
+        tool::<MoreArguments>(
+            "more",
+            "The rows that follow those of an answer whose field more has a handle.",
+        )?,
+    ])
 }
 
-impl Call {
-    /// Parses a call of a tool; returns `None` if there is no such tool.
-    pub(super) fn parse(tool: &str, arguments: JsonObject) -> Option<Result<Self, Failure>> {
-        let entry = TOOLS.iter().find(|entry| entry.name == tool)?;
-        let call = (entry.parse)(Value::Object(arguments));
-        Some(call.map_err(|error| {
-            failure!(
-                "expected arguments as the input schema of {tool} tells, found: {error}; tools/list \
-                 shows the schema"
-            )
-        }))
-    }
-
-    /// Returns the call's argument `recording`, if the tool has this argument and a default for it.
-    pub(super) const fn recording_mut(&mut self) -> Option<&mut Option<String>> {
-        match self {
-            Self::Ops(arguments) => Some(&mut arguments.recording),
-            Self::Zones(arguments) => Some(&mut arguments.recording),
-            Self::Explain(arguments) => Some(&mut arguments.recording),
-            Self::CriticalPath(arguments) => Some(&mut arguments.recording),
-            Self::Losses(arguments) => Some(&mut arguments.recording),
-            Self::Load(_) | Self::Recordings(_) | Self::Diff(_) | Self::More(_) => None,
-        }
-    }
-
-    /// Returns the number of the requested run.
-    pub(super) const fn run(&self) -> Option<usize> {
-        match self {
-            Self::Ops(arguments) => arguments.run,
-            Self::Zones(arguments) => arguments.run,
-            Self::Explain(arguments) => arguments.run,
-            Self::CriticalPath(arguments) => arguments.run,
-            Self::Losses(arguments) => arguments.run,
-            Self::Load(_) | Self::Recordings(_) | Self::Diff(_) | Self::More(_) => None,
-        }
-    }
+fn tool<T: JsonSchema + 'static>(
+    name: &'static str,
+    description: &'static str,
+) -> Result<Tool, String> {
+    // Each call of `load` adds a recording.
+    let annotations =
+        ToolAnnotations::new().read_only(true).open_world(false).idempotent(name != "load");
+    Ok(Tool::new(name, description, schema_for_input::<T>()?).with_annotations(annotations))
 }

@@ -2,7 +2,6 @@
 
 use super::{
     arguments::ExplainPart,
-    loaded::Part,
     table::{Table, table},
 };
 use host_reader::causes::{Explanation, OpCauses, RiscWait, TimeClass};
@@ -20,8 +19,7 @@ const NO_CHIP: &str = "no launch on any chip";
 const NO_PACE: &str = "no waits were recorded";
 
 /// Returns the table of one part.
-pub(super) fn table(part: Part<'_>, asked: ExplainPart) -> Table<'_> {
-    let explanation = part.explanation();
+pub(super) fn table(explanation: &Explanation, asked: ExplainPart) -> Table<'_> {
     match asked {
         ExplainPart::Findings => findings(explanation),
         ExplainPart::Untold => table!(&explanation.untold, |untold| {

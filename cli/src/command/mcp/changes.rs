@@ -2,34 +2,46 @@
 
 use super::{
     arguments::DiffPart,
-    loaded::{Content, Loaded},
+    loaded::{Figures, Loaded},
     table::{Table, table},
 };
 use crate::{
     command::diff::{has_no_iterations, parse_confidence},
     failure::{Failure, failure},
 };
-use host_reader::diff::{Change, Diff, DiffOptions, Measurements, Side};
+use host_reader::{
+    diff::{Change, Diff, DiffOptions, Measurements, Side},
+    perf::PerfReport,
+};
 use std::borrow::Cow;
 
 /// Compares two recordings, each with all of its runs.
 ///
 /// # Errors
 /// If the confidence is not a percentage.
-pub(super) fn compare(a: &Loaded, b: &Loaded, confidence: Option<f64>) -> Result<Diff, Failure> {
+pub(super) fn compare<'a>(
+    a: &'a Loaded,
+    b: &'a Loaded,
+    confidence: Option<f64>,
+) -> Result<Diff, Failure> {
     const CONFIDENCE: f64 = 95.0;
     let percent = match confidence {
         None => CONFIDENCE,
         Some(percent) => parse_confidence(&percent.to_string())
             .map_err(|error| failure!("{error}; leave confidence out for {CONFIDENCE}"))?,
     };
-    let pools = [a, b].iter().any(
-        |side| matches!(&side.content, Content::OpsCsv(figures) if has_no_iterations(&figures.report)),
-    );
-    let [a, b] = [a, b].map(|side| match &side.content {
-        Content::OpsCsv(figures) => Cow::Owned(Measurements::from_report(&figures.report, pools)),
-        Content::Runs(_, measurements) => Cow::Borrowed(measurements),
+    let reports = [a, b].map(|side| {
+        side.parts.iter().find_map(|part| match &part.figures {
+            Figures::OpsCsv(report) => Some(&**report),
+            Figures::Run(_) => None,
+        })
     });
+    let pools = reports.iter().flatten().any(|report| has_no_iterations(report));
+    let measured = |side: &'a Loaded, report: Option<&PerfReport>| match report {
+        Some(report) => Cow::Owned(Measurements::from_report(report, pools)),
+        None => side.measurements.as_ref().map(Cow::Borrowed).unwrap_or_default(),
+    };
+    let (a, b) = (measured(a, reports[0]), measured(b, reports[1]));
     Ok(Diff::new(&a, &b, DiffOptions { confidence: percent / 100.0 }))
 }
 

@@ -26,37 +26,30 @@ pub(super) struct Loaded {
     /// Number of damaged parts of a capture, or of unreadable lines in an ops CSV. All other data
     /// is used.
     pub(super) problem_count: u64,
-    pub(super) content: Content,
+    /// The runs of a capture or log, or an ops CSV as one part.
+    pub(super) parts: Vec<Part>,
+    /// Measured durations of all runs together; `None` for an ops CSV.
+    pub(super) measurements: Option<Measurements>,
 }
 
-/// Content of a path, by kind.
-pub(super) enum Content {
-    OpsCsv(Box<OpsFigures>),
-    /// The runs of a capture or log, and the measured durations of all runs together.
-    Runs(Vec<RunFigures>, Measurements),
-}
-
-/// Figures of an ops CSV.
-pub(super) struct OpsFigures {
+/// Part of a recording to which one question refers.
+pub(super) struct Part {
     pub(super) title: String,
-    pub(super) report: PerfReport,
     pub(super) explanation: Explanation,
+    pub(super) figures: Figures,
+}
+
+/// Figures of a part, by kind.
+pub(super) enum Figures {
+    OpsCsv(Box<PerfReport>),
+    Run(Box<RunFigures>),
 }
 
 /// Figures of one run, whose records are not kept.
 pub(super) struct RunFigures {
-    pub(super) title: String,
     pub(super) report: Report,
     pub(super) names: OpNames,
-    pub(super) explanation: Explanation,
     pub(super) losses: LossLedger,
-}
-
-/// Part of a recording to which one question refers.
-#[derive(Clone, Copy)]
-pub(super) enum Part<'a> {
-    OpsCsv(&'a OpsFigures),
-    Run(&'a RunFigures),
 }
 
 /// Summary of losses, part of every answer with figures.
@@ -77,12 +70,8 @@ impl Loaded {
         require_file(path)?;
         let name = path.display().to_string();
         if let Some(csv) = explain::ops_csv(path) {
-            let figures = OpsFigures::open(&csv)?;
-            let report = &figures.report;
-            let problem_count =
-                report.skipped_line_count.saturating_add(report.problems.len() as u64);
-            let content = Content::OpsCsv(Box::new(figures));
-            return Ok(Self { path: name, problem_count, content });
+            let (part, problem_count) = Part::from_ops_csv(&csv)?;
+            return Ok(Self { path: name, problem_count, parts: vec![part], measurements: None });
         }
         let opened = open_packed(path, &PackedMemory::unlimited())?;
         let problem_count = match &opened {
@@ -90,26 +79,17 @@ impl Loaded {
             Opened::Log(_) => 0,
         };
         let mut measurements = Measurements::default();
-        let mut runs = Vec::new();
+        let mut parts = Vec::new();
         for recording in unpacked(opened)?.recordings {
             measurements.append(measurements_of(&recording));
-            runs.push(RunFigures::new(recording));
+            parts.push(Part::from_run(recording));
         }
-        Ok(Self { path: name, problem_count, content: Content::Runs(runs, measurements) })
-    }
-
-    /// Returns the parts that a question can refer to: the runs, or an ops CSV as one part.
-    pub(super) fn parts(&self) -> Vec<Part<'_>> {
-        match &self.content {
-            Content::OpsCsv(figures) => vec![Part::OpsCsv(figures)],
-            Content::Runs(runs, _) => runs.iter().map(Part::Run).collect(),
-        }
+        Ok(Self { path: name, problem_count, parts, measurements: Some(measurements) })
     }
 
     /// Returns the part with this number, from 1; without a number, the only part.
-    pub(super) fn part(&self, number: Option<usize>) -> Result<(usize, Part<'_>), Failure> {
-        let parts = self.parts();
-        let count = parts.len();
+    pub(super) fn part(&self, number: Option<usize>) -> Result<(usize, &Part), Failure> {
+        let count = self.parts.len();
         if number.is_none() && count > 1 {
             return Err(failure!(
                 "expected the number of a run, since {} holds {count}, found none; give run from 1 \
@@ -118,8 +98,8 @@ impl Loaded {
             ));
         }
         let chosen = number.unwrap_or(1);
-        let part = chosen.checked_sub(1).and_then(|index| parts.get(index));
-        part.map(|part| (chosen, *part)).ok_or_else(|| {
+        let part = chosen.checked_sub(1).and_then(|index| self.parts.get(index));
+        part.map(|part| (chosen, part)).ok_or_else(|| {
             let runs = counted(count as u64, "run", "runs");
             failure!(
                 "expected a run of {}, which holds {runs}, found {chosen}; give run from 1 to \
@@ -145,50 +125,36 @@ fn require_file(path: &Path) -> Result<(), Failure> {
     ))
 }
 
-impl OpsFigures {
-    fn open(csv: &Path) -> Result<Self, Failure> {
+impl Part {
+    /// Reads an ops CSV; also returns the number of its problems.
+    fn from_ops_csv(csv: &Path) -> Result<(Self, u64), Failure> {
         let explanation = Explanation::from_perf_report(&explain::report_csv(csv, &[])?);
         let report =
             PerfReport::new(vec![perf::open(csv)?], &PerfOptions::default()).or_fail_at(csv)?;
         let ops = counted(report.totals.device_op_count, "op", "ops");
         let name = csv.file_name().unwrap_or_default().to_string_lossy();
-        Ok(Self { title: format!("{name}, {ops}"), report, explanation })
+        let problem_count = report.skipped_line_count.saturating_add(report.problems.len() as u64);
+        let (title, figures) = (format!("{name}, {ops}"), Figures::OpsCsv(Box::new(report)));
+        Ok((Self { title, explanation, figures }, problem_count))
     }
-}
 
-impl RunFigures {
-    fn new(recording: Recording) -> Self {
+    fn from_run(recording: Recording) -> Self {
         let explanation = Explanation::from_recording(&recording);
         let report = Report::new(&recording.readout);
         let (title, ..) = describe(&recording.readout);
         let names = OpNames::new(&recording.ops);
-        Self { title, report, names, explanation, losses: recording.readout.losses }
-    }
-}
-
-impl<'a> Part<'a> {
-    pub(super) fn title(self) -> &'a str {
-        match self {
-            Self::OpsCsv(figures) => &figures.title,
-            Self::Run(run) => &run.title,
-        }
+        let run = RunFigures { report, names, losses: recording.readout.losses };
+        Self { title, explanation, figures: Figures::Run(Box::new(run)) }
     }
 
-    pub(super) const fn explanation(self) -> &'a Explanation {
-        match self {
-            Self::OpsCsv(figures) => &figures.explanation,
-            Self::Run(run) => &run.explanation,
-        }
-    }
-
-    pub(super) fn lost(self) -> Lost {
-        match self {
-            Self::OpsCsv(_) => Lost {
+    pub(super) fn lost(&self) -> Lost {
+        match &self.figures {
+            Figures::OpsCsv(_) => Lost {
                 records: None,
                 is_lower_bound: true,
                 text: "Lost: unknown; an ops CSV does not tell".to_owned(),
             },
-            Self::Run(run) => Lost::from_ledger(&run.losses),
+            Figures::Run(run) => Lost::from_ledger(&run.losses),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     arguments::LossesPart,
-    loaded::{Part, RunFigures},
+    loaded::{Figures, RunFigures},
     table::{Table, table},
 };
 use host_reader::{
@@ -13,15 +13,15 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Returns the table of a run; empty for an ops CSV, which has no counts of losses.
-pub(super) fn table(part: Part<'_>, asked: LossesPart) -> Table<'_> {
-    match (part, asked) {
-        (Part::OpsCsv(_), _) => Table::from_rows::<LossGroups>(Vec::new())
+pub(super) fn table(figures: &Figures, asked: LossesPart) -> Table<'_> {
+    match (figures, asked) {
+        (Figures::OpsCsv(_), _) => Table::from_rows::<LossGroups>(Vec::new())
             .with_note("reason", "an ops CSV has no ledger; load the device log or capture"),
-        (Part::Run(run), LossesPart::Causes) => causes(run),
-        (Part::Run(run), LossesPart::Lanes) => {
+        (Figures::Run(run), LossesPart::Causes) => causes(run),
+        (Figures::Run(run), LossesPart::Lanes) => {
             Table::from_rows::<Losses>(LossRow::from_ledger(&run.losses))
         }
-        (Part::Run(run), LossesPart::Anomalies) => anomalies(run),
+        (Figures::Run(run), LossesPart::Anomalies) => anomalies(run),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::{
     arguments::OpsArguments,
-    loaded::{OpsFigures, Part, RunFigures},
+    loaded::{Figures, RunFigures},
     table::{Table, table},
 };
 use crate::failure::{Failure, OrFail, failure};
 use host_reader::{
     export::TraceFilter,
-    perf::RowKind,
+    perf::{PerfReport, RowKind},
     tables::{OpRow, Ops},
 };
 use wire::RunHostId;
@@ -22,11 +22,11 @@ const LONGEST_FILTER: usize = 400;
 ///
 /// # Errors
 /// If the filter or the column to sort by is invalid.
-pub(super) fn table<'a>(part: Part<'a>, asked: &OpsArguments) -> Result<Table<'a>, Failure> {
+pub(super) fn table<'a>(figures: &'a Figures, asked: &OpsArguments) -> Result<Table<'a>, Failure> {
     let filter = filter_of(asked.filter.as_deref(), &["device", "op"])?;
-    let table = match part {
-        Part::Run(run) => launches(run, &filter),
-        Part::OpsCsv(figures) => rows(figures, &filter),
+    let table = match figures {
+        Figures::Run(run) => launches(run, &filter),
+        Figures::OpsCsv(report) => rows(report, &filter),
     };
     table.sorted(asked.sort.as_deref(), asked.order)
 }
@@ -59,9 +59,8 @@ fn launches<'a>(run: &'a RunFigures, filter: &TraceFilter) -> Table<'a> {
     Table::from_items::<Ops, _>(ops, |op, take| take(&OpRow::new(op, run.names.op_name(op))))
 }
 
-fn rows<'a>(figures: &'a OpsFigures, filter: &TraceFilter) -> Table<'a> {
-    let rows: Vec<_> = figures
-        .report
+fn rows<'a>(report: &'a PerfReport, filter: &TraceFilter) -> Table<'a> {
+    let rows: Vec<_> = report
         .rows
         .iter()
         .filter(|row| {

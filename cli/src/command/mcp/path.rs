@@ -2,7 +2,6 @@
 
 use super::{
     arguments::PathArguments,
-    loaded::Part,
     table::{Table, table},
 };
 use crate::failure::{Failure, failure};
@@ -16,8 +15,7 @@ const NO_PATH: &str = "unknown: no single waits were recorded in it; record with
 ///
 /// # Errors
 /// If the named op was not launched.
-pub(super) fn table<'a>(part: Part<'a>, asked: &PathArguments) -> Result<Table<'a>, Failure> {
-    let ops = &part.explanation().ops;
+pub(super) fn table<'a>(ops: &'a [OpCauses], asked: &PathArguments) -> Result<Table<'a>, Failure> {
     let Some(program) = asked.program else { return Ok(overview(ops)) };
     let launch = asked.launch.unwrap_or(1);
     let found = ops.iter().find(|op| {

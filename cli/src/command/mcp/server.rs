@@ -88,17 +88,18 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(call) = Call::parse(&request.name, request.arguments.unwrap_or_default()) else {
+        if self.get_tool(&request.name).is_none() {
             let names: Vec<_> = self.tools.iter().map(|tool| tool.name.as_ref()).collect();
             let sentence = format!("expected one of the tools {}", names.join(", "));
             return Err(ErrorData::invalid_params(sentence, None));
-        };
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let call = Call { tool: request.name.into_owned(), arguments };
         let session = Arc::clone(&self.session);
         // Computing figures takes time and must not delay answers to pings.
-        let answer = tokio::task::spawn_blocking(move || session.answer(call?)).await;
+        let answer = tokio::task::spawn_blocking(move || session.answer(call)).await;
         let answer = answer.unwrap_or_else(|_| {
-            let sentence = "this question has met an error in kprof itself; ask another one";
-            Err(Failure::Sentence(sentence.to_owned()))
+            Err(failure!("this question has met an error in kprof itself; ask another one"))
         });
         Ok(result_of(answer).into())
     }

@@ -1,9 +1,12 @@
 //! State of one client: loaded recordings, and handles of answers with more rows.
 
 use super::{
-    arguments::{Call, DiffArguments, DiffPart, RecordingsArguments},
+    arguments::{
+        Call, DiffArguments, DiffPart, ExplainArguments, LoadArguments, LossesArguments,
+        MoreArguments, RecordingsArguments, RunArguments,
+    },
     causes, changes,
-    loaded::{Loaded, Lost, Part},
+    loaded::{Figures, Loaded, Lost, Part},
     losses, ops, path,
     root::Root,
     table::{Table, shortened, table},
@@ -65,70 +68,86 @@ impl Session {
         Ok(name_of(number))
     }
 
-    /// Answers a call with one JSON text of bounded size.
+    /// Answers a call of a known tool with one JSON text of bounded size.
     ///
     /// # Errors
-    /// One sentence, if the requested data does not exist.
+    /// One sentence, if the arguments are invalid or the requested data does not exist.
     pub(super) fn answer(&self, call: Call) -> Result<String, Failure> {
-        match call {
-            Call::Load(arguments) => {
-                let path = Path::new(&arguments.path);
-                let recording = Some(self.load(&self.root.resolve(path)?)?);
-                self.page(Call::Recordings(RecordingsArguments { recording }), 0)
+        match call.tool.as_str() {
+            "load" => {
+                let LoadArguments { path } = call.parsed()?;
+                let recording = self.load(&self.root.resolve(Path::new(&path))?)?;
+                let arguments = Map::from_iter([("recording".to_owned(), recording.into())]);
+                self.page(Call { tool: "recordings".to_owned(), arguments }, 0)
             }
-            Call::More(arguments) => {
-                let (call, from) = self.state().continuation(&arguments.handle)?;
+            "more" => {
+                let MoreArguments { handle } = call.parsed()?;
+                let (call, from) = self.state().continuation(&handle)?;
                 self.page(call, from)
             }
-            call => self.page(call, 0),
+            _ => self.page(call, 0),
         }
     }
 
-    fn page(&self, mut call: Call, from: usize) -> Result<String, Failure> {
-        match &call {
-            Call::Recordings(arguments) => {
-                let listed = self.state().listed(arguments)?;
-                let table = recordings_table(&listed);
-                return Ok(self.finish(&call, &Map::new(), &table, from));
+    fn page(&self, call: Call, from: usize) -> Result<String, Failure> {
+        match call.tool.as_str() {
+            "recordings" => {
+                let listed = self.state().listed(&call.parsed()?)?;
+                Ok(self.finish(call, &Map::new(), &recordings_table(&listed), from))
             }
-            Call::Diff(arguments) => {
-                let (head, diff) = self.compared(arguments)?;
-                let table = changes::table(&diff, arguments.part);
-                return Ok(self.finish(&call, &head, &table, from));
+            "diff" => {
+                let arguments: DiffArguments = call.parsed()?;
+                let (head, diff) = self.compared(&arguments)?;
+                Ok(self.finish(call, &head, &changes::table(&diff, arguments.part), from))
             }
-            _ => {}
+            "ops" => {
+                let asked = call.parsed()?;
+                self.page_of_part(call, from, |part| ops::table(&part.figures, &asked))
+            }
+            "zones" => {
+                let asked = call.parsed()?;
+                self.page_of_part(call, from, |part| zones::table(&part.figures, &asked))
+            }
+            "explain" => {
+                let ExplainArguments { part: asked, .. } = call.parsed()?;
+                self.page_of_part(call, from, |part| Ok(causes::table(&part.explanation, asked)))
+            }
+            "critical_path" => {
+                let asked = call.parsed()?;
+                self.page_of_part(call, from, |part| path::table(&part.explanation.ops, &asked))
+            }
+            _ => {
+                let LossesArguments { part: asked, .. } = call.parsed()?;
+                self.page_of_part(call, from, |part| Ok(losses::table(&part.figures, asked)))
+            }
         }
-        let loaded = self.chosen(&mut call)?;
-        let (number, part) = loaded.1.part(call.run())?;
+    }
+
+    /// Returns a page about the run that the arguments `recording` and `run` choose. The name of the
+    /// recording is stored in the call, so that a handle refers to the same recording even if others
+    /// are loaded later.
+    fn page_of_part(
+        &self,
+        mut call: Call,
+        from: usize,
+        table: impl FnOnce(&Part) -> Result<Table<'_>, Failure>,
+    ) -> Result<String, Failure> {
+        let RunArguments { recording, run } = call.parsed()?;
+        let (name, loaded) = match recording {
+            Some(name) => {
+                let loaded = self.state().recording(&name)?;
+                (name, loaded)
+            }
+            None => self.state().newest()?,
+        };
+        call.arguments.insert("recording".to_owned(), name.clone().into());
+        let (number, part) = loaded.part(run)?;
         let mut head = Map::new();
-        head.insert("recording".to_owned(), loaded.0.into());
+        head.insert("recording".to_owned(), name.into());
         head.insert("run".to_owned(), number.into());
         head.insert("lost".to_owned(), json!(part.lost()));
-        let table = match &call {
-            Call::Ops(arguments) => ops::table(part, arguments)?,
-            Call::Zones(arguments) => zones::table(part, arguments)?,
-            Call::Explain(arguments) => causes::table(part, arguments.part),
-            Call::CriticalPath(arguments) => path::table(part, arguments)?,
-            Call::Losses(arguments) => losses::table(part, arguments.part),
-            Call::Load(_) | Call::Recordings(_) | Call::Diff(_) | Call::More(_) => {
-                return Err(failure!("expected a question about a recording"));
-            }
-        };
-        Ok(self.finish(&call, &head, &table, from))
-    }
-
-    /// Returns the recording of a call. Its name is stored in the call, so that a handle refers to
-    /// the same recording even if others are loaded later.
-    fn chosen(&self, call: &mut Call) -> Result<(String, Arc<Loaded>), Failure> {
-        let state = self.state();
-        let (name, loaded) = match call.recording_mut().and_then(|name| name.as_ref()) {
-            Some(name) => (name.clone(), state.recording(name)?),
-            None => state.newest()?,
-        };
-        if let Some(asked) = call.recording_mut() {
-            *asked = Some(name.clone());
-        }
-        Ok((name, loaded))
+        let table = table(part)?;
+        Ok(self.finish(call, &head, &table, from))
     }
 
     /// Returns the comparison of two recordings, with the losses of both.
@@ -159,7 +178,7 @@ impl Session {
 
     fn finish(
         &self,
-        call: &Call,
+        call: Call,
         head: &Map<String, Value>,
         table: &Table<'_>,
         from: usize,
@@ -172,7 +191,7 @@ impl Session {
         let page = table.page(head, from, &format!("h{handle}"));
         if let Some(next) = page.next {
             let mut state = self.state();
-            state.handles.push_back((handle, call.clone(), next));
+            state.handles.push_back((handle, call, next));
             while state.handles.len() > MAX_HANDLES {
                 state.handles.pop_front();
             }
@@ -188,7 +207,7 @@ impl Session {
 }
 
 fn lost_records(loaded: &Loaded) -> Lost {
-    Lost::together(loaded.parts().into_iter().map(Part::lost))
+    Lost::together(loaded.parts.iter().map(Part::lost))
 }
 
 impl State {
@@ -259,10 +278,10 @@ fn short(text: &str) -> String {
 }
 
 /// Returns the kind of a part, its number of ops, and its number of zones; an ops CSV has no zones.
-fn contents(part: Part<'_>) -> (&'static str, usize, Option<u64>) {
-    match part {
-        Part::OpsCsv(figures) => ("ops CSV", figures.report.rows.len(), None),
-        Part::Run(figures) => {
+fn contents(part: &Part) -> (&'static str, usize, Option<u64>) {
+    match &part.figures {
+        Figures::OpsCsv(report) => ("ops CSV", report.rows.len(), None),
+        Figures::Run(figures) => {
             let kept = figures.report.summary.kept;
             let zones = kept.zones.saturating_add(kept.open_zones);
             ("records", figures.report.ops.len(), Some(zones))
@@ -272,15 +291,15 @@ fn contents(part: Part<'_>) -> (&'static str, usize, Option<u64>) {
 
 fn recordings_table(listed: &[(String, Arc<Loaded>)]) -> Table<'_> {
     let runs = listed.iter().flat_map(|(name, loaded)| {
-        (1_usize..).zip(loaded.parts()).map(move |(run, part)| (name, loaded, run, part))
+        (1_usize..).zip(&loaded.parts).map(move |(run, part)| (name, loaded, run, part))
     });
     table!(runs, |(name, loaded, run, part)| {
-        let (kind, ops, zones) = contents(*part);
+        let (kind, ops, zones) = contents(part);
         let lost = part.lost();
         "recording" => name,
         "path" => short(&loaded.path),
         "run" => run,
-        "title" => short(part.title()),
+        "title" => short(&part.title),
         "kind" => kind,
         "ops" => ops,
         "zones" or "an ops CSV has no zones" => zones,

@@ -2,7 +2,7 @@
 
 use super::{
     arguments::{ZoneKind, ZonesArguments},
-    loaded::{Part, RunFigures},
+    loaded::{Figures, RunFigures},
     ops::filter_of,
     table::{Table, table},
 };
@@ -20,15 +20,18 @@ use wire::Risc;
 ///
 /// # Errors
 /// If the filter or the column to sort by is invalid.
-pub(super) fn table<'a>(part: Part<'a>, asked: &ZonesArguments) -> Result<Table<'a>, Failure> {
+pub(super) fn table<'a>(
+    figures: &'a Figures,
+    asked: &ZonesArguments,
+) -> Result<Table<'a>, Failure> {
     let filter = filter_of(asked.filter.as_deref(), &["device", "risc", "zone"])?;
-    let table = match (part, asked.kind) {
-        (Part::OpsCsv(_), _) => Table::from_rows::<ZoneStatisticsTable>(Vec::new())
+    let table = match (figures, asked.kind) {
+        (Figures::OpsCsv(_), _) => Table::from_rows::<ZoneStatisticsTable>(Vec::new())
             .with_note("reason", "an ops CSV has no zones; load the device log or capture"),
-        (Part::Run(run), ZoneKind::Zones) => zones(run, &filter),
-        (Part::Run(run), ZoneKind::Sums) => sums(run, &filter),
-        (Part::Run(run), ZoneKind::Waits) => waits(run, &filter),
-        (Part::Run(run), ZoneKind::ProfilerTime) => profiler_time(run, &filter),
+        (Figures::Run(run), ZoneKind::Zones) => zones(run, &filter),
+        (Figures::Run(run), ZoneKind::Sums) => sums(run, &filter),
+        (Figures::Run(run), ZoneKind::Waits) => waits(run, &filter),
+        (Figures::Run(run), ZoneKind::ProfilerTime) => profiler_time(run, &filter),
     };
     table.sorted(asked.sort.as_deref(), asked.order)
 }
