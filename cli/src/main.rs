@@ -20,6 +20,7 @@ mod harvesting;
 mod host_zones;
 mod input;
 mod json;
+mod largest;
 mod layout;
 mod losses;
 mod memory;

@@ -34,7 +34,7 @@ use host_reader::{
         PackedTrace, ParquetDataset, RecordingSummary, Trace, TraceFilter, TraceItems, is_dataset,
         read_ops, read_recordings, write_atomically,
     },
-    packed_bytes::{PackedError, PackedMemory},
+    packed_bytes::PackedMemory,
     recording::{Opened, OpenedLog, PackedRecording},
     report::{OpsReport, ProblemLog},
     tables::RecordingKey,
@@ -241,10 +241,9 @@ impl Merge<'_> {
         log: OpenedLog,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let failed = |error: PackedError| Failure::from_error(&error);
         let busy = Busy::new(format!("reading the launches of {}", host.name));
-        let packed = PackedRecording::new(log).map_err(failed)?;
-        let trace = PackedTrace::new(&packed).map_err(failed)?;
+        let packed = PackedRecording::new(log).or_fail()?;
+        let trace = PackedTrace::new(&packed).or_fail()?;
         // The report of a long recording is large, and the trace has read many lanes. So the report
         // is built only after the trace has been read.
         let report = packed_ops_report(path, &packed)?;
@@ -288,8 +287,8 @@ impl Merge<'_> {
         if let Some(packed) = items.packed() {
             self.dataset.add_items(key, packed).or_fail()?;
         }
-        let skew = self.skew.add(&host.name, relation.time(), |launches| launches.add_trace(items));
-        skew.or_fail()?;
+        let launches = self.skew.launches_of_trace(items);
+        self.skew.add(&host.name, relation.time(), launches).or_fail()?;
         let traced = self.trace.add(&host.name, items, relation.time(), out);
         traced.map_err(|error| self.trace_refused(&error))?;
         drop(busy);
@@ -309,10 +308,8 @@ impl Merge<'_> {
             let relation = Relation::new(found.origin_host_ns, &host.clock, |origin_ns| {
                 host.clock.offset_of_summary(found, origin_ns)
             });
-            let skew = self.skew.add(&host.name, relation.time(), |launches| {
-                launches.add_summary(found);
-            });
-            skew.or_fail()?;
+            let launches = self.skew.launches_of_summary(found);
+            self.skew.add(&host.name, relation.time(), launches).or_fail()?;
             let traced = self.trace.add_summary(found, relation.time(), out);
             traced.map_err(|error| self.trace_refused(&error))?;
             self.ops.add(&host.name, relation.cells(), &found.ops_csv)?;

@@ -5,15 +5,17 @@ use super::{
     sorted_launches::{HostLaunch, LaunchKey, SortedLaunches},
     starts::{StartSkew, Starts},
 };
-use crate::numbers::{counted, grouped};
+use crate::{
+    largest::Largest,
+    numbers::{counted, grouped},
+};
 use host_reader::{
-    export::{CommonTime, RecordingSummary, TraceDevice, TraceItems, TraceOp, op_label},
+    export::{CommonTime, RecordingSummary, TraceItems, op_label},
     packed_bytes::{PackedError, PackedMemory},
     packed_items::PackedItems,
     packed_numbers::{push, push_optional, take, take_optional},
 };
 use std::{
-    cmp::Reverse,
     collections::HashMap,
     io::{self, Write},
     slice::Iter,
@@ -128,62 +130,55 @@ impl Packed for Skew {
     }
 }
 
-/// Launches of one recording of a host, to be added to the skew.
-pub(super) struct HostLaunches<'s> {
-    skew: &'s mut RankSkew,
-    launches: SortedLaunches,
-}
-
-impl HostLaunches<'_> {
-    /// Adds the launches of a trace.
-    pub(super) fn add_trace(&mut self, items: TraceItems<'_, '_>) {
-        for (device_index, device) in items.trace().devices.iter().enumerate() {
-            items.ops(device_index).for_each(|op| self.add_op(device, &op));
-        }
-    }
-
-    fn add_op(&mut self, device: &TraceDevice<'_>, op: &TraceOp<'_>) {
-        let figures = &op.figures;
-        self.launches.push(HostLaunch {
-            key: LaunchKey {
-                program: op.base_id(),
-                trace_id: figures.trace_id,
-                trace_replay: figures.trace_replay,
-                launch: figures.launch,
-            },
-            name: op.name().map(|name| self.skew.names.number(name)),
-            duration_ns: op.duration_ns(),
-            start_ns: op.start_ns,
-            bound_ns: device.clock.bound_ns(),
-        });
-    }
-
-    /// Adds the launches of a recording in a dataset.
-    pub(super) fn add_summary(&mut self, summary: &RecordingSummary) {
-        for op in &summary.ops {
-            self.launches.push(HostLaunch {
-                key: LaunchKey {
-                    program: op.program,
-                    trace_id: op.trace_id,
-                    trace_replay: op.trace_replay,
-                    launch: op.launch,
-                },
-                name: op.name.as_deref().map(|name| self.skew.names.number(name)),
-                duration_ns: op.duration_ns,
-                start_ns: op.start_ns,
-                bound_ns: summary.bounds_ns.get(&op.chip_id).copied().flatten(),
-            });
-        }
-    }
-}
-
 impl RankSkew {
     pub(super) fn new(memory: &Arc<PackedMemory>) -> Self {
         let (hosts, names) = (Vec::new(), OpNames::default());
         Self { memory: Arc::clone(memory), hosts, names, launches: PackedItems::new(memory) }
     }
 
-    /// Adds the launches of a host's recording. The closure `add` adds the individual launches.
+    /// Sorts the launches of a trace.
+    pub(super) fn launches_of_trace(&mut self, items: TraceItems<'_, '_>) -> SortedLaunches {
+        let mut launches = SortedLaunches::new(&self.memory);
+        for (device_index, device) in items.trace().devices.iter().enumerate() {
+            for op in items.ops(device_index) {
+                launches.push(HostLaunch {
+                    key: LaunchKey {
+                        program: op.base_id(),
+                        trace_id: op.figures.trace_id,
+                        trace_replay: op.figures.trace_replay,
+                        launch: op.figures.launch,
+                    },
+                    name: op.name().map(|name| self.names.number(name)),
+                    duration_ns: op.duration_ns(),
+                    start_ns: op.start_ns,
+                    bound_ns: device.clock.bound_ns(),
+                });
+            }
+        }
+        launches
+    }
+
+    /// Sorts the launches of a recording in a dataset.
+    pub(super) fn launches_of_summary(&mut self, summary: &RecordingSummary) -> SortedLaunches {
+        let mut launches = SortedLaunches::new(&self.memory);
+        for op in &summary.ops {
+            launches.push(HostLaunch {
+                key: LaunchKey {
+                    program: op.program,
+                    trace_id: op.trace_id,
+                    trace_replay: op.trace_replay,
+                    launch: op.launch,
+                },
+                name: op.name.as_deref().map(|name| self.names.number(name)),
+                duration_ns: op.duration_ns,
+                start_ns: op.start_ns,
+                bound_ns: summary.bounds_ns.get(&op.chip_id).copied().flatten(),
+            });
+        }
+        launches
+    }
+
+    /// Adds the launches of a host's recording.
     ///
     /// Starts can be compared if the recording has a common time.
     ///
@@ -193,12 +188,8 @@ impl RankSkew {
         &mut self,
         host: &str,
         time: Option<CommonTime>,
-        add: impl FnOnce(&mut HostLaunches<'_>),
+        launches: SortedLaunches,
     ) -> Result<(), PackedError> {
-        let launches = SortedLaunches::new(&self.memory);
-        let mut of_host = HostLaunches { skew: self, launches };
-        add(&mut of_host);
-        let launches = of_host.launches;
         if self.hosts.last().is_none_or(|last| last != host) {
             self.hosts.push(host.to_owned());
         }
@@ -274,7 +265,7 @@ impl RankSkew {
 
     /// Prints the launches with the largest skew, by duration and by start.
     pub(super) fn print(&self, count: usize, out: &mut impl Write) -> io::Result<()> {
-        let mut durations = Largest::new(count, |launch: &Skew| launch.excess_ns());
+        let mut durations = Largest::new(count, Skew::excess_ns);
         let mut starts = Largest::new(count, |(_, skew): &(Skew, StartSkew)| skew.at_least_ns);
         for launch in self.launches.iter(Skew::take) {
             match launch.starts.skew() {
@@ -314,38 +305,5 @@ impl RankSkew {
             )?;
         }
         Ok(())
-    }
-}
-
-/// Items with the largest numbers. Among items with equal numbers, earlier items come first.
-struct Largest<T, F> {
-    count: usize,
-    number: F,
-    items: Vec<T>,
-}
-
-/// Number of additional items that are kept before the smallest items are removed.
-const ITEMS_BEYOND: usize = 64;
-
-impl<T, F: Fn(&T) -> u64> Largest<T, F> {
-    const fn new(count: usize, number: F) -> Self {
-        Self { count, number, items: Vec::new() }
-    }
-
-    fn add(&mut self, item: T) {
-        self.items.push(item);
-        if self.items.len() >= self.count.saturating_add(ITEMS_BEYOND) {
-            self.remove_smaller();
-        }
-    }
-
-    fn remove_smaller(&mut self) {
-        self.items.sort_by_key(|item| Reverse((self.number)(item)));
-        self.items.truncate(self.count);
-    }
-
-    fn into_sorted(mut self) -> Vec<T> {
-        self.remove_smaller();
-        self.items
     }
 }
