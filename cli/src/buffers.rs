@@ -2,7 +2,7 @@
 
 use crate::{
     layout::{table, write_columns, write_table},
-    numbers::{counted, grouped},
+    numbers::{counted, grouped, optional},
     tables::program_label,
     terminal::{LONGEST_NAME, Style, printable, styled},
 };
@@ -90,7 +90,7 @@ pub(crate) fn write(peaks: &BufferPeaks, rows: usize, out: &mut impl Write) -> s
         let mut cells = vec![op.device_id.to_string(), program_label(id, None), name];
         for kind in &kinds {
             let peak = op.peaks.iter().find(|(pool, _)| pool.kind == *kind);
-            cells.push(peak.map_or_else(|| "-".to_owned(), |&(_, bytes)| grouped(bytes)));
+            cells.push(optional(peak.map(|&(_, bytes)| bytes)));
         }
         ops.add_row(cells);
     }

@@ -48,8 +48,22 @@ impl HostZones {
         source: &'static HostSource,
         work: impl FnOnce(&mut M) -> T,
     ) -> T {
+        self.zone_of_op(mesh, source, None, work)
+    }
+
+    /// Records `work` as a zone, which may be the zone of an op.
+    pub(crate) fn zone_of_op<M: Mesh + ?Sized, T>(
+        &self,
+        mesh: &mut M,
+        source: &'static HostSource,
+        id: Option<RunHostId>,
+        work: impl FnOnce(&mut M) -> T,
+    ) -> T {
         self.look_at_clock(mesh);
-        let zone = self.recorder.zone(source);
+        let mut zone = self.recorder.zone(source);
+        if let Some(id) = id {
+            zone.text(format!("id:{id}"));
+        }
         let result = work(mesh);
         self.look_at_clock(mesh);
         drop(zone);
@@ -65,22 +79,6 @@ impl HostZones {
     ) {
         self.look_at_clock(mesh);
         self.recorder.message(source, text);
-    }
-
-    /// Records `work` as the zone of an op.
-    pub(crate) fn zone_of_op<M: Mesh + ?Sized>(
-        &self,
-        mesh: &mut M,
-        source: &'static HostSource,
-        id: RunHostId,
-        work: impl FnOnce(&mut M),
-    ) {
-        self.look_at_clock(mesh);
-        let mut zone = self.recorder.zone(source);
-        zone.text(format!("id:{id}"));
-        work(mesh);
-        self.look_at_clock(mesh);
-        drop(zone);
     }
 
     /// Records a point of a plot.

@@ -14,13 +14,8 @@ use host_reader::{
 };
 use std::{path::Path, sync::Arc};
 
-/// Contents of a file or folder.
-pub(crate) struct Input {
-    /// The runs of a capture, at least one; a log is one run.
-    pub(crate) runs: Vec<Recording>,
-}
-
-/// Opens a path like [`Input::open`], but keeps the records of a device log packed in `memory`.
+/// Reads the file or folder at the path; the format is detected from the content. `-` reads a device
+/// log from standard input. The records of a device log are packed in `memory`.
 pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let opened = if path == Path::new("-") {
@@ -81,31 +76,37 @@ pub(crate) fn joined(filters: &[TraceFilter]) -> TraceFilter {
     filter
 }
 
-impl Input {
-    /// Reads the file or folder at the path; the format is detected from the content. `-` reads a
-    /// device log from standard input.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let opened = open_packed(path, &PackedMemory::unlimited())?;
-        let _busy = Busy::new(format!("reading {}", path.display()));
-        Ok(Self { runs: unpacked(opened)?.recordings })
-    }
+/// Reads the runs at a path like [`open_packed`]: all runs of a capture, at least one, or one of a log.
+pub(crate) fn open_runs(path: &Path) -> Result<Vec<Recording>, Failure> {
+    let opened = open_packed(path, &PackedMemory::unlimited())?;
+    let _busy = Busy::new(format!("reading {}", path.display()));
+    Ok(unpacked(opened)?.recordings)
+}
 
-    /// Returns the only run, or the run with this number, from 1.
-    pub(crate) fn into_run(self, path: &Path, number: Option<usize>) -> Result<Recording, Failure> {
-        let count = self.runs.len();
-        let chosen = number.unwrap_or(1);
-        if number.is_none() && count > 1 {
-            let path = path.display();
-            let sentence =
-                format!("{path} holds {count} runs; choose one by --run 1 to --run {count}");
-            return Err(Failure::Sentence(sentence));
-        }
-        let run = self.runs.into_iter().nth(chosen.wrapping_sub(1));
-        run.ok_or_else(|| {
-            let runs = counted(count as u64, "run", "runs");
-            failure!("{} holds {runs}, found --run {chosen}", path.display())
-        })
+/// Reads the only run at a path, or the run with this number, from 1.
+pub(crate) fn open_run(path: &Path, number: Option<usize>) -> Result<Recording, Failure> {
+    chosen_run(open_runs(path)?, path, number)
+}
+
+/// Returns the only run, or the run with this number, from 1.
+pub(crate) fn chosen_run(
+    runs: Vec<Recording>,
+    path: &Path,
+    number: Option<usize>,
+) -> Result<Recording, Failure> {
+    let count = runs.len();
+    let chosen = number.unwrap_or(1);
+    if number.is_none() && count > 1 {
+        return Err(failure!(
+            "{} holds {count} runs; choose one by --run 1 to --run {count}",
+            path.display()
+        ));
     }
+    let run = runs.into_iter().nth(chosen.wrapping_sub(1));
+    run.ok_or_else(|| {
+        let runs = counted(count as u64, "run", "runs");
+        failure!("{} holds {runs}, found --run {chosen}", path.display())
+    })
 }
 
 /// Returns title, architecture and number of worker cores of a readout.

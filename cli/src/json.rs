@@ -1,11 +1,11 @@
 //! The JSON object printed by `--json`.
 
 use crate::{
-    buffers::BufferDocument,
-    clocks::ChipClock,
-    counter_tables::{CounterFindings, OpRow},
+    buffers::{self, BufferDocument},
+    clocks::{ChipClock, chip_clocks},
+    counter_tables::OpRow,
     numbers::{counted, grouped},
-    op_names::OpNames,
+    output::Findings,
     watermark::fullest_lane,
 };
 use host_reader::{
@@ -14,7 +14,7 @@ use host_reader::{
     host::HostRecording,
     ledger::{LossCause, LossLedger, UncountedSource},
     read::LaneWatermark,
-    readout::Readout,
+    recording::Recording,
     tables::{
         LossRow, Losses, Object, OpObjects, Rows, SumStatisticsTable, WaitStatisticsTable,
         ZoneStatisticsTable,
@@ -26,16 +26,8 @@ use std::io::Write;
 /// JSON output of a report.
 #[derive(Serialize)]
 pub(crate) struct Document<'a> {
-    arch: &'a str,
-    devices: usize,
-    worker_cores: Option<u32>,
-    launches: u64,
-    execution_failures: &'a [String],
-    /// Counts of reads, if chips were read while launches ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reads: Option<ReadCounts>,
     #[serde(flatten)]
-    host: HostCounts,
+    source: &'a Source<'a>,
     kept: Kept,
     lost: Lost,
     anomalies: u64,
@@ -117,7 +109,7 @@ pub(crate) struct Lost {
 }
 
 /// Counts of the events recorded by the host's threads.
-#[derive(Clone, Default, Serialize)]
+#[derive(Default, Serialize)]
 pub(crate) struct HostCounts {
     host_events: u64,
     host_events_dropped: u64,
@@ -127,17 +119,12 @@ pub(crate) struct HostCounts {
 }
 
 impl HostCounts {
-    pub(crate) fn new(recordings: &[HostRecording]) -> Self {
+    pub(crate) fn new(run: &Recording) -> Self {
         Self {
-            host_events: recordings.iter().map(HostRecording::event_count).sum(),
-            host_events_dropped: recordings.iter().map(HostRecording::dropped_count).sum(),
-            clocks: Vec::new(),
+            host_events: run.host.iter().map(HostRecording::event_count).sum(),
+            host_events_dropped: run.host.iter().map(HostRecording::dropped_count).sum(),
+            clocks: chip_clocks(run),
         }
-    }
-
-    /// Adds the relation of the chips' clocks to the host's clock.
-    pub(crate) fn with_clocks(self, clocks: Vec<ChipClock>) -> Self {
-        Self { clocks, ..self }
     }
 
     /// Writes a line for the events and a line for each clock, if there are any.
@@ -155,6 +142,7 @@ impl HostCounts {
 }
 
 /// Data of the run that is not part of a report.
+#[derive(Serialize)]
 pub(crate) struct Source<'a> {
     pub(crate) arch: &'a str,
     pub(crate) devices: usize,
@@ -163,8 +151,10 @@ pub(crate) struct Source<'a> {
     /// Sentences about kernels that went wrong.
     pub(crate) execution_failures: &'a [String],
     /// Counts of reads, if chips were read while launches ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reads: Option<ReadCounts>,
     /// Counts of the host's events.
+    #[serde(flatten)]
     pub(crate) host: HostCounts,
 }
 
@@ -185,22 +175,11 @@ impl ReadCounts {
 }
 
 impl<'a> Document<'a> {
-    /// Builds the document from a report and its readout.
-    pub(crate) fn new(
-        source: &Source<'a>,
-        (report, names, counters): (&'a Report, &'a OpNames, &'a CounterFindings),
-        readout: &Readout,
-        filtered_out: Option<&'a FilteredOut>,
-    ) -> Self {
+    pub(crate) fn new(source: &'a Source<'a>, findings: &'a Findings) -> Self {
+        let Findings { readout, report, counters, names, buffers, filtered } = findings;
         let summary = &report.summary;
         Self {
-            arch: source.arch,
-            devices: source.devices,
-            worker_cores: source.worker_cores,
-            launches: source.launches,
-            execution_failures: source.execution_failures,
-            reads: source.reads,
-            host: source.host.clone(),
+            source,
             kept: kept(report),
             lost: Lost::from_ledger(&readout.losses),
             anomalies: summary.anomaly_count,
@@ -219,14 +198,9 @@ impl<'a> Document<'a> {
             hardware_counters: counters.document(),
             probe_cost: report.probe_cost.as_ref(),
             losses: Rows(LossRow::from_ledger(&readout.losses)),
-            buffers: None,
-            filtered_out,
+            buffers: buffers::document(buffers),
+            filtered_out: filtered.as_ref(),
         }
-    }
-
-    /// Adds the peak use of buffers.
-    pub(crate) fn with_buffers(self, buffers: Option<BufferDocument<'a>>) -> Self {
-        Self { buffers, ..self }
     }
 }
 

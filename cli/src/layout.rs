@@ -2,7 +2,7 @@
 
 use crate::{numbers::counted, terminal::width};
 use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
-use std::io::Write;
+use std::{io::Write, num::ParseIntError};
 
 /// Returns a table with this header; numbers are aligned to the right.
 pub(crate) fn table(titles: &[&str]) -> Table {
@@ -64,9 +64,9 @@ macro_rules! write_columns {
 }
 pub(crate) use write_columns;
 
-/// Returns the number of rows that `--rows` allows; 0 means all rows.
-pub(crate) const fn row_limit(rows: usize) -> usize {
-    if rows == 0 { usize::MAX } else { rows }
+/// Parses the number of rows that `--rows` allows; 0 means all rows.
+pub(crate) fn row_limit(text: &str) -> Result<usize, ParseIntError> {
+    text.parse().map(|rows| if rows == 0 { usize::MAX } else { rows })
 }
 
 /// Titles of the columns that are removed first if a table is too wide.

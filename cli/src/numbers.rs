@@ -10,6 +10,11 @@ pub(crate) fn optional(value: Option<u64>) -> String {
     value.map_or_else(|| "-".to_owned(), grouped)
 }
 
+/// Formats a percentage or a ratio with one decimal; `-` if it is unknown.
+pub(crate) fn decimal(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
+}
+
 /// Formats a number with a noun in the singular or plural.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })

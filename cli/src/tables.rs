@@ -2,43 +2,29 @@
 
 use crate::{
     args::{OpOrder, ShowArgs},
-    counter_tables::CounterFindings,
+    largest::Largest,
     layout::{table, write_columns, write_table},
     losses::write_losses,
     numbers::{bounded, counted, grouped, optional},
-    op_names::OpNames,
+    output::Findings,
     terminal::{LONGEST_NAME, Style, printable, styled},
     watermark::write_fullest,
 };
 use host_reader::{
-    analysis::{
-        DataKind, DataStatistics, Doubt, Op, OwnZone, Report, SubtractedProbeCost, own_time,
-    },
+    analysis::{DataKind, DataStatistics, Doubt, Op, OwnZone, SubtractedProbeCost, own_time},
     anomaly::Anomaly,
-    ledger::LossLedger,
     probe_cost::ProbeCostRow,
-    read::Watermarks,
     tables::{
         Column, ColumnSchema, OpRow, Ops, SumStatisticsTable, Table, Value, WaitStatisticsTable,
         ZoneStatisticsTable, op_rows,
     },
 };
-use std::{cmp::Reverse, io::Write};
+use std::io::Write;
 
-/// Data shown in the tables.
-pub(crate) struct Tables<'a> {
-    pub(crate) report: &'a Report,
-    pub(crate) counters: &'a CounterFindings,
-    pub(crate) names: &'a OpNames,
-    pub(crate) losses: &'a LossLedger,
-    pub(crate) watermarks: &'a Watermarks,
-    pub(crate) anomalies: Vec<&'a Anomaly>,
-}
-
-impl Tables<'_> {
+impl Findings {
     /// Writes every table that has rows.
-    pub(crate) fn write(&self, show: ShowArgs, out: &mut impl Write) -> std::io::Result<()> {
-        let rows = show.row_limit();
+    pub(crate) fn write_tables(&self, show: ShowArgs, out: &mut impl Write) -> std::io::Result<()> {
+        let rows = show.rows;
         self.write_ops(show.sort, rows, out)?;
         write_section::<ZoneStatisticsTable>("Zones, times in ns", &self.report.zones, rows, out)?;
         if let Some(subtracted) = &self.report.probe_cost {
@@ -52,10 +38,10 @@ impl Tables<'_> {
         )?;
         write_section::<WaitStatisticsTable>("Waits, times in ns", &self.report.waits, rows, out)?;
         write_data(&self.report.data, rows, out)?;
-        self.counters.write(self.names, rows, out)?;
+        self.counters.write(&self.names, rows, out)?;
         self.write_records(out)?;
-        write_losses(self.losses, rows, out)?;
-        write_fullest(self.watermarks, out)?;
+        write_losses(&self.readout.losses, rows, out)?;
+        write_fullest(&self.readout.watermarks, out)?;
         self.write_anomalies(rows, out)
     }
 
@@ -100,7 +86,11 @@ impl Tables<'_> {
             return writeln!(out, "\nNo ops: no records belong to a program");
         }
         let mut columns = ShownColumns::<Ops>::default();
-        let mut first = FirstOps::new(order, rows);
+        // Ops without a duration sort last.
+        let mut first = Largest::new(rows, |op: &Op| match order {
+            OpOrder::Start => None,
+            OpOrder::Time => op.kernel.map(|kernel| kernel.duration_ns),
+        });
         let mut doubts = DoubtCounts::default();
         for op in launches.ops() {
             columns.add(&OpRow::new(&op, self.names.op_name(&op)));
@@ -109,7 +99,7 @@ impl Tables<'_> {
         }
         launches.check()?;
         writeln!(out, "\n{}\n", styled("Ops, times in ns", Style::Bold))?;
-        let shown = first.sorted();
+        let shown = first.into_sorted();
         let table_rows = op_rows(&shown, |op| self.names.op_name(op));
         write_columns(&columns, &table_rows, (launches.len(), rows), out)?;
         doubts.write(out)
@@ -130,56 +120,13 @@ impl Tables<'_> {
                 writeln!(out, "\n{}", styled(&line, Style::Doubtful))?;
             }
         }
-        for anomaly in self.anomalies.iter().take(rows) {
+        let kept = self.readout.anomalies.kept().iter().chain(self.report.pairing.kept());
+        for anomaly in kept.filter(|anomaly| !anomaly.kind.is_repair()).take(rows) {
             writeln!(out, "  {}", anomaly_line(anomaly))?;
         }
         Ok(())
     }
 }
-
-/// The first ops in the order of a table.
-struct FirstOps {
-    order: OpOrder,
-    limit: usize,
-    /// Ops with their indices in the recording. There may be more ops than `limit`.
-    ops: Vec<(usize, Op)>,
-    op_count: usize,
-}
-
-impl FirstOps {
-    const fn new(order: OpOrder, limit: usize) -> Self {
-        Self { order, limit, ops: Vec::new(), op_count: 0 }
-    }
-
-    fn add(&mut self, op: Op) {
-        let is_wanted = self.order == OpOrder::Time || self.op_count < self.limit;
-        if is_wanted {
-            self.ops.push((self.op_count, op));
-        }
-        self.op_count += 1;
-        if self.ops.len() > self.limit.saturating_mul(2).saturating_add(OPS_BEYOND_LIMIT) {
-            self.drop_last();
-        }
-    }
-
-    fn drop_last(&mut self) {
-        if self.order == OpOrder::Time {
-            // Ops without a duration sort last.
-            let duration = |op: &Op| op.kernel.map(|kernel| kernel.duration_ns);
-            self.ops.sort_by_key(|(number, op)| (Reverse(duration(op)), *number));
-        }
-        self.ops.truncate(self.limit);
-    }
-
-    fn sorted(mut self) -> Vec<Op> {
-        self.drop_last();
-        self.ops.into_iter().map(|(_, op)| op).collect()
-    }
-}
-
-/// Number of ops, in addition to twice the limit, that are kept until the ops are sorted and
-/// truncated.
-const OPS_BEYOND_LIMIT: usize = 64;
 
 /// Number of ops for which a figure is missing, by figure and reason.
 #[derive(Default)]

@@ -2,65 +2,44 @@
 
 use crate::{
     args::TracyViewArgs,
-    failure::{Failure, note},
+    failure::{Failure, OrFail, note},
     numbers::{counted, grouped},
 };
 use host_reader::{
-    capture::LivePart,
     export::tracy::{LiveView, LiveViewOptions, Program, ServeError, ServedViewer},
     mesh::Mesh,
-    recording::Recording,
 };
 use std::{fmt::Write as _, time::Duration};
 
-/// Viewers of a running program.
-pub(crate) struct TracyView(LiveView);
-
-impl TracyView {
-    /// Starts to listen for viewers if the options request it. Also waits for the first viewer if
-    /// requested.
-    pub(crate) fn begin(
-        args: &TracyViewArgs,
-        title: &str,
-        mesh: &mut dyn Mesh,
-    ) -> Result<Option<Self>, Failure> {
-        let Some(address) = &args.tracy else { return Ok(None) };
-        let options = LiveViewOptions {
-            address: address.clone(),
-            title: title.to_owned(),
-            program: if args.tracy_fork { Program::Fork } else { Program::Stock },
-            patience: Duration::from_secs(args.tracy_drop_after),
-        };
-        let view = LiveView::begin(options, mesh, print).map_err(|error| failure(&error))?;
-        note!("kprof: waiting for Tracy viewers on {}", view.address());
-        while args.tracy_wait && !view.wait_for_viewer(Duration::from_secs(1)) {}
-        Ok(Some(Self(view)))
-    }
-
-    /// Sends the records of one read.
-    pub(crate) fn add(&mut self, part: LivePart) {
-        self.0.add(part);
-    }
-
-    /// Sends remarks about the whole recording, and ends the feed.
-    pub(crate) fn finish(&self, recording: &Recording) {
-        self.0.finish(recording);
-    }
-
-    /// Waits until every viewer has received everything, or has stopped reading.
-    pub(crate) fn wait_for_viewers(&self) {
-        if let Some(pressure) = self.0.wait_for_viewers() {
-            note!(
-                "kprof: {} not taken everything: {} waiting",
-                counted(pressure.viewer_count as u64, "Tracy viewer has", "Tracy viewers have"),
-                counted(pressure.waiting_zones, "zone is", "zones are"),
-            );
-        }
-    }
+/// Starts to listen for viewers if the options request it. Also waits for the first viewer if
+/// requested.
+pub(crate) fn begin_view(
+    args: &TracyViewArgs,
+    title: &str,
+    mesh: &mut dyn Mesh,
+) -> Result<Option<LiveView>, Failure> {
+    let Some(address) = &args.tracy else { return Ok(None) };
+    let options = LiveViewOptions {
+        address: address.clone(),
+        title: title.to_owned(),
+        program: if args.tracy_fork { Program::Fork } else { Program::Stock },
+        patience: Duration::from_secs(args.tracy_drop_after),
+    };
+    let view = LiveView::begin(options, mesh, print).or_fail()?;
+    note!("kprof: waiting for Tracy viewers on {}", view.address());
+    while args.tracy_wait && !view.wait_for_viewer(Duration::from_secs(1)) {}
+    Ok(Some(view))
 }
 
-pub(crate) fn failure(error: &ServeError) -> Failure {
-    Failure::from_error(error)
+/// Waits until every viewer has received everything, or has stopped reading.
+pub(crate) fn wait_for_viewers(view: &LiveView) {
+    if let Some(pressure) = view.wait_for_viewers() {
+        note!(
+            "kprof: {} not taken everything: {} waiting",
+            counted(pressure.viewer_count as u64, "Tracy viewer has", "Tracy viewers have"),
+            counted(pressure.waiting_zones, "zone is", "zones are"),
+        );
+    }
 }
 
 /// Prints how a connection ended.

@@ -1,6 +1,6 @@
 //! Options of commands that print what was recorded.
 
-use crate::{folders::measurements, harvesting::Harvesting, memory::MemoryArgs};
+use crate::{folders::measurements, harvesting::Harvesting, layout::row_limit, memory::MemoryArgs};
 use clap::{Args, ValueEnum};
 use host_reader::export::TraceFilter;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub(crate) struct NocArgs {
     #[arg(long)]
     pub(crate) utilization: bool,
     /// Maximum number of rows per table; 0 for all.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = row_limit)]
     pub(crate) rows: usize,
     /// Print one JSON object instead of tables.
     #[arg(long)]
@@ -163,7 +163,13 @@ pub(crate) struct ShowArgs {
     #[arg(long, display_order = 5)]
     pub(crate) json: bool,
     /// Maximum number of rows per table; 0 for all.
-    #[arg(help_heading = TABLES, long, value_name = "N", default_value_t = 20)]
+    #[arg(
+        help_heading = TABLES,
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        value_parser = row_limit
+    )]
     pub(crate) rows: usize,
     /// Order of the ops.
     #[arg(help_heading = TABLES, long, value_enum, value_name = "ORDER", default_value_t)]
@@ -174,11 +180,4 @@ pub(crate) struct ShowArgs {
     /// Exit with code 1 on any unintended loss.
     #[arg(help_heading = TABLES, long)]
     pub(crate) fail_on_loss: bool,
-}
-
-impl ShowArgs {
-    /// Returns the maximum number of rows of a table.
-    pub(crate) const fn row_limit(self) -> usize {
-        if self.rows == 0 { usize::MAX } else { self.rows }
-    }
 }

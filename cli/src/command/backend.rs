@@ -30,10 +30,14 @@ pub(super) trait Chips: Mesh {
     fn zone_texts(&self) -> Vec<String>;
 
     /// Returns the failures of kernels, one sentence each.
-    fn kernel_failures(&self) -> Vec<String>;
+    fn kernel_failures(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Returns an error if the chips can no longer be read.
-    fn check(&self) -> Result<(), Failure>;
+    fn check(&self) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// Prepares the requested chips.
@@ -91,17 +95,13 @@ impl Chips for SimulatedMesh {
     fn kernel_failures(&self) -> Vec<String> {
         self.execution_failures().map(ToString::to_string).collect()
     }
-
-    fn check(&self) -> Result<(), Failure> {
-        Ok(())
-    }
 }
 
 #[cfg(feature = "ttsim")]
 mod on_ttsim {
-    use super::{Chips, Failure, MeshConfig, Phase, Plan, WorkloadArgs, failure};
+    use super::{Chips, Failure, MeshConfig, OrFail, Phase, Plan, WorkloadArgs, failure};
     use std::process::Command;
-    use ttsim::{TtsimError, TtsimMesh};
+    use ttsim::TtsimMesh;
 
     /// Starts this program again as a child process that runs ttsim's library.
     pub(super) fn start(
@@ -115,12 +115,12 @@ mod on_ttsim {
                  with --ttsim-library"
             ));
         };
-        TtsimMesh::check(plan).map_err(sentence)?;
+        TtsimMesh::check(plan).or_fail()?;
         let program = std::env::current_exe()
             .map_err(|error| failure!("cannot find this program to start it anew: {error}"))?;
         let mut child = Command::new(program);
         child.arg(crate::args::TTSIM_CHILD);
-        let mesh = TtsimMesh::start(config, child, library).map_err(sentence)?;
+        let mesh = TtsimMesh::start(config, child, library).or_fail()?;
         crate::failure::note!(
             "kprof: ttsim has no timing: a cycle below is one instruction on every RISC"
         );
@@ -130,10 +130,10 @@ mod on_ttsim {
     impl Chips for TtsimMesh {
         fn run_phase(&mut self, phase: &Phase, on_launch: &mut dyn FnMut()) -> Result<(), Failure> {
             for launch in &phase.launches {
-                self.begin(launch).map_err(sentence)?;
+                self.begin(launch).or_fail()?;
                 on_launch();
             }
-            self.settle().map_err(sentence)
+            self.settle().or_fail()
         }
 
         fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure> {
@@ -142,25 +142,16 @@ mod on_ttsim {
         }
 
         fn run_for(&mut self, duration_ns: u64) -> Result<bool, Failure> {
-            Self::run_for(self, duration_ns).map_err(sentence)
+            Self::run_for(self, duration_ns).or_fail()
         }
 
         fn zone_texts(&self) -> Vec<String> {
             ttsim::runner::zone_texts()
         }
 
-        fn kernel_failures(&self) -> Vec<String> {
-            Vec::new()
-        }
-
         fn check(&self) -> Result<(), Failure> {
-            self.failure().cloned().map_or(Ok(()), |failure| Err(sentence(failure)))
+            self.failure().map_or(Ok(()), |failure| Err(Failure::from_error(failure)))
         }
-    }
-
-    #[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
-    fn sentence(error: TtsimError) -> Failure {
-        Failure::from_error(&error)
     }
 }
 

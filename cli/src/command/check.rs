@@ -2,31 +2,27 @@
 
 use crate::{
     args::CheckArgs,
-    failure::Failure,
+    failure::{Failure, OrFail},
     numbers::{counted, grouped},
-    output::write_json,
-    recording::open,
+    output::print,
 };
-use host_reader::capture::{Capture, CaptureCheck, Content, Problem, ProblemKind, SectionKind};
+use host_reader::capture::{Capture, Content, Problem, ProblemKind, SectionKind};
 use serde::Serialize;
-use std::{
-    io::{BufWriter, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 /// Checks a capture and prints its problems. The exit code is not 0 if there are any.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let capture = open(&args.file)?;
+    let capture = Capture::open(&args.file).or_fail_at(&args.file)?;
     let check = capture.check();
-    let skipped: Vec<Line> = unknown_sections(&capture).collect();
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
-        let document = Document::new(&check, skipped);
-        write_json(&document, &mut out)?;
-    } else {
-        write_lines(&check, &skipped, &mut out)?;
-    }
-    out.flush()?;
+    let document = Document {
+        is_clean: check.is_clean(),
+        file_bytes: check.file_bytes,
+        lost_bytes: check.lost_bytes,
+        usable_sections: check.usable_count,
+        problems: check.problems.iter().map(Line::from_problem).collect(),
+        skipped: unknown_sections(&capture).collect(),
+    };
+    print(args.json.then_some(&document), |out| document.write(out))?;
     Ok(if check.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -54,15 +50,19 @@ struct Document {
 }
 
 impl Document {
-    fn new(check: &CaptureCheck, skipped: Vec<Line>) -> Self {
-        Self {
-            is_clean: check.is_clean(),
-            file_bytes: check.file_bytes,
-            lost_bytes: check.lost_bytes,
-            usable_sections: check.usable_count,
-            problems: check.problems.iter().map(Line::from_problem).collect(),
-            skipped,
-        }
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        self.problems.iter().chain(&self.skipped).try_for_each(|line| line.write(out))?;
+        let problems = match self.problems.len() as u64 {
+            0 => "no problems".to_owned(),
+            count => counted(count, "problem", "problems"),
+        };
+        writeln!(
+            out,
+            "{problems}: {} usable, {} of {} bytes lost",
+            counted(self.usable_sections, "section", "sections"),
+            grouped(self.lost_bytes),
+            grouped(self.file_bytes),
+        )
     }
 }
 
@@ -156,26 +156,4 @@ fn unknown_sections(capture: &Capture) -> impl Iterator<Item = Line> {
         expected: format!("kinds 1 to {}", SectionKind::ALL.len()),
         found: section.kind.0.to_string(),
     })
-}
-
-fn write_lines(
-    check: &CaptureCheck,
-    skipped: &[Line],
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    for problem in &check.problems {
-        Line::from_problem(problem).write(out)?;
-    }
-    skipped.iter().try_for_each(|line| line.write(out))?;
-    let problems = match check.problems.len() as u64 {
-        0 => "no problems".to_owned(),
-        count => counted(count, "problem", "problems"),
-    };
-    writeln!(
-        out,
-        "{problems}: {} usable, {} of {} bytes lost",
-        counted(check.usable_count, "section", "sections"),
-        grouped(check.lost_bytes),
-        grouped(check.file_bytes),
-    )
 }

@@ -1,10 +1,10 @@
 //! `kprof export` of tt-metal's device log.
 
-use super::written::{cancel_on_signals, print_json, refusal, write_doubts};
+use super::written::{Written, cancel_on_signals, refusal};
 use crate::{
     args::ExportArgs,
     failure::{Failure, failure, refuse_input_as_output},
-    input::{Input, retain},
+    input::{open_run, retain},
     numbers::counted,
 };
 use host_reader::{
@@ -15,29 +15,22 @@ use host_reader::{
     recording::DEVICE_LOG,
 };
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Returns true if a file has the name of tt-metal's log.
 pub(super) fn is_device_log(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == DEVICE_LOG)
 }
 
-/// Counts of the exported data, printed after the export.
+/// Number of rows in an output.
 #[derive(Serialize)]
-pub(super) struct Written {
-    pub(super) output: String,
-    pub(super) format: &'static str,
+pub(super) struct RowCount {
     pub(super) rows: u64,
-    pub(super) doubts: BTreeMap<&'static str, u64>,
 }
 
 /// Writes the log; a failure leaves no partial file.
 pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
-    let mut run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
+    let mut run = open_run(&args.file, args.run)?;
     let hidden = retain(&mut run, &args.filters)?;
     let described = describe_counters(&mut run.readout) + describe_addresses(&mut run.readout);
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(DEVICE_LOG));
@@ -66,26 +59,12 @@ pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
         ("hidden_launches", hidden.launch_count),
         ("hidden_records", hidden.record_count),
     ];
+    let doubts = doubts.into_iter().filter(|(_, count)| *count > 0);
     let written = Written {
         output: destination.to_string(),
         format: "device-log",
-        rows: report.row_count,
-        doubts: doubts.into_iter().filter(|(_, count)| *count > 0).collect(),
+        counts: RowCount { rows: report.row_count },
+        doubts: Some(doubts.map(|(doubt, count)| (doubt.to_owned(), count)).collect()),
     };
-    let lines = counted(written.rows, "line", "lines");
-    written.print_as(args.json, &lines)
-}
-
-impl Written {
-    /// Prints the counts, as JSON or with the given text.
-    pub(super) fn print_as(&self, as_json: bool, told: &str) -> Result<(), Failure> {
-        if as_json {
-            return print_json(self);
-        }
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{}: {told}", self.output)?;
-        let doubts = self.doubts.iter().map(|(key, count)| ((*key).to_owned(), *count)).collect();
-        write_doubts(&doubts, &mut out)?;
-        Ok(())
-    }
+    written.print(args.json, &counted(report.row_count, "line", "lines"))
 }

@@ -2,10 +2,10 @@
 
 use crate::{
     failure::{Failure, OrFail, failure, note},
-    input::{Input, joined, retain},
+    input::{joined, open_runs, retain},
     layout::{lines_of, row_limit, table},
     numbers::{counted, grouped},
-    output::write_json,
+    output::print,
     terminal::{LONGEST_NAME, printable},
     wrong_file::is_ops_csv,
 };
@@ -19,7 +19,7 @@ use host_reader::{
 use serde::Serialize;
 use std::{
     fs::File,
-    io::{BufWriter, Write},
+    io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -82,7 +82,7 @@ pub(crate) struct DiffArgs {
     #[arg(long)]
     all: bool,
     /// Maximum number of rows per table; 0 for all.
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = row_limit)]
     rows: usize,
     /// Print one JSON object with every op and zone instead of tables.
     #[arg(long)]
@@ -123,32 +123,26 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let is_failed =
         |change: &&Change| args.fail_above.is_some_and(|percent| change.is_slower_by(percent));
     let failed_count = diff.changes.iter().filter(is_failed).count();
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
-        let document = Document {
-            more_a: &args.more_a,
-            more_b: &args.more_b,
-            a: &args.a,
-            b: &args.b,
-            confidence_percent: args.confidence,
-            fail_above_percent: args.fail_above,
-            failed_count,
-            changes: &diff.changes,
-            in_a: &diff.a,
-            in_b: &diff.b,
-        };
-        write_json(&document, &mut out)?;
-    } else {
-        show(args, &diff, failed_count, &mut out)?;
-    }
-    out.flush()?;
+    let document = args.json.then(|| Document {
+        a: &args.a,
+        b: &args.b,
+        more_a: &args.more_a,
+        more_b: &args.more_b,
+        confidence_percent: args.confidence,
+        fail_above_percent: args.fail_above,
+        failed_count,
+        changes: &diff.changes,
+        in_a: &diff.a,
+        in_b: &diff.b,
+    });
+    print(document, |out| show(args, &diff, failed_count, out))?;
     Ok(if failed_count > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 /// Content of one side of the comparison.
 enum Recording {
     Ops(Box<PerfReport>),
-    Runs(Input),
+    Runs(Vec<Run>),
 }
 
 impl Recording {
@@ -163,11 +157,11 @@ impl Recording {
 
     fn open(path: &Path, filters: &[TraceFilter]) -> Result<Self, Failure> {
         if !is_ops_csv(path) {
-            let mut input = Input::open(path)?;
-            for run in &mut input.runs {
+            let mut runs = open_runs(path)?;
+            for run in &mut runs {
                 retain(run, filters)?;
             }
-            return Ok(Self::Runs(input));
+            return Ok(Self::Runs(runs));
         }
         if !filters.is_empty() {
             let path = path.display();
@@ -192,12 +186,12 @@ impl Recording {
     }
 
     fn measurements(&self, pools: bool) -> Measurements {
-        let input = match self {
+        let runs = match self {
             Self::Ops(report) => return Measurements::from_report(report, pools),
-            Self::Runs(input) => input,
+            Self::Runs(runs) => runs,
         };
         let mut all = Measurements::default();
-        for run in &input.runs {
+        for run in runs {
             for source in run.readout.losses.uncounted().filter(|source| source.is_failure()) {
                 note!("kprof: more records may be lost: {}", source.label());
             }
@@ -262,7 +256,7 @@ fn show(
 }
 
 fn write_changes(args: &DiffArgs, shown: &[&Change], out: &mut impl Write) -> std::io::Result<()> {
-    let rows = row_limit(args.rows);
+    let rows = args.rows;
     let mut changes = table(&[
         "kind", "where", "name", "source", "A ns", "B ns", "n A", "n B", "B/A", "interval", "p",
         "verdict",
@@ -335,7 +329,6 @@ fn shortened(source: &str) -> String {
 }
 
 fn write_side(name: &str, rows: usize, side: &Side, out: &mut impl Write) -> std::io::Result<()> {
-    let rows = row_limit(rows);
     let only = side.only_here.len();
     writeln!(
         out,

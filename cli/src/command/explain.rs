@@ -7,8 +7,8 @@ use crate::{
     input::{describe, joined, open_packed, retain, unpacked},
     layout::{row_limit, table, write_columns, write_table},
     memory::MemoryArgs,
-    numbers::{counted, grouped, optional},
-    output::write_json,
+    numbers::{counted, decimal, grouped, optional},
+    output::print,
     progress::Busy,
     terminal::{LONGEST_NAME, Style, printable, styled},
     wrong_file::is_ops_csv,
@@ -25,7 +25,7 @@ use host_reader::{
 };
 use serde::Serialize;
 use std::{
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -62,7 +62,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long = "filter", value_name = "TERMS")]
     filters: Vec<TraceFilter>,
     /// Maximum number of rows per table; 0 for all.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = row_limit)]
     rows: usize,
     /// Part to explain: the last iteration, or the whole recording.
     #[arg(long, value_name = "WINDOW", default_value = "steady")]
@@ -171,21 +171,15 @@ fn show(
     (number, title): (usize, &str),
     explanation: &Explanation,
 ) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    if args.json {
-        let input = args.input.display().to_string();
-        let document = Document { input, run: number, title, explanation };
-        write_json(&document, &mut out)?;
-    } else {
+    let input = args.input.display().to_string();
+    let document = Document { input, run: number, title, explanation };
+    print(args.json.then_some(document), |out| {
         if number > 1 {
             writeln!(out)?;
         }
         writeln!(out, "{}", styled(&printable(title, LONGEST_TITLE), Style::Bold))?;
-        let rows = row_limit(args.rows);
-        write_explanation(explanation, rows, &mut out)?;
-    }
-    out.flush()?;
-    Ok(())
+        write_explanation(explanation, args.rows, out)
+    })
 }
 
 /// Maximum number of characters in a title.
@@ -278,17 +272,16 @@ fn write_groups(groups: &[OpCodeGroup], rows: usize, out: &mut impl Write) -> io
 
 /// Returns the cells of a group in the order of the titles; an unknown value is a dash.
 fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
-    let percent = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), |of| format!("{of:.1}"));
     let mut cells = vec![
         printable(&group.op, LONGEST_NAME),
         grouped(group.op_count as u64),
         format!("{:.0}", group.duration_ns),
         format!("{:.1}", group.percent),
-        percent(group.flops_percent),
-        percent(group.dram_percent),
+        decimal(group.flops_percent),
+        decimal(group.dram_percent),
     ];
     let least = if group.is_noc_lower_bound { ">= " } else { "" };
-    cells.extend(has_noc.then(|| format!("{least}{}", percent(group.noc_percent))));
+    cells.extend(has_noc.then(|| format!("{least}{}", decimal(group.noc_percent))));
     let cores = match (group.core_count, group.available_core_count) {
         (Some(cores), Some(available)) => format!("{cores} of {available}"),
         (cores, _) => optional(cores),
@@ -296,7 +289,7 @@ fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
     cells.extend([
         group.bound.map_or("-", GroupBound::label).to_owned(),
         group.limit_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.0}")),
-        percent(group.limit_ns.map(|ns| group.duration_ns / ns)),
+        decimal(group.limit_ns.map(|ns| group.duration_ns / ns)),
         cores,
     ]);
     cells
@@ -324,9 +317,7 @@ fn titles_with(first: &[&'static str]) -> Vec<&'static str> {
 
 /// Returns the shares by class. If no waits were recorded, their shares are unknown.
 fn cells(time: &TimeSplit) -> Vec<String> {
-    let cell = |class: TimeClass| {
-        time.known_percent(class).map_or_else(|| "-".to_owned(), |percent| format!("{percent:.1}"))
-    };
+    let cell = |class| decimal(time.known_percent(class));
     let overlap = time.overlap.map_or_else(
         || "-".to_owned(),
         |overlap| match (overlap.at_least_percent, overlap.at_most_percent) {
@@ -347,13 +338,7 @@ fn write_phases(phases: &[Phase], rows: usize, out: &mut impl Write) -> io::Resu
         let indent = "  ".repeat(phase.path.len().saturating_sub(1));
         let first = phase.devices.first();
         let percent = |classes: &[TimeClass]| {
-            first.map_or_else(
-                || "-".to_owned(),
-                |first| {
-                    let percents = classes.iter().map(|&class| first.time.percent(class));
-                    format!("{:.1}", percents.sum::<f64>())
-                },
-            )
+            decimal(first.map(|first| classes.iter().map(|&class| first.time.percent(class)).sum()))
         };
         "name" => format!("{indent}{}", printable(name, LONGEST_NAME)),
         "count" => grouped(phase.count),

@@ -5,12 +5,12 @@ use super::{
     device_log,
     diff::measurements_of,
     explain, noc, ops_page,
-    written::{cancel_on_signals, print_json, refusal, write_doubts},
+    written::{Written, cancel_on_signals, refusal},
 };
 use crate::{
     args::{ExportArgs, ExportTarget},
     failure::{Failure, failure, refuse_input_as_output},
-    input::{self, Input},
+    input::{self, open_run},
     numbers::{counted, grouped},
     progress::{Busy, Progress},
 };
@@ -25,8 +25,7 @@ use host_reader::{
 };
 use serde::Serialize;
 use std::{
-    collections::BTreeMap,
-    io::{IsTerminal, Write},
+    io::IsTerminal,
     path::{Path, PathBuf},
     process::ExitCode,
     time::UNIX_EPOCH,
@@ -34,20 +33,20 @@ use std::{
 
 /// Reads the input, builds the trace and writes it; a failure leaves no partial file.
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
-    if is_wanted_as_device_log(args) {
+    let named = |is_name: fn(&Path) -> bool| {
+        args.format.is_none() && args.output.as_deref().is_some_and(is_name)
+    };
+    let is_log = args.format == Some(ExportTarget::DeviceLog) || named(device_log::is_device_log);
+    if is_log || args.format == Some(ExportTarget::NocTraces) || named(noc::export::is_trace_file) {
         refuse_options_of_datasets(args)?;
         if args.compare.is_some() {
             return Err(compare_is_of_html());
         }
-        device_log::write(args)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if is_wanted_as_noc_traces(args) {
-        refuse_options_of_datasets(args)?;
-        if args.compare.is_some() {
-            return Err(compare_is_of_html());
+        if is_log {
+            device_log::write(args)?
+        } else {
+            noc::export::write(args)?
         }
-        noc::export::write(args)?;
         return Ok(ExitCode::SUCCESS);
     }
     let target = target(args)?;
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     {
         return ops_page::write(args, &csv, destination);
     }
-    let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
+    let run = open_run(&args.file, args.run)?;
     let busy = Busy::new(format!("arranging {}", args.file.display()));
     let mut trace = input::trace(&run, &args.filters)?;
     drop(busy);
@@ -96,24 +95,11 @@ fn refuse_options_of_datasets(args: &ExportArgs) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::Sentence(sentence.to_owned()))
+    Err(failure!("{sentence}"))
 }
 
 fn compare_is_of_html() -> Failure {
-    let sentence = "--compare is of --format html; `kprof diff` compares in a terminal";
-    Failure::Sentence(sentence.to_owned())
-}
-
-/// Returns true if the output is tt-metal's device log, by format or by name.
-fn is_wanted_as_device_log(args: &ExportArgs) -> bool {
-    let is_named = args.output.as_deref().is_some_and(device_log::is_device_log);
-    args.format == Some(ExportTarget::DeviceLog) || (args.format.is_none() && is_named)
-}
-
-/// Returns true if the output is tt-metal's noc_trace files, by format or by name.
-fn is_wanted_as_noc_traces(args: &ExportArgs) -> bool {
-    let is_named = args.output.as_deref().is_some_and(noc::export::is_trace_file);
-    args.format == Some(ExportTarget::NocTraces) || (args.format.is_none() && is_named)
+    failure!("--compare is of --format html; `kprof diff` compares in a terminal")
 }
 
 /// Returns the title of the input: the name of the file, or of the first parent folder that is not
@@ -135,7 +121,7 @@ fn comparison(
     if !matches!(target, Target::File(ExportFormat::Html, _)) {
         return Err(compare_is_of_html());
     }
-    let other_run = Input::open(other)?.into_run(other, None)?;
+    let other_run = open_run(other, None)?;
     let [a, b] = [run, &other_run].map(measurements_of);
     let diff = Diff::new(&a, &b, DiffOptions::default());
     Ok(Some(TraceComparison {
@@ -195,10 +181,15 @@ fn write_file(
     })
     .map_err(|error| refusal(&error))?;
     drop(progress);
-    if *destination != Destination::Stdout {
-        Written::new(trace, format, destination, &changes).print(args.json)?;
+    if *destination == Destination::Stdout {
+        return Ok(());
     }
-    Ok(())
+    let changes = changes.into_iter().map(|(what, count)| (what.to_owned(), count));
+    let counts = TraceCounts::new(trace);
+    let summary = counts.summary();
+    let (output, format) = (destination.to_string(), format.label());
+    let doubts = Some(trace.doubts().into_iter().chain(changes).collect());
+    Written { output, format, counts, doubts }.print(args.json, &summary)
 }
 
 /// Returns the format and destination; either may be inferred from the other.
@@ -250,54 +241,34 @@ pub(super) fn tracy_options(file: &Path) -> TracyOptions {
     }
 }
 
-/// Counts of the exported data, printed after the export.
+/// Counts of the exported data.
 #[derive(Serialize)]
-struct Written {
-    output: String,
-    format: &'static str,
+struct TraceCounts {
     devices: usize,
     lanes: usize,
     zones: usize,
     points: usize,
     ops: usize,
-    doubts: BTreeMap<String, u64>,
 }
 
-impl Written {
-    fn new(
-        trace: &Trace<'_>,
-        format: ExportFormat,
-        destination: &Destination,
-        changes: &[(&str, u64)],
-    ) -> Self {
-        let changes = changes.iter().map(|&(what, count)| (what.to_owned(), count));
+impl TraceCounts {
+    fn new(trace: &Trace<'_>) -> Self {
         Self {
-            output: destination.to_string(),
-            format: format.label(),
             devices: trace.devices.len(),
             lanes: trace.lane_count(),
             zones: trace.zone_count(),
             points: trace.point_count(),
             ops: trace.devices.iter().map(|device| device.ops.len()).sum(),
-            doubts: trace.doubts().into_iter().chain(changes).collect(),
         }
     }
 
-    fn print(&self, as_json: bool) -> Result<(), Failure> {
-        if as_json {
-            return print_json(self);
-        }
-        let mut out = std::io::stdout().lock();
-        writeln!(
-            out,
-            "{}: {}, {} events, values and sums, {} on {}",
-            self.output,
+    fn summary(&self) -> String {
+        format!(
+            "{}, {} events, values and sums, {} on {}",
             counted(self.zones as u64, "zone", "zones"),
             grouped(self.points as u64),
             counted(self.ops as u64, "op", "ops"),
             counted(self.lanes as u64, "lane", "lanes"),
-        )?;
-        write_doubts(&self.doubts, &mut out)?;
-        Ok(())
+        )
     }
 }

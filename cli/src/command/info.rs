@@ -2,35 +2,25 @@
 
 use crate::{
     args::InfoArgs,
-    failure::Failure,
-    layout::table,
+    failure::{Failure, OrFail},
+    layout::write_columns,
     numbers::{counted, grouped},
-    output::write_json,
-    recording::open,
+    output::print,
 };
 use host_reader::{
-    capture::{CaptureInfo, KindTotals, ReadEnd, SectionKind},
+    capture::{Capture, CaptureInfo, KindTotals, ReadEnd, SectionKind},
     mesh::DeviceDescription,
     tables::Objects,
 };
 use serde::Serialize;
-use std::{
-    collections::BTreeSet,
-    io::{BufWriter, Write},
-    process::ExitCode,
-};
+use std::{collections::BTreeSet, io::Write, process::ExitCode};
 
 /// Reads a capture and prints its summary.
 pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
-    let capture = open(&args.file)?;
+    let capture = Capture::open(&args.file).or_fail_at(&args.file)?;
     let (info, problem_count) = (capture.info(), capture.problems().len());
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
-        write_json(&Summary::new(&info, problem_count), &mut out)?;
-    } else {
-        write(&info, problem_count as u64, &mut out)?;
-    }
-    out.flush()?;
+    let document = args.json.then(|| Summary::new(&info, problem_count));
+    print(document, |out| write(&info, problem_count as u64, out))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -122,27 +112,20 @@ fn write(info: &CaptureInfo, problem_count: u64, out: &mut impl Write) -> std::i
     let version = info.version.map(|version| version.to_string());
     let version = version.as_deref().unwrap_or("unknown, the file header is damaged");
     writeln!(out, "Capture, {} bytes, version {version}\n", grouped(info.file_bytes))?;
-    let mut kinds = table(&["sections", "count", "bytes"]);
-    for (kind, totals) in &info.kinds {
-        let (count, bytes) = (grouped(totals.section_count), grouped(totals.payload_bytes));
-        kinds.add_row([kind.to_string(), count, bytes]);
-    }
-    let mut shown = table(&["chip", "architecture", "MHz", "cores", "marker words"]);
-    for (chip, words) in chips(info) {
-        shown.add_row([
-            chip.chip_id.to_string(),
-            chip.arch.clone(),
-            chip.aiclk_mhz.to_string(),
-            chip.cores.len().to_string(),
-            grouped(words),
-        ]);
-    }
-    for table in [kinds, shown] {
-        for line in table.lines() {
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        writeln!(out)?;
-    }
+    write_columns!(&info.kinds, usize::MAX, out, |(kind, totals)| {
+        "sections" => kind,
+        "count" => grouped(totals.section_count),
+        "bytes" => grouped(totals.payload_bytes),
+    })?;
+    writeln!(out)?;
+    write_columns!(chips(info), usize::MAX, out, |(chip, words)| {
+        "chip" => chip.chip_id,
+        "architecture" => chip.arch,
+        "MHz" => chip.aiclk_mhz,
+        "cores" => chip.cores.len(),
+        "marker words" => grouped(words),
+    })?;
+    writeln!(out)?;
     write_totals(info, problem_count, out)
 }
 

@@ -29,12 +29,11 @@ pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
 
 /// Prints at most `rows` failed kernels; returns true if there were any.
 pub(super) fn print_failures(failures: &[String], rows: usize) -> bool {
-    let shown = if rows == 0 { failures.len() } else { rows };
-    for failure in failures.iter().take(shown) {
+    for failure in failures.iter().take(rows) {
         note!("kprof: {failure}");
     }
-    if failures.len() > shown {
-        let hidden = counted((failures.len() - shown) as u64, "more failure", "more failures");
+    if failures.len() > rows {
+        let hidden = counted((failures.len() - rows) as u64, "more failure", "more failures");
         note!("kprof: {hidden} of kernels, --rows 0 shows all");
     }
     !failures.is_empty()

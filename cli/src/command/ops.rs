@@ -5,11 +5,11 @@ use crate::{
     args::OpsArgs,
     derived_logs::{self, check_replaceable},
     failure::{Failure, OrFail, failure, make_folder, note, same_file},
-    input::{Input, filter_for, joined},
+    input::{filter_for, joined, open_run},
     json::Lost,
     losses::lost_line,
     numbers::counted,
-    output::write_json,
+    output::print,
     progress::Busy,
 };
 use host_reader::{
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
             files.copy(&original, &names.folder)?;
         }
     }
-    print(&report, &files, args)
+    print_report(&report, &files, args)
 }
 
 /// Returns the error for an input without device data and without host ops.
@@ -136,7 +136,7 @@ fn options(args: &OpsArgs) -> Result<OpsOptions, Failure> {
     };
     let names = args.device_analysis_types.iter().map(String::as_str);
     let device_analyses = DeviceAnalyses::from_names(names);
-    let device_analyses = device_analyses.map_err(|error| Failure::Sentence(error.to_string()))?;
+    let device_analyses = device_analyses.map_err(|error| failure!("{error}"))?;
     Ok(OpsOptions {
         is_exact: args.upstream_exact,
         files: ReportFiles::All,
@@ -268,7 +268,7 @@ fn report_capture(
     logs: &Path,
     files: &mut Files,
 ) -> Result<OpsReport, Failure> {
-    let run = Input::open(path)?.into_run(path, args.run)?;
+    let run = open_run(path, args.run)?;
     let _busy = Busy::new(format!("reporting on {}", path.display()));
     let log = logs.join(DEVICE_LOG);
     files.write_by(&log, |mut out| write_device_log(&run.readout, &mut out).map(|_| ()))?;
@@ -341,8 +341,7 @@ struct Told<'report> {
     filtered_out: &'report HiddenLaunches,
 }
 
-fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, Failure> {
-    let mut out = io::stdout().lock();
+fn print_report(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, Failure> {
     let problems = report.problems.kept();
     let told = Told {
         files: files.written.iter().map(|path| path.display().to_string()).collect(),
@@ -355,9 +354,7 @@ fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, 
         noc_events: report.noc_events.as_deref(),
         filtered_out: &report.hidden,
     };
-    if args.json {
-        write_json(&told, &mut out)?;
-    } else {
+    print(args.json.then_some(&told), |out| {
         let rows = counted(told.rows, "row", "rows");
         let host = counted(told.host_ops, "host op", "host ops");
         let device = counted(told.device_ops, "launch", "launches");
@@ -368,17 +365,13 @@ fn print(report: &OpsReport, files: &Files, args: &OpsArgs) -> Result<ExitCode, 
             let lanes = counted(hidden.lane_count, "lane", "lanes");
             writeln!(out, "Filtered out: {launches}, {lanes}")?;
         }
-        if let Some(sentence) = told.noc_events {
-            writeln!(out, "{sentence}")?;
-        }
-        for file in &told.files {
-            writeln!(out, "{file}")?;
-        }
-        writeln!(out, "{}", lost_line(&report.losses))?;
-        for problem in problems {
-            note!("kprof: {problem}");
-        }
-        let unkept = told.problem_count - problems.len() as u64;
+        let lines = told.noc_events.into_iter().chain(told.files.iter().map(String::as_str));
+        lines.into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        writeln!(out, "{}", lost_line(&report.losses))
+    })?;
+    let unkept = told.problem_count - problems.len() as u64;
+    if !args.json {
+        problems.iter().for_each(|problem| note!("kprof: {problem}"));
         if unkept > 0 {
             note!("kprof: and {}", counted(unkept, "more problem", "more problems"));
         }

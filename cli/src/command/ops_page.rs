@@ -2,21 +2,23 @@
 
 use super::{
     explain::report_csv,
-    written::{cancel_on_signals, print_json, refusal},
+    written::{Written, cancel_on_signals, refusal},
 };
-use crate::{args::ExportArgs, failure::Failure, numbers::counted};
+use crate::{
+    args::ExportArgs,
+    failure::{Failure, failure},
+    numbers::counted,
+};
 use host_reader::{
     causes::Explanation,
     export::{Destination, ExportFormat, write_atomically, write_ops_page},
 };
 use serde::Serialize;
-use std::{io::Write, path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode};
 
-/// Counts of the exported data, printed after the export.
+/// Counts of the rows and of unreadable lines in the CSV.
 #[derive(Serialize)]
-struct Written {
-    output: String,
-    format: &'static str,
+struct OpCounts {
     ops: u64,
     host_ops: u64,
     problems: u64,
@@ -33,7 +35,7 @@ pub(super) fn write(
         (args.run.is_some(), "--run is of captures; an ops CSV is one run"),
     ];
     if let Some((_, sentence)) = refused.iter().find(|(is_given, _)| *is_given) {
-        return Err(Failure::Sentence((*sentence).to_owned()));
+        return Err(failure!("{sentence}"));
     }
     let report = report_csv(csv, &args.filters)?;
     let explanation = Explanation::from_perf_report(&report);
@@ -46,22 +48,16 @@ pub(super) fn write(
     if *destination == Destination::Stdout {
         return Ok(ExitCode::SUCCESS);
     }
+    let (ops, host_ops) = (report.totals.device_op_count, report.totals.host_op_count);
+    let problems = (report.problems.len() as u64).saturating_add(report.skipped_line_count);
     let written = Written {
         output: destination.to_string(),
         format: ExportFormat::Html.label(),
-        ops: report.totals.device_op_count,
-        host_ops: report.totals.host_op_count,
-        problems: (report.problems.len() as u64).saturating_add(report.skipped_line_count),
+        counts: OpCounts { ops, host_ops, problems },
+        doubts: None,
     };
-    if args.json {
-        print_json(&written)?;
-    } else {
-        let Written { output, ops, host_ops, problems, .. } = &written;
-        let ops = counted(*ops, "op", "ops");
-        let host_ops = counted(*host_ops, "op", "ops");
-        let problems = counted(*problems, "problem", "problems");
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{output}: {ops}, {host_ops} of the host, {problems}")?;
-    }
+    let (ops, host_ops) = (counted(ops, "op", "ops"), counted(host_ops, "op", "ops"));
+    let problems = counted(problems, "problem", "problems");
+    written.print(args.json, &format!("{ops}, {host_ops} of the host, {problems}"))?;
     Ok(ExitCode::SUCCESS)
 }

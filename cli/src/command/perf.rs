@@ -3,7 +3,7 @@
 use crate::{
     failure::{Failure, OrFail, failure, note, refuse_input_as_output},
     input::joined,
-    output::write_json,
+    output::print,
     progress::Busy,
     terminal::has_no_color,
     wrong_file::instead_of_ops_csv,
@@ -20,7 +20,7 @@ use host_reader::{
 };
 use std::{
     fs::File,
-    io::{BufWriter, IsTerminal, Write},
+    io::{IsTerminal, Write},
     num::NonZeroU64,
     ops::RangeInclusive,
     path::{Path, PathBuf},
@@ -200,17 +200,12 @@ pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
     let report = PerfReport::new(files, &options(args)?);
     drop(busy);
     let report = report.or_fail()?;
-    if args.look.json {
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        write_json(&report, &mut out)?;
-        out.flush()?;
-    } else if let Some(path) = &args.files.csv {
+    if let Some(path) = &args.files.csv {
         refuse_input_as_output(&args.csv_files, path)?;
         write_csv(args, path, &report)?;
     } else {
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        write_table(&report, table_options(args), &mut out)?;
-        out.flush()?;
+        let document = args.look.json.then_some(&report);
+        print(document, |out| write_table(&report, table_options(args), out))?;
     }
     write_summary_file(args, &report)?;
     Ok(ExitCode::SUCCESS)

@@ -2,20 +2,17 @@
 
 use crate::{
     args::ReportArgs,
-    clocks::chip_clocks,
     failure::{Failure, OrFail},
     input::{describe, joined, open_packed, retain, unpacked},
     json::{HostCounts, Source},
     numbers::grouped,
-    op_names::OpNames,
     output::Findings,
     progress::Busy,
 };
 use host_reader::{
     export::HiddenLaunches,
     log::PackedLog,
-    recording::{Opened, Recording, report_of_log},
-    report::{BufferPeaks, OpPeaks},
+    recording::{Opened, report_of_log},
 };
 use std::{io::Write, process::ExitCode};
 use wire::ZoneId;
@@ -27,8 +24,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
             let busy = Busy::new("computing figures");
             let figures = report_of_log(*log).or_fail();
             drop(busy);
-            let (Recording { readout, ops, .. }, report) = figures?;
-            let findings = Findings::from_report(readout, report).with_names(OpNames::new(&ops));
+            let (recording, report) = figures?;
+            let findings = Findings::from_report(recording, report);
             return show(args, findings, HostCounts::default(), "", HiddenLaunches::default());
         }
         opened => opened,
@@ -38,12 +35,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let mut code = ExitCode::SUCCESS;
     for (number, mut run) in (1..).zip(runs) {
         let hidden = retain(&mut run, &args.filters)?;
-        let mut buffers = BufferPeaks::from_recording(&run);
-        let filter = joined(&args.filters);
-        buffers.retain(&filter);
-        buffers.ops.retain(|op| !is_hidden(op, &hidden));
-        let host = HostCounts::new(&run.host).with_clocks(chip_clocks(&run));
-        let Recording { readout, ops, .. } = run;
+        let host = HostCounts::new(&run);
         let which = match run_count {
             1 => String::new(),
             _ => format!("Run {} of {}: ", grouped(number), grouped(run_count)),
@@ -51,21 +43,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         if number > 1 && !args.show.json {
             writeln!(std::io::stdout())?;
         }
-        let findings = Findings::new(readout, args.show)?.with_names(OpNames::new(&ops));
-        let findings = findings.with_buffers(buffers);
+        let findings = Findings::new(run, args.show)?;
         let shown = show(args, findings, host, &which, hidden)?;
         if shown != ExitCode::SUCCESS {
             code = shown;
         }
     }
     Ok(code)
-}
-
-/// Returns true if the filter has hidden the op's launches of the chip.
-fn is_hidden(op: &OpPeaks, hidden: &HiddenLaunches) -> bool {
-    let [device_id, run_host_id] =
-        [op.device_id, op.run_host_id].map(|id| u32::try_from(id).unwrap_or(u32::MAX));
-    hidden.ops.contains(&(device_id, run_host_id))
 }
 
 /// Returns true if the options use all records unchanged; the records then need not be kept.
@@ -85,7 +69,7 @@ fn show(
     which: &str,
     hidden: HiddenLaunches,
 ) -> Result<ExitCode, Failure> {
-    let (readout, report) = findings.parts();
+    let Findings { readout, report, .. } = &findings;
     let (title, arch, worker_cores) = describe(readout);
     let source = Source {
         arch: &arch,

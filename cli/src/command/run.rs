@@ -4,7 +4,7 @@ use super::{
     backend,
     kernels::{self, use_threads},
     run_counters, run_mesh,
-    run_outputs::Outputs,
+    run_outputs::Files,
     run_session::{Executed, HostSession, execute, execute_later_passes, launch_count},
     run_settings::Request,
     run_traces::note_missing_replays,
@@ -12,44 +12,38 @@ use super::{
 };
 use crate::{
     args::{Backend, RunArgs, ShowArgs, WorkloadArgs},
-    failure::Failure,
+    failure::{Failure, OrFail, failure},
     json::{HostCounts, ReadCounts, Source},
     numbers::counted,
-    op_names::OpNames,
     output::Findings,
-    tracy_view::TracyView,
+    recording::CaptureTarget,
+    tracy_view::wait_for_viewers,
 };
-use host_reader::{
-    counters::describe_counters, noc_events::describe_addresses, recording::Recording,
-    report::BufferPeaks,
-};
+use host_reader::{counters::describe_counters, noc_events::describe_addresses};
 use sim::{mesh::SimulatedMesh, workload::WorkloadOptions};
-use std::{
-    error::Error,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 /// Runs the workload, reads the mesh, writes the log and prints the tables.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let outputs = Outputs { logs: Some(logs(&args.output)), capture: None };
-    carry_out(&args.workload, &outputs, args.show)
+    carry_out(&args.workload, Some(args.output.join(".logs")), None, args.show)
 }
 
-/// Runs the workload, reads the mesh, writes the requested files and prints the tables.
+/// Runs the workload, reads the mesh, writes the requested files and prints the tables. `logs` is
+/// the folder of logs, if logs are written.
 pub(super) fn carry_out(
     args: &WorkloadArgs,
-    outputs: &Outputs,
+    logs: Option<PathBuf>,
+    capture: Option<CaptureTarget>,
     show: ShowArgs,
 ) -> Result<ExitCode, Failure> {
     let Request { args, mut settings } = Request::new(args)?;
-    let (args, files) = (&args, outputs.files(&settings));
+    let (args, files) = (&args, Files::new(logs, capture, &settings));
     use_threads(args.threads)?;
     let arch = run_mesh::arch(args)?;
     let work = Work::chosen(args, arch)?;
     let config = run_mesh::config(args, arch, &work)?;
     settings.program_support_count = Some(config.program_support_count);
-    let mesh = SimulatedMesh::new(&config).map_err(sentence)?;
+    let mesh = SimulatedMesh::new(&config).or_fail()?;
     let (worker_cores, reserved_cores) = run_mesh::core_counts(&mesh, &config);
     let options = WorkloadOptions {
         ops: args.ops,
@@ -78,9 +72,9 @@ pub(super) fn carry_out(
         && !config.modes.is_trace_only
         && !config.modes.is_accumulating
         && !config.modes.is_streaming
-        && (files.capture().is_some() || show.subtract_probe_cost);
+        && (files.capture.is_some() || show.subtract_probe_cost);
     let session = HostSession {
-        capture: files.capture(),
+        capture: files.capture.as_ref(),
         settings: &settings,
         is_calibrated,
         has_buffers: settings.buffer_usage,
@@ -106,52 +100,29 @@ pub(super) fn carry_out(
         host: HostCounts::default(),
     };
     let title = title(args, work.name(), reserved_cores, &source);
-    let code = show_recording(recording, &title, &source, show)?;
+    let code = Findings::new(recording, show)?.show(&title, &source, show)?;
     if !show.json {
         files.print(&mut std::io::stdout().lock())?;
     }
-    view.iter().for_each(TracyView::wait_for_viewers);
+    view.iter().for_each(wait_for_viewers);
     // A faulty file fails in the same way on every core.
-    let rows = if args.own.has_files() && show.rows != 0 { 1 } else { show.rows };
+    let rows = if args.own.has_files() && show.rows < usize::MAX { 1 } else { show.rows };
     Ok(if kernels::print_failures(&failures, rows) { ExitCode::from(2) } else { code })
-}
-
-/// Prints the recording, with the peak use of buffers.
-fn show_recording(
-    recording: Recording,
-    title: &str,
-    source: &Source<'_>,
-    show: ShowArgs,
-) -> Result<ExitCode, Failure> {
-    let buffers = BufferPeaks::from_recording(&recording);
-    let names = OpNames::new(&recording.ops);
-    let findings = Findings::new(recording.readout, show)?.with_names(names);
-    findings.with_buffers(buffers).show(title, source, show)
 }
 
 /// Refuses options that a simulator without times does not support.
 fn check_untimed(is_foreign: bool, show: ShowArgs) -> Result<(), Failure> {
     if is_foreign {
-        return Err(Failure::Sentence(
-            "--firmware is for this program's own simulator; choose --backend sim".to_owned(),
+        return Err(failure!(
+            "--firmware is for this program's own simulator; choose --backend sim"
         ));
     }
     if show.subtract_probe_cost {
-        return Err(Failure::Sentence(
+        return Err(failure!(
             "--subtract-probe-cost needs times, and ttsim has none; choose --backend sim"
-                .to_owned(),
         ));
     }
     Ok(())
-}
-
-pub(super) fn sentence(error: impl Error + 'static) -> Failure {
-    Failure::from_error(&error)
-}
-
-/// Returns the folder of logs in an output folder.
-pub(super) fn logs(output: &Path) -> PathBuf {
-    output.join(".logs")
 }
 
 fn title(args: &WorkloadArgs, name: &str, reserved_cores: u32, source: &Source<'_>) -> String {

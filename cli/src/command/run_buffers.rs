@@ -35,7 +35,7 @@ impl HostBuffers {
                 let Some(device) = mesh.device(index) else { continue };
                 let chip_id = device.description().chip_id;
                 let id = RunHostId::encode(launch.program_id, chip_id);
-                host.zone_of_op(mesh, &ENQUEUE, id, |mesh| {
+                host.zone_of_op(mesh, &ENQUEUE, Some(id), |mesh| {
                     for change in buffer_changes(seed, self.op_count) {
                         let kind = match change.memory {
                             BufferMemory::Dram => "DRAM",

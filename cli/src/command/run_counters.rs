@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Backend, CounterChoice, WorkloadArgs},
-    failure::{Failure, note},
+    failure::{Failure, failure, note},
     numbers::counted,
 };
 use host_reader::{
@@ -12,9 +12,9 @@ use host_reader::{
 use sim::arch::Arch;
 use wire::perf_counter;
 
-/// Returns the groups of each run as bits. Without requested groups, there is one run that reads no
-/// groups.
-pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure> {
+/// Returns the groups of hardware counters of the first run, and of each later run, as bits. Without
+/// requested groups, the first run reads no groups.
+pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>), Failure> {
     let arch = match arch {
         Arch::WormholeB0 => CounterArch::Wormhole,
         Arch::Blackhole => CounterArch::Blackhole,
@@ -32,15 +32,22 @@ pub(super) fn masks(args: &WorkloadArgs, arch: Arch) -> Result<Vec<u32>, Failure
     let found = groups.iter().fold(0, |mask, group| mask | group.bit());
     if found != mask {
         let known: Vec<_> = known.iter().map(|group| group.label()).collect();
-        return Err(Failure::Sentence(format!(
+        return Err(failure!(
             "--profiler-capture-perf-counters: {} has no group of bits {:#x}; it has {}",
             args.arch,
             mask & !found,
-            known.join(", "),
-        )));
+            known.join(", ")
+        ));
     }
-    let masks = PassPlan::new(&groups).masks();
-    Ok(if masks.is_empty() { vec![0] } else { masks })
+    let mut masks = PassPlan::new(&groups).masks().into_iter();
+    let first = masks.next().unwrap_or(0);
+    if first != 0 && args.backend != Backend::Sim {
+        return Err(failure!(
+            "--profiler-capture-perf-counters needs counters that count, which ttsim lacks; choose \
+             --backend sim"
+        ));
+    }
+    Ok((first, masks.collect()))
 }
 
 /// Adds the counters of later runs to the first run, and prints how many counters cannot be added.
@@ -74,18 +81,3 @@ const _: () = {
     assert!(CounterGroup::L1(1).bit() == perf_counter::L1[1]);
     assert!(CounterGroup::L1(5).bit() == perf_counter::L1[5]);
 };
-
-/// Returns the groups of hardware counters of the first run, and of each later run.
-pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>), Failure> {
-    let mut masks = masks(args, arch)?;
-    let first = masks.remove(0);
-    let has_counters = first != 0;
-    if has_counters && args.backend != Backend::Sim {
-        return Err(Failure::Sentence(
-            "--profiler-capture-perf-counters needs counters that count, which ttsim lacks; choose \
-             --backend sim"
-                .to_owned(),
-        ));
-    }
-    Ok((first, masks))
-}

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     args::{Backend, DispatchCoreKind, RelayMemory, Waits, WorkloadArgs},
-    failure::Failure,
+    failure::{Failure, failure},
 };
 use sim::{
     arch::Arch,
@@ -46,10 +46,9 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     }
     if args.enable_accumulate_profiling {
         if args.own.has_files() {
-            return Err(Failure::Sentence(
+            return Err(failure!(
                 "own kernels are linked against firmware that pushes each launch; leave out \
                  --enable-accumulate-profiling"
-                    .to_owned(),
             ));
         }
         config = config.with_accumulation();
@@ -62,10 +61,10 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
         config = config.with_dispatch_cores(cores).with_dispatch_profiling();
     }
     if args.devices > CHIPS_MAX {
-        return Err(Failure::Sentence(format!(
+        return Err(failure!(
             "expected at most {CHIPS_MAX} chips, which run host ids can number, found --devices {}",
             args.devices
-        )));
+        ));
     }
     for _ in 0..args.devices {
         config = config.with_chip(chip.clone());
@@ -110,10 +109,10 @@ fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     if work.name() != PIPELINE {
         return Ok(());
     }
-    Err(Failure::Sentence(format!(
+    Err(failure!(
         "{mode} has no code that records waits, as kernels of --workload pipeline do; choose another \
          workload"
-    )))
+    ))
 }
 
 /// Returns true if kernels wait for other kernels and these waits must be recorded.
@@ -126,10 +125,7 @@ fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
 
 fn unknown_arch(name: &str) -> Failure {
     let known: Vec<_> = Arch::ALL.iter().map(|arch| arch.facts().name).collect();
-    Failure::Sentence(format!(
-        "there is no architecture `{name}`; choose from {}",
-        known.join(", ")
-    ))
+    failure!("there is no architecture `{name}`; choose from {}", known.join(", "))
 }
 
 /// Returns the numbers of a chip's worker cores and of its dispatching Tensix cores.

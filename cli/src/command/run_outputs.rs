@@ -1,9 +1,8 @@
 //! Files that a run writes.
 
-use super::run::sentence;
 use crate::{
     derived_logs::{self, check_replaceable},
-    failure::{Failure, make_folder, note},
+    failure::{Failure, OrFail, failure, make_folder, note},
     recording::CaptureTarget,
 };
 use host_reader::{
@@ -19,27 +18,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Destinations of a run's files.
-pub(super) struct Outputs {
-    /// Folder of logs, if logs are written.
-    pub(super) logs: Option<PathBuf>,
+/// Files of a run, by content.
+pub(super) struct Files {
+    files: Vec<(Output, PathBuf)>,
     pub(super) capture: Option<CaptureTarget>,
 }
 
-/// Files of a run, by content.
-pub(super) struct Files<'run> {
-    files: Vec<(Output, PathBuf)>,
-    capture: Option<&'run CaptureTarget>,
-}
-
-impl Outputs {
-    /// Returns the files that the settings request.
-    pub(super) fn files(&self, settings: &Settings) -> Files<'_> {
-        let Self { logs, capture } = self;
-        let has_traces = settings.files && settings.noc_events;
+impl Files {
+    /// Collects the files that the settings request. `logs` is the folder of logs, if logs are
+    /// written.
+    pub(super) fn new(
+        logs: Option<PathBuf>,
+        capture: Option<CaptureTarget>,
+        settings: &Settings,
+    ) -> Self {
         let traces = settings.noc_events_folder.as_ref().or(logs.as_ref());
-        let traces = traces.filter(|_| has_traces);
-        let logs = [
+        let traces = traces.filter(|_| settings.files && settings.noc_events);
+        let in_logs = [
             (settings.files, Output::DeviceLog, DEVICE_LOG),
             (settings.clock_sync, Output::SyncInfo, "sync_device_info.csv"),
             (settings.post_process, Output::DevicePerf, "cpp_device_perf_report.csv"),
@@ -48,13 +43,7 @@ impl Outputs {
         .filter(|(is_wanted, ..)| *is_wanted)
         .filter_map(|(_, output, name)| Some((output, logs.as_ref()?.join(name))));
         let traces = traces.map(|folder| (Output::NocTraces, folder.clone()));
-        Files { files: logs.chain(traces).collect(), capture: capture.as_ref() }
-    }
-}
-
-impl<'run> Files<'run> {
-    pub(super) const fn capture(&self) -> Option<&'run CaptureTarget> {
-        self.capture
+        Self { files: in_logs.chain(traces).collect(), capture }
     }
 
     /// Refuses to replace files that no simulation wrote. Call this before any work is done.
@@ -67,7 +56,7 @@ impl<'run> Files<'run> {
 
     /// Creates the folders. Call this before any work is done.
     pub(super) fn make_folders(&self) -> Result<(), Failure> {
-        let capture = self.capture.and_then(|target| target.path.parent());
+        let capture = self.capture.as_ref().and_then(|target| target.path.parent());
         let folders = self.files.iter().filter_map(|(output, path)| match output {
             Output::NocTraces => Some(path.as_path()),
             _ => path.parent(),
@@ -82,7 +71,7 @@ impl<'run> Files<'run> {
         for (output, path) in &self.files {
             let written = match output {
                 Output::DeviceLog => {
-                    write_device_log_file(path, &recording.readout).map_err(sentence)?;
+                    write_device_log_file(path, &recording.readout).or_fail()?;
                     Ok(())
                 }
                 _ => output.write(recording, "", &TraceFilter::default(), path),
@@ -95,7 +84,7 @@ impl<'run> Files<'run> {
                     );
                 }
                 written => {
-                    written.map_err(|error| Failure::from_file(path, &error))?;
+                    written.or_fail_at(path)?;
                     derived_logs::note(&marked(*output, path))?;
                 }
             }
@@ -115,7 +104,7 @@ impl<'run> Files<'run> {
             };
             writeln!(out, "{label}: {}", path.display())?;
         }
-        if let Some(target) = self.capture {
+        if let Some(target) = &self.capture {
             writeln!(out, "Capture: {}", target.path.display())?;
         }
         Ok(())
@@ -143,11 +132,11 @@ fn check_traces(folder: &Path) -> Result<(), Failure> {
     if cluster.exists() && check_replaceable(&cluster).is_ok() {
         return Ok(());
     }
-    Err(Failure::Sentence(format!(
+    Err(failure!(
         "{} exists and may be of a chip, so NoC traces are not written there; choose another folder \
          with -o or TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH",
         folder.join(found).display()
-    )))
+    ))
 }
 
 /// Installs signal handlers that end the program without leaving a partial log.
@@ -156,5 +145,5 @@ fn end_on_signals() -> Result<(), Failure> {
         remove_unfinished_files();
         std::process::exit(130)
     })
-    .map_err(sentence)
+    .or_fail()
 }

@@ -2,22 +2,22 @@
 
 use super::{
     backend::{self, Chips},
-    run::sentence,
     run_buffers::HostBuffers,
     run_traces::{report_replays, report_traces},
 };
 use crate::{
     args::{TracyViewArgs, WorkloadArgs},
-    failure::Failure,
+    failure::{Failure, OrFail},
     host_zones::{HostZones, READ_DEVICE_PROFILER, RUN_PROGRAMS, SYNCHRONISE_CLOCKS},
     progress::Progress,
     recording::{CaptureTarget, Recording},
-    tracy_view::TracyView,
+    tracy_view::begin_view,
 };
 use host_reader::{
     ProfilerOptions, ReadOptions, Reader,
     capture::OpMetadata,
     environment::Settings,
+    export::tracy::LiveView,
     init_device_profiler,
     names::ZoneTable,
     probe_cost::{ProbeCosts, measure_probe_costs},
@@ -57,7 +57,7 @@ pub(super) struct Executed {
     pub(super) recording: recording::Recording,
     pub(super) read_count: u64,
     /// Viewers that may not have received everything yet.
-    pub(super) view: Option<TracyView>,
+    pub(super) view: Option<LiveView>,
 }
 
 /// Runs the plan and reads the mesh.
@@ -70,18 +70,17 @@ pub(super) fn execute(
     let HostSession { capture, settings, is_calibrated, has_buffers, pause_ns, .. } = *session;
     let stream_policy = session.stream_policy;
     let options = ProfilerOptions { stream_policy, ..settings.profiler_options() };
-    init_device_profiler(mesh, &options).map_err(sentence)?;
+    init_device_profiler(mesh, &options).or_fail()?;
     // In trace-only mode, records of a launch carry the number of a replay instead of a program id.
     let is_counter_pass = capture.is_some_and(|capture| capture.is_counter_pass);
     let is_named = !config.modes.is_trace_only && !is_counter_pass;
     let ops = if is_named { op_names(mesh, plan) } else { Vec::new() };
     let host = HostZones::new();
     let options = settings.read_options();
-    let begun =
-        host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| Recording::begin(mesh, options, capture, ops));
-    let mut recording = begun?;
+    let mut recording = Recording::new(options, capture, ops)?;
+    host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.recorder.open_clocks(mesh));
     if let Some((args, title)) = session.view {
-        recording.show_in(TracyView::begin(args, title, mesh)?);
+        recording.view = begin_view(args, title, mesh)?;
     }
     let progress = Progress::new("launches", launch_count(plan, config));
     let (mut launches_done, mut read_count) = (0, 0);
@@ -113,11 +112,12 @@ pub(super) fn execute(
         read_count += 1;
         mesh.check()?;
     }
-    host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.close(mesh))?;
+    let closed = host.zone(mesh, &SYNCHRONISE_CLOCKS, |mesh| recording.recorder.close_clocks(mesh));
+    closed.or_fail()?;
     if is_calibrated {
-        recording.add_probe_costs(calibrate(mesh, config)?)?;
+        recording.recorder.add_probe_costs(calibrate(mesh, config)?).or_fail()?;
     }
-    recording.capture_host(host.recorder())?;
+    recording.recorder.add_host(host.recorder()).or_fail()?;
     let (recording, view) = recording.finish()?;
     Ok(Executed { recording, read_count, view })
 }
@@ -141,16 +141,16 @@ fn read_meanwhile(
 
 /// Measures the cost of probes on a mesh, with a separate launch and read.
 fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Failure> {
-    let plan = Workload::named("probe-cost").map_err(sentence)?;
-    let blueprint = SimulatedMesh::new(config).map_err(sentence)?;
+    let plan = Workload::named("probe-cost").or_fail()?;
+    let blueprint = SimulatedMesh::new(config).or_fail()?;
     let plan = plan.plan(&blueprint, &WorkloadOptions::default());
     for phase in &plan.phases {
         mesh.run_phase(phase, &mut || {})?;
     }
     let zones = zone_names(mesh)?;
     let mut reader = Reader::new(ReadOptions { zones, last_read: true, ..ReadOptions::default() });
-    let readout = reader.read(mesh).map_err(sentence)?;
-    measure_probe_costs(&readout, &Timeline::from_readout(&readout)).map_err(sentence)
+    let readout = reader.read(mesh).or_fail()?;
+    measure_probe_costs(&readout, &Timeline::from_readout(&readout)).or_fail()
 }
 
 /// Returns names and sub-devices of the programs, by chip and run host id.
@@ -214,7 +214,7 @@ pub(super) fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {
 }
 
 fn zone_names(mesh: &dyn Chips) -> Result<ZoneTable, Failure> {
-    ZoneTable::from_texts(mesh.zone_texts()).map_err(sentence)
+    ZoneTable::from_texts(mesh.zone_texts()).or_fail()
 }
 
 /// Runs the work again for each further set of hardware counters, into the same capture.

@@ -4,7 +4,7 @@
 
 use crate::{
     args::{CounterChoice, DispatchCoreKind, WorkloadArgs},
-    failure::{Failure, note},
+    failure::{Failure, failure, note},
 };
 use host_reader::environment::{Environment, Problem, Settings};
 
@@ -32,13 +32,12 @@ impl Request {
         let (fatal, others): (Vec<_>, Vec<_>) = problems.partition(|problem| stops_run(problem));
         others.iter().chain(fatal.iter().skip(1)).for_each(|problem| note!("kprof: {problem}"));
         if let Some(problem) = fatal.first() {
-            return Err(Failure::Sentence(problem.to_string()));
+            return Err(failure!("{problem}"));
         }
         if settings.streaming {
-            return Err(Failure::Sentence(
+            return Err(failure!(
                 "TT_METAL_STREAMING_PROFILER asks for TT-Metal's streams, which simulated chips do \
                  not send; unset it, and stream with --stream"
-                    .to_owned(),
             ));
         }
         let mut request = Self { args: args.clone(), settings };

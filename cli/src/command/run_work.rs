@@ -1,63 +1,95 @@
 //! The work of `kprof run`: a built-in workload or the user's kernels.
 
-use super::{own_kernels::OwnKernels, run::sentence};
-use crate::{args::WorkloadArgs, failure::Failure};
+use super::own_kernels::read_kernel;
+use crate::{
+    args::WorkloadArgs,
+    failure::{Failure, OrFail, failure},
+};
 use sim::{
     arch::Arch,
+    machine::{core_code::fitting_image, images::Selection},
     mesh::SimulatedMesh,
+    program::{Kernel, Program},
     workload::{Plan, Workload, WorkloadOptions},
 };
+use std::sync::Arc;
+use wire::{CoreKind, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
 /// The work of a run.
 pub(super) enum Work {
     Workload(&'static Workload),
-    Own(OwnKernels),
+    /// A program with kernels from the user's files.
+    Own {
+        program: Arc<Program>,
+        launch_count: u32,
+        args: Vec<u32>,
+    },
 }
 
 impl Work {
     /// Returns the kernels that were given as files, or else the workload.
     pub(super) fn chosen(args: &WorkloadArgs, arch: Arch) -> Result<Self, Failure> {
-        if let Some(kernels) = OwnKernels::read(args, arch)? {
+        if let Some(own) = Self::own(args, arch)? {
             refuse_options_of_workloads(args, None)?;
-            return Ok(Self::Own(kernels));
+            return Ok(own);
         }
         if args.own.firmware.is_some() {
-            return Err(Failure::Sentence(
+            return Err(failure!(
                 "--firmware runs kernels that are linked against it; give one with --kernel or \
                  --kernel-ncrisc and so on"
-                    .to_owned(),
             ));
         }
         if !args.own.kernel_args.is_empty() {
-            return Err(Failure::Sentence(
+            return Err(failure!(
                 "--kernel-args are for kernels of your own; give one with --kernel or \
                  --kernel-ncrisc and so on"
-                    .to_owned(),
             ));
         }
-        let workload = Workload::named(&args.workload).map_err(sentence)?;
+        let workload = Workload::named(&args.workload).or_fail()?;
         refuse_options_of_workloads(args, Some(workload.name))?;
         Ok(Self::Workload(workload))
+    }
+
+    /// Reads the given files as a program that is run instead of a workload; `None` if no file was
+    /// given.
+    fn own(args: &WorkloadArgs, arch: Arch) -> Result<Option<Self>, Failure> {
+        let files = args.own.files();
+        let Some(first) = files.into_iter().flatten().next() else { return Ok(None) };
+        let name = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut program = Program::new(name);
+        let selection = Selection::new(arch, args.enable_sum_profiling);
+        for (index, path) in files.into_iter().enumerate() {
+            let Some((path, risc)) = path.zip(CoreKind::Tensix.risc(index)) else { continue };
+            let kernel = read_kernel(path)?;
+            if args.own.firmware.is_none() {
+                fitting_image(selection, index, &kernel).map_err(Failure::Sentence)?;
+            }
+            program = program.with_kernel(risc, Arc::new(kernel) as Arc<dyn Kernel>);
+        }
+        let (program, launch_count) = (Arc::new(program), args.ops.unwrap_or(1));
+        Ok(Some(Self::Own { program, launch_count, args: args.own.kernel_args.clone() }))
     }
 
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Workload(workload) => workload.name,
-            Self::Own(kernels) => kernels.name(),
+            Self::Own { program, .. } => program.name(),
         }
     }
 
     pub(super) fn program_support_count(&self) -> u32 {
         match self {
             Self::Workload(workload) => workload.program_support_count,
-            Self::Own(_) => wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT,
+            Self::Own { .. } => DEFAULT_PROGRAM_SUPPORT_COUNT,
         }
     }
 
     pub(super) fn plan(&self, mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
         match self {
             Self::Workload(workload) => workload.plan(mesh, options),
-            Self::Own(kernels) => kernels.plan(),
+            Self::Own { program, launch_count, args } => {
+                Plan::launching(program, *launch_count, args)
+            }
         }
     }
 }
@@ -72,9 +104,7 @@ fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Resu
         if is_given && given != Some(workload) {
             let found = given.map(|name| format!("--workload {name}"));
             let found = found.unwrap_or_else(|| "kernels of your own".to_owned());
-            return Err(Failure::Sentence(format!(
-                "{option} is for --workload {workload}, found {found}"
-            )));
+            return Err(failure!("{option} is for --workload {workload}, found {found}"));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::dataset::write_views;
 use crate::{
     args::SchemaArgs,
     failure::{Failure, failure},
-    output::write_json,
+    output::print,
     terminal::{Style, styled},
 };
 use comfy_table::{Table, presets};
@@ -22,13 +22,13 @@ pub(crate) fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
             return Err(failure!("expected a table, one of {names}, found `{name}`"));
         }
     }
-    let mut out = std::io::stdout().lock();
-    if let Some(engine) = args.views {
-        write_views(&tables, &args.dataset, engine, &mut out)?;
-    } else if args.json {
-        write_json(&tables, &mut out)?;
-    } else {
-        tables.iter().try_for_each(|table| write(table, &mut out))?;
+    match args.views {
+        Some(engine) => {
+            write_views(&tables, &args.dataset, engine, &mut std::io::stdout().lock())?;
+        }
+        None => print(args.json.then_some(&tables), |out| {
+            tables.iter().try_for_each(|table| write(table, out))
+        })?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,9 +3,9 @@
 use super::export::tracy_options;
 use crate::{
     args::ServeArgs,
-    failure::{Failure, note},
-    input::{Input, trace},
-    tracy_view::{failure, served_label},
+    failure::{Failure, OrFail, note},
+    input::{open_run, trace},
+    tracy_view::served_label,
 };
 use host_reader::export::tracy::{Program, ServeError, ServedViewer, TracyServer};
 use std::{
@@ -19,11 +19,11 @@ use std::{
 /// Reads the input, builds the trace, and serves it to one viewer, or to all viewers in parallel.
 pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     debug_assert!(args.tracy, "there is no other protocol yet");
-    let run = Input::open(&args.file)?.into_run(&args.file, args.run)?;
+    let run = open_run(&args.file, args.run)?;
     let trace = trace(&run, &args.filters)?;
-    let server = TracyServer::bind(args.listen.as_str()).map_err(|error| failure(&error))?;
+    let server = TracyServer::bind(args.listen.as_str()).or_fail()?;
     let server = server.with_patience(Duration::from_secs(args.drop_after));
-    let address = server.local_address().map_err(|error| failure(&error))?;
+    let address = server.local_address().or_fail()?;
     let mut out = std::io::stdout();
     writeln!(out, "waiting for Tracy viewers on {address}")?;
     out.flush()?;
@@ -78,9 +78,9 @@ fn told(
                     return Ok(if served.is_whole { 0 } else { 2 });
                 }
             }
-            Err(error @ ServeError::Accept(_)) => return Err(failure(&error)),
+            Err(error @ ServeError::Accept(_)) => return Err(Failure::from_error(&error)),
             Err(error @ ServeError::UnknownProtocol { .. }) if is_once => {
-                return Err(failure(&error));
+                return Err(Failure::from_error(&error));
             }
             Err(error) => note!("kprof: {error}"),
         }

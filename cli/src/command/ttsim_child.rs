@@ -1,10 +1,13 @@
 //! The process that runs ttsim's library for `kprof run --backend ttsim`.
 
-use crate::{args::TtsimChildArgs, failure::Failure};
+use crate::{
+    args::TtsimChildArgs,
+    failure::{Failure, failure},
+};
 use std::process::ExitCode;
 
 /// Serves the parent process.
 pub(crate) fn run(args: &TtsimChildArgs) -> Result<ExitCode, Failure> {
     let served = ttsim::child::serve(&args.library);
-    served.map(|()| ExitCode::SUCCESS).map_err(|error| Failure::Sentence(error.to_string()))
+    served.map(|()| ExitCode::SUCCESS).map_err(|error| failure!("{error}"))
 }

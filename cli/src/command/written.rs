@@ -3,7 +3,7 @@
 use crate::{
     failure::{Failure, OrFail},
     numbers::grouped,
-    output::write_json,
+    output::print,
 };
 use host_reader::export::{CancelFlag, Destination, WriteError};
 use serde::Serialize;
@@ -29,18 +29,26 @@ pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     Ok(cancel)
 }
 
-/// Prints one JSON object on a line.
-pub(in crate::command) fn print_json(written: &impl Serialize) -> Result<(), Failure> {
-    Ok(write_json(written, &mut std::io::stdout().lock())?)
+/// What a command has written, printed as JSON or as a line.
+#[derive(Serialize)]
+pub(in crate::command) struct Written<Counts> {
+    pub(in crate::command) output: String,
+    pub(in crate::command) format: &'static str,
+    #[serde(flatten)]
+    pub(in crate::command) counts: Counts,
+    /// Counts of what may be missing from the output, by kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::command) doubts: Option<BTreeMap<String, u64>>,
 }
 
-/// Writes one line for each doubt about the written data.
-pub(in crate::command) fn write_doubts(
-    doubts: &BTreeMap<String, u64>,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    for (key, &doubt) in doubts {
-        writeln!(out, "  {}: {}", key.replace('_', " "), grouped(doubt))?;
+impl<Counts: Serialize> Written<Counts> {
+    /// Prints the counts as JSON, or `summary` and one line for each doubt.
+    pub(in crate::command) fn print(&self, as_json: bool, summary: &str) -> Result<(), Failure> {
+        print(as_json.then_some(self), |out| {
+            writeln!(out, "{}: {summary}", self.output)?;
+            self.doubts.iter().flatten().try_for_each(|(key, &doubt)| {
+                writeln!(out, "  {}: {}", key.replace('_', " "), grouped(doubt))
+            })
+        })
     }
-    Ok(())
 }

@@ -3,16 +3,14 @@
 use super::location::{delta_logs, location};
 use crate::{
     args::CompactArgs,
-    command::written::{cancel_on_signals, print_json},
+    command::written::cancel_on_signals,
     failure::{Failure, OrFail},
     numbers::{counted, grouped},
+    output::print,
     progress::Busy,
 };
 use host_reader::export::compact;
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::{io::Write, process::ExitCode};
 
 /// Compacts the dataset, and prints the number of files and bytes before and after.
 pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
@@ -21,18 +19,16 @@ pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
     let counts = compact(&location(&args.dataset)?, logs, &cancel_on_signals()?);
     drop(busy);
     let counts = counts.or_fail()?;
-    if args.json {
-        print_json(&counts)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    writeln!(
-        io::stdout().lock(),
-        "{}: {} where there were {}, {} bytes where there were {}",
-        args.dataset.display(),
-        counted(counts.files, "file", "files"),
-        grouped(counts.files_before),
-        grouped(counts.bytes),
-        grouped(counts.bytes_before),
-    )?;
+    print(args.json.then_some(&counts), |out| {
+        writeln!(
+            out,
+            "{}: {} where there were {}, {} bytes where there were {}",
+            args.dataset.display(),
+            counted(counts.files, "file", "files"),
+            grouped(counts.files_before),
+            grouped(counts.bytes),
+            grouped(counts.bytes_before),
+        )
+    })?;
     Ok(ExitCode::SUCCESS)
 }

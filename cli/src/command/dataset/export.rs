@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     args::ExportArgs,
-    command::written::{print_json, write_doubts},
-    failure::{Failure, OrFail},
+    command::written::Written,
+    failure::{Failure, OrFail, failure},
     input::joined,
     numbers::counted,
     progress::Busy,
@@ -23,11 +23,7 @@ use host_reader::{
     tables::RecordingKey,
 };
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Default folder of the dataset.
 const DEFAULT_FOLDER: &str = "dataset";
@@ -52,17 +48,14 @@ enum RecordingName {
     OfFile(String),
 }
 
-/// Counts of the exported data, printed after the export.
+/// Counts of the exported data, and its place in the dataset.
 #[derive(Serialize)]
-struct Written<'a> {
-    output: String,
-    format: &'static str,
+struct RecordingCounts<'a> {
     date: Option<String>,
     run: String,
-    recording: String,
+    recording: &'a str,
     #[serde(flatten)]
     counts: &'a DatasetCounts,
-    doubts: BTreeMap<String, u64>,
 }
 
 /// Default name of the host that owns the chips.
@@ -72,8 +65,9 @@ impl Dataset {
     pub(crate) fn new(args: &ExportArgs) -> Result<Self, Failure> {
         let folder = args.output.clone().unwrap_or_else(|| DEFAULT_FOLDER.into());
         if folder == Path::new("-") {
-            let sentence = "a dataset is many files; expected a folder, found standard output";
-            return Err(Failure::Sentence(sentence.to_owned()));
+            return Err(failure!(
+                "a dataset is many files; expected a folder, found standard output"
+            ));
         }
         let recording = match &args.recording {
             Some(name) => RecordingName::Named(name.clone()),
@@ -98,8 +92,7 @@ impl Dataset {
 
     fn files(&self, recording: &str, cancel: &CancelFlag) -> Result<ParquetDataset, Failure> {
         if self.host.is_empty() || recording.is_empty() {
-            let sentence = "expected names for --host and --recording, found an empty text";
-            return Err(Failure::Sentence(sentence.to_owned()));
+            return Err(failure!("expected names for --host and --recording, found an empty text"));
         }
         let labels = DatasetLabels {
             date: self.date,
@@ -132,16 +125,18 @@ impl Dataset {
         let added = files.add(&AddedRecording { key, machine, trace, ops_csv });
         let counts = added.and_then(|()| files.finish()).or_fail()?;
         drop(busy);
-        Written {
+        let written = Written {
             output: self.location.to_string(),
             format: "parquet",
-            date: self.date.map(|date| date.to_string()),
-            run: self.run.clone().unwrap_or_else(|| recording.clone()),
-            recording,
-            counts: &counts,
-            doubts: trace.doubts().into_iter().collect(),
-        }
-        .print(as_json)
+            counts: RecordingCounts {
+                date: self.date.map(|date| date.to_string()),
+                run: self.run.clone().unwrap_or_else(|| recording.clone()),
+                recording: &recording,
+                counts: &counts,
+            },
+            doubts: Some(trace.doubts().into_iter().collect()),
+        };
+        written.print(as_json, &summary(&recording, &counts))
     }
 }
 
@@ -152,67 +147,29 @@ fn recording_of(args: &ExportArgs) -> String {
     args.run.map_or_else(|| name.to_string(), |run| format!("{name}-run-{run}"))
 }
 
-/// Returns the count of hardware counters; empty if there are none.
-fn counters_text(counts: &DatasetCounts) -> String {
-    match counts.counters {
-        0 => String::new(),
-        count => format!(", {}", counted(count, "hardware counter", "hardware counters")),
-    }
-}
-
-/// Returns the count of NoC events; empty if there are none.
-fn nocs_text(counts: &DatasetCounts) -> String {
-    match counts.noc_events {
-        0 => String::new(),
-        count => format!(", {}", counted(count, "NoC event", "NoC events")),
-    }
-}
-
-/// Returns the count of changes of buffers; empty if there are none.
-fn buffers_text(counts: &DatasetCounts) -> String {
-    match counts.buffers {
-        0 => String::new(),
-        count => format!(", {}", counted(count, "change of buffers", "changes of buffers")),
-    }
-}
-
-/// Returns the counts of the host's zones and events; empty if there are none.
-fn host_text(counts: &DatasetCounts) -> String {
-    if counts.host_zones + counts.host_events == 0 {
-        return String::new();
-    }
-    let zones = counted(counts.host_zones, "zone", "zones");
-    let events = counted(counts.host_events, "event", "events");
-    format!(", {zones} and {events} of the host")
-}
-
-impl Written<'_> {
-    fn print(&self, as_json: bool) -> Result<(), Failure> {
-        if as_json {
-            return print_json(self);
-        }
-        let mut out = std::io::stdout().lock();
-        let counts = self.counts;
-        writeln!(
-            out,
-            "{}: {}, {}, {}, {}{}{}{}{} in {} of {}",
-            self.output,
-            counted(counts.zones, "zone", "zones"),
-            counted(counts.markers, "marker", "markers"),
-            counted(counts.ops, "op", "ops"),
-            counted(counts.losses, "loss", "losses"),
-            counters_text(counts),
-            nocs_text(counts),
-            host_text(counts),
-            buffers_text(counts),
-            counted(counts.files, "file", "files"),
-            self.recording,
-        )?;
-        if counts.replaced_files > 0 {
-            let replaced = counted(counts.replaced_files, "file", "files");
-            writeln!(out, "  {replaced} of an earlier recording of this name replaced")?;
-        }
-        write_doubts(&self.doubts, &mut out)?;
-        Ok(())
-    }
+/// Returns the counts of the written rows. Counts that are usually 0 are left out if they are.
+fn summary(recording: &str, counts: &DatasetCounts) -> String {
+    let if_any = |count, one, many| (count > 0).then(|| counted(count, one, many));
+    let of_host = counts.host_zones + counts.host_events > 0;
+    let of_host = of_host.then(|| {
+        let zones = counted(counts.host_zones, "zone", "zones");
+        format!("{zones} and {} of the host", counted(counts.host_events, "event", "events"))
+    });
+    let parts = [
+        Some(counted(counts.zones, "zone", "zones")),
+        Some(counted(counts.markers, "marker", "markers")),
+        Some(counted(counts.ops, "op", "ops")),
+        Some(counted(counts.losses, "loss", "losses")),
+        if_any(counts.counters, "hardware counter", "hardware counters"),
+        if_any(counts.noc_events, "NoC event", "NoC events"),
+        of_host,
+        if_any(counts.buffers, "change of buffers", "changes of buffers"),
+    ];
+    let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let files = counted(counts.files, "file", "files");
+    let replaced = if_any(counts.replaced_files, "file", "files")
+        .map_or_else(String::new, |files| {
+            format!("\n  {files} of an earlier recording of this name replaced")
+        });
+    format!("{parts} in {files} of {recording}{replaced}")
 }

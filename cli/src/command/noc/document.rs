@@ -16,7 +16,7 @@ pub(super) struct Document<'a> {
     unplaced_pairs: Objects<&'a UnplacedPair>,
     /// Present with `--utilization`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) utilization: Option<Vec<ProgramUse>>,
+    utilization: Option<&'a [ProgramUse]>,
     /// `None` if the input has no such data.
     held_memory: Option<Objects<&'a HeldMemory>>,
     multicast_count: u64,
@@ -26,7 +26,7 @@ pub(super) struct Document<'a> {
     /// Kind and source of the first unknown event.
     first_unknown: Option<&'a str>,
     /// Sentence about the file that the events come from; `None` if there is only one kind of file.
-    pub(super) source: Option<&'a str>,
+    source: Option<&'a str>,
     notes: &'a [String],
 }
 
@@ -34,21 +34,22 @@ impl<'a> Document<'a> {
     pub(super) fn new(
         traffic: &'a Traffic,
         held: Option<&'a [HeldMemory]>,
-        notes: &'a [String],
+        utilization: Option<&'a [ProgramUse]>,
+        (source, notes): (Option<&'a str>, &'a [String]),
     ) -> Self {
         Self {
             events: events(&traffic.activities),
             pairs: pairs(&traffic.pairs),
             links: links(&traffic.links),
             unplaced_pairs: unplaced_pairs(&traffic.unplaced_pairs),
-            utilization: None,
+            utilization,
             held_memory: held.map(held_memory),
             multicast_count: traffic.multicast_count,
             unplaced_count: traffic.unplaced_count,
             open_wait_count: traffic.open_wait_count,
             unknown_count: traffic.unknown_count,
             first_unknown: traffic.first_unknown.as_deref(),
-            source: None,
+            source,
             notes,
         }
     }

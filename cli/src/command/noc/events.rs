@@ -3,7 +3,7 @@
 use crate::{
     failure::{Failure, OrFail, failure},
     harvesting::Harvesting,
-    input::{Input, joined, open_packed, retain, unpacked},
+    input::{chosen_run, joined, open_packed, retain, unpacked},
     numbers::{counted, grouped},
     op_names::OpNames,
     progress::Busy,
@@ -38,11 +38,11 @@ pub(super) fn no_events(file: &Path) -> String {
 pub(super) struct Events {
     source: Source,
     /// Models of chips whose speeds are known.
-    chips: BTreeMap<u32, NocChip>,
+    pub(super) chips: BTreeMap<u32, NocChip>,
     /// Memory that kernels held; `None` for noc_trace files, which do not record it.
-    held: Option<Vec<HeldMemory>>,
+    pub(super) held: Option<Vec<HeldMemory>>,
     /// Sentence about the file that the events come from, if the input has two kinds of files.
-    source_sentence: Option<String>,
+    pub(super) source_sentence: Option<String>,
     /// Sentences about other data that cannot be used.
     notes: Vec<String>,
 }
@@ -121,8 +121,7 @@ impl Events {
                 noc_of_log(*log).or_fail()?
             }
             opened => {
-                let input = Input { runs: unpacked(opened)?.recordings };
-                let mut recording = input.into_run(file, run)?;
+                let mut recording = chosen_run(unpacked(opened)?.recordings, file, run)?;
                 retain(&mut recording, filters)?;
                 if !recording.noc_traces.unrepeated().is_empty() {
                     Harvesting::apply(harvesting, &mut recording.readout)?;
@@ -163,22 +162,6 @@ impl Events {
         let source = Source::Files(traces, grids.collect());
         let source_sentence = Some(counts.source_sentence());
         Self { source, chips, held: Some(locks.held), source_sentence, notes }
-    }
-
-    /// Returns the models of chips whose speeds are known.
-    pub(super) const fn chips(&self) -> &BTreeMap<u32, NocChip> {
-        &self.chips
-    }
-
-    /// Returns the memory that kernels held; `None` for noc_trace files, which do not record it.
-    pub(super) fn held(&self) -> Option<&[HeldMemory]> {
-        self.held.as_deref()
-    }
-
-    /// Returns the sentence about the file that the events come from, if the input has two kinds of
-    /// files.
-    pub(super) fn source_sentence(&self) -> Option<&str> {
-        self.source_sentence.as_deref()
     }
 
     /// Returns true if there is no program with events.

@@ -3,7 +3,7 @@
 use super::events::{Events, no_events};
 use crate::{
     args::ExportArgs,
-    command::device_log::Written,
+    command::{device_log::RowCount, written::Written},
     failure::{Failure, OrFail, failure, note, refuse_input_as_output},
     numbers::counted,
 };
@@ -13,10 +13,7 @@ use host_reader::{
     output::{Output, write_noc_file},
     packed_bytes::PackedMemory,
 };
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Default folder.
 const FOLDER: &str = "noc_traces";
@@ -47,7 +44,7 @@ pub(in crate::command) fn write(args: &ExportArgs) -> Result<(), Failure> {
         note!("kprof: {}: {sentence}", args.file.display());
     }
     if events.is_empty() {
-        return Err(Failure::Sentence(no_events(&args.file)));
+        return Err(failure!("{}", no_events(&args.file)));
     }
     let (files, objects) = if is_trace_file(&path) {
         let trace = trace_named(&path, &events)?;
@@ -57,16 +54,14 @@ pub(in crate::command) fn write(args: &ExportArgs) -> Result<(), Failure> {
         events.write_folder(&path, Some(&args.file))?
     };
     let told = [counted(files, "file", "files"), counted(objects, "object", "objects")].join(", ");
-    Written {
+    let doubts = (!notes.is_empty()).then(|| ("notes".to_owned(), notes.len() as u64));
+    let written = Written {
         output: path.display().to_string(),
         format: Output::NocTraces.label(),
-        rows: objects,
-        doubts: BTreeMap::from([("notes", notes.len() as u64)])
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .collect(),
-    }
-    .print_as(args.json, &told)
+        counts: RowCount { rows: objects },
+        doubts: Some(doubts.into_iter().collect()),
+    };
+    written.print(args.json, &told)
 }
 
 /// Returns the trace whose file has this name in tt-metal's scheme.

@@ -9,29 +9,25 @@ mod tables;
 use crate::{
     args::NocArgs,
     failure::{Failure, note},
-    layout::row_limit,
     numbers::counted,
-    output::write_json,
+    output::print,
 };
 use document::Document;
 use events::{Events, no_events};
 use host_reader::{noc_events::ProgramTrace, packed_bytes::PackedMemory};
 use program_use::{ProgramUse, write_use};
-use std::{
-    io::{BufWriter, Write},
-    path::Path,
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 use tables::{write_locks, write_tables};
 
 /// Reads the events, writes the requested files, and prints the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     let events = Events::read(&args.file, args.run, &[], &args.harvesting, &args.memory.packed())?;
     let (traffic, notes) = events.traffic();
-    for note in events.source_sentence().into_iter().chain(notes.iter().map(String::as_str)) {
+    let (source, held) = (events.source_sentence.as_deref(), events.held.as_deref());
+    for note in source.into_iter().chain(notes.iter().map(String::as_str)) {
         note!("kprof: {}: {note}", args.file.display());
     }
-    if events.is_empty() && events.held().is_none_or(<[_]>::is_empty) {
+    if events.is_empty() && held.is_none_or(<[_]>::is_empty) {
         note!("kprof: {}", no_events(&args.file));
         return Ok(ExitCode::from(1));
     }
@@ -41,26 +37,19 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     let programs = args.utilization.then(|| {
         let mut programs = Vec::new();
         let take =
-            |trace: &ProgramTrace| programs.push(ProgramUse::from_trace(trace, events.chips()));
+            |trace: &ProgramTrace| programs.push(ProgramUse::from_trace(trace, &events.chips));
         events.for_each_trace(take);
         programs
     });
-    let held = events.held();
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
-        let mut document = Document::new(&traffic, held, &notes);
-        document.utilization = programs;
-        document.source = events.source_sentence();
-        write_json(&document, &mut out)?;
-    } else {
-        let rows = row_limit(args.rows);
-        write_tables(&traffic, rows, &mut out)?;
+    let document =
+        args.json.then(|| Document::new(&traffic, held, programs.as_deref(), (source, &notes)));
+    print(document, |out| {
+        write_tables(&traffic, args.rows, out)?;
         if let Some(programs) = &programs {
-            write_use(programs, rows, &mut out)?;
+            write_use(programs, args.rows, out)?;
         }
-        write_locks(held.unwrap_or_default(), rows, &mut out)?;
-    }
-    out.flush()?;
+        write_locks(held.unwrap_or_default(), args.rows, out)
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

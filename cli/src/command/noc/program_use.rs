@@ -1,6 +1,6 @@
 //! `kprof noc --utilization`: utilization of links, DRAM and Ethernet by program.
 
-use crate::{layout::write_columns, tables::program_label};
+use crate::{layout::write_columns, numbers::decimal, tables::program_label};
 use host_reader::noc_events::{NocChip, NocFigures, ProgramTrace};
 use serde::Serialize;
 use std::{collections::BTreeMap, io::Write};
@@ -84,21 +84,18 @@ pub(super) fn write_use(
     out: &mut impl Write,
 ) -> std::io::Result<()> {
     writeln!(out, "\nUse of links, DRAM and Ethernet in a model, in percent\n")?;
-    let percent = |percent: Option<f64>| {
-        percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.1}"))
-    };
     write_columns!(programs, rows, out, |one| {
         let controllers = one.dram_controller_percent.iter().flat_map(BTreeMap::values).copied();
         let ethernet = one.ethernet_percent.iter().flatten().map(|core| core.percent);
         "chip" => one.chip,
         "program" => program_label(one.run_host_id, None),
         "op" => one.op_name,
-        "NoC" => percent(one.noc_percent),
-        "multicast" => percent(one.multicast_noc_percent),
-        "DRAM" => percent(one.dram_percent),
-        "busiest DRAM" => percent(controllers.reduce(f64::max)),
-        "busiest Ethernet" => percent(ethernet.reduce(f64::max)),
-        "congestion" => percent(one.congestion_percent),
+        "NoC" => decimal(one.noc_percent),
+        "multicast" => decimal(one.multicast_noc_percent),
+        "DRAM" => decimal(one.dram_percent),
+        "busiest DRAM" => decimal(controllers.reduce(f64::max)),
+        "busiest Ethernet" => decimal(ethernet.reduce(f64::max)),
+        "congestion" => decimal(one.congestion_percent),
         "empty because" => one.gaps.join(", "),
         "without" => one.missing_bytes.as_deref().unwrap_or_default(),
     })

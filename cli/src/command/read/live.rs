@@ -3,7 +3,7 @@
 use super::{AnyChip, names::Names};
 use crate::{
     args::StreamArgs,
-    failure::{Failure, OrFail as _, note},
+    failure::{Failure, OrFail as _, failure, note},
     numbers::{counted, grouped},
     recording::Recording,
 };
@@ -35,28 +35,6 @@ pub(super) struct LiveReads {
     is_interrupted: Arc<AtomicBool>,
 }
 
-/// Reason why the reads end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    ProgramEnded,
-    TimeIsOver,
-    Interrupted,
-    MemoryIsFull,
-}
-
-impl End {
-    fn label(self) -> String {
-        match self {
-            Self::ProgramEnded => "the program has ended".to_owned(),
-            Self::TimeIsOver => "the time of --for is over".to_owned(),
-            Self::Interrupted => "interrupted".to_owned(),
-            Self::MemoryIsFull => {
-                format!("{} records are the most that are kept", grouped(RECORDS_MAX as u64))
-            }
-        }
-    }
-}
-
 impl LiveReads {
     /// Begins the time limit. From now on, the first SIGINT or SIGTERM ends the reads, and the
     /// second one ends the process.
@@ -69,9 +47,11 @@ impl LiveReads {
         }
         let execution = match process {
             None => None,
-            Some(process) => Some(process.execution().ok_or_else(|| {
-                Failure::Sentence("the program has ended before the first read".to_owned())
-            })?),
+            Some(process) => Some(
+                process
+                    .execution()
+                    .ok_or_else(|| failure!("the program has ended before the first read"))?,
+            ),
         };
         Ok(Self {
             period: args.read_every.map_or(PERIOD, Duration::from_nanos),
@@ -102,7 +82,7 @@ impl LiveReads {
                 break Err(failure);
             }
             if read_count == 0 {
-                print_earlier_losses(&recording.earlier_losses());
+                print_earlier_losses(&recording.recorder.earlier_losses());
             }
             read_count = read_count.saturating_add(1);
             self.wait_until(read_begun + self.period);
@@ -116,7 +96,7 @@ impl LiveReads {
         let reads = counted(read_count, "time", "times");
         let seconds = self.begun.elapsed().as_secs_f64();
         match end {
-            Ok(end) => note!("kprof: read {reads} in {seconds:.1} s: {}", end.label()),
+            Ok(end) => note!("kprof: read {reads} in {seconds:.1} s: {end}"),
             Err(failure) if read_count == 0 => return Err(failure),
             Err(failure) => note!(
                 "kprof: read {reads} in {seconds:.1} s, then no more: {failure}; what the chip kept \
@@ -126,17 +106,24 @@ impl LiveReads {
         Ok(())
     }
 
-    fn end(&self, recording: &Recording) -> Option<End> {
-        if self.is_interrupted.load(Ordering::Relaxed) {
-            return Some(End::Interrupted);
-        }
-        if self.execution.as_ref().is_some_and(Execution::has_ended) {
-            return Some(End::ProgramEnded);
-        }
-        if self.limit.is_some_and(|limit| self.begun.elapsed() >= limit) {
-            return Some(End::TimeIsOver);
-        }
-        (recording.record_count() >= RECORDS_MAX).then_some(End::MemoryIsFull)
+    /// Returns the reason why the reads end now, if there is one.
+    fn end(&self, recording: &Recording) -> Option<String> {
+        let record_count = recording.recorder.readout().record_count();
+        let reason = if self.is_interrupted.load(Ordering::Relaxed) {
+            "interrupted"
+        } else if self.execution.as_ref().is_some_and(Execution::has_ended) {
+            "the program has ended"
+        } else if self.limit.is_some_and(|limit| self.begun.elapsed() >= limit) {
+            "the time of --for is over"
+        } else if record_count >= RECORDS_MAX {
+            return Some(format!(
+                "{} records are the most that are kept",
+                grouped(RECORDS_MAX as u64)
+            ));
+        } else {
+            return None;
+        };
+        Some(reason.to_owned())
     }
 
     /// Waits until a time, or until a signal or the time limit.

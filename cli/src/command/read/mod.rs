@@ -4,14 +4,13 @@ mod live;
 mod names;
 
 use crate::{
-    args::{AttachArgs, ChipArgs, ReadArgs, TracyViewArgs},
+    args::{AttachArgs, ChipArgs, ReadArgs},
     failure::{Failure, OrFail as _, failure, note},
     json::{HostCounts, Source},
     numbers::counted,
-    op_names::OpNames,
     output::Findings,
     recording::{CaptureTarget, Recording},
-    tracy_view::TracyView,
+    tracy_view::{begin_view, wait_for_viewers},
 };
 use chip::{
     access::ChipAccess,
@@ -23,11 +22,7 @@ use chip::{
     shared::SharedChip,
     sockets::remove_stale,
 };
-use host_reader::{
-    ReadOptions,
-    architecture::Arch,
-    mesh::{Device as _, Mesh as _},
-};
+use host_reader::{ReadOptions, architecture::Arch, mesh::Device as _, recording};
 use live::LiveReads;
 use names::Names;
 use std::{collections::BTreeMap, process::ExitCode};
@@ -63,14 +58,8 @@ pub(crate) fn attach(args: &AttachArgs) -> Result<ExitCode, Failure> {
     }
     let firmware = firmware(&or_this, &args.chip)?;
     let chips = shared.map_or_else(|| driver_chips(&args.chip), Ok)?;
-    let live = args.stream.stream.then_some(Live { args, process: process.as_ref() });
-    read_chips(chips, &firmware, process.as_ref(), &args.chip, live.as_ref())
-}
-
-/// Repeated reads of a running program.
-struct Live<'args> {
-    args: &'args AttachArgs,
-    process: Option<&'args Process>,
+    let live = args.stream.stream.then_some(args);
+    read_chips(chips, &firmware, process.as_ref(), &args.chip, live)
 }
 
 /// Returns the simulated chip that a process serves, if its environment names a socket. Also removes
@@ -122,40 +111,36 @@ fn read_chips(
     firmware: &Firmware,
     process: Option<&Process>,
     args: &ChipArgs,
-    live: Option<&Live<'_>>,
+    live: Option<&AttachArgs>,
 ) -> Result<ExitCode, Failure> {
     let is_writing = args.write || live.is_some();
     let mut mesh = open_mesh(chips, firmware, args, is_writing)?;
     let (mut names, ops) = Names::open(&mut mesh, process, args)?;
-    let capture = args.output.clone().map(|path| CaptureTarget {
-        path,
-        append: false,
-        is_counter_pass: false,
-    });
+    let capture = args.output.clone();
+    let capture = capture.map(|path| CaptureTarget { path, append: false, is_counter_pass: false });
     let options = ReadOptions {
         read_only: !is_writing,
         program_support_count: support_count(args),
         sums_enabled: args.enable_sum_profiling,
         ..ReadOptions::default()
     };
-    let mut recording = if are_simulated {
-        Recording::begin_without_clocks(options, capture.as_ref(), ops)?
-    } else {
-        Recording::begin(&mut mesh, options, capture.as_ref(), ops)?
-    };
+    let mut recording = Recording::new(options, capture.as_ref(), ops)?;
+    if !are_simulated {
+        recording.recorder.open_clocks(&mut mesh);
+    }
     match live {
         None => recording.read(&mut mesh, names.zones(), true)?,
         Some(live) => {
-            recording.show_in(begin_view(live, &mut mesh)?);
-            LiveReads::begin(live.args.stream, live.process)?.run(
-                &mut recording,
-                &mut mesh,
-                &mut names,
-            )?;
+            let title = match live.pid {
+                Some(pid) => format!("kprof: chips of process {pid}"),
+                None => "kprof: chips of this host".to_owned(),
+            };
+            recording.view = begin_view(&live.view, &title, &mut mesh)?;
+            LiveReads::begin(live.stream, process)?.run(&mut recording, &mut mesh, &mut names)?;
         }
     }
     if !are_simulated {
-        recording.close(&mut mesh)?;
+        recording.recorder.close_clocks(&mut mesh).or_fail()?;
     }
     for device in &mesh.devices {
         if let Some(stopped) = device.rails().stopped() {
@@ -164,41 +149,30 @@ fn read_chips(
         }
     }
     let (recording, view) = recording.finish()?;
-    let shown = show(recording.readout, &mut mesh, (names.into_op_names(), firmware), args);
-    if let Some(view) = view {
-        view.wait_for_viewers();
-    }
+    let shown = show(recording, mesh.devices.len(), &firmware.found_in, args);
+    view.iter().for_each(wait_for_viewers);
     shown
 }
 
-fn begin_view(live: &Live<'_>, mesh: &mut ChipMesh<AnyChip>) -> Result<Option<TracyView>, Failure> {
-    let args: &TracyViewArgs = &live.args.view;
-    let title = match live.args.pid {
-        Some(pid) => format!("kprof: chips of process {pid}"),
-        None => "kprof: chips of this host".to_owned(),
-    };
-    TracyView::begin(args, &title, mesh)
-}
-
 fn show(
-    readout: host_reader::readout::Readout,
-    mesh: &mut ChipMesh<AnyChip>,
-    (names, firmware): (OpNames, &Firmware),
+    recording: recording::Recording,
+    devices: usize,
+    firmware: &str,
     args: &ChipArgs,
 ) -> Result<ExitCode, Failure> {
-    let chip = readout.devices.first().map(|device| device.chip.clone());
-    let findings = Findings::new(readout, args.show)?.with_names(names);
+    let findings = Findings::new(recording, args.show)?;
+    let chip = findings.readout.devices.first().map(|device| &device.chip);
     let source = Source {
-        arch: chip.as_ref().map_or("", |chip| &chip.arch),
-        devices: mesh.device_count(),
-        worker_cores: chip.as_ref().and_then(|chip| chip.max_compute_cores),
-        launches: findings.parts().1.summary.launch_count,
+        arch: chip.map_or("", |chip| &chip.arch),
+        devices,
+        worker_cores: chip.and_then(|chip| chip.max_compute_cores),
+        launches: findings.report.summary.launch_count,
         execution_failures: &[],
         reads: None,
         host: HostCounts::default(),
     };
     let chips = counted(source.devices as u64, "chip", "chips");
-    let title = format!("{}, {chips}, firmware from {}", source.arch, firmware.found_in);
+    let title = format!("{}, {chips}, firmware from {firmware}", source.arch);
     findings.show(&title, &source, args.show)
 }
 

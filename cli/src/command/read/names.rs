@@ -6,7 +6,6 @@ use crate::{
     failure::{Failure, OrFail as _, note},
     folders::measurements,
     numbers::counted,
-    op_names::OpNames,
 };
 use chip::{inspector, mesh::ChipMesh, process::Process};
 use host_reader::{
@@ -26,7 +25,6 @@ pub(super) struct Names {
     /// The Inspector's log.
     op_log: Option<LogFile>,
     known_ops: BTreeSet<(u32, u32)>,
-    ops: Vec<OpMetadata>,
     zone_folder: Option<PathBuf>,
     zone_logs: Vec<LogFile>,
     zones: ZoneTable,
@@ -71,7 +69,6 @@ impl Names {
             chips: devices.map(|device| device.description().chip_id).collect(),
             op_log: folder.map(|folder| LogFile::new(folder.join(inspector::LOG_NAME))),
             known_ops: BTreeSet::new(),
-            ops: Vec::new(),
             zone_folder,
             zone_logs: Vec::new(),
             zones: ZoneTable::new(),
@@ -85,11 +82,6 @@ impl Names {
     /// Returns the names of zones.
     pub(super) fn zones(&self) -> ZoneTable {
         self.zones.clone()
-    }
-
-    /// Returns the names of all ops.
-    pub(super) fn into_op_names(self) -> OpNames {
-        OpNames::new(&self.ops)
     }
 
     /// Reads logs that have changed, at most once a second; returns the names of new ops.
@@ -147,7 +139,6 @@ impl Names {
                 }
             }
         }
-        self.ops.extend(new.iter().cloned());
         new
     }
 }

@@ -1,8 +1,8 @@
 //! Files of a recording, with the names that tt-metal's scripts use.
 
 use crate::{
-    failure::{Failure, make_folder},
-    input,
+    failure::{Failure, OrFail, make_folder},
+    input::open_run,
 };
 use host_reader::{
     capture::{CaptureError, CaptureWriter},
@@ -25,11 +25,10 @@ const CHILD_FUNCTIONS: [&str; 2] = ["CompileProgram", "HWCommandQueue_write_buff
 ///
 /// Logs of an earlier run are moved to another folder, which is returned.
 pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
-    let failed = |error| Failure::from_file(logs, &error);
     let is_empty = match fs::read_dir(logs) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(Failure::from_file(logs, &error)),
     };
     let mut moved = None;
     if !is_empty {
@@ -42,10 +41,10 @@ pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
             }
             _ => {}
         }
-        fs::rename(logs, &previous).map_err(failed)?;
+        fs::rename(logs, &previous).or_fail_at(logs)?;
         moved = Some(previous);
     }
-    fs::create_dir_all(logs).map_err(failed)?;
+    fs::create_dir_all(logs).or_fail_at(logs)?;
     Ok(moved)
 }
 
@@ -86,24 +85,20 @@ fn write_one(
         let destination = Destination::File(path.clone());
         let result = write_atomically(&destination, &CancelFlag::default(), |out| content(out));
         written.push(path);
-        result.map_err(|error| Failure::from_error(&error))
+        result.or_fail()
     };
     write(OP_TIMES, &|out| write_op_times(recording, &children, out))?;
     write(OP_MESSAGES, &|out| write_op_messages(recording, out))?;
     let capture = folder.join(CAPTURE);
-    write_capture(recording, &capture)?;
-    let run = input::Input::open(&capture)?.into_run(&capture, None)?;
+    write_capture(recording, &capture).or_fail_at(&capture)?;
+    let run = open_run(&capture, None)?;
     let trace = Trace::new(&run, &TraceFilter::default());
     write(TRACY_FILE, &|out| ExportFormat::Tracy.write(&trace, out, &mut |_| {}))?;
     written.push(capture);
     Ok(())
 }
 
-fn write_capture(recording: &TracyRecording, path: &Path) -> Result<(), Failure> {
-    try_write_capture(recording, path).map_err(|error| Failure::from_file(path, &error))
-}
-
-fn try_write_capture(recording: &TracyRecording, path: &Path) -> Result<(), CaptureError> {
+fn write_capture(recording: &TracyRecording, path: &Path) -> Result<(), CaptureError> {
     let mut writer = CaptureWriter::create(path)?;
     writer.append(&recording.to_host_recording(0))?;
     writer.finish()

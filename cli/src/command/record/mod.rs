@@ -10,7 +10,10 @@ mod summary;
 mod watch;
 
 use self::{served::ServedChip, summary::Summary, watch::Watched};
-use crate::failure::{Failure, note};
+use crate::{
+    failure::{Failure, OrFail, failure, note},
+    output::print,
+};
 use host_reader::recording::device_captures;
 use std::{
     net::{Ipv4Addr, TcpListener},
@@ -53,16 +56,15 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     }
     let program = command.get_program().to_string_lossy().into_owned();
     let watched = watch::run(command, args.port);
-    let Watched { status, mut taken } = watched.map_err(|error| {
-        Failure::Sentence(format!("expected a program `{program}` that can be started: {error}"))
-    })?;
+    let Watched { status, mut taken } = watched
+        .map_err(|error| failure!("expected a program `{program}` that can be started: {error}"))?;
     taken.sort_by_key(|taken| taken.as_ref().map_or(0, |recording| recording.program.process_id));
     let recordings: Vec<_> = taken.iter().flatten().collect();
     let files = artifacts::write(&recordings, &logs, &args.child_functions)?;
     let exit_code = exit_code(status);
     let summary = Summary::new(&taken, files, exit_code);
     if args.json {
-        super::written::print_json(&summary)?;
+        print(Some(&summary), |_| Ok(()))?;
     } else {
         summary.write(args.verbose, &mut std::io::stderr().lock())?;
     }
@@ -111,7 +113,7 @@ fn program_code(args: &RecordArgs, exit_code: i32) -> ExitCode {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| Failure::from_file(path, &error))
+    std::path::absolute(path).or_fail_at(path)
 }
 
 /// Refuses a port that another program uses.
@@ -119,10 +121,10 @@ fn check_port(port: Option<u16>) -> Result<(), Failure> {
     let Some(port) = port else { return Ok(()) };
     let bound = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port));
     bound.map(drop).map_err(|error| {
-        Failure::Sentence(format!(
+        failure!(
             "expected a free port for --port, found {port} taken ({error}); choose another, or \
              leave the option out"
-        ))
+        )
     })
 }
 
@@ -161,9 +163,7 @@ fn exit_code(status: ExitStatus) -> i32 {
 ///
 /// If the program ran no ops, the report has no rows, which is not an error.
 fn report(args: &RecordArgs, input: &Path, output: &Path) -> Result<ExitCode, Failure> {
-    let own = std::env::current_exe();
-    let own = own.map_err(|error| Failure::from_error(&error))?;
-    let mut command = Command::new(own);
+    let mut command = Command::new(std::env::current_exe().or_fail()?);
     command.arg("ops").arg(input).arg("-o").arg(output);
     if !args.process_logs_only {
         command.arg("--allow-empty");
@@ -175,7 +175,7 @@ fn report(args: &RecordArgs, input: &Path, output: &Path) -> Result<ExitCode, Fa
         Some(name) => command.args(["-n", name]),
         None => command.arg("--date"),
     };
-    let status = command.status().map_err(|error| Failure::from_error(&error))?;
+    let status = command.status().or_fail()?;
     Ok(match status.code() {
         Some(0) => ExitCode::SUCCESS,
         code => ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)),

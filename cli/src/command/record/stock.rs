@@ -74,10 +74,10 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     }
     if package.kprof.is_none() {
         let python = python.display();
-        return Err(Failure::Sentence(format!(
+        return Err(failure!(
             "expected the package kprof in the program's Python {python}, found none; install it \
              there: {python} -m pip install kprof"
-        )));
+        ));
     }
     Ok(Some(Stock { package, python }))
 }
@@ -95,14 +95,14 @@ pub(super) fn simulated_chip(args: &RecordArgs) -> Result<Option<InstalledSimula
     let kprof = package.as_ref().and_then(|package| package.kprof.clone());
     let places: Vec<_> = places.into_iter().chain(kprof).collect();
     let base = package.as_ref().map(base_of);
-    let cache = cache_folder().map_err(|error| Failure::Sentence(error.to_string()))?;
+    let cache = cache_folder().map_err(|error| failure!("{error}"))?;
     let is_shared = args.stream.is_some() || std::env::var_os(SOCKET_VARIABLE).is_some();
     let installed = simulator.install(&cache, base.as_deref(), &places);
     let installed = installed.and_then(|installed| match is_shared {
         true => installed.shared(&cache, &places),
         false => Ok(installed),
     });
-    installed.map(Some).map_err(|error| Failure::Sentence(error.to_string()))
+    installed.map(Some).map_err(|error| failure!("{error}"))
 }
 
 /// Sets the variables that make a program use the simulated chip instead of a real one.
@@ -157,9 +157,7 @@ impl Stock {
         }
         let program = command.get_program().to_string_lossy().into_owned();
         let status = super::watch::run_without_clients(command).map_err(|error| {
-            Failure::Sentence(format!(
-                "expected a program `{program}` that can be started: {error}"
-            ))
+            failure!("expected a program `{program}` that can be started: {error}")
         })?;
         // The chip is served until the program has ended.
         drop(served);
@@ -208,7 +206,7 @@ impl Stock {
         let base = base_of(&self.package);
         let tree =
             cache_folder().and_then(|cache| Tree::make(&cache, &self.package, &base, &build));
-        tree.map_err(|error| Failure::Sentence(error.to_string()))
+        tree.map_err(|error| failure!("{error}"))
     }
 
     fn set_environment(&self, args: &RecordArgs, logs: &Path, tree: &Tree, command: &mut Command) {
@@ -297,10 +295,10 @@ fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {
         None => Ok(()),
-        Some((_, option)) => Err(Failure::Sentence(format!(
+        Some((_, option)) => Err(failure!(
             "expected a ttnn that is built with Tracy for {option}, found one without; leave the \
              option out"
-        ))),
+        )),
     }
 }
 
