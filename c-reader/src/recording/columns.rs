@@ -9,7 +9,7 @@ use host_reader::{
         WaitStatisticsTable, ZoneStatisticsTable, op_rows,
     },
 };
-use std::ffi::c_void;
+use std::{ffi::c_void, fmt::Debug};
 use wire::RunHostId;
 
 /// Type of a column's values: `uint32_t`.
@@ -52,27 +52,12 @@ pub struct KprofColumn {
 #[derive(Debug)]
 pub(super) struct Columns(Vec<(&'static str, Vec<Column>)>);
 
+/// A column as C reads it, and the arrays and texts to which it points.
 #[derive(Debug)]
 struct Column {
-    schema: ColumnSchema,
-    values: Values,
-    is_known: Option<Vec<u8>>,
-    row_count: usize,
-}
-
-/// Values in the memory that C reads.
-#[derive(Debug)]
-enum Values {
-    Unsigned32(Vec<u32>),
-    Unsigned64(Vec<u64>),
-    Signed64(Vec<i64>),
-    Flag(Vec<u8>),
-    Real(Vec<f64>),
-    /// Texts, and pointers to these texts.
-    Text {
-        _texts: Vec<Box<str>>,
-        pointers: Vec<KprofText>,
-    },
+    name: &'static str,
+    c: KprofColumn,
+    _memory: [Box<dyn Debug>; 3],
 }
 
 impl Columns {
@@ -103,7 +88,7 @@ impl Columns {
     ) -> Option<KprofColumn> {
         let (_, columns) = self.0.iter().find(|(name, _)| *name == table)?;
         let mut found = columns.iter().enumerate();
-        found.find(|(index, column)| is_wanted(*index, column.schema.name)).map(|(_, of)| of.to_c())
+        found.find(|(index, column)| is_wanted(*index, column.name)).map(|(_, column)| column.c)
     }
 }
 
@@ -121,47 +106,42 @@ fn columns_of<T: Table>(rows: &[T::Row<'_>]) -> (&'static str, Vec<Column>) {
 impl Column {
     fn new(schema: ColumnSchema, cells: Vec<Value<'_>>) -> Self {
         let row_count = cells.len();
-        let is_known = schema
-            .is_optional()
-            .then(|| cells.iter().map(|cell| (*cell != Value::Null).into()).collect());
+        let known = cells.iter().map(|cell| (*cell != Value::Null).into());
+        let is_known: Option<Vec<u8>> = schema.is_optional().then(|| known.collect());
         let cells = cells.into_iter();
-        let values = match schema.kind {
-            ColumnKind::Unsigned32 => Values::Unsigned32(cells.map(number).collect()),
-            ColumnKind::Unsigned64 => Values::Unsigned64(cells.map(number).collect()),
-            ColumnKind::Signed64 => Values::Signed64(cells.map(number).collect()),
+        let mut texts: Vec<Box<str>> = Vec::new();
+        let (kind, (values, memory)) = match schema.kind {
+            ColumnKind::Unsigned32 => (KPROF_COLUMN_UINT32, array(cells.map(number::<u32>))),
+            ColumnKind::Unsigned64 => (KPROF_COLUMN_UINT64, array(cells.map(number::<u64>))),
+            ColumnKind::Signed64 => (KPROF_COLUMN_INT64, array(cells.map(number::<i64>))),
             ColumnKind::Flag => {
-                Values::Flag(cells.map(|cell| (cell == Value::Flag(true)).into()).collect())
+                (KPROF_COLUMN_FLAG, array(cells.map(|cell| u8::from(cell == Value::Flag(true)))))
             }
-            ColumnKind::Real => Values::Real(cells.map(real).collect()),
+            ColumnKind::Real => (KPROF_COLUMN_DOUBLE, array(cells.map(real))),
             ColumnKind::Text => {
-                let texts: Vec<Box<str>> = cells.map(text).collect();
-                let pointers = texts.iter().map(|text| KprofText::from_text(text)).collect();
-                Values::Text { _texts: texts, pointers }
+                texts.extend(cells.map(text));
+                (KPROF_COLUMN_TEXT, array(texts.iter().map(|text| KprofText::from_text(text))))
             }
         };
-        Self { schema, values, is_known, row_count }
-    }
-
-    fn to_c(&self) -> KprofColumn {
-        let (kind, values): (_, *const c_void) = match &self.values {
-            Values::Unsigned32(values) => (KPROF_COLUMN_UINT32, values.as_ptr().cast()),
-            Values::Unsigned64(values) => (KPROF_COLUMN_UINT64, values.as_ptr().cast()),
-            Values::Signed64(values) => (KPROF_COLUMN_INT64, values.as_ptr().cast()),
-            Values::Flag(values) => (KPROF_COLUMN_FLAG, values.as_ptr().cast()),
-            Values::Real(values) => (KPROF_COLUMN_DOUBLE, values.as_ptr().cast()),
-            Values::Text { pointers, .. } => (KPROF_COLUMN_TEXT, pointers.as_ptr().cast()),
-        };
-        KprofColumn {
+        let c = KprofColumn {
             struct_size: size_of::<KprofColumn>(),
-            name: KprofText::from_text(self.schema.name),
-            unit: KprofText::from_text(self.schema.unit().unwrap_or_default()),
-            null_means: KprofText::from_text(self.schema.null_means.unwrap_or_default()),
+            name: KprofText::from_text(schema.name),
+            unit: KprofText::from_text(schema.unit().unwrap_or_default()),
+            null_means: KprofText::from_text(schema.null_means.unwrap_or_default()),
             kind,
-            row_count: self.row_count,
+            row_count,
             values,
-            is_known: self.is_known.as_ref().map_or(std::ptr::null(), Vec::as_ptr),
-        }
+            is_known: is_known.as_ref().map_or(std::ptr::null(), Vec::as_ptr),
+        };
+        Self { name: schema.name, c, _memory: [memory, Box::new(is_known), Box::new(texts)] }
     }
+}
+
+/// Returns the address of an array of values, and its memory. The memory is a vector, because moving a
+/// boxed slice would invalidate the address.
+fn array<T: Debug + 'static>(values: impl Iterator<Item = T>) -> (*const c_void, Box<dyn Debug>) {
+    let values: Vec<T> = values.collect();
+    (values.as_ptr().cast(), Box::new(values))
 }
 
 /// Converts a value to an integer. Null becomes 0; the column's `is_known` flag marks it as
