@@ -8,27 +8,35 @@ use crate::{
     terminal::{Style, styled},
 };
 use host_reader::{
-    analysis::{Launch, Op},
+    analysis::Launch,
     counters::{CounterTotal, Limit, MetricSummary, counters_of},
     readout::Readout,
-    tables::Objects,
+    tables::{Field, Objects},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Write,
 };
+use wire::RunHostId;
 
 /// The counters of all launches that have counters.
 #[derive(Default)]
 pub(crate) struct CounterFindings(Vec<OpCounters>);
 
-/// The counters of one launch, with its op.
-struct OpCounters {
-    op: Op,
+/// The counters of one launch.
+#[derive(Serialize)]
+pub(crate) struct OpCounters {
+    chip_id: u32,
+    run_host_id: u32,
+    trace_id: Option<u64>,
+    trace_replay: Option<u64>,
+    launch: u64,
+    #[serde(serialize_with = "serialize_metrics")]
     metrics: Vec<MetricSummary>,
+    #[serde(rename = "counters", serialize_with = "serialize_totals")]
     totals: Vec<CounterTotal>,
-    problems: Vec<(String, u64)>,
+    problems: BTreeMap<String, u64>,
 }
 
 impl CounterFindings {
@@ -40,26 +48,21 @@ impl CounterFindings {
             .filter(|device| device.chip.arch.contains("blackhole"))
             .map(|device| device.chip.chip_id)
             .collect();
-        Self(
-            counters_of(readout, launches)
-                .into_iter()
-                .filter_map(|counters| {
-                    let op = launches.get(counters.launch)?.op.clone();
-                    let problems = counters.problems.iter();
-                    Some(OpCounters {
-                        metrics: counters
-                            .counters
-                            .summaries(blackholes.contains(&op.chip_id))
-                            .collect(),
-                        totals: counters.totals(),
-                        problems: problems
-                            .map(|(problem, count)| (problem.to_string(), *count))
-                            .collect(),
-                        op,
-                    })
-                })
-                .collect(),
-        )
+        let counters = counters_of(readout, launches).into_iter().filter_map(|counters| {
+            let op = &launches.get(counters.launch)?.op;
+            let problems = counters.problems.iter();
+            Some(OpCounters {
+                chip_id: op.chip_id,
+                run_host_id: op.run_host_id,
+                trace_id: op.trace_id,
+                trace_replay: op.trace_replay,
+                launch: op.launch,
+                metrics: counters.counters.summaries(blackholes.contains(&op.chip_id)).collect(),
+                totals: counters.totals(),
+                problems: problems.map(|(problem, count)| (problem.to_string(), *count)).collect(),
+            })
+        });
+        Self(counters.collect())
     }
 
     /// Writes the metrics, their limits and the counters.
@@ -97,11 +100,12 @@ impl CounterFindings {
         let limits = Limits::new(all.iter().map(|(_, summary)| *summary));
         writeln!(out, "\n{}\n", styled("Metrics of hardware counters, over cores", Style::Bold))?;
         write_columns!(&all, rows, out, |(op, summary)| {
-            let [chip, program, name, launch] = op_cells(&op.op, names);
+            let [chip, program, launch] = op.cells();
+            let name = names.program_name(op.chip_id, RunHostId(op.run_host_id));
             let [min, median, max, mean] = summary.values().map(|value| format!("{value:.3}"));
             "chip" => chip,
             "program" => program,
-            "op" => name,
+            "op" => name.unwrap_or_default(),
             "launch" => launch,
             "metric" => summary.metric.label(),
             "unit" => summary.metric.unit(),
@@ -128,7 +132,7 @@ impl CounterFindings {
                 || [(); 2].map(|()| NOT_OBSERVABLE.to_owned()),
                 |all| all.map(grouped),
             );
-            let [chip, program, _, launch] = op_cells(&op.op, &OpNames::default());
+            let [chip, program, launch] = op.cells();
             "chip" => chip,
             "program" => program,
             "launch" => launch,
@@ -142,20 +146,20 @@ impl CounterFindings {
     }
 
     /// Returns metrics, limits and counters for JSON.
-    pub(crate) fn document(&self) -> Vec<OpRow<'_>> {
-        self.0.iter().map(OpRow::new).collect()
+    pub(crate) fn document(&self) -> &[OpCounters] {
+        &self.0
     }
 }
 
 const NOT_OBSERVABLE: &str = "not observable";
 
-fn op_cells(op: &Op, names: &OpNames) -> [String; 4] {
-    [
-        op.chip_id.to_string(),
-        program_label(op.run_host_id, op.trace_id.zip(op.trace_replay)),
-        names.op_name(op).unwrap_or_default().to_owned(),
-        op.launch.to_string(),
-    ]
+impl OpCounters {
+    /// Returns the cells that identify the launch: chip, program, number of the launch.
+    fn cells(&self) -> [String; 3] {
+        let trace = self.trace_id.zip(self.trace_replay);
+        let program = program_label(self.run_host_id, trace);
+        [self.chip_id.to_string(), program, self.launch.to_string()]
+    }
 }
 
 fn cycles_text(cycles: Option<(u64, u64)>) -> String {
@@ -191,65 +195,33 @@ impl Limits {
     }
 }
 
-/// The counters of a launch.
-#[derive(Serialize)]
-pub(crate) struct OpRow<'a> {
-    chip_id: u32,
-    run_host_id: u32,
-    trace_id: Option<u64>,
-    trace_replay: Option<u64>,
-    launch: u64,
-    metrics: Objects<&'a MetricSummary>,
-    counters: Objects<&'a CounterTotal>,
-    problems: BTreeMap<&'a str, u64>,
+fn serialize_metrics<S: Serializer>(
+    summaries: &[MetricSummary],
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    let fields: [Field<&MetricSummary>; 8] = [
+        ("metric", |summary| summary.metric.label().into()),
+        ("unit", |summary| summary.metric.unit().into()),
+        ("cores", |summary| summary.core_count.into()),
+        ("min", |summary| summary.min.into()),
+        ("median", |summary| summary.median.into()),
+        ("max", |summary| summary.max.into()),
+        ("mean", |summary| summary.mean.into()),
+        ("cannot_see", |summary| summary.metric.limits().into_iter().map(Limit::label).collect()),
+    ];
+    Objects::new(summaries, fields).serialize(out)
 }
 
-impl<'a> OpRow<'a> {
-    fn new(counters: &'a OpCounters) -> Self {
-        let problems = counters.problems.iter();
-        Self {
-            chip_id: counters.op.chip_id,
-            run_host_id: counters.op.run_host_id,
-            trace_id: counters.op.trace_id,
-            trace_replay: counters.op.trace_replay,
-            launch: counters.op.launch,
-            metrics: metrics(&counters.metrics),
-            counters: totals(&counters.totals),
-            problems: problems.map(|(problem, count)| (problem.as_str(), *count)).collect(),
-        }
-    }
-}
-
-fn metrics(summaries: &[MetricSummary]) -> Objects<&MetricSummary> {
-    Objects::new(
-        summaries,
-        [
-            ("metric", |summary| summary.metric.label().into()),
-            ("unit", |summary| summary.metric.unit().into()),
-            ("cores", |summary| summary.core_count.into()),
-            ("min", |summary| summary.min.into()),
-            ("median", |summary| summary.median.into()),
-            ("max", |summary| summary.max.into()),
-            ("mean", |summary| summary.mean.into()),
-            ("cannot_see", |summary| {
-                summary.metric.limits().into_iter().map(Limit::label).collect()
-            }),
-        ],
-    )
-}
-
-fn totals(totals: &[CounterTotal]) -> Objects<&CounterTotal> {
-    Objects::new(
-        totals,
-        [
-            ("counter", |total| (*total.name).into()),
-            ("group", |total| total.group.map(|group| group.label()).into()),
-            ("samples", |total| total.sample_count.into()),
-            ("min", |total| total.counts.map(|counts| counts.min).into()),
-            ("max", |total| total.counts.map(|counts| counts.max).into()),
-            ("total", |total| total.counts.map(|counts| counts.total).into()),
-            ("min_cycles", |total| total.cycles.map(|(min, _)| min).into()),
-            ("max_cycles", |total| total.cycles.map(|(_, max)| max).into()),
-        ],
-    )
+fn serialize_totals<S: Serializer>(totals: &[CounterTotal], out: S) -> Result<S::Ok, S::Error> {
+    let fields: [Field<&CounterTotal>; 8] = [
+        ("counter", |total| (*total.name).into()),
+        ("group", |total| total.group.map(|group| group.label()).into()),
+        ("samples", |total| total.sample_count.into()),
+        ("min", |total| total.counts.map(|counts| counts.min).into()),
+        ("max", |total| total.counts.map(|counts| counts.max).into()),
+        ("total", |total| total.counts.map(|counts| counts.total).into()),
+        ("min_cycles", |total| total.cycles.map(|(min, _)| min).into()),
+        ("max_cycles", |total| total.cycles.map(|(_, max)| max).into()),
+    ];
+    Objects::new(totals, fields).serialize(out)
 }

@@ -3,7 +3,7 @@
 use crate::{
     buffers::{self, BufferDocument},
     clocks::{ChipClock, chip_clocks},
-    counter_tables::OpRow,
+    counter_tables::OpCounters,
     numbers::{counted, grouped},
     output::Findings,
     watermark::fullest_lane,
@@ -44,7 +44,7 @@ pub(crate) struct Document<'a> {
     waits: Rows<'a, WaitStatisticsTable>,
     data: &'a [DataStatistics],
     /// Hardware counters and their metrics, by launch.
-    hardware_counters: Vec<OpRow<'a>>,
+    hardware_counters: &'a [OpCounters],
     /// Probe costs subtracted from `zones`, if any.
     probe_cost: Option<&'a SubtractedProbeCost>,
     losses: Rows<'a, Losses>,
