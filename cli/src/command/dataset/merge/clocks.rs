@@ -1,6 +1,6 @@
 //! Clocks of the merged recordings: their relation to the common clock, or why there is none.
 
-use super::offsets::Relation;
+use super::offsets::{Relation, offset_cells};
 use crate::numbers::{counted, grouped};
 use std::io::{self, Write};
 
@@ -19,11 +19,8 @@ impl Clocks {
         let titles = ["host", "recording", "offset_ns", "error_ns", "not_related_because"];
         writer.write_record(titles)?;
         for (host, recording, relation) in &self.0 {
-            let [offset, error] = relation.cells();
-            let reason = match relation {
-                Relation::Common(..) => "",
-                Relation::Own(reason) => reason,
-            };
+            let [offset, error] = offset_cells(*relation);
+            let reason = relation.err().unwrap_or_default();
             writer.write_record([host, recording, &offset, &error, reason])?;
         }
         writer.flush()
@@ -31,7 +28,7 @@ impl Clocks {
 
     /// Prints which clocks are related.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let errors = self.0.iter().filter_map(|(_, _, relation)| Some(relation.time()?.error_ns));
+        let errors = self.0.iter().filter_map(|(_, _, relation)| Some(relation.ok()?.1.error_ns));
         let Some(widest) = errors.clone().max() else {
             return writeln!(
                 out,
@@ -46,7 +43,7 @@ impl Clocks {
             grouped(widest),
         )?;
         for (host, _, relation) in &self.0 {
-            if let Relation::Own(reason) = relation {
+            if let Err(reason) = relation {
                 writeln!(out, "{host}: clock not related, since {reason}")?;
             }
         }

@@ -39,7 +39,7 @@ use host_reader::{
     report::{OpsReport, ProblemLog},
     tables::RecordingKey,
 };
-use offsets::{HostOffsets, Relation};
+use offsets::{HostOffsets, offset_cells, relation};
 use ops_csv::MergedOps;
 use skew::RankSkew;
 use std::{
@@ -274,22 +274,23 @@ impl Merge<'_> {
         let stem = path.file_stem().filter(|_| path.is_file());
         let stem = stem.map_or_else(|| "profile_log_device".into(), |stem| stem.to_string_lossy());
         let recording = format!("{stem}-{}", trace.recording_id());
-        let relation = Relation::new(trace.origin_host_ns, &host.clock, |origin_ns| {
+        let relation = relation(trace.origin_host_ns, &host.clock, |origin_ns| {
             host.clock.offset(origin_ns, trace.end_ns())
         });
+        let time = relation.ok().map(|(_, time)| time);
         let key = RecordingKey { host: &host.name, recording: &recording };
         let machine = machine_clock(path, trace);
         let ops_csv = Some(&*report.ops_csv);
         self.dataset.add(&AddedRecording { key, machine, trace, ops_csv }).or_fail()?;
-        self.ops.add(&host.name, relation.cells(), &report.ops_csv)?;
+        self.ops.add(&host.name, offset_cells(relation), &report.ops_csv)?;
         let problems = report.problems;
         drop(report.ops_csv);
         if let Some(packed) = items.packed() {
             self.dataset.add_items(key, packed).or_fail()?;
         }
         let launches = self.skew.launches_of_trace(items);
-        self.skew.add(&host.name, relation.time(), launches).or_fail()?;
-        let traced = self.trace.add(&host.name, items, relation.time(), out);
+        self.skew.add(&host.name, time, launches).or_fail()?;
+        let traced = self.trace.add(&host.name, items, time, out);
         traced.map_err(|error| self.trace_refused(&error))?;
         drop(busy);
         print_problems(&host.name, &problems);
@@ -305,14 +306,15 @@ impl Merge<'_> {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         for found in recordings {
-            let relation = Relation::new(found.origin_host_ns, &host.clock, |origin_ns| {
+            let relation = relation(found.origin_host_ns, &host.clock, |origin_ns| {
                 host.clock.offset_of_summary(found, origin_ns)
             });
+            let time = relation.ok().map(|(_, time)| time);
             let launches = self.skew.launches_of_summary(found);
-            self.skew.add(&host.name, relation.time(), launches).or_fail()?;
-            let traced = self.trace.add_summary(found, relation.time(), out);
+            self.skew.add(&host.name, time, launches).or_fail()?;
+            let traced = self.trace.add_summary(found, time, out);
             traced.map_err(|error| self.trace_refused(&error))?;
-            self.ops.add(&host.name, relation.cells(), &found.ops_csv)?;
+            self.ops.add(&host.name, offset_cells(relation), &found.ops_csv)?;
             self.clocks.add(&host.name, &found.recording, relation);
         }
         Ok(())

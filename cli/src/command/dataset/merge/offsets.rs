@@ -58,54 +58,31 @@ impl HostOffsets {
     }
 }
 
-/// Relation of a recording's clock to the common clock of the hosts.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Relation {
-    /// Times can be compared with those of other hosts.
-    Common(HostOffset, CommonTime),
-    /// Times cannot be compared, for this reason.
-    Own(&'static str),
+/// Relation of a recording's clock to the common clock of the hosts: the offset, and the start of the
+/// recording on the common clock. Otherwise, the reason why times cannot be compared.
+pub(super) type Relation = Result<(HostOffset, CommonTime), &'static str>;
+
+/// Relates a recording by the offset at its origin, if its chips are related to the host's clock.
+pub(super) fn relation(
+    origin_host_ns: Option<i64>,
+    clock: &KnownClock,
+    offset: impl FnOnce(i64) -> Result<HostOffset, &'static str>,
+) -> Relation {
+    if let KnownClock::Unknown(reason) = clock {
+        return Err(reason);
+    }
+    let origin_ns = origin_host_ns.ok_or("its chips were not synchronised with the host")?;
+    let offset = offset(origin_ns)?;
+    let time = CommonTime::new(origin_host_ns, offset.offset_ns, offset.error_ns);
+    Ok((offset, time.ok_or("its offset puts it before the common clock's start")?))
 }
 
-impl Relation {
-    /// Relates a recording by the offset at its origin, if its chips are related to the host's
-    /// clock.
-    pub(super) fn new(
-        origin_host_ns: Option<i64>,
-        clock: &KnownClock,
-        offset: impl FnOnce(i64) -> Result<HostOffset, &'static str>,
-    ) -> Self {
-        if let KnownClock::Unknown(reason) = clock {
-            return Self::Own(reason);
-        }
-        let Some(origin_ns) = origin_host_ns else {
-            return Self::Own("its chips were not synchronised with the host");
-        };
-        let offset = match offset(origin_ns) {
-            Ok(offset) => offset,
-            Err(reason) => return Self::Own(reason),
-        };
-        match CommonTime::new(origin_host_ns, offset.offset_ns, offset.error_ns) {
-            Some(time) => Self::Common(offset, time),
-            None => Self::Own("its offset puts it before the common clock's start"),
-        }
-    }
-
-    /// Returns the start of the recording on the common clock.
-    pub(super) const fn time(&self) -> Option<CommonTime> {
-        match self {
-            Self::Common(_, time) => Some(*time),
-            Self::Own(_) => None,
-        }
-    }
-
-    /// Returns the offset and its bound as table cells; empty if unknown.
-    pub(super) fn cells(&self) -> [String; 2] {
-        match self {
-            Self::Common(offset, _) => [offset.offset_ns.to_string(), offset.error_ns.to_string()],
-            Self::Own(_) => Default::default(),
-        }
-    }
+/// Returns the offset and its bound as table cells; empty if unknown.
+pub(super) fn offset_cells(relation: Relation) -> [String; 2] {
+    relation.map_or_else(
+        |_| Default::default(),
+        |(offset, _)| [offset.offset_ns.to_string(), offset.error_ns.to_string()],
+    )
 }
 
 #[cfg(test)]

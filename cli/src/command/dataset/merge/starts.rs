@@ -49,17 +49,14 @@ impl Starts {
         let bound = i128::from(bound_ns.max(0.0).ceil() as i64) + i128::from(time.error_ns);
         let (low, high) = (start - bound, start + bound);
         let here = (start, host);
-        let Some(bounds) = &mut self.bounds else {
-            self.bounds = Some(Bounds {
-                earliest: here,
-                latest: here,
-                least_low: low,
-                greatest_low: low,
-                least_high: high,
-                greatest_high: high,
-            });
-            return;
-        };
+        let bounds = self.bounds.get_or_insert(Bounds {
+            earliest: here,
+            latest: here,
+            least_low: low,
+            greatest_low: low,
+            least_high: high,
+            greatest_high: high,
+        });
         if start < bounds.earliest.0 {
             bounds.earliest = here;
         }
