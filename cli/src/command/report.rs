@@ -19,8 +19,12 @@ use wire::ZoneId;
 
 /// Reads the log or capture and prints it; runs of a capture are printed one after the other.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    // Without options that change records, the records need not be kept.
+    let is_whole = joined(&args.filters).is_empty() && !args.show.subtract_probe_cost;
+    // Figures of hardware counters need all lanes.
+    let has_counters = |log: &PackedLog| log.lanes.has_marker(ZoneId::PERF_COUNTER);
     let opened = match open_packed(&args.file, &args.memory.packed())? {
-        Opened::Log(log) if is_whole(args) && !has_counters(&log.log) => {
+        Opened::Log(log) if is_whole && !has_counters(&log.log) => {
             let busy = Busy::new("computing figures");
             let figures = report_of_log(*log).or_fail();
             drop(busy);
@@ -50,16 +54,6 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         }
     }
     Ok(code)
-}
-
-/// Returns true if the options use all records unchanged; the records then need not be kept.
-fn is_whole(args: &ReportArgs) -> bool {
-    joined(&args.filters).is_empty() && !args.show.subtract_probe_cost
-}
-
-/// Returns true if the log may contain hardware counters. Their figures need all lanes.
-fn has_counters(log: &PackedLog) -> bool {
-    log.lanes.has_marker(ZoneId::PERF_COUNTER)
 }
 
 fn show(

@@ -28,7 +28,7 @@ use host_reader::{
 use sim::{
     config::MeshConfig,
     mesh::SimulatedMesh,
-    program::{CoreSelection, Launch, SubDevice},
+    program::{CoreSelection, SubDevice},
     workload::{Plan, Workload, WorkloadOptions},
 };
 use std::collections::BTreeSet;
@@ -159,44 +159,32 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
         .filter_map(|index| Some(mesh.device(index)?.description().chip_id))
         .collect();
     let launches = plan.phases.iter().flat_map(|phase| &phase.launches);
-    let programs: BTreeSet<PlannedProgram<'_>> =
-        launches.filter(|launch| launch.program_id != 0).map(PlannedProgram::from_launch).collect();
-    chips
-        .iter()
-        .flat_map(|&chip_id| programs.iter().map(move |program| program.metadata(chip_id)))
-        .collect()
+    let launches = launches.filter(|launch| launch.program_id != 0);
+    let programs: BTreeSet<PlannedProgram<'_>> = launches
+        .map(|launch| {
+            let sub_device = launch.sub_device.map(|used| (used, core_count(&launch.cores)));
+            (launch.program_id, launch.program.name(), sub_device)
+        })
+        .collect();
+    let of_chip = |chip_id| programs.iter().map(move |program| metadata(program, chip_id));
+    chips.into_iter().flat_map(of_chip).collect()
 }
 
-/// Data of a program that becomes metadata of its ops.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct PlannedProgram<'plan> {
-    base: u32,
-    name: &'plan str,
-    /// Sub-device of the program, with the number of its cores if known.
-    sub_device: Option<(SubDevice, Option<usize>)>,
-}
+/// Data of a program that becomes metadata of its ops: id, name, and the sub-device with the number
+/// of its cores if known.
+type PlannedProgram<'plan> = (u32, &'plan str, Option<(SubDevice, Option<usize>)>);
 
-impl<'plan> PlannedProgram<'plan> {
-    fn from_launch(launch: &'plan Launch) -> Self {
-        Self {
-            base: launch.program_id,
-            name: launch.program.name(),
-            sub_device: launch.sub_device.map(|used| (used, core_count(&launch.cores))),
+fn metadata(&(base, name, sub_device): &PlannedProgram<'_>, chip_id: u32) -> OpMetadata {
+    let mut fields = vec![(OpMetadata::NAME.to_owned(), name.to_owned())];
+    if let Some((SubDevice { id, manager_id }, cores)) = sub_device {
+        if let Some(cores) = cores {
+            fields.push((SUB_DEVICE_WORKER_CORES.to_owned(), cores.to_string()));
         }
+        fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
+        fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
     }
-
-    fn metadata(&self, chip_id: u32) -> OpMetadata {
-        let mut fields = vec![(OpMetadata::NAME.to_owned(), self.name.to_owned())];
-        if let Some((SubDevice { id, manager_id }, cores)) = self.sub_device {
-            if let Some(cores) = cores {
-                fields.push((SUB_DEVICE_WORKER_CORES.to_owned(), cores.to_string()));
-            }
-            fields.push((SUB_DEVICE_ID.to_owned(), id.to_string()));
-            fields.push((SUB_DEVICE_MANAGER_ID.to_owned(), manager_id.to_string()));
-        }
-        let run_host_id = RunHostId::encode(self.base, chip_id);
-        OpMetadata { chip_id, run_host_id, fields: fields.into() }
-    }
+    let run_host_id = RunHostId::encode(base, chip_id);
+    OpMetadata { chip_id, run_host_id, fields: fields.into() }
 }
 
 /// Returns the number of cores in a sub-device, which its programs use completely; `None` if the

@@ -37,21 +37,24 @@ pub(super) struct Watched {
 ///
 /// # Errors
 /// If the program cannot be started, or signals cannot be received.
-pub(super) fn run_without_clients(mut command: Command) -> io::Result<ExitStatus> {
+pub(super) fn run_without_clients(command: Command) -> io::Result<ExitStatus> {
+    start(command)?.wait()
+}
+
+/// Starts a program, and passes signals on to it.
+fn start(mut command: Command) -> io::Result<Child> {
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let mut child = command.spawn()?;
+    let child = command.spawn()?;
     pass_signals_on(signals, child.id());
-    child.wait()
+    Ok(child)
 }
 
 /// Runs a program to its end, and records each Tracy client in it and in its children.
 ///
 /// # Errors
 /// If the program cannot be started, or signals cannot be received.
-pub(super) fn run(mut command: Command, port: Option<u16>) -> io::Result<Watched> {
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let mut child = command.spawn()?;
-    pass_signals_on(signals, child.id());
+pub(super) fn run(command: Command, port: Option<u16>) -> io::Result<Watched> {
+    let mut child = start(command)?;
     let stop = Arc::new(AtomicBool::new(false));
     let (status, recorders) = watch(&mut child, port, &stop)?;
     // Children that outlive the program are recorded only up to this point.
