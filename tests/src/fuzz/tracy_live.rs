@@ -47,7 +47,8 @@ pub fn tracy_live(data: &[u8]) {
     let address = server.local_address().unwrap_or_else(|error| panic!("{error}"));
     thread::scope(|scope| {
         scope.spawn(|| {
-            server.accept().unwrap().serve(&trace, &TracyOptions::default(), viewers).is_ok()
+            let visit = server.accept();
+            visit.is_ok_and(|visit| visit.serve(&trace, &TracyOptions::default(), viewers).is_ok())
         });
         let Ok(mut stream) = TcpStream::connect(address) else { return };
         // A refused client's connection may be closed before all bytes were sent.
