@@ -1,4 +1,4 @@
-//! Buffers of chips: bytes in use in each kind of memory.
+//! Buffers on chips: bytes in use in each kind of memory.
 
 use crate::{HostEventKind, HostRecording};
 use std::{collections::BTreeMap, fmt};
@@ -31,7 +31,7 @@ pub struct BufferPool {
 }
 
 impl BufferPool {
-    /// Parses the name of a pool; returns `None` for any other name.
+    /// Parses a pool name such as `Device 3 L1_SMALL`; returns `None` for any other name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (device_id, kind) = name.strip_prefix("Device ")?.split_once(' ')?;
@@ -46,7 +46,7 @@ impl fmt::Display for BufferPool {
     }
 }
 
-/// Converts the value of a point in a pool's plot to bytes.
+/// Converts a value from a pool's plot to whole bytes; negative values become 0.
 #[expect(clippy::cast_possible_truncation, reason = "a cast of floats saturates")]
 #[expect(clippy::cast_sign_loss, reason = "no pool holds less than nothing")]
 #[must_use]
@@ -54,7 +54,7 @@ pub const fn buffer_bytes(value: f64) -> u64 {
     value as u64
 }
 
-/// Returns the text for a point of a pool's plot: the address of the allocated or freed buffer.
+/// Formats the address of an allocated or freed buffer as the text of a plot point.
 ///
 /// ```
 /// use host_events::{address_text, buffer_address};
@@ -67,13 +67,13 @@ pub fn address_text(address: u64) -> Box<str> {
     format!("{address:#x}").into()
 }
 
-/// Parses the text of a point of a pool's plot; returns `None` for any other text.
+/// Parses the buffer address in a plot point's text; returns `None` if the text is not an address.
 #[must_use]
 pub fn buffer_address(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// Bytes of the buffers in each pool over time.
+/// Bytes in use in each pool over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferUsage {
     /// Changes of each pool, ordered by time: (time in nanoseconds, bytes in use from then on).
@@ -81,7 +81,7 @@ pub struct BufferUsage {
 }
 
 impl BufferUsage {
-    /// Collects the points of all pools that threads of the host plotted.
+    /// Collects all points of pool plots in the recordings of the host's threads.
     #[must_use]
     pub fn from_host(host: &[HostRecording]) -> Self {
         let mut pools: BTreeMap<BufferPool, Vec<(u64, u64)>> = BTreeMap::new();
@@ -108,10 +108,10 @@ impl BufferUsage {
         self.pools.is_empty()
     }
 
-    /// Returns the maximum bytes in use from `start_ns` to `end_ns` inclusive, for each pool of a
-    /// chip.
+    /// Returns each pool of a chip with its peak: the most bytes in use from `start_ns` to `end_ns`
+    /// inclusive.
     ///
-    /// Pools that had no buffer up to `end_ns` are left out.
+    /// Pools without a recorded point up to `end_ns` are left out.
     pub fn peaks(
         &self,
         device_id: u64,

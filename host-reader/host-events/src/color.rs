@@ -21,7 +21,7 @@ pub struct HostColor {
 }
 
 impl HostColor {
-    /// Converts a colour from 0xRRGGBB; `None` above 0xFFFFFF.
+    /// Creates a colour from 0xRRGGBB; returns `None` if `rgb` is above 0xFFFFFF.
     #[must_use]
     pub const fn from_rgb(rgb: u32) -> Option<Self> {
         match rgb.to_be_bytes() {
@@ -38,7 +38,7 @@ impl HostColor {
 }
 
 impl fmt::Display for HostColor {
-    /// Writes the colour in the notation of HTML and viewers, such as `#ff8000`.
+    /// Writes the colour in HTML notation, such as `#ff8000`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{:06x}", self.rgb())
     }

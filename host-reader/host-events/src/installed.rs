@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 static INSTALLED: OnceLock<HostRecorder> = OnceLock::new();
 
-/// Error if a recorder is installed already; that recorder stays installed.
+/// Error of an installation while another recorder is installed; the other one stays installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected no installed recorder, found one; take records from that")]
 pub struct AlreadyInstalled;

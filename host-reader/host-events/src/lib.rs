@@ -1,8 +1,7 @@
 //! Events of the host: zones, messages, signposts, frame marks, plots and op records.
 //!
-//! A host that drives chips records its own events with the host's monotonic clock. Clock samples
-//! relate the chips' clocks to this clock. A trace can therefore show which call of the host a
-//! kernel waited for.
+//! A host that drives chips records its own events with its monotonic clock. Clock samples relate
+//! the chips' clocks to the host's clock, so a trace can show which host call a kernel waited for.
 //!
 //! | question | item |
 //! |---|---|
@@ -73,8 +72,8 @@ pub use tracing_layer::HostLayer;
 /// clock starts at 0 with the process.
 ///
 /// The clock is read directly, not estimated from a processor counter. A counter is slightly faster
-/// to read, but its calibration error would increase the error of chip times. With this clock, that
-/// error is only some nanoseconds.
+/// to read, but its calibration error would be added to the error of chip times. Reading the clock
+/// directly adds only a few nanoseconds.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     #[cfg(unix)]

@@ -1,8 +1,8 @@
-//! Log of one thread: a writer for the thread, and a reader for other threads.
+//! Log of one thread: the thread writes records, and other threads read them.
 //!
-//! The thread records without a lock, except that it takes a lock once for each chunk of words and
-//! for each source location created at run time. Every record is published at once, so a reader
-//! sees it even if the thread never records again.
+//! The writing thread takes no lock for a record, except when it begins a chunk of words or when
+//! the record's source location was created at run time. Every record is published at once, so a
+//! reader sees it even if the thread never records again.
 
 use super::{
     HostColor, HostDrops, HostEvent, HostEventKind, HostSource, HostThread,
@@ -45,8 +45,8 @@ pub(super) struct ThreadLog {
     number: u64,
     name: String,
     written: Totals,
-    /// Number of events that readers have taken. The writer calculates the available space from
-    /// this number.
+    /// Number of events that readers have removed from the log. The writer calculates its free
+    /// space from this number.
     taken_events: AtomicU64,
     taken_text_bytes: AtomicU64,
     is_ended: AtomicBool,
@@ -57,7 +57,7 @@ pub(super) struct ThreadLog {
     reader: Mutex<Reader>,
 }
 
-/// Counters that only grow and have a single writer.
+/// Counts of dropped items. The counts only grow, and only the log's thread writes them.
 #[derive(Debug, Default)]
 struct Totals {
     dropped_zones: AtomicU64,
@@ -69,7 +69,7 @@ struct Totals {
 #[derive(Debug, Default)]
 struct Reader {
     chunks: VecDeque<Arc<Chunk>>,
-    /// Number of words of the first chunk that have been read.
+    /// Number of words already read from the first chunk.
     position: usize,
     places: VecDeque<Arc<HostSource>>,
     open_zone_count: u64,
@@ -82,7 +82,7 @@ pub(super) struct Writer {
     log: Arc<ThreadLog>,
     bounds: Bounds,
     chunk: Arc<Chunk>,
-    /// Number of words of the chunk in use.
+    /// Number of words written to `chunk`.
     position: usize,
     sites: SiteNumbers,
     event_count: u64,
@@ -110,7 +110,8 @@ impl ThreadLog {
         self.is_ended.load(Ordering::Acquire)
     }
 
-    /// Removes and returns the records; `None` if there are none and nothing was dropped.
+    /// Removes the published records from the log and returns them. Returns `None` if there are no
+    /// records and no open zones, and nothing was dropped.
     pub(super) fn take(&self, sources: &mut Sources) -> Option<HostThread> {
         let mut reader = lock(&self.reader);
         reader.chunks.extend(std::mem::take(&mut *lock(&self.new_chunks)));
@@ -142,8 +143,8 @@ impl ThreadLog {
 }
 
 impl Reader {
-    /// Returns the published words that were not read yet, chunk by chunk. Only the last chunk is
-    /// still being written.
+    /// Returns the published words that have not been read yet, chunk by chunk. The last chunk is
+    /// kept, because the thread still writes to it.
     fn published_words(&mut self) -> Vec<Vec<u64>> {
         let mut words = Vec::with_capacity(self.chunks.len());
         while let Some(chunk) = self.chunks.front() {
@@ -207,12 +208,13 @@ impl Writer {
         writer
     }
 
-    /// Returns the log for readers.
+    /// Returns the log from which other threads read.
     pub(super) const fn log(&self) -> &Arc<ThreadLog> {
         &self.log
     }
 
-    /// Begins a zone if there is room for the zone's end; returns the zone's depth.
+    /// Begins a zone and returns its depth. Returns `None` if there is no room for the zone's
+    /// record, or if too many zones are open.
     #[inline]
     pub(super) fn begin_zone(&mut self) -> Option<u16> {
         let depth = self.open_zones;
@@ -225,7 +227,7 @@ impl Writer {
         Some(depth)
     }
 
-    /// Ends a zone, for which space was reserved when it began.
+    /// Ends a zone and writes its record. Space for the record was reserved when the zone began.
     #[inline]
     pub(super) fn end_zone(
         &mut self,
@@ -238,7 +240,7 @@ impl Writer {
         self.push(source, time_ns, HostEventKind::Zone { end_ns, depth }, attached);
     }
 
-    /// Adds an event without duration, if there is room.
+    /// Adds an event without duration, or counts the event as dropped if there is no room.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -254,7 +256,7 @@ impl Writer {
         }
     }
 
-    /// Returns true if one more event leaves room for the ends of all open zones.
+    /// Returns true if there is room for one more event and for the records of all open zones.
     #[inline]
     fn has_room(&self) -> bool {
         let kept = self.event_count - self.log.taken_events.load(Ordering::Relaxed);
@@ -325,8 +327,8 @@ fn grow(total: &AtomicU64) {
     total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
-/// Locks a mutex, even if it is poisoned. The guarded data stays consistent, because it is changed
-/// in a single step.
+/// Locks a mutex, even if it is poisoned. Poisoned data is still consistent, because every change
+/// of the data is a single step.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

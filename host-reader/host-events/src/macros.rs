@@ -1,6 +1,6 @@
-//! Macros that record their own source location.
+//! Macros that record events of the program with the source location of the macro call.
 
-/// Records a zone from here to the end of the enclosing block.
+/// Records a zone from the macro call to the end of the enclosing block.
 ///
 /// ```
 /// host_events::host_zone_scoped!("LoadWeights");
@@ -35,7 +35,7 @@ macro_rules! host_message {
     };
 }
 
-/// Records a signpost: its name and an optional text.
+/// Records a signpost with a name and an optional text.
 ///
 /// ```
 /// host_events::host_signpost!("warm-up done");

@@ -8,7 +8,7 @@ use wire::RunHostId;
 pub struct OpMetadata {
     /// Id of the chip that ran the op.
     pub chip_id: u32,
-    /// Id of the op's program runs, as in reports.
+    /// Id that the host assigned to the op's program runs, as it appears in reports.
     pub run_host_id: RunHostId,
     /// Keys and values in their original order. The key `name` has the op's name. Ops from a
     /// program cache share the fields of the first op.
@@ -19,7 +19,7 @@ impl OpMetadata {
     /// Key of an op's name.
     pub const NAME: &'static str = "name";
 
-    /// Returns the first value of this key.
+    /// Returns the first value with this key.
     ///
     /// ```
     /// use host_events::OpMetadata;
@@ -33,7 +33,8 @@ impl OpMetadata {
     }
 }
 
-/// Column titles of `tracy_ops_times.csv`, in which tt-metal's scripts expect the host's zones.
+/// Column titles of `tracy_ops_times.csv`, the file from which tt-metal's scripts read the host's
+/// zones.
 pub const OP_TIMES_TITLES: [&str; 9] = [
     "name",
     "src_file",
@@ -45,5 +46,6 @@ pub const OP_TIMES_TITLES: [&str; 9] = [
     "thread",
     "special_parent_text",
 ];
-/// Column titles of `tracy_ops_data.csv`, in which tt-metal's scripts expect the host's messages.
+/// Column titles of `tracy_ops_data.csv`, the file from which tt-metal's scripts read the host's
+/// messages.
 pub const OP_MESSAGES_TITLES: [&str; 2] = ["MessageName", "total_ns"];

@@ -33,7 +33,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Returns the number of words of the record.
+    /// Returns the number of words of the record, including its text.
     #[inline]
     pub(super) fn word_count(&self, text: Option<&str>) -> usize {
         let kind_word_count = usize::from(matches!(
@@ -45,7 +45,7 @@ impl Record {
             + text.map_or(0, |text| 1 + text.len().div_ceil(8))
     }
 
-    /// Returns the words before the text.
+    /// Returns the words before the text: head and time, then value and colour if present.
     #[inline]
     pub(super) fn head_words(&self, has_text: bool) -> ([u64; 2], [Option<u64>; 2]) {
         let (kind, word) = match self.kind {
@@ -66,7 +66,8 @@ impl Record {
         ([kind | place | flags, self.time_ns], [word, color])
     }
 
-    /// Removes the next record from `words`; returns `None` at the end.
+    /// Removes the next record from `words` and returns it with its text. Returns `None` at the end
+    /// of the words, or if they are malformed.
     pub(super) fn take(words: &mut &[u64]) -> Option<(Self, Option<Box<str>>)> {
         let head = take_word(words)?;
         let time_ns = take_word(words)?;

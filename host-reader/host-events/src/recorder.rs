@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-/// A clock in nanoseconds.
+/// Function that returns the current time of a clock, in nanoseconds.
 pub type HostClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Clock and limits of a recorder. The limits apply to the records between two calls of
@@ -30,8 +30,8 @@ pub struct HostRecorderOptions {
     pub text_bytes_per_thread: usize,
     /// Maximum number of ops of all threads together.
     pub op_count: usize,
-    /// Clock in nanoseconds; [`monotonic_ns`] if `None`. A host with simulated chips passes the
-    /// clock of the simulation.
+    /// Clock of the recorder; [`monotonic_ns`] if `None`. For simulated chips, use the simulation's
+    /// clock.
     pub clock: Option<HostClock>,
 }
 
@@ -61,10 +61,10 @@ impl fmt::Debug for HostRecorderOptions {
 ///
 /// # Cost
 /// A thread writes into its own buffer without a lock, and publishes each record by a plain store.
-/// This takes some nanoseconds in addition to reading the clock. The thread takes a lock for each
-/// 32 KiB of records, and for each source location created at run time ([`zone_of`](Self::zone_of),
-/// [`message_of`](Self::message_of), [`signpost`](Self::signpost)). These locks are only held to
-/// add an element.
+/// Writing and publishing take a few nanoseconds, in addition to reading the clock. The thread
+/// takes a lock for each 32 KiB of records, and for each source location created at run time
+/// ([`zone_of`](Self::zone_of), [`message_of`](Self::message_of), [`signpost`](Self::signpost)).
+/// These locks are only held to add an element.
 #[derive(Clone, Debug)]
 pub struct HostRecorder {
     shared: Arc<Shared>,
@@ -83,7 +83,7 @@ struct Shared {
 /// Logs of all threads that have recorded events.
 type Threads = Vec<Arc<ThreadLog>>;
 
-/// Number of threads of the process that have begun to record, for all recorders together.
+/// Number of thread logs that the process has created, for all recorders together.
 static THREAD_COUNT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Debug, Default)]
@@ -185,7 +185,7 @@ impl HostRecorder {
         self.add(SourceRef::Made(source), HostEventKind::Message, said(text.as_ref()));
     }
 
-    /// Records a message in a colour, with a source location that is only known at run time.
+    /// Records a coloured message with a source location that is only known at run time.
     pub fn colored_message_of(
         &self,
         source: Arc<HostSource>,
@@ -201,7 +201,7 @@ impl HostRecorder {
         self.signpost_with(name.into(), Attached { text, color: None });
     }
 
-    /// Records a signpost in a colour.
+    /// Records a coloured signpost.
     pub fn colored_signpost(&self, name: impl Into<String>, text: Option<&str>, color: HostColor) {
         self.signpost_with(name.into(), Attached { text, color: Some(color) });
     }
@@ -226,7 +226,7 @@ impl HostRecorder {
         self.add(SourceRef::Made(source), HostEventKind::Plot { value }, Attached::default());
     }
 
-    /// Records the host's metadata of an op, such as its name.
+    /// Adds the host's metadata of an op, such as the op's name.
     pub fn op(&self, op: OpMetadata) {
         let mut ops = lock(&self.shared.ops);
         if ops.list.len() < self.shared.options.op_count {
@@ -236,8 +236,8 @@ impl HostRecorder {
         }
     }
 
-    /// Removes and returns everything recorded so far. A zone that is still open is returned by a
-    /// later call, after it has ended.
+    /// Removes everything recorded so far and returns it. An open zone is returned by the first
+    /// call after its end.
     #[must_use]
     pub fn take(&self) -> HostRecording {
         let mut sources = Sources::default();
@@ -255,8 +255,7 @@ impl HostRecorder {
 
     fn take_threads(&self, sources: &mut Sources) -> Vec<HostThread> {
         let logs = lock(&self.shared.threads).clone();
-        // If a thread ended before this point, the following read returns all records of the
-        // thread.
+        // If a thread has already ended, `log.take` below returns all of its remaining records.
         let ended: Vec<_> = logs.iter().filter(|log| log.is_ended()).collect();
         let taken = logs.iter().filter_map(|log| log.take(sources)).collect();
         lock(&self.shared.threads).retain(|log| !ended.iter().any(|ended| Arc::ptr_eq(ended, log)));
@@ -273,7 +272,8 @@ impl HostRecorder {
             depth,
             text: None,
             color: None,
-            // The clock is read last, so that the zone does not contain its own overhead.
+            // The clock is read last, so that the zone does not include the time for creating the
+            // guard.
             start_ns: self.now_ns(),
         });
         HostZoneGuard { open, not_send: PhantomData }
@@ -285,7 +285,8 @@ impl HostRecorder {
         self.with_writer(|writer| writer.add(source, time_ns, kind, attached));
     }
 
-    /// Calls `work` with this thread's writer; does nothing if the thread is terminating.
+    /// Calls `work` with this thread's writer. If the thread is terminating, only counts a late
+    /// event.
     #[inline]
     fn with_writer<T>(&self, work: impl FnOnce(&mut Writer) -> T) -> Option<T> {
         let id = self.shared.id;
@@ -304,7 +305,7 @@ impl HostRecorder {
 
     #[cold]
     fn add_writer(&self, writers: &mut Vec<(u64, Writer)>) -> usize {
-        // Logs without another owner belong to recorders that no longer exist.
+        // If nobody else owns a log, its recorder no longer exists.
         writers.retain(|(_, writer)| Arc::strong_count(writer.log()) > 1);
         let options = &self.shared.options;
         let bounds = Bounds {
@@ -357,7 +358,7 @@ impl Drop for HostZoneGuard {
         let Some(zone) = self.open.take() else { return };
         let OpenZone { recorder_id, source, clock, start_ns, depth, text, color } = zone;
         let times = (start_ns, read_clock(clock.as_ref()));
-        // Without a writer, the thread is terminating; the zone then remains counted as open.
+        // If there is no writer, the thread is terminating. The zone then stays counted as open.
         let _ = WRITERS.try_with(|writers| {
             let mut writers = writers.try_borrow_mut().ok()?;
             let (_, writer) = writers.iter_mut().find(|(id, _)| *id == recorder_id)?;

@@ -3,7 +3,7 @@
 use super::{HostColor, HostSource};
 use crate::OpMetadata;
 
-/// Events that the threads of a host recorded, as returned by
+/// Events that the threads of a host recorded; the result of
 /// [`HostRecorder::take`](super::HostRecorder::take).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostRecording {
@@ -24,14 +24,14 @@ pub struct HostRecording {
 /// One thread of the host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostThread {
-    /// Number of the thread within its process, from 1, in the order in which threads began to
-    /// record.
+    /// Number of the thread within its process. Threads are numbered from 1, in the order in which
+    /// they began to record.
     pub number: u64,
     /// Name of the thread; empty if it has none.
     pub name: String,
-    /// Events of the thread; zones are ordered by end.
+    /// Events of the thread, in the order of recording. A zone is recorded when it ends.
     pub events: Vec<HostEvent>,
-    /// Number of zones that were still open.
+    /// Number of zones that were still open when the recording was taken.
     pub open_zone_count: u64,
     /// Counts of events and texts dropped for lack of space.
     pub dropped: HostDrops,
@@ -46,10 +46,10 @@ pub struct HostEvent {
     pub time_ns: u64,
     /// Kind of the event.
     pub kind: HostEventKind,
-    /// Text of a message or signpost, or attached to a zone. For a point of a buffer pool's plot,
-    /// the [address](crate::address_text) of the buffer, if known.
+    /// Text of a message or signpost, or text attached to a zone. A point in the plot of a buffer
+    /// pool has the [address](crate::address_text) of the buffer as text, if the address is known.
     pub text: Option<Box<str>>,
-    /// Colour set by the program.
+    /// Colour that the instrumented program set for the event.
     pub color: Option<HostColor>,
 }
 
@@ -94,7 +94,8 @@ impl HostRecording {
         self.ops.is_empty() && !self.has_more_than_ops()
     }
 
-    /// Returns true if there is anything other than ops, which captures store separately.
+    /// Returns true if the recording has threads or drop counts. Captures store these separately
+    /// from the ops.
     #[must_use]
     pub fn has_more_than_ops(&self) -> bool {
         !self.threads.is_empty() || (self.dropped_op_count, self.late_event_count) != (0, 0)
@@ -111,7 +112,8 @@ impl HostRecording {
         self.threads.iter().map(|thread| thread.events.len() as u64).sum()
     }
 
-    /// Returns the number of events, ops and texts dropped for lack of space.
+    /// Returns the number of dropped events, ops and texts, including events of terminating
+    /// threads.
     #[must_use]
     pub fn dropped_count(&self) -> u64 {
         let thread_counts = self.threads.iter().map(|thread| thread.dropped.count());

@@ -1,13 +1,13 @@
-//! Numbers of the source locations of events.
+//! Numbering of source locations.
 
 use super::{HostSource, log::lock};
 use std::{collections::HashMap, sync::Mutex};
 
-/// Number of static source locations in a thread's cache.
+/// Capacity of a thread's cache, in static source locations.
 const REMEMBERED: usize = 256;
 
-/// Static source locations of all recorded events, numbered in the order of first use. Their number
-/// is limited, because each one is in the program's code.
+/// Static source locations of all recorded events, numbered in the order of first use. The list
+/// cannot grow without limit, because the program's code contains each location.
 static SITES: Mutex<Sites> = Mutex::new(Sites { list: Vec::new(), numbers: None });
 
 struct Sites {
@@ -29,7 +29,8 @@ impl Sites {
 /// A thread's cache of [`SITES`].
 #[derive(Debug)]
 pub(super) struct SiteNumbers {
-    /// Pairs of address and number. The index of a pair is derived from the address.
+    /// (Address, number) of cached source locations. The address determines the index in this
+    /// table.
     remembered: Box<[(usize, u32); REMEMBERED]>,
 }
 
@@ -68,7 +69,7 @@ impl Sources {
         self.list
     }
 
-    /// Returns the number of a static source location in the recording.
+    /// Returns the recording's number for a static source location with process-wide number `site`.
     pub(super) fn number_of_site(&mut self, site: u32) -> u32 {
         if let Some(&number) = self.site_numbers.get(&site) {
             return number;
@@ -84,7 +85,7 @@ impl Sources {
         number
     }
 
-    /// Returns the number of any source location in the recording.
+    /// Returns the recording's number for a source location; adds the location if it is new.
     pub(super) fn number(&mut self, source: &HostSource) -> u32 {
         if let Some(&number) = self.numbers.get(source) {
             return number;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub struct HostSource {
     /// Name; empty for messages.
     pub name: Cow<'static, str>,
-    /// Function or module.
+    /// Function or module that contains the source location.
     pub function: Cow<'static, str>,
     /// Source file.
     pub file: Cow<'static, str>,
@@ -16,7 +16,7 @@ pub struct HostSource {
 }
 
 impl HostSource {
-    /// Returns a source location in the program, as used by the macros.
+    /// Creates a source location whose texts are static, as in the macros.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -32,7 +32,7 @@ impl HostSource {
         }
     }
 
-    /// Returns a source that only has a name. The name may be created at run time.
+    /// Creates a source with a name but without a location. The name may be created at run time.
     #[must_use]
     pub fn from_name(name: impl Into<Cow<'static, str>>) -> Self {
         Self { name: name.into(), ..Self::default() }

@@ -1,13 +1,13 @@
-//! Messages in which a host reports the use of its traces.
+//! Messages in which a host reports what it does with traces (recorded sequences of programs).
 
 use std::fmt;
 
 /// Step in the life of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceStep {
-    /// Recording begins; programs enqueued from now on become part of the trace.
+    /// Recording of the trace begins; programs enqueued from now on become part of the trace.
     Begin,
-    /// Recording ends; the trace is complete.
+    /// Recording of the trace ends; the trace is complete.
     End,
     /// A program, given by its base id, was added to the trace.
     EnqueueProgram(u64),
@@ -29,8 +29,8 @@ pub enum TraceStep {
 ///
 /// # Compatibility
 /// The messages are those of `tt_metal_tracy.hpp`. Until 2025 they began with `TT_DNN_TRACE`. The
-/// messages contain commas, so backticks quote them in `tracy_ops_data.csv`. The parsed field does
-/// not contain the backticks.
+/// messages contain commas, so backticks quote them in `tracy_ops_data.csv`. Fields that a CSV
+/// parser returns do not contain the backticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceMessage {
     /// Step that the message reports.
@@ -42,7 +42,7 @@ pub struct TraceMessage {
 }
 
 impl TraceMessage {
-    /// Parses a message; returns `None` for any other text.
+    /// Parses a message about a trace; returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim_matches('`');

@@ -1,4 +1,4 @@
-//! A layer of `tracing`: spans become zones, events become messages.
+//! Layer for the `tracing` crate: spans become zones, events become messages.
 
 use super::{HostRecorder, HostSource, HostZoneGuard};
 use std::{cell::RefCell, fmt, fmt::Write, sync::Arc};
@@ -9,7 +9,7 @@ use tracing_core::{
 };
 use tracing_subscriber::{Layer, layer::Context, registry::LookupSpan};
 
-/// Layer that records the spans and events of an existing program.
+/// Layer that records the spans and events of a program that is instrumented with `tracing`.
 ///
 /// A zone begins each time a span is entered, and ends when the span is exited; the span's fields
 /// are the zone's text. An event becomes a message.
@@ -34,7 +34,7 @@ pub struct HostLayer {
     recorder: HostRecorder,
 }
 
-/// Source and text shared by all zones of a span.
+/// Source location and text shared by all zones of a span.
 struct SpanWords {
     source: Arc<HostSource>,
     text: String,
@@ -82,7 +82,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for HostLayer {
         let source = span.extensions().get::<SpanWords>().map(|words| Arc::clone(&words.source));
         let Some(source) = source else { return };
         let guard = self.recorder.zone_of(source);
-        // A terminating thread no longer records.
+        // A terminating thread has no `ENTERED` any more; the error is ignored.
         let _ = ENTERED.try_with(|entered| entered.borrow_mut().push((id.clone(), guard)));
     }
 
@@ -111,7 +111,7 @@ fn source_of(metadata: &'static Metadata<'static>) -> HostSource {
     )
 }
 
-/// Fields as text: the message unchanged, other fields as `name=value`.
+/// Text of a span's or event's fields: the message unchanged, other fields as `name=value`.
 #[derive(Default)]
 struct FieldText(String);
 

@@ -1,4 +1,4 @@
-//! Chunks of words. One thread appends words while other threads read the published words.
+//! Chunks of 64-bit words. One thread appends words while other threads read the published words.
 //!
 //! The writer stores new words after the published words, and then publishes the new words. Both
 //! steps are plain stores. A chunk does not move or grow. If the writer needs more space, it begins
@@ -6,15 +6,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words in a chunk, unless a single record needs more.
+/// Number of words in a chunk; a chunk for a longer record is larger.
 const CHUNK_WORDS: usize = 4096;
 
-/// A chunk of words, in the order in which they were written.
+/// Memory for a fixed number of words, filled from the start.
 #[derive(Debug)]
 pub(super) struct Chunk {
     words: Box<[AtomicU64]>,
-    /// Number of published words, which no longer change. The low bits contain the number of the
-    /// thread's open zones at this point.
+    /// Number of published words, which no longer change. The lowest `OPEN_ZONES_BITS` bits contain
+    /// the thread's number of open zones after these words.
     published: AtomicU64,
 }
 
@@ -27,7 +27,7 @@ impl Chunk {
         Self { words, published: AtomicU64::new(0) }
     }
 
-    /// Returns true if `word_count` words fit after the first `at` words.
+    /// Returns true if `word_count` words fit from position `at` on.
     #[inline]
     pub(super) fn has_room(&self, at: usize, word_count: usize) -> bool {
         word_count <= self.words.len() - at
@@ -44,7 +44,7 @@ impl Chunk {
         end
     }
 
-    /// Publishes the first `end` words for readers.
+    /// Publishes the first `end` words of the chunk, and the number of open zones, for readers.
     #[inline]
     pub(super) fn publish(&self, end: usize, open_zones: u16) {
         let published = (end as u64) << OPEN_ZONES_BITS | u64::from(open_zones);
