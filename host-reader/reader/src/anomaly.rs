@@ -23,42 +23,43 @@ crate::labelled! {
         ImplausibleControlWord = "implausible control word",
         /// Words of an earlier run remain in the lane.
         StaleRun = "stale run",
-        /// Words that the device reports as pushed are zero.
+        /// Words are zero although the device reports that it has pushed them.
         MissingRun = "missing run",
-        /// A zone end without a start.
+        /// A zone's end without the zone's start.
         OrphanEnd = "end without start",
-        /// A zone start without an end; the zone's end was estimated.
+        /// A zone's start without the zone's end; the end was estimated.
         OpenZone = "start without end",
         /// Time stepped backwards for an unknown reason.
         BackwardTime = "backward time",
         /// A line of a log cannot be parsed.
         MalformedLine = "malformed line",
-        /// A kernel's zone section contains something other than zone texts.
+        /// A kernel's ELF section for zone texts contains something else.
         MalformedZoneText = "malformed zone text",
         /// A core could not be read at all.
         UnreadableCore = "unreadable core",
         /// Two source locations share an id.
         ZoneIdCollision = "zone id collision",
-        /// A marker that looks like padding: its id hashes to 0.
+        /// A marker that looks like padding, because the hash of its zone's text is 0.
         AmbiguousPadding = "marker that looks like padding",
         /// A log names an unknown RISC; the lines of this RISC are left out.
         UnknownRisc = "unknown RISC",
-        /// A line of a log has a value, but records of this kind have none; the rest of the line is
-        /// kept.
+        /// A line of a log has a value although records of its kind have none. All other fields of
+        /// the line are used.
         StrayValue = "value where none belongs",
         /// A run belongs to a replay that the host did not report, so the run's trace is unknown.
         UnknownReplay = "replay that the host did not report",
-        /// An op that the host announced but no chip ran, or an op without an announcement.
+        /// An op that the host announced but no chip ran, or an op that the host did not announce.
         UnjoinedOp = "op that only the host or only the chip knows",
         /// An op that the host announced once but a chip ran several times outside of traces.
         RepeatedOp = "op launched again without a message of the host",
-        /// Repair: a marker's high word was inconsistent with its low word.
+        /// Repair: the high word of a marker's time did not match the low word.
         TornTimestamp = "torn timestamp",
-        /// Repair: the clock's 44 bits wrapped.
+        /// Repair: the 44-bit time of the markers wrapped.
         TimestampWrap = "timestamp wrap",
-        /// Repair: a guaranteed marker was repeated because the launch was pushed in several parts.
+        /// Repair: a repeated marker was left out. A launch that is pushed in several parts repeats
+        /// its guaranteed markers in each part.
         DuplicateGuaranteedMarker = "repeated guaranteed marker",
-        /// Repair: a log assigns a record to a different program than the enclosing launch.
+        /// Repair: a record's program in a log differed from the program of the enclosing launch.
         RelabelledRecord = "record labelled with another program",
     }
 }
@@ -82,11 +83,12 @@ impl AnomalyKind {
 pub struct Anomaly {
     /// The kind.
     pub kind: AnomalyKind,
-    /// The lane; `None` if the anomaly concerns no single RISC.
+    /// The lane with the anomaly; `None` if the anomaly concerns more than one RISC or none.
     pub lane: Option<LaneId>,
-    /// Index of the word in the lane, line of the log, or index of the control word.
+    /// Position in the input: index of a word in the lane, line of a log, or index of a control
+    /// word.
     pub position: u64,
-    /// Details as text; may be empty.
+    /// Further details as text; may be empty.
     pub detail: String,
 }
 
@@ -184,7 +186,7 @@ impl AnomalyLog {
         self.lane_counts.get(&(lane, kind)).copied().unwrap_or(0)
     }
 
-    /// Returns the anomalies that are stored with their position.
+    /// Returns the anomalies that were stored with their position.
     #[must_use]
     pub fn kept(&self) -> &[Anomaly] {
         &self.kept

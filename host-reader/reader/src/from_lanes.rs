@@ -1,4 +1,4 @@
-//! Data collected from lanes one lane at a time, so that lanes need not be kept.
+//! Data collected from lanes one lane at a time, so that not all lanes must be in memory.
 
 use crate::{lane::Lane, names::ZoneTable, packed_bytes::PackedMemory, readout::Readout};
 use rayon::prelude::*;
@@ -7,10 +7,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Data of a readout other than its lanes that adding a lane requires.
+/// What adding a lane needs from the readout, apart from its lanes.
 pub trait LanesContext<'readout>: Sync {
-    /// Takes the data from a readout, which may be without lanes. Collected data beyond the limit of
-    /// `memory` goes to its temporary file.
+    /// Creates the context from a readout, whose list of lanes may be empty. Data that is collected
+    /// with the context is stored in `memory`; what exceeds its limit goes to its temporary file.
     fn new(readout: &'readout Readout, memory: &Arc<PackedMemory>) -> Self;
 }
 
@@ -30,17 +30,18 @@ where
     }
 }
 
-/// Data collected from the lanes of a readout, whether they are in memory or still packed.
+/// Data collected from the lanes of a readout. The lanes may be in memory or still packed.
 ///
-/// Several threads collect at a time, each into a part of its own. A lane is added to one part.
+/// Several threads collect at the same time. Each thread fills its own value of this type (a part),
+/// and each lane is added to exactly one part.
 pub trait FromLanes: Default + Send {
-    /// Data of the readout that adding a lane requires.
+    /// What adding a lane needs from the readout, apart from its lanes.
     type Context<'readout>: LanesContext<'readout>;
 
     /// Adds a lane.
     fn add(&mut self, context: &Self::Context<'_>, lane: &Lane);
 
-    /// Collects from all lanes of a readout in memory; returns the parts.
+    /// Collects data from all lanes of a readout in memory; returns the parts of all threads.
     #[must_use]
     fn parts_of_readout(readout: &Readout) -> Vec<Self> {
         let context = Self::Context::new(readout, &PackedMemory::unlimited());
@@ -62,9 +63,11 @@ impl<A: FromLanes, B: FromLanes> FromLanes for (A, B) {
     }
 }
 
-/// Calls `take` for each item on all threads, with an accumulator of the thread.
+/// Calls `take` for each item, on all threads in parallel, with the thread's accumulator. Returns
+/// the accumulators.
 ///
-/// There are no more accumulators than threads: some of them are large whatever the number of lanes.
+/// There are no more accumulators than threads, because an accumulator may be large even for few
+/// lanes.
 ///
 /// # Errors
 /// The first error of `take`.

@@ -185,7 +185,8 @@ fn checked_geometry(
     Ok(geometry)
 }
 
-/// Returns the largest support count whose lanes fit; `None` if not even the smallest fits.
+/// Returns the largest support count whose lanes fit in `bank_bytes` per bank; `None` if not even
+/// the smallest count fits.
 fn largest_count(geometry: &DramGeometry, sums_enabled: bool, bank_bytes: u64) -> Option<u32> {
     let lanes = u64::from(geometry.cores_per_bank()).saturating_mul(RISCS_PER_CORE as u64);
     let program_bytes = lanes.saturating_mul(bytes_per_program(sums_enabled).into());
@@ -270,7 +271,7 @@ fn give_first_buffers(
     device.write_l1(core.noc0, core.control_address, &words)
 }
 
-/// Returns a new generation for a core's lanes, which differs from the generation of old words in
+/// Returns a new generation for a core's lanes. It differs from the generation of old words in
 /// DRAM.
 ///
 /// If our runtime has used the core before, the core's last generation is incremented. If a write

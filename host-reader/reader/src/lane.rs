@@ -7,14 +7,14 @@
 use crate::mesh::Noc0Coord;
 use wire::{PacketKind, PacketType, Risc, RunHostId};
 
-/// Identifies one RISC of a mesh.
+/// Identity of a lane: one RISC of one core of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaneId {
     /// Number of the chip.
     pub chip_id: u32,
     /// Core, on the NoC-0 grid.
     pub core: Noc0Coord,
-    /// Processor of that core.
+    /// The RISC, a processor of the core.
     pub risc: Risc,
 }
 
@@ -97,23 +97,23 @@ impl RecordHead {
     }
 }
 
-/// Identifies the trace replay of a run, as stated in a log.
+/// Trace replay to which a run belongs, as stated in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TraceReplay {
     /// Number of the trace.
     pub trace_id: u64,
-    /// Number of the replay of this trace, from 1.
+    /// Number of the replay; the replays of each trace are counted from 1.
     pub counter: u64,
 }
 
 /// Consecutive records of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The program, encoded with its chip.
+    /// Id of the program, which includes the number of the chip.
     pub program: RunHostId,
     /// Number of replays that the device had counted at the launch; 0 outside of replays.
     pub trace_counter: u32,
-    /// The replay, if its trace is known.
+    /// The trace replay to which the run belongs, if known.
     pub trace: Option<TraceReplay>,
     /// Index of the run's first record in its lane.
     pub first_record: usize,
@@ -135,7 +135,7 @@ pub struct Lane {
     /// In that case the device repeats the launch's first marker. The lane does not contain this
     /// repeated marker.
     pub goes_on: bool,
-    /// Launches, ordered by `first_record`; a run ends at the beginning of the next run.
+    /// Runs, ordered by `first_record`; a run ends at the beginning of the next run.
     pub runs: Vec<Run>,
     /// Kind and zone of each record.
     pub heads: Vec<RecordHead>,
@@ -146,7 +146,7 @@ pub struct Lane {
     pub times: Vec<u64>,
     /// Values of totals and data.
     pub data: Vec<u64>,
-    /// Texts that a log attached to records, as (record index, text), ascending.
+    /// Texts that a log attached to records, as (record index, text), ordered by index.
     pub metadata: Vec<(usize, Box<str>)>,
 }
 
@@ -163,7 +163,7 @@ pub struct Record<'lane> {
     pub data: &'lane [u64],
 }
 
-/// A record with the data that other columns of its lane hold.
+/// A record with its index, its run and its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Annotated<'lane> {
     /// Index of the record in its lane.
@@ -202,7 +202,8 @@ impl Lane {
         metadata.clear();
     }
 
-    /// Attaches the texts that a function returns to records, and returns the number of new texts.
+    /// Attaches to each record the text that `text_of` returns for it, and returns the number of
+    /// new texts.
     ///
     /// Records that already have a text keep it.
     ///
@@ -287,7 +288,7 @@ impl Lane {
         if let Some(last) = self.runs.last_mut().filter(|_| later.goes_on)
             && let Some(rest) = runs.next()
         {
-            // The program id is set during a launch, so the later id is correct.
+            // The program id is set only during the launch, so the id of the later read is correct.
             (last.program, last.trace_counter) = (rest.program, rest.trace_counter);
         }
         self.runs.extend(

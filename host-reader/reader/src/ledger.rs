@@ -1,4 +1,5 @@
-//! The loss ledger: records that were emitted but did not arrive, by lane, program and cause.
+//! The loss ledger: counts of records that were emitted but did not arrive, by lane, program and
+//! cause.
 //!
 //! The ledger only adds up losses. The modules that detect losses determine the cause.
 
@@ -19,7 +20,7 @@ crate::labelled! {
         NeverArrived = "never arrived",
         /// Words of a run cannot be markers and were skipped.
         Damaged = "damaged",
-        /// The host overwrote data before it was read.
+        /// The host overwrote data in DRAM before reading it.
         HostOverwritten = "host overwrote",
         /// The firmware found that no kernel ran in the launch, and discarded the records.
         ValidateOff = "validate off",
@@ -71,7 +72,7 @@ pub struct LossWindow {
 }
 
 impl LossWindow {
-    /// The window that contains all times, for launches at an unknown time.
+    /// The window that contains all times, for missing launches whose time is unknown.
     pub const ANY_TIME: Self = Self { after: None, before: None, may_cut_launches: true };
 
     /// The window that contains all times, if only whole launches may be missing.
@@ -154,7 +155,7 @@ crate::labelled! {
     }
 }
 
-/// Number of missing records, by kind. A zone counts as one record.
+/// Numbers of missing records, by kind. A zone counts as one record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct LossTotals {
     /// Whole zones.
@@ -178,7 +179,7 @@ pub struct LossTotals {
 }
 
 impl LossTotals {
-    /// Returns the exact loss given by the counters of a device.
+    /// Returns the exact loss that a device's counters state.
     #[must_use]
     pub fn from_counts(counts: LossCounts) -> Self {
         Self {
@@ -359,7 +360,8 @@ impl LossLedger {
         }
     }
 
-    /// Records that a source of records does not count its losses, so the counts are lower bounds.
+    /// Notes that a source of records does not count its losses, so that the ledger's counts are
+    /// lower bounds.
     pub fn note_uncounted(&mut self, source: UncountedSource) {
         self.uncounted.insert(source);
     }
@@ -369,7 +371,7 @@ impl LossLedger {
         self.uncounted.iter().copied()
     }
 
-    /// Adds all entries of another ledger, whose launches are later.
+    /// Adds all entries of another ledger, whose launches must be later than those of this ledger.
     pub fn merge(&mut self, other: &Self) {
         self.uncounted.extend(&other.uncounted);
         for (&key, &totals) in &other.entries {

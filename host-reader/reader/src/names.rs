@@ -15,12 +15,12 @@ pub struct ZoneSource {
     pub name: String,
     /// Source file, as recorded by the compiler.
     pub file: String,
-    /// Line, from 1; 0 if unknown.
+    /// Line in the source file, from 1; 0 if unknown.
     pub line: u32,
 }
 
 impl ZoneSource {
-    /// Parses `name,file,line,KERNEL_PROFILER`; returns `None` for any other text.
+    /// Parses a zone text, `name,file,line,KERNEL_PROFILER`; returns `None` for any other text.
     ///
     /// The text is split from the right, since a name may contain commas.
     ///
@@ -39,13 +39,13 @@ impl ZoneSource {
         (tag == ZONE_TAG).then_some(Self { name, file, line })
     }
 
-    /// Returns the text that the device hashes for this zone.
+    /// Returns the text whose hash is this zone's id on the device.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{},{},{},{ZONE_TAG}", self.name, self.file, self.line)
     }
 
-    /// Returns the id that the device computes for this zone.
+    /// Returns this zone's id on the device: the hash of its text.
     #[must_use]
     pub fn id(&self) -> ZoneId {
         ZoneId::from_text(&self.text())
@@ -204,7 +204,7 @@ impl ZoneTable {
 
     /// Iterates over all pairs of an id and a source location, ordered by id, then by insertion.
     ///
-    /// Locations with an index of their own, from [`ZoneTable::intern`], come last.
+    /// Locations to which [`ZoneTable::intern`] assigned a new index come last.
     pub fn places(&self) -> impl Iterator<Item = (ZoneId, &ZoneSource)> {
         let direct = self.by_id.iter().flat_map(|(&id, sources)| {
             let id = u16::try_from(id).map(ZoneId);

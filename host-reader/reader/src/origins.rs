@@ -55,7 +55,8 @@ impl TileOrigins {
         Self::shifted(self.offset_cycles(chip_id, core), time_cycles)
     }
 
-    /// Converts a time, given the tile's [offset](Self::offset_cycles).
+    /// Converts a time of a tile's counter to the reference clock, given the tile's
+    /// [offset](Self::offset_cycles).
     #[must_use]
     pub const fn shifted(offset_cycles: i64, time_cycles: u64) -> u64 {
         if offset_cycles < 0 {

@@ -55,8 +55,8 @@ pub struct PackedMemory {
     written: Mutex<Written>,
 }
 
-/// The temporary file, if there is one. It has no name where the operating system allows that, so
-/// it goes away even if the process is killed.
+/// The temporary file, if there is one. If the operating system allows it, the file has no name, so
+/// it disappears even if the process is killed.
 #[derive(Debug, Default)]
 struct Written {
     file: Option<File>,
@@ -88,14 +88,15 @@ impl PackedMemory {
         self.used_bytes.load(Ordering::Relaxed).saturating_add(more_bytes) > self.limit_bytes
     }
 
-    /// Counts bytes that the caller keeps in memory as used, until the returned guard is dropped.
+    /// Counts `byte_count` bytes, which the caller keeps in memory, as used until the returned
+    /// guard is dropped.
     #[must_use]
     pub fn hold(self: &Arc<Self>, byte_count: u64) -> HeldBytes {
         self.used_bytes.fetch_add(byte_count, Ordering::Relaxed);
         HeldBytes { memory: Arc::clone(self), byte_count }
     }
 
-    /// Keeps bytes in memory if the limit allows it, else in the file.
+    /// Stores bytes in memory if the limit allows it, otherwise in the temporary file.
     #[must_use]
     pub fn keep(self: &Arc<Self>, bytes: Vec<u8>) -> PackedBytes {
         let byte_count = bytes.len() as u64;
@@ -105,7 +106,7 @@ impl PackedMemory {
         PackedBytes { place: Place::Memory(bytes), held: self.hold(byte_count) }
     }
 
-    /// Keeps bytes in the file.
+    /// Stores bytes in the temporary file.
     #[must_use]
     pub fn write(self: &Arc<Self>, bytes: &[u8]) -> PackedBytes {
         let mut written = self.written();
@@ -118,16 +119,16 @@ impl PackedMemory {
         PackedBytes { place, held: self.hold(0) }
     }
 
-    /// Returns the number of bytes in the file.
+    /// Returns the number of bytes in the temporary file.
     #[must_use]
     pub fn written_bytes(&self) -> u64 {
         self.written().end
     }
 
-    /// Returns the first error of the file.
+    /// Checks that the temporary file has had no error.
     ///
     /// # Errors
-    /// If anything could not be written or read back.
+    /// Returns the first error of writing the file or reading it back.
     pub fn check(&self) -> Result<(), PackedError> {
         self.written().error.clone().map_or(Ok(()), Err)
     }
@@ -180,9 +181,9 @@ impl Written {
     }
 }
 
-/// Returns the error of a folder in which no file can be created.
+/// Returns the error to report if no temporary file can be created in a folder.
 ///
-/// The message leaves out the temporary name, which means nothing to the user.
+/// The message leaves out the file's random name, which means nothing to the user.
 #[must_use]
 pub fn refusal(folder: &Path, error: &io::Error) -> io::Error {
     let text = error.to_string();
@@ -250,7 +251,7 @@ impl PackedBytes {
         }
     }
 
-    /// Returns a window that reads the bytes in order, in small parts.
+    /// Returns a window that reads the bytes in order, a small number at a time.
     #[must_use]
     pub fn window(&self) -> PackedWindow<'_> {
         match &self.place {
@@ -266,19 +267,19 @@ impl PackedBytes {
     }
 }
 
-/// Most bytes of a packed number of 64 bits.
+/// Maximum length of a packed 64-bit number, in bytes.
 const LONGEST_NUMBER_BYTES: usize = 10;
 
 /// A window of [`PackedBytes`] that moves forward.
 #[derive(Debug)]
 pub struct PackedWindow<'bytes> {
-    /// The memory with the file, if bytes are still in the file.
+    /// The memory whose file contains the bytes; `None` if all bytes are in `bytes`.
     memory: Option<&'bytes PackedMemory>,
     bytes: Cow<'bytes, [u8]>,
-    /// Index in `bytes` of the next byte.
+    /// Index of the next byte in `bytes`.
     at: usize,
-    /// File offset of the byte after `bytes`. The next field is the number of bytes from this
-    /// offset on.
+    /// File offset of the byte after `bytes`. From this offset on, `left` bytes are still to be
+    /// read.
     next: u64,
     left: usize,
 }
@@ -290,7 +291,8 @@ impl<'bytes> PackedWindow<'bytes> {
         Self { memory: None, bytes: Cow::Borrowed(bytes), at: 0, next: 0, left: 0 }
     }
 
-    /// Returns the next bytes: at least `least` bytes, or all remaining bytes if there are fewer.
+    /// Returns the next bytes without advancing: at least `least` bytes, or all remaining bytes if
+    /// there are fewer.
     #[inline]
     pub fn ahead(&mut self, least: usize) -> &[u8] {
         if self.left > 0 && self.bytes.len().saturating_sub(self.at) < least {

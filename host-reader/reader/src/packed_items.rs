@@ -1,9 +1,9 @@
-//! Items packed one after the other, which go to a temporary file beyond the limit of memory.
+//! List of packed items. Items beyond the memory limit are stored in a temporary file.
 
 use crate::packed_bytes::{PackedBytes, PackedMemory};
 use std::{borrow::Cow, slice::Iter, sync::Arc};
 
-/// Bytes of items that are kept together.
+/// Size in bytes at which a part is full. A full part is stored as a whole.
 const PART_BYTES: usize = 1 << 14;
 
 /// Packed items, in the order in which they were added.
@@ -20,15 +20,16 @@ const PART_BYTES: usize = 1 << 14;
 pub struct PackedItems {
     memory: Arc<PackedMemory>,
     parts: Vec<PackedBytes>,
-    /// Items that do not fill a part.
+    /// Bytes of the last items, which do not fill a part yet.
     last: Vec<u8>,
 }
 
-/// Place of an item: the number of its part, and the offset there. Later items have higher places.
+/// Position of an item: the number of its part, and its offset in the part. Later items have higher
+/// positions.
 pub type ItemPlace = (u32, u32);
 
 impl PackedItems {
-    /// Creates a list without items, which are stored in `memory`.
+    /// Creates an empty list, whose items will be stored in `memory`.
     #[must_use]
     pub fn new(memory: &Arc<PackedMemory>) -> Self {
         Self { memory: Arc::clone(memory), parts: Vec::new(), last: Vec::new() }
@@ -40,7 +41,7 @@ impl PackedItems {
         &self.memory
     }
 
-    /// Adds an item, whose bytes `pack` appends. Returns its place.
+    /// Adds an item and returns its position. `pack` appends the item's bytes.
     pub fn push(&mut self, pack: impl FnOnce(&mut Vec<u8>)) -> ItemPlace {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let place = (number(self.parts.len()), number(self.last.len()));
@@ -68,8 +69,8 @@ impl PackedItems {
         }
     }
 
-    /// Unpacks the items; `take` reads one. If the temporary file cannot be read, items are missing,
-    /// and [`PackedMemory::check`] returns the error.
+    /// Iterates over the unpacked items; `take` unpacks one item. If the temporary file cannot be
+    /// read, items are missing, and [`PackedMemory::check`] returns the error.
     pub fn iter<T>(&self, take: impl Fn(&mut Iter<'_, u8>) -> T + Copy) -> impl Iterator<Item = T> {
         (0_u32..).zip(0..=self.parts.len()).flat_map(move |(number, _)| {
             let part = self.part(number);

@@ -15,7 +15,7 @@ use std::slice::Iter;
 const LOW_BITS: u8 = 0x7F;
 const MORE_FOLLOWS: u8 = 0x80;
 
-/// Appends a number.
+/// Appends a number to `bytes`.
 ///
 /// # Cost
 /// One byte for each seven bits, up to the highest bit that is set.
@@ -28,13 +28,13 @@ pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
-/// Appends a number that may be unknown.
+/// Appends a number that may be unknown to `bytes`.
 pub fn push_optional(bytes: &mut Vec<u8>, number: Option<u64>) {
     push(bytes, number.is_some().into());
     number.into_iter().for_each(|number| push(bytes, number));
 }
 
-/// Reads what [`push_optional`] has appended.
+/// Reads a number that [`push_optional`] appended; returns `None` if it is unknown.
 pub fn take_optional(bytes: &mut Iter<'_, u8>) -> Option<u64> {
     (take(bytes) != 0).then(|| take(bytes))
 }

@@ -1,4 +1,4 @@
-//! Cost of the probes themselves, by chip and RISC.
+//! Time that the profiler's probes (zones, data and events) take themselves, by chip and RISC.
 //!
 //! This module neither measures nor subtracts costs. The costs are part of a readout, and the
 //! analysis applies them.
@@ -9,7 +9,7 @@ use wire::Risc;
 /// Cost of each kind of probe on one RISC of one chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct ProbeCost {
-    /// Measured cycles of an empty zone.
+    /// Measured duration of an empty zone, in cycles.
     pub empty_zone_cycles: u64,
     /// Cycles that a zone adds to its enclosing zone.
     pub nested_zone_cycles: u64,

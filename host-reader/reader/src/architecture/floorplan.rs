@@ -3,7 +3,7 @@
 use super::{Arch, HarvestAxis, TileCoord};
 use wire::CoreKind;
 
-/// A core that runs kernels.
+/// A core that runs kernels, and its position on the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorePlace {
     /// Coordinate on the NoC-0 grid.
@@ -53,15 +53,15 @@ pub enum FloorplanError {
     EthernetCount {
         /// The architecture.
         arch: Arch,
-        /// The requested number.
+        /// The requested number of links.
         asked: usize,
-        /// The available number.
+        /// The number of Ethernet tiles.
         possible: usize,
     },
 }
 
 impl Floorplan {
-    /// Lays out a chip without the rows or columns in `harvested`.
+    /// Computes the floorplan of a chip without the rows or columns in `harvested`.
     ///
     /// The first `active_eth_count` Ethernet channels have a link.
     ///

@@ -40,7 +40,7 @@ pub enum HarvestAxis {
 /// All constants of an architecture.
 #[derive(Debug)]
 pub struct ArchFacts {
-    /// Name in the first line of a device log.
+    /// Name of the architecture, as in the first line of a device log.
     pub name: &'static str,
     /// Number of columns and rows of the NoC grid.
     pub grid: (u16, u16),
@@ -58,13 +58,13 @@ pub struct ArchFacts {
     pub ethernet: &'static [TileCoord],
     /// DRAM tiles; the tiles of one group share a memory.
     pub dram_groups: &'static [[TileCoord; 3]],
-    /// Number of banks visible to software.
+    /// Number of DRAM banks visible to software.
     pub bank_count: u32,
-    /// Size of a bank, in bytes.
+    /// Size of a DRAM bank, in bytes.
     pub bank_bytes: u64,
-    /// DRAM alignment in bytes. The barrier word at address 0 has the same size.
+    /// Alignment of DRAM accesses, in bytes; also the size of the barrier word at DRAM address 0.
     pub dram_align_bytes: u64,
-    /// Number of cores for which the profiler region has space, independent of harvesting.
+    /// Number of cores for which the profiler's DRAM region has space, independent of harvesting.
     pub profiled_core_max: u32,
     /// Frequency of the tile clock under load, in MHz.
     pub aiclk_mhz: u32,
@@ -95,7 +95,7 @@ impl Arch {
         }
     }
 
-    /// Returns the architecture with this name in logs and options.
+    /// Returns the architecture that logs and options call `name`.
     ///
     /// ```
     /// use reader::architecture::Arch;

@@ -34,7 +34,8 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// Creates the translation of a chip without these rows (Wormhole) or columns (Blackhole).
+    /// Creates the translation of a chip whose rows (Wormhole) or columns (Blackhole) in
+    /// `harvested` are disabled.
     #[must_use]
     pub fn new(arch: Arch, harvested: &[u16]) -> Self {
         let facts = arch.facts();
@@ -59,7 +60,8 @@ impl Translation {
         (!self.is_harvested(tile)).then_some(tile)
     }
 
-    /// Returns the grid coordinate for a pair of coordinates, even if no tile answers there.
+    /// Returns the NoC-0 grid coordinate for a pair of coordinates on a NoC, even if the tile there
+    /// is harvested.
     #[must_use]
     pub fn corner(&self, noc: usize, x: u16, y: u16) -> Option<TileCoord> {
         match self.arch {
@@ -116,7 +118,8 @@ impl Translation {
         }
     }
 
-    /// Returns the coordinates on a NoC of the tile that accesses the host's memory.
+    /// Returns the coordinates on a NoC of `tile`, the tile through which the chip accesses the
+    /// host's memory.
     #[must_use]
     pub const fn host(&self, noc: usize, tile: TileCoord) -> (u16, u16) {
         match self.arch {
@@ -188,7 +191,7 @@ impl Translation {
     }
 }
 
-/// Returns the index of a row or column in a list.
+/// Returns the index of a row or column in `lines`.
 fn place(lines: &[u16], line: u16) -> Option<u16> {
     lines.iter().position(|&at| at == line).and_then(|at| u16::try_from(at).ok())
 }
@@ -199,9 +202,9 @@ const WORMHOLE_ETHERNET_ROWS: u16 = 16;
 const BLACKHOLE_PCIE: (u16, u16) = (19, 24);
 const BLACKHOLE_DRAM: (u16, u16) = (17, 12);
 const BLACKHOLE_ETHERNET: (u16, u16) = (20, 25);
-/// Number of Ethernet channels with translated coordinates: the maximum of any chip.
+/// Number of Ethernet channels with translated coordinates; no chip uses more channels.
 const BLACKHOLE_ETHERNET_COUNT: u16 = 12;
-/// Number of DRAM groups in one column of tiles.
+/// Number of DRAM groups in one column of translated coordinates.
 const BLACKHOLE_GROUPS: usize = 4;
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub struct HostTime {
     pub bound_ns: f64,
 }
 
-/// Conversions of a clock that maps to nanoseconds of the host.
+/// Conversion to host time. The clock's units must be nanoseconds of the host.
 impl PiecewiseClock {
     /// Converts a counter value to a host time with a maximum error.
     ///
@@ -63,7 +63,7 @@ impl PiecewiseClock {
     }
 }
 
-/// Returns the earliest and the latest of some counter values.
+/// Returns the earliest and the latest counter value; `None` if there are no values.
 ///
 /// Values are compared by their distance from the first value, so the counter may wrap between two
 /// values.

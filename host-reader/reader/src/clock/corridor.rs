@@ -3,18 +3,18 @@
 //! A two-way ping limits the instant of a counter reading to an interval between two host times,
 //! its bracket. In the (cycles, host time) plane the brackets are vertical gates, and the true line
 //! passes through all gates. If a ping is delayed, its gate only becomes wider. The fit is the line
-//! with the largest vertical distance to the nearest gate end.
+//! whose vertical distance to the nearest gate end is largest.
 //!
 //! # The fit
 //!
 //! For a slope `b` let `w(b) = min(upper_i - b x_i) - max(lower_i - b x_i)` be the width of the
 //! interval of possible offsets. The minimum is attained at a corner of the lower hull of the upper
-//! ends, and the maximum at a corner of the upper hull of the lower ends. As `b` increases, these
-//! active corners change exactly at the slopes of hull edges. `w` is concave and piecewise linear
-//! with breaks at these slopes. So one merge of the edges of both hulls, ordered by slope,
-//! evaluates all of `w` in linear time. The derivative of `w` is `x_lower - x_upper`, the
-//! difference of the x coordinates of the active corners. The largest `w` is where the derivative
-//! changes its sign.
+//! ends, and the maximum at a corner of the upper hull of the lower ends. These two corners are
+//! called active. As `b` increases, an active corner changes exactly at the slopes of hull edges.
+//! `w` is concave and piecewise linear with breaks at these slopes. So one merge of the edges of
+//! both hulls, ordered by slope, evaluates all of `w` in linear time. The derivative of `w` is
+//! `x_lower - x_upper`, the difference of the x coordinates of the active corners. The largest `w`
+//! is where the derivative changes its sign.
 //!
 //! # The bound
 //!
@@ -32,9 +32,9 @@
 //!
 //! The bound has two conditions. The clocks must run at a constant ratio within the window
 //! (otherwise most windows become infeasible, see module `steps`), and the host times must be
-//! accurate to the given [`Resolution`]. The two legs of a ping need not be equal. Because their
-//! difference is unknown, the bound cannot be smaller than half a round trip. The actual error is
-//! usually a tenth of that.
+//! accurate to the given [`Resolution`]. The two directions of a ping need not take equally long.
+//! Because the difference of the two durations is unknown, the bound cannot be smaller than half a
+//! round trip. The actual error is usually a tenth of that.
 
 use super::{
     BoundedLine, ClockError, Deviation, ErrorBound, EthernetPing, Line, TwoWayPing,
@@ -104,12 +104,12 @@ pub struct CorridorFit {
 }
 
 impl CorridorFit {
-    /// Fits the samples, in any order.
+    /// Fits a line to the samples, which may be in any order.
     ///
     /// # Errors
     ///
-    /// [`ClockError::Infeasible`] if no line passes all brackets: the frequency changed, or a
-    /// sample is wrong. [`ClockError::NoBaseline`] with fewer than two different counter values.
+    /// [`ClockError::Infeasible`] if no line passes through all brackets: the frequency changed, or
+    /// a sample is wrong. [`ClockError::NoBaseline`] with fewer than two different counter values.
     /// [`ClockError::NotIncreasing`] if the baseline is so short that the best line does not rise.
     ///
     /// # Examples
@@ -166,7 +166,7 @@ impl CorridorFit {
     }
 }
 
-/// Returns true if one line passes all brackets.
+/// Returns true if one line passes through all brackets.
 ///
 /// Without two different counter values, a set is feasible if its brackets overlap. A set with a
 /// malformed bracket is not feasible.
@@ -184,7 +184,8 @@ pub(super) fn is_feasible(brackets: &[Bracket], resolution: Resolution) -> bool 
 struct Sweep<'a> {
     walls: &'a Walls,
     breaks: Vec<Break>,
-    /// Active corners (upper, lower) before break 0, 1, ... and after the last.
+    /// Indices of the active corners (upper hull, lower hull): before break 0, before break 1, and
+    /// so on, and after the last break.
     active: Vec<(usize, usize)>,
 }
 
@@ -305,8 +306,8 @@ fn edge_break(edge: &[Point], is_upper: bool) -> Break {
 
 /// The peak of `w(b)`, and the lines at the corners of the polygon of admissible lines.
 struct Best {
-    /// The anchor of the fit: the active corner of the hull to which the break's edge does not
-    /// belong.
+    /// The anchor of the fit: an active corner at the peak, on the hull that has no break at the
+    /// peak.
     pivot: Point,
     above_pivot: f64,
     slope: f64,

@@ -53,7 +53,7 @@ impl std::error::Error for DayProblem {}
 /// The value is that of `MAXFREQ` in Linux and in NTP's reference implementation.
 const DRIFT_PPM: i128 = 500;
 
-/// Bounds on the offset from one reading.
+/// Bounds on the offset that one reading gives, and the host times before and after the reading.
 #[derive(Clone, Copy)]
 struct Cone {
     before: i128,
@@ -145,14 +145,15 @@ impl Cone {
         (low.min(self.low).min(other.low), high.max(self.high).max(other.high))
     }
 
-    /// Returns the maximum drift from the earliest to the latest instant of both readings.
+    /// Returns the maximum drift in the time from the earliest to the latest instant of the two
+    /// readings.
     fn drift_to(&self, other: &Self) -> i128 {
         drift(self.after.max(other.after) - self.before.min(other.before))
     }
 }
 
-/// Returns the cones of all readings with a stated error, ordered by time and narrowed by each
-/// other.
+/// Returns the cones of all readings with a stated error, ordered by time. Each cone is narrowed by
+/// all other cones.
 fn narrowed(readings: &[DayReading]) -> Result<Vec<Cone>, DayProblem> {
     let mut cones: Vec<Cone> = readings.iter().filter_map(Cone::new).collect();
     cones.sort_by_key(|cone| cone.before);

@@ -33,7 +33,7 @@ pub enum ClockError {
         /// Index of the sample.
         index: usize,
     },
-    /// No line passes all brackets: the frequency changed or a sample is wrong.
+    /// No line passes through all brackets: the frequency changed or a sample is wrong.
     #[error(
         "expected a line through all brackets, found none (short by {deficit_units:.1} at slope \
          {slope:.9}); the frequency changed or a sample is wrong, fit with steps"

@@ -1,10 +1,10 @@
-//! Clocks of several chips: maps composed along a tree of links, and checked with the loops that
-//! the other links form.
+//! Clocks of several chips. The clock maps are composed along a tree of links. The other links form
+//! loops with the tree, which check the maps.
 //!
 //! Each edge maps one chip's counter to a neighbour's counter, with a maximum error. A tree of
-//! edges connects each chip to the root by the path with the smallest sum of bounds. Each other
-//! edge closes a loop: its map and the path through the tree must agree within the bounds of the
-//! loop.
+//! edges connects each chip to the root by the path with the smallest sum of bounds. Each edge
+//! outside the tree closes a loop: the edge's map and the path through the tree must agree within
+//! the bounds of the loop.
 //!
 //! This module does not measure edges. Loops are only checked; edges outside the tree do not make
 //! the bounds smaller.
@@ -40,7 +40,7 @@ pub struct ChipTree {
     closures: Vec<LoopClosure>,
 }
 
-/// Closure of the loop formed by the tree and one edge outside the tree.
+/// Check of the loop that one edge outside the tree forms with the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoopClosure {
     /// Index of the edge in the order of insertion.
@@ -52,8 +52,8 @@ pub struct LoopClosure {
     /// Root time computed through the edge minus root time computed through the tree, in root
     /// cycles.
     ///
-    /// The residual is evaluated at both ends of the edge's window. The field is the residual that
-    /// is larger relative to the allowed residual.
+    /// The residual is evaluated at both ends of the edge's window. This field is the residual with
+    /// the larger ratio to its allowed residual.
     pub residual_cycles: f64,
     /// Maximum residual that the bounds of the loop's edges allow, in root cycles.
     pub allowed_cycles: f64,
@@ -119,7 +119,7 @@ impl ChipGraph {
 }
 
 impl ChipTree {
-    /// Returns the root: the counters of all other chips are mapped to its counter.
+    /// Returns the root: the chip to whose counter the counters of all other chips are mapped.
     pub fn root(&self) -> u32 {
         self.root
     }

@@ -1,16 +1,17 @@
 //! Convex hulls of the two walls of a corridor, in exact integer arithmetic.
 //!
-//! A line stays below all points of the upper wall if and only if it stays below the lower hull of
+//! The upper wall consists of the upper ends of all brackets, the lower wall of the lower ends. A
+//! line stays below all points of the upper wall if and only if it stays below the lower hull of
 //! these points. A line stays above all points of the lower wall if and only if it stays above the
 //! upper hull of these points. The fit therefore needs only a few hull corners.
 
 use super::{Bracket, ClockError, Resolution};
 use std::cmp::Ordering;
 
-/// Limit of coordinates: below 2^60 every cross product fits 128 bits.
+/// Limit of coordinates: if all are below 2^60, every cross product fits 128 bits.
 const SPAN_LIMIT: u64 = 1 << 60;
 
-/// A wall point relative to the corridor's base.
+/// A wall point relative to the first bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) x: i64,
@@ -78,7 +79,7 @@ impl Walls {
     }
 }
 
-/// One bracket relative to the first bracket.
+/// One bracket, widened by the resolution, relative to the first bracket.
 struct Post {
     x: i64,
     lower: i64,

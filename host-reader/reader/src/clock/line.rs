@@ -33,7 +33,7 @@ pub struct Line {
     anchor_cycles: u64,
     anchor_units: i64,
     slope: f64,
-    /// Integer part of the slope. The next field has the 64 fraction bits.
+    /// Integer part of the slope; `fractional_slope` has the 64 fraction bits.
     whole_slope: i64,
     fractional_slope: u64,
     /// Fraction of a unit at the anchor, in units of 2^-64.
@@ -44,7 +44,8 @@ impl Line {
     /// Returns the line through `anchor_units + anchor_fraction` at `anchor_cycles`.
     ///
     /// `slope` is in units per cycle. Returns `None` if a number is not finite, if the slope is not
-    /// between 2^-11 and 2^11, or if the fraction is not much smaller than 2^52.
+    /// between 2^-11 and 2^11, if the fraction's absolute value is 2^52 or more, or if the anchor's
+    /// units overflow.
     pub fn through(
         anchor_cycles: u64,
         anchor_units: i64,
@@ -157,7 +158,7 @@ impl Line {
     /// Returns whole units and 64 fraction bits, without rounding.
     fn exact_at(&self, cycles: u64) -> (i128, u64) {
         let distance = i128::from(self.cycles_from_anchor(cycles));
-        // A product of 63 and 64 bits plus a fraction is below 2^127.
+        // The product of a 63-bit number and a 64-bit number, plus a fraction, is below 2^127.
         let product =
             distance * i128::from(self.fractional_slope) + i128::from(self.anchor_fraction);
         let whole = distance * i128::from(self.whole_slope) + (product >> 64);
@@ -165,7 +166,7 @@ impl Line {
     }
 }
 
-/// Deviation of an admissible line above the fitted line.
+/// Height of an admissible line above the fitted line, as a linear function of the cycle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deviation {
     /// Deviation at the anchor of the fitted line, in units.
@@ -266,7 +267,8 @@ pub struct BoundedLine {
 }
 
 impl BoundedLine {
-    /// Combines a line with a bound that is relative to the line's anchor.
+    /// Combines a line with its bound. The bound's deviations must be relative to the line's
+    /// anchor.
     pub fn new(line: Line, bound: ErrorBound) -> Self {
         Self { line, bound }
     }

@@ -1,8 +1,8 @@
 //! A clock as a sequence of lines, one per interval of constant frequency.
 //!
-//! For each frequency change, only an interval is known, called a zone. Inside the zone the true
-//! clock follows one of the two neighbouring lines, so the bound covers both. This module does not
-//! detect frequency changes.
+//! The exact cycle of a frequency change is unknown; the interval of cycles in which it happened is
+//! called a zone. Inside the zone the true clock follows one of the two neighbouring lines, so the
+//! bound covers both lines. This module does not detect frequency changes.
 
 use super::{BoundedLine, Line};
 
@@ -33,8 +33,9 @@ impl PiecewiseClock {
 
     /// Joins lines at splits.
     ///
-    /// There must be one more line than splits, the splits must be in ascending order, each split
-    /// must be in its own zone, and every line must be invertible. Otherwise returns `None`.
+    /// There must be one more line than splits, the splits must be in ascending order, each split's
+    /// cycle must be between its earliest and its latest cycle, and every line must be invertible.
+    /// Otherwise returns `None`.
     pub fn new(lines: Vec<BoundedLine>, splits: Vec<Split>) -> Option<Self> {
         let base = splits.first().map_or(0, |first| first.cycles);
         let ascending = splits.is_sorted_by_key(|s| signed(s.cycles, base));
@@ -101,7 +102,7 @@ impl PiecewiseClock {
         let (cycles, rest) = inverse.line().at(units.cast_unsigned());
         let cycles = cycles.cast_unsigned();
         // Inside a zone, the bound is the line's own bound times a factor. The bound of the inverse
-        // is larger by the same factor.
+        // grows by the same factor.
         let factor = self.bound_at(cycles) / self.lines[index].bound_at(cycles);
         let bound = inverse.bound_at(units.cast_unsigned());
         (cycles, rest, if factor > 1.0 { bound * factor } else { bound })
@@ -129,7 +130,8 @@ impl PiecewiseClock {
         self.splits.partition_point(|split| signed(cycles, split.cycles) >= 0)
     }
 
-    /// Returns the bound at a cycle of a zone, where the true clock may follow the line `other`.
+    /// Returns the bound at a cycle if the true clock may follow the line `other` there; 0 outside
+    /// the zone of `split`.
     fn zone_bound(&self, cycles: u64, split: usize, other: usize) -> f64 {
         let Split { earliest_cycles, latest_cycles, .. } = self.splits[split];
         if signed(cycles, earliest_cycles) < 0 || signed(cycles, latest_cycles) > 0 {
@@ -140,7 +142,7 @@ impl PiecewiseClock {
         gap + other.bound_at(cycles)
     }
 
-    /// Returns the only line of a clock of constant frequency; `None` for other clocks.
+    /// Returns the line of a clock of constant frequency; `None` for a clock with several lines.
     pub(super) fn only_line(&self) -> Option<&Line> {
         match &self.lines[..] {
             [line] => Some(line.line()),
@@ -154,7 +156,8 @@ fn signed(cycles: u64, base: u64) -> i64 {
     cycles.wrapping_sub(base).cast_signed()
 }
 
-/// Maps a cycle through `map` and adds the bound of the result, times `sign`.
+/// Maps a cycle through `map`. Moves the result later (`sign` 1) or earlier (`sign` -1) by at least
+/// its bound; if `sign` is 0, does not move it.
 #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is wanted")]
 fn moved(map: &BoundedLine, cycles: u64, sign: f64) -> u64 {
     let (whole, _) = map.line().at(cycles);

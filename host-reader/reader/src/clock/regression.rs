@@ -12,8 +12,8 @@
 //! are therefore centred on the means: `n sum(hd) - sum(h) sum(d)` equals `n sum((h - mean h)(d -
 //! mean d))`. The denominator is centred in the same way.
 //!
-//! This fit exists for compatibility. The line contains the average of the host's forward latency
-//! and of all delays, and has no error bound.
+//! This fit exists for compatibility. The line includes the average latency from host to chip and
+//! the average of all other delays. It has no error bound.
 
 use super::{ClockError, Line};
 
@@ -26,7 +26,7 @@ pub struct HostStamp {
     pub host_ns: u64,
 }
 
-/// The line that TT-Metal fits.
+/// The line that TT-Metal fits to clock stamps.
 ///
 /// # Compatibility
 ///
@@ -84,15 +84,15 @@ impl Regression {
     }
 }
 
-/// All stamps, relative to the means.
+/// All stamps, as differences from the mean host time and the mean device time.
 struct StampSet {
-    /// Rounded means; differences from them are exact integers.
+    /// Rounded means; the stamps' differences from the rounded means are exact integers.
     base_ns: i128,
     base_cycles: i128,
     /// Differences between the means and the rounded means, at most one half.
     mean_ns: f64,
     mean_cycles: f64,
-    /// (nanoseconds, cycles) relative to the rounded means.
+    /// (nanoseconds, cycles) of each stamp, minus the rounded means.
     pairs: Vec<(f64, f64)>,
 }
 
@@ -134,7 +134,8 @@ impl StampSet {
         (self.base_cycles as f64 - slope * self.base_ns as f64) + small
     }
 
-    /// Returns the inverse line, in nanoseconds, anchored at the means.
+    /// Returns the line from cycles to nanoseconds, anchored at the means. `slope` is in cycles per
+    /// nanosecond.
     fn host_line(&self, slope: f64) -> Option<Line> {
         let to_mean = self.mean_ns - self.mean_cycles / slope;
         let whole_ns = rounded(self.base_ns as f64);

@@ -1,7 +1,7 @@
 //! Raw clock samples, as measured and as stored in a capture.
 //!
-//! The samples are kept unreduced, so a better method can repeat a fit later. Field names contain
-//! the units. This module estimates nothing.
+//! All samples are kept, so that a better method can fit them again later. Field names contain the
+//! units. This module estimates nothing.
 
 /// A tile of one chip, in NOC0 coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

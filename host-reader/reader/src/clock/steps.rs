@@ -1,28 +1,30 @@
-//! Detects frequency steps inside a window: samples that no single line explains.
+//! Detection of frequency steps inside a window whose samples no single line fits.
 //!
 //! # Method
 //!
-//! Each subset of a feasible set of brackets is feasible. The search extends each segment until it
-//! becomes infeasible. This gives the smallest number of segments and the latest possible
-//! boundaries. The same search from the end gives the earliest possible boundaries. In any division
-//! into that many segments, boundary `j` is between the boundaries `j` of the two searches. This
-//! zone bounds the time of the step. The samples between two zones certainly belong to one
-//! frequency. The corridor of these samples gives the segment's line, and a step is placed at the
-//! intersection of two lines.
+//! A set of brackets is feasible if one line passes through all of them; then each subset is
+//! feasible too. The search extends each segment until it becomes infeasible. This gives the
+//! smallest number of segments and the latest possible boundaries. The same search from the end
+//! gives the earliest possible boundaries. In any division into that many segments, boundary `j` is
+//! between the boundaries `j` of the two searches. This zone bounds the time of the step. The
+//! samples between two zones certainly belong to one frequency. The corridor of these samples gives
+//! the segment's line, and a step is placed at the intersection of two lines.
 //!
 //! # Two sensitivities
 //!
 //! The brackets alone prove a step only if it bends the line by more than half a round trip (0.4
 //! us). In a window of a second, this is the case for 5 ppm in the middle, but not near the ends.
 //! [`Sensitivity::FloorCalibrated`] therefore shortens each bracket by a delay that all pings have
-//! in common: the shortest round trip, minus the slack. The slack is the difference between the
-//! shortest round trip and the longest of the shortest eighth of all round trips.
+//! in common: the shortest round trip, minus the slack. To find the slack, all round trips are
+//! ordered by duration: the slack is the longest round trip of the shortest eighth, minus the
+//! shortest round trip.
 //!
-//! The assumption is that the shortest trip exceeds the sum of the fastest forward and the fastest
-//! return leg of the window by at most the slack. The assumption only decides where to cut. The
-//! lines and their bounds come from the full brackets, so an extra cut makes the bound wider but
-//! not wrong. If the assumption fails, for example because the two legs vary in opposite
-//! directions, the method finds cuts everywhere. Unproved cuts are then discarded.
+//! The two legs of a ping are its ways to the chip and back. The calibration assumes that the
+//! shortest round trip exceeds the sum of the fastest forward leg and the fastest return leg in the
+//! window by at most the slack. The assumption only decides where to cut. The lines and their
+//! bounds come from the full brackets, so an extra cut makes the bound wider but not wrong. If the
+//! assumption fails, for example because the two legs vary in opposite directions, the method finds
+//! cuts everywhere. Unproved cuts are then discarded.
 //!
 //! # Validity of the bound
 //!
@@ -35,14 +37,15 @@ use super::{
 };
 use std::ops::Range;
 
-/// Number of following samples that must fit the segment without a sample, so that this sample is
-/// rejected as wrong.
+/// Number of following samples for the check of a suspect sample. The suspect is rejected as wrong
+/// if the segment without it also fits these samples.
 const CONFIRMING_SAMPLES: usize = 8;
 
-/// Minimum number of these following samples, for a sample near the end of the window.
+/// Minimum number of following samples for that check, if the suspect is near the end of the
+/// window.
 const FEWEST_CONFIRMING_SAMPLES: usize = 3;
 
-/// Minimum number of samples per segment: any two samples fit a line, so two samples prove no
+/// Minimum number of samples per segment. A line fits any two samples, so two samples prove no
 /// frequency.
 const FEWEST_PER_SEGMENT: usize = 3;
 
@@ -50,7 +53,7 @@ const FEWEST_PER_SEGMENT: usize = 3;
 /// estimate of the slack.
 const FEWEST_FOR_CALIBRATION: usize = 32;
 
-/// Inverse of the share of round trips that defines the slack: the shortest eighth.
+/// The slack is computed from the shortest 1/8 of all round trips; this is the 8.
 ///
 /// The calibration is wrong only if the shortest trip exceeds the sum of the legs' minimum delays
 /// by more than the slack. This requires that one eighth of all trips exceed this sum by one to two
@@ -79,9 +82,9 @@ pub enum Sensitivity {
 /// Evidence for a reported step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
-    /// No line passes the full brackets on both sides of the step.
+    /// No line passes through all full brackets on both sides of the step.
     Proved,
-    /// A line fits the full brackets, but contradicts the fastest pings.
+    /// A line passes through the full brackets, but contradicts the fastest pings.
     Inferred,
 }
 
@@ -92,8 +95,8 @@ pub struct FrequencyStep {
     pub split: Split,
     /// New frequency divided by old frequency, minus one, in parts per million.
     pub change_ppm: f64,
-    /// Distance of the two lines at the split, in units of the bracketing clock. It is zero if the
-    /// lines meet inside the zone.
+    /// Vertical distance of the two lines at the split, in units of the bracketing clock. It is
+    /// zero if the lines meet inside the zone.
     pub gap_units: f64,
     /// Evidence for the step.
     pub evidence: Evidence,
@@ -163,8 +166,8 @@ impl SteppedFit {
         &self.steps
     }
 
-    /// Returns the indices of rejected samples, such as torn reads: they contradict both
-    /// neighbours.
+    /// Returns the indices of rejected samples, such as torn reads. A rejected sample is inverted,
+    /// or contradicts the samples before and after it.
     pub fn rejected(&self) -> &[usize] {
         &self.rejected
     }
@@ -187,8 +190,8 @@ impl SteppedFit {
 /// Search for samples that contradict both their predecessors and their successors.
 struct Screening {
     resolution: Resolution,
-    /// Samples. A sample is rejected by moving its predecessors up by one, which overwrites the
-    /// sample.
+    /// Samples from `start` on are not yet checked. To reject a sample, the unchecked samples
+    /// before it are moved up by one, which overwrites it.
     samples: Vec<Bracket>,
     indices: Vec<usize>,
     start: usize,
@@ -289,7 +292,7 @@ fn calibrated(brackets: &[Bracket], resolution: Resolution) -> Vec<Bracket> {
     brackets.iter().map(|b| Bracket { after: b.after - excess, ..*b }).collect()
 }
 
-/// Range of samples for each boundary between segments.
+/// Range of samples in which each boundary between segments must be.
 struct Zones {
     sample_count: usize,
     /// Earliest index of the first sample after boundary `j`.
@@ -367,8 +370,8 @@ impl Zones {
             .collect()
     }
 
-    /// Returns three ranges of samples. The first range is certainly in the segment. The other two
-    /// are longer, and include samples that are possibly in the segment.
+    /// Returns three ranges of samples for a segment. All samples of the first range are certainly
+    /// in the segment. The other two ranges also include samples that are possibly in the segment.
     fn candidates(&self, segment: usize) -> [Range<usize>; 3] {
         let [(earliest_start, earliest_end), (latest_start, latest_end)] =
             [&self.earliest, &self.latest].map(|boundaries| {
@@ -402,7 +405,7 @@ impl Zones {
     }
 }
 
-/// Returns the boundaries of the longest feasible segments, searched from the start.
+/// Returns the boundaries between segments. From the start, each segment is as long as possible.
 fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
     let mut boundaries = Vec::new();
     let mut start = 0;

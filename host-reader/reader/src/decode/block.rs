@@ -10,9 +10,11 @@ use wire::{Header, PacketKind, marker::HeaderLayout};
 const BLOCK_PAIRS: usize = 8;
 type Block = [[u32; 2]; BLOCK_PAIRS];
 
-/// Appends the zone markers at the beginning of `words`, and returns the number of decoded words.
+/// Decodes the zone markers at the beginning of `words`, appends them to `lane`, and returns the
+/// number of decoded words.
 ///
-/// Stops at the first marker that has another kind, is out of order or is later than `latest`.
+/// Stops at the first marker that is not a zone's start or end, is out of order or is later than
+/// `latest`.
 pub(super) fn append_zones(
     lane: &mut Lane,
     time: &mut TimeState,
@@ -21,8 +23,8 @@ pub(super) fn append_zones(
     latest: u64,
 ) -> usize {
     let mut end = LaneEnd { lane, time, latest };
-    // For the released layout, the shifts are compile-time constants. Other layouts use the same
-    // code with variables.
+    // For the layout of the released firmware, the shifts are compile-time constants. For other
+    // layouts, the same code uses variable shifts.
     if layout == HeaderLayout::ID16_TIME12 {
         end.append(words, HeaderLayout::ID16_TIME12)
     } else {

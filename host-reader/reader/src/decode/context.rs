@@ -15,13 +15,14 @@ pub enum CaptureMode {
     /// One zone around each trace replay. All RISCs of a core share the first lane, and the program
     /// id counts replays.
     TraceOnly,
-    /// Records of worker kernels, with several launches per push. Records that are not pushed at
-    /// the end stay in L1.
+    /// Records of worker kernels, with several launches per push. Records that have not been pushed
+    /// when the last launch ends stay in L1.
     Accumulate,
 }
 
 impl CaptureMode {
-    /// Returns true if records wait in L1 until more arrive. The last read must then also read L1.
+    /// Returns true if the device keeps records in L1 until there are more. The last read must then
+    /// also read L1.
     #[must_use]
     pub const fn keeps_in_l1(self) -> bool {
         matches!(self, Self::TraceOnly | Self::Accumulate)
@@ -34,7 +35,8 @@ pub enum HostIdForm {
     /// The base id; the reader adds the chip number. Used by TT-Metal since 2026.
     #[default]
     Base,
-    /// The encoded form, sent by the dispatcher. Used by TT-Metal until the end of 2025.
+    /// The id that already includes the chip number. The dispatcher of TT-Metal sent it until the
+    /// end of 2025.
     Encoded,
 }
 
@@ -56,7 +58,7 @@ impl HostIdForm {
     }
 }
 
-/// Identifies the lane to decode and the format of its words.
+/// Lane to decode, with the format of its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneContext {
     /// The lane.
@@ -65,7 +67,7 @@ pub struct LaneContext {
     pub risc_index: u32,
     /// Core number that run headers must contain, in its low 8 bits.
     pub flat_id: u32,
-    /// The format, after any override of its header layout.
+    /// Format of the lane's words; an override of the header layout is already applied.
     pub generation: Generation,
     /// The lane generation that run headers must contain.
     ///

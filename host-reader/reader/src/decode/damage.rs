@@ -14,10 +14,11 @@ use wire::{Header, PacketKind, marker::EMPTY_HEADER, vector};
 const PUSH_ALIGNMENT: u64 = 4;
 
 impl LaneDecoder<'_> {
-    /// Collects data records and skips padding before the first run of a piece.
+    /// Collects the data records before the first run of `words`, and skips the padding there.
+    /// Returns the index of the first word that is neither.
     ///
-    /// Such data was recorded before the launch was known. Such padding belongs to a run whose
-    /// other words were returned by an earlier read.
+    /// Data before a run was recorded before the launch was known. Padding before a run belongs to
+    /// an earlier run, whose other words were returned by an earlier read.
     pub(super) fn early_records(&mut self, words: LaneWords<'_>) -> usize {
         let mut index = 0;
         while let Some([header, low]) = words.pair(index) {
@@ -41,7 +42,7 @@ impl LaneDecoder<'_> {
         index
     }
 
-    /// Moves the early records into the run that has just been opened.
+    /// Decodes the early records as the first records of the run that has just been opened.
     pub(super) fn take_early_records(&mut self, words: LaneWords<'_>) {
         for index in std::mem::take(&mut self.early) {
             let header = words.pair(index).map(|[header, _]| Header(header));
@@ -60,7 +61,8 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Skips the pair at `index`, outside of any run, and returns where decoding continues.
+    /// Skips the words at `index`, which are outside of any run, and returns the index at which
+    /// decoding continues.
     pub(super) fn gap(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         match words.pair(index) {
             Some([0, 0]) => self.zeros(words, index),
@@ -72,8 +74,8 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Skips zeros. The zeros are the space of a push that never arrived. If there are too few
-    /// zeros for a push, they are damage.
+    /// Skips zeros and returns the index after them. Zeros are the space of a push that never
+    /// arrived. If there are too few zeros for a push, they are damage.
     fn zeros(&mut self, words: LaneWords<'_>, index: usize) -> usize {
         let end = words.zeros_end(index);
         // The last one or two pairs of zeros may be the beginning of the next run.
@@ -123,8 +125,9 @@ impl LaneDecoder<'_> {
         next
     }
 
-    /// Returns the index at which decoding continues if the record at `index` is cut off. The cause
-    /// is the end of the words, or a run that begins inside the record.
+    /// Skips the record at `index` if it is cut off by the end of the words, or by a run that
+    /// begins inside the record. Returns the index at which decoding continues; `None` if the
+    /// record is complete.
     pub(super) fn cut_record(
         &mut self,
         words: LaneWords<'_>,
@@ -149,18 +152,20 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Skips an empty header: padding.
+    /// Reports a padding pair whose low word is not one of padding: the pair may be a marker with
+    /// id 0.
     pub(super) fn padding(&mut self, index: usize, low: u32) {
         if low != 0 && low != EMPTY_HEADER {
             self.note(AnomalyKind::AmbiguousPadding, index, || format!("low word {low:08x}"));
         }
     }
 
-    /// Skips leftover words of an earlier lane generation, and returns where decoding continues.
+    /// Skips leftover words of an earlier lane generation, and returns the index at which decoding
+    /// continues.
     ///
     /// Old words remain in the lane if the write of a run never arrived. The old markers are older
     /// than the preceding run. Like every write, leftover words begin at a multiple of four words.
-    /// A single old stamp is treated as damage.
+    /// If only the first of two stamps is old, the words are treated as damage.
     pub(super) fn leftover(&mut self, words: LaneWords<'_>, index: usize) -> Option<usize> {
         self.context.lane_generation?;
         if !self.position(index).is_multiple_of(PUSH_ALIGNMENT)
@@ -176,7 +181,8 @@ impl LaneDecoder<'_> {
         Some(next)
     }
 
-    /// Returns true if the first two stamps at `index` are older than the run's guaranteed stamps.
+    /// Returns true if the first two stamps from `index` on are older than all guaranteed stamps of
+    /// the run.
     fn is_older_than_run(&self, words: LaneWords<'_>, index: usize) -> bool {
         let Some(oldest) = self.oldest_slot else { return false };
         let layout = self.context.generation.header;
@@ -197,20 +203,20 @@ impl LaneDecoder<'_> {
         stamps > 0
     }
 
-    /// Records the loss of `word_count` words that contained whole runs.
+    /// Adds the loss of `word_count` words that contained whole runs to the ledger.
     fn lose_runs(&mut self, cause: LossCause, word_count: usize) {
         self.runs.has_gap = true;
         self.holes.add_missing_runs(self.lane.runs.len());
         if self.context.lane_generation.is_none() {
             return self.lose_markers(cause, word_count / 2);
         }
-        // This is the highest possible number of runs: each run has the minimum size and contains
-        // the markers of one zone.
+        // Runs of the minimum size are assumed, because these have the fewest markers per word: the
+        // markers of one zone.
         let runs = word_count / vector::FIRST_OPTIONAL;
         self.lose(cause, LossTotals::at_least_markers(runs as u64));
     }
 
-    /// Records the loss of words in which records cannot be recognized.
+    /// Adds the loss of the damaged words from `index` to `next` to the ledger.
     fn lose_damaged(&mut self, words: LaneWords<'_>, index: usize, next: usize) {
         let word_count = next.saturating_sub(index);
         if word_count >= vector::FIRST_OPTIONAL {

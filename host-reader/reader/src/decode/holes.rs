@@ -16,7 +16,7 @@ pub(super) struct Holes {
     missing: BTreeSet<usize>,
     /// Numbers, counted from 1, of the runs that are cut off.
     cut: BTreeSet<usize>,
-    /// Position of the refused runs. The hole ends at the end of the read.
+    /// Position of the runs that the full lane refused. This hole extends to the time of the read.
     refused: Option<MissingRuns>,
 }
 
@@ -26,23 +26,24 @@ impl Holes {
         Self { last_time, ..Self::default() }
     }
 
-    /// Records that runs may be missing after the first `run_count`.
+    /// Notes that runs may be missing after run number `run_count`, counted from 1; 0 stands for
+    /// the beginning of the read.
     pub(super) fn add_missing_runs(&mut self, run_count: usize) {
         self.missing.insert(run_count);
     }
 
-    /// Records that run number `run_count`, counted from 1, may have lost the start or end of a
-    /// zone.
+    /// Notes that run number `run_count`, counted from 1, may have lost the start or end of a zone.
     pub(super) fn add_cut_run(&mut self, run_count: usize) {
         self.cut.insert(run_count);
     }
 
-    /// Records that the lane refused runs.
+    /// Notes that the lane was full and refused runs.
     pub(super) fn add_refused_runs(&mut self, missing: MissingRuns) {
         self.refused = Some(missing);
     }
 
-    /// Returns the windows of time with missing runs; `read_at` is the tile's clock after the read.
+    /// Returns the windows of time in which runs may be missing or cut off. `read_at` is the tile's
+    /// clock after the read.
     pub(super) fn windows(&self, lane: &Lane, read_at: Option<u64>) -> Vec<LossWindow> {
         let times_of = |run: usize| lane.times.get(lane.run_records(run)).unwrap_or(&[]).iter();
         let end_of = |run: usize| times_of(run).max().copied();

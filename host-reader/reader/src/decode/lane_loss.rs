@@ -1,9 +1,10 @@
-//! Assigns the losses counted by a device to launches, if the runs of the read allow it.
+//! Assigns the losses that a device counted to launches, if the runs of the same read make this
+//! possible.
 //!
 //! The device counts records that found no room in L1, summed over all launches. Two kinds of runs
 //! can have lost records: runs that filled their vector, and runs sent in several pushes. A push
 //! during open zones does not contain the ends of these zones yet, but reserves room for them. If
-//! only one run can have lost records, the program of the loss is known.
+//! only one of the runs can have lost records, the program of the loss is known.
 //!
 //! TT-Metal's runtime does not count losses. With this runtime a completely full vector may have
 //! lost records, so a minimum loss is reported. If the lane was full, the runtime's count of
@@ -20,7 +21,7 @@ pub struct LaneLoss {
     pub counts: LossCounts,
     /// True if exactly one launch has finished since the previous read, and none has begun.
     pub is_of_one_launch: bool,
-    /// True if launches without a run in the lane may have some of these losses.
+    /// True if some of these records may belong to launches without a run in the lane.
     pub has_other_launches: bool,
     /// Programs of the first and the last launch without a run in the lane, if known.
     pub others: Option<ProgramSpan>,
@@ -54,7 +55,7 @@ impl LaneLoss {
 /// reserved totals.
 const FULL_WORDS: usize = vector::VECTOR_WORDS - 12;
 
-/// Statistics of the runs in one read of a lane, for assigning losses.
+/// Statistics of the runs in one read of a lane, for assigning losses to programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RunTally {
     launches: u64,
@@ -67,7 +68,8 @@ pub(super) struct RunTally {
 }
 
 impl RunTally {
-    /// Adds a push, which may continue the previous launch.
+    /// Adds a push of `word_count` words. If `is_continued`, the push belongs to the previous
+    /// launch.
     fn record(&mut self, program: RunHostId, is_continued: bool, word_count: usize) {
         if !is_continued || self.launches == 0 {
             self.launches = self.launches.saturating_add(1);
@@ -99,7 +101,8 @@ impl RunTally {
 }
 
 impl LaneDecoder<'_> {
-    /// Counts a push of `word_count` words. For a foreign runtime, also records losses of the push.
+    /// Counts a push of `word_count` words. If the runtime does not count losses and the push
+    /// filled its vector, also adds a minimum loss.
     pub(super) fn count_run(
         &mut self,
         program: Option<RunHostId>,

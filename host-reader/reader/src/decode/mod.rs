@@ -1,4 +1,4 @@
-//! Decodes the words of a lane into columns of records. No I/O happens here.
+//! Decodes the words of a lane into columns of records. This module does no I/O.
 //!
 //! The decoder accepts any input. Words that are not valid records are skipped, reported as an
 //! [anomaly](crate::anomaly) and added to the [ledger](crate::ledger). The other words are decoded.
@@ -104,7 +104,7 @@ pub struct DecodedLane {
     pub anomalies: AnomalyLog,
 }
 
-/// Decodes one lane, piece by piece.
+/// Decoder for the words of one lane, which can be fed piece by piece.
 ///
 /// ```
 /// use reader::{decode::*, lane::LaneId, mesh::Noc0Coord};
@@ -141,10 +141,11 @@ pub struct LaneDecoder<'context> {
     context: &'context LaneContext,
     order: StampOrder,
     state: LaneState,
-    /// Indices of data records before the first run of a piece.
+    /// Indices of the data records before the first run of the words being decoded.
     early: Vec<usize>,
     first_word: u64,
-    /// True if the range of stamps has been derived from the clock of this read.
+    /// True if the 64-bit time of the first stamps has been derived from the clock reading of this
+    /// read.
     is_anchored: bool,
     /// True if the KERNEL end of the run has been decoded.
     has_kernel_end: bool,
@@ -164,7 +165,7 @@ impl<'context> LaneDecoder<'context> {
         Self::with_memory(context, state, Lane::new(context.lane))
     }
 
-    /// Creates a decoder like [`Self::new`], which reuses the memory of a lane that is no longer
+    /// Creates a decoder like [`Self::new`], but reuses the memory of a lane that is no longer
     /// needed.
     #[must_use]
     pub fn with_memory(context: &'context LaneContext, state: LaneState, mut memory: Lane) -> Self {
@@ -289,7 +290,8 @@ impl<'context> LaneDecoder<'context> {
             && (time < self.state.time.last || time > self.order.latest())
     }
 
-    /// Derives the range of stamps from the clock, before the first stamp of this read is decoded.
+    /// Derives the 64-bit time of the first stamps from the clock reading, before this read's first
+    /// stamp is decoded.
     fn anchor(&mut self, first: &peek::FirstStamps, index: usize) {
         let Some(leading) = first.leading().filter(|_| !self.is_anchored) else { return };
         self.is_anchored = true;
@@ -360,7 +362,7 @@ impl<'context> LaneDecoder<'context> {
     }
 }
 
-/// Returns the 64-bit value with this index; 0 if there is none.
+/// Returns the 64-bit value at `index` of a payload; 0 if there is none.
 fn value(values: &[[u32; 2]], index: usize) -> u64 {
     let [high, low] = values.get(index).copied().unwrap_or_default();
     (u64::from(high) << 32) | u64::from(low)

@@ -6,7 +6,7 @@ use wire::{Header, PacketKind, marker::HeaderLayout, vector};
 /// The first stamps of a run, if present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FirstStamps {
-    /// Stamps of the guaranteed starts.
+    /// Stamps of the guaranteed zone starts: the firmware's zone, then the kernel's zone.
     pub(super) starts: [Option<u64>; 2],
     /// Stamps of the first two optional records that carry a time.
     optional: [Option<u64>; 2],

@@ -1,4 +1,4 @@
-//! Runs: where a launch begins, which slots repeat, and the order of the records.
+//! Decoding of runs: where a launch begins, which slots are repeated, and the order of the records.
 
 use super::{
     CaptureMode, LaneContext, LaneDecoder,
@@ -19,11 +19,12 @@ pub(super) struct Launch {
     /// Words of the guaranteed slots decoded so far; zeros for a slot without a marker.
     slots: [[u32; 2]; vector::GUARANTEED_MARKER_COUNT],
     first_zone: Option<FirstZone>,
-    /// Index of the first record that has not been searched. No earlier record is a zone.
+    /// Index of the first record that has not yet been searched for a zone. The launch's earlier
+    /// records are not zones.
     searched: usize,
 }
 
-/// Source of the time of a launch's first zone.
+/// Where the time of a launch's first zone is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FirstZone {
     /// Index of a record in this lane. The record's time may still be corrected.
@@ -65,8 +66,8 @@ impl Launch {
         }
     }
 
-    /// Returns the state of the launch for the next read. The lane of the next read does not
-    /// contain the launch's earlier records.
+    /// Returns the launch's state for the next read, whose lane will not contain the records of
+    /// `lane`.
     pub(super) fn carried_over(mut self, lane: &Lane) -> Self {
         let first_zone = self.first_zone_time(lane).map(FirstZone::Earlier);
         Self { first_zone, searched: 0, ..self }
@@ -113,7 +114,7 @@ impl LaneDecoder<'_> {
         next
     }
 
-    /// Returns true if the run is left over from earlier.
+    /// Returns true if the run is a leftover of an earlier push.
     ///
     /// A run is left over if both its leading stamps are older than the leading stamps of the
     /// previous run, or if it begins with the same records as the previous run. Such repeated
@@ -142,8 +143,8 @@ impl LaneDecoder<'_> {
         self.state.first_optional = first.first_optional;
     }
 
-    /// Opens the run's launch, or continues the last launch. Returns true if the run continues the
-    /// last launch.
+    /// Begins a new launch, or continues the last launch if the run is a later push of it. Returns
+    /// true if the last launch is continued.
     fn open_launch(&mut self, header: RunHeader, run: &RunWords, index: usize) -> bool {
         let LaneContext { lane, mode, host_ids, .. } = *self.context;
         let program = host_ids.run_host_id(header.program_id, lane.chip_id);
@@ -186,7 +187,8 @@ impl LaneDecoder<'_> {
         }
     }
 
-    /// Removes and returns the run's last zone if it began after the end of the firmware's zone.
+    /// Removes the run's last zone from the lane and returns it, if the zone began after the end of
+    /// the firmware's zone.
     ///
     /// In the debug dump of our runtime this zone is a wait for the host. The zone is removed only
     /// if all times are in order.

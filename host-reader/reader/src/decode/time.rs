@@ -17,23 +17,24 @@
 
 use crate::anomaly::AnomalyKind;
 
-/// Maximum number of cycles between the two loads of a torn clock reading.
+/// Maximum number of cycles between the loads of the low and the high word in a torn clock reading.
 const TEAR_WINDOW_CYCLES: u64 = 4096;
 /// Error of a torn clock reading, in cycles.
 const TEAR_CYCLES: u64 = 1 << 32;
 /// Maximum number of cycles by which a torn stamp can be later than the clock, including a margin.
 const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 
-/// Time reached in a lane, carried from one read to the next.
+/// Time of a lane's last record and the offset of the lane's stamps, carried from one read to the
+/// next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {
     /// Offset that is added to stamps: a multiple of the stamps' range.
     pub(super) epoch: u64,
-    /// The last time returned.
+    /// The time of the last record.
     pub(super) last: u64,
 }
 
-/// Resolution of a step backwards.
+/// Corrected times after a step backwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Resolved {
     /// The record's time.
@@ -58,8 +59,9 @@ pub(super) struct StampOrder {
 impl StampOrder {
     /// Returns true if stamp `a` is older than stamp `b`.
     ///
-    /// If the tile's clock was read, the result is correct for all stamps of one range. Otherwise,
-    /// it is correct for stamps that differ by less than half a range.
+    /// If the tile's clock was read, the result is correct for all stamps within one range
+    /// (2^`bits` cycles). Otherwise, it is correct for stamps that differ by less than half a
+    /// range.
     pub(super) const fn is_before(self, a: u64, b: u64) -> bool {
         match self.read_at {
             Some(now) => self.age(now, a) > self.age(now, b),
@@ -110,10 +112,10 @@ impl StampOrder {
 }
 
 impl TimeState {
-    /// Derives the range of stamps from the clock, for the first two stamps of a read.
+    /// Derives the stamps' offset from the clock reading and the first two stamps of a read.
     ///
-    /// Returns true if stamps have wrapped since the previous stamp. The range stays the same if
-    /// the clock was not read, or if the new time would be before the last time.
+    /// Returns true if stamps have wrapped since the last record. The offset stays the same if the
+    /// clock was not read, or if the new time would be before the time of the last record.
     pub(super) fn anchor(&mut self, leading: [u64; 2], order: StampOrder) -> bool {
         let [Some(first), Some(second)] = leading.map(|stamp| order.epoch_of(stamp)) else {
             return false;
@@ -146,7 +148,7 @@ impl TimeState {
 
     /// Returns the time of a stamp for which [`Self::advance`] returned `None`.
     ///
-    /// `before_last` is the time before the last time, if known.
+    /// `before_last` is the time of the record before the last record, if known.
     #[cold]
     pub(super) fn resolve(
         &mut self,
@@ -167,7 +169,8 @@ impl TimeState {
         resolved
     }
 
-    /// Lowers the last time if it is later than the clock reading; returns the corrected time.
+    /// Lowers the time of the last record if it is later than the clock reading; returns the
+    /// corrected time.
     pub(super) fn lower_last(
         &mut self,
         before_last: Option<u64>,

@@ -10,7 +10,7 @@ pub struct UndecodedLane<'words> {
     pub context: LaneContext,
     /// State from which decoding continues.
     pub state: LaneState,
-    /// Pieces of words. Each piece has the index of its first word in the lane.
+    /// Pieces of the lane's words, as (index of the first word in the lane, words).
     pub pieces: Vec<(u64, &'words [u32])>,
     /// The lane's losses, from the device's counters.
     pub loss: LaneLoss,

@@ -22,7 +22,8 @@ pub(super) const fn slot_words(run: &RunWords, slot: usize) -> [u32; 2] {
     [run[slot], run[slot + 1]]
 }
 
-/// The words of one lane. An index always refers to the first word of a pair, from 0.
+/// The words of one lane. Indices are counted in words, from 0, and always refer to the first word
+/// of a pair.
 #[derive(Clone, Copy)]
 pub(super) struct LaneWords<'a> {
     words: &'a [u32],

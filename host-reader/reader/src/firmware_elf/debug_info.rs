@@ -61,7 +61,7 @@ pub struct Part {
     pub size_bytes: u32,
 }
 
-/// Reason why a request to a file's debug information failed.
+/// Reason why a file's debug information cannot be read, or lacks a requested item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DebugInfoError {
@@ -248,7 +248,8 @@ struct UnitReader<'a, 'file> {
     parameters: &'a mut Parameters,
 }
 
-/// The parent of the entries being read, which are members, elements or parameters.
+/// An enclosing entry of the entry being read, such as the structure of a member or the function of
+/// a parameter.
 struct Outer {
     depth: isize,
     at: usize,
@@ -301,7 +302,8 @@ impl UnitReader<'_, '_> {
         }
     }
 
-    /// Stores a multidimensional array as one array of all elements.
+    /// Multiplies the enclosing array's element count by the length of one dimension. A
+    /// multidimensional array is stored as one array of all elements.
     fn add_dimension(&mut self, entry: &Entry<'_>, outer: Option<&Outer>) {
         let last = unsigned(entry.attr(dw::DW_AT_upper_bound)).map(|last| last.wrapping_add(1));
         let length = unsigned(entry.attr(dw::DW_AT_count)).or(last).unwrap_or(0);
@@ -345,7 +347,7 @@ impl UnitReader<'_, '_> {
         }
     }
 
-    /// Returns the value of a constant parameter.
+    /// Returns the value of a parameter if it is constant.
     fn constant_value(&self, entry: &Entry<'_>) -> Option<u64> {
         if let Some(value) = unsigned(entry.attr(dw::DW_AT_const_value)) {
             return Some(value);
@@ -359,7 +361,7 @@ impl UnitReader<'_, '_> {
         self.evaluated(locations.next().ok()??.data)
     }
 
-    /// Evaluates an expression without external inputs.
+    /// Evaluates a DWARF expression; returns `None` if it needs registers or memory.
     fn evaluated(&self, expression: gimli::Expression<Slice<'_>>) -> Option<u64> {
         let mut evaluation = expression.evaluation(self.unit.encoding());
         evaluation.set_max_iterations(EVALUATION_STEPS_MAX);

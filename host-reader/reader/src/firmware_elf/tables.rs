@@ -19,7 +19,7 @@ pub struct TableSizes {
 }
 
 impl TableSizes {
-    /// Computes the table sizes from the sizes of their symbols in an ELF file.
+    /// Computes the table sizes from the sizes of the tables' symbols in an ELF file.
     ///
     /// # Errors
     /// If one of the symbols is missing.

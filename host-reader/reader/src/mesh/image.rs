@@ -1,4 +1,4 @@
-//! Chips with their memory in host vectors, for saved dumps, examples and tests.
+//! Chips whose memory is stored in vectors on the host, for saved dumps, examples and tests.
 //!
 //! An image only models the chip's memory; it runs no firmware.
 
@@ -24,7 +24,8 @@ pub struct DeviceImage {
 impl DeviceImage {
     /// Creates a chip with zeros in all memories.
     ///
-    /// L1 ends after each core's profiler words; a bank ends after the profiler region.
+    /// All L1s have the same size, which includes every core's profiler words. A DRAM bank ends
+    /// after the profiler region.
     #[must_use]
     pub fn new(description: DeviceDescription) -> Self {
         const VECTORS: u64 = (wire::vector::VECTOR_BYTES * wire::risc::RISCS_PER_CORE) as u64;
@@ -54,7 +55,7 @@ impl DeviceImage {
         self.wall_clock = cycles;
     }
 
-    /// Returns the index of the first word of a range.
+    /// Returns the index of a range's first word, or an error if the range is not in the memory.
     fn first_word(
         &self,
         memory: Memory,
@@ -137,7 +138,7 @@ impl Mesh for MeshImage {
 
 const PAGE_WORDS: usize = 1024;
 
-/// Words that are zero until written.
+/// Words of a memory, which are zero until they are written.
 #[derive(Clone, Debug, Default)]
 struct PagedWords {
     pages: BTreeMap<u64, Vec<u32>>,

@@ -158,7 +158,7 @@ impl AccessError {
     }
 }
 
-/// Returns the error of a back end without memory of the host that the chip writes.
+/// Returns the error for a read of the host's memory through a back end that has no access to it.
 #[must_use]
 pub fn no_host_memory(chip_id: u32) -> AccessError {
     let reason = "this back end has no access to the host's memory that the chip writes".into();
@@ -172,7 +172,7 @@ pub struct L1Read<'a> {
     pub core: Noc0Coord,
     /// Byte address of the first word.
     pub address: u64,
-    /// The words to read.
+    /// Buffer for the words that are read.
     pub words: &'a mut [u32],
 }
 
@@ -187,8 +187,9 @@ pub trait Device {
     /// If there is no such core, the range exceeds its L1, or the chip does not answer.
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult;
 
-    /// Reads two ranges of L1. A back end that can read them at the same time does so: for example, its
-    /// DMA engine reads the first range, and the processor meanwhile the second one.
+    /// Reads two ranges of L1. A back end that can read two ranges at the same time overrides this
+    /// method. For example, the DMA engine reads the first range while the processor reads the
+    /// second range.
     ///
     /// # Errors
     /// The same as for [`Device::read_l1`], separately for each range.
@@ -208,8 +209,8 @@ pub trait Device {
     /// If there is no such bank, the range exceeds the bank, or the chip does not answer.
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult;
 
-    /// Reads words of the host's memory that the chip writes. Addresses are offsets from the first byte
-    /// that the chip can write.
+    /// Reads words from the host's memory to which the chip writes. Addresses are offsets from the
+    /// first byte that the chip can write.
     ///
     /// Only relays with rings in that memory need this method; by default, there is no such memory.
     /// Words that the chip had written before the last read of L1 must be visible.
@@ -241,11 +242,11 @@ pub trait Device {
 pub struct ChipLink {
     /// Index of the sending chip.
     pub sender: usize,
-    /// The sending core. The sender's times are read from its wall clock.
+    /// The sending core. The sender's times are read from this core's wall clock.
     pub sender_core: Noc0Coord,
     /// Index of the echoing chip.
     pub receiver: usize,
-    /// The echoing core. The receiver's times are read from its wall clock.
+    /// The echoing core. The receiver's times are read from this core's wall clock.
     pub receiver_core: Noc0Coord,
 }
 
