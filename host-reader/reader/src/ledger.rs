@@ -138,8 +138,8 @@ impl ProgramSpan {
 }
 
 crate::labelled! {
-    /// Kind of records that are missing. The labels are keys for file formats: lower case, joined by
-    /// `_`.
+    /// Kind of missing records. File formats use the labels as keys; they are in lower case, joined
+    /// by `_`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum LostKind {
         /// Whole zones.

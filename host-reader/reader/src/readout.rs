@@ -15,13 +15,13 @@ pub struct ChipSummary {
     pub arch: String,
     /// Clock frequency of the tiles, in MHz; 0 if unknown.
     pub aiclk_mhz: u32,
-    /// Size of the worker grid, if known.
+    /// Number of worker cores, if known.
     pub max_compute_cores: Option<u32>,
-    /// Maps translated row numbers (Wormhole) or column numbers (Blackhole) to rows or columns of
-    /// the worker grid.
+    /// Map from translated row numbers (Wormhole) or column numbers (Blackhole) to rows or columns
+    /// of the worker grid.
     ///
-    /// Rows and columns of the worker grid are counted from 0. Translated numbers that appear in no
-    /// file of the host are missing.
+    /// Rows and columns of the worker grid are counted from 0. Translated numbers that do not
+    /// appear in the host's files are missing.
     pub known_lines: BTreeMap<u16, u16>,
 }
 
@@ -39,7 +39,8 @@ pub struct DeviceReadout {
 }
 
 impl DeviceReadout {
-    /// Adds a lane. If the readout has the lane already, appends the records to it.
+    /// Adds a lane. If the readout already has a lane with this id, appends the records to that
+    /// lane.
     pub(crate) fn add_lane(&mut self, lane: Lane) {
         match self.lanes.binary_search_by_key(&lane.id, |lane| lane.id) {
             Ok(index) => {
@@ -58,7 +59,8 @@ impl DeviceReadout {
     }
 }
 
-/// A launch removed from a readout by a selection, on the reference clock of its chip.
+/// A launch that a selection removed from a readout. Its times are on the reference clock of its
+/// chip.
 ///
 /// The time of this launch must not count as idle time between ops.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +84,7 @@ pub struct Readout {
     pub zones: ZoneTable,
     /// Launches removed by a selection.
     pub hidden: Vec<HiddenLaunch>,
-    /// Records that are missing, or that this read could not reach.
+    /// Records that are lost, or that could not be read yet.
     pub losses: LossLedger,
     /// Anomalies and repairs.
     pub anomalies: AnomalyLog,
@@ -102,7 +104,7 @@ impl Readout {
         self.lanes().map(Lane::record_count).sum()
     }
 
-    /// Appends a later readout of the same mesh.
+    /// Appends a later readout of the same mesh to this readout.
     ///
     /// Both readouts must come from chips, because their zone indices are marker ids. Logs cannot
     /// be appended, because each log has its own zone indices.

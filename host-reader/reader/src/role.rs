@@ -1,4 +1,4 @@
-//! Classifies zones as firmware, kernel or user zones.
+//! Classification of zones as firmware, kernel or user zones.
 //!
 //! # Compatibility
 //! The zone's name is searched for the same substrings as in `TracyTTDeviceData.hpp`. A user's zone
@@ -26,7 +26,7 @@ impl ZoneRole {
     const SHARED_PUSH: u16 = 64;
     const DISPATCH: u16 = 256;
     const STALL: u16 = 512;
-    /// Substrings in the names of zones of dispatch kernels.
+    /// Substrings by which the zones of dispatch kernels are recognized.
     const DISPATCH_PARTS: [&'static str; 2] = ["CQ-DISPATCH", "CQ-PREFETCH"];
 
     /// Returns the role for a zone's name.
@@ -74,7 +74,7 @@ impl ZoneRole {
         self.0 & Self::STALL != 0
     }
 
-    /// Returns true if only dispatch kernels have such zones.
+    /// Returns true if this is a zone of a dispatch kernel.
     #[inline]
     #[must_use]
     pub const fn is_dispatch(self) -> bool {
@@ -95,8 +95,8 @@ impl ZoneRole {
         self.0 & Self::KERNEL != 0
     }
 
-    /// Returns the name of a zone with this role in a lane of [`Risc::TensixAggregate`]; `None` for
-    /// a user zone.
+    /// Returns the name that a zone with this role has in a lane of [`Risc::TensixAggregate`];
+    /// `None` for a user zone.
     ///
     /// Such a lane has one zone that encloses the zones of all RISCs.
     ///
@@ -113,7 +113,7 @@ impl ZoneRole {
         }
     }
 
-    /// Returns true if this is the kernel zone of `risc` itself.
+    /// Returns true if this is a kernel zone that `risc` records.
     #[inline]
     #[must_use]
     pub const fn is_kernel_of(self, risc: Risc) -> bool {

@@ -1,12 +1,12 @@
-//! Traces: assigns runs to replays of traces.
+//! Assignment of runs to replays of traces.
 //!
 //! A core counts all replays of which it was notified, regardless of the trace, and writes the
 //! count into its run headers. The host knows the trace of each replay and the programs of each
-//! trace. The combination identifies the replay of a run.
+//! trace. Both together identify the replay to which a run belongs.
 //!
 //! # Compatibility
 //! The method is that of `getTraceIdAndCount` in tt-metal's `profiler.cpp`. A run header contains
-//! the count at the latest replay, even if the program is outside of traces.
+//! the count at the latest replay, even if the run's program was not launched by a replay.
 
 use crate::{
     anomaly::AnomalyKind,
@@ -40,7 +40,7 @@ pub struct TraceBook {
 struct ChipTraces {
     /// Base ids of the programs in each trace, by trace id.
     programs: BTreeMap<u64, BTreeSet<u32>>,
-    /// Replays, ordered by beginning.
+    /// Replays, in the order in which they began.
     replays: Vec<TraceReplay>,
     replay_counts: BTreeMap<u64, u64>,
 }
@@ -64,7 +64,7 @@ impl TraceBook {
         programs.entry(trace_id).or_default().insert(base_id);
     }
 
-    /// Adds a replay that began after all replays added before.
+    /// Adds a replay, which must have begun after all replays that were added before.
     pub fn add_replay(&mut self, chip_id: u32, trace_id: u64) {
         let chip = self.chips.entry(chip_id).or_default();
         let count = chip.replay_counts.entry(trace_id).or_default();
@@ -84,7 +84,8 @@ impl TraceBook {
         self.chips.get(&chip_id).map_or(0, |chip| chip.replays.len())
     }
 
-    /// Returns the replay of a run that was launched after `count` replays had begun.
+    /// Returns the replay to which a run belongs, given the number of replays that had begun before
+    /// the run.
     ///
     /// Returns `None` if there are fewer than `count` replays, or if the trace of the latest of
     /// these replays does not contain the run's program.
@@ -97,8 +98,8 @@ impl TraceBook {
 
     /// Assigns a replay to every run without one.
     ///
-    /// The readout must contain a whole session, from the first replay on. A core's count has 16
-    /// bits, and its wraps are tracked from run to run.
+    /// The readout must contain a whole session, from the first replay on: a core's count has 16
+    /// bits, and its wraps are counted from run to run.
     ///
     /// A run whose replay is missing from the list counts as an anomaly.
     pub fn name_runs(&self, readout: &mut Readout) -> NamedRuns {

@@ -11,7 +11,7 @@ pub struct LaneWatermark {
     pub lane: LaneId,
     /// Size of the lane in DRAM, in words.
     pub lane_words: u32,
-    /// Filled words that the RISC cannot reuse until a host has read them.
+    /// Number of filled words, which the RISC cannot reuse until a host has read them.
     ///
     /// The value is 0 if the host has read all data of the core, because the next launch then
     /// starts at the beginning of the lane.
@@ -28,14 +28,14 @@ pub struct LaneWatermark {
     pub pushed_launches: u32,
     /// Cycles of the tile's clock since the previous read, if both reads include the clock.
     pub elapsed_cycles: Option<u64>,
-    /// Words per launch. The average is taken between two polls; the value is the largest average
+    /// Estimated words per launch: the largest average of all intervals between two polls or reads
     /// so far.
     ///
     /// The value is 0 if nothing has been pushed yet.
     pub words_per_launch: u32,
 }
 
-/// Maximum number of words by which a launch may exceed the average: a full vector.
+/// Number of words by which a launch is assumed to exceed the average at most: a full vector.
 const LARGEST_PUSH_WORDS: u32 = VECTOR_WORDS;
 #[expect(clippy::cast_possible_truncation, reason = "a vector has 512 words")]
 pub(crate) const VECTOR_WORDS: u32 = vector::VECTOR_WORDS as u32;
@@ -84,7 +84,8 @@ impl Watermarks {
         self.lanes.values()
     }
 
-    /// Returns the lane with the smallest fraction of free words.
+    /// Returns the fullest lane: a lane that lost launches, if any, otherwise the lane with the
+    /// smallest fraction of free words.
     #[must_use]
     pub fn fullest(&self) -> Option<&LaneWatermark> {
         self.lanes().max_by_key(|lane| {

@@ -1,8 +1,8 @@
 //! Time within a lane: converts stamps of 44 bits to 64-bit times in ascending order.
 //!
 //! A lane's records are in the order in which the RISC read the clock. A time that is earlier than
-//! the time before it is therefore an error. Errors with a known cause are corrected and counted; others
-//! are reported:
+//! the time before it is therefore an error. Errors with a known cause are corrected and counted;
+//! other errors are reported:
 //!
 //! | observation | reason | correction |
 //! |---|---|---|
@@ -21,7 +21,8 @@ use crate::anomaly::AnomalyKind;
 const TEAR_WINDOW_CYCLES: u64 = 4096;
 /// Error of a torn clock reading, in cycles.
 const TEAR_CYCLES: u64 = 1 << 32;
-/// Maximum number of cycles by which a torn stamp can be later than the clock, including a margin.
+/// Maximum number of cycles by which a torn stamp can be later than the clock reading, including a
+/// margin.
 const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 
 /// Time of a lane's last record and the offset of the lane's stamps, carried from one read to the

@@ -1,4 +1,4 @@
-//! Acknowledges a read to the device, so that no word is read twice and no word is lost.
+//! Acknowledgement of a read to the device, so that no word is read twice and no word is lost.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -12,12 +12,12 @@ use crate::{
 };
 use wire::{LaneEnd, control::ext, risc::RISCS_PER_CORE};
 
-/// Tells a core that runs our runtime what the host has read. Returns the number of the last run that
-/// was read completely.
+/// Acknowledges a read to a core that runs our runtime. Returns the number of runs that the core
+/// has finished and the host has read, if this number was written to the core.
 ///
 /// Writes two values, unless the core already has them: the number of words read from each lane,
-/// and the number of the last run that was completely read. If a lane could not be read, its words
-/// stay unread and no run counts as read.
+/// and the number of runs that were read completely. If a lane could not be read, its words stay
+/// unread and no run counts as read.
 pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<u32> {
     // The read positions must be written before the run number: after the device has received the
     // run number, it reuses the lanes and clears the read positions.
@@ -50,7 +50,8 @@ fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Resets a core of TT-Metal's runtime, after reading the words of pushes that race with the read.
+/// Resets the control vector of a core of TT-Metal's runtime. Before the reset, reads the words
+/// that were pushed during the read.
 pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Vec<u32>]) {
     const ATTEMPTS: usize = 3;
     if !core.has_activity() {
@@ -78,8 +79,8 @@ pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
     );
 }
 
-/// Clears the end words of the lanes that were read. Other lanes keep their end words for a later
-/// read.
+/// Clears the end words of the lanes that were read. Lanes that could not be read keep their end
+/// words for a later read.
 fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
     for lane in core.lanes.iter().filter(|lane| lane.words.is_some()) {
         session.write_control(
@@ -133,9 +134,9 @@ fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVe
     Some(ControlVector { words, layout })
 }
 
-/// Reports the bits in a core's control words with which TT-Metal's runtime marks dropped records.
+/// Reports the lanes whose bits in the core's control vector state that records were dropped.
 ///
-/// If the runtime does not count the losses, also adds the loss.
+/// If the runtime does not count its losses, also adds a minimum loss to the ledger.
 ///
 /// The first RISC takes part in every launch, so the number of launches determines the number of
 /// this RISC's missing runs.

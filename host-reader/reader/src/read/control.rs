@@ -10,7 +10,7 @@ use wire::{
     stream,
 };
 
-/// Size of the larger vector, in words. The smaller vector is only read up to its end.
+/// Size of the largest control vector, in words. A smaller vector is only read up to its end.
 pub(super) const WORDS: usize = ControlLayout::WORDS64.word_count;
 
 /// The words of one control vector and their layout.
@@ -31,13 +31,13 @@ impl ControlVector {
         self.layout == ControlLayout::WORDS64 && has_signature(&self.words)
     }
 
-    /// Returns true if the lanes of our runtime wrap: the device then reuses the space of words
-    /// that were read.
+    /// Returns true if the core runs our runtime and its lanes wrap: the device reuses the space of
+    /// words that were read.
     pub(super) fn has_turning_lanes(&self) -> bool {
         self.is_ours() && self.word(ext::SIGNATURE) != ext::SIGNATURE_OF_VERSION_3
     }
 
-    /// Returns the end of the words in a RISC's lane. The size of the lane is `lane_words` words.
+    /// Returns the position up to which a RISC has filled its lane of `lane_words` words.
     pub(super) fn lane_end(&self, risc_index: usize, lane_words: u32) -> LaneEnd {
         let word = self.host_end(risc_index);
         if self.has_turning_lanes() {
@@ -52,7 +52,7 @@ impl ControlVector {
         self.word(ext::CONSUMED.saturating_add(risc_index))
     }
 
-    /// Returns the number of words that a RISC has pushed.
+    /// Returns the control word with the number of words that a RISC has pushed.
     pub(super) fn host_end(&self, risc_index: usize) -> u32 {
         self.word(self.layout.host_end.saturating_add(risc_index))
     }
@@ -71,7 +71,8 @@ impl ControlVector {
         self.device_end(risc_index) & WORDS_MASK
     }
 
-    /// Returns how many words of a lane a host has read, as stored by version 2 of our protocol.
+    /// Returns the number of words of a lane that a host has read, if the core's runtime is version
+    /// 2 of ours; otherwise 0.
     ///
     /// Captures of version 2 contain no other state of the lane. The losses of a runtime of version
     /// 2 are treated as unknown, like the losses of a foreign runtime.
@@ -103,17 +104,18 @@ impl ControlVector {
         self.word(self.layout.dropped_zones) >> risc_index & 1 != 0
     }
 
-    /// Returns the words that identify the core: flat id, cores per bank, DRAM address.
+    /// Returns the words that the host wrote when it initialized the core: flat id, cores per bank,
+    /// DRAM address.
     pub(super) fn host_words(&self) -> [u32; 3] {
         host_words(&self.words, &self.layout)
     }
 
-    /// Returns the words that TT-Metal's host writes after a read: zeros, except in the host's own
-    /// words.
+    /// Returns the control vector that TT-Metal's host writes after a read: zeros, except for the
+    /// words that belong to the host.
     ///
     /// # Compatibility
-    /// The function corresponds to the reset in `profiler.cpp`. The words after the device's last
-    /// word (addresses of single RISCs, dispatch flag) also belong to the host.
+    /// The function corresponds to the reset in `profiler.cpp`. All words after the device's last
+    /// word also belong to the host: the addresses for single RISCs, and the dispatch flag.
     pub(super) fn after_reset(&self) -> [u32; WORDS] {
         let mut words = [0; WORDS];
         let last_of_device = self.layout.trace_replay_status.unwrap_or(self.layout.profiler_done);
@@ -127,8 +129,8 @@ impl ControlVector {
     }
 }
 
-/// Returns the generation that wrote a chip's control vectors, which is the generation with the
-/// most votes.
+/// Returns the format generation of a chip's control vectors, which is found by a vote of all
+/// cores.
 ///
 /// Each core has one vote. A core with the signature of this project's runtime votes for the
 /// current generation. Any other core votes for the generation whose indices match the largest

@@ -1,8 +1,8 @@
 //! Losses since the previous read, computed from the loss counters of a core of our runtime.
 //!
 //! No reader resets the counters while a core is in use, so the loss is the difference between two
-//! values of a counter. Each difference is added to the ledger once, for the RISC that counted the
-//! loss.
+//! values of a counter. Each difference is added to the ledger once, in the lane of the RISC that
+//! counted the loss.
 
 use super::{
     control::ControlVector,
@@ -94,7 +94,8 @@ impl Counters {
     }
 }
 
-/// Adds a core's losses of whole runs to the ledger, and stores the L1 losses in each lane.
+/// Adds the runs that a core has lost as a whole to the ledger, and stores the L1 losses of each
+/// RISC in its lane.
 ///
 /// The L1 losses are added to the ledger later, when the lane's runs are known.
 #[expect(clippy::indexing_slicing, reason = "the index counts the lanes of the core")]
@@ -157,7 +158,7 @@ fn missing_runs(
     }
 }
 
-/// Adds the loss of runs that did not fit DRAM completely.
+/// Adds the loss of runs that did not completely fit in DRAM.
 fn add_refused(
     session: &mut Session<'_>,
     core: &CoreRead,
@@ -211,7 +212,8 @@ fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) 
     session.lose(lane.id, LossCause::ValidateOff, None, totals);
 }
 
-/// Records that the number of new losses is unknown, for each RISC that has counted losses.
+/// Adds a loss of unknown size for each RISC that has counted losses, since it is unknown how many
+/// of them are new.
 fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     let counters = Counters::from_control(&core.control);
     for lane in &core.lanes {
@@ -226,8 +228,8 @@ fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Returns the programs of the runs that the lanes have refused since the core last released its
-/// lanes.
+/// Returns the programs of the first and the last run that the lanes have refused since the core
+/// last released its lanes.
 fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpan> {
     let chip_id = core.lanes.first()?.id.chip_id;
     let program = |index| session.options.host_ids.run_host_id(core.control.word(index), chip_id);
@@ -235,7 +237,7 @@ fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpa
     Some(ProgramSpan { first: program(first), last: program(last) })
 }
 
-/// Returns how many runs of a RISC did not fit DRAM completely since the previous read.
+/// Returns how many runs of a RISC did not completely fit in DRAM since the previous read.
 ///
 /// The result is 0 if unknown.
 pub(super) fn refused_runs(core: &CoreRead, risc_index: usize) -> u32 {

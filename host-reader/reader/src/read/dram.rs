@@ -1,4 +1,4 @@
-//! Reads the unread words of all lanes in a few large pieces.
+//! Reading of the unread words of all lanes, in a few large pieces.
 
 use super::{
     plan::{CoreRead, LaneRead, LaneWords},
@@ -7,14 +7,14 @@ use super::{
 use crate::{anomaly::AnomalyKind, mesh::AccessError};
 use std::ops::Range;
 
-/// Maximum size of a gap that is read together with its neighbours, in words. Reading a larger gap
-/// costs more than a separate transaction.
+/// Maximum size of a gap between the unread words of two lanes that are read together, in words.
+/// Reading a larger gap takes longer than a second transaction.
 const GAP_WORDS: u64 = 64;
 /// Maximum size of a piece, in words.
 const PIECE_WORDS: usize = 1 << 20;
 
-/// Reads the unread words and returns them in pieces. Uses the memory in `spare`, which may contain
-/// old words.
+/// Reads the unread words of all lanes and returns the pieces that several lanes share. Reuses the
+/// vectors in `spare`, whatever their content.
 pub(super) fn read_lanes(
     session: &mut Session<'_>,
     cores: &mut [CoreRead],
@@ -36,7 +36,7 @@ pub(super) fn read_lanes(
     pieces
 }
 
-/// Returns the number of leading lanes that fit one piece of at most [`PIECE_WORDS`].
+/// Returns the number of leading lanes that fit in one piece of at most [`PIECE_WORDS`].
 ///
 /// A lane that does not share a piece with other lanes is read on its own.
 fn piece_length(lanes: &[&mut LaneRead]) -> usize {
@@ -103,10 +103,11 @@ fn read_unread(
     Ok(words)
 }
 
-/// Reads words of one lane into `memory`. A failure is returned and also recorded as an anomaly.
+/// Reads words of one lane into `memory` and returns it. An error is returned and also reported as
+/// an anomaly.
 ///
-/// Memory is allocated only as words arrive, because a capture may claim lanes that it does not
-/// contain.
+/// Memory is allocated piece by piece while words are read, because a capture may state lane sizes
+/// that it does not contain.
 pub(super) fn read_range(
     session: &mut Session<'_>,
     lane: &LaneRead,
@@ -131,8 +132,7 @@ pub(super) fn read_range(
     Ok(memory)
 }
 
-/// Returns the address of a lane's first unread word. In a wrapped lane, this word is before the
-/// wrap.
+/// Returns the address of the first unread word of a lane with a single unread part.
 fn first_address(lane: &LaneRead) -> u64 {
     address_of(lane, only_range(lane).start.into())
 }

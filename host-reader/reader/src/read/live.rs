@@ -1,5 +1,5 @@
-//! Reads streamed lanes while kernels run, and passes batches to a consumer through a bounded
-//! queue.
+//! Reading of streamed lanes while kernels run. A thread reads batches and sends them to a consumer
+//! through a bounded queue.
 
 use super::{PeriodicThread, ReadError, Reader};
 use crate::{mesh::Mesh, readout::Readout, stream::Batch};
@@ -47,8 +47,8 @@ impl Reader {
     /// Reads like [`Reader::read`], and also returns the new records of streamed lanes in batches.
     ///
     /// As for [`Reader::read`], the readout contains the records of finished launches. The batches
-    /// contain records as soon as they are read. So each record is in exactly one batch and in
-    /// exactly one readout, which may be the readout of a later read.
+    /// contain records as soon as they are read. So each record of a streamed lane is in exactly
+    /// one batch, and in exactly one readout, which may be that of a later read.
     ///
     /// # Errors
     /// The same as for [`Reader::read`].
@@ -79,18 +79,18 @@ impl Reader {
 pub struct Backpressure {
     /// Number of batches in the queue.
     pub waiting_batches: usize,
-    /// Number of reads that were postponed because the queue was full.
+    /// Number of reads that the thread postponed because the queue was full.
     ///
     /// Meanwhile, records wait in the rings. If a ring becomes full, the ring's policy applies, and
     /// the device counts the records that are lost.
     pub put_off_reads: u64,
 }
 
-/// Reader of streamed lanes with its own thread. It is an iterator over the reads that found
-/// something.
+/// Reader of streamed lanes with its own thread, and an iterator over the reads that found
+/// something new.
 ///
-/// The thread starts a read only while the queue holds fewer batches than a given maximum. The
-/// batches of this read may then exceed the maximum, because the host drops nothing. A failed read
+/// The thread starts a read only if the queue holds fewer batches than a given maximum. After the
+/// read, the queue may hold more than the maximum, because the host drops nothing. A failed read
 /// becomes an error item, and the thread continues to read.
 ///
 /// ```
@@ -245,16 +245,18 @@ impl Waiting {
     }
 }
 
-/// Minimum time between two attempts to read while the queue is full. The thread tries earlier if a
-/// batch is taken.
+/// Minimum time between two attempts to read while the queue is full. The thread tries earlier if
+/// the consumer removes a read from the queue.
 const ATTEMPT_PERIOD: Duration = Duration::from_millis(1);
 
 impl<M: Mesh + Send + 'static> LiveReader<M> {
-    /// Starts a read every `period`, the first read immediately, while the queue holds fewer than
-    /// `most_batches` batches. With a period of 0, a read begins when the previous read has ended.
+    /// Starts a thread that reads the mesh every `period`, the first time immediately, while the
+    /// queue holds fewer than `most_batches` batches. With a period of 0, a read begins when the
+    /// previous read has ended.
     ///
     /// While the queue is full, the thread checks it again after the period. If the period is
-    /// shorter than a millisecond, the thread waits for a millisecond or until a batch is taken.
+    /// shorter than a millisecond, the thread waits for a millisecond, or until the consumer
+    /// removes a read from the queue.
     ///
     /// # Errors
     /// If the system cannot create a thread.
@@ -278,13 +280,13 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
         Ok(Self { thread: Some(thread), queue })
     }
 
-    /// Stops after a last read, with [`last_read`](super::ReadOptions::last_read), and returns the
-    /// mesh. Returns `None` if the reader was already stopped.
+    /// Stops the thread after one more read, with [`last_read`](super::ReadOptions::last_read), and
+    /// returns the mesh. Returns `None` if the reader was already stopped.
     ///
     /// The iterator then returns the reads that are still in the queue, and ends.
     ///
     /// # Panics
-    /// If the reading thread has panicked; the panic is passed on.
+    /// If the reading thread has panicked; the same panic is resumed here.
     pub fn stop(&mut self) -> Option<M> {
         let stopped = self.thread.take()?.stop();
         Some(stopped.unwrap_or_else(|panic| resume_unwind(panic)).mesh)
@@ -303,9 +305,9 @@ impl<M> LiveReader<M> {
         self.queue.pop(&mut self.queue.lock())
     }
 
-    /// Passes each batch to `take`, until `take` breaks or the reader has stopped.
+    /// Calls `take` for each batch, until `take` returns `Break` or the reader has stopped.
     ///
-    /// If `take` breaks, the remaining batches of the same read are still passed to it.
+    /// After `Break`, `take` is still called for the remaining batches of the same read.
     ///
     /// # Errors
     /// Returns the error of the first failed read. A repeated call continues after that read.
@@ -327,7 +329,8 @@ impl<M> LiveReader<M> {
 impl<M> Iterator for LiveReader<M> {
     type Item = Result<LiveRead, ReadError>;
 
-    /// Waits for the next read that finds something; `None` if the reader was stopped.
+    /// Waits for the next read that finds something new. Returns `None` if the reader was stopped
+    /// and the queue is empty.
     fn next(&mut self) -> Option<Self::Item> {
         let mut waiting = self.queue.lock();
         loop {

@@ -29,19 +29,21 @@ pub(super) struct CoreMemory {
 }
 
 impl CoreMemory {
-    /// Returns the state of a core before its words are read.
+    /// Returns the state of a core before this read, from the state after the last read and the
+    /// control vector.
     ///
     /// Another host may have read the core, or initialized it again, since this reader's last read.
-    /// The `remembered` state is then invalid. If the core has not been read, all its words are
-    /// new; otherwise only the words written after that read are new.
+    /// The `remembered` state is then invalid. If no host has read the core since it was
+    /// initialized, all its words are new; otherwise only the words written after the other host's
+    /// read are new.
     pub(super) fn from_core(remembered: Option<Self>, control: &ControlVector) -> Self {
         let seen_runs = control.word(ext::SEEN_RUNS);
         let run_counter = control.run_counter();
         let generation = control.word(ext::GENERATION);
         let is_same = |memory: &Self| {
             let is_ahead = run_counter.wrapping_sub(memory.run_counter) <= u32::MAX / 2;
-            // If the last acknowledgement did not reach the device, the device has not released its
-            // lanes.
+            // The device may not have received the last acknowledgement. In that case it has not
+            // released its lanes.
             let was_not_told =
                 seen_runs == memory.seen_runs_before && generation == memory.generation;
             is_ahead && (seen_runs == memory.seen_runs || was_not_told)
@@ -79,11 +81,12 @@ impl CoreMemory {
         if control.has_turning_lanes() { control.consumed(risc_index) } else { 0 }
     }
 
-    /// Returns the first word of a lane that the device must not have written; `None` if unknown.
+    /// Returns the first word of a lane that the device was not allowed to write; `None` if
+    /// unknown.
     ///
-    /// A wrapped lane must not overwrite words that are not acknowledged as read. The device may
-    /// not have received the last acknowledgement yet, so the earlier of the two limits applies.
-    /// Without such a limit, the result is the size of the lane.
+    /// After a wrap, the device must not overwrite words that are not acknowledged as read. It may
+    /// not have received the last acknowledgement in time, so the lower limit of the last two
+    /// acknowledgements applies. Without such a limit, the result is the size of the lane.
     pub(super) fn room_end(&self, control: &ControlVector, lane: &LaneRead) -> Option<u32> {
         let before = if control.word(ext::GENERATION) == self.generation {
             self.consumed_before?.get(lane.risc_index).copied()?
@@ -97,7 +100,8 @@ impl CoreMemory {
 
     /// Returns the state of the core after a read.
     ///
-    /// `acknowledged` is the number of read runs, if it was written to the device.
+    /// `acknowledged` is the number of runs that were acknowledged as read; `None` if this read
+    /// wrote no new number to the device.
     pub(super) fn after_read(&self, core: &CoreRead, acknowledged: Option<u32>) -> Self {
         let control = &core.control;
         let mut read_words: [u32; RISCS_PER_CORE] =

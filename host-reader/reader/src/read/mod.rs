@@ -21,18 +21,19 @@
 //!
 //! # Order of a read
 //!
-//! 1. Streaming cores that an earlier read has found are read. Then the control vectors of all other
-//!    selected cores are read.
+//! 1. Streaming cores that are known from earlier reads are read. Then the control vectors of all
+//!    other selected cores are read.
 //! 2. The unread words of the cores' DRAM lanes are read; neighbouring lanes are read in one piece.
 //! 3. The read is acknowledged, except with [`ReadOptions::read_only`]. Our runtime receives the
 //!    number of launches that were read. At the next launch it releases its lanes, unless another
 //!    launch has finished in the meantime. A push that races with the read is therefore neither
-//!    lost nor read twice. TT-Metal's runtime is reset after all words pushed up to the last check
-//!    have been read. In TT-Metal's debug dump, waiting RISCs get their other buffer.
+//!    lost nor read twice. The control vectors of TT-Metal's runtime are reset, after all words
+//!    that were pushed up to the last check have been read. In TT-Metal's debug dump, waiting RISCs
+//!    get their other buffer.
 //! 4. The words are decoded, on all processors if there are many words.
 //!
-//! Control words are not trusted. Each word is checked against the available memory before anything
-//! is read or allocated. A core that cannot be read does not affect the other cores.
+//! Control words are not trusted. Each word is checked against the size of the memory before
+//! anything is read or allocated. A core that cannot be read does not affect the other cores.
 
 mod acknowledge;
 mod control;
@@ -145,7 +146,7 @@ pub fn read_device_profiler_with<M: Mesh + ?Sized>(
     Reader::new(options.clone()).read(mesh)
 }
 
-/// Reads a mesh repeatedly, and remembers the last time of each lane.
+/// Reader for repeated reads of a mesh. It remembers the time of the last record of each lane.
 ///
 /// Times therefore keep increasing if a stamp wraps between two reads, and words from an earlier
 /// read are recognized. If a launch began in an earlier read,
@@ -236,8 +237,8 @@ impl Reader {
         }
     }
 
-    /// Returns what streaming RISCs had lost before the first read of this reader, if another reader
-    /// had read their rings.
+    /// Returns the losses that streaming RISCs had counted before this reader's first read. Only
+    /// RISCs whose rings another reader had read before are included.
     ///
     /// These losses are not in the ledger of any read, because the other reader may have counted
     /// them. Skipped cells are counted as markers of unknown kind.
@@ -280,9 +281,9 @@ impl Reader {
     ///
     /// The estimate is based on the launches so far.
     ///
-    /// Nothing is lost to full DRAM if a runtime calls this before each launch, and reads whenever
-    /// the result is true. The condition is that no launch needs more room than the largest earlier
-    /// launch plus one L1 vector.
+    /// If a host calls this method before each launch, and reads whenever the result is true,
+    /// nothing is lost because DRAM is full. The condition is that no launch needs more room than
+    /// the largest earlier launch plus one L1 vector.
     ///
     /// # Errors
     /// The same as for [`Reader::look`].
@@ -386,7 +387,7 @@ impl Reader {
         pieces: &[Vec<u32>],
     ) {
         counters::record(session, core);
-        // The last replay would only be pushed when another replay begins, which does not happen.
+        // A replay is only pushed when the next replay begins, so the last replay is never pushed.
         // Accumulated launches are only pushed when enough launches have accumulated.
         let mode = session.options.mode;
         if core.control.is_ours() && mode.keeps_in_l1() && session.options.last_read {
@@ -405,7 +406,7 @@ impl Reader {
                 pending::read_runs(session, core, generation, pieces);
             }
             if session.options.read_only {
-                // Nothing is acknowledged, so the words of this core stay on the device.
+                // Nothing is acknowledged, so the words of this core stay unread on the device.
             } else if core.two_buffers.is_some() {
                 two_buffers::hand_over(session, core);
             } else {
@@ -446,8 +447,8 @@ impl Reader {
         }
     }
 
-    /// Returns the words that were read from each lane, and the decoder state after the previous
-    /// read.
+    /// Returns the input of the decoder for each lane with new words or losses: the words, the
+    /// format, and the decoder's state after the previous read.
     fn undecoded<'words>(
         &self,
         session: &Session<'_>,
@@ -497,8 +498,7 @@ impl Reader {
         lanes
     }
 
-    /// Drops the decoder's state of the lanes of a tile that was reset, because the tile's clock
-    /// has restarted.
+    /// Resets the decoder's state for the lanes of a tile whose clock has restarted.
     fn forget_time_before_reset(&mut self, core: &CoreRead) {
         let Some(now) = core.read_at else { return };
         for lane in &core.lanes {

@@ -1,4 +1,4 @@
-//! Launches that may have lost the records that a streaming RISC counted between two reads.
+//! The launches whose records a streaming RISC may have lost between two reads.
 //!
 //! A read gets the words of a control vector in order: the launch that the RISC has announced, then
 //! the RISC's counters, then the number of launches that the core has begun. All these words may
@@ -11,7 +11,7 @@ use wire::{
     stream::{Cell, ToldLaunch},
 };
 
-/// The launches that may have caused the losses that a RISC counts after a read.
+/// The launches whose records may be among the losses that a RISC counts after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenLaunches {
     /// Number of the first possible launch.
@@ -45,8 +45,8 @@ impl OpenLaunches {
     /// Returns the launches that may lose records after the next read.
     ///
     /// `told` is the launch that the RISC had announced at the next read, and `begun` is the number
-    /// of launches that the core had begun. `program_of` returns the program of a launch, given the
-    /// low half of the launch's number.
+    /// of launches that the core had begun at that time. `program_of` returns the program of a
+    /// launch, given the low half of the launch's number.
     pub(super) fn after_read(
         self,
         told: Option<ToldLaunch>,

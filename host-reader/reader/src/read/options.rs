@@ -53,8 +53,8 @@ pub struct ReadOptions {
     pub cores: CoreSelection,
     /// The format that the device writes.
     pub generation: GenerationChoice,
-    /// Division of marker headers into id and time, if it differs from the generation's division.
-    /// The high part of the time can have 10 to 20 bits.
+    /// Division of marker headers into id and time, if it differs from that of the format
+    /// generation. The high part of the time can have 10 to 20 bits.
     pub header_layout: Option<HeaderLayout>,
     /// True if there will be no further launch. Runs that wait in L1 for the next launch are then
     /// read from L1 and acknowledged.
@@ -88,7 +88,7 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Rejects options with which no read is possible.
+    /// Checks the options; returns an error if no read is possible with them.
     pub(super) fn check(&self) -> Result<(), ReadError> {
         match self.header_layout {
             Some(layout) if !TIME_HIGH_BITS.contains(&layout.time_high_bits) => {
@@ -99,8 +99,8 @@ impl ReadOptions {
     }
 }
 
-/// Valid numbers of bits for the high part of the time. Ids then have up to 18 bits, and times up
-/// to 52 bits.
+/// Valid numbers of bits for the high part of the time in a marker header. With these, ids have up
+/// to 18 bits and times up to 52 bits.
 const TIME_HIGH_BITS: std::ops::RangeInclusive<u32> = 10..=20;
 
 /// Reason why a whole read failed.
@@ -121,7 +121,7 @@ pub enum ReadError {
     Geometry {
         /// The chip.
         chip_id: u32,
-        /// The error of the layout.
+        /// The error in the layout.
         source: GeometryError,
     },
     /// The control vectors have no known format.
@@ -144,7 +144,7 @@ pub enum ReadError {
     /// The header layout in the options leaves too few bits for the id or the time.
     #[error("{time_high_bits} bits of high time were asked for; expected 10 to 20")]
     HeaderLayout {
-        /// The requested number of bits.
+        /// The requested number of bits for the high part of the time.
         time_high_bits: u32,
     },
 }

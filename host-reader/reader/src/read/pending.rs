@@ -7,11 +7,11 @@ use super::{
 use crate::{anomaly::AnomalyKind, decode::CaptureMode, mesh::AccessError};
 use wire::{Generation, marker::EMPTY_HEADER, risc::RISCS_PER_CORE, run::ID_LL, vector};
 
-/// Returns true if a RISC's L1 vector contains a finished run that was not pushed.
+/// Returns true if a RISC's L1 vector contains a run that was not pushed.
 ///
-/// Our runtime clears the end word after pushing the run. TT-Metal's runtime only reports for the
-/// whole core whether the last launch has been pushed. In trace-only mode the last launch is never
-/// pushed.
+/// Our runtime clears the end word after pushing the run. TT-Metal's runtime has only one flag for
+/// the whole core, which states whether the last launch has been pushed. In trace-only mode the
+/// last launch is never pushed.
 pub(super) fn is_pending(core: &CoreRead, risc_index: usize, mode: CaptureMode) -> bool {
     waiting_words(core, risc_index, mode) != 0
 }
@@ -28,11 +28,12 @@ pub(super) fn waiting_words(core: &CoreRead, risc_index: usize, mode: CaptureMod
     }
 }
 
-/// Clears the end words of vectors whose accumulated data was read, on a core of our runtime.
+/// Clears the end words of the L1 vectors whose accumulated data was read, on a core of our
+/// runtime.
 ///
 /// The next launch then begins with empty vectors. All vectors keep their data if one vector could
 /// not be read, or if a launch is running. During a launch, the runtime uses its own copy of the
-/// position.
+/// end word.
 pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     if core.control.is_under_way() || core.lanes.iter().any(|lane| lane.pending_error.is_some()) {
         return;
@@ -108,7 +109,7 @@ fn read_run(
     Ok(Some(words))
 }
 
-/// Writes the run header that a push would have written.
+/// Writes the run header that a push would have written into `words`.
 fn stamp(words: &mut [u32], core: &CoreRead, risc_index: usize, generation: &Generation) {
     let packing = generation.id_packing;
     let Some([high, low, id]) = words.first_chunk_mut::<ID_LL>() else { return };

@@ -1,4 +1,4 @@
-//! Reads a mesh from a separate thread, while programs run on the mesh.
+//! Reading of a mesh from a separate thread, while programs run on the mesh.
 
 use std::{
     io,
@@ -10,9 +10,9 @@ use std::{
 /// A thread that calls a given read function every period.
 ///
 /// For example, the function can read a mesh and write the data to a recorder. If a read takes
-/// longer than the period, the next read follows immediately. Nothing is lost if the lanes have room
-/// for the launches during one period and one read. The [watermarks] of each read show how full the
-/// lanes were.
+/// longer than the period, the next read follows immediately. Nothing is lost if the lanes have
+/// room for the launches of one period plus the duration of one read. The [watermarks] of each read
+/// show how full the lanes were.
 ///
 /// [watermarks]: crate::readout::Readout::watermarks
 ///
@@ -35,8 +35,8 @@ pub struct PeriodicThread<T> {
 impl<T: Send + 'static> PeriodicThread<T> {
     /// Starts to call `read` every `period`, the first time immediately.
     ///
-    /// The first argument of `read` is `state`. The second argument is true only for the last read,
-    /// after the stop.
+    /// The first argument of `read` is `state`. The second argument is true only for the last call,
+    /// which is made after the stop.
     ///
     /// # Errors
     /// If the system cannot create a thread; `state` is then dropped.
@@ -53,10 +53,10 @@ impl<T: Send + 'static> PeriodicThread<T> {
         Ok(Self { stop, thread })
     }
 
-    /// Stops after a last read, and returns the state.
+    /// Stops the thread after a last call of `read`, and returns the state.
     ///
     /// # Errors
-    /// If a read has panicked; contains the panic.
+    /// If a call of `read` has panicked; the error contains the panic.
     pub fn stop(self) -> std::thread::Result<T> {
         let Self { stop, thread } = self;
         // A thread that has panicked no longer receives.
@@ -65,7 +65,8 @@ impl<T: Send + 'static> PeriodicThread<T> {
     }
 }
 
-/// Reads every `period` until a message arrives or the sender is dropped, and then once more.
+/// Calls `read` every `period` until a message arrives or the sender is dropped, and then once
+/// more.
 fn read_until<T>(
     stopped: &Receiver<()>,
     period: Duration,

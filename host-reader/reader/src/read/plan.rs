@@ -50,7 +50,7 @@ pub(super) struct LaneRead {
     pub(super) begin: u32,
     /// End of the unread words. If the lane has wrapped after `begin`, there are two unread parts.
     pub(super) end: LaneEnd,
-    /// The words from `begin` on; `None` until they are read.
+    /// Location of the words from `begin` on; `None` until they are read.
     pub(super) words: Option<LaneWords>,
     /// A run that waits in L1, in the layout of a push.
     pub(super) pending: Option<Vec<u32>>,
@@ -62,7 +62,7 @@ pub(super) struct LaneRead {
 
 /// Location of a lane's words.
 pub(super) enum LaneWords {
-    /// In one of the larger pieces read from DRAM.
+    /// In a piece of DRAM that was read for several lanes.
     InPiece {
         /// Index of the piece.
         piece: usize,
@@ -100,10 +100,11 @@ impl LaneRead {
         self.unread() > 0 && !has_words || self.pending_error.is_some()
     }
 
-    /// Returns the position from which there is no room for a run of `run_words` words.
+    /// Returns the position of the runs that a full lane refused: after the last word of the lane
+    /// with room for `run_words` more words.
     ///
-    /// The largest possible run is a full vector. `room_end` is the first word that a wrapped lane
-    /// must not write; `None` if unknown.
+    /// A run has at most the size of a vector, even if `run_words` is larger. `room_end` is the
+    /// first word of a wrapped lane that the device must not write; `None` if unknown.
     pub(super) fn full_for(&self, run_words: u64, room_end: Option<u32>) -> MissingRuns {
         let fits = |room_end: u32| {
             let run_words = run_words.min(vector::VECTOR_WORDS as u64);
@@ -134,7 +135,8 @@ impl LaneRead {
     }
 }
 
-/// Reads the control vector of a core, up to the size of the largest generation.
+/// Reads the first `word_count` words of a core's control vector; the other words of the result are
+/// 0.
 pub(super) fn read_words(
     session: &mut Session<'_>,
     core: &CoreDescription,
@@ -145,7 +147,8 @@ pub(super) fn read_words(
     Ok(words)
 }
 
-/// Reads a control vector again until its words are consistent.
+/// Reads a control vector again until its words are consistent, or until there were too many
+/// attempts.
 ///
 /// While the words are read, the device may release the lanes or push. If two consecutive readings
 /// are identical, they are consistent.
@@ -171,8 +174,8 @@ pub(super) fn settle(
 
 /// Returns true if every finished launch of a core was read and no launch is in progress.
 ///
-/// A launch may begin just after the checked word was read, and clear the words that are read next.
-/// These words are then no longer the ends of the lanes.
+/// All words must agree, because a launch may have begun while the vector was read, and cleared
+/// some of the words.
 fn is_at_rest(control: &ControlVector) -> bool {
     let is_read = |risc_index: usize| {
         let end = control.host_end(risc_index);
@@ -184,7 +187,7 @@ fn is_at_rest(control: &ControlVector) -> bool {
 }
 
 impl CoreRead {
-    /// Computes the unread words of a core, without trusting any control word.
+    /// Finds the unread words of a core. No control word is trusted.
     pub(super) fn plan(
         session: &mut Session<'_>,
         chip: &DeviceDescription,
@@ -226,8 +229,8 @@ impl CoreRead {
         planned
     }
 
-    /// Removes and returns the words that are in separate vectors. Call this method after the words
-    /// were decoded.
+    /// Removes the words that are in separate vectors and returns the vectors. Call this method
+    /// after the words have been decoded.
     pub(super) fn take_own_words(&mut self) -> impl Iterator<Item = Vec<u32>> {
         let own = |lane: &mut LaneRead| match lane.words.take() {
             Some(LaneWords::Own(words)) => Some(words),
@@ -236,15 +239,15 @@ impl CoreRead {
         self.lanes.iter_mut().filter_map(own)
     }
 
-    /// Drops words that were never pushed. A core without a DRAM address pushes nothing, but still
-    /// advances the end of each lane.
+    /// Marks words that were never pushed as read. A core without a DRAM address pushes nothing,
+    /// but still advances the end of each lane.
     fn drop_what_was_never_pushed(&mut self, session: &mut Session<'_>) {
         let has_address = self.control.word(self.control.layout.dram_address) != 0;
         let are_stored = |lane: &LaneRead| {
             let buffers = self.two_buffers.as_ref();
             buffers.map_or(has_address, |buffers| buffers.are_stored(lane.risc_index))
         };
-        // Our runtime counts the runs of cores without a lane as losses.
+        // If a core has no DRAM address, our runtime itself counts the core's runs as losses.
         let is_counted = self.control.is_ours();
         for lane in self.lanes.iter_mut().filter(|lane| lane.unread() > 0 && !are_stored(lane)) {
             let unread = lane.unread();
@@ -259,14 +262,16 @@ impl CoreRead {
         }
     }
 
-    /// Returns false if another reader has read a core of our runtime since the last read.
+    /// Returns false if the core runs our runtime and another reader has read it since this
+    /// reader's last read.
     ///
-    /// In that case it is unknown which words are new.
+    /// It is then unknown which losses and words are new.
     pub(super) fn is_known(&self) -> bool {
         !self.control.is_ours() || self.memory.counters.is_some()
     }
 
-    /// Returns true if TT-Metal's host would reset the core.
+    /// Returns true if the core has recorded or dropped anything; TT-Metal's host then resets the
+    /// core.
     pub(super) fn has_activity(&self) -> bool {
         (0..self.core.kind.risc_count()).any(|risc| {
             let control = &self.control;
@@ -275,7 +280,7 @@ impl CoreRead {
     }
 }
 
-/// Returns the processors whose lanes are read.
+/// Returns the RISCs of a core whose lanes are read.
 pub(super) fn lane_riscs(kind: CoreKind, mode: CaptureMode) -> Vec<Risc> {
     match (kind, mode) {
         (CoreKind::Tensix, CaptureMode::TraceOnly) => vec![Risc::TensixAggregate],
@@ -283,7 +288,8 @@ pub(super) fn lane_riscs(kind: CoreKind, mode: CaptureMode) -> Vec<Risc> {
     }
 }
 
-/// Reports host-written words that differ from the description; the description takes precedence.
+/// Reports the control words written by the host that differ from the chip's description. The
+/// reader then uses the description.
 fn check_host_words(
     session: &mut Session<'_>,
     chip: &DeviceDescription,
@@ -358,7 +364,8 @@ fn unread_range(
     if read <= end.turned_at.unwrap_or(0).max(end.end) {
         return (read, end);
     }
-    // When a device releases a lane, it clears the lane's end before it reports the release.
+    // When a device releases a lane, it first clears the lane's end and then reports the release,
+    // so an end of 0 is valid here.
     if said != LaneEnd::default() {
         session.note(AnomalyKind::ImplausibleControlWord, Some(id), position, || {
             format!("{farthest} words are said to fill a lane of which {read} were read")
@@ -367,7 +374,7 @@ fn unread_range(
     (0, LaneEnd { turned_at: None, ..end })
 }
 
-/// Returns the format of a core, with the header layout from the options.
+/// Returns the format generation with the header layout from the options, if they contain one.
 pub(super) fn with_layout(generation: Generation, session: &Session<'_>) -> Generation {
     let header = session.options.header_layout.unwrap_or(generation.header);
     Generation { header, ..generation }

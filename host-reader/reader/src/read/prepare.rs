@@ -1,4 +1,5 @@
-//! Steps before markers are read: layouts, control vectors, format generation and plan.
+//! Steps before markers are read: computes layouts, reads control vectors, detects the format
+//! generation, and finds the unread words.
 
 use super::{
     ReadError, ReadOptions,
@@ -36,7 +37,8 @@ impl CoreWords {
         word_of(&self.words, index)
     }
 
-    /// Returns the word of a RISC; `first` is the index of the first RISC's word.
+    /// Returns a RISC's word of an array with one word per RISC; `first` is the index of the first
+    /// RISC's word.
     pub(super) fn of_risc(&self, first: usize, risc_index: usize) -> u32 {
         self.word(first.saturating_add(risc_index))
     }
@@ -46,7 +48,7 @@ pub(super) fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
     words.get(index).copied().unwrap_or(0)
 }
 
-/// Whether control vectors are read until they are consistent.
+/// Whether control vectors are read again until they are consistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     /// Vectors are read once, which is sufficient for fill levels.
@@ -55,11 +57,11 @@ pub(super) enum Care {
     Whole,
 }
 
-/// Control vectors that a read has read before the others.
+/// Control vectors that were already read earlier in the same read, by coordinate.
 pub(super) type KnownVectors = BTreeMap<Noc0Coord, [u32; WORDS]>;
 
-/// Reads the control vectors of the selected cores, except those that are known, and computes
-/// the unread words.
+/// Reads the control vectors of the selected cores, except those in `known`, and finds the unread
+/// words.
 pub(super) fn plan(
     session: &mut Session<'_>,
     geometry: &DramGeometry,
@@ -96,7 +98,8 @@ pub(super) fn plan(
     Ok(Planned { chip, generation, cores, streams, relays })
 }
 
-/// Returns the layouts of all chips, computed before any chip is accessed.
+/// Returns the DRAM layout of each chip with selected cores, by index in the mesh. No chip is
+/// accessed.
 pub(super) fn geometries<M: Mesh + ?Sized>(
     mesh: &mut M,
     options: &ReadOptions,

@@ -1,11 +1,11 @@
-//! Reads the frames of relays. If a relay no longer works, the host reads the rings of its
+//! Reading of the frames of relays. If a relay no longer works, the host reads the rings of its
 //! producers instead.
 //!
-//! Each gatherer of a relay gathers the cells of its producers and pushes them into a ring in DRAM or
-//! in the host's memory. While a gatherer works, only the gatherer acknowledges cells to its producers. The host reads
-//! the frames from the gatherer's ring. After a gatherer has ended, the host reads the remaining
-//! frames. Then it reads the rings of the producers, which still contain all cells that are in no
-//! frame.
+//! A relay has one or two gatherers. A gatherer collects the cells of its producers (streaming
+//! cores) and pushes them as frames into a ring in DRAM or in the host's memory, from which the
+//! host reads the frames. While a gatherer works, only the gatherer acknowledges cells to its
+//! producers. After a gatherer has ended, the host reads the remaining frames. Then the host reads
+//! the rings of the producers, which still contain all cells that are in no frame.
 
 use super::{
     control::WORDS,
@@ -39,18 +39,17 @@ struct Gatherer {
     read: u32,
     /// Number of the next frame; `None` before the first frame.
     next: Option<u32>,
-    /// False if unread cells may be missing before a producer's first cells, because frames are
-    /// missing or the previous relay is gone.
+    /// False if a producer's cells before the first cell that is read may be missing, because
+    /// frames are missing or the previous relay is unknown.
     has_all: bool,
     heartbeat: u32,
-    /// The clock of the relay's core at the last read that found a changed heartbeat; `None` if
-    /// unknown.
+    /// The clock of the relay's core when a read last found a changed heartbeat; `None` if unknown.
     alive_at: Option<u64>,
     has_ended: bool,
     producers: BTreeSet<Noc0Coord>,
 }
 
-/// Reason why a gatherer has ended without a request to end.
+/// Reason why a gatherer has ended unexpectedly, without a request to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 enum End {
     #[error("no longer shows a sign of life")]
@@ -132,17 +131,17 @@ impl Relays {
     }
 }
 
-/// Returns the number of a relay's gatherers. If the second gatherer's state word is empty, the
-/// gatherer was not set up.
+/// Returns the number of a relay's gatherers. If the state word of the second gatherer is 0, there
+/// is no second gatherer.
 fn gatherer_count(relay: &CoreWords) -> usize {
     let has_second = relay.words.get(words::of(1, words::STATE)).is_some_and(|state| *state != 0);
     if has_second { GATHERERS_MAX } else { 1 }
 }
 
-/// Determines which gatherers of a relay still work. Returns the newest control vector of the
-/// relay.
+/// Checks which gatherers of a relay still work, and reports those that have ended. Returns the
+/// relay's newest control vector.
 ///
-/// A last read requests the relay to end, and waits for the end. Other reads do not wait. A
+/// The last read requests the relay to end, and waits for the end. Other reads do not wait. A
 /// gatherer counts as ended if a read finds that its heartbeat has not changed for [`LIFE_US`].
 fn look(session: &mut Session<'_>, relay: &CoreWords, gatherers: &mut [Gatherer]) -> [u32; WORDS] {
     let mut control = relay.words;
@@ -165,14 +164,16 @@ fn look(session: &mut Session<'_>, relay: &CoreWords, gatherers: &mut [Gatherer]
     for (reason, which) in ended {
         note_end(session, &relay.core, &which, reason);
         if reason == End::Silent && !session.options.read_only {
-            // The gatherer may only have been delayed; it must not continue.
+            // The gatherer may only have been delayed. It must not continue, because the host now
+            // reads the rings.
             session.write_control(&relay.core, words::STOP, &[1]);
         }
     }
     control
 }
 
-/// Waits up to [`LIFE_US`] until the gatherers of a relay have ended, after the request to end.
+/// Waits until the gatherers of a relay have ended after the request to end, at most [`LIFE_US`].
+/// Returns the relay's control vector.
 fn await_end(session: &mut Session<'_>, relay: &CoreWords, gatherers: &[Gatherer]) -> [u32; WORDS] {
     let mut control = relay.words;
     for _ in 0..LIFE_US / LOOK_US {
@@ -281,8 +282,8 @@ impl Gatherer {
         reason
     }
 
-    /// Reads a piece of the ring and acknowledges its frames to the gatherer. Returns false if the ring
-    /// cannot be read.
+    /// Reads a piece of the ring and acknowledges its frames to the gatherer. Returns false if the
+    /// ring could not be read.
     fn read_piece(
         &mut self,
         session: &mut Session<'_>,
@@ -316,7 +317,7 @@ impl Gatherer {
         true
     }
 
-    /// Adds the frames of a piece and returns their size in bytes.
+    /// Adds the frames of a piece to the rings and returns their size in bytes.
     ///
     /// If `is_whole` is true, the piece ends at the end of a frame. Otherwise the last frame of the
     /// piece may be cut off; it is then left for the next piece.
@@ -372,13 +373,13 @@ impl Gatherer {
         u32::try_from(done).unwrap_or(0)
     }
 
-    /// Returns true if a frame is new. Otherwise it is left over from before the ring wrapped.
+    /// Returns true if a frame is new, and not left over from before the ring wrapped.
     fn is_next(&self, header: &Header) -> bool {
         let next = self.next.unwrap_or(header.sequence);
         header.sequence.wrapping_sub(next) < FRAMES_MISSING_MAX
     }
 
-    /// Skips words up to the next header.
+    /// Reports damage and skips the words up to the next valid header; returns the remaining words.
     fn skip_damage<'a>(
         &mut self,
         session: &mut Session<'_>,
@@ -416,7 +417,8 @@ fn producers(session: &mut Session<'_>, relay: &CoreWords, index: usize) -> BTre
     labels.map(|label| Noc0Coord { x: coordinate(label), y: coordinate(label >> 16) }).collect()
 }
 
-/// Returns a selected core of the chip.
+/// Returns the description of the core at a coordinate, if the chip has such a core and it is
+/// selected.
 fn known_core(session: &Session<'_>, core: Noc0Coord) -> Option<CoreDescription> {
     let chip = session.device.description();
     let found = chip.cores.iter().find(|known| known.noc0 == core)?;
@@ -449,8 +451,8 @@ fn note_damage(session: &mut Session<'_>, ring: &Ring<'_>, reason: impl std::fmt
 const PIECE_BYTES: u32 = 1 << 19;
 /// Number of a gatherer's first frame.
 const FIRST_FRAME: u32 = 1;
-/// Maximum number of frames that can be missing before a frame. The difference is larger for a
-/// frame left over from before the ring wrapped.
+/// Maximum number of frames that can be missing before a frame. A frame with a larger difference is
+/// left over from before the ring wrapped.
 const FRAMES_MISSING_MAX: u32 = 1 << 30;
 /// Maximum time in microseconds during which a gatherer's heartbeat may stay unchanged. Visiting
 /// one producer takes some microseconds.

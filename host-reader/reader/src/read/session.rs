@@ -1,4 +1,4 @@
-//! One chip during one read, with the anomalies and losses found.
+//! Access to one chip during one read, which collects the anomalies and losses of the read.
 
 use super::plan::{self, CoreRead, LaneWords};
 use crate::{
@@ -65,8 +65,8 @@ impl<'a> Session<'a> {
         self.device.read_l1(core.noc0, address_of(core.vector_address, word), words)
     }
 
-    /// Reads the rings of a core and the control vector of another core, at the same time if the back
-    /// end can; returns which of them were read.
+    /// Reads the rings of a core and the control vector of another core, at the same time if the
+    /// back end can do so. Returns whether each of the two was read.
     pub(super) fn read_rings_and_control(
         &mut self,
         (core, rings): (&CoreDescription, &mut [u32]),
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
         self.device.read_dram(bank, address, words)
     }
 
-    /// Reads words of the host's memory that the chip writes.
+    /// Reads words from the host's memory to which the chip writes.
     pub(super) fn read_host_memory(
         &mut self,
         address: u64,
@@ -138,8 +138,8 @@ impl<'a> Session<'a> {
         self.losses.record(LossKey { lane, cause, program }, totals);
     }
 
-    /// Adds a loss of missing runs to the ledger. [`LaneRead::loss`] gives the position of the
-    /// runs.
+    /// Adds a loss of missing runs to the ledger, without a window of time. The window follows from
+    /// [`LaneRead::loss`].
     pub(super) fn lose_in_windows(
         &mut self,
         lane: LaneId,
@@ -163,8 +163,8 @@ impl<'a> Session<'a> {
             let waits = lane.pending_error.as_ref();
             let is_gone = matches!(lane.words, Some(LaneWords::Gone));
             let is_unread = lane.unread() > 0 && lane.words.is_none();
-            // This is the highest possible number of runs: each run has the minimum size and
-            // contains the markers of one zone.
+            // Runs of the minimum size are assumed, because these have the fewest markers per word:
+            // the markers of one zone.
             let runs = u64::from(lane.unread() / FIRST_OPTIONAL_WORDS);
             // If another reader has read the core in the meantime, that reader may have these
             // words.
@@ -184,7 +184,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Records that a core does not answer and that its words are unread.
+    /// Reports that a core does not answer, and that its lanes could not be read.
     pub(super) fn note_unreadable(&mut self, core: &CoreDescription, error: &AccessError) {
         let (place, chip_id) = (core.noc0, self.device.description().chip_id);
         self.note(AnomalyKind::UnreadableCore, None, 0, || format!("core {place}: {error}"));
@@ -212,13 +212,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Records that a lane contains at least this many markers, which a later read may find.
+    /// Notes that a lane contains at least `at_least` unread markers, which a later read may find.
     pub(super) fn note_unread(&mut self, lane: LaneId, at_least: u64) {
         let known = self.unread.entry(lane).or_insert(LossTotals::at_least_markers(0));
         known.unknown_markers = known.unknown_markers.max(at_least);
     }
 
-    /// Adds missing markers of unknown kind and time.
+    /// Adds the loss of `word_count` words, which are markers of unknown kind and time, to the
+    /// ledger.
     pub(super) fn lose_words(&mut self, lane: LaneId, cause: LossCause, word_count: u32) {
         let unknown_markers = u64::from(word_count / 2);
         self.lose(lane, cause, None, LossTotals { unknown_markers, ..LossTotals::default() });

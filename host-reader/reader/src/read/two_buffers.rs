@@ -1,4 +1,5 @@
-//! TT-Metal's debug dump: a RISC with a full buffer waits until the host assigns the other buffer.
+//! TT-Metal's debug dump: each RISC has two buffers in DRAM. If one is full, the RISC waits until
+//! the host assigns the other buffer.
 //!
 //! A buffer is read when it is full, and then the RISC gets the other buffer. Between launches,
 //! each buffer is also read up to its fill level. During a launch, the end word may be ahead of the
@@ -11,9 +12,10 @@
 //! The protocol is that of `signal_host_buffer_full` in `kernel_profiler.hpp` and
 //! `pollDebugDumpResults` in `profiler.cpp`. TT-Metal's host never handles the last RISC of a
 //! Tensix core, because its address word is after the control vector. With TT-Metal's host, the
-//! runs of that RISC are not stored. When they would have filled a buffer, the core waits forever.
-//! This module also assigns buffers to the last RISC. The address word of the last RISC is the
-//! first word of RISC 0's vector, so RISC 0's runs begin with an address instead of 0.
+//! runs of that RISC are not stored. When the words of these runs would have filled a buffer, the
+//! core waits forever. This module also assigns buffers to the last RISC. The address word of the
+//! last RISC is the first word of RISC 0's vector, so RISC 0's runs begin with an address instead
+//! of 0.
 
 use super::{
     control::{ControlVector, WORDS},
@@ -41,15 +43,15 @@ pub(super) struct TwoBuffers {
     given: u32,
     /// Value of [`debug_dump::READ_TO`] for each RISC.
     read_to: [u32; RISCS_PER_CORE],
-    /// True if all words up to the end words have left the core.
+    /// True if all words before the end words have been written to DRAM.
     are_at_rest: bool,
 }
 
 impl TwoBuffers {
     /// Finds the buffers of a core, if its runtime has two buffers per RISC.
     ///
-    /// If a RISC waits, `control` is read again to get the RISC's end word from the time of the
-    /// wait.
+    /// If a RISC waits for a buffer, reads `control` again, so that it contains the RISC's final
+    /// end word.
     pub(super) fn find(
         session: &mut Session<'_>,
         chip: &DeviceDescription,
@@ -125,7 +127,8 @@ impl TwoBuffers {
         }
     }
 
-    /// Returns the first unread word of a RISC's buffer, which is filled up to word `end`.
+    /// Returns the first unread word of a RISC's buffer, which is filled up to word `end`. If the
+    /// words are not certain to be in DRAM yet, returns `end`.
     fn first_unread(&self, risc_index: usize, end: u32) -> u32 {
         let read_to = self.read_to.get(risc_index).copied().unwrap_or(0);
         if !self.are_at_rest && !self.is_stalled(risc_index) {

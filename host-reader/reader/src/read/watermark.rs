@@ -1,7 +1,7 @@
 //! Fill levels of the lanes, computed from control vectors.
 //!
-//! Only control vectors are read, not markers, so polling is cheap. The space that a launch needs
-//! is estimated from the launches so far.
+//! A poll only reads control vectors, not markers, so it is cheap. The space that a launch needs is
+//! estimated from the launches so far.
 
 use super::{
     counters, pending,
@@ -24,7 +24,7 @@ use wire::{LaneEnd, PacketKind, control::ext, vector};
 pub struct Look {
     /// Fill levels of the lanes.
     pub watermarks: Watermarks,
-    /// Unreadable cores and implausible control words.
+    /// Anomalies: unreadable cores and implausible control words.
     pub anomalies: AnomalyLog,
     /// Number of words read from the chips.
     pub words_read: u64,
@@ -82,20 +82,20 @@ impl Fill {
         }
     }
 
-    /// Updates the estimate after a poll, which leaves the lane unchanged.
+    /// Updates the estimate of words per launch after a poll, in this state and in `mark`.
     pub(super) fn look(&mut self, mark: &mut LaneWatermark) {
         self.words_per_launch[1] = self.words_per_launch[1].max(mark.words_per_launch);
         mark.words_per_launch = self.words_per_launch[1];
     }
 
-    /// Updates the average words per launch in accumulate mode, after a read has counted the
-    /// launches.
+    /// Updates the estimate of words per launch in accumulate mode, after a read has counted the
+    /// launches. Returns the new estimate.
     pub(super) fn count(&mut self, words_per_launch: u32) -> u32 {
         self.words_per_launch = [self.words_per_launch[0].max(words_per_launch); 2];
         self.words_per_launch[0]
     }
 
-    /// Updates the state after an acknowledged read.
+    /// Updates the state after a read.
     pub(super) fn read(&mut self, core: &CoreRead, words_per_launch: u32) {
         let read_at = core.read_at.or(self.read_at);
         let words_per_launch =
@@ -104,10 +104,11 @@ impl Fill {
     }
 }
 
-/// Returns the number of words of a lane that the RISC cannot reuse until a host has read them.
+/// Returns the number of words of a lane that are in use: the RISC cannot write to them until a
+/// host has read the lane.
 ///
-/// A lane that wraps may leave the space for less than one run free at its end. The lane only wraps
-/// if the run fits into the part that was read.
+/// Before a wrap, up to the size of one run may stay unused at the end of the lane. The RISC only
+/// wraps if its run fits in the part of the lane that was read.
 fn used_words(core: &CoreRead, lane: &LaneRead) -> u32 {
     const LARGEST_RUN: u32 = VECTOR_WORDS.saturating_add(PUSH_ALIGN_WORDS);
     let LaneEnd { end, .. } = lane.end;
@@ -142,7 +143,8 @@ pub(super) fn core_watermarks(
     marks
 }
 
-/// Counts the launches that were pushed in accumulate mode, after `lanes` were decoded.
+/// Counts the launches that were pushed in accumulate mode, from the decoded `lanes`, and stores
+/// the counts in `marks`.
 ///
 /// Returns the average number of words per launch for each lane.
 pub(super) fn count_accumulated(
@@ -172,9 +174,9 @@ pub(super) fn count_accumulated(
 ///
 /// Runs that were read from L1 come after these words and are not counted.
 ///
-/// A run of our runtime is either one launch or the zone of a push. The zone of a push belongs to
-/// no program. A run of TT-Metal's runtime contains several launches, each with its firmware's
-/// zone.
+/// A run of our runtime contains either one launch, or only the zone that measures a push, which
+/// belongs to no program. A run of TT-Metal's runtime contains several launches, each with a
+/// firmware zone.
 fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTable) -> u32 {
     let begin = u64::from(read.begin);
     let pushed = begin..begin.saturating_add(read.unread().into());

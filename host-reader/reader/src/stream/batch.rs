@@ -1,5 +1,5 @@
-//! Batches: the records that one read found in one lane, in columns. The launch may still be
-//! running.
+//! Batches: the records of one launch that one read found in one lane, in columns. The launch may
+//! still be running.
 
 use super::{
     launch::{LaneAssembly, Launch},
@@ -58,9 +58,9 @@ pub struct Batch {
     pub trace_counter: u32,
     /// Zones, in the order of their ends.
     pub zones: ZoneColumns,
-    /// Data, in the order of their times.
+    /// Data, ordered by time.
     pub data: DataColumns,
-    /// Events, in the order of their times.
+    /// Events, ordered by time.
     pub events: EventColumns,
     /// Totals, which the RISC writes at the end of a launch.
     pub totals: TotalColumns,

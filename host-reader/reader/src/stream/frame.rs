@@ -14,7 +14,7 @@ use wire::{
     stream::{CELL_WORDS, RING_CELLS, words},
 };
 
-/// The cells of one core, and its control vector.
+/// A frame: cells of one core, and the core's control vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
     pub(crate) producer: Noc0Coord,
@@ -22,7 +22,7 @@ pub(crate) struct Frame<'a> {
     cells: &'a [u32],
 }
 
-/// The start of a frame.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) sequence: u32,
@@ -46,7 +46,7 @@ pub(crate) enum FrameFault {
 }
 
 impl Header {
-    /// Parses a header.
+    /// Parses the header at the start of `words`; returns `None` if it is not valid.
     pub(crate) fn parse(words: &[u32]) -> Option<Self> {
         let words: &[u32; HEADER_WORDS] = words.first_chunk()?;
         let word = |index: usize| words.get(index).copied().unwrap_or(0);
@@ -68,7 +68,8 @@ impl Header {
         })
     }
 
-    /// Parses the rest of a frame, given all of its words; `None` for a filler.
+    /// Parses a frame with this header from all words of the frame. Returns `None` for a filler,
+    /// which has no cells.
     pub(crate) fn frame<'a>(&self, words: &'a [u32]) -> Result<Option<Frame<'a>>, FrameFault> {
         let Some(producer) = self.producer else { return Ok(None) };
         if words.last() != Some(&self.sequence) {
@@ -97,7 +98,7 @@ impl Frame<'_> {
         CellSpan { first, count: word(words::WRITTEN).wrapping_sub(first) }
     }
 
-    /// Returns the cells of a RISC, preceded by the number of the first cell.
+    /// Returns the number of a RISC's first cell in this frame, and the RISC's cells.
     pub(crate) fn cells(&self, risc_index: usize) -> (u32, Vec<CellWords>) {
         let before = (0..risc_index).map(|before| self.span(before).count_in_frame() as usize);
         let span = self.span(risc_index);

@@ -1,8 +1,8 @@
-//! Converts cells, which arrive in the order of zone ends, to a lane in order of time.
+//! Conversion of cells, which arrive in the order of zone ends, to a lane ordered by time.
 //!
 //! Two zones of a RISC are either nested or consecutive. A walk through a launch's records from
-//! last to first therefore finds the starts and ends from last to first. In this direction, a zone
-//! is open from its end until the walk reaches a record that ended before the zone began.
+//! last to first therefore finds the starts and ends from last to first. On this walk, a zone is
+//! open from its end until the walk reaches a record that ended before the zone began.
 
 use super::pieces::{Piece, Span, StreamRecord};
 use crate::lane::{Lane, LaneId, RecordHead, Run, ZoneIndex};
@@ -30,17 +30,17 @@ struct Held {
     values: usize,
 }
 
-/// A lane under construction.
+/// A lane that is built from the content of cells.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneAssembly {
     id: LaneId,
     launch: Option<Launch>,
-    /// True if some records of the launch were already returned.
+    /// True if earlier records of the current launch are already finished.
     goes_on: bool,
     held: Vec<Held>,
     values: Vec<u64>,
     totals: Vec<(RecordHead, u64)>,
-    /// Number of the launch's first cell.
+    /// Number of the cell with the first record that is held.
     origin: u64,
     ready: Lane,
 }
@@ -84,7 +84,7 @@ impl LaneAssembly {
         self.launch_number() == Some(launch.number)
     }
 
-    /// Adds the content of cells; `cell` is the number of the first cell.
+    /// Adds a piece of parsed cells; `cell` is the number of the piece's first cell.
     pub(crate) fn add(&mut self, piece: &Piece<'_>, cell: u64) {
         match piece {
             Piece::Zones(zones) => {
@@ -182,14 +182,14 @@ impl LaneAssembly {
         self.goes_on = true;
     }
 
-    /// Returns the records so far, and resets the state for cells that do not continue the earlier
-    /// cells.
+    /// Finishes the current records, and returns a new state with all finished records. Use it if
+    /// the next cells do not continue the earlier cells.
     pub(crate) fn abandon(&mut self) -> Self {
         self.close();
         Self { ready: self.take_ready(), ..Self::new(self.id) }
     }
 
-    /// Removes and returns the finished records.
+    /// Removes the finished records from this state and returns them.
     pub(crate) fn take_ready(&mut self) -> Lane {
         std::mem::replace(&mut self.ready, Lane::new(self.id))
     }
@@ -200,8 +200,8 @@ fn held_zone(span: Span) -> Held {
     Held { head, start: span.start, end: span.end, values: 0 }
 }
 
-/// Appends records, which are ordered by their ends. The starts and ends are appended in order of
-/// time.
+/// Appends the starts and ends of `held` to a lane, ordered by time. The records in `held` are
+/// ordered by their ends.
 fn append_in_order(lane: &mut Lane, held: &[Held], values: &[u64]) {
     let mut backwards: Vec<(RecordHead, u64, usize)> = Vec::with_capacity(held.len());
     // Open zones, ordered by start: the walk has passed their ends but not their starts.

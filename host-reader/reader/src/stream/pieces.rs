@@ -5,12 +5,12 @@ use wire::{
     stream::{CHUNK_CELLS, Cell, Code, FIRST_ESCAPE, LaunchCell, ZONE_CYCLES_MAX},
 };
 
-/// Number of values of the low word of a time.
+/// Number of possible values of the low 32 bits of a time.
 const LOW_RANGE: u64 = 1 << 32;
-/// Number of values of a time in a launch cell.
+/// Number of possible values of the 48-bit time in a launch cell.
 const TOLD_RANGE: u64 = 1 << 48;
 
-/// Words of a cell in memory.
+/// The words of one cell.
 pub type CellWords = [u32; wire::stream::CELL_WORDS];
 
 /// Consecutive cells, each of which contains one zone.
@@ -109,7 +109,7 @@ impl ZoneColumns {
         self.ends.push(end);
     }
 
-    /// Appends zones.
+    /// Appends all zones of `zones`.
     ///
     /// # Cost
     /// The codes of the cells are not checked again. Each column is filled by a loop without
@@ -137,7 +137,7 @@ impl ZoneColumns {
     }
 }
 
-/// A record, except for zones that fit one cell.
+/// A record other than a zone in a single cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamRecord {
     /// A zone whose duration is in a second cell.
@@ -231,7 +231,8 @@ impl Piece<'_> {
     }
 }
 
-/// Parser for the cells of one lane, batch by batch. It keeps the time reached so far.
+/// Parser for the cells of one lane, which can be passed in several calls. It keeps the time of the
+/// last record.
 ///
 /// # Cost
 /// Zones are checked eight at a time. The cells are neither moved nor copied, and no memory is
@@ -262,17 +263,19 @@ pub struct CellReader {
 }
 
 impl CellReader {
-    /// Creates a reader for cells after a time whose bits 32 and above are known.
+    /// Creates a reader for cells that follow a time of which only the bits from 32 on are known
+    /// (`high`).
     ///
-    /// `range` determines the number of known bits. `read_at` is the tile's clock.
+    /// `range` is the number of cycles after which the known bits repeat: 2^n if bits 32 to n - 1
+    /// are known. `read_at` is the tile's clock, read after the cells.
     pub(crate) fn from_time_high(high: u32, range: u64, read_at: Option<u64>) -> Self {
         let told = u64::from(high) << 32;
         let last = read_at.and_then(|read_at| last_time_before(read_at, told, range));
         Self { last: last.or(Some(told)) }
     }
 
-    /// Returns true if bits 32 and above of the last time are `high`. `range` determines the number
-    /// of bits that are compared.
+    /// Returns true if the bits from 32 on of the last time are `high`. Only bits below `range`, a
+    /// power of two, are compared.
     pub(crate) fn has_time_high(&self, high: u32, range: u64) -> bool {
         let mask = range.wrapping_sub(1);
         self.last.is_some_and(|last| (last & mask) >> 32 == u64::from(high))
@@ -309,7 +312,7 @@ impl<'a> Pieces<'a> {
         self.cells.len()
     }
 
-    /// Removes and returns the next cells.
+    /// Removes the next `count` cells, or all if there are fewer, and returns them.
     fn take(&mut self, count: usize) -> &'a [CellWords] {
         let (taken, rest) = self.cells.split_at(count.min(self.cells.len()));
         self.cells = rest;
@@ -322,11 +325,11 @@ impl<'a> Pieces<'a> {
         CHUNK_CELLS.saturating_sub(self.number).min(self.cells.len())
     }
 
-    /// Converts the low word of the next time in the lane; `None` if the result is later than the
-    /// tile's clock.
+    /// Converts the low word of the lane's next time to a 64-bit time; returns `None` if this time
+    /// is later than the tile's clock.
     ///
-    /// In that case this time or an earlier time is damaged, and the next time is derived from the
-    /// clock.
+    /// In that case, this time or an earlier time is damaged. The following time is then derived
+    /// from the clock.
     fn time(&mut self, low: u32) -> Option<u64> {
         let low = u64::from(low);
         let in_reach = self.read_at.and_then(|read_at| last_time_before(read_at, low, LOW_RANGE));
@@ -339,8 +342,8 @@ impl<'a> Pieces<'a> {
         (!is_ahead).then_some(time)
     }
 
-    /// Returns the zones up to the first zone whose end steps back or is later than the tile's
-    /// clock.
+    /// Removes the leading zone cells and returns them as zones. Stops before the first zone whose
+    /// end steps back or is later than the tile's clock.
     fn zones(&mut self) -> Option<Zones<'a>> {
         let &[_, value] = self.cells.first()?;
         let mut count = plain_zones(self.cells);
@@ -358,7 +361,8 @@ impl<'a> Pieces<'a> {
         Some(Zones { cells, epoch })
     }
 
-    /// Returns the next record.
+    /// Removes the `cell_count` cells of the next record and returns the record; returns `None` for
+    /// padding.
     fn record(&mut self, cell: Cell, cell_count: usize) -> Option<Piece<'a>> {
         let code = cell.code();
         if cell_count > self.rest_of_chunk() {
@@ -409,7 +413,7 @@ impl<'a> Pieces<'a> {
         Some(Piece::Record(record))
     }
 
-    /// Returns the time for the 48 bits in a launch cell.
+    /// Returns the 64-bit time for the 48-bit time in a launch cell.
     ///
     /// The device reads the two words of its clock one after the other. The high word may therefore
     /// have been read after a wrap of the low word. The time is then later than the tile's clock.
@@ -426,13 +430,15 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Returns the first time that is not before `last` and has these low bits.
+/// Returns the first time that is not before `last` and whose low bits are `bits`; `range` is 2 to
+/// the power of the number of low bits.
 const fn next_time(last: u64, bits: u64, range: u64) -> u64 {
     let mask = range.wrapping_sub(1);
     last.saturating_add(bits.wrapping_sub(last) & mask)
 }
 
-/// Returns the last time that is not after `latest` and has these low bits.
+/// Returns the last time that is not after `latest` and whose low bits are `bits`; `None` if there
+/// is no such time.
 const fn last_time_before(latest: u64, bits: u64, range: u64) -> Option<u64> {
     let mask = range.wrapping_sub(1);
     latest.checked_sub(latest.wrapping_sub(bits) & mask)

@@ -39,7 +39,7 @@ pub enum RunLengths<'a> {
     Paired(&'a Zones),
 }
 
-/// Computes the lengths of zones, lane by lane, in reused memory.
+/// Computation of zone lengths, lane by lane. It reuses its memory.
 #[derive(Debug)]
 pub struct LaneLengths {
     around: [Begun; DEPTH_MAX],
@@ -85,7 +85,7 @@ impl LaneLengths {
         }
     }
 
-    /// Returns the zones of a properly nested run; otherwise `None`.
+    /// Returns the zones of a run if they are properly nested; otherwise `None`.
     ///
     /// The records must be in order of time, each end must close the zone that began last, all ends
     /// must be present, and lengths must fit 32 bits.
@@ -101,7 +101,7 @@ impl LaneLengths {
     }
 }
 
-/// Maximum nesting depth for [`LaneLengths::nested`].
+/// Maximum nesting depth that [`LaneLengths::nested`] supports.
 const DEPTH_MAX: usize = 32;
 
 /// A zone that has begun but not ended.
@@ -117,7 +117,7 @@ impl Begun {
     const NONE: Self = Self { zone: ZoneIndex(0), start: 0, covered_cycles: 0 };
 }
 
-/// Walk over a run's records that writes the run's zones in the order of their ends.
+/// State of a walk over a run's records, which writes the run's zones in the order of their ends.
 struct Nesting<'a> {
     inner: Begun,
     around: &'a mut [Begun; DEPTH_MAX],
@@ -154,7 +154,8 @@ impl<'a> Nesting<'a> {
                 continue;
             }
             match (heads.get(at), times.get(at)) {
-                // Most zones contain no other zone and need no entry among the enclosing zones.
+                // Most zones contain no other zone. They are written at once, without an entry in
+                // `around`.
                 (Some(&next), Some(&end)) if next == head.end_of_start() && end >= time => {
                     self.write(head.zone(), end - time, 0)?;
                     (at, last) = (at + 1, end);

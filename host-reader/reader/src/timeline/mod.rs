@@ -140,7 +140,7 @@ pub struct LaneTimeline {
     pub zones: Zones,
     /// Number of zones without a recorded end.
     pub open_zone_count: u64,
-    /// Number of ends without a zone.
+    /// Number of zone ends without a start.
     pub orphan_end_count: u64,
 }
 

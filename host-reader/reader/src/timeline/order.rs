@@ -1,4 +1,4 @@
-//! Starts and ends of a run's zones in order of time.
+//! Ordering of the starts and ends of a run's zones by time.
 
 use crate::lane::Lane;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::ops::Range;
 /// Zone records of one run, in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Order {
-    /// Range of records if they are already in order; otherwise empty.
+    /// Range of the records if they are already in order; otherwise empty.
     straight: Range<usize>,
-    /// Indices of the records if they are not in order.
+    /// Indices of the starts and ends, ordered by time, if `straight` is empty.
     listed: Vec<usize>,
 }
 
@@ -40,7 +40,7 @@ impl Order {
         self.straight.len() + self.listed.len()
     }
 
-    /// Returns the index of the record at this position.
+    /// Returns the lane index of the record at `position` in this order.
     #[inline]
     pub(super) fn record(&self, position: usize) -> usize {
         if self.listed.is_empty() { self.straight.start + position } else { self.listed[position] }

@@ -1,4 +1,4 @@
-//! Pairs the starts and ends of one lane.
+//! Pairing of the starts and ends of zones in one lane.
 //!
 //! ```text
 //! for each run, its zone records in time order:
@@ -9,12 +9,12 @@
 //! at the end of the run, close what is left and flag it
 //! ```
 //!
-//! Records with equal times may be in any order: a log sorts them by marker id. Starts and ends of
-//! *one* zone keep their order, so an end always closes the innermost zone with its name. Each
-//! other zone above the closing zone on the stack is one of four cases. If the zone began at the
+//! Records with equal times may be in any order, since logs sort them by marker id. Starts and ends
+//! of *one* zone keep their order, so an end always closes the innermost zone with its name. For
+//! each zone above the closing zone on the stack, there are four cases. If the zone began at the
 //! cycle of the end, it is assumed to have begun after the end. If it began at the same cycle as
-//! the closing zone, it is assumed to enclose the closing zone. If its own end follows at the cycle
-//! of the end, that end is used. Otherwise its end is lost.
+//! the closing zone, it is assumed to enclose the closing zone. If its own end follows at the same
+//! cycle as the end, its own end is used. Otherwise its own end is missing.
 
 #![expect(
     clippy::indexing_slicing,
@@ -78,13 +78,14 @@ pub(super) struct Pairing<'lane> {
     lane: &'lane Lane,
     names: &'lane ZoneTable,
     anomalies: &'lane mut AnomalyLog,
-    /// Maps each zone of an aggregate lane to the zone whose key it shares; empty for other lanes.
+    /// Map from each zone of an aggregate lane to the zone whose index is the key of both; empty
+    /// for other lanes.
     alike: BTreeMap<ZoneIndex, ZoneIndex>,
     timeline: LaneTimeline,
     open: OpenZones,
     run: u32,
     order: Order,
-    /// Positions in `order` that were used ahead of their turn; all have the same time.
+    /// Positions in `order` of later records that were already used; all have the same time.
     used: Vec<usize>,
 }
 
@@ -158,7 +159,7 @@ impl<'lane> Pairing<'lane> {
         }
     }
 
-    /// Returns the key that a zone's start and end share.
+    /// Returns the key by which a zone's start and end are matched.
     #[inline]
     fn key(&self, record: usize) -> u32 {
         let zone = self.lane.heads[record].zone();
@@ -269,7 +270,8 @@ impl<'lane> Pairing<'lane> {
     }
 }
 
-/// Maps each zone of an aggregate lane to the first zone that counts as the same.
+/// Returns a map from each zone of an aggregate lane to the first zone with the same key; empty for
+/// other lanes.
 fn alike_zones(lane: &Lane, names: &ZoneTable) -> BTreeMap<ZoneIndex, ZoneIndex> {
     let mut alike = BTreeMap::new();
     if lane.id.risc != Risc::TensixAggregate {

@@ -12,7 +12,7 @@ use crate::lane::ZoneIndex;
 /// A zone that has begun but not ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenZone {
-    /// Key of the end that closes this zone.
+    /// Key by which the zone's end is matched.
     pub(super) key: u32,
     pub(super) start: u64,
     /// Index of the zone in the columns.
@@ -75,8 +75,8 @@ impl OpenZones {
         Some((self.stack[position], self.stack.len() - 1 - position))
     }
 
-    /// Temporarily removes the zones that began at `time`, unless there are more than `limit` of
-    /// them.
+    /// Temporarily removes the zones at the top of the stack that began at `time`, unless more than
+    /// `limit` zones have begun since the first of them.
     pub(super) fn put_aside(&mut self, time: u64, limit: usize, zones: &Zones) {
         let fresh = self.stack.iter().rev().take(limit).take_while(|zone| zone.start == time);
         let Some(first) = fresh.last() else { return };
@@ -88,8 +88,8 @@ impl OpenZones {
         }
     }
 
-    /// Restores the temporarily removed zones. Reduces the depths of these zones and of the zones
-    /// inside them by one.
+    /// Restores the temporarily removed zones. Reduces the depths of these zones, and of the zones
+    /// inside them, by the number of zones that were closed below them.
     pub(super) fn take_back(&mut self, zones: &mut Zones) {
         let Some(outermost) = self.aside.last() else { return };
         let depths = &mut zones.depths[outermost.slot..];
@@ -102,8 +102,8 @@ impl OpenZones {
 
     /// Swaps the top with the zone `above` positions below it.
     ///
-    /// Both zones began at the same cycle, and it only becomes known now which of them is the inner
-    /// zone.
+    /// Both zones must have begun at the same cycle. The order of their starts was unknown until
+    /// one of them ended.
     pub(super) fn swap_with_top(&mut self, above: usize, zones: &mut Zones) {
         let top = self.stack.len() - 1;
         let below = top - above;
@@ -115,7 +115,7 @@ impl OpenZones {
 }
 
 impl Zones {
-    /// Appends a zone that has begun.
+    /// Appends a zone that has begun; returns its index in the columns.
     ///
     /// The zone's end is set when the zone closes. The run and the flags are set by
     /// [`Self::finish_run`].
@@ -136,7 +136,7 @@ impl Zones {
         self.flags[slot] = ZoneFlags::OPEN;
     }
 
-    /// Assigns all zones that were added since the previous call to this run.
+    /// Sets the run of all zones that were added since the previous call to `run`.
     pub(super) fn finish_run(&mut self, run: u32) {
         self.runs.resize(self.starts.len(), run);
         self.flags.resize(self.starts.len(), ZoneFlags::default());

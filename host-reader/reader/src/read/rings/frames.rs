@@ -1,4 +1,5 @@
-//! Cells of rings that a relay reads, and rings that the host takes over from a relay.
+//! Decoding of cells from the frames of a relay, and reading of rings that the host takes over from
+//! a relay.
 
 use super::{CellWords, Ring, RingRead, Rings, count, lanes_of};
 use crate::{
@@ -15,8 +16,8 @@ use wire::stream::{RING_CELLS, words};
 const RING_CELLS_SIGNED: i32 = RING_CELLS as i32;
 
 impl Rings {
-    /// Expects all cells of a core, from cell 0 on, in the frames of a relay. No host has read
-    /// these frames before.
+    /// Prepares for the frames of a relay that no host has read before: all cells of `core`, from
+    /// cell 0 on, must be in these frames.
     pub(in crate::read) fn expect_frames(&mut self, chip_id: u32, core: &CoreDescription) {
         for (_, id) in lanes_of(chip_id, core) {
             let first = || Ring { is_relayed: true, ..Ring::first(id) };
@@ -24,11 +25,11 @@ impl Rings {
         }
     }
 
-    /// Adds the cells of a frame; `read_at` is the producer's clock, read after the frame.
+    /// Decodes the cells of a frame; `read_at` is the producer's clock, read after the frame.
     ///
     /// `has_all` is true if this reader has found all of the relay's frames that no other host has
-    /// read. In that case, another host has read all cells of a RISC before the first cell that
-    /// this reader finds. Otherwise, the cells before it may be missing.
+    /// read. In that case, another host has read all cells of a RISC that precede the first cell
+    /// that this reader finds. Otherwise, these cells may be missing.
     pub(in crate::read) fn add_frame(
         &mut self,
         session: &mut Session<'_>,
@@ -50,7 +51,8 @@ impl Rings {
         }
     }
 
-    /// Begins a lane that has not been read before, at the frame's first cell of this lane.
+    /// Creates the state of a lane that has not been read before. Its first cell is the frame's
+    /// first cell of this lane.
     fn begin_lane(
         &mut self,
         core: &CoreWords,
@@ -116,9 +118,10 @@ impl Rings {
         Some(newest)
     }
 
-    /// Returns readings without cells for the RISCs whose cells were all in frames.
+    /// Returns a reading without cells for each RISC whose cells were all in frames.
     ///
-    /// Later losses and ends of launches of these RISCs are only in the control vector.
+    /// Losses and ends of launches after the last cell of these RISCs are only in the control
+    /// vector.
     pub(super) fn counts_behind_frames(
         &mut self,
         session: &Session<'_>,
@@ -140,8 +143,8 @@ impl Rings {
 }
 
 impl Ring {
-    /// Continues to read a ring that a relay has read until now. Returns the number of acknowledged
-    /// cells that are missing.
+    /// Prepares the host's reading of a ring that a relay has read until now. Returns the number of
+    /// acknowledged cells that are missing.
     ///
     /// The relay has acknowledged the cells before number `told` to the producer. A cell is missing
     /// if it was in no frame that arrived.

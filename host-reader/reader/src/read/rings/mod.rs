@@ -1,4 +1,4 @@
-//! Reads the rings of streaming cores, also while kernels run.
+//! Reading of the rings of streaming cores, also while kernels run.
 //!
 //! The host first reads the fill level of a ring, then the cells up to this level. It then
 //! acknowledges the number of read cells to the core, and only then decodes the cells. A launch's
@@ -8,8 +8,8 @@
 //! Cells that cannot be read wait in their ring for the next read. Meanwhile the RISC counts the
 //! records that find no room, and the host still reads these counters.
 //!
-//! The host does not read the rings that a relay reads: [`frames`] adds the cells of the relay's
-//! frames. Cores whose rings the host has read before are read first: [`sweep`].
+//! The host does not read the rings that a relay reads; [`frames`] decodes the cells in the relay's
+//! frames. Cores whose rings the host has read before are read first, by [`sweep`].
 
 mod frames;
 mod sweep;
@@ -38,7 +38,7 @@ use wire::{
     vector::VECTOR_WORDS,
 };
 
-/// Range of the time in [`words::TOLD`].
+/// Number of possible values of the time in [`words::TOLD`].
 const TOLD_RANGE: u64 = 1 << 47;
 
 /// State of all streaming cores between two reads.
@@ -47,11 +47,12 @@ pub(super) struct Rings {
     lanes: BTreeMap<LaneId, Ring>,
     /// The control vectors of the last read.
     vectors: BTreeMap<CoreId, [u32; WORDS]>,
-    /// The batches of this read; `None` if its records only become lanes.
+    /// The batches of this read; `None` if the read does not create batches.
     batches: Option<Vec<Batch>>,
-    /// True if records that are in batches do not become lanes.
+    /// True if this read creates batches but no lanes.
     has_only_batches: bool,
-    /// Losses before the first read of rings that another reader had read.
+    /// Losses that RISCs had counted before this reader's first read, for rings that another reader
+    /// had read before.
     earlier_losses: LossTotals,
     drained: sweep::DrainedCores,
 }
@@ -59,18 +60,18 @@ pub(super) struct Rings {
 /// State of one RISC's ring.
 #[derive(Clone, Debug)]
 struct Ring {
-    /// Number of the next cell, modulo 2^32, and the total number of cells read.
+    /// Number of the next cell, modulo 2^32. `read_count` is the total number of cells read.
     next: u32,
     read_count: u64,
     /// Value of [`words::READ`] that this reader wrote last.
     told: u32,
-    /// True if the last cells came from a relay, which writes [`words::READ`].
+    /// True if the last cells came from a relay, which then writes [`words::READ`].
     is_relayed: bool,
     counts: LossCounts,
     skipped: u32,
     /// All losses that this reader has found.
     losses: LossTotals,
-    /// The launches that may have lost records since the last read.
+    /// The launches whose records may have been lost since the last read.
     open: OpenLaunches,
     /// True if the RISC had ended its last launch at the last read.
     was_at_rest: bool,
@@ -78,8 +79,8 @@ struct Ring {
     /// The time of the last record.
     last_time: Option<u64>,
     lane: LaneAssembly,
-    /// Reason for the loss of the cell that announced the RISC's launch; `None` if the launch is
-    /// known, or if this reader has found no cell missing.
+    /// Why the cell that announced the RISC's launch was lost; `None` if the launch is known, or if
+    /// this reader has found no missing cell.
     launch_lost_by: Option<LossCause>,
 }
 
@@ -102,19 +103,21 @@ struct RingRead {
     launch: Option<Launch>,
 }
 
-/// Cores that a sweep has read.
+/// The cores that a [`sweep`] has read.
 #[derive(Default)]
 pub(super) struct SweptCores {
-    /// The control vectors.
+    /// The control vectors of these cores.
     pub(super) vectors: BTreeMap<Noc0Coord, [u32; WORDS]>,
-    /// The lanes of each core that still streams, and the number of its launches without a kernel.
+    /// The lanes of each core that still uses streaming, and the number of launches without a
+    /// kernel on it.
     pub(super) streamed: BTreeMap<Noc0Coord, (Vec<Lane>, u32)>,
 }
 
 /// Where the host finds the cells of a core.
 #[derive(Clone, Copy)]
 enum CellsAt<'a> {
-    /// In the core's rings. Contains the words of all rings, if they were read after the control vector.
+    /// In the core's rings. The variant contains the words of all rings, if they have been read
+    /// already.
     Rings(Option<&'a [u32]>),
     /// In the frames of a relay.
     Frames,
@@ -123,7 +126,7 @@ enum CellsAt<'a> {
 /// What was read from a core, before its cells are decoded.
 struct Taken {
     core: CoreDescription,
-    /// Number of launches since the last read without a kernel on the core.
+    /// Number of launches since the last read that ran no kernel on the core.
     idle_launches: u32,
     readings: Vec<RingRead>,
 }
@@ -153,7 +156,8 @@ impl Rings {
         self.finish(session, taken, read_at)
     }
 
-    /// Takes the cells of all rings of a core, or only its counts if a relay reads its cells.
+    /// Reads the cells of all rings of a core and acknowledges them. If a relay reads the cells,
+    /// reads only the core's counters.
     fn take(&mut self, session: &mut Session<'_>, core: &CoreWords, cells: CellsAt<'_>) -> Taken {
         let core_id = (session.device.description().chip_id, core.core.noc0);
         let before = self.vectors.insert(core_id, core.words);
@@ -185,19 +189,20 @@ impl Rings {
         (lanes.filter(|lane| lane.record_count() > 0).collect(), idle_launches)
     }
 
-    /// Returns what RISCs had lost before the first read, if another reader had read their rings.
+    /// Returns the losses that RISCs had counted before this reader's first read, for rings that
+    /// another reader had read before.
     pub(super) const fn earlier_losses(&self) -> LossTotals {
         self.earlier_losses
     }
 
-    /// Returns the records of launches that had not ended at the last read.
+    /// Removes the records of launches that had not ended at the last read, and returns them.
     pub(super) fn take_running_launches(&mut self) -> impl Iterator<Item = Lane> {
         let lanes = self.lanes.values_mut().map(|ring| ring.take_lane(true));
         lanes.filter(|lane| lane.record_count() > 0)
     }
 
-    /// From now on, records become batches, until [`Self::take_batches`]; `has_lanes` states
-    /// whether they become lanes, too.
+    /// Makes records become batches until [`Self::take_batches`]. If `has_lanes` is true, the
+    /// records also become lanes.
     pub(super) fn begin_batches(&mut self, has_lanes: bool) {
         self.batches = Some(Vec::new());
         self.has_only_batches = !has_lanes;
@@ -252,8 +257,8 @@ impl Rings {
         readings
     }
 
-    /// Returns the state of a ring; a new state if another host has read the ring or reset its
-    /// core.
+    /// Returns the state of a ring. Creates a new state if another host has read the ring or reset
+    /// its core.
     fn ring(
         &mut self,
         id: LaneId,
@@ -298,8 +303,8 @@ impl Rings {
 }
 
 impl Ring {
-    /// Returns the state of a ring from which other readers, but not this one, have read `told`
-    /// cells.
+    /// Returns the state of a ring that this reader has not read yet, and from which other readers
+    /// have read `told` cells.
     fn new(core: &CoreWords, id: LaneId, risc_index: usize, told: u32) -> Self {
         if told == 0 {
             return Self::first(id);
@@ -316,10 +321,11 @@ impl Ring {
         }
     }
 
-    /// Removes and returns the finished launches; at the last read, also the launch in progress.
+    /// Removes the records of finished launches and returns them; at the last read, also those of
+    /// the launch in progress.
     ///
-    /// A read before the last does not take a launch in progress, since later frames may contain
-    /// further records of the launch.
+    /// Before the last read, the launch in progress stays here, since later frames may contain
+    /// further records of it.
     fn take_lane(&mut self, is_last_read: bool) -> Lane {
         if is_last_read {
             self.lane.close();
@@ -380,15 +386,16 @@ struct Decoding<'a, 'session> {
     batches: Option<&'a mut Vec<Batch>>,
     /// True if the records become lanes.
     keeps_lanes: bool,
-    /// Time of the last record before a loss; `None` if no loss is waiting for its next record.
+    /// For a loss whose window has not ended yet, the time of the last record before the loss, if
+    /// there was one; the outer `None` means that there is no such loss.
     lost_after: Option<Option<u64>>,
 }
 
 impl Decoding<'_, '_> {
-    /// Records the loss of cells that cannot be read any more.
+    /// Adds the loss of cells that can no longer be read to the ledger.
     ///
-    /// The cells after them are lost too, in this read and the following reads, until their time
-    /// and launch are known.
+    /// The cells that follow the missing cells are lost too, in this read and later reads, until a
+    /// cell's time and launch are known.
     fn missing_cells(&mut self, reading: &mut RingRead, read_at: Option<u64>) {
         let cause = Some(reading.cause).filter(|_| reading.missing > 0);
         let Some(cause) = cause.or(self.ring.launch_lost_by) else { return };
@@ -402,17 +409,19 @@ impl Decoding<'_, '_> {
         if gone == 0 {
             return;
         }
-        // A record may have several cells, and a cell need not be a record.
+        // The number of lost records is unknown: a record may have several cells, and some cells
+        // are not records.
         let totals = LossTotals { unknown_markers: gone.into(), ..LossTotals::default() };
         self.lose(cause, None, totals);
         self.lost_after = Some(self.ring.last_time);
         self.ring.read_count = self.ring.read_count.saturating_add(gone.into());
     }
 
-    /// Sets the launch of the first cells if another reader has read the launch's first cells.
+    /// Sets the launch of the first cells, if another reader has read the cell that announced the
+    /// launch.
     fn join(&mut self, reading: &RingRead, read_at: Option<u64>) {
         if self.ring.read_count != 0 && self.ring.lane.launch_number().is_none() {
-            // If the launch of the leading cells is unknown, they are kept without a program.
+            // If the launch of the leading cells is unknown, the cells are kept without a program.
             self.unknown_cells(reading, read_at);
         }
     }
@@ -512,7 +521,8 @@ impl Decoding<'_, '_> {
         };
         self.session.anomalies.record(kind, Some(self.id), position, || detail);
         let totals = LossTotals::at_least_markers(cells as u64);
-        // Damaged cells may have announced another launch, unless none has begun.
+        // The damaged cells may have announced another launch. The program is only known if the
+        // core's last launch is the current launch.
         let launch = reading.launch.filter(|launch| self.ring.lane.is_in(launch));
         self.lose(LossCause::Damaged, launch.map(|launch| launch.program), totals);
         self.lost_after = Some(self.ring.last_time);
@@ -539,8 +549,8 @@ impl Decoding<'_, '_> {
         self.end_window(read_at);
     }
 
-    /// Adds losses since the last read; assigns them to a program if only one launch can have
-    /// caused them.
+    /// Adds losses since the last read to the ledger. Assigns them to a program if only one launch
+    /// can have lost the records.
     fn lose_counted(&mut self, cause: LossCause, reading: &RingRead, totals: LossTotals) {
         let open = self.ring.open;
         let last = reading.launch.map(|launch| launch.program);
@@ -557,7 +567,7 @@ impl Decoding<'_, '_> {
         self.session.losses.add_in_windows(LossKey { lane: self.id, cause, program }, totals);
     }
 
-    /// Ends the current window of losses, if there is one.
+    /// Ends the current window of losses at the time `before`, if there is such a window.
     fn end_window(&mut self, before: Option<u64>) {
         if let Some(after) = self.lost_after.take() {
             let window = LossWindow { after, before, may_cut_launches: true };
@@ -566,8 +576,8 @@ impl Decoding<'_, '_> {
     }
 }
 
-/// Sets the losses so far in the lane's batches, which are the last elements of `batches`. If the
-/// lane has no batch and its losses have grown, adds an empty batch.
+/// Stores the lane's total losses in the lane's batches, which are the last elements of `batches`.
+/// If the lane has no batch and its losses have grown since `before`, adds a batch without records.
 fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
     let id = ring.lane.id();
     if ring.losses != before && batches.last().is_none_or(|batch| batch.lane != id) {
@@ -578,8 +588,8 @@ fn add_losses(batches: &mut Vec<Batch>, ring: &Ring, before: LossTotals) {
     }
 }
 
-/// Reads a ring from cell `next` on; `rings` are the words of all rings, if they have been read
-/// already.
+/// Reads a ring from cell number `next` on. `rings` contains the words of all rings of the core, if
+/// they have been read already.
 fn read_ring(
     session: &mut Session<'_>,
     core: &CoreWords,
@@ -608,8 +618,8 @@ fn read_ring(
     RingRead { cells, missing, cause, ..without_cells }
 }
 
-/// Returns the range of unread cells in a ring; an empty range if the core states an impossible
-/// number.
+/// Returns the range of unread cells in a ring. If the core states an impossible number of cells,
+/// reports it and returns an empty range.
 fn plausible_unread(
     session: &mut Session<'_>,
     core: &CoreWords,
@@ -628,8 +638,8 @@ fn plausible_unread(
     Unread { first: first.wrapping_add(count), count: 0 }
 }
 
-/// Reads cells from a ring; returns them, and the number of cells before them that were
-/// overwritten.
+/// Reads the unread cells of a ring. Returns the cells, and the number of unread cells before them
+/// that were overwritten.
 fn read_cells(
     session: &mut Session<'_>,
     core: &CoreWords,
@@ -659,9 +669,9 @@ fn read_cells(
     Ok((cells, gone))
 }
 
-/// Returns true if at least a quarter of the cells in a core's rings are unread. Then one transaction
-/// for all rings takes less time than one or two for each of them, since a transaction over PCIe takes
-/// as long as the transfer of some hundred words.
+/// Returns true if at least a quarter of the cells in a core's rings are unread. One transaction
+/// for all rings then takes less time than one or two transactions for each ring, since a
+/// transaction over PCIe takes as long as the transfer of some hundred words.
 fn hold_many_cells(core: &CoreWords) -> bool {
     let riscs = core.core.kind.risc_count();
     let unread = (0..riscs).map(|risc_index| {
@@ -672,14 +682,14 @@ fn hold_many_cells(core: &CoreWords) -> bool {
     unread.sum::<usize>() >= riscs.saturating_mul(RING_CELLS) / 4
 }
 
-/// Reads all rings of a core in one transaction, if they hold many cells; `None` if they do not, or
-/// if the transaction fails. Then the cells are read ring by ring.
+/// Reads all rings of a core in one transaction, if they hold many cells. Returns `None` if they do
+/// not, or if the transaction fails; the cells must then be read ring by ring.
 fn read_whole_rings(session: &mut Session<'_>, core: &CoreWords) -> Option<Vec<u32>> {
     let mut rings = whole_rings(core)?;
     session.read_vector(&core.core, 0, 0, &mut rings).ok().map(|()| rings)
 }
 
-/// Returns room for the words of all rings, if they are to be read in one transaction.
+/// Returns a buffer for the words of all rings, if the rings are to be read in one transaction.
 fn whole_rings(core: &CoreWords) -> Option<Vec<u32>> {
     let word_count = core.core.kind.risc_count().saturating_mul(VECTOR_WORDS);
     (hold_many_cells(core) && !overwrites(core)).then(|| vec![0; word_count])
@@ -717,7 +727,7 @@ fn overwritten_meanwhile(
     Ok(gone.saturating_add(to_next))
 }
 
-/// Returns the earliest and the latest time of a piece.
+/// Returns the earliest and the latest time of a piece; `None` if the piece has no times.
 fn span_of(piece: &Piece<'_>) -> Option<(u64, u64)> {
     match piece {
         Piece::Zones(zones) => {
@@ -741,8 +751,8 @@ fn lanes_of(chip_id: u32, core: &CoreDescription) -> impl Iterator<Item = (usize
     })
 }
 
-/// Returns true if a RISC of the core overwrites its oldest cells. Relays do not read such a core;
-/// the host does.
+/// Returns true if a RISC of the core overwrites its oldest cells. Relays do not read such a core,
+/// so the host reads it.
 fn overwrites(core: &CoreWords) -> bool {
     let mut riscs = 0..core.core.kind.risc_count();
     riscs.any(|risc_index| policy(core, risc_index) == Policy::OverwriteOldest)
@@ -772,8 +782,8 @@ fn policy(core: &CoreWords, risc_index: usize) -> Policy {
     Policy::from_word(core.of_risc(words::POLICY, risc_index)).unwrap_or_default()
 }
 
-/// Returns the launches since the last read that ran no kernel on a core, and adds their zones to
-/// the ledger.
+/// Returns the number of launches since the last read that ran no kernel on a core, and adds their
+/// zones to the ledger.
 fn idle_launches(
     session: &mut Session<'_>,
     core: &CoreWords,
@@ -790,7 +800,8 @@ fn idle_launches(
     count
 }
 
-/// Returns true if a host has zeroed a core's vector between two reads: a count has decreased.
+/// Returns true if a host has zeroed a core's control vector between two reads, so that a count has
+/// decreased.
 fn was_zeroed(before: &[u32; WORDS], now: &[u32; WORDS]) -> bool {
     let of_riscs = |first: usize| first..first.saturating_add(RISCS_PER_CORE);
     let counts =

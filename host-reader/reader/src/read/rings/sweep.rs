@@ -1,6 +1,6 @@
-//! Reads the cores whose rings the host has read before, one right after the other.
+//! Reading of the cores whose rings the host has read before, one right after the other.
 //!
-//! If a ring is full before the next read, its RISC drops records or waits. Known streaming cores are
+//! If a ring fills before the next read, its RISC drops records or waits. Known streaming cores are
 //! therefore read before all others, with as few transactions as possible:
 //!
 //! - the control vector, while the rings of the previous core are read, if the back end can do both
@@ -8,8 +8,9 @@
 //! - all rings together, if they hold many cells;
 //! - the acknowledgement.
 //!
-//! The clocks of a chip's tiles run at the same rate. So one clock, read before and after the cells,
-//! is enough to bound all other clocks, once each of them has been read.
+//! The clocks of a chip's tiles run at the same rate. So the difference between two clocks is
+//! constant. Once each clock has been read, it is enough to read one reference clock before and
+//! after the cells: it bounds all other clocks.
 
 use super::{CellsAt, Rings, SweptCores, read_whole_rings, whole_rings};
 use crate::{
@@ -22,12 +23,12 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Cores whose rings the host reads, and not a relay.
+/// Cores whose rings the host reads itself, without a relay.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DrainedCores {
     cores: BTreeMap<CoreId, Clock>,
-    /// The core whose clock bounds the clocks of the other cores, and its clock at the last sweep, by
-    /// chip.
+    /// The reference core of each chip, with its clock at the last sweep. This clock bounds the
+    /// clocks of the chip's other cores.
     references: BTreeMap<u32, (Noc0Coord, u64)>,
 }
 
@@ -35,12 +36,12 @@ pub(super) struct DrainedCores {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clock {
     Unknown,
-    /// Maximum difference to the reference clock, modulo 2^64.
+    /// Upper bound of the core's clock minus the reference clock, modulo 2^64.
     AheadAtMost(u64),
 }
 
 impl DrainedCores {
-    /// Notes after a read of a core whether the host has read its rings.
+    /// Adds a core after a read if the host has read its rings; otherwise removes it.
     pub(super) fn note(&mut self, core: CoreId, is_drained_by_host: bool) {
         if is_drained_by_host {
             self.cores.entry(core).or_insert(Clock::Unknown);
@@ -49,7 +50,8 @@ impl DrainedCores {
         }
     }
 
-    /// Returns the selected ones of these cores on a chip.
+    /// Returns the cores of the session's chip that are in this set and are selected in the
+    /// options.
     fn selected(&self, session: &Session<'_>) -> Vec<CoreDescription> {
         let chip = session.device.description();
         let is_selected = |core: &&CoreDescription| {
@@ -59,8 +61,8 @@ impl DrainedCores {
         chip.cores.iter().filter(is_selected).cloned().collect()
     }
 
-    /// Makes a core the reference of its chip, given its clock. The differences to another reference,
-    /// or to this one before a reset of its tile, are forgotten.
+    /// Makes a core the reference of its chip, given its clock. If another core was the reference,
+    /// or if the clock has restarted, all known clock differences of the chip are forgotten.
     fn refer_to(&mut self, chip_id: u32, reference: Noc0Coord, clock: u64) {
         let before = self.references.insert(chip_id, (reference, clock));
         if before.is_none_or(|(core, earlier)| core != reference || clock < earlier) {
@@ -71,7 +73,7 @@ impl DrainedCores {
 }
 
 impl Rings {
-    /// Reads the known streaming cores of a chip without relays.
+    /// Reads the known streaming cores of a chip that has no relays.
     pub(in crate::read) fn sweep(&mut self, session: &mut Session<'_>) -> SweptCores {
         let cores = self.drained.selected(session);
         let mut swept = SweptCores::default();
@@ -106,8 +108,8 @@ impl Rings {
         swept
     }
 
-    /// Returns a time that the clock of a core had not passed when the cells were read. `span` is the
-    /// reference clock before and after the sweep; without it, the core's own clock is read.
+    /// Returns an upper bound of a core's clock at the time when its cells were read. `span` is the
+    /// reference clock before and after the sweep; if it is `None`, the core's own clock is read.
     fn clock_bound(
         &mut self,
         session: &mut Session<'_>,
@@ -132,7 +134,8 @@ fn read_vector(session: &mut Session<'_>, core: &CoreDescription) -> Option<[u32
     session.read_control(core, &mut words).ok().map(|()| words)
 }
 
-/// Reads all rings of a core, if they hold many cells, and the control vector of the next core.
+/// Reads all rings of a core in one transaction, if they hold many cells, and the control vector of
+/// the next core.
 fn read_with_next(
     session: &mut Session<'_>,
     core: Option<&CoreWords>,
