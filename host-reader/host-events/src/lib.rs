@@ -10,9 +10,9 @@
 //! | what was recorded? | [`HostRecording`], which a capture stores |
 //! | how are spans of `tracing` recorded? | `HostLayer`, with the feature `tracing` |
 //!
-//! A recorder never waits for another thread to record, never uses more memory than its limits
-//! allow, and counts dropped events. Without an installed recorder, an instrumented program has
-//! almost no overhead.
+//! To record an event, a thread never waits for another thread to record. A recorder never uses
+//! more memory than its limits allow, and counts dropped events. Without an installed recorder, an
+//! instrumented program has almost no overhead.
 //!
 //! ```
 //! use host_events::{host_message, host_zone_scoped, HostRecorder};

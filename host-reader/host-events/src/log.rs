@@ -39,7 +39,7 @@ pub(super) struct Attached<'a> {
     pub(super) color: Option<HostColor>,
 }
 
-/// Log of one thread, shared by its writer and its readers.
+/// Log of one thread, shared by the thread and the threads that read the log.
 #[derive(Debug)]
 pub(super) struct ThreadLog {
     number: u64,
@@ -65,7 +65,7 @@ struct Totals {
     dropped_texts: AtomicU64,
 }
 
-/// Read position in a thread's log.
+/// State of the readers of a thread's log, such as the read position.
 #[derive(Debug, Default)]
 struct Reader {
     chunks: VecDeque<Arc<Chunk>>,
@@ -116,8 +116,8 @@ impl ThreadLog {
         let mut reader = lock(&self.reader);
         reader.chunks.extend(std::mem::take(&mut *lock(&self.new_chunks)));
         let words = reader.published_words();
-        // A source location is stored before its record is published, so all locations are present
-        // here.
+        // A source location is stored before its record is published, so the locations of all
+        // records in `words` are stored by now.
         reader.places.extend(std::mem::take(&mut *lock(&self.new_places)));
         let mut thread = HostThread::default();
         for words in words {

@@ -57,7 +57,7 @@ impl fmt::Debug for HostRecorderOptions {
     }
 }
 
-/// Records the activity of a host's threads. All clones of a recorder add to the same recording.
+/// Recorder of the events of a host's threads. All clones of a recorder add to the same recording.
 ///
 /// # Cost
 /// A thread writes into its own buffer without a lock, and publishes each record by a plain store.
@@ -172,7 +172,7 @@ impl HostRecorder {
         self.add(SourceRef::Static(source), HostEventKind::Message, said(text.as_ref()));
     }
 
-    /// Records a formatted message, such as the result of `format_args!`.
+    /// Records a message given as the result of `format_args!`.
     pub fn message_fmt(&self, source: &'static HostSource, text: fmt::Arguments<'_>) {
         match text.as_str() {
             Some(text) => self.message(source, text),

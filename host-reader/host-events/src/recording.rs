@@ -83,7 +83,7 @@ pub struct HostDrops {
     pub zones: u64,
     /// Number of dropped messages, signposts, frame marks and plot points.
     pub others: u64,
-    /// Number of dropped texts of events that were kept.
+    /// Number of events that were kept without their text.
     pub texts: u64,
 }
 

@@ -50,7 +50,7 @@ crate::labelled! {
         UnknownReplay = "replay that the host did not report",
         /// An op that the host announced but no chip ran, or an op that the host did not announce.
         UnjoinedOp = "op that only the host or only the chip knows",
-        /// An op that the host announced once but a chip ran several times outside of traces.
+        /// An op that the host announced once, but that a chip ran several times outside of traces.
         RepeatedOp = "op launched again without a message of the host",
         /// Repair: the high word of a marker's time did not match the low word.
         TornTimestamp = "torn timestamp",

@@ -111,7 +111,7 @@ pub struct TraceReplay {
 pub struct Run {
     /// Id of the program, which includes the number of the chip.
     pub program: RunHostId,
-    /// Number of replays that the device had counted at the launch; 0 outside of replays.
+    /// Number of trace replays that the device had counted when the run was launched; 0 if none.
     pub trace_counter: u32,
     /// The trace replay to which the run belongs, if known.
     pub trace: Option<TraceReplay>,
@@ -132,8 +132,8 @@ pub struct Lane {
     pub id: LaneId,
     /// True if the first run continues a launch whose beginning is in an earlier read.
     ///
-    /// In that case the device repeats the launch's first marker. The lane does not contain this
-    /// repeated marker.
+    /// In that case the device has repeated the launch's first marker. The lane does not contain
+    /// this repeated marker.
     pub goes_on: bool,
     /// Runs, ordered by `first_record`; a run ends at the beginning of the next run.
     pub runs: Vec<Run>,

@@ -22,7 +22,8 @@ crate::labelled! {
         Damaged = "damaged",
         /// The host overwrote data in DRAM before reading it.
         HostOverwritten = "host overwrote",
-        /// The firmware found that no kernel ran in the launch, and discarded the records.
+        /// The firmware found that no kernel ran on the core in a launch, and discarded the
+        /// records.
         ValidateOff = "validate off",
         /// The write to DRAM was not complete when the pushing RISC stopped waiting for it.
         PushTimedOut = "push timed out",
@@ -265,7 +266,7 @@ crate::labelled! {
 }
 
 impl UncountedSource {
-    /// Returns true if the source is faulty; the other sources never report losses.
+    /// Returns true if the source is faulty. Sources that never report losses are not faulty.
     #[must_use]
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::UnfinishedCapture | Self::DamagedCapture)
@@ -318,8 +319,7 @@ impl LossLedger {
         self.add_in_windows(key, totals);
     }
 
-    /// Adds the unread content of a lane. It counts as a loss of launches that began after cycle
-    /// `after`.
+    /// Adds the unread content of a lane: a loss of launches that began after cycle `after`.
     ///
     /// `after` is on the tile's clock. It is `None` if the lane was never read.
     pub fn add_unread(&mut self, lane: LaneId, totals: LossTotals, after: Option<u64>) {

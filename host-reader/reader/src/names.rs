@@ -130,7 +130,8 @@ impl ZoneTable {
         }
     }
 
-    /// Returns the index for exactly this id and location, for logs that name each record's zone.
+    /// Returns the index of the zone with this id and this location, for logs that name each
+    /// record's zone.
     ///
     /// The first location of an id has the id as its index. Each further location gets a new index.
     pub fn intern(&mut self, id: ZoneId, source: ZoneSource) -> ZoneIndex {

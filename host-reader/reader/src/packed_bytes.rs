@@ -45,8 +45,8 @@ impl From<PackedError> for io::Error {
 
 /// Memory for packed bytes with a limit. Bytes beyond the limit go to one temporary file.
 ///
-/// After the first error of the file, all reads and writes do nothing. Code that reads bytes must
-/// therefore call [`Self::check`] afterwards. It returns the first error.
+/// After the first error of the file, nothing more is read from the file or written to it. Code
+/// that reads bytes must therefore call [`Self::check`] afterwards, which returns the first error.
 #[derive(Debug)]
 pub struct PackedMemory {
     limit_bytes: u64,
@@ -270,7 +270,7 @@ impl PackedBytes {
 /// Maximum length of a packed 64-bit number, in bytes.
 const LONGEST_NUMBER_BYTES: usize = 10;
 
-/// A window of [`PackedBytes`] that moves forward.
+/// Reader of [`PackedBytes`], which holds a window of the bytes in memory and moves it forward.
 #[derive(Debug)]
 pub struct PackedWindow<'bytes> {
     /// The memory whose file contains the bytes; `None` if all bytes are in `bytes`.

@@ -18,7 +18,7 @@ const MORE_FOLLOWS: u8 = 0x80;
 /// Appends a number to `bytes`.
 ///
 /// # Cost
-/// One byte for each seven bits, up to the highest bit that is set.
+/// One byte for every seven bits of the number, without leading zeros.
 #[inline]
 pub fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number > u64::from(LOW_BITS) {
@@ -57,7 +57,7 @@ pub fn take(bytes: &mut Iter<'_, u8>) -> u64 {
     }
 }
 
-/// Returns the number at the start of eight bytes, and its length in bytes.
+/// Returns the packed number at the start of `bytes`, and its length in bytes.
 ///
 /// Returns `None` if the number continues after the eight bytes. Neighbouring groups of seven bits
 /// are joined in parallel: first to groups of 14 bits, then of 28 and 56 bits.

@@ -1,7 +1,7 @@
 //! Classification of zones as firmware, kernel or user zones.
 //!
 //! # Compatibility
-//! The zone's name is searched for the same substrings as in `TracyTTDeviceData.hpp`. A user's zone
+//! A zone's name is searched for the same substrings as in `TracyTTDeviceData.hpp`. A user's zone
 //! with `-FW` in its name is therefore also classified as firmware.
 
 use crate::{lane::ZoneIndex, names::ZoneTable};

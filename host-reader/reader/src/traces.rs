@@ -87,8 +87,8 @@ impl TraceBook {
     /// Returns the replay to which a run belongs, given the number of replays that had begun before
     /// the run.
     ///
-    /// Returns `None` if there are fewer than `count` replays, or if the trace of the latest of
-    /// these replays does not contain the run's program.
+    /// `count` is this number. Returns `None` if there are fewer than `count` replays, or if the
+    /// trace of replay number `count` does not contain the run's program.
     #[must_use]
     pub fn replay_of(&self, chip_id: u32, count: u64, program: RunHostId) -> Option<TraceReplay> {
         let chip = self.chips.get(&chip_id)?;

@@ -18,7 +18,7 @@ pub struct LaneWatermark {
     pub used_words: u32,
     /// Number of words of a finished run in the RISC's L1 vector, which the next launch will push.
     pub waiting_words: u32,
-    /// Number of launches that found the lane full since the previous read.
+    /// Number of launches since the previous read for which the lane had no room.
     pub lost_launches: u32,
     /// Number of words pushed since the previous read.
     pub pushed_words: u32,
@@ -26,7 +26,7 @@ pub struct LaneWatermark {
     ///
     /// In accumulate mode, if only control vectors were read, this is the number of pushes.
     pub pushed_launches: u32,
-    /// Cycles of the tile's clock since the previous read, if both reads include the clock.
+    /// Cycles of the tile's clock since the previous read, if the clock was read in both reads.
     pub elapsed_cycles: Option<u64>,
     /// Estimated words per launch: the largest average of all intervals between two polls or reads
     /// so far.

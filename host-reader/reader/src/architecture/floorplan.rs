@@ -126,7 +126,7 @@ impl Floorplan {
     /// Returns the rows or columns in a harvest mask, in the architecture's harvest order.
     ///
     /// # Errors
-    /// Returns the bits of the mask that stand for no row or column.
+    /// If the mask has bits that stand for no row or column; the error contains these bits.
     pub fn harvested_lines(arch: Arch, mask: u32) -> Result<Vec<u16>, u32> {
         let order = arch.facts().harvest_order;
         let unknown = mask >> order.len() << order.len();

@@ -72,7 +72,7 @@ pub struct ArchFacts {
     pub tensix_l1_bytes: u64,
     /// L1 size of an Ethernet tile, in bytes.
     pub eth_l1_bytes: u64,
-    /// Bytes that a NoC link transfers per cycle.
+    /// Number of bytes that a NoC link transfers per cycle.
     pub noc_flit_bytes: u64,
     /// L1 address of the control vector on a Tensix tile.
     pub tensix_control_address: u64,
@@ -140,7 +140,7 @@ impl ArchFacts {
         }
     }
 
-    /// Returns the tile that gives access to a DRAM bank; `None` beyond the last bank.
+    /// Returns the tile through which a DRAM bank is accessed; `None` beyond the last bank.
     ///
     /// Wormhole has two banks per group of tiles, Blackhole one.
     #[must_use]

@@ -26,7 +26,7 @@
 //!
 //! Half the margin alone is *not* such a bound, although the literature uses it as a bound. The
 //! fit's distance to the gates equals the margin only at the tight gates.
-//! [`CorridorFit::half_width`] shows the quality of the fit, but is not an error bound.
+//! [`CorridorFit::half_width`] is a measure of the fit's quality, but not an error bound.
 //!
 //! # Assumptions
 //!
@@ -44,11 +44,11 @@ use super::{
 /// A counter reading between two readings of another clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bracket {
-    /// The other clock before the reading, in nanoseconds or sender cycles.
+    /// Value of the other clock before the reading, in nanoseconds or sender cycles.
     pub before: i64,
     /// The counter value, in cycles.
     pub cycles: u64,
-    /// The other clock after the reading, in the same units as `before`.
+    /// Value of the other clock after the reading, in the same units as `before`.
     pub after: i64,
 }
 
@@ -168,7 +168,7 @@ impl CorridorFit {
 
 /// Returns true if one line passes through all brackets.
 ///
-/// Without two different counter values, a set is feasible if its brackets overlap. A set with a
+/// If all counter values are equal, a set is feasible if its brackets overlap. A set with a
 /// malformed bracket is not feasible.
 pub(super) fn is_feasible(brackets: &[Bracket], resolution: Resolution) -> bool {
     match Walls::new(brackets, resolution) {
@@ -189,8 +189,8 @@ struct Sweep<'a> {
     active: Vec<(usize, usize)>,
 }
 
-/// A break of `w`: a hull edge. At the slope of the edge, the active corner moves from one end of
-/// the edge to the other end.
+/// A break of `w`, which corresponds to an edge of a hull. At the slope of the edge, the active
+/// corner moves from one end of the edge to the other end.
 #[derive(Clone, Copy)]
 struct Break {
     from: Point,

@@ -134,8 +134,8 @@ impl Cone {
         (self.low <= self.high).then_some(())
     }
 
-    /// Returns bounds that are valid at all times between two readings, neither of which narrows
-    /// the other.
+    /// Returns bounds that are valid at all times between two readings whose cones are already
+    /// narrowed by each other.
     ///
     /// The upper sides of the two cones cross between the readings, and so do the lower sides.
     fn between(&self, other: &Self) -> (i128, i128) {

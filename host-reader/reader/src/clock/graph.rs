@@ -151,7 +151,7 @@ struct Growth {
     parents: BTreeMap<u32, u32>,
 }
 
-/// A chip that could be added to the tree, with its map to the root.
+/// A chip that could be added to the tree, with its map to root cycles.
 struct Step {
     chip: u32,
     parent: u32,

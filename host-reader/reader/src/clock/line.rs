@@ -99,7 +99,7 @@ impl Line {
             && self.anchor_units.unsigned_abs() < 1 << 62
     }
 
-    /// Returns [`Self::nearest`] for a cycle that the line [reaches](Self::reaches).
+    /// Computes [`Self::nearest`] faster, for a cycle for which [`Self::reaches`] is true.
     pub(super) fn nearest_within_reach(&self, cycles: u64) -> i64 {
         let distance = self.cycles_from_anchor(cycles);
         let product = i128::from(distance) * i128::from(self.fractional_slope)

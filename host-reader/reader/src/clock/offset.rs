@@ -47,7 +47,8 @@ impl TileOffset {
     }
 }
 
-/// Returns the offsets that one ping allows: an integer base and an interval around it.
+/// Returns the interval of offsets that one ping allows, as an integer base and the two ends
+/// relative to the base.
 fn offset_interval(
     chip: &PiecewiseClock,
     ping: Bracket,

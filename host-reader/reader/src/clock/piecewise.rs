@@ -9,7 +9,7 @@ use super::{BoundedLine, Line};
 /// Boundary between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
-    /// First cycle that the next line converts.
+    /// First cycle to which the line after the split applies.
     pub cycles: u64,
     /// The frequency changed at this cycle or later.
     pub earliest_cycles: u64,
@@ -54,7 +54,7 @@ impl PiecewiseClock {
         &self.lines
     }
 
-    /// Returns the line that converts a cycle.
+    /// Returns the line that applies at a cycle.
     pub fn line_at(&self, cycles: u64) -> &BoundedLine {
         &self.lines[self.index_at(cycles)]
     }

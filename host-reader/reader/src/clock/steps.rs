@@ -56,10 +56,10 @@ const FEWEST_FOR_CALIBRATION: usize = 32;
 /// The slack is computed from the shortest 1/8 of all round trips; this is the 8.
 ///
 /// The calibration is wrong only if the shortest trip exceeds the sum of the legs' minimum delays
-/// by more than the slack. This requires that one eighth of all trips exceed this sum by one to two
-/// times the excess of the shortest trip. With exponential jitter on both legs this occurs in one
-/// of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an eighth
-/// is safer still, but misses steps in the outer 3 % of a window.
+/// by more than the slack. For that, one eighth of all trips must exceed this sum by one to two
+/// times as much as the shortest trip does. With exponential jitter on both legs, this occurs in
+/// one of 7000 windows of 249 pings, and even then a line usually fits. A quarter instead of an
+/// eighth is safer still, but misses steps in the outer 3 % of a window.
 const SLACK_SHARE: usize = 8;
 
 /// Maximum number of steps in addition to the proved steps. If there are more, the calibration is
@@ -73,8 +73,8 @@ const INFERRED_STEPS_MAX: usize = 3;
 pub enum Sensitivity {
     /// Report only steps that the brackets prove.
     Proved,
-    /// Also report steps that follow from the assumption that the window's fastest legs did not
-    /// change.
+    /// Also report steps that are only proved under an assumption: the delay of the fastest legs is
+    /// the same in the whole window.
     #[default]
     FloorCalibrated,
 }
@@ -91,7 +91,7 @@ pub enum Evidence {
 /// One change of frequency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrequencyStep {
-    /// Position of the step and its possible range.
+    /// Assumed cycle of the step, and the range of possible cycles.
     pub split: Split,
     /// New frequency divided by old frequency, minus one, in parts per million.
     pub change_ppm: f64,
@@ -187,7 +187,7 @@ impl SteppedFit {
     }
 }
 
-/// Search for samples that contradict both their predecessors and their successors.
+/// State of the search for samples that contradict both the preceding and the following samples.
 struct Screening {
     resolution: Resolution,
     /// Samples from `start` on are not yet checked. To reject a sample, the unchecked samples
@@ -391,8 +391,8 @@ impl Zones {
             .windows(2)
             .filter_map(|pair| {
                 let [old, new] = pair else { return None };
-                // If there is a segment without a fit between these two segments, it widens the
-                // zone.
+                // If there is a segment without a fit between these two segments, the zone includes
+                // that segment.
                 let earliest = kept.get(self.earliest[old.index].checked_sub(1)?)?;
                 let latest = kept.get(self.latest[new.index - 1])?;
                 let [both_start, both_end] =
@@ -418,7 +418,8 @@ fn boundaries(brackets: &[Bracket], resolution: Resolution) -> Vec<usize> {
     boundaries
 }
 
-/// Places a step at the intersection of the two lines, or at their smallest distance.
+/// Returns a step at the cycle in the zone where the two lines intersect, or else where their
+/// distance is smallest.
 fn place_step(
     old: &CorridorFit,
     new: &CorridorFit,

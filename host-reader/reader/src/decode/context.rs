@@ -1,4 +1,4 @@
-//! Context that the decoder needs besides the words of a lane.
+//! What the decoder needs to know in addition to the words of a lane.
 
 use crate::lane::LaneId;
 use wire::{Generation, RunHostId};

@@ -145,7 +145,8 @@ impl LaneDecoder<'_> {
     /// Skips a guaranteed slot without a marker.
     ///
     /// After a push in the middle of a launch, our runtime frees a slot by clearing the slot's
-    /// header. The low word of the old marker stays. TT-Metal's runtime writes both words.
+    /// header. The low word of the old marker stays and is ignored. TT-Metal's runtime writes both
+    /// words, so the low word is checked.
     pub(super) fn free_slot(&mut self, index: usize, low: u32) {
         if self.context.lane_generation.is_none() {
             self.padding(index, low);

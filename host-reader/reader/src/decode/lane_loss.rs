@@ -83,9 +83,9 @@ impl RunTally {
         }
     }
 
-    /// Returns the program that lost the records, if only one is possible.
+    /// Returns the program whose records were lost, if only one program is possible.
     ///
-    /// In accumulate mode, runs that are not full can have lost records too.
+    /// In accumulate mode, a run need not fill its vector to have lost records.
     fn program(&self, loss: &LaneLoss, mode: CaptureMode) -> Option<RunHostId> {
         let spans = [self.span, loss.others];
         if loss.is_of_one_launch {

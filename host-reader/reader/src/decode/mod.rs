@@ -98,7 +98,7 @@ impl LaneState {
 pub struct DecodedLane {
     /// The records.
     pub lane: Lane,
-    /// Losses: records that are missing.
+    /// Losses: counts of missing records.
     pub losses: LossLedger,
     /// Anomalies and repairs.
     pub anomalies: AnomalyLog,

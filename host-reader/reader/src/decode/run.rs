@@ -116,11 +116,11 @@ impl LaneDecoder<'_> {
 
     /// Returns true if the run is a leftover of an earlier push.
     ///
-    /// A run is left over if both its leading stamps are older than the leading stamps of the
-    /// previous run, or if it begins with the same records as the previous run. Such repeated
-    /// records come from an earlier read, or from a RISC that did not take part in the launch and
-    /// sent its last records again. A run that continues a launch after a push begins with other
-    /// optional records.
+    /// A run is left over if both of its leading stamps are older than those of the previous run,
+    /// or if it begins with the same records as the previous run. Such repeated records come from
+    /// an earlier read, or from a RISC that did not take part in the launch and sent its last
+    /// records again. A run that continues a launch after a push begins with other optional
+    /// records.
     fn is_stale(&self, first: &FirstStamps) -> bool {
         let Some([one, other]) = first.leading() else { return false };
         let newer = if self.order.is_before(one, other) { other } else { one };

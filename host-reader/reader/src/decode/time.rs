@@ -29,7 +29,7 @@ const AHEAD_CYCLES: u64 = 2 * TEAR_CYCLES;
 /// next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimeState {
-    /// Offset that is added to stamps: a multiple of the stamps' range.
+    /// Offset that converts stamps to times: a multiple of 2 to the power of the stamps' width.
     pub(super) epoch: u64,
     /// The time of the last record.
     pub(super) last: u64,
@@ -90,8 +90,7 @@ impl StampOrder {
         now.wrapping_add(AHEAD_CYCLES).wrapping_sub(stamp) & self.mask()
     }
 
-    /// Returns the offset, a multiple of the range, that converts a stamp to a time, if the clock
-    /// was read.
+    /// Returns the offset that converts a stamp to a time, if the clock was read.
     fn epoch_of(self, stamp: u64) -> Option<u64> {
         let now = self.read_at?;
         let latest = now.wrapping_add(AHEAD_CYCLES);
@@ -159,8 +158,8 @@ impl TimeState {
     ) -> Resolved {
         let time = self.epoch.wrapping_add(stamp);
         let lowered = self.lowered_previous(time, before_last, order);
-        // With only two records, both explanations are possible, so the runtime decides: stamps of
-        // our runtime are never too low.
+        // If there are only two records, both corrections are possible, and the choice depends on
+        // the runtime: stamps of our runtime are never too low.
         let torn =
             if order.low_first { lowered } else { self.raised_stamp(time, stamp).or(lowered) };
         let resolved = torn

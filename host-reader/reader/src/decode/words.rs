@@ -1,4 +1,4 @@
-//! A lane's words, and positions in them where runs can begin.
+//! A lane's words, and the search for positions at which runs can begin.
 
 use super::LaneContext;
 use wire::{Header, PacketKind, RunHeader, run, vector};
@@ -107,7 +107,7 @@ impl<'a> LaneWords<'a> {
         self.len()
     }
 
-    /// Returns the end of the zero pairs that begin at `from`.
+    /// Returns the index after the pairs of zeros that begin at `from`.
     pub(super) fn zeros_end(self, from: usize) -> usize {
         let (pairs, _) = self.from(from).as_chunks::<2>();
         let zeros = pairs.iter().take_while(|pair| **pair == [0, 0]).count();

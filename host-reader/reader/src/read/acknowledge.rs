@@ -138,8 +138,8 @@ fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVe
 ///
 /// If the runtime does not count its losses, also adds a minimum loss to the ledger.
 ///
-/// The first RISC takes part in every launch, so the number of launches determines the number of
-/// this RISC's missing runs.
+/// The first RISC takes part in every launch, so its number of missing runs follows from the number
+/// of launches.
 pub(super) fn report_dropped(session: &mut Session<'_>, core: &mut CoreRead) {
     for lane in &mut core.lanes {
         if !core.control.has_dropped(lane.risc_index) {

@@ -74,8 +74,8 @@ impl ControlVector {
     /// Returns the number of words of a lane that a host has read, if the core's runtime is version
     /// 2 of ours; otherwise 0.
     ///
-    /// Captures of version 2 contain no other state of the lane. The losses of a runtime of version
-    /// 2 are treated as unknown, like the losses of a foreign runtime.
+    /// Captures of version 2 contain no other state of the lane. The losses of version 2 are
+    /// treated as unknown, like the losses of a foreign runtime.
     pub(super) fn seen_end_of_version_2(&self, risc_index: usize) -> u32 {
         const SIGNATURE_VALUE: u32 = 0x4B50_2000;
         const SEEN_END: usize = 8;
@@ -181,7 +181,7 @@ pub(super) fn host_words(words: &[u32; WORDS], layout: &ControlLayout) -> [u32; 
 /// Returns the number of words with the expected value; 0 if all words are zero.
 fn fit(words: &[u32; WORDS], layout: &ControlLayout, expected: [u32; 3]) -> usize {
     let found = host_words(words, layout);
-    // A core that must not push has no address.
+    // The host gives no address to a core that must not push.
     let [.., address] = found;
     let same = found.iter().zip(&expected).filter(|(found, expected)| found == expected).count();
     let is_told = address == 0 && expected[2] != 0;

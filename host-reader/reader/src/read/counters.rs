@@ -112,7 +112,7 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
     let is_accumulated = session.options.mode == CaptureMode::Accumulate;
     let is_of_one_launch = launches == 1 && !core.control.is_under_way() && !is_accumulated;
-    // Launches that wait in L1 may have lost these records.
+    // The lost records may belong to launches that still wait in L1.
     let are_others_in_l1 = is_accumulated && !session.options.last_read;
     let is_under_way = core.control.is_under_way();
     for index in 0..core.lanes.len() {

@@ -38,7 +38,7 @@ pub(super) fn read_lanes(
 
 /// Returns the number of leading lanes that fit in one piece of at most [`PIECE_WORDS`].
 ///
-/// A lane that does not share a piece with other lanes is read on its own.
+/// If the result is 1, the lane is read on its own.
 fn piece_length(lanes: &[&mut LaneRead]) -> usize {
     let Some(first) = lanes.first() else { return 0 };
     let joins = |pair: &[&mut LaneRead]| {

@@ -177,7 +177,8 @@ struct Waiting {
     has_ended: bool,
 }
 
-/// Closes the queue when the thread ends, even by a panic, so that no consumer waits forever.
+/// Guard that closes the queue when the thread ends, even by a panic, so that no consumer waits
+/// forever.
 #[derive(Debug)]
 struct EndOnDrop(Arc<Queue>);
 
@@ -193,8 +194,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the queue has room for a read. Otherwise counts a postponed read. If the
-    /// period is shorter than [`ATTEMPT_PERIOD`], also waits up to that time for room.
+    /// Returns true if the queue has room for a read. Otherwise counts a postponed read and, if the
+    /// period is shorter than [`ATTEMPT_PERIOD`], waits up to [`ATTEMPT_PERIOD`] for room.
     fn has_room(&self, most_batches: usize, period: Duration) -> bool {
         let mut waiting = self.lock();
         if waiting.has_room(most_batches) {

@@ -157,7 +157,7 @@ pub struct Reader {
     options: ReadOptions,
     lanes: BTreeMap<LaneId, LaneMemory>,
     cores: BTreeMap<CoreId, CoreMemory>,
-    /// Lanes that could not be read yet, with a lower bound of their content.
+    /// Lanes that could not be read yet, with a lower bound of the records in them.
     unread: BTreeMap<LaneId, LossTotals>,
     rings: Rings,
     relays: Relays,
@@ -225,8 +225,7 @@ impl Reader {
     /// Reads return the records of a launch when it has ended; only a read with
     /// [`ReadOptions::last_read`] also returns the records of running launches. Use this method if
     /// no such read is possible: the chip no longer answers, or the words come from a recording
-    /// that was cut off. `readout` must have the chips of the reads; lanes of other chips are left
-    /// out.
+    /// that was cut off. Records of chips that are not in `readout` are left out.
     pub fn add_running_launches(&mut self, readout: &mut Readout) {
         for lane in self.rings.take_running_launches() {
             let chip_id = lane.id.chip_id;
@@ -378,7 +377,7 @@ impl Reader {
         })
     }
 
-    /// Reads the core's data that is not in its DRAM lanes, and acknowledges the read.
+    /// Reads a core's losses and the runs that wait in L1, and acknowledges the read.
     fn finish_core(
         &mut self,
         session: &mut Session<'_>,

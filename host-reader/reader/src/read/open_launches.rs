@@ -1,10 +1,10 @@
 //! The launches whose records a streaming RISC may have lost between two reads.
 //!
-//! A read gets the words of a control vector in order: the launch that the RISC has announced, then
-//! the RISC's counters, then the number of launches that the core has begun. All these words may
-//! change during the read. It is therefore not exactly known which launch ran when the counters
-//! were read. The earliest possible launch is the announced launch; the latest is the last launch
-//! that has begun.
+//! The words of a control vector are read in this order: the launch that the RISC has announced,
+//! the RISC's counters, the number of launches that the core has begun. All these words may change
+//! during the read. Which launch ran when the counters were read is therefore not exactly known.
+//! The earliest possible launch is the announced launch; the latest is the last launch that has
+//! begun.
 
 use wire::{
     RunHostId,

@@ -51,7 +51,7 @@ pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-/// Reads all waiting runs of a core; `pieces` contain the DRAM words of its lanes.
+/// Reads all runs of a core that wait in L1; `pieces` contain the words of the core's DRAM lanes.
 pub(super) fn read_runs(
     session: &mut Session<'_>,
     core: &mut CoreRead,
@@ -68,7 +68,8 @@ pub(super) fn read_runs(
             let pushed = lane.words(pieces);
             let begins = run.get(..vector::FIRST_OPTIONAL).unwrap_or(&run);
             let is_pushed = pushed.ends_with(&run) || pushed.ends_with(begins);
-            // A run that was already pushed also counts as read, but has no words here.
+            // A run that was already pushed counts as read too, but its words are not returned
+            // twice.
             Some(if is_pushed { Vec::new() } else { run })
         });
         let Some(lane) = core.lanes.get_mut(index) else { return };

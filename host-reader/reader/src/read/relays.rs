@@ -248,7 +248,7 @@ impl Gatherer {
         }
     }
 
-    /// Checks whether the gatherer is alive, and updates its state. Returns the reason if the
+    /// Checks whether the gatherer is alive, and updates `has_ended`. Returns the reason if the
     /// gatherer has ended unexpectedly. `clock` is the current time on the clock of the relay's
     /// core.
     fn judge(
@@ -425,7 +425,7 @@ fn known_core(session: &Session<'_>, core: Noc0Coord) -> Option<CoreDescription>
     session.options.cores.contains(chip.chip_id, found).then(|| found.clone())
 }
 
-/// Notes that gatherers of a relay have ended.
+/// Reports that gatherers of a relay have ended.
 fn note_end(session: &mut Session<'_>, core: &CoreDescription, which: &[usize], reason: End) {
     let core = core.noc0;
     let first = which.first().copied().unwrap_or(0);

@@ -166,7 +166,7 @@ impl<'a> Session<'a> {
             // Runs of the minimum size are assumed, because these have the fewest markers per word:
             // the markers of one zone.
             let runs = u64::from(lane.unread() / FIRST_OPTIONAL_WORDS);
-            // If another reader has read the core in the meantime, that reader may have these
+            // If another reader has read the core in the meantime, that reader may have read these
             // words.
             let gone_runs = if core.is_known() { runs } else { 0 };
             let waiting = |is_final| waits.is_some_and(|error| error.is_final() == is_final);

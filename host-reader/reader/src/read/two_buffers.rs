@@ -1,12 +1,12 @@
 //! TT-Metal's debug dump: each RISC has two buffers in DRAM. If one is full, the RISC waits until
 //! the host assigns the other buffer.
 //!
-//! A buffer is read when it is full, and then the RISC gets the other buffer. Between launches,
-//! each buffer is also read up to its fill level. During a launch, the end word may be ahead of the
-//! words that have left the core. There are two reasons. At the end of a launch TT-Metal's runtime
-//! advances the end word before the write. After a change of buffers the end word is still that of
-//! the previous buffer. The read positions are stored in words that TT-Metal's runtime does not
-//! use, so any reader can continue where another reader stopped.
+//! A buffer is read when it is full; then the host assigns the other buffer to the RISC. Between
+//! launches, each buffer is also read up to its fill level. During a launch, the words before the
+//! end word need not be in DRAM yet, for two reasons. At the end of a launch, TT-Metal's runtime
+//! advances the end word before it writes the words. After a change of buffers, the end word is
+//! still that of the previous buffer. The read positions are stored in words that TT-Metal's
+//! runtime does not use, so any reader can continue where another reader stopped.
 //!
 //! # Compatibility
 //! The protocol is that of `signal_host_buffer_full` in `kernel_profiler.hpp` and

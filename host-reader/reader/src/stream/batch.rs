@@ -54,7 +54,7 @@ pub struct Batch {
     pub program: Option<RunHostId>,
     /// The low half of the launch's number on the core; `None` if unknown.
     pub launch: Option<u16>,
-    /// Number of trace replays that the core had seen when the launch began; 0 if unknown.
+    /// Number of trace replays that the core had counted when the launch began; 0 if unknown.
     pub trace_counter: u32,
     /// Zones, in the order of their ends.
     pub zones: ZoneColumns,

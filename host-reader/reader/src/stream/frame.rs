@@ -1,4 +1,4 @@
-//! Parses the frames that relays push into DRAM.
+//! Parser for the frames that relays push into DRAM.
 //!
 //! Words of a ring are untrusted: a host may have overwritten the ring, a write may have been lost,
 //! or a frame may be torn.

@@ -15,7 +15,7 @@ pub(crate) struct Launch {
     pub(crate) number: u16,
     /// The program of the launch.
     pub(crate) program: RunHostId,
-    /// Number of trace replays that the core had seen when the launch began.
+    /// Number of trace replays that the core had counted when the launch began.
     pub(crate) trace_counter: u32,
 }
 

@@ -176,11 +176,11 @@ pub enum StreamRecord {
         /// Program and replay count.
         cell: LaunchCell,
     },
-    /// Records were lost before this position. Contains the total number of records that the RISC
-    /// has lost, modulo 2^32.
+    /// Records were lost before this position. The value is the total number of records that the
+    /// RISC has lost so far, modulo 2^32.
     Lost(u32),
-    /// Chunks were skipped before this position. Contains the total number of cells that the RISC
-    /// has skipped, modulo 2^32.
+    /// Chunks were skipped before this position. The value is the total number of cells that the
+    /// RISC has skipped so far, modulo 2^32.
     Skipped(u32),
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Order {
     reason = "`runs_of` gives records of the lane, whose columns are of one length"
 )]
 impl Order {
-    /// Collects the starts and ends among `records` in order of time. Records with equal times keep
+    /// Collects the starts and ends among `records`, ordered by time. Records with equal times keep
     /// their order.
     pub(super) fn take(&mut self, lane: &Lane, records: Range<usize>) {
         self.listed.clear();

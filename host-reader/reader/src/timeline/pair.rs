@@ -10,11 +10,12 @@
 //! ```
 //!
 //! Records with equal times may be in any order, since logs sort them by marker id. Starts and ends
-//! of *one* zone keep their order, so an end always closes the innermost zone with its name. For
-//! each zone above the closing zone on the stack, there are four cases. If the zone began at the
-//! cycle of the end, it is assumed to have begun after the end. If it began at the same cycle as
-//! the closing zone, it is assumed to enclose the closing zone. If its own end follows at the same
-//! cycle as the end, its own end is used. Otherwise its own end is missing.
+//! of *one* zone keep their order, so an end always closes the innermost zone with its name. If
+//! other zones are above this closing zone on the stack, there are four cases for each of them. A
+//! zone that began at the cycle of the end is assumed to have begun after the end. A zone that
+//! began at the same cycle as the closing zone is assumed to enclose the closing zone. A zone whose
+//! own end follows at the cycle of the end is closed by its own end. In all other cases, the zone's
+//! own end is missing.
 
 #![expect(
     clippy::indexing_slicing,
@@ -35,7 +36,7 @@ use crate::{
 use std::{collections::BTreeMap, ops::Range};
 use wire::{PacketKind, Risc};
 
-/// Maximum number of records with equal times that are searched to find their order.
+/// Maximum number of records with equal times that are searched for a matching start or end.
 ///
 /// The limit bounds the work on invalid data; real recordings have only a few such records.
 pub(super) const TIES_MAX: usize = 64;
@@ -61,8 +62,8 @@ pub fn pair_lane(lane: &Lane, zones: &ZoneTable, anomalies: &mut AnomalyLog) -> 
     pairing.timeline
 }
 
-/// Iterates over the runs of a lane with their ranges of records. Records before the first run have
-/// their own item.
+/// Iterates over the runs of a lane, as (run number, range of records). If there are records before
+/// the first run, they are the first item, with number [`NO_RUN`].
 pub(super) fn runs_of(lane: &Lane) -> impl Iterator<Item = (u32, Range<usize>)> {
     let count = lane.record_count();
     let numbers = std::iter::once(NO_RUN).chain(0..);
@@ -233,7 +234,8 @@ impl<'lane> Pairing<'lane> {
         self.lane.times[self.order.record(position)]
     }
 
-    /// Finds a later unused record with the same time, kind and key.
+    /// Finds an unused record after `position` that has the same time as the record there, and this
+    /// kind and key.
     fn find_tied(&self, position: usize, kind: PacketKind, key: u32) -> Option<usize> {
         let time = self.time_at(position);
         let candidates = (position..self.order.len()).skip(1).take(TIES_MAX);

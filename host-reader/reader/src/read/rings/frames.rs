@@ -66,7 +66,8 @@ impl Rings {
         }
     }
 
-    /// Returns the new cells of a frame, with the number of missing cells before them.
+    /// Returns the cells of a frame that are new to this reader, with the number of missing cells
+    /// before them.
     fn framed(
         &mut self,
         session: &Session<'_>,
@@ -146,8 +147,8 @@ impl Ring {
     /// Prepares the host's reading of a ring that a relay has read until now. Returns the number of
     /// acknowledged cells that are missing.
     ///
-    /// The relay has acknowledged the cells before number `told` to the producer. A cell is missing
-    /// if it was in no frame that arrived.
+    /// The relay has acknowledged the cells before number `told` to the producer. An acknowledged
+    /// cell is missing if it was in no frame that the host has read.
     pub(super) fn take_over(&mut self, told: u32) -> u32 {
         if !std::mem::take(&mut self.is_relayed) {
             return 0;

@@ -6,7 +6,7 @@
 //! records will come.
 //!
 //! Cells that cannot be read wait in their ring for the next read. Meanwhile the RISC counts the
-//! records that find no room, and the host still reads these counters.
+//! records for which the ring has no room, and the host still reads these counts.
 //!
 //! The host does not read the rings that a relay reads; [`frames`] decodes the cells in the relay's
 //! frames. Cores whose rings the host has read before are read first, by [`sweep`].
@@ -123,7 +123,7 @@ enum CellsAt<'a> {
     Frames,
 }
 
-/// What was read from a core, before its cells are decoded.
+/// Cells and counts that were read from a core and are not decoded yet.
 struct Taken {
     core: CoreDescription,
     /// Number of launches since the last read that ran no kernel on the core.
@@ -309,7 +309,7 @@ impl Ring {
         if told == 0 {
             return Self::first(id);
         }
-        // Losses before another reader's read are reported by that reader.
+        // Another reader has already reported the losses before its last read.
         Self {
             next: told,
             read_count: told.into(),
