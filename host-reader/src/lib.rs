@@ -20,16 +20,16 @@
 //! | What is a column called, in which unit, and what does null mean? | `tables` |
 //! | How long would ops and zones take without probes? | `probe_cost` |
 //! | How is a report in tt-metal's format made? | `report` |
-//! | What are the figures of the latest read's programs? | `programs` |
+//! | What are the performance figures of the programs in the latest read? | `programs` |
 //! | What do ops cost, and what bounds them? | `perf` |
 //! | What became slower or faster between recordings? | `diff` |
 //! | Why is a recording slow, and where is its time spent? | `causes` |
 //! | Which cores moved how much data over the NoCs, and where to? | `noc_events` |
 //! | What did the hardware counters count? | `counters` |
 //! | Which settings do TT-Metal's variables select? | `environment` |
-//! | What did the host do meanwhile? | `host` |
+//! | What did the host do during the recording? | `host` |
 //! | What does a program with a Tracy client send? | `tracy` |
-//! | What time was it on the host? | `sync`, [`clock`] |
+//! | Which host time corresponds to a device time? | `sync`, [`clock`] |
 //! | How is `profile_log_device.csv` read and written? | `log` |
 //! | How is a file for each viewer written? | `export` |
 //! | Which files can a recording be written to? | `output` |

@@ -8,8 +8,8 @@ use crate::{
     report::ProgramsPerfData,
 };
 
-/// Reads the records since the last read of a mesh, and adds the programs to `programs`. If the
-/// read fails, the figures are unchanged.
+/// Reads the records written since the last read of `mesh`, and adds the figures of their programs
+/// to `programs`. If nothing can be read, `programs` is unchanged.
 ///
 /// ```
 /// use host_reader::{
@@ -32,7 +32,8 @@ pub fn read_programs<M: Mesh + ?Sized>(
     programs: &mut ProgramsPerfData,
 ) -> Result<(), RecordError> {
     recorder.read_part(mesh, |part| {
-        // The tiles of a captured run share one clock, so figures over several cores are known.
+        // The recording has the times of all tiles on one clock, so figures over several cores are
+        // known.
         programs.add_read(&Recording::from_captured_run(part).readout);
     })
 }

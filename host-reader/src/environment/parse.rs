@@ -13,7 +13,7 @@ use crate::environment::{
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 use wire::dram::effective_support_count;
 
-/// Settings, and problems of the variables that select them.
+/// Settings, and the problems found in the variables that select the settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// The settings.
@@ -22,7 +22,7 @@ pub struct Environment {
     pub problems: Vec<Problem>,
 }
 
-/// Bits of the counter groups that are L1 banks.
+/// Mask of the counter groups that are banks of L1 counters. A run can only use one of them.
 const L1_BANKS: u32 = 0b11_1101_1000;
 
 impl Environment {
@@ -68,7 +68,8 @@ fn lossy_text(text: OsString) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// Returns the folder of TT-Metal's logs and reports, given the values of variables.
+/// Returns the folder of TT-Metal's logs and reports. `value` returns the value of an environment
+/// variable.
 ///
 /// The folder is `TT_METAL_PROFILER_DIR`, else `generated/profiler` in `TT_METAL_HOME`, else
 /// `generated/profiler` in the working directory.
@@ -109,8 +110,8 @@ impl Parser {
         self.apply(variable, &value);
     }
 
-    /// Returns the problem of a variable that has no effect because the profiler is off when it is
-    /// processed.
+    /// Returns the problem to report for the variable `name`, which has no effect because the
+    /// profiler is still off when TT-Metal processes this variable.
     fn without_profiler(&self, name: &'static str) -> Problem {
         let is_on =
             |name: &&str| self.values.get(*name).is_some_and(|value| value.starts_with('1'));
@@ -137,7 +138,7 @@ impl Parser {
         settings.profiler |= settings.noc_events || settings.counter_groups != 0;
     }
 
-    /// Sets the setting of a variable that is a number or a text.
+    /// Applies a variable whose value is a number or a text.
     fn take_value(&mut self, name: &'static str, value: &str) {
         const MS: (u32, &str) = (u32::MAX, "milliseconds");
         let own = "keeps its default";
@@ -186,8 +187,9 @@ impl Parser {
         self.settings.program_support_count = Some(given);
     }
 
-    /// Parses a number up to `most`; adds a problem for anything else. `expected` describes valid
-    /// numbers, and `consequence` TT-Metal's reaction to a value that is not a number.
+    /// Parses a number of at most `most`, and adds a problem for any other value. `expected`
+    /// describes valid numbers, and `consequence` describes TT-Metal's reaction to a value that is
+    /// not a number.
     fn number(
         &mut self,
         name: &'static str,
@@ -308,7 +310,8 @@ fn own_words(name: &str) -> String {
     words.join("_")
 }
 
-/// Maximum edit distance for a misspelled name that does not contain the word `PROFILER`.
+/// Maximum edit distance from a known name at which an unknown name counts as misspelled. Names
+/// that begin with `TT` and contain `PROFIL` count as misspelled at any distance.
 const NEAR: usize = 3;
 
 /// Prefix of the variables that only affect TT-Metal's streaming profiler.
@@ -320,7 +323,8 @@ fn is_known(name: &str) -> bool {
         || name == PRINT_SERVER
 }
 
-/// Returns the number at the start of a value, parsed as in C; `None` if there is none.
+/// Returns the number at the start of a value, parsed as in C; `None` if the value does not start
+/// with a number.
 fn leading_number(value: &str) -> Option<i64> {
     let value = value.trim_start();
     let (sign, digits) = match value.strip_prefix('-') {

@@ -1,8 +1,8 @@
-//! Problems of a set of variables.
+//! Problems with profiling variables and with combinations of them.
 
 use crate::environment::variable::PRINT_SERVER;
 
-/// A problem of the variables.
+/// A problem with a profiling variable, or with a combination of variables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {

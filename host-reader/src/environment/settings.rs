@@ -33,7 +33,7 @@ pub struct Settings {
     pub mid_run_dump: bool,
     /// True if TT-Metal's analyses are calculated.
     pub post_process: bool,
-    /// True if kernels record sum zones, which add up the cycles of all their passes.
+    /// True if kernels record sum zones, which add up the cycles of all passes through the zone.
     pub sums: bool,
     /// True if the runs of several programs share a push (accumulate mode).
     pub accumulate: bool,
@@ -48,8 +48,8 @@ pub struct Settings {
     pub non_dropping: bool,
     /// Interval between two reads in milliseconds, if cores wait for the host.
     pub poll_interval_ms: u32,
-    /// Idle time in milliseconds after which a read reads everything, if cores wait for the host; 0
-    /// means never, `None` not set.
+    /// Idle time in milliseconds after which the host reads all memory of the profiler, if cores
+    /// wait for the host; 0 means never, and `None` means not set.
     pub full_read_interval_ms: Option<u32>,
     /// Time in milliseconds by which TT-Metal's NoC checker stays behind the reads; `None` if not
     /// set.
@@ -176,7 +176,7 @@ impl Settings {
         let mut settings = self.clone();
         let mut value = move |variable: &Variable| match variable.form {
             _ if variable.needs_profiler && !self.profiler => None,
-            // The older name of another variable.
+            // An older name of `NOC_DEBUG`.
             _ if variable.name == NOC_DEBUG_OLD => None,
             Form::Switch { flag, turns } => (*flag(&mut settings) == turns).then(|| "1".to_owned()),
             Form::Presence(flag) => flag(&mut settings).then(|| "1".to_owned()),

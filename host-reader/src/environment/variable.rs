@@ -14,15 +14,17 @@ pub struct Variable {
     pub(crate) form: Form,
 }
 
-/// Accessor of a flag of the settings.
+/// Function that returns a reference to one flag in the settings.
 pub(crate) type Flag = fn(&mut Settings) -> &mut bool;
 
 /// Kind of value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
-    /// On if the value begins with `1`. The flag is then set to `turns`.
+    /// Switch that is on if the value begins with `1`. If the switch is on, the flag is set to
+    /// `turns`.
     Switch { flag: Flag, turns: bool },
-    /// On if the variable is set to any value. The flag is then set to true.
+    /// Switch that is on if the variable is set to any value. If the switch is on, the flag is set
+    /// to true.
     Presence(Flag),
     /// A number or a text, or a variable that is no longer read.
     Other,
