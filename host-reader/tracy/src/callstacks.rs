@@ -1,4 +1,4 @@
-//! Call stacks as text. The program finds the functions at the addresses of a stack.
+//! Call stacks as text. The recorded program looks up the functions at the addresses of a stack.
 
 use crate::{
     fields::{Fields, text},
@@ -22,8 +22,8 @@ enum Entry {
 pub(crate) struct Callstacks {
     met: Vec<Vec<Entry>>,
     by_entries: HashMap<Vec<Entry>, u32>,
-    /// Functions at each address, inlined functions first. The list is empty until the answer
-    /// arrives.
+    /// Functions at each address, inlined functions first. A list is empty until the program's
+    /// answer arrives.
     functions: HashMap<u64, Vec<StackFunction>>,
     /// The last received stack, which belongs to the next item.
     payload: Vec<Entry>,
@@ -41,8 +41,8 @@ impl Callstacks {
         }
     }
 
-    /// Adds the functions of an interpreted language. They were called by the program's functions
-    /// on the stack.
+    /// Adds functions of an interpreted language to the stack. They come before the addresses,
+    /// because they were called by the functions at the addresses.
     pub(crate) fn take_functions(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let mut entries = Vec::new();
         for _ in 0..fields.u8()? {
@@ -55,7 +55,7 @@ impl Callstacks {
         Some(())
     }
 
-    /// Discards the last received stack, because its item is not kept.
+    /// Discards the last received stack. Called if the item that the stack belongs to is not kept.
     pub(crate) fn drop_payload(&mut self) {
         self.payload.clear();
     }
@@ -80,13 +80,13 @@ impl Callstacks {
         Some(index)
     }
 
-    /// Starts an answer: an address, and the number of functions that follow.
+    /// Reads the start of an answer: an address, and the number of functions that follow.
     pub(crate) fn answer_head(&mut self, mut fields: Fields<'_>) -> Option<()> {
         self.answer = Some((fields.u64()?, fields.u8()?));
         Some(())
     }
 
-    /// Adds one function of the answer in progress.
+    /// Adds one function to the functions at the address of the answer in progress.
     pub(crate) fn answer_function(
         &mut self,
         mut fields: Fields<'_>,
@@ -105,7 +105,8 @@ impl Callstacks {
         Some(())
     }
 
-    /// Returns the stacks with their functions, and counts functions that were never received.
+    /// Returns the stacks with their functions, and counts functions that were never received in
+    /// `missing`.
     pub(crate) fn resolve(self, missing: &mut u64) -> Vec<Vec<StackFunction>> {
         let Self { met, functions, .. } = self;
         met.into_iter()

@@ -23,7 +23,8 @@ use std::{
 
 /// Time limit for the connection and for each part of the greeting.
 const GREETING_TIME: Duration = Duration::from_secs(10);
-/// Maximum time to wait for answers after a stop request, and then for the end of the connection.
+/// Maximum time to wait for answers after a stop request. After the answers, the same limit applies
+/// to the end of the connection.
 ///
 /// Clients answer at once, except for requests for functions of call stacks. Clients discard such
 /// requests after a stop request.
@@ -34,8 +35,8 @@ const POLL_TIME: Duration = Duration::from_millis(50);
 const MOST_BLOCKS: usize = 256;
 /// First protocol number that is not tried. The protocol number increases by about five a year.
 const FIRST_UNLIKELY_NUMBER: u32 = 256;
-/// Number of bytes that only on-demand programs send: the number of frames so far, and the time of
-/// the connection.
+/// Size in bytes of two fields that only on-demand programs send after the welcome: a count of
+/// frames, and the time of the connection.
 const ON_DEMAND_BYTES: usize = 16;
 /// Flag of on-demand programs, which are recorded only while a server is connected.
 const IS_ON_DEMAND: u8 = 1;
@@ -202,8 +203,8 @@ fn is_welcome(address: SocketAddr, number: u32) -> bool {
     greet(address, number).is_ok_and(|(_, answer)| answer == Handshake::Welcome.byte())
 }
 
-/// Returns the numbers of all versions. Versions of releases come first, and newer versions before
-/// older versions.
+/// Returns the numbers of all versions. Versions of releases and of the fork come first. The other
+/// versions follow, newest first.
 fn numbers_by_likelihood() -> Vec<u32> {
     /// Versions of releases and of the fork.
     const LIKELY: [u32; 8] = [82, 76, 66, 83, 79, 74, 69, 72];
@@ -347,13 +348,13 @@ impl Recorder<'_> {
     /// Sends a request.
     ///
     /// Errors are ignored: if the program has exited, reading also ends with an error, but only
-    /// after all data that was sent before.
+    /// after all data that the program sent has been read.
     fn send(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// Requests the end of the connection. This happens once, after a stop request, when all other
-    /// requests have been answered.
+    /// Asks the client to end the connection, once: after a stop request, as soon as all other
+    /// requests are answered or `STOP_TIME` has passed.
     fn heed_stop(&mut self) {
         if self.has_asked_to_stop || !self.stop.load(Ordering::Relaxed) {
             return;

@@ -8,13 +8,14 @@
 use crate::recording::{TracyLocation, TracyRecording, TracyThread, TracyZone};
 use std::io::{self, Write};
 
-/// Prefix of the names of zones whose text is repeated in the column `special_parent_text`.
+/// Part of the names of zones whose text is repeated in the column `special_parent_text`.
 const PARENT: &str = "TT_";
 
 /// Writes one row for each zone of nonzero duration, thread by thread.
 ///
-/// For functions in `children`, the row repeats the text of the enclosing zone whose name contains
-/// `TT_`. The thread column contains the index in [`TracyRecording::threads`].
+/// The row of a zone whose name is in `children` repeats the text of the innermost enclosing zone
+/// whose name contains `TT_`. The thread column contains the thread's index in
+/// [`TracyRecording::threads`].
 ///
 /// # Errors
 /// If writing fails.

@@ -1,4 +1,4 @@
-//! Device contexts: zones whose times arrive in separate items.
+//! Device contexts. The times of their zones arrive in separate items.
 
 use crate::{
     fields::Fields,
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// Minimum step back in time, in ticks, for which a counter is assumed to have wrapped around.
 const WRAP_TICKS: i64 = 1 << 31;
 
-/// Start or end of a zone, without the time, which has not arrived yet.
+/// Start or end of a zone, whose time has not arrived yet.
 #[derive(Clone, Copy, Debug)]
 enum Edge {
     Start(usize),
@@ -25,8 +25,8 @@ struct DeviceClock {
     ns_per_tick: f32,
     /// Host time minus device time, in ns.
     offset_ns: i64,
-    /// Latest pair of device time and host time, and the ratio of host time to device time since
-    /// the previous pair.
+    /// Latest pair of device time and host time, and the host time since the previous pair divided
+    /// by the device time since the previous pair.
     ///
     /// Only calibrated contexts have this value.
     calibration: Option<(i64, i64, f64)>,
@@ -158,8 +158,8 @@ impl Devices {
 
     /// Begins a zone.
     ///
-    /// `location` returns the zone's location: the location of the payload, or the location in the
-    /// fields after the head.
+    /// `location` returns the zone's location, from the last payload or from the fields after the
+    /// head.
     pub(crate) fn begin(
         &mut self,
         mut fields: Fields<'_>,
@@ -257,7 +257,7 @@ impl Devices {
         Some(())
     }
 
-    /// Returns the contexts, and counts zones without a time.
+    /// Returns the contexts, and counts zones without a start time or an end time in `damage`.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyDevice> {
         let devices: Vec<TracyDevice> = self.met.into_iter().map(|open| open.device).collect();
         let zones = devices.iter().flat_map(|device| &device.zones);

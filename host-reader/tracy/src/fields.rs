@@ -6,7 +6,7 @@ use crate::protocol::{FAR_NS, NEAR_NS, TracyProtocol};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'frame> {
     bytes: &'frame [u8],
-    /// Version that encoded the fields.
+    /// Protocol version in which the fields are encoded.
     pub(crate) protocol: &'static TracyProtocol,
 }
 

@@ -1,4 +1,4 @@
-//! Converts a recording to a host recording, which captures store and all outputs use.
+//! Converts a recording to a host recording, the type that captures store and all outputs use.
 
 use crate::recording::{DeviceZone, TracyRecording, TracyZone};
 use host_events::{
@@ -13,7 +13,7 @@ use std::{
 /// Prefix of the messages with which TT-Metal's Python package sends signposts.
 const SIGNPOST: &str = "`TT_SIGNPOST: ";
 
-/// Unique sources of events.
+/// Sources of events, without duplicates.
 #[derive(Default)]
 struct Sources {
     met: Vec<HostSource>,
@@ -36,15 +36,15 @@ impl Sources {
     }
 }
 
-/// Converts a time to the time of a host recording.
+/// Converts a time since the client's start to a time on the clock of the host recording.
 ///
-/// Times before the client's start are set to the client's start.
+/// `start_ns` is the client's start on the clock of the host recording. Negative results become 0.
 fn time_ns(since_start_ns: i64, start_ns: u64) -> u64 {
     start_ns.saturating_add_signed(since_start_ns)
 }
 
-/// Returns the sort key of a thread's zones, which are sorted by end. If ends are equal, the inner
-/// zone is first.
+/// Returns the sort key of an event: its end time. Of zones with equal ends, the inner zone sorts
+/// first.
 const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
     match event.kind {
         HostEventKind::Zone { depth, .. } => (event.end_ns(), u16::MAX.wrapping_sub(depth)),
@@ -53,12 +53,14 @@ const fn order_of_ends(event: &HostEvent) -> (u64, u16) {
 }
 
 impl TracyRecording {
-    /// Converts zones, messages, plots and frames of the threads to a host recording.
+    /// Converts the zones, messages, plots and frames of the threads, and the zones of the devices,
+    /// to a host recording.
     ///
     /// `start_ns` is the client's start on the clock of the host recording; with 0, the times are
-    /// unchanged. Zones without an end are counted as open. Call stacks become lines of a zone's
-    /// text. Each lane of a device becomes a thread with the device's name. These threads come
-    /// after the program's threads. Device zones without times are counted as open.
+    /// unchanged. Zones without an end are counted as open. The functions of a zone's call stack
+    /// become lines of the zone's text. Each lane of a device becomes a thread with the device's
+    /// name. These threads come after the program's threads. Device zones without times are counted
+    /// as open.
     #[must_use]
     pub fn to_host_recording(&self, start_ns: u64) -> HostRecording {
         let mut sources = Sources::default();
@@ -139,8 +141,8 @@ impl TracyRecording {
         }
     }
 
-    /// Returns the zones of a lane that have times. The depth of a zone is the number of zones that
-    /// are open at its start.
+    /// Returns an event for each zone of a lane whose start and end are known. The depth of an
+    /// event is the number of zones that are open at its start.
     fn lane_events(
         &self,
         zones: &[&DeviceZone],

@@ -9,7 +9,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item<'frame> {
     pub(crate) kind: ItemKind,
-    /// Key of answers and payloads; 0 for all other items.
+    /// Key of an answer or a payload; 0 for all other items.
     pub(crate) key: u64,
     /// Fields of the item, or bytes of a text.
     pub(crate) fields: Fields<'frame>,
@@ -63,13 +63,14 @@ fn take_fields<'frame>(kind: ItemKind, rest: &mut Fields<'frame>) -> Option<Item
 
 /// A protocol version that is checked against the received frames.
 ///
-/// Decoding with a wrong version may also give complete items: the second byte of a context's
-/// number is 0, which is also the code of a zone's text. In that case, the text itself is missing.
+/// Even a wrong version may decode a frame to complete items: Tracy's version reads the second byte
+/// of the fork's context number, 0, as an item [`ItemKind::ZoneText`]. Such an item is detected
+/// because no text precedes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) protocol: &'static TracyProtocol,
-    /// True if the item of a received text has not been received yet. The item may be in the next
-    /// frame.
+    /// True if a text was received, but not yet the item that it belongs to. The item may be in the
+    /// next frame.
     has_text: bool,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Locations {
     ///
     /// Answers do not contain the address, but arrive in the order of the requests.
     asked: VecDeque<u32>,
-    /// Index of the location for the next item.
+    /// Index of the last payload's location, which belongs to the next item.
     next: Option<u32>,
 }
 
@@ -64,7 +64,7 @@ impl Locations {
         Some(())
     }
 
-    /// Stores a location for the next item.
+    /// Stores the location in a payload, which belongs to the next item.
     pub(crate) fn take_payload(&mut self, payload: Fields<'_>) -> Option<()> {
         let mut whole = payload;
         let bytes = whole.bytes(whole.len())?;
@@ -95,7 +95,8 @@ impl Locations {
         Some(index)
     }
 
-    /// Returns the locations with their texts, and counts texts that were never received.
+    /// Returns the locations with their texts, and counts texts that were never received in
+    /// `missing`.
     pub(crate) fn resolve(self, texts: &Texts, missing: &mut u64) -> Vec<TracyLocation> {
         let lost = self.met.iter().filter(|pending| pending.is_none());
         *missing = missing.saturating_add(lost.count() as u64);

@@ -1,10 +1,10 @@
 //! Allocations in named pools, converted to plots of the bytes allocated in each pool.
 //!
 //! # Compatibility
-//! The items are those of Tracy's `TracyQueue.hpp` and `TracyProfiler.cpp`. The name of a pool
-//! precedes each allocation and each free. All items of the serial queue share one time: each item
-//! contains the difference from the previous item's time. TT-Metal's pools are the kinds of memory
-//! of a chip, such as `Device 0 L1` (`buffer.cpp`).
+//! Tracy's `TracyQueue.hpp` and `TracyProfiler.cpp` define the items. The name of a pool precedes
+//! each allocation and each free. Each item of the serial queue contains the difference between its
+//! time and the time of the queue's previous item. TT-Metal's pools are the kinds of memory of a
+//! chip, such as `Device 0 L1` (`buffer.cpp`).
 
 use crate::{
     fields::Fields,
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 pub(crate) struct Pools {
     met: Vec<(TextRef, Pool)>,
     by_name: HashMap<u64, usize>,
-    /// Address of the pool's name for the next item.
+    /// Address of the name of the pool to which the next item belongs.
     next_name: Option<u64>,
 }
 
@@ -33,8 +33,8 @@ struct Pool {
     total: u64,
     /// Time in ns, total size in bytes, and thread index of each point.
     points: Vec<(i64, f64, usize)>,
-    /// Address of the allocation of each point; `None` if all allocations were discarded at this
-    /// point.
+    /// Address that was allocated or freed at each point; `None` if all allocations were discarded
+    /// at this point.
     addresses: Vec<Option<u64>>,
 }
 
@@ -68,7 +68,7 @@ const fn is_allocation(kind: ItemKind) -> bool {
 }
 
 impl Pools {
-    /// Stores the name of the pool for the next item.
+    /// Stores the address of the name of the pool to which the next item belongs.
     pub(crate) const fn set_name(&mut self, name: u64) {
         self.next_name = Some(name);
     }
@@ -78,7 +78,7 @@ impl Pools {
     /// Returns true if a point was kept, and `None` if the item's pool is unknown.
     ///
     /// If there is no room for a point, the allocation is not stored either. A program therefore
-    /// cannot exhaust the memory.
+    /// cannot exhaust the recorder's memory.
     pub(crate) fn take(
         &mut self,
         kind: ItemKind,
@@ -88,7 +88,7 @@ impl Pools {
         damage: &mut Damage,
     ) -> Option<bool> {
         let is_of_all = matches!(kind, ItemKind::MemDiscard | ItemKind::MemDiscardCallstack);
-        // If all allocations are discarded, the address is the name of the pool.
+        // If all allocations are discarded, the item contains the address of the pool's name.
         let name = if is_of_all { item.address } else { self.next_name.take()? };
         if !has_room {
             return Some(false);
@@ -127,14 +127,14 @@ impl Pools {
 
     /// Removes an allocation and returns its size.
     ///
-    /// An unknown pool is not added, because freeing an unknown allocation records nothing that
-    /// counts against the limit.
+    /// An unknown pool is not added. A free of an unknown allocation does not count against the
+    /// limit on events, so a program could otherwise add any number of pools.
     fn free(&mut self, name: u64, address: u64) -> Option<u64> {
         let (_, pool) = self.met.get_mut(*self.by_name.get(&name)?)?;
         pool.sizes.remove(&address)
     }
 
-    /// Returns the plots; `name` resolves the names of the pools.
+    /// Returns one plot for each pool; `name` resolves the names of the pools.
     pub(crate) fn finish(self, mut name: impl FnMut(TextRef) -> Box<str>) -> Vec<TracyPlot> {
         self.met
             .into_iter()

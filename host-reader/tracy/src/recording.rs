@@ -132,7 +132,7 @@ pub struct TracyPlot {
     /// Time in ns, value and thread of each point, in order of arrival. The thread is an index in
     /// [`TracyRecording::threads`].
     pub points: Vec<(i64, f64, usize)>,
-    /// Addresses of the points' allocations; empty for plots without a pool.
+    /// Address that was allocated or freed at each point; empty for plots without a pool.
     pub addresses: Vec<Option<u64>>,
 }
 
@@ -192,7 +192,7 @@ pub struct TracyCrash {
 /// Counts of inconsistent and missing data. All counts are 0 for a program that exited by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Ends of zones without a start.
+    /// Zone ends without a matching start.
     pub unmatched_ends: u64,
     /// Zones without an end.
     pub open_zones: u64,
@@ -202,7 +202,7 @@ pub struct Damage {
     pub stray_extras: u64,
     /// Frees of unknown allocations.
     pub unmatched_frees: u64,
-    /// Times of device zones without a matching start or end, and items of unknown contexts.
+    /// Times that match no start or end of a device zone, and items of unknown contexts.
     pub stray_device_items: u64,
     /// Device zones without start or end time.
     pub untimed_device_zones: u64,
@@ -231,7 +231,7 @@ pub enum RecordingEnd {
     Silent,
     /// An item or a frame could not be read.
     Unreadable {
-        /// Number of the frame, from 0.
+        /// Number of the frame, counted from 0.
         frame: u64,
         /// Description of what was found in the frame.
         found: String,
@@ -289,7 +289,7 @@ impl TracyRecording {
         self.threads.iter().map(|thread| thread.zones.len()).fold(0, usize::saturating_add)
     }
 
-    /// Returns the source location of a zone by index.
+    /// Returns the source location with this index.
     #[must_use]
     pub fn location(&self, index: u32) -> Option<&TracyLocation> {
         self.locations.get(usize::try_from(index).ok()?)

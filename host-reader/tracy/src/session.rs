@@ -61,8 +61,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Creates a session with a client. The client sent this welcome to a server of version
-    /// `protocol`.
+    /// Creates a session with a client that accepted the version `protocol` and sent `welcome`.
     pub(crate) fn new(
         protocol: &'static TracyProtocol,
         welcome: Welcome,
@@ -270,7 +269,7 @@ impl Session {
         RecordingEnd::Unreadable { frame: self.frame_count.saturating_sub(1), found }
     }
 
-    /// Counts the bytes of a frame that cannot be decompressed.
+    /// Adds the size of a frame that cannot be decompressed to the count of unread bytes.
     pub(crate) fn count_unread(&mut self, bytes: usize) {
         self.frame_count = self.frame_count.saturating_add(1);
         self.damage.unread_bytes = self.damage.unread_bytes.saturating_add(bytes as u64);

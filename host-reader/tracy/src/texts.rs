@@ -32,7 +32,7 @@ impl Texts {
         TextRef::At(address)
     }
 
-    /// Stores an answer.
+    /// Stores a text that the client sent as an answer.
     pub(crate) fn answer(&mut self, address: u64, text: Box<str>) {
         self.known.insert(address, Some(text));
     }

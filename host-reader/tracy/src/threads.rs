@@ -46,7 +46,8 @@ impl Threads {
         self.current = self.thread_of(id.into(), queries);
     }
 
-    /// Returns the index of the thread with a number.
+    /// Returns the index of the thread with this id. A new thread is added, and its name is
+    /// requested.
     pub(crate) fn thread_of(&mut self, id: u64, queries: &mut Queries) -> usize {
         let next = self.met.len();
         let index = *self.by_id.entry(id).or_insert_with(|| {
@@ -85,7 +86,7 @@ impl Threads {
         }
     }
 
-    /// Records that a fiber now runs on a thread.
+    /// Sets the fiber that runs on a thread. `key` is the address of the fiber's name.
     pub(crate) fn begin_fiber(&mut self, thread: u32, key: u64, queries: &mut Queries) {
         let thread = self.thread_of(thread.into(), queries);
         let next = self.met.len();
@@ -131,8 +132,9 @@ impl Threads {
         self.count
     }
 
-    /// Begins a zone: its location, start and call stack, or `None` if it is not kept. The end of a
-    /// zone that is not kept must not end another zone.
+    /// Begins a zone. `zone` contains its location, start and call stack, or is `None` if the zone
+    /// is not kept. Zones that are not kept are also added to the open zones, so that their ends do
+    /// not end other zones.
     pub(crate) fn begin(&mut self, zone: Option<(u32, i64, Option<u32>)>, queries: &mut Queries) {
         let Some(thread) = self.current_thread(queries) else { return };
         let number = std::mem::take(&mut thread.expected);
@@ -166,7 +168,7 @@ impl Threads {
         }
     }
 
-    /// Calls a function that changes the innermost zone.
+    /// Calls `change` to change the innermost zone.
     pub(crate) fn change(
         &mut self,
         damage: &mut Damage,
@@ -185,7 +187,7 @@ impl Threads {
         }
     }
 
-    /// Returns the threads, and counts zones without an end.
+    /// Returns the threads, and counts zones without an end in `damage`.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyThread> {
         let finished = self.met.into_iter().map(|open| open.thread).collect::<Vec<_>>();
         let zones = finished.iter().flat_map(|thread| &thread.zones);

@@ -1,4 +1,4 @@
-//! Kinds of items, in the order of their codes in every version.
+//! Kinds of items. They are listed in the order of their codes, which is the same in every version.
 
 /// Encoding of an item after its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Form {
     KeyedText32,
 }
 
-/// Topic of a kind. Each part of a session processes the items of certain topics.
+/// Topic of a kind of item. The topic determines which function of the session processes the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
     /// Keep-alive and end of the program.
@@ -50,7 +50,7 @@ pub(crate) enum Topic {
     Other,
 }
 
-/// Versions and encoding of a kind.
+/// Versions that have a kind of item, and the encoding of the item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     /// First version with the kind.

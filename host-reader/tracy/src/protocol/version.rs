@@ -142,9 +142,9 @@ impl TracyProtocol {
         self.number >= 77
     }
 
-    /// Returns true if zones have items with shorter times.
+    /// Returns true if zones have separate items for times of 16 and 32 bits.
     ///
-    /// In such versions, [`FAR_NS`](crate::protocol::FAR_NS) is subtracted from longer times.
+    /// In such versions, [`FAR_NS`](crate::protocol::FAR_NS) is subtracted from 64-bit times.
     #[must_use]
     pub const fn has_short_times(&self) -> bool {
         self.number >= 78
