@@ -35,7 +35,7 @@ impl<'a> DeviceClock<'a> {
         Self { nominal_mhz: chip.aiclk_mhz, first_cycle, last_cycle, host: reference, origin_ns: 0 }
     }
 
-    /// Returns the host time of the first record; `None` without a host clock.
+    /// Returns the host time of the first record; `None` if times are not host times.
     fn first_host_ns(&self) -> Option<i64> {
         Some(self.host?.to_host_ns(self.first_cycle).ns)
     }
@@ -66,8 +66,8 @@ impl<'a> DeviceClock<'a> {
         }
     }
 
-    /// Returns the maximum error of times relative to the host's clock, in ns; `None` without a
-    /// host clock.
+    /// Returns the maximum error of times relative to the host's clock, in ns; `None` if times are
+    /// not host times.
     #[must_use]
     pub fn bound_ns(&self) -> Option<f64> {
         let clock = self.host?;
@@ -76,7 +76,7 @@ impl<'a> DeviceClock<'a> {
         Some(bounds[0].max(bounds[1]))
     }
 
-    /// Returns the host time of the trace's origin, in ns. Without a host clock, returns the
+    /// Returns the host time of the trace's origin, in ns. If times are not host times, returns the
     /// nominal time from the chip's reset to the chip's first record.
     #[must_use]
     pub fn origin_ns(&self) -> i64 {
@@ -138,7 +138,8 @@ pub(crate) fn unrelated_clocks<'chips>(
 
 /// Returns the clock of each chip and the host time of their common origin.
 ///
-/// The host time is `None` unless all chips have a host clock.
+/// The host time is `None` unless the clocks of all chips with lanes are related to the host's
+/// clock.
 pub fn clocks_of(recording: &Recording) -> (Vec<DeviceClock<'_>>, Option<i64>) {
     let devices = &recording.readout.devices;
     let mut clocks: Vec<_> = devices
@@ -167,7 +168,7 @@ pub(crate) fn lane_bounds(lane: &Lane) -> Option<(u64, u64)> {
     Some((*lane.times.iter().min()?, *lane.times.iter().max()?))
 }
 
-/// Returns the smallest bounds that contain both.
+/// Returns the smallest range that contains both ranges.
 pub(crate) fn wider(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.min(other.0), one.1.max(other.1))
 }

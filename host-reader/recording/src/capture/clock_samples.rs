@@ -1,4 +1,4 @@
-//! Clock samples of a capture. They are stored and returned unreduced.
+//! Clock samples of a capture. Every single sample is stored and returned.
 //!
 //! [`crate::capture::sync`] fits clocks to the samples. The samples stay in the capture, so the fit
 //! can be repeated.
@@ -24,7 +24,7 @@ impl CaptureWriter {
 }
 
 impl Capture {
-    /// Returns all measurements of the mesh's clocks, except for one-way sessions.
+    /// Returns all measurements of the mesh's clocks, except for [`ClockSamples::OneWay`].
     #[must_use]
     pub fn clock_samples(&self) -> MeshSamples {
         let mut samples = MeshSamples::default();

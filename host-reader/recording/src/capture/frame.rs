@@ -40,7 +40,7 @@ pub(super) struct FrameHead {
     pub(super) number: u32,
 }
 
-/// A frame with an intact header that ends within its file.
+/// A frame whose header is intact and whose end is within the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) head: FrameHead,
@@ -134,7 +134,7 @@ pub(super) struct PayloadFault {
     pub(super) found: u32,
 }
 
-/// Begins a frame in an empty buffer; the payload is then appended.
+/// Clears a buffer and begins a frame in it. The caller then appends the payload.
 pub(super) fn begin_frame(buffer: &mut Vec<u8>) {
     buffer.clear();
     buffer.resize(FRAME_HEADER_BYTES, 0);
@@ -158,7 +158,7 @@ pub(super) fn finish_frame(buffer: &mut Vec<u8>, head: FrameHead) {
     put_u32s(buffer, [checksum, head.number]);
 }
 
-/// Returns the checksum of a header's fields, which precede it.
+/// Returns the checksum of the header fields that precede the checksum field.
 fn header_checksum(header: &[u8; FRAME_HEADER_BYTES]) -> u32 {
     let (covered, _) = header.split_at(FRAME_HEADER_BYTES.saturating_sub(4));
     crc32fast::hash(covered)

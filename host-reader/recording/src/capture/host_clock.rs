@@ -1,5 +1,5 @@
-//! The clock of a recording's host: the machine, and pairs of readings of this clock and the time
-//! of day.
+//! The clock of a recording's host: the machine that the clock belongs to, and readings that relate
+//! the clock to the time of day.
 //!
 //! Recordings from one machine share the monotonic clock of the machine. Recordings from different
 //! machines can be related by the time of day, if a service synchronises it and states its error.

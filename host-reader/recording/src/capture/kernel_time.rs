@@ -12,10 +12,10 @@
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "no crate of ours wraps the call")]
 pub(super) fn error_ns() -> Option<u64> {
-    // SAFETY: `timex` is a structure of integers alone, for which zeros are values.
+    // SAFETY: `timex` contains only integers, for which all-zero bytes are valid.
     let mut state: libc::timex = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is that of a whole structure, which lives through the call; `modes` is
-    // zero, so that the kernel writes the structure and changes nothing else.
+    // SAFETY: the pointer refers to a complete structure that outlives the call. `modes` is zero,
+    // so the kernel fills the structure and changes nothing else.
     let status = unsafe { libc::adjtimex(&raw mut state) };
     let is_kept = status >= 0 && status != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
     let error_us = u64::try_from(state.maxerror).ok().filter(|_| is_kept)?;

@@ -1,7 +1,7 @@
 //! Kinds of sections, by number and name.
 
-/// Kind of a section's payload, as the number in the capture. Sections of kinds that this library
-/// does not know are skipped and counted.
+/// Kind of a section's payload, as the number stored in the capture. Sections of kinds that this
+/// library does not know are skipped and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectionKind(pub u16);
 

@@ -17,7 +17,7 @@ use wire::{
     vector::{FIRST_OPTIONAL, VECTOR_BYTES},
 };
 
-/// The part of a chip's memory layout that is known, for labelling words.
+/// Memory layout of a chip, as far as it is known, for labelling words.
 pub(super) struct ChipLabels {
     chip: DeviceDescription,
     by_place: BTreeMap<Noc0Coord, usize>,
@@ -87,7 +87,7 @@ impl ChipLabels {
         }
     }
 
-    /// Splits a range of L1 at the ends of vectors.
+    /// Splits a range of L1 at the ends of vectors, and labels each part.
     fn label_l1(&self, core: Noc0Coord, address: u64, word_count: usize) -> Vec<LabelledRange> {
         let whole = 0..word_count;
         let core = self.by_place.get(&core).and_then(|&index| self.chip.cores.get(index));
@@ -134,7 +134,7 @@ impl ChipLabels {
         LabelledRange { range, content, lane, first_word }
     }
 
-    /// Splits a range of DRAM at the ends of lanes.
+    /// Splits a range of DRAM at the ends of lanes, and labels each part.
     fn label_dram(&self, bank: u32, address: u64, word_count: usize) -> Vec<LabelledRange> {
         let mut labels = Vec::new();
         let mut done = 0;

@@ -50,16 +50,16 @@ fn map_read_only(file: &File) -> std::io::Result<memmap2::Mmap> {
     // SAFETY: `Mmap::map` asks for one thing: that the mapped part of the file is neither
     // changed nor cut off while the mapping lives.
     // - This process: the mapping is read-only, and the only code of this crate that opens a
-    //   capture for writing is `CaptureWriter`. It opens with `append(true)`, so every byte
-    //   lands behind the end that the file had, hence behind the pages mapped here, whose
-    //   length was fixed by this call; it never calls `set_len`, and for that reason leaves
-    //   a torn tail where it is.
-    // - Other processes of ours: the same code, the same argument.
-    // - Foreign programs that rewrite a capture while it is read: no operating system lets a
-    //   reader forbid that. It is the documented precondition of `Capture::open`, and
-    //   `Capture::from_bytes` is there for files that do not meet it. Every reader of these
-    //   bytes checks bounds against the length of the slice, which does not change, and
-    //   takes any value of any byte, so the worst that such a program does is to give wrong
-    //   values or, by cutting pages off, to end this process with a bus error.
+    //   capture for writing is `CaptureWriter`. It opens files with `append(true)`, so every byte
+    //   is written after the previous end of the file. The mapped pages end before, because this
+    //   call fixed their length. `CaptureWriter` never calls `set_len`: it also leaves a torn tail
+    //   in the file.
+    // - Other processes that use this crate run the same code, so the same argument holds.
+    // - Other programs might rewrite a capture while it is read. No operating system lets a reader
+    //   forbid that. `Capture::open` documents that no program may do so; `Capture::from_bytes` is
+    //   for files for which this cannot be guaranteed. All code that reads these bytes checks
+    //   bounds against the length of the slice, which does not change, and accepts any value of any
+    //   byte. The worst effects of such a program are wrong values or, if it shortens the file, a
+    //   bus error that ends this process.
     unsafe { memmap2::Mmap::map(file) }
 }

@@ -29,7 +29,7 @@ pub enum RecordError {
     Capture(#[from] CaptureError),
 }
 
-/// Reader of a mesh and of the mesh's clocks. Optionally writes a capture.
+/// Recorder that reads a mesh and the mesh's clocks, and optionally writes a capture.
 ///
 /// ```
 /// use recording::capture::MeshRecorder;
@@ -54,7 +54,7 @@ pub struct MeshRecorder {
     leaves_streamed: bool,
     /// Lanes that have streamed records.
     streamed: BTreeSet<LaneId>,
-    /// Host time of the last measurement for a live part.
+    /// Host time of the last clock measurement for a live part.
     clocks_measured_ns: Option<u64>,
 }
 
@@ -98,7 +98,8 @@ impl MeshRecorder {
         self
     }
 
-    /// Makes the recorder keep no streamed records that [`MeshRecorder::read_live`] reads.
+    /// Makes the recorder discard the streamed records that [`MeshRecorder::read_live`] reads,
+    /// instead of keeping them in memory.
     ///
     /// Such records only go to the capture and to the `visit` function of the read. The recorder's
     /// memory therefore does not grow with their number, and the run that [`MeshRecorder::finish`]
@@ -116,13 +117,14 @@ impl MeshRecorder {
         self.reader.options_mut()
     }
 
-    /// Returns what streaming RISCs had lost before the first read; see [`Reader::earlier_losses`].
+    /// Returns the records that streaming RISCs lost before the first read; see
+    /// [`Reader::earlier_losses`].
     #[must_use]
     pub const fn earlier_losses(&self) -> LossTotals {
         self.reader.earlier_losses()
     }
 
-    /// Returns everything read so far, on the clocks of the tiles.
+    /// Returns everything read so far. Times are on the tiles' own clocks.
     #[must_use]
     pub const fn readout(&self) -> &Readout {
         &self.readout
@@ -156,7 +158,7 @@ impl MeshRecorder {
         self.capture_samples()
     }
 
-    /// Adds readings of a tile's clock that were not made through a mesh of this recorder.
+    /// Adds readings of a tile's clock that were made without this recorder.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -196,7 +198,7 @@ impl MeshRecorder {
         visit: impl FnOnce(CapturedRun),
     ) -> Result<(), RecordError> {
         self.read_and(mesh, |mesh, readout, sampler| {
-            // Measurements before and after the records relate the clocks of the tiles.
+            // Relating the clocks of the tiles requires measurements before and after the records.
             sampler.refresh(mesh);
             let samples = sampler.samples().clone();
             visit(CapturedRun::from_parts(readout.clone(), samples, Vec::new(), Vec::new()));
@@ -330,8 +332,8 @@ impl MeshRecorder {
 
     /// Marks the end of the capture and returns the run.
     ///
-    /// If no read was the last one, for example because the chip stopped answering, the run also has
-    /// the streamed records of launches that had not ended.
+    /// If there was no final read, for example because the chip stopped answering, the run also
+    /// contains the streamed records of launches that had not ended.
     ///
     /// # Errors
     /// If the capture cannot be written.

@@ -52,11 +52,11 @@
 //!
 //! # Reading a damaged capture
 //!
-//! A length is used only if the header's checksum is right and the section ends within the file.
-//! Otherwise the next header with a right checksum is searched, byte by byte. A payload with a
-//! wrong checksum is not used, but it may contain other sections, which are used. The reason is
-//! that a killed writer leaves a section that is shorter than its header states, and the next
-//! writer appends its sections there. Gaps in the section numbers show missing sections.
+//! A length is used only if the header's checksum is correct and the section ends within the file.
+//! Otherwise the reader searches byte by byte for the next header with a correct checksum. A
+//! payload with a wrong checksum is not used, but it may contain other sections, which are used.
+//! The reason is that a killed writer leaves a section that is shorter than its header states, and
+//! the next writer appends its sections there. Gaps in the section numbers show missing sections.
 //!
 //! # Losses
 //!
@@ -138,7 +138,7 @@ pub struct Capture {
     problems: Vec<Problem>,
 }
 
-/// A sound section.
+/// A sound section: its header, payload and trailer are intact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section<'file> {
     /// Kind of the section.
@@ -147,7 +147,7 @@ pub struct Section<'file> {
     pub version: SectionVersion,
     /// Flags; see the [module](self).
     pub flags: u32,
-    /// Number of the section in the file, from 0.
+    /// Number of the section in the file, counted from 0.
     pub number: u32,
     /// Offset of the section in the file.
     pub offset: u64,
@@ -158,9 +158,9 @@ pub struct Section<'file> {
 impl Capture {
     /// Maps a capture and checks every section.
     ///
-    /// The file may grow while it is open; data appended later is not seen. No program may rewrite
-    /// or shorten the file; writers of captures never do so. If another program might do so, read
-    /// the file and use [`Capture::from_bytes`].
+    /// The file may grow while it is open; data appended later is not included. No program may
+    /// rewrite or shorten the file; writers of captures never do so. If another program might do
+    /// so, read the file and use [`Capture::from_bytes`].
     ///
     /// # Errors
     /// If the file cannot be read, is not a capture, or has a newer major version. Damage is not an

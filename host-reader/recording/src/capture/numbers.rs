@@ -28,7 +28,7 @@ impl<'file> Record<'file> {
         self.numbers(u64::from_le_bytes)
     }
 
-    /// Takes one number, whose bytes `from_bytes` interprets.
+    /// Reads one number and converts its bytes with `from_bytes`.
     pub(super) fn number<const SIZE: usize, T>(&mut self, from_bytes: fn([u8; SIZE]) -> T) -> T {
         let (bytes, rest) = self.bytes.split_first_chunk().unwrap_or((&[0; SIZE], &[]));
         self.bytes = rest;

@@ -34,7 +34,7 @@ impl Place {
     }
 }
 
-/// Returns the positions of sections, which must be in file order.
+/// Returns the position of each section. `frames` must be in file order.
 pub(super) fn places(frames: &[Frame]) -> Vec<Place> {
     let mut places = vec![Place::default(); frames.len()];
     let mut by_number: Vec<_> = frames.iter().zip(&mut places).collect();

@@ -15,12 +15,12 @@ pub struct Problem {
     pub section: Option<ProblemSection>,
 }
 
-/// The section lost to a problem.
+/// Kind and number of the section to which unusable bytes belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProblemSection {
     /// Kind of the section.
     pub kind: SectionKind,
-    /// Number of the section in the file, from 0.
+    /// Number of the section in the file, counted from 0.
     pub number: u32,
 }
 

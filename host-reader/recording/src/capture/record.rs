@@ -30,7 +30,7 @@ pub(super) struct RunCapture {
     chips: BTreeMap<u32, DeviceDescription>,
     zones: ZoneTable,
     is_fresh: bool,
-    /// Time at which the host's clock was last captured, if it is the machine's clock.
+    /// Time at which the host's clock was last captured, if this clock is the machine's clock.
     clock_captured_ns: Option<u64>,
     /// Clock samples in the capture.
     samples: MeshSamples,
@@ -49,8 +49,8 @@ impl RunCapture {
         }
     }
 
-    /// Captures what `read` reads. Also returns `Ok` if the whole read was captured, or the first
-    /// failure to capture it.
+    /// Calls `read` and captures the words that it reads. Returns the result of `read`, and the
+    /// first error of writing the capture.
     pub(super) fn read<M: Mesh + ?Sized, T>(
         &mut self,
         reader: &mut Reader,
@@ -132,8 +132,8 @@ impl RunCapture {
     }
 }
 
-/// A mesh that captures all words read through it. As a device, it is the chip of the mesh that is
-/// being accessed.
+/// A mesh that captures all words read through it. As a [`Device`], it represents the chip of the
+/// mesh that is currently accessed.
 pub(super) struct RecordedMesh<'a, M: ?Sized> {
     mesh: &'a mut M,
     log: AccessLog<'a>,
@@ -143,7 +143,7 @@ pub(super) struct RecordedMesh<'a, M: ?Sized> {
     index: usize,
 }
 
-/// Captured words and failed accesses of a read.
+/// Writes the words and failed accesses of one read to the capture.
 struct AccessLog<'a> {
     writer: &'a mut CaptureWriter,
     read_number: u32,
@@ -153,7 +153,7 @@ struct AccessLog<'a> {
 }
 
 impl<'a, M: Mesh + ?Sized> RecordedMesh<'a, M> {
-    /// Begins a read.
+    /// Captures the beginning of a read.
     fn begin(mesh: &'a mut M, writer: &'a mut CaptureWriter, mut begin: ReadBegin) -> Self {
         let chips: Vec<_> = (0..mesh.device_count())
             .map(|index| {
@@ -169,7 +169,7 @@ impl<'a, M: Mesh + ?Sized> RecordedMesh<'a, M> {
         Self { mesh, log, chips, index: 0 }
     }
 
-    /// Ends the read; returns the first failure to capture it.
+    /// Captures the end of the read. Returns the first error of writing the capture.
     fn finish(self) -> Result<(), CaptureError> {
         let Self { mesh, mut log, .. } = self;
         let end = ReadEnd {
@@ -239,7 +239,7 @@ impl<M: Mesh + ?Sized> RecordedMesh<'_, M> {
         AccessError::Unreachable { chip_id, reason: "it has left the mesh".into() }
     }
 
-    /// Captures the failure of an access, if it failed.
+    /// Captures an access if its result is an error.
     fn log_failure<T>(&mut self, access: Access, result: &Result<T, AccessError>) {
         let chip_id = self.description().chip_id;
         if let Err(error) = result {
@@ -355,7 +355,7 @@ impl<M: Mesh + ?Sized> Device for RecordedMesh<'_, M> {
     }
 }
 
-/// Returns the same read for a device, so that the words can be captured afterwards.
+/// Borrows the words of a read for a device, so that the words can be captured afterwards.
 const fn again<'a>(read: &'a mut L1Read<'_>) -> L1Read<'a> {
     L1Read { core: read.core, address: read.address, words: &mut *read.words }
 }

@@ -1,11 +1,11 @@
 //! Scan of a file for sound sections. All other bytes are classified as problems.
 //!
 //! ```text
-//! walk from header to header; where there is none, search for the next
+//! walk from header to header; if a header is missing, search for the next
 //! check all payloads, on all processors
-//! where a payload is wrong, its length may be that of a torn section that another
-//!   writer has appended to: walk again inside of it
-//! what lies between the sound sections is lost, and is named
+//! if a payload is wrong, its section may be torn, and another writer may have appended
+//!   sections within its stated length: walk again inside of it
+//! bytes between the sound sections are unusable, and are reported as problems
 //! sections are put in the order of their numbers, each number once
 //! ```
 //!
@@ -45,14 +45,14 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Scan {
     Scan { frames: put_in_order(search.frames, &places), problems }
 }
 
-/// Maximum nesting of torn sections within the stated length of other torn sections.
+/// Maximum nesting of torn sections, each within the stated length of the previous one.
 ///
-/// Deeper sections are not searched. Each level is a pass over the same bytes, so the limit bounds
-/// the time for a malicious file.
+/// Sections at a deeper level are not found. Each level is a pass over the same bytes, so the limit
+/// bounds the time for a malicious file.
 const NESTING_MAX: u32 = 16;
 
-/// Minimum size for using several threads, in bytes. For less data, starting threads takes longer
-/// than the work.
+/// Minimum total size of payloads that are checked on several threads, in bytes. For less data,
+/// starting threads takes longer than the checks.
 const PARALLEL_BYTES_MIN: usize = 1 << 20;
 
 /// A section with an intact header but a damaged or incomplete payload.
@@ -92,8 +92,7 @@ impl Search<'_> {
         }
     }
 
-    /// Walks from header to header. Uses the length in a header if the section ends within the
-    /// region.
+    /// Walks from header to header, and returns the sections that end within the region.
     fn walk(&mut self, region: Range<usize>) -> Vec<Frame> {
         let bytes = self.bytes.get(..region.end).unwrap_or(self.bytes);
         let mut frames = Vec::new();

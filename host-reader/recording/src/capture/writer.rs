@@ -33,7 +33,7 @@ pub enum SyncPolicy {
     Never,
 }
 
-/// Appends sections to a capture.
+/// Writer that appends sections to a capture.
 ///
 /// Only one process at a time can write to a capture; other writers get an error.
 ///
@@ -239,7 +239,7 @@ impl Drop for CaptureWriter {
     }
 }
 
-/// Encodes payloads as sections with ascending numbers.
+/// Encoder of payloads as sections with ascending numbers.
 #[derive(Debug, Default)]
 pub(super) struct SectionEncoder {
     next_number: u32,

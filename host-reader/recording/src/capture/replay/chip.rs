@@ -10,12 +10,12 @@ use reader::mesh::{
 use std::collections::{BTreeMap, BTreeSet};
 use wire::Cycles;
 
-/// The mesh during one read.
+/// A replayed mesh, with the data of one read.
 pub(super) struct ReplayedMesh<'file> {
     devices: Vec<ReplayedDevice<'file>>,
 }
 
-/// One chip during one read.
+/// A replayed chip, with the data of one read.
 struct ReplayedDevice<'file> {
     description: DeviceDescription,
     recordings: BTreeMap<(Memory, bool), Recording<'file>>,
@@ -105,7 +105,7 @@ impl Device for ReplayedDevice<'_> {
         self.read(Memory::L1(core), address, words)
     }
 
-    /// Accepts a write, unless the capture contains its failure.
+    /// Accepts a write, unless the capture contains a failure of this write.
     ///
     /// Words captured later already contain the effect of the write.
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {

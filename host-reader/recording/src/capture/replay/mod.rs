@@ -5,10 +5,10 @@
 //!
 //! # An unfinished read
 //!
-//! If the writer was killed during a read, the read of a core may or may not have been
-//! acknowledged. If the next read contains all words of a core, the read was not acknowledged. The
-//! words are then taken from the next read only, so they are not counted twice. For the other
-//! cores, the unfinished read has the only copy of the words, and that copy is used.
+//! If the writer was killed during a read, it is unknown whether the read of a core was
+//! acknowledged to the chip. If the next read contains all words of a core, the read was not
+//! acknowledged. Only the words of the next read are then used, so they are not counted twice. For
+//! the other cores, the unfinished read has the only copy of the words, and that copy is used.
 //!
 //! # A run without a last read
 //!
@@ -57,8 +57,8 @@ impl Capture {
     /// succeeded, the failed reads are [anomalies](Readout::anomalies).
     ///
     /// # Cost
-    /// The cost of a read of the chips, but without the accesses to the chips: the words are copied
-    /// once, and decoded on all processors.
+    /// The cost of reading the chips, without the accesses to the chips: the words are copied once,
+    /// and decoded on all processors.
     pub fn readout(&self) -> Result<Readout, ReadError> {
         let mut whole: Option<Readout> = None;
         let mut failures = Vec::new();
@@ -87,8 +87,8 @@ impl Capture {
         Ok(whole)
     }
 
-    /// Decodes all reads again; returns each as the reader originally returned it. The last read of a
-    /// run that was cut off also has the records of launches that had not ended.
+    /// Decodes all reads again, and returns each one as the reader originally returned it. The last
+    /// read of a run that was cut off also has the records of launches that had not ended.
     #[must_use]
     pub fn replayed_reads(&self) -> Vec<ReplayedRead> {
         let mut reads = Vec::new();
@@ -109,7 +109,7 @@ impl Capture {
     /// Decodes all reads again, with `zones` in addition to the zone names captured before each read.
     fn replay(&self, zones: &ZoneTable, mut take: impl FnMut(ReplayedRead)) {
         let mut reader = Reader::default();
-        // The last successful read, which gets the running launches if its run ends.
+        // The last successful read. If its run ends, the running launches are added to it.
         let mut newest: Option<ReplayedRead> = None;
         for read in CapturedReads::from_capture(self).without_repetitions() {
             let mut options =

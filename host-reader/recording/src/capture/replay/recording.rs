@@ -57,7 +57,7 @@ impl<'file> Recording<'file> {
         true
     }
 
-    /// Reads words as the memory returned them: the next captured result at this address.
+    /// Fills `words` with the next captured result at this address.
     ///
     /// If the result is too short, the remaining words come from the results at the following
     /// addresses.
@@ -81,8 +81,8 @@ impl<'file> Recording<'file> {
         Ok(())
     }
 
-    /// Returns the next error at this address, if the next result is an error of an access of this
-    /// size.
+    /// Returns the next captured result at this address, if it is an error of an access to
+    /// `word_count` words.
     pub(super) fn refusal(&mut self, address: u64, word_count: usize) -> Option<AccessError> {
         let answers = self.by_address.get_mut(&address)?;
         let next = answers.answers.get(answers.given)?;
@@ -121,7 +121,7 @@ impl Answers<'_> {
 }
 
 impl Answer<'_> {
-    /// Returns the words from a byte offset on.
+    /// Returns the words that begin at a byte offset.
     fn from(&self, offset_bytes: u64) -> Option<&[u32]> {
         let Self::Words(words) = self else { return None };
         let first = offset_bytes.is_multiple_of(4).then_some(offset_bytes / 4)?;

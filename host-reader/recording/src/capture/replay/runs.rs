@@ -1,4 +1,4 @@
-//! The runs of a capture, one by one.
+//! The runs of a capture, decoded separately.
 //!
 //! A run begins with the first read of a reader, even if that reader continues the capture of
 //! another program. Clocks and program ids may have restarted between two runs.
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 pub struct CapturedRun {
     /// Numbers of the run's reads.
     pub reads: BTreeSet<u32>,
-    /// Combined readout of the reads, on the clocks of the tiles.
+    /// Combined readout of the reads, with times on the tiles' own clocks.
     pub readout: Readout,
     /// Clock samples from the first read of the run to the beginning of the next run.
     pub samples: MeshSamples,
@@ -29,9 +29,9 @@ pub struct CapturedRun {
     pub ops: Vec<OpMetadata>,
     /// Events of the host's threads that were captured during the run or before its first read.
     pub host: Vec<HostRecording>,
-    /// True if the run is a repetition of the previous run that recorded other hardware counters.
+    /// True if the run repeats the previous run to record other hardware counters.
     pub is_counter_pass: bool,
-    /// Losses of a source that has no raw words.
+    /// Losses of sources without raw words, from the run's ledger sections.
     ledger: LossLedger,
     /// True if the run has an end mark after its last read.
     is_finished: bool,
@@ -40,9 +40,9 @@ pub struct CapturedRun {
 impl Capture {
     /// Decodes all reads again and combines the reads of each run, in file order.
     ///
-    /// A capture without reads returns one run without chips. Each run has the zone names of all
-    /// runs. A failed read is an [anomaly](Readout::anomalies) of its run if any other read of the
-    /// capture succeeded.
+    /// For a capture without reads, the result is one run without chips. Each run has the zone
+    /// names of all runs. A failed read is an [anomaly](Readout::anomalies) of its run if any other
+    /// read of the capture succeeded.
     ///
     /// # Errors
     /// Returns the error of the first read if there are reads and all of them failed.
@@ -106,7 +106,7 @@ fn split(capture: &Capture) -> (Vec<CapturedRun>, ZoneTable) {
         }
         match content {
             Content::CaptureEnd(_) => run.is_finished = true,
-            // Chips and names precede the run to which they belong.
+            // Chips and names of the next run may follow the end mark of this run.
             _ => run.is_finished &= section.read_number().is_none(),
         }
         if section.kind == SectionKind::READ_BEGIN {

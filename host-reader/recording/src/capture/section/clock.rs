@@ -147,10 +147,10 @@ const TWO_WAY_BYTES: u32 = 24;
 const ETHERNET_BYTES: u32 = 32;
 const ONE_WAY_BYTES: u32 = 16;
 
-/// Receiver in samples that have none.
+/// Receiver field of samples that have no receiver.
 const NO_TILE: Tile = Tile::new(0, 0, 0);
 
-/// Appends the fields with which each kind of samples begins.
+/// Appends the first fields of the payload, which all kinds of samples have in common.
 fn put_tiles(
     buffer: &mut Vec<u8>,
     what: u32,

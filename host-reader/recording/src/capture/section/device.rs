@@ -103,7 +103,7 @@ fn address(field: &'static str, found: u64, fields: &Fields<'_>) -> Result<u64, 
 
 const ADDRESS_BITS: u32 = 48;
 
-/// Kinds of cores, at the numbers with which a capture stores them.
+/// Kinds of cores. A capture stores a kind as its index in this list.
 pub(super) const CORE_KINDS: [CoreKind; 3] =
     [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth];
 

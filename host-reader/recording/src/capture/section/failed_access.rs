@@ -27,7 +27,7 @@ use reader::mesh::{AccessError, Memory};
 /// An access that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedAccess {
-    /// Number of the read, from 0.
+    /// Number of the read in the capture, counted from 0.
     pub read_number: u32,
     /// Number of the chip.
     pub chip_id: u32,

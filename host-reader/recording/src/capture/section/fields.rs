@@ -8,7 +8,7 @@ use super::super::{error::CaptureError, problem::MalformedPayload};
 use std::borrow::Cow;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Reader that takes records, words and texts from the front of a payload.
+/// Reader of the records, words and texts of a payload, in order.
 pub(super) struct Fields<'file> {
     payload: &'file [u8],
     at: usize,
@@ -19,7 +19,7 @@ impl<'file> Fields<'file> {
         Self { payload, at: 0 }
     }
 
-    /// Reads the next record, which has at least `size_bytes`.
+    /// Reads the next `size_bytes` as one record.
     pub(super) fn record(
         &mut self,
         field: &'static str,
@@ -28,8 +28,8 @@ impl<'file> Fields<'file> {
         Ok(Record::new(self.bytes(field, size_bytes.into())?))
     }
 
-    /// Reads the next `count` records, which have `stride_bytes` each. In each record, bytes after
-    /// the first `size_bytes`, which are the known fields, are skipped.
+    /// Reads the next `count` records, which have `stride_bytes` each. The known fields are in the
+    /// first `size_bytes` of each record; the other bytes are skipped.
     pub(super) fn records(
         &mut self,
         field: &'static str,
@@ -78,7 +78,8 @@ impl<'file> Fields<'file> {
         })
     }
 
-    /// Reads texts that follow each other, each with its field and size, and the padding after them.
+    /// Reads consecutive texts and the padding after them. `texts` contains the field name and the
+    /// size in bytes of each text.
     pub(super) fn padded_texts<const COUNT: usize>(
         &mut self,
         texts: [(&'static str, u32); COUNT],
@@ -91,7 +92,7 @@ impl<'file> Fields<'file> {
         Ok(read)
     }
 
-    /// Returns the item with the given number.
+    /// Returns the item of `items` with the index `number`.
     pub(super) fn item<T: Copy>(
         &self,
         field: &'static str,

@@ -1,4 +1,5 @@
-//! The host's clock: the machine, and pairs of readings of this clock and of the time of day.
+//! The host's clock: the machine that the clock belongs to, and readings that relate the clock to
+//! the time of day.
 //!
 //! Kind 14, version 1.0:
 //!
@@ -29,7 +30,7 @@ impl<'file> Payload<'file> for HostClock {
     const KIND: SectionKind = SectionKind::HOST_CLOCK;
 
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError> {
-        // A boot id is in the byte order of its text form.
+        // The boot id is stored in the byte order of its text form.
         buffer.extend(self.boot_id.unwrap_or_default().to_be_bytes());
         buffer.extend(self.namespace_ns.to_le_bytes());
         put_u32s(buffer, [field_count(self.readings.len())?, READING_BYTES]);

@@ -161,7 +161,7 @@ fn decode_event(fields: &mut Fields<'_>, source_count: u32) -> Result<HostEvent,
     };
     let [text] = fields.padded_texts([("text of an event", text_bytes)])?;
     let text = (has_text != 0).then(|| text.into());
-    // Other values only have a meaning in later versions.
+    // Values other than 0 and 0x01RRGGBB only have a meaning in later versions.
     let color = HostColor::from_rgb(color ^ IS_COLOR);
     Ok(HostEvent { source, time_ns, kind, text, color })
 }

@@ -25,7 +25,8 @@
 //! 11  u8   1 if more may be missing
 //! ```
 //!
-//! If a ledger has no runs and launches, its entries have 56 bytes and omit these fields.
+//! If no entry of a ledger has runs or launches, all entries have 56 bytes and omit the last three
+//! fields.
 
 use super::{
     Payload, SectionKind,
@@ -77,14 +78,14 @@ impl<'file> Payload<'file> for LossLedger {
     }
 }
 
-/// Size of an entry without runs and launches, and of an entry with them.
+/// Size of an entry without the fields for runs and launches; `ENTRY_BYTES` includes these fields.
 const COUNTS_BYTES: u32 = 56;
 const ENTRY_BYTES: u32 = 72;
 
 const HAS_PROGRAM: u8 = 1;
 const HAS_SPAN: u8 = 2;
 
-/// Appends the fields that every entry has.
+/// Appends the fields of an entry, except for runs and launches.
 fn put_counts(buffer: &mut Vec<u8>, key: &LossKey, totals: &LossTotals) {
     let LaneId { chip_id, core, risc } = key.lane;
     put_u32s(buffer, [chip_id]);
@@ -98,8 +99,8 @@ fn put_counts(buffer: &mut Vec<u8>, key: &LossKey, totals: &LossTotals) {
     put_u64s(buffer, [zones, data, events, sums, unknown_markers]);
 }
 
-/// Takes the fields that every entry has. Also returns whether the first and the last launch are
-/// known.
+/// Reads the fields of an entry, except for runs and launches. Also returns true if the entry
+/// states its first and last launch.
 fn take_counts(
     entry: &mut Record<'_>,
     fields: &Fields<'_>,

@@ -50,7 +50,7 @@ pub enum WordsContent {
 }
 
 impl WordsContent {
-    /// All kinds, at the numbers with which a capture stores them.
+    /// All kinds. A capture stores a kind as its index in this list.
     const ALL: [Self; 6] =
         [Self::Other, Self::Control, Self::Lane, Self::Vector, Self::LossLog, Self::WallClock];
 }
@@ -58,7 +58,7 @@ impl WordsContent {
 /// Words read by one access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryWords<'file> {
-    /// Number of the read, from 0.
+    /// Number of the read in the capture, counted from 0.
     pub read_number: u32,
     /// Number of the chip.
     pub chip_id: u32,
@@ -109,7 +109,7 @@ impl<'file> Payload<'file> for MemoryWords<'file> {
     }
 }
 
-/// Returns the RISC with the given number.
+/// Returns the RISC that a capture stores as `number`.
 pub(super) fn risc_of_number(number: u8, fields: &Fields<'_>) -> Result<Risc, MalformedPayload> {
     let risc = Risc::ALL.get(usize::from(number)).copied();
     risc.ok_or_else(|| fields.fault("RISC", "0 to 6", &number))
@@ -121,7 +121,7 @@ const DRAM: u8 = 1;
 const WALL_CLOCK: u8 = 2;
 const HOST: u8 = 3;
 
-/// The fields with which each section about an access begins.
+/// The first fields of each section about an access.
 pub(super) struct Access {
     pub(super) read_number: u32,
     pub(super) chip_id: u32,

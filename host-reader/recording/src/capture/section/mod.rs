@@ -50,7 +50,7 @@ use reader::{
 pub trait Payload<'file>: Sized + sealed::Sealed<'file> {
     /// Kind of the section.
     const KIND: SectionKind;
-    /// Version that is written.
+    /// Version that this library writes.
     const VERSION: SectionVersion = SectionVersion { major: 1, minor: 0 };
 
     /// Appends the payload to a buffer. The length of the buffer must be a multiple of eight bytes.
@@ -59,7 +59,7 @@ pub trait Payload<'file>: Sized + sealed::Sealed<'file> {
     /// If a count or a text does not fit its field.
     fn encode(&self, buffer: &mut Vec<u8>) -> Result<(), CaptureError>;
 
-    /// Decodes a payload of the same major version.
+    /// Decodes a payload whose major version is that of [`Self::VERSION`].
     ///
     /// # Errors
     /// If a field has an impossible value.

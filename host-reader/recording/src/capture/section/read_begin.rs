@@ -39,7 +39,7 @@ use wire::marker::HeaderLayout;
 /// The beginning of a read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadBegin {
-    /// Number of the read, from 0.
+    /// Number of the read in the capture, counted from 0.
     pub read_number: u32,
     /// True if this was the first read of the reader, which did not have any lane state yet.
     pub is_fresh: bool,
@@ -132,7 +132,8 @@ const FRESH: u32 = 4;
 const COUNTER_PASS: u32 = 16;
 const ALL_CHOSEN: u32 = u32::MAX;
 
-/// The choices of each option, at the numbers with which a capture stores them.
+/// The choices of an option. A capture stores a choice as its index, here and in the next two
+/// lists.
 const GENERATIONS: [GenerationChoice; 3] =
     [GenerationChoice::Auto, GenerationChoice::Current, GenerationChoice::Legacy];
 const MODES: [CaptureMode; 4] = [

@@ -17,7 +17,7 @@ use crate::capture::{error::CaptureError, problem::MalformedPayload};
 /// End of a read: all data of the read is in the sections before this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadEnd {
-    /// Number of the read, from 0.
+    /// Number of the read in the capture, counted from 0.
     pub read_number: u32,
     /// True if this was the last read, after which no more launches were expected.
     pub is_last: bool,

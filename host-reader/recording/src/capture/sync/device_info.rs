@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// because their stamps have 32 bits.
 const LONGEST_SESSION: u64 = 1 << 31;
 
-/// Bits of a chip's clock at the start of a session, as in TT-Metal's markers.
+/// Number of low clock bits in the first stamp of a session, as in TT-Metal's markers.
 const CLOCK_BITS: u32 = 44;
 
 /// The header line, as TT-Metal prints it, with the space before `core_y`.
@@ -44,7 +44,8 @@ const HEADER: &str = "device id,core_x, core_y,device,host_tracy,host_real,write
 /// ```
 ///
 /// # Compatibility
-/// `tt_metal/impl/profiler/tt_metal_profiler.cpp`, including the constants at the end of a row.
+/// The format is that of `tt_metal/impl/profiler/tt_metal_profiler.cpp`, including the constants at
+/// the end of a row.
 pub fn write_sync_info(samples: &MeshSamples, mut out: impl Write) -> io::Result<u64> {
     writeln!(out, "{HEADER}")?;
     let mut row_count = 0_u64;
@@ -82,7 +83,7 @@ pub fn write_sync_info(samples: &MeshSamples, mut out: impl Write) -> io::Result
     Ok(row_count)
 }
 
-/// Splits pings into sessions, of which no one is longer than those of TT-Metal.
+/// Splits pings into sessions that are shorter than `LONGEST_SESSION`.
 fn sessions_of(pings: &[TwoWayPing]) -> Vec<&[TwoWayPing]> {
     let mut sessions = Vec::new();
     let mut rest = pings;
@@ -100,7 +101,7 @@ fn sessions_of(pings: &[TwoWayPing]) -> Vec<&[TwoWayPing]> {
 
 /// Returns the pings of a session as stamps, with host times since `start_ns`.
 fn stamps(session: &[TwoWayPing], start_ns: u64) -> impl Iterator<Item = HostStamp> {
-    // Leading bits that a session's first stamp does not have.
+    // Leading clock bits of the session's first ping, which are removed from all stamps.
     let beyond = session.first().map_or(0, |ping| ping.device_cycles >> CLOCK_BITS << CLOCK_BITS);
     session.iter().map(move |ping| HostStamp {
         device_cycles: ping.device_cycles.wrapping_sub(beyond),

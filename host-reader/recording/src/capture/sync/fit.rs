@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 /// Evidence required for a frequency step.
 ///
-/// This detects steps of 5 ppm. A step that is missed makes bounds wrong, while a superfluous step
-/// only makes bounds wider.
+/// This detects steps of 5 ppm. An undetected step makes the error bounds wrong, while a
+/// superfluous step only makes them wider.
 const SENSITIVITY: Sensitivity = Sensitivity::FloorCalibrated;
 
 /// Resolution of the host's and the chips' clocks.
@@ -94,8 +94,8 @@ impl Fitting<'_> {
         }
     }
 
-    /// Returns the paths between chips of constant frequency. Loops that do not close are added as
-    /// problems.
+    /// Returns the paths between chips of constant frequency. Adds a problem for each pair of chips
+    /// whose clocks disagree over two paths.
     fn tree(&mut self) -> Option<ChipTree> {
         let root = self.root()?;
         let mut graph = ChipGraph::new();
@@ -117,7 +117,8 @@ impl Fitting<'_> {
         Some(tree)
     }
 
-    /// Returns the chip of constant frequency with the smallest bound.
+    /// Returns the chip whose clock has the smallest error bound, among the chips of constant
+    /// frequency.
     fn root(&self) -> Option<u32> {
         let chips = self.chips.iter().filter(|(_, chip)| only_line(chip).is_some());
         let bounds = chips.map(|(&id, chip)| (id, self.bound_in_middle(chip, chip.fit.clock())));
@@ -129,7 +130,7 @@ impl Fitting<'_> {
         clock.bound_at(first.wrapping_add(last.wrapping_sub(first) / 2))
     }
 
-    /// Returns the first and the last reading of a tile.
+    /// Returns the first and the last counter value that was read from a tile.
     fn window(&self, tile: Tile) -> (u64, u64) {
         let pings = in_order(self.pings(tile));
         let (Some(first), Some(last)) = (pings.first(), pings.last()) else { return (0, 0) };
@@ -141,7 +142,7 @@ impl Fitting<'_> {
         tiles.find(|(other, _)| *other == tile).map_or(&[], |(_, pings)| pings)
     }
 
-    /// Returns an edge from every chip to the root through the host's clock.
+    /// Returns an edge between the root and each other chip, computed through the host's clock.
     fn host_edges(&self, root: u32) -> Vec<ChipEdge> {
         let Some(from_host) = self.chips.get(&root).and_then(only_line).and_then(|l| l.inverse())
         else {
@@ -207,7 +208,7 @@ impl Fitting<'_> {
         chip.offsets.get(&tile).copied()
     }
 
-    /// Returns the clock of each chip, which comes from the path with the smallest bound.
+    /// Returns the clock of each chip, computed over the path with the smallest error bound.
     fn clocks(&mut self, tree: Option<&ChipTree>) -> BTreeMap<u32, PiecewiseClock> {
         let mut clocks = BTreeMap::new();
         for chip_id in self.samples.chips() {

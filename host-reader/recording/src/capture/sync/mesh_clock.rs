@@ -21,7 +21,7 @@ const STAMP_BITS: u32 = 44;
 pub struct ChipFit {
     /// Tile that defines the chip's clock.
     pub reference: Tile,
-    /// Fit of the chip's pings, with frequency steps and rejected pings.
+    /// Fit of the reference tile's pings, with frequency steps and rejected pings.
     pub fit: SteppedFit,
     /// Path from the chip's clock to the host's clock.
     pub source: ClockSource,
@@ -34,7 +34,7 @@ pub struct ChipFit {
 pub enum ClockSource {
     /// Direct, by the chip's own pings.
     HostPings,
-    /// Through another chip, because that path has the smaller bound.
+    /// Through another chip, because that path has the smaller error bound.
     OverChip {
         /// Next chip on the path.
         parent: u32,
@@ -107,7 +107,7 @@ impl MeshClock {
         offsets.map(|(&tile, &offset)| (tile.chip, core_of(tile), offset))
     }
 
-    /// Returns the clock of a chip's reference tile, to which aligned times are converted.
+    /// Returns the clock of a chip's reference tile. Aligned times are readings of this clock.
     #[must_use]
     pub fn reference_clock(&self, chip_id: u32) -> Option<&PiecewiseClock> {
         self.clocks.get(&chip_id)

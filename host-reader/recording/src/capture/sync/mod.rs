@@ -25,8 +25,8 @@
 //! # Several chips
 //!
 //! Pings from one host relate every chip to the host's clock and thereby to all other chips. If the
-//! mesh has links, chips are also related directly. The path from a chip to the root with the
-//! smallest bound is used. Other paths are used to check it.
+//! mesh has links, chips are also related directly. Of all paths from a chip to the root, the path
+//! with the smallest error bound is used. The other paths are used to check it.
 
 mod device_info;
 mod fit;

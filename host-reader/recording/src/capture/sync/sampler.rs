@@ -10,7 +10,7 @@ use reader::{
 };
 use wire::CoreKind;
 
-/// Number of pings of each reference in a burst.
+/// Number of pings in a burst that measures a chip's reference tile.
 const BURST_PINGS: u32 = 32;
 
 /// Number of pings of every other tile, each time the tiles are measured.
@@ -19,7 +19,7 @@ const TILE_PINGS: u32 = 16;
 /// Number of messages over each link, each time the links are measured.
 const LINK_PINGS: u32 = 64;
 
-/// Samples the clocks of a mesh before, during and after a run of kernels.
+/// Sampler of a mesh's clocks before, during and after a run of kernels.
 ///
 /// ```no_run
 /// # fn run(mesh: &mut impl reader::mesh::Mesh, is_running: impl Fn() -> bool) {
@@ -52,21 +52,21 @@ struct Target {
 }
 
 impl ClockSampler {
-    /// Measures every reference, then every tile and link.
+    /// Measures every reference tile, then every other tile and every link.
     pub fn open<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         self.refresh(mesh);
         self.sample_tiles(mesh);
         self.sample_links(mesh);
     }
 
-    /// Measures every tile and link again, then every reference.
+    /// Measures every link and every tile again. Reference tiles are measured last.
     pub fn close<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         self.sample_links(mesh);
         self.sample_tiles(mesh);
         self.refresh(mesh);
     }
 
-    /// Measures every reference with a burst of pings.
+    /// Measures every reference tile with a burst of pings.
     pub fn refresh<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         for device in 0..mesh.device_count() {
             if let Some(&reference) = targets(mesh, device).first() {
@@ -75,7 +75,7 @@ impl ClockSampler {
         }
     }
 
-    /// Measures every tile except the references.
+    /// Measures every tile except the reference tiles.
     fn sample_tiles<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         for device in 0..mesh.device_count() {
             for target in targets(mesh, device).into_iter().skip(1) {
@@ -113,7 +113,7 @@ impl ClockSampler {
     }
 }
 
-/// Returns the cores of a chip, of which the first is the reference of the chip. Workers come first,
+/// Returns the cores of a chip. The first core is the chip's reference tile. Workers come first,
 /// because other tiles may have different clocks.
 fn targets<M: Mesh + ?Sized>(mesh: &mut M, device: usize) -> Vec<Target> {
     let Some(chip) = mesh.device(device) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! All measurements of a mesh's clocks, without reduction.
+//! Measurements of a mesh's clocks. Every single measurement is kept.
 
 use reader::clock::{EthernetPing, PingBurst, Tile, TwoWayPing};
 use std::collections::BTreeMap;
