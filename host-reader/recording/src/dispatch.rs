@@ -19,8 +19,8 @@ const DISPATCH: &str = "DISPATCH";
 /// Names the zone of each command, and annotates the data of dispatch kernels. Returns the number
 /// of named zones.
 ///
-/// Each number is annotated with its meaning. The command and the command's program are added to
-/// the name of the zone. Device logs already have annotations and names.
+/// Each data value is annotated with its meaning. The command and the command's program are added
+/// to the name of the zone. Device logs already have annotations and names.
 pub fn name_dispatch_commands(readout: &mut Readout) -> u64 {
     let Readout { devices, zones, .. } = readout;
     if !zones.places().any(|(_, zone)| zone.name.contains(DISPATCH)) {

@@ -37,8 +37,7 @@ fn name_lane(lane: &mut Lane, zones: &mut ZoneTable, named: &mut BTreeMap<ZoneIn
     }
 }
 
-/// Returns the index of the zone with its envelope name. If the zone is not an envelope, returns
-/// the given index.
+/// Returns the index of the zone under its envelope name, or `zone` if the zone is not an envelope.
 fn envelope_of(zone: ZoneIndex, zones: &mut ZoneTable) -> ZoneIndex {
     let name = ZoneRole::from_name(zones.name(zone)).envelope_name();
     let Some((name, source)) = name.zip(zones.sources(zone).first()) else { return zone };

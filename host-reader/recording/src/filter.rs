@@ -292,7 +292,7 @@ fn push(terms: &mut [String], character: char) {
     }
 }
 
-/// A key, and true if the term excludes its values.
+/// The key of a term, and true if the term excludes values.
 type KeyPart = (Key, bool);
 
 /// Splits a term into its key, if the term has one, and its value.

@@ -19,7 +19,7 @@ use std::{
 /// File names under which tools save the cluster descriptor next to logs.
 const DESCRIPTORS: [&str; 2] = ["cluster_descriptor.yaml", "cluster_desc.yaml"];
 
-/// Maximum number of bytes that are read of a cluster descriptor. The descriptor of a 32-chip
+/// Maximum number of bytes that are read from a cluster descriptor. The descriptor of a 32-chip
 /// Galaxy has 60 KB.
 const DESCRIPTOR_BYTES: u64 = 4 << 20;
 
@@ -98,7 +98,7 @@ pub fn noc_trace_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Adds the rows or columns that occur in TT-Metal's NoC traces, unless the records already contain
+/// Adds the worker rows or columns that TT-Metal's NoC traces show, unless the records already show
 /// all of them.
 pub(crate) fn add_traces(readout: &mut Readout, files: &[PathBuf]) {
     let is_needed =

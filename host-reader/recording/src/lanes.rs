@@ -10,10 +10,10 @@ use reader::{
 };
 use wire::ZoneId;
 
-/// Lanes of a readout. Readers of lanes need not know where they are.
+/// Lanes of a readout. The methods are the same for lanes in memory and for packed lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<'a> {
-    /// Everything that was recorded of the chips; without lanes, if they are packed.
+    /// Everything that was recorded about the chips. If the lanes are packed, the readout has none.
     pub readout: &'a Readout,
     packed: Option<&'a PackedLanes>,
 }
@@ -31,7 +31,8 @@ impl<'a> Lanes<'a> {
         Self { readout, packed: Some(lanes) }
     }
 
-    /// Returns false if no record has this marker id. For lanes in memory this is not known.
+    /// Returns false if no record has this marker id. Always returns true for lanes in memory,
+    /// which are not searched.
     #[must_use]
     pub fn may_have_marker(self, id: ZoneId) -> bool {
         self.packed.is_none_or(|lanes| lanes.has_marker(id))
@@ -51,8 +52,8 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// Calls `take` with the lanes of each core, by RISC, on all threads; each thread has an
-    /// accumulator.
+    /// Calls `take` once for each core, with the lanes of the core in the order of the RISCs. Runs
+    /// on all threads; each thread has an accumulator.
     ///
     /// ```
     /// use recording::{Lanes, device_log::PackedLog};

@@ -67,7 +67,7 @@ use reader::readout::Readout;
 use std::{collections::BTreeMap, path::PathBuf};
 use wire::RunHostId;
 
-/// Everything that was recorded in one run of a program. Each chip has one clock.
+/// Everything that was recorded in one run of a program. All times of a chip are on one clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Records, names, losses and anomalies; times are on the clock of each chip's reference
@@ -81,7 +81,7 @@ pub struct Recording {
     pub ops: Vec<OpMetadata>,
     /// Events recorded by the threads of the host.
     pub host: Vec<HostRecording>,
-    /// Number of omitted launches, with which the profiler itself read the chips.
+    /// Number of launches with which the profiler itself read the chips. The recording omits them.
     pub profiler_launch_count: u64,
     /// Newest ops CSV in the recording's folder. The rows of the CSV may belong to the recorded
     /// launches.

@@ -131,7 +131,7 @@ impl OpenedLog {
         Ok(Collected { recording, lanes, parts })
     }
 
-    /// Returns the NoC traces, for the recording that the log becomes.
+    /// Returns the paths of the NoC traces, and whether the log itself has NoC events.
     #[must_use]
     pub fn noc_trace_files(&self) -> NocTraceFiles {
         let repeat_log = self.log.lanes.has_marker(ZoneId::NOC_TRACING);
@@ -146,7 +146,7 @@ pub struct Collected<F> {
     pub recording: Recording,
     /// The lanes, still packed.
     pub lanes: PackedLanes,
-    /// The data, in parts: those of the threads that collected it.
+    /// The collected data, in several parts, because several threads collected it.
     pub parts: Vec<F>,
 }
 
@@ -337,7 +337,7 @@ pub fn logs_folder(folder: &Path, file: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|logs| logs.join(file).exists())
 }
 
-/// Finds the newest ops CSV in a folder, or in the `reports` below it, where TT-Metal stores such
+/// Finds the newest ops CSV in a folder, or in its subfolder `reports`, where TT-Metal stores such
 /// files.
 ///
 /// ```

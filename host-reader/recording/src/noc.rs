@@ -4,10 +4,11 @@ use crate::Recording;
 use analysis::noc_events::{ProgramLanes, ProgramTrace, TraceFileCounts, TraceFiles};
 
 impl Recording {
-    /// Reads the NoC events of the trace files next to a log that has no NoC events itself: those of
-    /// the programs that the recording has. A program that the host named has the host's name.
+    /// Reads the NoC events of the trace files next to a log, for the programs that the recording
+    /// contains. If the log itself has NoC events, no file is read. A program that the host named
+    /// has the host's name.
     ///
-    /// Also returns the numbers of used events and of everything that was left out.
+    /// Also returns the number of used events, and counts of everything that was omitted.
     #[must_use]
     pub fn noc_events_beside(&self) -> (Vec<ProgramTrace>, TraceFileCounts) {
         let mut counts = TraceFileCounts::default();

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt};
 pub struct Problem {
     /// Name of the input, as the caller gave it.
     pub file: String,
-    /// Line number from 1; `None` if the problem concerns the whole file.
+    /// Line number, counted from 1; `None` if the problem concerns the whole file.
     pub line: Option<u64>,
     /// Title of the column, or position of the character in the line.
     pub column: Option<String>,
@@ -69,7 +69,7 @@ impl fmt::Display for Problem {
 pub struct Position<'a> {
     /// Name of the file, as the caller gave it.
     pub file: &'a str,
-    /// Line number from 1.
+    /// Line number, counted from 1.
     pub line: u64,
     /// Title of the column.
     pub column: &'a str,
@@ -100,7 +100,7 @@ pub struct ProblemLog {
     unkept_count: u64,
 }
 
-/// The parts by which problems are distinguished.
+/// File, line, column and texts of a problem. Problems with the same key are one problem.
 type Key = (String, Option<u64>, Option<String>, [String; 2]);
 
 fn key_of(problem: &Problem) -> Key {
@@ -113,7 +113,8 @@ fn key_of(problem: &Problem) -> Key {
 }
 
 impl ProblemLog {
-    /// Adds a problem. If the problem is already known, only adds its number of lines.
+    /// Adds a problem. If the problem is already known, only adds its number of lines to the known
+    /// problem.
     pub fn add(&mut self, problem: Problem) {
         let key = key_of(&problem);
         if let Some(known) = self.index.get(&key).and_then(|&at| self.kept.get_mut(at)) {

@@ -146,8 +146,8 @@ impl Recording {
         (wanted, hidden)
     }
 
-    /// Returns the signposts with their times since the trace's origin, in time order. Returns none
-    /// if a chip has no host clock.
+    /// Returns the signposts with their times since the trace's origin, in time order. Returns an
+    /// empty list if there is no origin, because times are not host times.
     fn signposts_since(&self, origin_ns: Option<i64>) -> Vec<(u64, &str)> {
         let Some(origin_ns) = origin_ns.and_then(|origin| u64::try_from(origin).ok()) else {
             return Vec::new();

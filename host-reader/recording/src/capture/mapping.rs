@@ -51,9 +51,9 @@ fn map_read_only(file: &File) -> std::io::Result<memmap2::Mmap> {
     // changed nor cut off while the mapping lives.
     // - This process: the mapping is read-only, and the only code of this crate that opens a
     //   capture for writing is `CaptureWriter`. It opens files with `append(true)`, so every byte
-    //   is written after the previous end of the file. The mapped pages end before, because this
-    //   call fixed their length. `CaptureWriter` never calls `set_len`: it also leaves a torn tail
-    //   in the file.
+    //   is written after the previous end of the file. The mapped pages end no later than that,
+    //   because this call fixed their length. `CaptureWriter` never calls `set_len`: it also leaves
+    //   a torn tail in the file.
     // - Other processes that use this crate run the same code, so the same argument holds.
     // - Other programs might rewrite a capture while it is read. No operating system lets a reader
     //   forbid that. `Capture::open` documents that no program may do so; `Capture::from_bytes` is

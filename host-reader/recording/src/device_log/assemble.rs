@@ -22,7 +22,7 @@ use reader::{
 use std::{collections::BTreeMap, sync::Arc};
 use wire::ZoneId;
 
-/// Everything read so far, with numbers that are valid for the whole log.
+/// Everything read so far, and the numbering of source locations and launches in the whole log.
 pub(super) struct Assembly {
     lanes: BTreeMap<LaneId, PackedLane>,
     memory: Arc<PackedMemory>,
@@ -38,7 +38,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    /// Starts after the header; the header's lines are already counted.
+    /// Creates an assembly without lanes. Counting of lines continues after the header.
     pub(super) fn new(header_line_count: u64, memory: Arc<PackedMemory>) -> Self {
         Self {
             lanes: BTreeMap::new(),
@@ -54,7 +54,7 @@ impl Assembly {
         }
     }
 
-    /// Counts a line that was too long to be read.
+    /// Counts a line that was too long to be read, and adds an anomaly for it.
     pub(super) fn skip_long_line(&mut self) {
         self.line_count = self.line_count.saturating_add(1);
         let position = self.line_count;
@@ -65,8 +65,8 @@ impl Assembly {
 
     /// Appends the next chunk.
     ///
-    /// Its records are not copied or changed. They are written to the temporary file if the memory
-    /// limit is exceeded.
+    /// The records of the chunk are not copied or changed. If the memory limit is exceeded, all
+    /// records in memory are written to the temporary file.
     pub(super) fn append(&mut self, chunk: ChunkTables) {
         let first_line = self.line_count.saturating_add(1);
         let mut places = Vec::with_capacity(chunk.places.kept().len());
@@ -143,10 +143,11 @@ impl Assembly {
     }
 }
 
-/// Returns the table of names, and the index in the table of each source location.
+/// Returns the table of names, and the index of each source location in this table.
 ///
-/// Named source locations come first, so an id alone stands for the named location. A line without
-/// a name then stays without a name, for example an event whose number equals a zone's id.
+/// Named source locations are added first, so the index that equals a marker id is that of the id's
+/// first named location. Lines with the same id but without a name, such as events whose number
+/// equals a zone's id, get another index without a name.
 fn zone_table(places: &[KeptPlace]) -> (ZoneTable, Vec<ZoneIndex>) {
     let mut zones = ZoneTable::new();
     let mut indices: Vec<_> =
@@ -171,7 +172,7 @@ fn source_of(place: &KeptPlace) -> ZoneSource {
     }
 }
 
-/// Returns the chips of the lanes, which must be sorted; the chips' lanes stay empty.
+/// Returns the chips of `lanes`, which must be sorted. The returned chips have no lanes yet.
 fn devices_of(lanes: &[PackedLane], chip: &LogChip) -> Vec<DeviceReadout> {
     let of_chips = lanes.chunk_by(|one, other| one.id.chip_id == other.id.chip_id);
     let device = |lane: &PackedLane| DeviceReadout {

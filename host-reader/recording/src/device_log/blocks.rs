@@ -12,7 +12,7 @@ pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) text: Vec<u8>,
-    /// True if the line before these was too long and was skipped.
+    /// True if the line before `text` was too long and was skipped.
     pub(super) skipped_long_line: bool,
 }
 
@@ -95,7 +95,7 @@ impl<R: Read> Blocks<R> {
         Ok(())
     }
 
-    /// Drops text up to and including the next line end, then continues to read.
+    /// Removes the text up to and including the next line end, then reads more text.
     fn skip_line(&mut self, text: &mut Vec<u8>) -> io::Result<()> {
         while !text.is_empty() {
             match memchr::memchr(b'\n', text) {

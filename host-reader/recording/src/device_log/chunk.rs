@@ -17,7 +17,7 @@ use reader::{anomaly::KEPT_PER_LANE_AND_KIND, mesh::Noc0Coord};
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
-/// Assigns indices to launches in order of first appearance.
+/// Launches, with indices in order of first appearance.
 #[derive(Default)]
 pub(super) struct Launches {
     pub(super) keys: Vec<LaunchKey>,
@@ -40,7 +40,8 @@ impl Launches {
 
     /// Returns the index of a launch that differs from the previous launch.
     ///
-    /// Tries the next launch first: most lanes have the same launches in the same order.
+    /// Tries the launch after the previous one first: most lanes have the same launches in the same
+    /// order.
     fn next_or_known(&mut self, key: LaunchKey) -> u32 {
         let next = self.last.map_or(0, |(_, number)| number.saturating_add(1));
         if self.keys.get(next as usize) != Some(&key) {
@@ -74,7 +75,7 @@ impl Launches {
     }
 }
 
-/// Number of faulty lines; only the first lines are kept, with their line numbers.
+/// Number of faulty lines, and the line number and description of the first of them.
 #[derive(Default)]
 pub(super) struct Faults {
     pub(super) count: u64,
@@ -90,7 +91,7 @@ impl Faults {
     }
 }
 
-/// RISCs without a lane, each with its number of lines and its first line.
+/// Unknown RISCs, for which there is no lane. Each has its first line and its number of lines.
 #[derive(Default)]
 pub(super) struct UnknownRiscs {
     pub(super) lines: BTreeMap<(u32, Noc0Coord, String), (u64, u64)>,
@@ -117,7 +118,7 @@ pub(super) struct ChunkTables {
     pub(super) launches: Launches,
     pub(super) line_count: u64,
     pub(super) malformed: Faults,
-    /// Lines that contain a value although their kind of record has none.
+    /// Lines that contain a value although records of their kind have no value.
     pub(super) stray_values: Faults,
     pub(super) unknown_riscs: UnknownRiscs,
     /// Logical coordinates of cores.
@@ -254,17 +255,17 @@ impl ChunkTables {
     }
 }
 
-/// State while the lines of a chunk are parsed.
+/// State of the parser between two lines of a chunk.
 struct Lines<'log, 'text> {
     log: &'log LogShape,
     fields: Fields<'text>,
     repeats: Repeats<'text>,
 }
 
-/// Format of the log's lines, from its first two lines.
+/// Format of a log's lines, as described by the first two lines of the log.
 pub(super) struct LogShape {
     pub(super) layout: Layout,
-    /// Text of the first two lines; joined logs repeat these lines.
+    /// Text of the first two lines. A log that was joined from several logs repeats these lines.
     pub(super) header_lines: [Box<[u8]>; 2],
 }
 

@@ -3,7 +3,8 @@
 use reader::packed_bytes::PackedError;
 use std::io;
 
-/// An error that leaves nothing to report. Single bad lines are anomalies instead.
+/// Reason why a device log cannot be read or written at all. Single unreadable lines are anomalies
+/// instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
@@ -24,7 +25,7 @@ pub enum LogError {
     FirstLine {
         /// Name of the log, as the caller gave it.
         file: String,
-        /// Line number from 1.
+        /// Line number, counted from 1.
         line: u64,
         /// Length of the line found instead. Its text is not shown, since it may be a secret from
         /// another file.
@@ -38,7 +39,7 @@ pub enum LogError {
     EndlessFirstLine {
         /// Name of the log, as the caller gave it.
         file: String,
-        /// Number of bytes examined.
+        /// Maximum length of a line, in bytes.
         longest_bytes: usize,
     },
     /// The line of column titles is missing or incomplete.
@@ -49,7 +50,7 @@ pub enum LogError {
     Titles {
         /// Name of the log, as the caller gave it.
         file: String,
-        /// Line number from 1.
+        /// Line number, counted from 1.
         line: u64,
         /// The first required title that is missing.
         missing: &'static str,

@@ -14,7 +14,7 @@ impl<'text> Fields<'text> {
         Self { fields: [&[]; MAX_COLUMNS], count: 0 }
     }
 
-    /// Splits `line`. Fields beyond the largest layout are only counted.
+    /// Splits `line`. Fields after the first `MAX_COLUMNS` fields are only counted.
     #[inline]
     pub(super) fn split(&mut self, line: &'text [u8]) {
         self.count = 0;
@@ -48,7 +48,8 @@ impl<'text> Fields<'text> {
         self.count
     }
 
-    /// Returns the length of the first `count` fields, including the comma after the last of them.
+    /// Returns the length of the first `count` fields in bytes, including the comma after each
+    /// field.
     ///
     /// The line must have at least `count` fields.
     pub(super) fn up_to(&self, count: usize) -> usize {

@@ -16,7 +16,7 @@ pub struct LogChip {
     pub aiclk_mhz: u32,
     /// Size of the worker grid, if known.
     pub max_compute_cores: Option<u32>,
-    /// True if the worker grid is given as 0; only the streaming profiler writes this.
+    /// True if the size of the worker grid is given as 0; only the streaming profiler writes 0.
     pub(super) has_no_cores: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) enum Column {
 impl Column {
     const COUNT: usize = 18;
 
-    /// All titles that each column has had, starting with the current title.
+    /// All titles of each column in any format. The first title of a column is the current title.
     const TITLES: [(Self, &'static str); 20] = [
         (Self::Chip, "PCIe slot"),
         (Self::CoreX, "core_x"),
@@ -180,8 +180,8 @@ impl Layout {
 
     /// Returns true for a log of TT-Metal's streaming profiler.
     ///
-    /// In such a log, the run host id is the number of the process that wrote it, and the trace id
-    /// is the program.
+    /// In such a log, the run host id is the number of the process that wrote the log, and the
+    /// trace id is the id of the program.
     #[inline]
     pub(super) const fn is_streaming(&self) -> bool {
         self.is_streaming
@@ -193,7 +193,8 @@ impl Layout {
     }
 }
 
-/// Returns true if a line looks like one of the two header lines, which joined logs repeat.
+/// Returns true if a line looks like one of the two header lines. Logs that were joined from
+/// several logs repeat these lines.
 pub(super) fn is_header(line: &[u8]) -> bool {
     line.starts_with(b"ARCH:")
         || (line.starts_with(b"PCIe slot") && parse_number(line).is_none())

@@ -11,7 +11,8 @@ use reader::{
     readout::ChipSummary,
 };
 
-/// Adds the rows or columns of workers that follow from cores' logical coordinates.
+/// Adds the known worker rows or columns to `chip`. They follow from the logical coordinates of
+/// cores.
 pub(super) fn add_lines(
     chip: &mut ChipSummary,
     cores: impl Iterator<Item = (Noc0Coord, (u16, u16))>,

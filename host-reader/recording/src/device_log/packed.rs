@@ -5,7 +5,8 @@
 //! contains the source location and the kind. One bit of the head is set if the line and the launch
 //! follow the head. The bit is clear if the record is on the next line of the same launch.
 //!
-//! Segments beyond a memory limit are written to a temporary file, all segments of a lane together.
+//! If the segments exceed a memory limit, they are written to a temporary file; all segments of a
+//! lane are written together.
 
 use reader::{
     lane::{Lane, LaneId, RecordHead, ZoneIndex},
@@ -32,7 +33,7 @@ pub(super) struct Segment {
     bytes: Vec<u8>,
     record_count: usize,
     last: Latest,
-    /// Texts of single records, by index in the segment.
+    /// Texts of single records, each with the index of its record in the segment.
     metadata: Vec<(usize, Box<str>)>,
 }
 
@@ -71,7 +72,8 @@ impl Segment {
             push(&mut self.bytes, step);
             push(&mut self.bytes, launch.into());
         }
-        // A time lower than the previous time gives a long number, but is rare.
+        // If the time is lower than the previous time, the number takes many bytes, but this is
+        // rare.
         push(&mut self.bytes, time.wrapping_sub(self.last.time));
         if has_value(kind) {
             push(&mut self.bytes, value);
@@ -80,7 +82,7 @@ impl Segment {
         self.record_count = self.record_count.saturating_add(1);
     }
 
-    /// Attaches a text to the next record pushed.
+    /// Attaches a text to the next record that is pushed.
     pub(super) fn attach(&mut self, text: Box<str>) {
         self.metadata.push((self.record_count, text));
     }
@@ -179,7 +181,8 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// The segments of one chunk, by lane. The lane of the latest line is found without a lookup.
+/// The segments of one chunk, by lane. A segment with a known number is found without a lookup of
+/// its lane.
 #[derive(Default)]
 pub(super) struct Segments {
     ids: Vec<LaneId>,
@@ -188,7 +191,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Returns the number of a lane for [`Self::at`].
+    /// Returns the number of a lane's segment for [`Self::at`]. Adds a segment if the lane is new.
     pub(super) fn number(&mut self, id: LaneId) -> usize {
         *self.index.entry(id).or_insert_with(|| {
             self.ids.push(id);
@@ -212,22 +215,23 @@ impl Segments {
     }
 }
 
-/// Maps the numbers used in a chunk to the numbers used in the whole log.
+/// Map from the numbers used in a chunk to the numbers used in the whole log.
 #[derive(Debug)]
 pub(super) struct ChunkNumbers {
     pub(super) places: Vec<u32>,
     pub(super) launches: LaunchNumbers,
-    /// Line number in the log of the chunk's line 0.
+    /// Line number of the chunk's first line in the log.
     pub(super) first_line: u64,
 }
 
-/// Maps launch numbers of a chunk to launch numbers of the log.
+/// Map from launch numbers of a chunk to launch numbers of the log.
 ///
-/// In most chunks the launches also have consecutive numbers in the log, so only the first is
-/// stored.
+/// In most chunks the launches also have consecutive numbers in the log, so only the numbers of the
+/// first launch are stored.
 #[derive(Debug, Default)]
 pub(super) struct LaunchNumbers {
-    /// Pairs of chunk number and log number, stored where the log number is not consecutive.
+    /// Pairs of a launch's number in the chunk and in the log. A pair is stored for each launch
+    /// whose number in the log does not follow the previous number.
     firsts: Vec<(u32, u32)>,
 }
 
@@ -261,7 +265,7 @@ impl LaunchNumbers {
 #[derive(Debug)]
 pub(super) struct PackedLane {
     pub(super) id: LaneId,
-    /// Earlier segments in the temporary file, with their numbers of records.
+    /// Ranges of the temporary file with earlier segments, each with its number of records.
     written: Vec<(PackedBytes, usize)>,
     /// Segments, each with the number of its chunk.
     segments: Vec<(u32, Segment)>,
@@ -296,7 +300,7 @@ impl PackedLane {
         self.written.push((memory.write(&bytes), record_count));
     }
 
-    /// Counts the memory of the segments as used.
+    /// Registers the memory of the segments as used.
     pub(super) fn hold(&mut self, memory: &Arc<PackedMemory>) {
         let byte_counts = self.segments.iter().map(|(_, segment)| segment.byte_count());
         self.held = Some(memory.hold(byte_counts.fold(0, u64::saturating_add)));
@@ -343,8 +347,8 @@ pub(super) struct Step {
 pub(super) struct LaneColumns {
     /// The lane. The zone index in the head of a record is the number of the source location.
     pub(super) lane: Lane,
-    /// Launches and lines. After a step, the launch stays the same, and each further record is one
-    /// line later.
+    /// Changes of launch or line. Until the next step, the launch stays the same, and each record
+    /// is one line after the previous record.
     steps: Vec<Step>,
     next_line: u64,
 }
@@ -384,7 +388,7 @@ impl LaneColumns {
         self.lane.metadata.extend(segment.metadata.iter().map(of_lane));
     }
 
-    /// Sets launch and line of the next record pushed.
+    /// Sets the launch and the line of the next record that is pushed.
     #[inline]
     pub(super) fn note(&mut self, launch: u32, line: u64) {
         let follows = self.steps.last().is_some_and(|step| step.launch == launch);
@@ -394,7 +398,7 @@ impl LaneColumns {
         self.next_line = line.saturating_add(1);
     }
 
-    /// Returns the records at which a launch begins or a line is skipped.
+    /// Returns a step for each record at which a launch begins or a line is skipped.
     pub(super) fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -407,7 +411,8 @@ impl LaneColumns {
         Some((step.launch, step.line.saturating_add(since)))
     }
 
-    /// Returns the lines of records given in ascending order of index; 0 before the first step.
+    /// Returns the line of each record. The indices in `records` must be in ascending order. The
+    /// line is 0 for records before the first step.
     pub(super) fn origins(
         &self,
         records: impl Iterator<Item = usize>,

@@ -1,4 +1,5 @@
-//! Interning of source locations: one number per marker id, name, line and file.
+//! Interning of source locations: one number for each combination of marker id, name, line and
+//! file.
 
 use super::row::Place;
 use reader::lane::ZoneIndex;
@@ -38,13 +39,13 @@ impl KeptPlace {
 /// numbers are reserved for markers whose names no longer fit.
 const PLACES_MAX: usize = (ZoneIndex::MAX - ZoneIndex::FIRST_INTERNED - (1 << 16)) as usize;
 
-/// Numbers source locations in order of first appearance.
+/// Source locations, numbered in order of first appearance.
 ///
 /// A line often repeats the latest source location of its id. That location is compared first, and
 /// the map is searched only if the location differs.
 pub(super) struct Places {
     kept: Vec<KeptPlace>,
-    /// The latest source location of some ids, by their low bits.
+    /// Number of the latest source location for each value of the low bits of an id.
     latest: Vec<u32>,
     numbers: HashMap<Box<[u8]>, u32>,
     scratch: Vec<u8>,
@@ -87,7 +88,7 @@ impl Places {
         }
     }
 
-    /// Returns the number in this table of a source location from another table.
+    /// Returns this table's number for a source location of another table.
     pub(super) fn number_of_kept(&mut self, other: &KeptPlace) -> u32 {
         self.number(other.marker_id, &other.as_place())
     }

@@ -21,16 +21,16 @@ use std::{
     time::Duration,
 };
 
-/// Reads a device log from a stream; `file` names it in messages.
+/// Reads a device log from a stream; `file` is the name of the log in messages.
 ///
 /// Supports every format since September 2024 and the older sample in TT-Metal's documentation:
 /// columns are found by their titles. In a log without `run host ID`, the `Run ID` is used instead.
-/// Lines may be in any order and end in CR LF. Lanes are returned in time order. They are split
-/// into runs where the program, its trace replay or its launch changes. Unreadable lines (a wrong
-/// number of columns, text in place of a number, an unknown RISC) are skipped and reported as
-/// anomalies with their line number.
+/// Lines may be in any order and end in CR LF. The records of each lane are returned in time order.
+/// Lanes are split into runs where the program, its trace replay or its launch changes. Unreadable
+/// lines (a wrong number of columns, text in place of a number, an unknown RISC) are skipped and
+/// reported as anomalies with their line number.
 ///
-/// Memory holds a few blocks of 1 MiB each (more if a line is longer) and the tables.
+/// The memory use is a few blocks of 1 MiB each (more if a line is longer), and the tables.
 ///
 /// # Errors
 /// If the stream cannot be read, is empty, or does not begin like a device log. A log with a header
@@ -165,7 +165,8 @@ struct Parsed {
 impl Parsed {
     /// Waits for the next block of the log and appends it.
     ///
-    /// Returns false if its parsing panicked, or if there is no room for its records.
+    /// Returns false if the parsing of the block panicked, or if there is no room for the block's
+    /// records.
     fn append_next(&mut self, assembly: &mut Assembly) -> bool {
         let block = loop {
             if let Some(block) = self.early.remove(&self.next) {
@@ -207,7 +208,7 @@ impl Parsed {
     }
 }
 
-/// The parsed first two lines.
+/// The first two lines of a log, parsed.
 pub(super) struct Header {
     pub(super) chip: LogChip,
     pub(super) shape: LogShape,

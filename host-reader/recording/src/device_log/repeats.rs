@@ -14,7 +14,8 @@ use super::{
 use reader::lane::TraceReplay;
 use wire::PacketKind;
 
-/// Positions of the columns in logs with recognisable lines, which have the current format.
+/// Positions of the columns in the current format. Lines are only recognised in logs of this
+/// format.
 const POSITIONS: [(Column, usize); 10] = [
     (Column::Chip, 0),
     (Column::CoreX, 1),
@@ -59,12 +60,12 @@ struct Tail<'text> {
     place: u32,
 }
 
-/// Size of the cache of fronts, which is indexed by a few bits of their text.
+/// Size of the cache of fronts, which is indexed by a hash of the text.
 const FRONT_COUNT: usize = 512;
 /// Size of the cache of tails, which is indexed by the low bits of the id.
 const TAIL_COUNT: usize = 256;
 
-/// Cache of the lines of one chunk.
+/// Cache of the texts that lines of one chunk repeat.
 pub(super) struct Repeats<'text> {
     is_known_layout: bool,
     is_streaming: bool,
@@ -163,7 +164,7 @@ impl<'text> Repeats<'text> {
     }
 }
 
-/// Splits a line after the fields that name the lane and the comma that follows.
+/// Splits a line after the fields of the lane and the comma after these fields.
 fn split_front(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut commas = line.iter().enumerate().filter(|(_, byte)| **byte == b',');
     let (comma, _) = commas.nth(LANE_FIELDS.saturating_sub(1))?;

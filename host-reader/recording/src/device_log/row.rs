@@ -189,7 +189,8 @@ impl<'text> Cells<'_, 'text> {
         if let Ok(id) = u16::try_from(number) {
             return Ok(id);
         }
-        // This number is not a 16-bit id but a hash of the name, which is in the line too.
+        // This number is not a 16-bit id but a hash of the zone's name. The line also contains the
+        // name.
         let is_name_hash = self.layout.is_streaming() && number <= u64::from(u32::MAX);
         if is_name_hash && !self.text(Column::ZoneName).is_empty() {
             return Ok(0);

@@ -35,13 +35,13 @@ pub struct LogLine<'text> {
 /// An unreadable line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineFault {
-    /// Line number from 1.
+    /// Line number, counted from 1.
     pub line: u64,
     /// Description of the fault, as a sentence.
     pub detail: String,
 }
 
-/// Calls a function for each line, in file order.
+/// Calls `visit` for each record and `fault` for each unreadable line, in file order.
 ///
 /// # Errors
 /// The errors of [`super::read_device_log`].

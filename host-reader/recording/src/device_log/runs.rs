@@ -4,9 +4,9 @@
 //! records in time order:
 //!
 //! 1. A new program, trace replay or run counter begins a run.
-//! 2. The start of the firmware zone with which the current run began also begins a run, because
-//!    the same program was launched again. Records after the old run's firmware end belong to the
-//!    new run: data taken before the next firmware start, and totals with the same time as that
+//! 2. If the firmware zone with which the current run began starts again, a run begins, because the
+//!    same program was launched again. Records after the old run's firmware end belong to the new
+//!    run: data recorded before the next firmware start, and totals with the same time as that
 //!    start.
 //! 3. Lines of another program *inside* an open firmware zone begin no run. TT-Metal relabels zones
 //!    of dispatch cores with the program that the core serves; the firmware end shows that all
@@ -17,13 +17,14 @@ use reader::lane::Run;
 use std::ops::Range;
 use wire::{PacketKind, RunHostId};
 
-/// The runs of a lane, and the number of records that rule 3 moved back to their launch.
+/// The runs of a lane, and the number of records that rule 3 moved back to the launch around them.
 pub(super) struct SplitRuns {
     pub(super) runs: Vec<Run>,
     pub(super) relabelled_count: u64,
 }
 
-/// Splits a lane into runs; `is_firmware` is true for source locations of firmware zones.
+/// Splits a lane into runs. `is_firmware` is true at the numbers of firmware zones' source
+/// locations.
 pub(super) fn split_runs(
     lane: &LaneColumns,
     keys: &[LaunchKey],
@@ -154,7 +155,8 @@ impl Splitter<'_> {
         others.fold(0, u64::saturating_add)
     }
 
-    /// Stores the first record whose time is later than the firmware's end.
+    /// Stores the first record whose time is later than the firmware's end. A relaunch begins with
+    /// it.
     #[inline]
     fn add_other(&mut self, record: usize, time: u64) {
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =

@@ -40,7 +40,7 @@ pub(super) fn take_number(text: &[u8]) -> Option<(u64, &[u8])> {
     counted_number(number, text, rest)
 }
 
-/// Returns the number with the text after it, if it has 1 to [`SAFE_DIGITS`] digits.
+/// Returns the number with the text after it, if the number has 1 to [`SAFE_DIGITS`] digits.
 #[inline]
 fn counted_number<'text>(
     number: u64,
@@ -51,7 +51,8 @@ fn counted_number<'text>(
     (1..=SAFE_DIGITS).contains(&count).then_some((number, rest))
 }
 
-/// Powers of ten: the factor for a number to which this many digits are appended.
+/// Powers of ten. The element at index `n` is the factor for a number before `n` digits are
+/// appended.
 const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Parses the digits at the beginning of eight bytes; returns the number and the digit count.

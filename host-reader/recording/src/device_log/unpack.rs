@@ -48,7 +48,7 @@ pub struct PackedLog {
 }
 
 impl PackedLog {
-    /// Reads a device log from a stream; `file` names it in messages.
+    /// Reads a device log from a stream; `file` is the name of the log in messages.
     ///
     /// # Errors
     /// The errors of [`read_device_log`](crate::device_log::read_device_log).
@@ -56,8 +56,8 @@ impl PackedLog {
         Self::read_within(input, file, &PackedMemory::unlimited())
     }
 
-    /// Reads a device log from a stream; records beyond the limit of `memory` go to its temporary
-    /// file.
+    /// Reads a device log from a stream. If the records exceed the limit of `memory`, they are
+    /// written to the temporary file of `memory`.
     ///
     /// # Errors
     /// The errors of [`Self::read`]; also if the temporary file cannot be written.
@@ -77,7 +77,7 @@ impl PackedLog {
         Self::open_within(path, &PackedMemory::unlimited())
     }
 
-    /// Reads a device log from a file, like [`Self::read_within`].
+    /// Reads a device log from a file, with the memory limit of [`Self::read_within`].
     ///
     /// # Errors
     /// The errors of [`Self::open`]; also if the temporary file cannot be written.
@@ -120,7 +120,7 @@ pub struct PackedLanes {
     /// Lanes, ordered by id.
     pub(super) lanes: Vec<PackedLane>,
     pub(super) numbers: LogNumbers,
-    /// Anomalies that come after the anomalies of unpacking.
+    /// Anomalies that are reported after the anomalies found by unpacking.
     pub(super) late: AnomalyLog,
     pub(super) memory: Arc<PackedMemory>,
 }
@@ -146,7 +146,7 @@ impl PackedLanes {
         self.numbers.marker_ids.contains(&id.0)
     }
 
-    /// Adds an anomaly log, whose anomalies come after those of the lanes.
+    /// Adds anomalies that are reported after the anomalies of the lanes.
     pub fn add_anomalies(&mut self, anomalies: AnomalyLog) {
         self.late.merge(anomalies);
     }
@@ -234,14 +234,14 @@ impl PackedLanes {
     }
 }
 
-/// An accumulator, and the lanes whose records were put back into their launch, with the number of
-/// these records.
+/// An accumulator, and each lane with the number of its records that were moved back to the launch
+/// around them.
 type Unpacked<A> = (A, Vec<(LaneId, u64)>);
 
 impl LogNumbers {
     /// Sorts a lane by time, splits it into runs and sets its zone indices.
     ///
-    /// Also returns the number of records that were moved back to their launch.
+    /// Also returns the number of records that were moved back to the launch around them.
     fn finish_lane(&self, lane: &PackedLane) -> Result<(Lane, u64), PackedError> {
         let columns = lane.unpack(&self.chunks)?.in_time_order();
         let SplitRuns { runs, relabelled_count } =

@@ -8,8 +8,8 @@
 //! A comma inside any field becomes `;`, because TT-Metal's scripts reject a log with additional
 //! commas. TT-Metal replaces commas in meta data only. All records with equal time and id are
 //! written; TT-Metal keeps only the first. If the size of the worker grid is unknown, the first
-//! line omits the size. If rows or columns of workers are known nevertheless, lines end in logical
-//! coordinates, as in the streaming profiler's logs.
+//! line omits the size. If only the size is unknown, but rows or columns of workers are known,
+//! lines end in logical coordinates, as in the streaming profiler's logs.
 
 #![expect(
     clippy::arithmetic_side_effects,
@@ -43,8 +43,8 @@ pub struct LogWriteReport {
     pub replaced_character_count: u64,
     /// Number of omitted second values of 16-byte data, since a line has one value.
     pub unwritten_value_count: u64,
-    /// Number of chips whose architecture, clock or grid differs from the first line, which
-    /// describes all chips.
+    /// Number of chips whose architecture, clock or grid differs from the first line. The format
+    /// has one first line for all chips.
     pub differing_chip_count: u64,
 }
 
@@ -86,7 +86,7 @@ pub fn write_device_log(readout: &Readout, out: &mut impl Write) -> io::Result<L
     rows.finish()
 }
 
-/// Writes a log to a file, which appears under its name only when complete.
+/// Writes a log to a file. The file gets its name only after it is complete.
 ///
 /// # Errors
 /// If the folder of `path` does not exist or cannot be written to.
@@ -132,14 +132,14 @@ fn describe_alike(first: &ChipSummary, other: &ChipSummary) -> bool {
         == (&other.arch, other.aiclk_mhz, other.max_compute_cores)
 }
 
-/// Size at which buffered rows are written.
+/// Size in bytes at which buffered rows are written.
 const FLUSH_BYTES: usize = 64 << 10;
 
 struct RowWriter<'readout, W> {
     out: &'readout mut W,
     rows: Vec<u8>,
     number: itoa::Buffer,
-    /// Texts of ordinary lanes and of aggregate lanes, whose zones have other names.
+    /// Texts of zones in ordinary lanes, and in aggregate lanes, where zones have other names.
     texts: [ZoneTexts<'readout>; 2],
     report: LogWriteReport,
     /// True if lines end in logical coordinates.
@@ -156,7 +156,8 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
         Self { out, rows, number, texts, report, has_logical: false, logical }
     }
 
-    /// Sets the logical coordinates at the end of the lane's lines; empty fields if unknown.
+    /// Sets the logical coordinates at the end of the lane's lines. Unknown coordinates become
+    /// empty fields.
     fn set_logical(&mut self, chip: &ChipSummary, lane: LaneId) {
         let known = logical::logical_coord(chip, lane.core).filter(|_| lane.risc != Risc::Erisc);
         self.logical = match known {
@@ -241,7 +242,7 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
     }
 }
 
-/// A lane's records in row order.
+/// Records of a lane, in the order of the log's rows.
 struct LaneRows<'lane> {
     lane: &'lane Lane,
     ids: Vec<u32>,

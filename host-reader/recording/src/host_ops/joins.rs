@@ -1,4 +1,4 @@
-//! Matches the programs that ran with the ops that the host announced.
+//! Matching of the ops that the host announced with the programs that ran on chips.
 
 use host_events::OpMetadata;
 use reader::{

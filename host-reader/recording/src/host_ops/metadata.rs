@@ -22,7 +22,7 @@ pub struct HostOps {
     pub ops: Vec<OpMetadata>,
     /// Ops of traces that were captured but never replayed. No chip ran these ops.
     captured_only: BTreeSet<(u32, RunHostId)>,
-    /// Anomalies of the messages.
+    /// Anomalies found in the messages.
     anomalies: AnomalyLog,
 }
 

@@ -10,7 +10,7 @@ use serde::{
 };
 use std::fmt::{self, Write};
 
-/// A JSON value; its objects keep the order of their keys.
+/// A JSON value. Objects keep the order of their keys.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Null.
@@ -51,7 +51,7 @@ impl Value {
         if let Self::List(elements) = self { elements } else { &[] }
     }
 
-    /// Returns a non-negative integer; text is parsed.
+    /// Returns the value as a non-negative integer; text is parsed.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         match self {
@@ -62,7 +62,7 @@ impl Value {
         }
     }
 
-    /// Returns any number; text is parsed.
+    /// Returns the value as a floating-point number; text is parsed.
     #[must_use]
     pub fn float(&self) -> Option<f64> {
         match self {
@@ -174,7 +174,8 @@ pub fn float_text(number: f64) -> String {
     text
 }
 
-/// Formats a number with the fewest digits that parse to the same number, like `{fmt}`.
+/// Formats a number with the fewest digits that parse to the same number, like the C++ library
+/// `{fmt}`.
 ///
 /// Below 1e-4 and from 1e16 on, the number has an exponent of at least two digits.
 fn shortest_float(value: f64) -> String {

@@ -99,8 +99,8 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Creates a temporary file in the folder of `path`, its final name. Removes the folder's files
-    /// of killed processes.
+    /// Creates a temporary file in the folder of `path`, which is the final name. Removes temporary
+    /// files of killed processes from the folder.
     ///
     /// # Errors
     /// If the folder does not exist or cannot be written to.
@@ -178,7 +178,7 @@ fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
 
 /// Removes the temporary files of killed processes, which are the files without a lock.
 ///
-/// Each folder is searched once.
+/// Each process searches a folder only once.
 fn remove_abandoned_files(folder: &Path) {
     static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {

@@ -30,7 +30,8 @@ const OPENING_QUOTES: [&[u8]; 2] = [b"'", "\u{2018}".as_bytes()];
 
 /// Reads the next line into `line`; returns `false` at the end.
 ///
-/// If a line is longer than [`LONGEST_LINE_BYTES`], only one byte more than this limit is kept.
+/// If a line is longer than [`LONGEST_LINE_BYTES`], only the bytes up to this limit and one more
+/// byte are kept.
 pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let limit = LONGEST_LINE_BYTES as u64 + 1;
@@ -43,8 +44,8 @@ pub(super) fn read_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Resul
     Ok(true)
 }
 
-/// Returns every text of a line. Returns `None` for each part that should be a text but is not
-/// valid.
+/// Returns every text of a line. An item is `None` if a part of the line should be a text but is
+/// not valid.
 ///
 /// A blank line gives no item. Any other line gives at least one item.
 pub(super) fn texts(line: &[u8]) -> impl Iterator<Item = Option<ZoneText>> {

@@ -87,7 +87,7 @@ pub enum NameAge {
     AnyBuild,
 }
 
-/// Collects names from any number of kernels and logs into one table.
+/// Collection of names from any number of kernels and logs, for one table.
 ///
 /// ```
 /// use reader::lane::ZoneIndex;
@@ -147,8 +147,8 @@ impl ZoneNames {
 
     /// Adds the lines of a zone log; returns the number of new texts.
     ///
-    /// `origin` is the name of the log in anomalies. The position of an anomaly is the line number
-    /// from 1.
+    /// `origin` is the name of the log in anomalies. The position of an anomaly is the line number,
+    /// counted from 1.
     ///
     /// # Errors
     /// If reading fails. The lines that were read before are kept.
