@@ -17,7 +17,7 @@ pub enum Problem {
     /// A switch has a value that looks like "on" but means "off".
     #[error("{name}={value} is off: TT-Metal looks for a 1 at the beginning")]
     NotOn {
-        /// The switch.
+        /// Name of the switch.
         name: &'static str,
         /// Value of the switch.
         value: String,
@@ -25,7 +25,7 @@ pub enum Problem {
     /// A variable has no effect, because the profiler is off.
     #[error("{name} has no effect: TT_METAL_DEVICE_PROFILER=1 is not set")]
     NeedsProfiler {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
     },
     /// A variable has no effect, because it is processed before the variable that switches the
@@ -35,23 +35,23 @@ pub enum Problem {
          on; set TT_METAL_DEVICE_PROFILER=1 as well"
     )]
     TakenTooEarly {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
-        /// The variable that switches the profiler on.
+        /// Name of the variable that switches the profiler on.
         switched_by: &'static str,
     },
     /// A variable has no effect, because another variable is not set.
     #[error("{name} has no effect without {needed}")]
     HasNoEffect {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
-        /// The other variable.
+        /// What the variable needs to have an effect, such as the name of another variable.
         needed: &'static str,
     },
     /// A value should be a number, but is not.
     #[error("{name}={value}: expected a number; TT-Metal {consequence}")]
     NoNumber {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
         /// Value of the variable.
         value: String,
@@ -61,7 +61,7 @@ pub enum Problem {
     /// A number is followed by other characters, which are ignored.
     #[error("{name}={value}: expected digits alone; TT-Metal takes it as {taken}")]
     CutNumber {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
         /// Value of the variable.
         value: String,
@@ -71,11 +71,11 @@ pub enum Problem {
     /// A number is out of range.
     #[error("{name}={value}: expected {expected}")]
     OutOfRange {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
         /// Value of the variable.
         value: String,
-        /// Valid values.
+        /// Description of the valid values.
         expected: &'static str,
     },
     /// The program support count is raised, because a lane must have room for at least one full L1
@@ -104,9 +104,9 @@ pub enum Problem {
          TT_METAL_NOC_DEBUG_POLL_INTERVAL_MS; TT-Metal stops"
     )]
     MarginTooSmall {
-        /// Given margin in milliseconds.
+        /// The given margin, in milliseconds.
         margin_ms: u32,
-        /// Interval between two reads in milliseconds.
+        /// Interval between two reads, in milliseconds.
         interval_ms: u32,
     },
     /// The print server is on, which excludes the profiler.
@@ -118,11 +118,11 @@ pub enum Problem {
     /// Two selected modes exclude each other.
     #[error("{one} and {other} exclude each other: {reason}")]
     Contradiction {
-        /// One variable.
+        /// Name of the variable that selects one mode.
         one: &'static str,
-        /// The other variable.
+        /// Name of the variable that selects the other mode.
         other: &'static str,
-        /// Reason for the exclusion.
+        /// Reason why the modes exclude each other.
         reason: &'static str,
     },
 }

@@ -35,7 +35,7 @@ pub struct Settings {
     pub post_process: bool,
     /// True if kernels record sum zones, which add up the cycles of all passes through the zone.
     pub sums: bool,
-    /// True if the runs of several programs share a push (accumulate mode).
+    /// True if kernels push the records of several launches to DRAM together (accumulate mode).
     pub accumulate: bool,
     /// Number of programs that a lane can hold; `None` if not set.
     pub program_support_count: Option<u32>,
@@ -172,7 +172,7 @@ impl Settings {
     /// assert_eq!(Environment::from_variables(variables).settings, settings);
     /// ```
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
-        // Accessors of flags take a mutable reference.
+        // The settings are cloned, because the accessors of flags take a mutable reference.
         let mut settings = self.clone();
         let mut value = move |variable: &Variable| match variable.form {
             _ if variable.needs_profiler && !self.profiler => None,
@@ -185,7 +185,8 @@ impl Settings {
         VARIABLES.iter().filter_map(move |variable| Some((variable.name, value(variable)?)))
     }
 
-    /// Returns the value of a variable that is a number or a text; `None` if it must be unset.
+    /// Returns the value of a variable whose value is a number or a text; `None` if the variable
+    /// must be unset.
     fn value_of(&self, name: &str) -> Option<String> {
         let dump_time = |ms: Option<u32>| ms.filter(|_| self.non_dropping).map(|ms| ms.to_string());
         match name {

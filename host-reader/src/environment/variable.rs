@@ -26,7 +26,7 @@ pub(crate) enum Form {
     /// Switch that is on if the variable is set to any value. If the switch is on, the flag is set
     /// to true.
     Presence(Flag),
-    /// A number or a text, or a variable that is no longer read.
+    /// Number, text, or any value of a variable that TT-Metal no longer reads.
     Other,
 }
 
