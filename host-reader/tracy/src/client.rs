@@ -33,7 +33,8 @@ const STOP_TIME: Duration = Duration::from_secs(2);
 const POLL_TIME: Duration = Duration::from_millis(50);
 /// Maximum number of blocks that are read ahead: about ten megabytes of a program's data.
 const MOST_BLOCKS: usize = 256;
-/// First protocol number that is not tried. The protocol number increases by about five a year.
+/// Upper limit of the protocol numbers that are tried (exclusive). The protocol number increases by
+/// about five a year.
 const FIRST_UNLIKELY_NUMBER: u32 = 256;
 /// Size in bytes of two fields that only on-demand programs send after the welcome: a count of
 /// frames, and the time of the connection.

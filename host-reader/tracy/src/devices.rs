@@ -7,7 +7,7 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Minimum step back in time, in ticks, for which a counter is assumed to have wrapped around.
+/// Minimum decrease of a counter, in ticks, that is interpreted as a wrap-around.
 const WRAP_TICKS: i64 = 1 << 31;
 
 /// Start or end of a zone, whose time has not arrived yet.
@@ -70,7 +70,7 @@ impl DeviceClock {
     }
 }
 
-/// One context during recording.
+/// A device context that is being recorded.
 #[derive(Debug)]
 struct OpenDevice {
     device: TracyDevice,
@@ -85,7 +85,7 @@ struct OpenDevice {
     waiting: HashMap<u16, Edge>,
 }
 
-/// All contexts.
+/// All device contexts of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
     met: Vec<OpenDevice>,
@@ -257,7 +257,8 @@ impl Devices {
         Some(())
     }
 
-    /// Returns the contexts, and counts zones without a start time or an end time in `damage`.
+    /// Returns the contexts. Stores the number of zones without a start time or an end time in
+    /// `damage`.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyDevice> {
         let devices: Vec<TracyDevice> = self.met.into_iter().map(|open| open.device).collect();
         let zones = devices.iter().flat_map(|device| &device.zones);

@@ -35,7 +35,8 @@ pub(crate) struct Locations {
 }
 
 impl Locations {
-    /// Returns the index of the constant location at an address. A new location is requested once.
+    /// Returns the index of the constant location at an address. If the location is new, requests
+    /// it.
     pub(crate) fn at(&mut self, address: u64, queries: &mut Queries) -> Option<u32> {
         if let Some(known) = self.by_address.get(&address) {
             return Some(*known);
@@ -95,8 +96,8 @@ impl Locations {
         Some(index)
     }
 
-    /// Returns the locations with their texts, and counts texts that were never received in
-    /// `missing`.
+    /// Returns the locations with their texts. Adds the number of locations and texts that were
+    /// never received to `missing`.
     pub(crate) fn resolve(self, texts: &Texts, missing: &mut u64) -> Vec<TracyLocation> {
         let lost = self.met.iter().filter(|pending| pending.is_none());
         *missing = missing.saturating_add(lost.count() as u64);

@@ -43,7 +43,7 @@ struct Pool {
 pub(crate) struct PoolItem {
     /// Time since the previous item of the serial queue, in ticks.
     pub(crate) distance: i64,
-    /// Number of the thread.
+    /// Id of the thread.
     pub(crate) thread: u32,
     address: u64,
     size: u64,
@@ -115,7 +115,7 @@ impl Pools {
         Some(true)
     }
 
-    /// Returns the pool with this name. Adds the pool if it is new.
+    /// Returns the pool whose name is at the address `name`. Adds the pool if it is new.
     fn pool(&mut self, name: u64, texts: &mut Texts, queries: &mut Queries) -> Option<&mut Pool> {
         let next = self.met.len();
         let index = *self.by_name.entry(name).or_insert(next);

@@ -82,7 +82,7 @@ pub struct TracyThread {
 /// One zone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracyZone {
-    /// Index in [`TracyRecording::locations`].
+    /// Index of the source location in [`TracyRecording::locations`].
     pub location: u32,
     /// Number of enclosing zones of the thread; 0 for an outermost zone.
     pub depth: u16,
@@ -103,14 +103,14 @@ pub struct ZoneExtra {
     pub name: Option<Box<str>>,
     /// Colour that replaces the location's colour, as 0xRRGGBB.
     pub color: Option<u32>,
-    /// Index in [`TracyRecording::callstacks`].
+    /// Index of the call stack in [`TracyRecording::callstacks`].
     pub callstack: Option<u32>,
 }
 
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracyMessage {
-    /// Index in [`TracyRecording::threads`].
+    /// Index of the thread in [`TracyRecording::threads`].
     pub thread: usize,
     /// Time.
     pub time_ns: i64,
@@ -120,7 +120,7 @@ pub struct TracyMessage {
     pub color: Option<u32>,
     /// Severity and source, packed into one byte in the format of protocol 77.
     pub metadata: Option<u8>,
-    /// Index in [`TracyRecording::callstacks`].
+    /// Index of the call stack in [`TracyRecording::callstacks`].
     pub callstack: Option<u32>,
 }
 
@@ -157,7 +157,7 @@ pub struct TracyDevice {
 /// One zone of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceZone {
-    /// Index in [`TracyRecording::locations`].
+    /// Index of the source location in [`TracyRecording::locations`].
     pub location: u32,
     /// Number of the lane; TT-Metal packs chip, core and RISC into this number.
     pub lane: u32,
@@ -181,7 +181,7 @@ pub struct StackFunction {
 /// The crash of a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TracyCrash {
-    /// Index in [`TracyRecording::threads`].
+    /// Index of the thread in [`TracyRecording::threads`].
     pub thread: usize,
     /// Time.
     pub time_ns: i64,
@@ -192,25 +192,26 @@ pub struct TracyCrash {
 /// Counts of inconsistent and missing data. All counts are 0 for a program that exited by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Zone ends without a matching start.
+    /// Number of zone ends without a matching start.
     pub unmatched_ends: u64,
-    /// Zones without an end.
+    /// Number of zones without an end.
     pub open_zones: u64,
-    /// Zones whose end is earlier than their start.
+    /// Number of zones whose end is earlier than their start.
     pub reversed_zones: u64,
-    /// Texts, names, colours and numbers of zones that arrived while no zone was open.
+    /// Number of texts, names, colours and values for zones that arrived while no zone was open.
     pub stray_extras: u64,
-    /// Frees of unknown allocations.
+    /// Number of items that free an unknown allocation.
     pub unmatched_frees: u64,
-    /// Times that match no start or end of a device zone, and items of unknown contexts.
+    /// Number of times that match no start or end of a device zone, and of items of unknown
+    /// contexts.
     pub stray_device_items: u64,
-    /// Device zones without start or end time.
+    /// Number of device zones without a start time or an end time.
     pub untimed_device_zones: u64,
-    /// Names and texts that were requested but not received.
+    /// Number of names and texts that were requested but not received.
     pub missing_texts: u64,
-    /// Functions of call stacks that were requested but not received.
+    /// Number of functions of call stacks that were requested but not received.
     pub missing_functions: u64,
-    /// Events that were not kept because of the recorder's limit.
+    /// Number of events that were not kept because of the recorder's limit.
     pub beyond_limit: u64,
     /// Number of received bytes that could not be interpreted.
     pub unread_bytes: u64,

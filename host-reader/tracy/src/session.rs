@@ -47,7 +47,8 @@ pub(crate) struct Session {
     facts: Vec<String>,
     crash: Option<(usize, i64, TextRef)>,
     thread_time: Reference,
-    /// Time of the serial queue. Items about locks, memory and devices share this time.
+    /// Time of the serial queue. Each item about locks, memory or devices contains a difference
+    /// that is added to this time.
     serial_time: Reference,
     pools: Pools,
     first_text: Option<Box<str>>,

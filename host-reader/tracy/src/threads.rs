@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// First number that identifies a fiber. Numbers of threads have 32 bits.
 const FIRST_FIBER: u64 = 1 << 32;
 
-/// One thread during recording.
+/// A thread or fiber that is being recorded.
 #[derive(Debug, Default)]
 struct OpenThread {
     thread: TracyThread,
@@ -187,7 +187,7 @@ impl Threads {
         }
     }
 
-    /// Returns the threads, and counts zones without an end in `damage`.
+    /// Returns the threads. Stores the number of zones without an end in `damage`.
     pub(crate) fn finish(self, damage: &mut Damage) -> Vec<TracyThread> {
         let finished = self.met.into_iter().map(|open| open.thread).collect::<Vec<_>>();
         let zones = finished.iter().flat_map(|thread| &thread.zones);

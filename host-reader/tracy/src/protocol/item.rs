@@ -201,17 +201,17 @@ kinds! {
     MemAlloc: Memory = Rule::fixed(66, 26),
     /// Allocation in a named pool.
     MemAllocNamed: Memory = Rule::fixed(66, 26),
-    /// Free.
+    /// Release of an allocation.
     MemFree: Memory = Rule::fixed(66, 20),
-    /// Free in a named pool.
+    /// Release of an allocation in a named pool.
     MemFreeNamed: Memory = Rule::fixed(66, 20),
     /// Allocation with a call stack.
     MemAllocCallstack: Memory = Rule::fixed(66, 26),
     /// Allocation in a named pool, with a call stack.
     MemAllocCallstackNamed: Memory = Rule::fixed(66, 26),
-    /// Free with a call stack.
+    /// Release of an allocation with a call stack.
     MemFreeCallstack: Memory = Rule::fixed(66, 20),
-    /// Free in a named pool, with a call stack.
+    /// Release of an allocation in a named pool, with a call stack.
     MemFreeCallstackNamed: Memory = Rule::fixed(66, 20),
     /// Discard of all allocations of a pool.
     MemDiscard: Memory = Rule::fixed(72, 20),
@@ -308,7 +308,7 @@ kinds! {
     FrameMarkMsgEnd: FrameMark = Rule::fixed(66, 16),
     /// Vertical synchronisation.
     FrameVsync: Other = Rule::fixed(66, 12),
-    /// Source location, as an answer.
+    /// Answer to a request: source location.
     SourceLocation: Answer = Rule::fixed(66, 31),
     /// Creation of a lock.
     LockAnnounce: Other = Rule::fixed(66, 21),
@@ -372,11 +372,11 @@ kinds! {
     ThreadGroupHint: Other = Rule::fixed(67, 8),
     /// Number attached to a device's zone.
     GpuZoneAnnotation: Other = Rule::fixed(75, 19).resized(76, 23),
-    /// Text, as an answer.
+    /// Answer to a request: text.
     StringData: Answer = Rule::text(66, Form::KeyedText16),
-    /// Name of a thread, as an answer.
+    /// Answer to a request: name of a thread.
     ThreadName: Answer = Rule::text(66, Form::KeyedText16),
-    /// Name of a plot, as an answer.
+    /// Answer to a request: name of a plot.
     PlotName: Answer = Rule::text(66, Form::KeyedText16),
     /// Source location for the item that follows.
     SourceLocationPayload: Location = Rule::text(66, Form::KeyedText16),
@@ -384,19 +384,19 @@ kinds! {
     CallstackPayload: Callstack = Rule::text(66, Form::KeyedText16),
     /// Functions of an interpreter's call stack.
     CallstackAllocPayload: Callstack = Rule::text(66, Form::KeyedText16),
-    /// Name of a series of frames, as an answer.
+    /// Answer to a request: name of a series of frames.
     FrameName: Answer = Rule::text(66, Form::KeyedText16),
     /// Pixels of a frame's image.
     FrameImageData: Other = Rule::text(66, Form::KeyedText32),
-    /// Name of another process, as an answer.
+    /// Answer to a request: name of another process.
     ExternalName: Other = Rule::text(66, Form::KeyedText16),
-    /// Name of another process's thread, as an answer.
+    /// Answer to a request: name of another process's thread.
     ExternalThreadName: Other = Rule::text(66, Form::KeyedText16),
-    /// Machine code of a symbol, as an answer.
+    /// Answer to a request: machine code of a symbol.
     SymbolCode: Other = Rule::text(66, Form::KeyedText32),
-    /// Source file, as an answer.
+    /// Answer to a request: source file.
     SourceCode: Other = Rule::text(66, Form::KeyedText32),
-    /// Name of a fiber, as an answer.
+    /// Answer to a request: name of a fiber.
     FiberName: Answer = Rule::text(66, Form::KeyedText16),
 }
 

@@ -69,7 +69,7 @@ pub const NEAR_NS: i64 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Handshake {
-    /// The welcome follows.
+    /// The client accepts the server. The welcome follows.
     Welcome = 1,
     /// The client uses another version.
     ProtocolMismatch = 2,

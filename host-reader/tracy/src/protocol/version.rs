@@ -28,7 +28,7 @@ pub struct TracyProtocol {
     codes: Vec<Option<u8>>,
 }
 
-/// Vulkan's type of context: every viewer shows a lane for each thread of such a context.
+/// Context type of Vulkan. Every viewer shows one lane for each thread of such a context.
 const VULKAN: u8 = 2;
 
 static PROTOCOLS: LazyLock<Vec<TracyProtocol>> = LazyLock::new(|| {

@@ -11,7 +11,7 @@ pub(super) struct Named<T> {
 }
 
 impl<T: Default> Named<T> {
-    /// Returns the item with this key. The name of a new item is requested once.
+    /// Returns the item with this key. If the item is new, requests its name.
     pub(super) fn with_key(
         &mut self,
         key: u64,
