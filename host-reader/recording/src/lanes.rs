@@ -13,7 +13,8 @@ use wire::ZoneId;
 /// Lanes of a readout. The methods are the same for lanes in memory and for packed lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<'a> {
-    /// Everything that was recorded about the chips. If the lanes are packed, the readout has none.
+    /// Everything that was recorded about the chips. If the lanes are packed, the readout contains
+    /// no lanes.
     pub readout: &'a Readout,
     packed: Option<&'a PackedLanes>,
 }

@@ -5,8 +5,8 @@ use analysis::noc_events::{ProgramLanes, ProgramTrace, TraceFileCounts, TraceFil
 
 impl Recording {
     /// Reads the NoC events of the trace files next to a log, for the programs that the recording
-    /// contains. If the log itself has NoC events, no file is read. A program that the host named
-    /// has the host's name.
+    /// contains. If the log itself has NoC events, no file is read. Programs that the host named
+    /// get the host's name.
     ///
     /// Also returns the number of used events, and counts of everything that was omitted.
     #[must_use]

@@ -159,7 +159,7 @@ impl Recording {
     }
 }
 
-/// Returns the lane with only the selected runs.
+/// Returns the lane without the runs that are not selected.
 fn with_runs(lane: Lane, is_wanted: impl Fn(usize) -> bool) -> Lane {
     if (0..lane.runs.len()).all(&is_wanted) {
         return lane;

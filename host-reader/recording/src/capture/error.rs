@@ -26,9 +26,9 @@ pub enum CaptureError {
          its header; a writer that was stopped before anything was captured leaves this"
     )]
     TooShort {
-        /// Size of the file.
+        /// Number of bytes in the file or pipe.
         found_bytes: u64,
-        /// Size of a file header.
+        /// Size of a file header, in bytes.
         expected_bytes: u64,
     },
     /// The file has another format.
@@ -67,7 +67,7 @@ pub enum CaptureError {
     /// A section is too large for its size fields.
     #[error("a section of {size_bytes} bytes cannot be written: {limit}")]
     SectionTooLarge {
-        /// Size of the payload.
+        /// Size of the payload, in bytes.
         size_bytes: u64,
         /// The limit that the size exceeds.
         limit: &'static str,

@@ -126,8 +126,8 @@ impl ChipLabels {
         let offset = offset_within(address, size_bytes, core.vector_address, vector_bytes);
         let Some(offset) = offset else { return unlabelled(range) };
         let first_word = offset % VECTOR_SIZE / 4;
-        // Version 2 of this project's protocol stored its losses at this offset. Reads of a run
-        // begin at the run's first word.
+        // Version 2 of this project's protocol stored its losses at this offset. No other read
+        // begins here, because reads of a run begin at the run's first word.
         let is_log = first_word == FIRST_OPTIONAL as u64;
         let content = if is_log { WordsContent::LossLog } else { WordsContent::Vector };
         let lane = self.lane(core, offset / VECTOR_SIZE);
@@ -185,7 +185,8 @@ const fn unlabelled(range: Range<usize>) -> LabelledRange {
     LabelledRange { range, content: WordsContent::Other, lane: None, first_word: 0 }
 }
 
-/// Returns the offset of `address` from `start`, if the whole range is within the region.
+/// Returns the offset of `address` from `start`, if the `size_bytes` at `address` are within the
+/// region at `start`.
 fn offset_within(address: u64, size_bytes: u64, start: u64, region_bytes: u64) -> Option<u64> {
     let offset = address.checked_sub(start)?;
     (offset.checked_add(size_bytes)? <= region_bytes).then_some(offset)

@@ -47,8 +47,8 @@ impl std::ops::Deref for CaptureBytes {
 
 #[expect(unsafe_code, reason = "a mapping cannot be proved unchanging by its type")]
 fn map_read_only(file: &File) -> std::io::Result<memmap2::Mmap> {
-    // SAFETY: `Mmap::map` asks for one thing: that the mapped part of the file is neither
-    // changed nor cut off while the mapping lives.
+    // SAFETY: `Mmap::map` requires that the mapped part of the file is neither changed nor removed
+    // while the mapping exists.
     // - This process: the mapping is read-only, and the only code of this crate that opens a
     //   capture for writing is `CaptureWriter`. It opens files with `append(true)`, so every byte
     //   is written after the previous end of the file. The mapped pages end no later than that,

@@ -117,7 +117,7 @@ impl MeshRecorder {
         self.reader.options_mut()
     }
 
-    /// Returns the records that streaming RISCs lost before the first read; see
+    /// Returns the number of records that streaming RISCs lost before the first read; see
     /// [`Reader::earlier_losses`].
     #[must_use]
     pub const fn earlier_losses(&self) -> LossTotals {
@@ -306,7 +306,7 @@ impl MeshRecorder {
         self.reader.about_to_overflow(mesh, launches)
     }
 
-    /// Adds the costs of probes on the mesh.
+    /// Adds the costs of probes, as measured on the mesh.
     ///
     /// # Errors
     /// If the capture cannot be written.

@@ -1,4 +1,4 @@
-//! Recording: captures all words that are read from a mesh, before they are decoded.
+//! Recording of reads: all words that are read from a mesh are captured before they are decoded.
 //!
 //! The reader determines what is read, and when. No data is kept in memory.
 
@@ -143,7 +143,7 @@ pub(super) struct RecordedMesh<'a, M: ?Sized> {
     index: usize,
 }
 
-/// Writes the words and failed accesses of one read to the capture.
+/// Writer that appends the words and failed accesses of one read to the capture.
 struct AccessLog<'a> {
     writer: &'a mut CaptureWriter,
     read_number: u32,

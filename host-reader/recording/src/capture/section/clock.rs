@@ -3,9 +3,9 @@
 //! Kind 7, version 1.0:
 //!
 //! ```text
-//!  0  u32  what: 0 = pings of a tile,    24  u64  one-way: host clock at the start, ticks
+//!  0  u32  kind: 0 = pings of a tile,    24  u64  one-way: host clock at the start, ticks
 //!          1 = pings over Ethernet,      32  u32  one-way: high word of the wall clock
-//!          2 = a one-way session         36  u32  one-way: low word read with it
+//!          2 = a one-way session         36  u32  one-way: low word of the wall clock
 //!  4  u32  chip id                       40  u32  bytes of one sample
 //!  8  u16  NoC-0 x                       44  u32  0
 //! 10  u16  NoC-0 y                       48  ...  samples
@@ -21,7 +21,7 @@
 //! ```text
 //!  0  i64  host, sent, ns        0  u64  sender, sent, cycles     0  u32  device low, cycles
 //!  8  u64  device, cycles        8  u64  receiver, got, cycles    4  u32  host low, ticks
-//! 16  i64  host, got, ns        16  u64  receiver, sent, cycles   8  u32  write took, ticks
+//! 16  i64  host, got, ns        16  u64  receiver, sent, cycles   8  u32  write time, ticks
 //!                               24  u64  sender, got, cycles     12  u32  0
 //! ```
 

@@ -7,8 +7,8 @@
 //!  4  u32  chip id                        20  u32  bytes of the text
 //!  8  u16  NoC-0 x                        24  u64  byte address
 //! 10  u16  NoC-0 y                        32  u64  word count
-//! 12  u8   memory: 0 = L1, 1 = DRAM,      40  ...  the text: which memory, or why it is
-//!          2 = wall clock                          not reached
+//! 12  u8   memory: 0 = L1, 1 = DRAM,      40  ...  text: name of the memory, or why
+//!          2 = wall clock, 3 = host                the access failed
 //! 13  u8   1 if it was a write
 //! 14  u8   error: 0 = no such core,
 //!          1 = out of range,

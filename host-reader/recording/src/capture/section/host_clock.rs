@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  0  16 B  boot id of the machine's kernel; zeros if unknown
-//! 16  i64   ns that the host's clock is ahead of the machine's own, by a time namespace
+//! 16  i64   time namespace: host's clock minus machine's clock, ns
 //! 24  u32   reading count
 //! 28  u32   bytes of one reading
 //! 32  ...   readings
@@ -15,7 +15,7 @@
 //!
 //! ```text
 //!  0  u64  host before, ns            16  u64  host after, ns
-//!  8  u64  day, ns since the Unix     24  u64  bound of the day's error, ns;
+//!  8  u64  day, ns since the Unix     24  u64  maximum error of the day, ns;
 //!          epoch                               2^64 - 1 if unknown
 //! ```
 

@@ -3,9 +3,9 @@
 //! Kind 12, version 1.0:
 //!
 //! ```text
-//!  0  u32  source count             16  u64  events of threads that were ending
+//!  0  u32  source count             16  u64  events dropped as their threads ended
 //!  4  u32  thread count             24  u32  number of the process
-//!  8  u64  ops dropped             28  u32  0
+//!  8  u64  ops dropped              28  u32  0
 //! ```
 //!
 //! The sources follow, and then the threads. Layout of a source (left) and of a thread (right):
@@ -24,10 +24,10 @@
 //! Layout of an event:
 //!
 //! ```text
-//!  0  u8   what: 0 = zone, 1 = message, 2 = signpost, 3 = frame mark, 4 = plot
-//!  1  u8   whether it has a text     16  u64  zone: end, ns; plot: bits of an f64; else 0
-//!  2  u16  zone: zones around it     24  u32  bytes of the text
-//!  4  u32  number of its source      28  u32  colour: 0 none, else 0x01RRGGBB
+//!  0  u8   kind: 0 = zone, 1 = message, 2 = signpost, 3 = frame mark, 4 = plot
+//!  1  u8   1 if there is a text      16  u64  zone: end, ns; plot: bits of an f64; else 0
+//!  2  u16  zone: enclosing zones     24  u32  bytes of the text
+//!  4  u32  index of the source       28  u32  colour: 0 none, else 0x01RRGGBB
 //!  8  u64  time or start, ns         32  ...  text, then padding
 //! ```
 

@@ -21,8 +21,8 @@
 //!          5 = validate off, 6 = push        64  u32  run host id of the first launch
 //!          timed out, 7 = not published,     68  u32  run host id of the last launch
 //!          8 = unreadable, 9 = not read
-//! 10  u8   bit 0: the program is known, bit 1: the first and the last launch are
-//! 11  u8   1 if more may be missing
+//! 10  u8   bit 0: program known; bit 1: first and last launch known
+//! 11  u8   1 if the counts are lower bounds
 //! ```
 //!
 //! If no entry of a ledger has runs or launches, all entries have 56 bytes and omit the last three

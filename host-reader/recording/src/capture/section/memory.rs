@@ -6,9 +6,9 @@
 //!  0  u32  number of the read, from 0     16  u32  DRAM bank
 //!  4  u32  chip id                        20  u32  0
 //!  8  u16  NoC-0 x                        24  u64  byte address of the first word
-//! 10  u16  NoC-0 y                        32  u64  its index in the lane or vector
+//! 10  u16  NoC-0 y                        32  u64  index of that word in the lane or vector
 //! 12  u8   memory: 0 = L1, 1 = DRAM,      40  u64  word count
-//!          2 = wall clock                 48  u32  words ...
+//!          2 = wall clock, 3 = host       48  u32  words ...
 //! 13  u8   content: see below
 //! 14  u8   RISC, in report order; 0xFF if none
 //! 15  u8   0

@@ -11,7 +11,7 @@
 //! Layout of an entry, with costs in cycles:
 //!
 //! ```text
-//!  0  u32  chip id                        16  u64  added by a zone inside
+//!  0  u32  chip id                        16  u64  added by a nested zone
 //!  4  u8   RISC, in report order          24  u64  added by 8 bytes of data
 //!  5  3 B  0                              32  u64  added by 16 bytes of data
 //!  8  u64  shown by an empty zone         40  u64  added by an event

@@ -3,16 +3,17 @@
 //! Kind 2, version 1.0:
 //!
 //! ```text
-//!  0  u32  number of the read, from 0     16  u32  chips of the mesh
-//!  4  u32  flags                          20  u32  chosen chips
-//!  8  u32  program support count          24  u32  chosen kinds of core
-//! 12  u8   generation: 0 = found,         28  u32  chosen cores
+//!  0  u32  number of the read, from 0     16  u32  chip count
+//!  4  u32  flags                          20  u32  chosen chip count
+//!  8  u32  program support count          24  u32  chosen core kind count
+//! 12  u8   generation: 0 = detected,      28  u32  chosen core count
 //!          1 = current, 2 = legacy        32  u32  chip ids, in the order of the mesh ...
-//! 13  u8   bits of a marker header that   ..  u32  chosen chip ids ...
-//!          are time; 0 = as usual         ..  u32  chosen kinds ...
+//! 13  u8   number of time bits in marker  ..  u32  chosen chip ids ...
+//!          headers; 0 = default           ..  u32  chosen kinds ...
 //! 14  u8   mode: 0 = workers,             ..  u16  chosen cores: NoC-0 x, y ...
 //!          1 = dispatch cores,
-//!          2 = trace only
+//!          2 = trace only,
+//!          3 = accumulate
 //! 15  u8   host ids: 0 = base, 1 = encoded
 //! ```
 //!

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  0  u32  number of the read, from 0      8  u64  host time, ns of its monotonic clock
-//!  4  u32  flags: bit 0 = last read       16  u64  words that the read took from the chips
+//!  4  u32  flags: bit 0 = last read       16  u64  number of words read from the chips
 //!                                         24  u64  wall-clock time, ns since the Unix epoch
 //! ```
 

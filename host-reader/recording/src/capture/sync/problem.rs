@@ -14,7 +14,7 @@ pub enum SyncProblem {
     ChipFit {
         /// Id of the chip.
         chip_id: u32,
-        /// Cause.
+        /// Reason why the fit failed.
         source: ClockError,
     },
     /// Frequency steps were too frequent for the number of samples.
@@ -43,7 +43,7 @@ pub enum SyncProblem {
     TileFit {
         /// The tile.
         tile: Tile,
-        /// Cause.
+        /// Reason why the fit failed.
         source: ClockError,
     },
     /// The messages over a link do not give a relation between the two chips.
@@ -53,7 +53,7 @@ pub enum SyncProblem {
         sender: Tile,
         /// The tile that echoes the messages.
         receiver: Tile,
-        /// Cause.
+        /// Reason why the fit failed.
         source: ClockError,
     },
     /// A tile of a link has no origin, or a chip of the link has no clock of constant frequency.

@@ -119,7 +119,7 @@ impl MeshSamples {
     }
 }
 
-/// Returns the items by which each list is longer than the list with the same key in `earlier`.
+/// Returns each list without the items that the list with the same key in `earlier` already has.
 fn behind<K: Copy + Ord, T: Clone>(
     lists: &BTreeMap<K, Vec<T>>,
     earlier: &BTreeMap<K, Vec<T>>,
