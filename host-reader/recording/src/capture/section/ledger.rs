@@ -20,7 +20,9 @@
 //!          3 = damaged, 4 = overwritten,     56  u64  runs
 //!          5 = validate off, 6 = push        64  u32  run host id of the first launch
 //!          timed out, 7 = not published,     68  u32  run host id of the last launch
-//!          8 = unreadable, 9 = not read
+//!          8 = unreadable, 9 = not read,
+//!          10 = ring full, 11 = ring
+//!          overwritten, 12 = ring skipped
 //! 10  u8   bit 0: program known; bit 1: first and last launch known
 //! 11  u8   1 if the counts are lower bounds
 //! ```
