@@ -1,26 +1,26 @@
-//! One list of fields for packing and for unpacking.
+//! Packing and unpacking of numbers by the same code.
 
 use super::own_zones::OwnTime;
 use reader::packed_numbers::{fold_sign, push, take, unfold_sign};
 use std::slice;
 
-/// Numbers that are appended to bytes or read from them, so that one list of fields serves both.
+/// Encoder or decoder of numbers. The same list of fields serves both directions.
 pub(super) trait Codec {
-    /// Appends the number, or replaces it by the next one.
+    /// Encodes `number`, or overwrites it with the next decoded number.
     fn number(&mut self, number: &mut u64);
 
     fn numbers<const N: usize>(&mut self, numbers: [&mut u64; N]) {
         numbers.into_iter().for_each(|number| self.number(number));
     }
 
-    /// Codes a number that is probably close to another one.
+    /// Encodes or decodes a number that is probably close to `other`.
     fn number_near(&mut self, number: &mut u64, other: u64) {
         let mut difference = fold_sign(number.wrapping_sub(other).cast_signed());
         self.number(&mut difference);
         *number = other.wrapping_add_signed(unfold_sign(difference));
     }
 
-    /// Codes a number that is rarely less than another one.
+    /// Encodes or decodes a number that is rarely less than `other`.
     fn number_above(&mut self, number: &mut u64, other: u64) {
         let mut difference = number.wrapping_sub(other);
         self.number(&mut difference);
@@ -33,7 +33,7 @@ pub(super) trait Codec {
         *flag = number != 0;
     }
 
-    /// Codes whether there is a value, and the value if there is one.
+    /// Encodes or decodes an optional value: a flag, followed by the value if there is one.
     fn optional<T: Default>(
         &mut self,
         value: &mut Option<T>,

@@ -38,7 +38,7 @@ impl DataKind {
     }
 }
 
-/// Values of one chip, RISC and id.
+/// Statistics of the data values with the same chip, RISC and id.
 ///
 /// ```
 /// use analysis::{DataKind, Report};
@@ -74,7 +74,7 @@ pub struct DataStatistics {
     pub text_count: u64,
 }
 
-/// Number of values by chip, RISC and id, collected lane by lane.
+/// Accumulator of [`DataStatistics`], to which lanes are added one by one.
 #[derive(Debug, Default)]
 pub(super) struct DataGroups(BTreeMap<(u32, Risc, ZoneIndex), Group>);
 
@@ -88,7 +88,7 @@ struct Group {
 impl DataGroups {
     /// Adds the values of a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane) {
-        // A lane without data has no values.
+        // The words of all data records are in `lane.data`.
         if lane.data.is_empty() {
             return;
         }
@@ -106,7 +106,7 @@ impl DataGroups {
         }
     }
 
-    /// Adds the values of other lanes.
+    /// Adds the values of `other`.
     pub(super) fn merge(&mut self, other: Self) {
         for (key, others) in other.0 {
             let group = self.0.entry(key).or_default();

@@ -1,9 +1,9 @@
 //! Names of a dispatcher's commands, without the numbers of the dispatched programs.
 //!
 //! # Compatibility
-//! `profiler.cpp` of TT-Metal appends a program and a command to the name of a dispatcher's zone
-//! for each value in the zone, so a thousand programs have thousands of names. TT-Metal's scripts
-//! search these names for commands.
+//! For each value in a dispatcher's zone, `profiler.cpp` of TT-Metal appends a program and a
+//! command to the zone's name, so a thousand programs result in thousands of names. TT-Metal's
+//! scripts search these names for commands.
 
 /// Returns a command's zone name without the program numbers; `None` if the name contains no
 /// program number.

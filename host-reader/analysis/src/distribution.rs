@@ -57,7 +57,7 @@ impl CycleStatistics {
         Self::new(&totals, durations, aiclk_mhz)
     }
 
-    /// Like [`Self::from_durations`], for durations whose totals are known.
+    /// Like [`Self::from_durations`], if the totals of the durations are already known.
     pub(super) fn new(
         totals: &Totals,
         durations: &(impl Numbers + ?Sized),
@@ -139,11 +139,11 @@ impl Totals {
     }
 }
 
-/// Number of values up to which they are selected from a list.
+/// Maximum number of values that [`at_ranks`] copies to a list. More values are counted in bins.
 const FEW: u64 = 512;
 
-/// Returns the values at these ranks (from 0) of the sorted numbers. A rank out of range gives an
-/// arbitrary value.
+/// Returns the values at the given ranks of the sorted numbers, where rank 0 is the minimum. The
+/// value is arbitrary for a rank that is out of range.
 fn at_ranks<const N: usize>(
     numbers: &(impl Numbers + ?Sized),
     totals: &Totals,
@@ -167,8 +167,8 @@ fn at_ranks<const N: usize>(
 
 const BIN_BITS: u32 = 11;
 
-/// Narrows the range that contains the value at a rank: counts the numbers in each of many equal
-/// parts of the range, until a part has one value.
+/// Returns the value at a rank. The numbers in each of many equal parts of the range are counted;
+/// the part that contains the rank becomes the new range, until the range is a single value.
 fn at_rank(
     numbers: &(impl Numbers + ?Sized),
     (mut least, mut most): (u64, u64),

@@ -39,7 +39,7 @@ reader::labelled! {
     }
 }
 
-/// Times of the earliest and latest record of runs, by lane and index.
+/// Times of the earliest and the latest record of each run, by lane and index of the run.
 pub(super) type RunBounds = HashMap<(LaneId, usize), (u64, u64)>;
 
 /// Time windows in which launches of one chip may be missing, by lane.
@@ -49,8 +49,8 @@ pub(super) struct Holes<'ledger> {
 }
 
 impl<'ledger> Holes<'ledger> {
-    /// Collects the holes of a chip. Dispatch cores are left out, because they run no launches of
-    /// ops.
+    /// Collects the time windows of one chip. Dispatch cores are left out, because they run no
+    /// launches of ops.
     pub(super) fn from_chip(
         losses: &'ledger LossLedger,
         chip_id: u32,
@@ -108,7 +108,7 @@ impl<'ledger> Holes<'ledger> {
     }
 }
 
-/// Returns the groups of RISCs whose kernels began but did not end on at least one core.
+/// Returns, for each group of RISCs, whether its kernel began but did not end on any of `cores`.
 pub(super) fn open_kernels(cores: &[CoreLaunch]) -> [bool; KERNEL_GROUP_COUNT] {
     std::array::from_fn(|risc| {
         cores.iter().any(|core| core.extents.risc_kernels.get(risc).is_some_and(|e| e.is_open()))

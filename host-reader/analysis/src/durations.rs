@@ -7,21 +7,21 @@ use reader::{
 };
 use std::sync::Arc;
 
-/// Durations in cycles. Large amounts are in memory up to its limit, and beyond it in the temporary
-/// file.
+/// Durations in cycles. Each full buffer is moved to a [`PackedMemory`], which writes to a
+/// temporary file once its memory limit is reached.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
     totals: Totals,
     bytes: Vec<u8>,
-    /// Earlier durations.
+    /// Durations moved to the packed memory. They were added before those in `bytes`.
     kept: Vec<PackedBytes>,
 }
 
-/// Number of bytes that are moved to the packed memory at once.
+/// Size in bytes at which the buffer is moved to the packed memory.
 const KEPT_BYTES: usize = 1 << 15;
 
 impl Durations {
-    /// Adds a duration. Large amounts of durations are moved to `memory`.
+    /// Adds a duration. If the buffer is full afterwards, moves it to `memory`.
     #[inline]
     pub(super) fn push(&mut self, cycles: u64, memory: &Arc<PackedMemory>) {
         self.totals.add(cycles);
@@ -49,7 +49,7 @@ impl Durations {
     }
 }
 
-/// Numbers that cannot be read are left out, and [`PackedMemory`] keeps the error.
+/// Durations that cannot be read back are skipped, and [`PackedMemory`] keeps the error.
 impl Numbers for [&Durations] {
     fn for_each(&self, mut visit: impl FnMut(u64)) {
         let mut visit_part = |part: &[u8]| {

@@ -43,7 +43,7 @@ impl Extent {
         (start <= end).then_some((start, end))
     }
 
-    /// Returns true if a zone began but none ended.
+    /// Returns true if a zone began, but no end after the first start was recorded.
     pub(super) fn is_open(&self) -> bool {
         self.first_start.is_some() && self.bounds().is_none()
     }
@@ -56,7 +56,7 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Extents from which an op is computed.
+/// Extents of zones from which an op is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) firmware: Extent,
@@ -132,7 +132,7 @@ impl Extents {
 pub(super) struct LaneExtents {
     pub(super) firmware: Extent,
     pub(super) kernel: Extent,
-    /// Kernel zones, if the RISC moves data.
+    /// Data-movement kernel zones; empty unless the RISC moves data.
     pub(super) data_movement: Extent,
     /// Kernel zones named after the RISC itself.
     pub(super) own_kernel: Extent,
@@ -158,14 +158,14 @@ impl LaneExtents {
     }
 }
 
-/// Program and trace replay.
+/// Program, with its trace replay if the program was replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OpKey {
     pub(super) program: u32,
     pub(super) trace: Option<TraceReplay>,
 }
 
-/// One run of one lane, on the chip's reference clock.
+/// One run of one lane, with times on the chip's reference clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LaneRun {
     pub(super) key: OpKey,
@@ -188,7 +188,7 @@ impl LaneRun {
     }
 }
 
-/// Returns the runs of a lane that have records.
+/// Returns the runs of a lane, without runs that have no records or are only a push of the runtime.
 pub(super) fn lane_runs(lane: &Lane, roles: &RoleTable) -> impl Iterator<Item = LaneRun> {
     (0..lane.runs.len()).filter_map(|index| lane_run(lane, index, roles))
 }

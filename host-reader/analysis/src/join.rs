@@ -17,7 +17,7 @@ use super::{
 };
 use reader::mesh::Noc0Coord;
 
-/// All lanes of one core in one launch.
+/// Joined runs of one core's lanes in one launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CoreLaunch {
     pub(super) core: Noc0Coord,
@@ -25,9 +25,9 @@ pub(super) struct CoreLaunch {
     pub(super) extents: Extents,
     /// Index of the launch among the launches of its program, from 0.
     pub(super) ordinal: usize,
-    /// True if the index was determined by time.
+    /// True if `ordinal` was determined by time.
     pub(super) is_matched_by_time: bool,
-    /// Joined runs.
+    /// Lane and index of each joined run.
     pub(super) runs: Vec<LaunchRun>,
 }
 
@@ -50,7 +50,8 @@ pub(super) fn join_runs(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     launches
 }
 
-/// Joins the lanes of one core. All RISCs of a tile share its clock.
+/// Joins the runs of one core's lanes. They can be compared by time, because all RISCs of a tile
+/// share its clock.
 fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     let lanes: Vec<_> = runs.chunk_by(|one, other| one.lane == other.lane).collect();
     // The first of the lanes with the most runs: BRISC, if it ran in every launch.
@@ -69,7 +70,7 @@ fn join_lanes(runs: &[LaneRun]) -> Vec<CoreLaunch> {
     launches
 }
 
-/// Joins the lanes of one core if each lane has one run, as in most programs.
+/// Joins the runs of one core's lanes if each lane has a single run, as in most programs.
 fn join_single_runs(runs: &[LaneRun]) -> Option<CoreLaunch> {
     let (first, others) = runs.split_first()?;
     let mut launch = core_launch(0, first);
@@ -96,7 +97,8 @@ fn add_run(launch: &mut CoreLaunch, run: &LaneRun) {
     launch.runs.push(run.place());
 }
 
-/// Returns the index of the window that contains the middle of `bounds`, or of the nearest window.
+/// Returns the index of the window that contains the middle of `bounds`, or else of the window
+/// nearest to it.
 fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
     let middle = u64::midpoint(bounds.0, bounds.1);
     let after = windows.partition_point(|window| window.0 <= middle);
@@ -109,7 +111,8 @@ fn nearest_window(windows: &[(u64, u64)], bounds: (u64, u64)) -> usize {
 }
 
 /// Assigns each launch of a core to the reference launch with the nearest start. The order is kept,
-/// and no reference launch is used twice. If the clocks do not share an epoch, nothing is changed.
+/// and no reference launch is assigned twice. If the clocks do not share an epoch, nothing is
+/// changed.
 fn fit_by_time(core: &mut [CoreLaunch], reference: &[CoreLaunch]) {
     if !is_same_epoch(core, reference) {
         return;

@@ -1,4 +1,4 @@
-//! Figures of lanes, collected lane by lane. No lane needs to be kept.
+//! Figures of lanes, collected lane by lane, so that no lane has to stay in memory.
 
 use super::{
     Report,
@@ -24,7 +24,7 @@ use reader::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Names of zones and data of chips that the figures of a lane need.
+/// What the figures of a lane need from the readout: the zones' names and roles, and the chips.
 #[derive(Debug)]
 pub struct LaneContext<'readout> {
     names: &'readout ZoneTable,
@@ -48,7 +48,7 @@ impl<'readout> LanesContext<'readout> for LaneContext<'readout> {
     }
 }
 
-/// Data of some lanes that a [`Report`] needs.
+/// Figures of some lanes, from which a [`Report`] is computed.
 ///
 /// # Cost
 /// Memory: 1 to 10 bytes for each zone, for exact percentiles; about 20 bytes for each launch of a
@@ -79,7 +79,7 @@ impl FromLanes for LaneFigures {
 }
 
 impl Report {
-    /// Computes all figures. Lanes are paired one after the other, and no timeline is kept.
+    /// Computes all figures. Zones are paired lane by lane, and no timeline is kept.
     ///
     /// ```
     /// use analysis::Report;
@@ -105,8 +105,8 @@ impl Report {
         Self::from_lanes(readout, figures, &PackedMemory::unlimited())
     }
 
-    /// Computes all figures from the figures of all lanes, and stores ops in `memory`. The readout
-    /// no longer needs its lanes.
+    /// Computes all figures from the figures of all lanes, and stores ops in `memory`. The lanes
+    /// need not be in `readout` any more.
     ///
     /// ```
     /// use analysis::{LaneFigures, Report};
@@ -156,8 +156,8 @@ impl Report {
 /// Computes the ops of all chips, sorted by chip and time.
 ///
 /// Times of different cores are compared directly. So a readout whose tiles have different epochs
-/// must first be aligned by its [`TileOrigins`](reader::origins::TileOrigins). A core that is
-/// missing in a launch is ignored.
+/// must first be aligned by its [`TileOrigins`](reader::origins::TileOrigins). A launch is computed
+/// from the cores that have records of it.
 #[must_use]
 pub fn ops_of(readout: &Readout) -> Vec<Op> {
     launches_of(readout).into_iter().map(|launch| launch.op).collect()
@@ -193,7 +193,7 @@ impl FromLanes for LaneRuns {
 }
 
 impl LaneRuns {
-    /// Joins the parts of all threads.
+    /// Merges the parts collected by all threads.
     #[must_use]
     pub fn from_parts(parts: Vec<Self>) -> Self {
         let mut all = Self::default();
@@ -201,15 +201,15 @@ impl LaneRuns {
         all
     }
 
-    /// Adds the runs of other lanes.
+    /// Adds the runs of `other`.
     pub fn merge(&mut self, other: Self) {
         for (chip_id, runs) in other.0 {
             self.0.entry(chip_id).or_default().merge(runs);
         }
     }
 
-    /// Joins the runs into launches, like [`launches_of`](super::launches_of). The readout supplies
-    /// the losses and the hidden launches, and needs no lanes.
+    /// Joins the runs into launches, like [`launches_of`](super::launches_of). Losses and hidden
+    /// launches are read from `readout`, which needs no lanes.
     ///
     /// ```
     /// use analysis::LaneRuns;
@@ -235,8 +235,8 @@ impl LaneRuns {
         readout.devices.iter().flat_map(of_device).collect()
     }
 
-    /// Joins the runs into launches, and stores the index of the launch of each run separately. The
-    /// launches have no lists of runs. Launches and indices are stored in `memory`.
+    /// Joins the runs into launches, and stores for each run the index of its launch. The launches
+    /// do not list their runs. Launches and indices are stored in `memory`.
     ///
     /// ```
     /// use analysis::{LaneRuns, NumberedLaunches};

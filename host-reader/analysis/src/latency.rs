@@ -144,7 +144,7 @@ impl<'readout> Before<'readout> {
     }
 }
 
-/// Last end of the previous ops.
+/// Latest end of all previous ops.
 #[derive(Clone, Copy)]
 enum End {
     /// No previous op.
@@ -154,8 +154,8 @@ enum End {
 }
 
 impl End {
-    /// Returns the last end, including one more op. An op on a sub-device may end after ops that
-    /// begin later.
+    /// Returns the latest end after one more op, whose kernels span `kernel`. An op on a sub-device
+    /// may end after ops that begin later.
     fn joined(self, kernel: Option<Bounds>) -> Self {
         match (self, kernel) {
             (_, None) => Self::Unknown,
@@ -165,8 +165,8 @@ impl End {
     }
 }
 
-/// Returns the latency of each launch of a chip, in the order of `timings`. `span` selects the span
-/// of an op that the latency precedes.
+/// Returns the latency of each launch of a chip, in the order of `timings`. `span` selects which
+/// kernels of an op end the latency by starting.
 ///
 /// # Compatibility
 /// The latencies are those of `cpp_device_perf_report.csv`, with ops in the order of their starts.

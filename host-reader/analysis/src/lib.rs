@@ -86,24 +86,26 @@ use reader::{anomaly::AnomalyLog, probe_cost::ProbeCosts, readout::Readout, time
 pub struct Report {
     /// Counts of kept and lost records, anomalies and repairs.
     pub summary: Summary,
-    /// Launches by chip and time.
+    /// Launches, sorted by chip and time.
     pub ops: PackedLaunches,
-    /// Zones by chip and RISC, those with the most cycles first.
+    /// Zones, sorted by chip, RISC and descending cycles.
     pub zones: Vec<ZoneStatistics>,
-    /// Sum zones in the same order.
+    /// Sum zones, in the same order.
     pub sums: Vec<SumStatistics>,
-    /// Waits by chip and RISC, those with the most cycles first.
+    /// Waits, sorted by chip, RISC and descending cycles.
     pub waits: Vec<WaitStatistics>,
-    /// Values by chip, RISC and id.
+    /// Data values, sorted by chip, RISC and id.
     pub data: Vec<DataStatistics>,
-    /// Probe costs subtracted from the zones, if any. Ops and sums stay as recorded.
+    /// Probe costs subtracted from the zones; `None` if zones stay as recorded. Ops and sums always
+    /// stay as recorded.
     pub probe_cost: Option<SubtractedProbeCost>,
-    /// Open zones and orphan ends. Anomalies found while reading are in the readout.
+    /// Anomalies found while pairing: zones without an end, and ends without a start. Anomalies
+    /// found while reading are in the readout.
     pub pairing: AnomalyLog,
 }
 
 impl Report {
-    /// Computes all figures. The cost of probes is subtracted from zones.
+    /// Computes all figures, with the cost of probes subtracted from the zones.
     #[must_use]
     pub fn without_probe_cost(readout: &Readout, costs: &ProbeCosts) -> Self {
         let timeline = Timeline::from_readout(readout);

@@ -24,11 +24,11 @@ pub struct LossGroup {
     /// Programs as ranges, such as `1001..1400` or `5..1400 by 5`. A text such as `among 7..9` is a
     /// range in which only some launches lost records. At most three ranges are listed.
     pub programs: String,
-    /// True if, on each of these cores, the lane of the RISC in DRAM was full as well.
+    /// True if, on each of these cores, the RISC's lane also lost records because DRAM was full.
     pub is_behind_full_dram: bool,
 }
 
-/// Groups losses by cause, chip and RISC, in that order.
+/// Returns groups of losses, sorted by cause, chip and RISC.
 ///
 /// ```
 /// use analysis::loss_groups;

@@ -26,7 +26,7 @@ use reader::{
 use std::{collections::BTreeSet, sync::Arc};
 use wire::Risc;
 
-/// Kernel spans of each RISC, over all cores: first start to last end.
+/// Kernel span of each RISC over all cores, from the first start to the last end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RiscKernels {
     /// BRISC.
@@ -60,13 +60,13 @@ pub struct RiscKernels {
 pub struct Op {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Program, encoded with its chip.
+    /// Id of the program. The chip is encoded in the id.
     pub run_host_id: u32,
-    /// Replayed trace, if any.
+    /// Id of the replayed trace; `None` if the launch was not a replay.
     pub trace_id: Option<u64>,
-    /// Replay number of the trace, from 1.
+    /// Number of the trace's replay, counted from 1.
     pub trace_replay: Option<u64>,
-    /// Launch number of this program and replay, from 1.
+    /// Number of the launch among launches of the same program and replay, counted from 1.
     pub launch: u64,
     /// Sub-device that the op ran on; `None` if it had the whole chip.
     pub sub_device_id: Option<u8>,
@@ -76,8 +76,8 @@ pub struct Op {
     pub recorded_core_count: u64,
     /// Number of cores whose firmware zone began but did not end.
     pub unfinished_core_count: u64,
-    /// Number of cores that were assigned by time, because they have fewer launches of this program
-    /// than others.
+    /// Number of cores whose runs were assigned to the launch by time, because these cores have
+    /// fewer launches of the program than others.
     pub time_matched_core_count: u64,
     /// Span from the first firmware start to the last firmware end.
     pub firmware: Option<Span>,
@@ -85,9 +85,9 @@ pub struct Op {
     pub kernel: Option<Span>,
     /// Span from the first start of a BRISC, NCRISC or ERISC kernel to the last end of any kernel.
     pub data_movement_kernel: Option<Span>,
-    /// Firmware span of aggregate lanes, with which traces are recorded.
+    /// Firmware span on aggregate lanes, on which traces are recorded.
     pub trace_firmware: Option<Span>,
-    /// Kernel span of aggregate lanes.
+    /// Kernel span on aggregate lanes.
     pub trace_kernel: Option<Span>,
     /// Kernel span of each RISC.
     pub risc_kernels: RiscKernels,
@@ -95,7 +95,7 @@ pub struct Op {
     pub kernel_first_to_last_start_cycles: Option<u64>,
     /// Nanoseconds from the first to the last kernel start.
     pub kernel_first_to_last_start_ns: Option<u64>,
-    /// Kernel durations of the cores, from first start to last end on each.
+    /// Statistics of the cores' kernel durations, each from a core's first start to its last end.
     pub core_kernel: CycleStatistics,
     /// True for the first op on its chip, whose latencies are 0, as in TT-Metal's tables.
     pub is_first_of_chip: bool,
@@ -110,7 +110,7 @@ pub struct Op {
     /// Time in which RISCs waited for the host to read their lanes, in the debug dump, summed over
     /// all RISCs; `None` if no wait was recorded or records are missing.
     pub stall: Option<OwnTime>,
-    /// Sum of `stall` in nanoseconds.
+    /// Cycles of `stall` in nanoseconds.
     pub stall_ns: Option<u64>,
     /// True if the cores began so far apart that their clocks cannot share an epoch.
     ///
@@ -150,7 +150,7 @@ impl RiscKernels {
         Self { brisc, ncrisc, trisc0, trisc1, trisc2, erisc, quasar_dm, quasar_trisc }
     }
 
-    /// Clears the kernel spans of groups of RISCs.
+    /// Clears the kernel spans of the groups of RISCs whose element of `is_empty` is true.
     fn empty(&mut self, is_empty: [bool; KERNEL_GROUP_COUNT]) {
         let groups = self.groups_mut().into_iter().zip(is_empty);
         groups.filter(|(_, is_empty)| *is_empty).for_each(|(kernel, _)| *kernel = None);
@@ -158,7 +158,7 @@ impl RiscKernels {
 }
 
 impl Op {
-    /// Clears all figures over several lanes.
+    /// Clears the figures over several lanes, and stores the reason.
     const fn empty_spans(&mut self, doubt: Doubt) {
         (self.firmware, self.kernel, self.data_movement_kernel) = (None, None, None);
         self.kernel_first_to_last_start_cycles = None;
@@ -166,10 +166,11 @@ impl Op {
         self.duration_doubt = Some(doubt);
     }
 
-    /// Returns the longest kernel of a core divided by the mean kernel of the cores, at least 1.
+    /// Returns the longest kernel duration of a core divided by the mean kernel duration of the
+    /// cores.
     ///
-    /// `None` if no core ran a kernel, if all kernels took 0 cycles, if the sum of all kernels is
-    /// not known, or if the durations are in doubt.
+    /// The ratio is at least 1. `None` if no core ran a kernel, if all kernels took 0 cycles, if
+    /// the sum of all kernels is not known, or if the durations are in doubt.
     ///
     /// ```
     /// use analysis::{CycleStatistics, Op};
@@ -194,7 +195,7 @@ impl Op {
         self.latency_doubt.get_or_insert(Doubt::HiddenLaunches);
     }
 
-    /// Clears figures over clocks that cannot be compared.
+    /// Clears the figures that compare times of several cores, because the cores' clocks disagree.
     fn empty_over_clocks(&mut self) {
         self.empty_spans(Doubt::ClocksDisagree);
         self.risc_kernels = RiscKernels::default();
@@ -208,7 +209,7 @@ impl Op {
 /// A launch reaches all cores within microseconds. Different epochs are 10^9 cycles or more apart.
 pub const IMPLAUSIBLE_SKEW_CYCLES: u64 = 1_000_000;
 
-/// One run of one lane, as part of a launch.
+/// Reference to one run of one lane, as part of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaunchRun {
     /// Lane of the run.
@@ -271,8 +272,8 @@ pub(super) fn packed_chip_launches(
     launches.sorted(&before)
 }
 
-/// Joins the runs of one chip into launches, program by program; passes several launches at a time
-/// to `take`.
+/// Joins the runs of one chip into launches, program by program. Calls `take` with several launches
+/// at a time.
 fn join_chip(
     runs: &mut ChipRuns,
     (chip, holes): (&ChipSummary, &Holes<'_>),

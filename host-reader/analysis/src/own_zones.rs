@@ -40,7 +40,7 @@ impl OwnZone {
 /// Time that RISCs spent in zones of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnTime {
-    /// Number of whole zones.
+    /// Number of zones with a recorded start and end.
     pub count: u64,
     /// Cycles of the zones, summed over all RISCs.
     pub cycles: u64,
@@ -49,7 +49,7 @@ pub struct OwnTime {
 }
 
 impl OwnTime {
-    /// Sums the lengths of whole zones in cycles; `None` if there are none.
+    /// Returns the time of zones with the given lengths in cycles; `None` if there are none.
     ///
     /// ```
     /// use analysis::OwnTime;
@@ -62,7 +62,7 @@ impl OwnTime {
         (time.count > 0).then_some(time)
     }
 
-    /// Returns the time of one zone.
+    /// Returns the time of a single zone.
     pub(super) const fn from_zone(cycles: u64) -> Self {
         Self { count: 1, cycles, longest_cycles: cycles }
     }

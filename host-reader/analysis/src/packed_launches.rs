@@ -16,7 +16,7 @@ use reader::{
 };
 use std::{borrow::Cow, fmt, slice, sync::Arc};
 
-/// Launches by chip and time, without their runs.
+/// Launches without their runs, sorted by chip and time.
 ///
 /// # Cost
 /// Memory: about 100 bytes for each launch; launches beyond a limit go to a temporary file.
@@ -63,7 +63,7 @@ impl PackedLaunches {
     /// Returns the first error of the temporary file.
     ///
     /// # Errors
-    /// If launches could not be written or read back.
+    /// Returns an error if launches could not be written or read back.
     pub fn check(&self) -> Result<(), PackedError> {
         self.memory.as_ref().map_or(Ok(()), |memory| memory.check())
     }
@@ -119,7 +119,7 @@ pub(super) struct JoinedLaunches {
     launches: Vec<JoinedLaunch>,
 }
 
-/// Place of a packed launch, and what latencies depend on.
+/// Position of a packed launch, and the times that its latencies depend on.
 struct JoinedLaunch {
     place: ItemPlace,
     timing: Timing,
@@ -176,7 +176,8 @@ impl JoinedLaunches {
     }
 }
 
-/// Codes a launch without its runs. Nanoseconds are left out, since they follow from cycles.
+/// Packs or unpacks a launch without its runs. Nanoseconds are not packed, but computed from
+/// cycles.
 fn code_launch(codec: &mut impl Codec, launch: &mut Launch, aiclk_mhz: u32) {
     let Launch { op, first_cycle, last_cycle, runs: _ } = launch;
     codec.number(first_cycle);
@@ -232,7 +233,7 @@ fn code_doubt(codec: &mut impl Codec, doubt: &mut Option<Doubt>) {
     *doubt = place.and_then(|place| Doubt::ALL.get(place).copied());
 }
 
-/// Codes a span relative to the first cycle of its launch.
+/// Packs or unpacks a span relative to the first cycle of its launch.
 fn code_span(
     codec: &mut impl Codec,
     span: &mut Option<Span>,
@@ -247,7 +248,8 @@ fn code_span(
 }
 
 fn code_core_kernel(codec: &mut impl Codec, core_kernel: &mut CycleStatistics, aiclk_mhz: u32) {
-    // Statistics without cores have 0 ns, or unknown ns if the launch lost records (the default).
+    // A launch that lost records has the default statistics, in which nanoseconds are unknown. That
+    // differs from the statistics of 0 cores, whose sum is 0 ns.
     let mut known = Some(*core_kernel).filter(|known| *known != CycleStatistics::default());
     codec.optional(&mut known, |codec, known| {
         let CycleStatistics { count, total_cycles, min_cycles, .. } = known;

@@ -51,8 +51,8 @@ impl ChipRuns {
         &self.dispatch_cores
     }
 
-    /// Returns the runs sorted by program, lane and order in the lane. Each piece of the result
-    /// contains all runs of its programs.
+    /// Returns the runs in pieces, sorted by program, lane and order in the lane. A piece contains
+    /// all runs of each of its programs.
     pub(super) fn pieces(&mut self) -> Pieces<'_> {
         self.lanes.sort_by_key(|runs| runs.lane);
         let mut lanes: Vec<_> = self.lanes.iter().map(|runs| runs.runs().peekable()).collect();
@@ -61,8 +61,8 @@ impl ChipRuns {
     }
 }
 
-/// Minimum number of runs in a piece, except in the last piece. Unpacked, this number takes about a
-/// megabyte, so the runs are still cached when they are joined.
+/// Minimum number of runs in a piece, except in the last piece. So many unpacked runs take about a
+/// megabyte, so they are still cached when they are joined.
 const PIECE_RUN_COUNT: usize = 1 << 12;
 
 /// Iterator over the runs of a chip, piece by piece.
@@ -137,7 +137,7 @@ impl Shape {
     const IS_OWN: u64 = 1 << 4;
 }
 
-/// Previous run. Programs, indices and times are stored relative to it.
+/// Previous run of the lane. The next run's program, index and times are stored relative to it.
 #[derive(Clone, Copy, Default)]
 struct Before {
     program: u32,
@@ -189,7 +189,7 @@ impl PackedRuns {
     }
 }
 
-/// Packs a run, or unpacks it into a run without times.
+/// Packs `run`, or unpacks the next run into it.
 fn code_run(codec: &mut impl Codec, run: &mut LaneRun, before: Before) {
     let LaneRun { key, index, bounds: (start, end), extents, sub_device_id, .. } = run;
     let near = near_extents(extents, (*start, *end));
@@ -232,7 +232,7 @@ type NearExtents = [[u64; 3]; 2];
 
 /// Packs the firmware and kernel extents, and returns them with the flags of their shape.
 ///
-/// Returns `None` if another extent cannot be derived from these two.
+/// Returns `None` if another extent cannot be derived from these two, or if there is a stall.
 fn near_extents(extents: &LaneExtents, bounds: (u64, u64)) -> Option<(u64, NearExtents)> {
     let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
     let as_kernel = |part: &Extent, bit: u64| match part {
@@ -272,7 +272,7 @@ fn from_near(numbers: NearExtents, shape: u64, (start, end): (u64, u64)) -> Lane
     LaneExtents { firmware, kernel, data_movement, own_kernel, stall: None }
 }
 
-/// Codes the extents with all their times.
+/// Packs or unpacks all times of the extents.
 fn code_far(codec: &mut impl Codec, extents: &mut LaneExtents) {
     let LaneExtents { firmware, kernel, data_movement, own_kernel, stall } = extents;
     for extent in [firmware, kernel, data_movement, own_kernel] {

@@ -1,5 +1,5 @@
-//! Launch of each run of a lane, packed into about two bytes. With these numbers, launches need no
-//! list of their runs.
+//! Index of the launch of each run of a lane, packed into about two bytes. With these indices,
+//! launches need no list of their runs.
 
 use super::{
     op::{Launch, LaunchRun},
@@ -15,12 +15,12 @@ use std::{
     sync::Arc,
 };
 
-/// Launches of all chips, by chip and time, and the launch of each run.
+/// Launches of all chips, and the index of the launch of each run.
 #[derive(Debug)]
 pub struct NumberedLaunches {
-    /// Launches, by chip and time.
+    /// Launches, sorted by chip and time.
     pub launches: PackedLaunches,
-    /// Launches of the runs of each lane.
+    /// Index of the launch of each run, by lane.
     pub numbers: RunNumbers,
 }
 
@@ -32,7 +32,7 @@ pub struct NumberedLaunches {
 pub struct RunNumbers {
     lanes: HashMap<LaneId, LaneNumbers>,
     /// For each chip, the index of each launch in sorted order. The position in the list is the
-    /// number that the launch got when it was joined.
+    /// number that the launch got when its runs were joined.
     indices: BTreeMap<u32, Vec<u32>>,
     memory: Arc<PackedMemory>,
 }
@@ -54,7 +54,8 @@ impl RunNumbers {
         Self { lanes, indices, memory: Arc::clone(memory) }
     }
 
-    /// Moves the runs out of launches. The first of these launches has the number `launch_count`.
+    /// Removes the runs from `launches`, and stores the number of the launch for each run. The
+    /// first of `launches` has the number `launch_count`.
     pub(super) fn take(&mut self, launch_count: usize, launches: &mut [Launch]) {
         for (number, launch) in (launch_count as u64..).zip(launches) {
             for LaunchRun { lane, run } in std::mem::take(&mut launch.runs) {
@@ -81,7 +82,7 @@ impl RunNumbers {
     /// launch among the launches of the chip.
     ///
     /// # Errors
-    /// If the temporary file cannot be read.
+    /// Returns an error if the temporary file cannot be read.
     pub fn for_each_run(
         &self,
         lane: LaneId,

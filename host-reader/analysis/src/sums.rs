@@ -19,7 +19,7 @@ pub struct SumStatistics {
     pub marker_id: u32,
     /// Readable name of the zone: the id if unknown, all names if ambiguous.
     pub name: String,
-    /// Total cycles per launch.
+    /// Statistics of the zone's total cycles per launch.
     pub cycles: CycleStatistics,
 }
 
@@ -32,7 +32,7 @@ type ChipTotals = BTreeMap<(Risc, ZoneIndex), Vec<u64>>;
 impl SumTotals {
     /// Adds the totals of a lane.
     pub(super) fn add_lane(&mut self, lane: &Lane) {
-        // A lane without data has no sums.
+        // The words of all sums are in `lane.data`.
         if lane.data.is_empty() {
             return;
         }
@@ -52,8 +52,8 @@ impl SumTotals {
         }
     }
 
-    /// Computes the statistics of all totals, grouped by chip and RISC, sorted by descending cycles.
-    /// `readout` supplies the chips' data.
+    /// Computes the statistics of all totals, grouped by chip and RISC, sorted by descending
+    /// cycles. Clock frequencies and names of zones are read from `readout`.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<SumStatistics> {
         let chips = readout.devices.iter().map(|device| &device.chip);
         let chip_totals = chips.filter_map(|chip| Some((chip, self.0.remove(&chip.chip_id)?)));

@@ -16,9 +16,9 @@ use wire::{
 /// Number of usable and unusable records of waits and signals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct SyncCounts {
-    /// Sums of waits, one per object that a kernel waited for.
+    /// Records with the sum of a kernel's waits for one object.
     pub totals: u64,
-    /// Individual waits that blocked.
+    /// Individual waits, including TT-Metal's wait zones.
     pub waits: u64,
     /// Signals.
     pub signals: u64,
@@ -33,7 +33,7 @@ pub struct SyncCounts {
 }
 
 impl SyncCounts {
-    /// Adds the counts of other lanes.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: Self) {
         for (sum, more) in [
             (&mut self.totals, other.totals),
@@ -61,7 +61,7 @@ impl SyncCounts {
 /// Meaning of the name of a record of waits or signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncName {
-    /// Sum of the waits of one kernel for one object.
+    /// Sum of one kernel's waits for one object.
     Total,
     /// An individual wait of this kind, recorded as data or as a zone.
     Wait(WaitKind),
@@ -279,8 +279,8 @@ impl RunSync {
         if self.totals.is_empty() { self.last_time() } else { None }
     }
 
-    /// Returns the records between two cycles. A wait that continues after `end` is open in the
-    /// result.
+    /// Returns the individual waits and signals between two cycles. A wait that continues after
+    /// `end` is open in the result.
     #[must_use]
     pub fn within(&self, start: u64, end: u64) -> Self {
         let waits = self.waits.iter().filter(|wait| wait.start < end && wait.end > start);

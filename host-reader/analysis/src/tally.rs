@@ -23,10 +23,10 @@ use std::{
 };
 use wire::Risc;
 
-/// Key of zones that share a row: the index of the chip, and the RISC.
+/// Key of a group of zones: the index of their chip, and their RISC.
 pub(super) type GroupKey = (usize, Risc);
 
-/// Durations by group and zone.
+/// Accumulator of durations, by group and zone.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     zones: ZoneNumbers,
@@ -71,7 +71,7 @@ struct ZoneDurations {
 }
 
 impl Tally {
-    /// Returns the part of the tally for a group. Large amounts of durations are moved to `memory`.
+    /// Returns the part of the tally for a group. Full buffers of durations are moved to `memory`.
     pub(super) fn group<'tally>(
         &'tally mut self,
         key: GroupKey,
@@ -99,7 +99,7 @@ impl Group<'_> {
         self.leave(0);
     }
 
-    /// Adds whole zones in any order.
+    /// Adds zones with known durations and self times, in any order.
     pub(super) fn add_whole(&mut self, zones: &[WholeZone]) {
         for zone in zones {
             let number = self.number(zone.zone);
@@ -120,7 +120,7 @@ impl Group<'_> {
         }
     }
 
-    /// Returns the zone's number, and ensures that it has an entry.
+    /// Returns the zone's number, and ensures that `durations` has an element for it.
     #[inline]
     fn number(&mut self, zone: ZoneIndex) -> usize {
         let number = match self.zones.numbers.get(zone.0 as usize) {
@@ -215,7 +215,7 @@ fn rows_of<'tally>(
     join_envelopes(rows, names)
 }
 
-/// Combines the envelope zones of each kind of aggregate lane into one row, whichever RISC began
+/// On aggregate lanes, combines all envelope zones of one kind into one row, whichever RISC began
 /// the zones.
 fn join_envelopes<'tally>(
     rows: BTreeMap<(GroupKey, ZoneIndex), Parts<'tally>>,

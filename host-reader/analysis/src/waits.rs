@@ -79,7 +79,7 @@ impl WaitStatistics {
     }
 }
 
-/// RISC, kind and key.
+/// RISC that waited, kind of wait, and key of the object.
 type Key = (Risc, WaitKind, u32);
 
 /// Waits by chip, RISC and object, collected lane by lane.
@@ -125,7 +125,7 @@ impl WaitTotals {
     }
 
     /// Computes the statistics of all waits, grouped by chip and RISC, sorted by descending cycles.
-    /// `readout` supplies the chips' data.
+    /// Clock frequencies and losses are read from `readout`.
     pub(super) fn statistics(mut self, readout: &Readout) -> Vec<WaitStatistics> {
         let losing = losing_riscs(readout);
         let mut statistics = Vec::new();

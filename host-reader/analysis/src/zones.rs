@@ -16,7 +16,7 @@ use reader::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// Durations of one zone over all cores of a chip.
+/// Statistics of one zone over all cores of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneStatistics {
     /// Number of the chip.
@@ -31,11 +31,12 @@ pub struct ZoneStatistics {
     pub source_file: String,
     /// Source line; 0 if unknown.
     pub source_line: u32,
-    /// Durations of whole zones.
+    /// Durations of the zones that have a start and an end.
     pub cycles: CycleStatistics,
-    /// Cycles of whole zones that no inner zone covers.
+    /// Cycles of these zones that no inner zone covers.
     pub self_total_cycles: u64,
-    /// Number of zones without an end. They are not in the durations.
+    /// Number of zones without an end. Their durations are unknown, so the other figures leave them
+    /// out.
     pub open_zone_count: u64,
 }
 
@@ -98,7 +99,7 @@ pub fn paired_zone_statistics(readout: &Readout) -> (Vec<ZoneStatistics>, Anomal
     Pairer::finish(pairers.collect(), readout)
 }
 
-/// Pairs lanes one by one and collects the durations of their zones.
+/// Pairs the starts and ends of zones, lane by lane, and collects the durations of the zones.
 #[derive(Debug, Default)]
 pub(super) struct Pairer {
     tally: Tally,
@@ -108,7 +109,7 @@ pub(super) struct Pairer {
 }
 
 impl Pairer {
-    /// Adds the zones of a lane to a group. Large amounts of durations are moved to `memory`.
+    /// Adds the zones of a lane to a group. Full buffers of durations are moved to `memory`.
     pub(super) fn add(
         &mut self,
         group: GroupKey,

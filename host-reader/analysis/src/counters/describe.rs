@@ -6,8 +6,8 @@ use crate::counters::{
 };
 use reader::{lane::Lane, names::ZoneTable, readout::Readout};
 
-/// Attaches the text of TT-Metal's host to each 16-byte counter record; returns the number of texts
-/// added.
+/// Attaches to each 16-byte counter record the text that TT-Metal's host writes for it; returns the
+/// number of texts added.
 ///
 /// A line of a device log has room only for the first 8 bytes of the record; the text contains the
 /// rest. Counters that already have a text keep it. Counters that cannot be decoded get none.
@@ -26,7 +26,7 @@ fn describe_lane(lane: &mut Lane, zones: &ZoneTable) -> u64 {
         }
         let mut sample = Sample::decode(record.data, None).ok()?;
         if is_quasar {
-            // These texts number the four parts of a core from 0.
+            // TT-Metal's texts always state the part of a Quasar core, from 0 to 3.
             sample.neo.get_or_insert(0);
         }
         Some(sample.to_text().into())

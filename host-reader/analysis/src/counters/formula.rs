@@ -11,7 +11,7 @@ use crate::counters::{
 
 use std::borrow::Cow;
 
-/// Formulas of metrics. A text is the name of a counter; a list contains ports.
+/// Formula of a metric. A string is the name of a counter; a list contains names of ports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Formula {
     /// A counter divided by the cycles of its bank.
@@ -24,9 +24,10 @@ pub(crate) enum Formula {
     RestWithin(&'static str, &'static str),
     /// The first counter divided by the sum of both.
     Share(&'static str, &'static str),
-    /// Rate of the first port in the list that was read: its counter divided by its own cycles.
+    /// Rate of the first listed port that was read: its counter divided by the counter's own
+    /// cycles.
     Port(&'static [&'static str]),
-    /// Mean of the rates of the ports in the list that were read.
+    /// Mean of the rates of those listed ports that were read.
     MeanOfPorts(&'static [&'static str]),
     MeanOfAllPorts,
     /// Share of the requests to these ports that were granted.
@@ -36,11 +37,11 @@ pub(crate) enum Formula {
     Port1Refused,
     /// Instructions of a thread divided by the cycles in which it was not stalled.
     PerReadyCycle(&'static str, &'static str),
-    /// The sum of all waits of a thread, divided by the cycles.
+    /// The sum of all waits of a thread, divided by the cycles of the bank.
     Overlap(u8),
     /// Stalls for one reason, divided by the stalls for all reasons.
     StallShare(&'static str),
-    /// Stalls of the math pipe for source B only.
+    /// Stalls of the math pipe for source B only, divided by the cycles of the bank.
     SrcBStall,
     /// Cycles with math results ready to be packed, divided by the packer's busy cycles, or by all
     /// cycles if the packer was never busy.
@@ -63,12 +64,12 @@ pub(crate) enum Formula {
     L1Client(&'static str, f64),
 }
 
-/// Stalls of the math pipe for source B. No hardware counter measures these stalls separately.
+/// Name for the stalls of the math pipe for source B. No hardware counter measures them separately.
 pub(crate) const SRCB_STALL_MATH: &str = "SRCB_STALL_MATH";
 const SOURCES_STALL_MATH: &str = "DVALID_STALL_MATH";
 
 impl Formula {
-    /// Returns the value as a fraction of 1.
+    /// Returns the value, where 1 is 100 %; `None` if a counter was not read or a divisor is 0.
     pub(crate) fn value(self, reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
         let count = |name| reader.count(name);
         match self {
@@ -232,9 +233,9 @@ fn srcb_stall(reader: &CounterReader) -> Option<f64> {
     Some((sources - reader.count("SRCA_STALL_MATH")?).max(0.0))
 }
 
-/// Returns the share of one stall reason; `None` unless at least two reasons are known.
+/// Returns the share of one reason in all stalls; `None` unless at least two reasons are known.
 ///
-/// The counter for both sources includes the stalls for source A. Only its remainder, the stalls
+/// The counter for both sources includes the stalls for source A. Only the difference, the stalls
 /// for source B, is used.
 fn stall_share(reader: &CounterReader, reason: &str) -> Option<f64> {
     let reasons = crate::counters::names::STALLS.iter().filter(|&&name| name != SOURCES_STALL_MATH);
@@ -266,8 +267,8 @@ fn mean_data_flow(reader: &CounterReader, is_blackhole: bool) -> Option<f64> {
 const PACKER_ENGINES: [&str; 4] =
     ["PACKER_BUSY_0", "PACKER_BUSY_1", "PACKER_BUSY_2", "PACKER_BUSY"];
 
-/// Returns the difference between the busiest and the least busy of four engines, relative to the
-/// busiest.
+/// Returns the difference between the busiest and the least busy of the four engines, divided by
+/// the busiest.
 fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
     let busy: Vec<f64> =
         PACKER_ENGINES.iter().map(|name| reader.count(name)).collect::<Option<_>>()?;
@@ -276,7 +277,7 @@ fn packer_imbalance(reader: &CounterReader) -> Option<f64> {
     divided(most - least, most)
 }
 
-/// Returns the mean share of refused requests over the most important ports.
+/// Returns the mean share of refused requests at the ports of the unpacker and of ring 0.
 fn contention(reader: &CounterReader) -> Option<f64> {
     let ports = UNPACKER.iter().chain(RING_0_OUTGOING).chain(RING_0_INCOMING);
     mean(

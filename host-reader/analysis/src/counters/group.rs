@@ -3,7 +3,7 @@
 use crate::counters::{names::is_counter, reader::Bank};
 use std::str::FromStr;
 
-/// Architectures, each with its own set of counters.
+/// Architecture. Each has its own set of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterArch {
     /// Wormhole.
@@ -15,7 +15,7 @@ pub enum CounterArch {
 }
 
 impl CounterArch {
-    /// Finds the architecture for a name such as `wormhole_b0`.
+    /// Returns the architecture that a name such as `wormhole_b0` contains.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
@@ -39,7 +39,7 @@ impl CounterArch {
         }
     }
 
-    /// Returns the number of L1 banks. A run counts only one of the banks.
+    /// Returns the number of L1 banks with counters. A run counts only one of the banks.
     const fn l1_bank_count(self) -> u8 {
         match self {
             Self::Wormhole => 2,
@@ -49,7 +49,7 @@ impl CounterArch {
     }
 }
 
-/// Counters that are enabled together.
+/// Group of counters that are enabled together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterGroup {
     /// FPU and SFPU.
@@ -181,7 +181,7 @@ impl FromStr for CounterGroup {
     }
 }
 
-/// Runs needed to read a set of groups.
+/// Plan of the runs needed to read a set of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassPlan {
     /// Groups of each run.

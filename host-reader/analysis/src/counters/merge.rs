@@ -14,11 +14,12 @@ use std::collections::HashMap;
 pub struct PassMerge {
     /// Number of counters that were added.
     pub added: u64,
-    /// Number of counters left out because the first run has no counters of their launch and core.
+    /// Number of counters left out because the first run has no counter of the same launch and
+    /// core.
     pub without_anchor: u64,
 }
 
-/// Chip, core, program, and replay.
+/// Key of a launch on a core: chip, core, program and replay.
 type Key = (u32, Noc0Coord, u32, Option<TraceReplay>);
 
 /// Position of a counter in a readout. Counters of later runs are inserted after it.

@@ -87,7 +87,7 @@ pub fn metrics() -> &'static [Metric] {
 /// `compute_l1_client_metrics` of `tt_llk_perf/metrics.py`, release 0.81.1.
 pub(crate) fn l1_client_metric(counter: &str) -> Option<&'static Metric> {
     static METRICS: LazyLock<BTreeMap<&'static str, Metric>> = LazyLock::new(|| {
-        // The names last as long as the program, like those of all other metrics.
+        // The names are leaked, so that they are `'static` like those of all other metrics.
         let metrics = l1_client_names().map(|counter| -> (&'static str, Metric) {
             let counter = counter.leak();
             let metric = if counts_pending(counter) {
@@ -115,8 +115,8 @@ fn counts_pending(counter: &str) -> bool {
     counter.ends_with("_PENDING_REQS_CARRY")
 }
 
-/// Returns the number of pending-request cycles per count. Packer 0 has room for more requests than
-/// other clients, so its counts stand for more cycles.
+/// Returns how many cycles of a pending request one count stands for. Packer 0 has room for more
+/// requests than other clients, so its counts stand for more cycles.
 fn pending_requests(counter: &str) -> f64 {
     if counter.starts_with("L1_CLIENT_PACK0_IF") { 128.0 } else { 64.0 }
 }

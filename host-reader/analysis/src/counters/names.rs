@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Names by number.
+/// Names of counters, indexed by number.
 ///
 /// # Compatibility
 /// `enum PerfCounterType` of `perf_counters/types.h`, release 0.81.1. Numbers are only ever added.
@@ -240,7 +240,8 @@ const NAMES: [&str; 228] = [
 /// Quasar's 15 consecutive counters of stall reasons.
 pub(crate) const STALLS: &[&str] = NAMES.split_at(211).1.split_at(15).0;
 
-/// First number of Quasar's L1 clients.
+/// Number of the first counter of Quasar's L1 clients. The counters follow in the order of ports
+/// and events; the offset from this number is the counter's selection.
 const L1_CLIENT_BASE: u16 = 256;
 /// Count of numbers for Quasar's L1 clients: 37 ports with 8 events each.
 const L1_CLIENT_COUNT: u16 = 296;
@@ -282,7 +283,7 @@ const TIED_OFF: [&str; 5] = [
     "XSEARCH_INSTRN_AVAILABLE_",
 ];
 
-/// Returns the name of the counter with a number; `None` if no counter has the number.
+/// Returns the name of the counter with the given number; `None` if there is no such counter.
 ///
 /// ```
 /// assert_eq!(analysis::counters::counter_name(1).as_deref(), Some("FPU_COUNTER"));
@@ -310,7 +311,7 @@ pub fn current_name(name: &str) -> Cow<'_, str> {
     renamed.map_or(Cow::Borrowed(name), |(new, rest)| format!("{new}{rest}").into())
 }
 
-/// Returns true if this is the current name of a counter.
+/// Returns true if `name` is the current name of a counter.
 pub(crate) fn is_counter(name: &str) -> bool {
     NAMES.iter().skip(1).any(|&known| known == name)
 }
@@ -320,13 +321,13 @@ pub(crate) fn is_tied_off(name: &str) -> bool {
     TIED_OFF.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// Returns the names of all existing selections of Quasar's L1 clients, in order.
+/// Returns the counter names of all existing selections of Quasar's L1 clients, in order.
 pub(crate) fn l1_client_names() -> impl Iterator<Item = String> {
     (0..L1_CLIENT_COUNT).filter(|&selection| has_l1_client(selection)).map(l1_client_name)
 }
 
-/// Returns true if a selection of Quasar's L1 clients exists. Event 0 does not exist, nor do the
-/// events of THCON's banks.
+/// Returns true if a selection (a port and an event) of Quasar's L1 clients exists. Event 0 does
+/// not exist, nor do the events of THCON's banks.
 ///
 /// # Compatibility
 /// `l1_client_selection_is_valid` of `perf_counters/quasar.h`.

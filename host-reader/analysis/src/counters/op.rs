@@ -25,7 +25,8 @@ pub struct OpCounters {
     grid_sums: [Option<u128>; 3],
 }
 
-/// Counting unit: the core and the RISC that read the counters, or one of a Quasar's four parts.
+/// Unit of a core that counts: all of it, by the RISC that read the counters, or one of a Quasar
+/// core's four parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Unit {
     Risc(Risc),
@@ -43,7 +44,7 @@ impl Unit {
     }
 }
 
-/// Inputs, other than the counters, for the computed figures.
+/// Inputs of the computed figures, other than the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CounterScale {
     /// Architecture; `None` if unknown. Some L1 ports serve other units on Blackhole than on
@@ -113,8 +114,8 @@ impl OpCounters {
         self.readers.is_empty()
     }
 
-    /// Adds a reading, which replaces an earlier reading of the same counter. A reading over 0
-    /// cycles is ignored, because the counter was never started.
+    /// Adds a reading. It replaces an earlier reading of the same counter. A reading over 0 cycles
+    /// is ignored, because the counter was never started.
     pub fn add(&mut self, core: Noc0Coord, risc: Risc, sample: Sample) {
         if sample.cycles == Some(0) {
             return;
@@ -157,7 +158,8 @@ impl OpCounters {
         })
     }
 
-    /// Returns the means over the whole grid whose counters and inputs in `scale` are known.
+    /// Returns those means over the whole grid whose counters were read and whose inputs are in
+    /// `scale`.
     pub fn grid_means(&self, scale: CounterScale) -> impl Iterator<Item = GridMean> + '_ {
         let units = scale.arch.map_or(1, CounterArch::unit_count);
         let cores = scale.max_compute_cores.filter(|&cores| cores > 0);

@@ -21,7 +21,8 @@ pub(crate) const RING_1: &[&str] = &[
     "L1_3_NOC_RING1_INCOMING_2",
     "L1_3_NOC_RING1_INCOMING_3",
 ];
-/// The two ports of each ring and direction that exist on all architectures.
+/// Two outgoing ports of ring 0. Like the ports of the next three lists, they exist on all
+/// architectures.
 pub(crate) const RING_0_OUTGOING: &[&str] =
     &["L1_0_NOC_RING0_OUTGOING_0", "L1_0_NOC_RING0_OUTGOING_1"];
 pub(crate) const RING_0_INCOMING: &[&str] =

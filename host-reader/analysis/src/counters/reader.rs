@@ -38,8 +38,8 @@ impl Bank {
         }
     }
 
-    /// Returns the counters whose cycle count is used for the bank if the cycle counts of the bank
-    /// differ between runs.
+    /// Returns counters of the bank, in order of preference: the first of them that was read
+    /// determines the bank's cycles, because cycles differ between counters read in different runs.
     const fn anchors(self) -> &'static [&'static str] {
         match self {
             Self::Fpu => &["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"],
@@ -65,7 +65,7 @@ struct Counter {
 pub(crate) struct CounterReader(Vec<Counter>);
 
 impl CounterReader {
-    /// Adds a counter. A repeated reading replaces the first one.
+    /// Adds a counter. A repeated reading replaces the earlier one.
     pub(crate) fn record(&mut self, name: String, count: f64, cycles: f64) {
         match self.0.iter_mut().find(|counter| counter.name == name) {
             Some(counter) => (counter.count, counter.cycles) = (count, cycles),

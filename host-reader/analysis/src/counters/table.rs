@@ -105,7 +105,7 @@ pub struct CounterTotal {
     /// Events per core and in total; `None` if no reading is meaningful, because the hardware ties
     /// the counter to a constant or the counter counted over 0 cycles.
     pub counts: Option<CounterCounts>,
-    /// Minimum and maximum of the cycles per core, among cores with a known number.
+    /// Minimum and maximum of the cycles per core, among cores whose cycles are known.
     pub cycles: Option<(u64, u64)>,
 }
 
@@ -209,7 +209,7 @@ pub(crate) const fn is_data(kind: PacketKind) -> bool {
     matches!(kind, PacketKind::TimestampedData | PacketKind::TimestampedData16B)
 }
 
-/// Returns true if a record with this zone is a reading of a counter.
+/// Returns true if the id of this zone marks a reading of a counter.
 pub(crate) fn is_counter_id(zones: &ZoneTable, zone: ZoneIndex) -> bool {
     zones.id(zone) == u32::from(ZoneId::PERF_COUNTER.0)
 }

@@ -4,8 +4,8 @@ use crate::noc_events::{payload::trailer_text, trace::is_event};
 use reader::readout::Readout;
 use wire::noc_event::NocTrailer;
 
-/// Attaches the text of TT-Metal's host to each event with addresses; returns the number of texts
-/// added.
+/// Attaches to each event with addresses the text that TT-Metal's host writes for it; returns the
+/// number of texts added.
 ///
 /// A line of a device log has room only for the event itself; the text contains the addresses.
 /// Events that already have a text keep it.

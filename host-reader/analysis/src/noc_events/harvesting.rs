@@ -143,7 +143,7 @@ pub(super) struct Harvesting<'a> {
     lines: &'static [u16],
     /// Number of harvested lines; `None` if unknown.
     harvested_count: Option<usize>,
-    /// Lines with records, which cannot be harvested.
+    /// Lines of tiles that have records. They cannot be harvested.
     seen: BTreeSet<u16>,
     /// Lines by translated number, if the host's files contain them.
     stated: &'a BTreeMap<u16, u16>,
@@ -159,8 +159,7 @@ impl<'a> Harvesting<'a> {
         let seen = tensix
             .map(|lane| if harvests_rows(arch) { lane.core.y } else { lane.core.x })
             .collect();
-        // If no product has this number of cores, dispatch cores may be missing in it. Then the
-        // number is not used.
+        // If no product has this number of cores, it may exclude dispatch cores, so it is not used.
         let harvested_count = chip
             .max_compute_cores
             .and_then(|cores| Floorplan::harvested_line_count(arch, cores).ok());

@@ -108,7 +108,7 @@ impl<'de> Visitor<'de> for Objects<'_> {
     }
 }
 
-/// Converts a JSON value to an object. An object needs a core, a time, and a zone end or an event.
+/// Converts a JSON value to an object. An object needs a core, a time, and a zone or an event.
 fn object_of(value: serde_json::Value) -> Result<TraceObject, String> {
     for field in ["proc", "sx", "sy", "timestamp"] {
         if value.get(field).is_none() {

@@ -52,8 +52,9 @@ impl KernelStarts {
         }
     }
 
-    /// Shifts the times of a trace to the times of its lanes; returns the number of removed events.
-    /// An event is removed if no kernel determines its shift.
+    /// Shifts the times of a trace to the clocks of its lanes, so that each lane's first kernel
+    /// starts as recorded; returns the number of removed events. If no lane of the trace has such a
+    /// kernel, all events are removed.
     ///
     /// A lane without a kernel gets the shift of another lane of the trace.
     pub fn align(&self, trace: &mut ProgramTrace) -> u64 {

@@ -23,7 +23,8 @@ pub(super) type ProgramKey = (RunHostId, Option<TraceReplay>);
 /// NoC events of a recording's lanes, with the zones around the events and the locks.
 ///
 /// # Cost
-/// Memory: about 12 bytes for each event, 4 for each zone end, and 4 for each program of a lane.
+/// Memory: about 12 bytes for each event, 4 for each start or end of a zone, and 4 for each program
+/// of a lane.
 ///
 /// ```
 /// use analysis::noc_events::{NocLanes, NocPrograms, TraceOptions};
@@ -93,14 +94,14 @@ impl FromLanes for NocLanes {
     }
 }
 
-/// Record of a program in a lane: a zone end or a NoC event.
+/// Record of a program in a lane: the start or end of a zone, or a NoC event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     Zone { zone: ZoneIndex, is_start: bool },
     Event { bits: u64, trailer: Option<NocTrailer> },
 }
 
-/// NoC events and zone ends of one lane, sorted by program, then in recorded order.
+/// NoC events, zone starts and zone ends of one lane, sorted by program, then in recorded order.
 #[derive(Debug)]
 pub(super) struct NocLane {
     pub(super) id: LaneId,
@@ -318,7 +319,7 @@ impl LanePrograms<'_> {
         self.next.map(|(program, _)| program)
     }
 
-    /// Passes the markers of the next program to `take_marker`, with their times.
+    /// Calls `take_marker` with the time and content of each marker of the next program.
     pub(super) fn take_markers(&mut self, mut take_marker: impl FnMut(u64, Marker)) {
         let Some((_, count)) = self.next.take() else { return };
         for _ in 0..count {

@@ -23,9 +23,9 @@ pub struct HeldMemory {
     pub address: u32,
     /// Number of bytes.
     pub byte_count: u32,
-    /// Cycle of the beginning.
+    /// Cycle at which the hold began.
     pub begin: u64,
-    /// Cycle of the end; `None` if it was not recorded.
+    /// Cycle at which the hold ended; `None` if it was not recorded.
     pub end: Option<u64>,
 }
 
@@ -71,7 +71,8 @@ pub struct Locks {
 impl Locks {
     /// Collects the locks of a lane.
     ///
-    /// An event ends the latest matching hold of its RISC in the same run of a program.
+    /// An unlock ends the latest matching hold of its RISC in the same run of a program; a clear
+    /// event ends all of the RISC's regions.
     pub(super) fn from_lane(lane: &Lane, zones: &ZoneTable) -> Self {
         let mut locks = Self::default();
         // Held memory from this index on belongs to the current program.

@@ -20,7 +20,8 @@ pub enum Numbering {
 
 /// First number with different meanings in the two versions.
 const FIRST_MOVED: u8 = 30;
-/// Offset of the newer numbers from [`FIRST_MOVED`] on.
+/// Difference between the newer and the older number of a kind, for older numbers from
+/// [`FIRST_MOVED`] on.
 const MOVED_BY: u8 = 3;
 
 impl Numbering {
@@ -37,7 +38,7 @@ impl Numbering {
     /// Both numberings, each at the index of its discriminant.
     pub(super) const ALL: [Self; 2] = [Self::Older, Self::Newer];
 
-    /// Returns true if `before` is a packet and `number` is its route.
+    /// Returns true if, in this numbering, `before` is a packet and `number` is a route.
     fn explains(self, before: Option<u8>, number: u8) -> bool {
         let is_route = matches!(
             self.kind(number),
@@ -48,11 +49,10 @@ impl Numbering {
     }
 }
 
-/// Evidence for the numbering that a sequence of event numbers uses, in the order recorded by their
-/// RISC.
+/// Evidence for the numbering of a sequence of events, in the order in which a RISC recorded them.
 ///
-/// A fabric packet is followed by its route. The number of that event means a route in only one of
-/// the numberings.
+/// A fabric packet is followed by the event for its route. The number of the route's event means a
+/// route in only one of the numberings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NumberingEvidence {
     /// Number of routes that directly follow their packet, by numbering.
@@ -81,8 +81,8 @@ impl NumberingEvidence {
         self.ends = Some((first, other_last));
     }
 
-    /// Returns the numbering that explains most routes: the newer one without fabric events; `None`
-    /// without numbers.
+    /// Returns the numbering that explains more routes, or the newer one if both explain equally
+    /// many; `None` if there are no numbers.
     pub(super) fn numbering(&self) -> Option<Numbering> {
         let [older, newer] = self.explained;
         self.ends.map(|_| if older > newer { Numbering::Older } else { Numbering::Newer })

@@ -3,7 +3,7 @@
 use crate::noc_events::payload::RawCoord;
 use serde::{Deserialize, Serialize};
 
-/// One object of a `noc_trace_*.json`: a zone end or an event.
+/// One object of a `noc_trace_*.json`: the start or end of a zone, or an event.
 ///
 /// Fields are named and ordered as in the file. Older producers write `run_id`, `dst_device_id` and
 /// `kernel_start_delta`, and use `begin` and `end` as phases of a zone.
@@ -13,7 +13,7 @@ pub struct TraceObject {
     /// Targets of a fabric packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dst: Option<Vec<Destination>>,
-    /// Local address of the target.
+    /// Address of the target within its tile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dst_addr: Option<u32>,
     /// Chip of the target, in files of older producers.
@@ -61,7 +61,7 @@ pub struct TraceObject {
     /// Always `null` in events with addresses; TT-Metal never sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub posted: Option<serde_json::Value>,
-    /// Processor.
+    /// Label of the RISC that recorded the object.
     pub proc: String,
     /// Id of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct TraceObject {
     /// Number of the run, in files of older producers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<u32>,
-    /// Local address of the source.
+    /// Address of the source within its tile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub src_addr: Option<u32>,
     /// Chip that recorded the event.
@@ -79,7 +79,7 @@ pub struct TraceObject {
     pub sx: u16,
     /// Row of the core that recorded the event.
     pub sy: u16,
-    /// Cycles of the chip's clock.
+    /// Time in cycles of the chip's clock.
     pub timestamp: u64,
     /// Kind of the event, such as `WRITE_`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]

@@ -17,7 +17,7 @@ reader::labelled! {
 }
 
 impl Noc {
-    /// Returns the network with this name in TT-Metal.
+    /// Returns the network that TT-Metal calls `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|noc| noc.label() == name)
@@ -94,7 +94,7 @@ pub struct FabricEvent {
     pub multicast_end: RawCoord,
     /// Network of the receiving chip.
     pub noc: Noc,
-    /// Encoding of the route that follows.
+    /// Encoding of the route, which the event after the packet contains.
     pub packet: FabricRoute,
 }
 
@@ -109,7 +109,7 @@ pub struct ScatterEvent {
     pub chunk_count: i8,
     /// Network of the receiving chip.
     pub noc: Noc,
-    /// Encoding of the route that follows.
+    /// Encoding of the route, which the event after the packet contains.
     pub packet: FabricRoute,
 }
 
@@ -202,7 +202,8 @@ impl Payload {
             NocEventKind::FabricRoutingFields1d => {
                 Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
             }
-            // A packet always has hops. Without hops, the number means something else.
+            // A recorded route always has hops, so 0 in all fields means that the route was not
+            // recorded.
             NocEventKind::FabricRoutingFields2d if bits >> u8::BITS == 0 => {
                 Self::Routing(Routing::Unrecorded)
             }
@@ -266,7 +267,8 @@ fn fabric_carrier(carrier: u8) -> Result<(Noc, FabricRoute), PayloadError> {
     Ok((noc_of(carrier)?, packet))
 }
 
-/// Formats the second value of an event like the metadata of a device log.
+/// Formats the second word of an event, which contains addresses, like the metadata of a device
+/// log.
 ///
 /// # Compatibility
 /// Metadata of `profile_log_device.csv`: keys sorted by name, `;` instead of commas.

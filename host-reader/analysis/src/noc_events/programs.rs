@@ -1,4 +1,4 @@
-//! Programs of a recording with NoC events, read one after the other as traces or as traffic.
+//! Programs that recorded NoC events, read one after the other as traces or as traffic.
 
 use crate::noc_events::{
     fabric::{self, Joined},
@@ -24,7 +24,7 @@ use reader::{
 use std::{cmp::Reverse, collections::BinaryHeap};
 use wire::{RunHostId, ZoneId, noc_event::NocEventKind};
 
-/// Programs of a recording with NoC events, which are read one after the other.
+/// Programs of a recording that have NoC events. They are read one after the other.
 #[derive(Debug)]
 pub struct NocPrograms<'a> {
     chips: Vec<Chip<'a>>,
@@ -33,8 +33,8 @@ pub struct NocPrograms<'a> {
 }
 
 impl<'a> NocPrograms<'a> {
-    /// Combines the lanes with the names and chips of a readout. The readout need not contain its
-    /// lanes.
+    /// Combines the lanes with the names and chips of a readout. The lanes in the readout itself
+    /// are not used.
     #[must_use]
     pub fn new(lanes: &'a NocLanes, readout: &'a Readout, options: &TraceOptions) -> Self {
         let (mut chips, mut unreadable) = (Vec::new(), TraceNotes::default());
@@ -53,13 +53,13 @@ impl<'a> NocPrograms<'a> {
         Self { chips, unreadable }
     }
 
-    /// Returns true if there are no decodable events and no zones of programs with events.
+    /// Returns true if no program would have a trace.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.chips.iter().all(|chip| ChipPrograms::new(chip).next().is_none())
     }
 
-    /// Returns the trace of each program, sorted by chip and program.
+    /// Returns the trace of each program and replay, sorted by chip and program.
     ///
     /// `op_name` returns the name of a chip's program, if it has one. Notes are added as the
     /// iterator advances.
@@ -98,8 +98,8 @@ impl<'a> NocPrograms<'a> {
         (sums.finish(|chip_id| self.grid(chip_id)), notes)
     }
 
-    /// Returns the columns and rows of a chip's tiles; `None` without events or for an unknown
-    /// architecture.
+    /// Returns the columns and rows of a chip's tiles; `None` if the chip has no events or an
+    /// unknown architecture.
     #[must_use]
     pub fn grid(&self, chip_id: u32) -> Option<(u16, u16)> {
         let chip = self.chips.iter().find(|chip| chip.chip_id == chip_id)?;
@@ -107,7 +107,7 @@ impl<'a> NocPrograms<'a> {
     }
 }
 
-/// Zone end, with the lane and time of its record.
+/// Start or end of a zone, with the lane and time of its record.
 #[derive(Clone, Debug)]
 struct ZoneEnd<'a> {
     lane: LaneId,
@@ -137,7 +137,7 @@ struct Chip<'a> {
 struct ChipPrograms<'c, 'a> {
     chip: &'c Chip<'a>,
     lanes: Vec<LanePrograms<'a>>,
-    /// Next program of each lane that has programs left.
+    /// Next program and index of each lane that has programs left.
     heads: BinaryHeap<Reverse<(ProgramKey, usize)>>,
 }
 
@@ -149,8 +149,8 @@ impl<'c, 'a> ChipPrograms<'c, 'a> {
         Self { chip, lanes, heads }
     }
 
-    /// Adds the markers of a lane's next program. Undecodable events are skipped; notes about them
-    /// exist already.
+    /// Adds the markers of the next program of lane number `at`. Undecodable events are skipped,
+    /// because [`NocPrograms`] already has notes about them.
     fn take(&mut self, at: usize, markers: &mut Markers<'a>) {
         let Chip { zones, numbering, size_field, .. } = *self.chip;
         let found = self.chip.lanes.get(at).zip(self.lanes.get_mut(at));

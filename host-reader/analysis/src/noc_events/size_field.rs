@@ -46,7 +46,7 @@ impl SizeField {
 /// never posted, and in a plain write whose other size bits are 0, because the size is then 8 KiB.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SizeEvidence {
-    /// True if an event can only have the wide field.
+    /// True if any event can only have been recorded with the wide field.
     is_wide: bool,
     undecided_count: u64,
 }
@@ -71,8 +71,8 @@ impl SizeEvidence {
     }
 
     /// Returns the width that explains the events, and the number of events that the other width
-    /// would decode differently. They are taken as posted writes of older versions, but may be
-    /// writes of 8 to 16 KiB of newer versions.
+    /// would decode differently. These events are taken as posted writes of older versions, but may
+    /// be writes of 8 to 16 KiB of newer versions.
     #[must_use]
     pub const fn found(self) -> (SizeField, u64) {
         match self {
@@ -84,8 +84,8 @@ impl SizeEvidence {
     }
 }
 
-/// Returns true if no version records a posted event of this kind with this 8-bit size. That
-/// applies to reads and to writes of 0 bytes.
+/// Returns true if no version records an event of this kind and 8-bit size as posted. That applies
+/// to reads and to writes of 0 bytes.
 const fn is_never_posted(kind: NocEventKind, chunk_count: u8) -> bool {
     kind.is_read()
         || chunk_count == 0 && matches!(kind, NocEventKind::Write | NocEventKind::WriteMulticast)

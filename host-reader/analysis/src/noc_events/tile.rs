@@ -53,18 +53,18 @@ impl TileMap {
         Some(Self { arch, columns: known_lines(tensix_columns), rows: known_lines(tensix_rows) })
     }
 
-    /// Returns the tiles of a chip. Its records show which lines can be harvested.
+    /// Returns the tiles of a chip, as far as its records determine the harvested lines.
     ///
     /// The possible sets of harvested lines are those that agree with the size of the worker grid,
     /// with the lines that have records, and with the known lines. A translated number is known if
     /// it means the same line in all possible sets. If all lines but one have records, for example
-    /// because that line dispatches, the whole grid is often known.
+    /// because the cores of that line only dispatch, the whole grid is often known.
     #[must_use]
     pub fn from_device(device: &DeviceReadout) -> Option<Self> {
         Self::from_lane_ids(&device.chip, device.lanes.iter().map(|lane| lane.id))
     }
 
-    /// Like [`Self::from_device`], from the ids of the chip's lanes if the lanes are not kept.
+    /// Like [`Self::from_device`], but needs only the ids of the chip's lanes.
     pub fn from_lane_ids(chip: &ChipSummary, lanes: impl Iterator<Item = LaneId>) -> Option<Self> {
         let mut map = Self::unharvested(&chip.arch)?;
         let harvesting = Harvesting::from_lane_ids(map.arch, chip, lanes);
@@ -185,7 +185,8 @@ fn known_lines(lines: &[u16]) -> Vec<Option<u16>> {
     lines.iter().copied().map(Some).collect()
 }
 
-/// Returns the number of links from one line to another on a ring of `size` lines.
+/// Returns the number of links from line `from` to line `to` in ascending direction on a ring of
+/// `size` lines.
 pub(super) fn hops_around(from: u16, to: u16, size: u16) -> u64 {
     let (from, to, size) = (u64::from(from), u64::from(to), u64::from(size));
     (to + size - from % size) % size

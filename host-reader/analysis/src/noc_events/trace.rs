@@ -35,18 +35,18 @@ pub struct TraceOptions {
     pub size_field: Option<SizeField>,
 }
 
-/// Trace of one program or one replay of it on one chip.
+/// Trace of one program, or of one of its replays, on one chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramTrace {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Id of the program, which includes its chip.
+    /// Id of the program. The chip is part of the id.
     pub program: RunHostId,
     /// Trace replay, if the program was replayed.
     pub trace: Option<TraceReplay>,
     /// Name of the op; empty if unknown.
     pub op_name: String,
-    /// Zone ends and events, sorted by core, RISC and time.
+    /// Starts and ends of zones, and events, sorted by core, RISC and time.
     pub objects: Vec<TraceObject>,
 }
 
@@ -81,8 +81,8 @@ impl ProgramTrace {
 
     /// Groups the objects of a file into traces.
     ///
-    /// The chip and program are fields of each object. Zones of releases before 2026 lack these
-    /// fields, so the file name supplies them. The replay always comes from the file name.
+    /// The chip and program are fields of each object. Zones in files of releases before 2026 lack
+    /// these fields, so the file name supplies them. The replay always comes from the file name.
     ///
     /// ```
     /// use analysis::noc_events::{ProgramTrace, read_json};
@@ -113,7 +113,7 @@ impl ProgramTrace {
         traces.into_values().collect()
     }
 
-    /// Returns the number of events, without zone ends.
+    /// Returns the number of objects that are events, not starts or ends of zones.
     #[must_use]
     pub fn event_count(&self) -> u64 {
         self.objects.iter().filter(|object| object.zone.is_none()).count() as u64
@@ -135,7 +135,7 @@ impl ProgramTrace {
         (number_of_name(name, "_dev"), number_of_name(name, "_ID"), replay_of_name(name))
     }
 
-    /// Returns true if TT-Metal names its trace files like this.
+    /// Returns true if `name` looks like the name of a trace file of TT-Metal.
     #[must_use]
     pub fn is_file_name(name: &str) -> bool {
         name.starts_with("noc_trace_") && name.ends_with(".json")
@@ -169,7 +169,7 @@ impl TraceNotes {
         *count = count.saturating_add(1);
     }
 
-    /// Appends later notes.
+    /// Adds the notes of `other`, whose events are later.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (what, &(more, lane, time)) in &other.notes {
             let (count, ..) = self.notes.entry(what.clone()).or_insert((0, lane, time));
@@ -201,10 +201,11 @@ pub struct NocTraces {
 }
 
 impl NocTraces {
-    /// Name of the file next to the traces that contains the coordinates of each chip in a cluster.
+    /// Name of the file with the coordinates of each chip in a cluster. The file is next to the
+    /// traces.
     pub const CLUSTER_FILE: &'static str = "cluster_coordinates.json";
-    /// Name of the file next to the traces that contains the connections between the chips of a
-    /// mesh.
+    /// Name of the file with the connections between the chips of a mesh. The file is next to the
+    /// traces.
     ///
     /// TT-Metal's runtime knows these connections, but its profiler does not record them. Other
     /// tools read the file.
@@ -239,7 +240,7 @@ pub(crate) fn is_event(record: &Record<'_>, zones: &ZoneTable) -> bool {
     is_data(record.kind) && zones.id(record.zone) == u32::from(ZoneId::NOC_TRACING.0)
 }
 
-/// Event, with the lane and time of its record.
+/// Decoded event, with the lane and time of its record.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Event {
     pub(crate) lane: LaneId,

@@ -94,7 +94,7 @@ impl TraceFileCounts {
         self.left_out.values().fold(self.problem_count, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Moves events from the used to the left-out ones, because their times could not be aligned.
+    /// Counts `count` used events as left out instead, because their times could not be aligned.
     pub fn leave_out_without_time(&mut self, count: u64) {
         self.event_count = self.event_count.saturating_sub(count);
         self.leave_out(LeftOut::Time, count);
@@ -162,7 +162,8 @@ pub struct TraceFiles<'a> {
 const MOST_BYTES: u64 = 1 << 30;
 
 impl<'a> TraceFiles<'a> {
-    /// Selects the files that belong to these programs, sorted by chip and program.
+    /// Prepares to read the files in the order of the chips and programs in their names. Events are
+    /// used if one of `programs` recorded them.
     #[must_use]
     pub fn new(paths: &'a [PathBuf], programs: &'a ProgramLanes) -> Self {
         let mut paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();

@@ -29,12 +29,12 @@ pub struct Activity {
     pub kind: NocEventKind,
     /// Number of events.
     pub event_count: u64,
-    /// Bytes of their payloads, each rounded up to 32.
+    /// Bytes of the events' payloads, each rounded up to 32.
     pub byte_count: u64,
     /// Number of payloads recorded with the maximum size that an event can hold. They may be
     /// larger.
     pub saturated_count: u64,
-    /// Total cycles between the start and end of each wait; 0 for other events.
+    /// Total cycles of the waits that these events began; 0 if they do not begin waits.
     pub wait_cycles: u64,
 }
 
@@ -140,8 +140,8 @@ impl Traffic {
         sums.finish(grid)
     }
 
-    /// Returns the activities summed over cores: for each program, RISC, network and kind, the
-    /// number of cores and their sum, whose core is the first one.
+    /// Returns the activities summed over cores, for each program, RISC, network and kind. Each sum
+    /// comes with the number of its cores; its `core` is the first of them.
     #[must_use]
     pub fn sums_over_cores(&self) -> Vec<(u64, Activity)> {
         let mut sums: BTreeMap<_, (u64, Activity)> = BTreeMap::new();

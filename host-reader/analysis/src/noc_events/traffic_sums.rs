@@ -25,7 +25,7 @@ type ActivityKey = (u32, RunHostId, Arc<str>, Noc0Coord, Arc<str>, Noc, NocEvent
 struct Counts {
     events: u64,
     bytes: u64,
-    /// Number of events with each size of [`SATURATED_BYTES`].
+    /// Number of events whose size is the first, and the second, of [`SATURATED_BYTES`].
     saturated: [u64; 2],
     wait_cycles: u64,
 }
@@ -55,11 +55,11 @@ pub(super) struct Sums {
     pairs: HashMap<PairKey, Moved>,
     unplaced: HashMap<UnplacedKey, Moved>,
     traffic: Traffic,
-    /// True if any size exceeds the maximum of the narrow field.
+    /// True if any event is larger than the narrow size field can hold.
     has_wide_sizes: bool,
 }
 
-/// Payload in bytes for the maximum value of the narrow and of the wide size field.
+/// Largest payloads in bytes that the narrow and the wide size field can hold.
 const SATURATED_BYTES: [u64; 2] = [8_160, 131_040];
 
 /// Returns the maximum size that the events of these traces can hold.
@@ -68,8 +68,8 @@ pub(super) fn saturated_bytes(traces: &[ProgramTrace]) -> u64 {
     if has_wide_sizes(traces) { wide } else { narrow }
 }
 
-/// Returns true if any size exceeds the maximum of the narrow field, so the events have the wide
-/// field.
+/// Returns true if any event is larger than the narrow size field can hold, so all events have the
+/// wide field.
 fn has_wide_sizes(traces: &[ProgramTrace]) -> bool {
     let [narrow, _] = SATURATED_BYTES;
     let objects = traces.iter().flat_map(|trace| &trace.objects);
@@ -85,12 +85,12 @@ struct RiscSums<'text> {
     states: [RiscState<'text>; 3],
 }
 
-/// State that a RISC's earlier events leave to its later ones on one network.
+/// State of a RISC on one network, which its earlier events set for its later ones.
 #[derive(Default)]
 struct RiscState<'text> {
     /// Targets and sizes that earlier events set for later reads and writes.
     transfers: TransferState,
-    /// Open wait: the event kind that ends it, its start, and its op and kind.
+    /// Open wait: the kind of event that ends it, its start time, and its op and own kind.
     wait: Option<(NocEventKind, u64, (&'text str, NocEventKind))>,
 }
 
@@ -161,7 +161,8 @@ impl<'text> RiscSums<'text> {
         }
     }
 
-    /// Records the start or end of a wait. Returns true if an earlier wait is left without an end.
+    /// Processes the start or end of a wait. Returns true if an earlier wait remains without an
+    /// end.
     fn wait(&mut self, op: &'text str, event: &TrafficEvent) -> bool {
         let &TrafficEvent { kind, noc, time, .. } = event;
         let wait = &mut self.state(noc).wait;

@@ -22,7 +22,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// Returns the target in an object of this kind.
+    /// Returns the target of an event of kind `kind` that a trace contains as `object`.
     fn from_object(kind: NocEventKind, object: &TraceObject) -> Self {
         if kind.is_multicast() {
             let first = tile_at(object.mcast_start_x, object.mcast_start_y);
@@ -33,7 +33,7 @@ impl Target {
         tile_at(object.dx, object.dy).map_or(unplaced, Self::Tile)
     }
 
-    /// Returns the rectangle between two corners.
+    /// Returns the rectangle between two corners, or [`Self::Unknown`] if a corner is unknown.
     pub(super) fn rectangle(first: Option<Noc0Coord>, last: Option<Noc0Coord>) -> Self {
         let tiles = first.zip(last).map(|(first, last)| Rectangle { first, last });
         tiles.map_or(Self::Unknown, Self::Rectangle)
@@ -64,7 +64,7 @@ pub(super) struct TrafficEvent {
 }
 
 impl TrafficEvent {
-    /// Converts an object of this kind to an event.
+    /// Converts an object of a trace, which is of kind `kind`, to an event.
     pub(super) fn from_object(kind: NocEventKind, object: &TraceObject) -> Self {
         Self {
             kind,
@@ -116,7 +116,8 @@ impl TransferState {
             if event.target == Target::Unknown {
                 transfer.target = target;
             }
-            // The packet size is part of the state. Otherwise each event contains its own size.
+            // A packet size in the state applies to later events; without it, each event has its
+            // own size.
             if byte_count > 0 {
                 transfer.byte_count = byte_count;
             }
@@ -129,7 +130,8 @@ impl TransferState {
     }
 }
 
-/// Returns true for reads and false for writes if the event sets the target of later events.
+/// Returns true for reads and false for writes if the event sets the target of later events; `None`
+/// if it does not set a target.
 const fn sets_state(kind: NocEventKind) -> Option<bool> {
     match kind {
         NocEventKind::ReadSetState | NocEventKind::ReadDramShardedSetState => Some(true),

@@ -49,11 +49,11 @@ pub struct NotCalibrated {
     pub lane_count: usize,
 }
 
-/// Computes the costs from the records of a calibration kernel. A RISC without all zones is left
-/// out.
+/// Computes the costs from the records of a calibration kernel. RISCs that lack any of the kernel's
+/// zones are left out.
 ///
 /// # Errors
-/// Returns an error if no RISC has all zones.
+/// Returns an error if no RISC has all of the kernel's zones.
 pub fn measure_probe_costs(
     readout: &Readout,
     timeline: &Timeline,

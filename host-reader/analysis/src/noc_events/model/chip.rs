@@ -1,4 +1,4 @@
-//! Rates and latencies of a chip's tiles and links, in bytes per cycle and cycles.
+//! Rates (in bytes per cycle) and latencies (in cycles) of a chip's tiles and links.
 
 #![expect(clippy::arithmetic_side_effects, reason = "tiles are on a grid of a few hundred")]
 
@@ -40,8 +40,8 @@ pub(super) struct Rates {
     worker: f32,
     /// Maximum rate of an Ethernet link.
     pub(super) ethernet_link: f32,
-    /// Cycles from the event of a read until its bytes leave their tile, if that tile is: the
-    /// reader's own tile, in the same column, in the same row, elsewhere.
+    /// Cycles from the event of a read until its bytes leave the tile that is read, if that tile is
+    /// the reader's own, in the reader's column, in the reader's row, or elsewhere.
     read_cycles: [u64; 4],
     /// Cycles per link of a write.
     hop_cycles: u64,
@@ -161,7 +161,7 @@ impl NocChip {
         }
     }
 
-    /// Returns the DRAM controller of a tile.
+    /// Returns the DRAM controller of a tile; `None` for other tiles.
     pub(super) fn dram_controller(&self, tile: Noc0Coord) -> Option<u16> {
         self.map.dram_controller(tile)
     }

@@ -92,7 +92,7 @@ pub(super) struct Demand {
     sources: Vec<f32>,
     sinks: Vec<f32>,
     link_rate: f32,
-    /// Links and endpoints that any transfer uses, each listed once.
+    /// Links with demand, each listed once.
     used_links: Vec<usize>,
     used_ends: Vec<usize>,
 }

@@ -5,13 +5,13 @@ use std::fmt;
 /// Reason for empty figures of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NocGap {
-    /// Number of transfers whose tile or network is unknown.
+    /// The tile or network of this many transfers is unknown.
     UnknownWay(u64),
-    /// Number of transfers whose size is unknown.
+    /// The size of this many transfers is unknown.
     UnknownSize(u64),
-    /// Number of multicasts that wrap around the grid's edge. Their links are not modelled.
+    /// This many multicasts wrap around the grid's edge. Their links are not modelled.
     AroundEdge(u64),
-    /// Number of fabric packets. Their routes depend on other chips.
+    /// This many fabric packets were sent. Their routes depend on other chips.
     Fabric(u64),
     /// The time from the first record to the end of the kernels is too short.
     NoTime,

@@ -3,7 +3,7 @@
 //! | question | file |
 //! |---|---|
 //! | how fast are links, tiles and controllers? | `chip` |
-//! | what moved, from when on, and what waits for what? | `workload` |
+//! | what moved, starting when, and which transfer waits for which? | `workload` |
 //! | how much of its speed is left to a transfer? | `demand` |
 //! | when does each transfer end? | `simulation` |
 //! | which figures does a program have? | [`NocFigures`] |

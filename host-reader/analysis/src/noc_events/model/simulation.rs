@@ -15,7 +15,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Length of a step in cycles.
 pub(super) const STEP_CYCLES: u64 = 32;
-/// Maximum number of table elements that are visited. It limits the simulation of any trace to
+/// Maximum number of table elements that a simulation visits, so that no trace takes longer than
 /// seconds.
 const MOST_WORK: u64 = 1 << 29;
 /// Maximum number of steps with moving bytes: 33 million cycles.
@@ -23,12 +23,12 @@ const MOST_STEPS: u64 = 1 << 20;
 /// Last cycle that can be simulated. A trace of one hour stays below this limit.
 const LAST_CYCLE: u64 = 1 << 43;
 
-/// Results of a simulation: end of the transfers, and link utilisation until then.
+/// Results of a simulation: end of the transfers, and link utilisation until that end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     /// End of the last transfer that could begin during the kernels; `None` if no transfer could.
     pub(super) end_cycle: Option<u64>,
-    /// Mean utilisation of all links until then, and the part due to multicasts, in percent.
+    /// Mean utilisation of all links until `end_cycle`, and the part due to multicasts, in percent.
     pub(super) utilisation_percent: [f64; 2],
 }
 
@@ -38,12 +38,13 @@ struct Live {
     path: Path,
     /// Cycle at which the transfer began to move bytes.
     start: u64,
-    /// End of the transfer that this one waited for.
+    /// End of the transfer that this one waited for; `None` if it did not wait.
     waited_until: Option<u64>,
     remaining_bytes: u64,
 }
 
-/// Simulates a workload. Transfers either share links and tiles, or each moves as if alone.
+/// Simulates a workload. If `is_congested`, transfers share links and tiles; otherwise each moves
+/// as if it were alone.
 ///
 /// # Errors
 /// Returns [`NocGap::TooLong`] if the simulation takes too many steps.
@@ -70,7 +71,7 @@ pub(super) fn simulate(
     Ok(simulation.outcome())
 }
 
-/// Transfer that can start to move, with the earliest cycle.
+/// Transfer that can start, with the earliest cycle at which it can.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ready {
     time: u64,
@@ -81,7 +82,7 @@ struct Ready {
 struct Simulation<'workload> {
     workload: &'workload Workload,
     chip: &'workload NocChip,
-    /// Demand of the transfers; `None` if each moves alone.
+    /// Demand of the transfers; `None` if each moves as if it were alone.
     demand: Option<Demand>,
     ready: BinaryHeap<Reverse<Ready>>,
     live: Vec<Live>,

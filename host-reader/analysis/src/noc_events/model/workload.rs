@@ -45,7 +45,7 @@ impl Flow {
     pub(super) fn links(&self, grid: Grid) -> Vec<(Noc0Coord, Direction)> {
         match self.sink {
             Sink::Tile(to) => route(self.noc, self.from, to, grid),
-            // All multicasts of a workload have a route.
+            // Multicasts without a route are not in the workload.
             Sink::Rectangle(tiles) => {
                 multicast_route(self.noc, self.from, tiles, grid).unwrap_or_default()
             }
@@ -104,8 +104,8 @@ impl Workload {
         workload
     }
 
-    /// Makes each transfer wait for an earlier transfer that leaves its tile by the same link: the
-    /// one before the previous one. A NoC has two virtual channels for requests.
+    /// Makes each transfer wait for the last but one of the earlier transfers that leave the same
+    /// tile by the same link, because a NoC has two virtual channels for requests.
     fn queue_up(&mut self, grid: Grid) {
         let mut queues: BTreeMap<(Noc, Noc0Coord, Option<Direction>), Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
@@ -193,8 +193,8 @@ impl Found<'_> {
         });
     }
 
-    /// Returns the source tile and the destination of the bytes. If either is unknown, counts the
-    /// transfer and returns `None`.
+    /// Returns the source tile and the destination of the bytes. If either is unknown, adds the
+    /// transfer to the counts of those that cannot be modelled, and returns `None`.
     fn ends(&mut self, transfer: &TrafficEvent) -> Option<(Noc0Coord, Sink)> {
         let &TrafficEvent { kind, noc, core, target, .. } = transfer;
         let is_known = noc != Noc::Undefined && self.chip.is_on_grid(core);
