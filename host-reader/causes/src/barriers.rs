@@ -18,7 +18,7 @@ pub(crate) struct BarrierUse {
     pub(crate) byte_count: u64,
 }
 
-/// Events of one core.
+/// Waits at barriers, and transfers, of one core.
 #[derive(Default)]
 struct CoreBarriers<'a> {
     waits: Vec<(u64, u64)>,

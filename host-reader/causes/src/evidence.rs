@@ -124,7 +124,8 @@ pub(crate) struct CounterRecords {
 }
 
 impl CounterRecords {
-    /// Adds a record. If `continues` is true, it directly follows the previous record.
+    /// Adds a record. `continues` is true if the record directly follows the previous record of a
+    /// counter.
     fn add(&mut self, time: u64, continues: bool) {
         self.count = self.count.saturating_add(1);
         match self.spans.last_mut().filter(|(_, last)| continues && *last <= time) {
@@ -133,7 +134,7 @@ impl CounterRecords {
         }
     }
 
-    /// Returns the cycles of the records outside the kernel from `start` to `end`.
+    /// Returns the cycles spent on records outside the kernel, which runs from `start` to `end`.
     pub(crate) fn cycles_outside(&self, (start, end): (u64, u64)) -> u64 {
         let outside = self.spans.iter().map(|(first, last)| {
             let before = start.min(*last).saturating_sub(*first);
@@ -189,7 +190,7 @@ impl RunEvidence {
     }
 }
 
-/// Evidence of lanes.
+/// Evidence of all lanes.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) launch_runs: LaneRuns,
@@ -232,7 +233,7 @@ impl FromLanes for Evidence {
 }
 
 impl Evidence {
-    /// Joins the parts of all threads, and sorts the lanes.
+    /// Merges the parts collected by all threads, and sorts the lanes.
     pub(crate) fn from_parts(parts: Vec<Self>) -> Self {
         let mut all = parts.into_iter().fold(Self::default(), Self::merged);
         all.runs.sort_by_key(|(lane, _)| *lane);
@@ -259,8 +260,8 @@ impl Evidence {
         self
     }
 
-    /// Returns the evidence of a run. `at` is the position of the previous result, which is usually
-    /// just before the next one.
+    /// Returns the evidence of a run, and sets `at` to the index of its lane. Before the call, `at`
+    /// is the index of the previous result's lane, which is usually just before the next one.
     pub(crate) fn run(&self, at: &mut usize, lane: LaneId, run: usize) -> Option<&RunEvidence> {
         let is_at = |at: usize| self.runs.get(at).is_some_and(|(id, _)| *id == lane);
         let next = at.saturating_add(1);
@@ -351,7 +352,7 @@ impl LaneScan<'_, '_> {
         evidence
     }
 
-    /// Records the start or end of a setup zone or of a profiler zone.
+    /// Processes the start or end of a setup zone or of a profiler zone.
     fn add_special(
         &self,
         evidence: &mut RunEvidence,

@@ -59,8 +59,8 @@ pub struct Explanation {
     pub no_cause: Option<NoCause>,
     /// Questions that the recording cannot answer.
     pub untold: Vec<Untold>,
-    /// Steady part that the findings, `groups` and `devices` cover; `None` if they cover the whole
-    /// recording.
+    /// Steady part of the recording, to which the findings, `groups` and `devices` are restricted;
+    /// `None` if they cover the whole recording.
     pub steady: Option<SteadyPart>,
     /// Sentence about the rows or launches that the explanation covers; `None` for a single launch.
     pub window: Option<String>,
@@ -103,7 +103,8 @@ impl Explanation {
     /// lanes at once. Only in that case does the returned recording contain its lanes.
     ///
     /// # Errors
-    /// If records beyond the memory limit cannot be written to the temporary file or read back.
+    /// Returns an error if records beyond the memory limit cannot be written to the temporary file
+    /// or read back.
     pub fn from_log(log: impl Into<OpenedLog>) -> Result<(Recording, Self), PackedError> {
         Self::from_log_window(log.into(), Window::Steady)
     }
@@ -232,8 +233,9 @@ impl Explanation {
         self.rank();
     }
 
-    /// Adds a finding from the shapes of an op. If a finding from the op's waits exists, that
-    /// finding is kept, and the shapes are added to it as a reason.
+    /// Adds a finding that is derived from the tensor shapes of an op. If there already is a
+    /// finding from the waits of the same op, that finding is kept, and the shapes are added to it
+    /// as a reason.
     fn add_of_shapes(&mut self, finding: Finding) {
         let is_outranked = finding.cause == Cause::OpGroup && finding.place.op.is_some();
         let of_waits = self.findings.iter_mut().find(|told| {
@@ -330,7 +332,8 @@ fn sentence_without_part(ops: &[OpCauses], window: Window) -> Option<String> {
     (ops.len() > 1).then(|| sentence.to_owned())
 }
 
-/// Returns the time of each chip, computed from its launches in the covered part.
+/// Returns the time of each chip, computed from its launches in the covered part. `window_of`
+/// returns the first and last cycle of a chip's covered time.
 fn device_times(
     recording: &Recording,
     launches: &[Explained<'_>],
@@ -377,7 +380,7 @@ fn op_causes(
     let counted = counters_of(readout, launches);
     let cause = |(number, launch): (usize, &Launch)| {
         let op = &launch.op;
-        // Groups of ops are named by the op codes of the rows.
+        // The op code of a row takes precedence, because it also names the op's group.
         let of_row = described.row(number).map(|row| &*row.raw_op_code);
         let of_host = || names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
         let name = of_row.filter(|name| !name.is_empty()).or_else(of_host);

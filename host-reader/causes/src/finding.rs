@@ -106,7 +106,7 @@ pub struct Place {
     pub op: Option<String>,
     /// Id of the program. It includes the chip.
     pub run_host_id: Option<u32>,
-    /// Number of the launch among the launches of that program, from 1.
+    /// Number of the launch among the launches of that program, counted from 1.
     pub launch: Option<u64>,
     /// Core on the NoC-0 grid, as column and row.
     pub core: Option<(u16, u16)>,
@@ -147,8 +147,8 @@ pub struct Finding {
     /// Upper bound of the gain in percent of all explained time, which is the steady part or
     /// otherwise the whole time. `None` if unknown, or if `gain_of` is already that time.
     pub gain_at_most_percent_of_all: Option<f64>,
-    /// Number, from 1, of the finding whose gain includes this gain completely; `None` if there is
-    /// no such finding.
+    /// Number, counted from 1, of the finding whose gain includes this gain completely; `None` if
+    /// there is no such finding.
     pub part_of: Option<usize>,
     /// True if the gain comes only from ops that rearrange tensors.
     #[serde(skip)]

@@ -27,7 +27,7 @@ impl SteadyRule {
     }
 }
 
-/// Step of a program, in time order.
+/// Step of a program. Lists of steps are in time order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
     Op(OpStep<'a>),
@@ -97,8 +97,8 @@ pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<u
     }
 }
 
-/// Returns the first steps of all equal passes through a sequence of ops up to the end, in time
-/// order. The last pass starts at `first`.
+/// Returns the indices of the first steps of all equal passes through a sequence of ops, in time
+/// order. The passes follow each other up to the end, and the last one starts at `first`.
 fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
     let ops: Vec<(usize, &OpStep<'_>)> =
         steps.iter().enumerate().filter_map(|(index, step)| Some((index, step.op()?))).collect();
@@ -116,8 +116,8 @@ fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
     starts
 }
 
-/// Returns the first step of the last replay, if there are several replays and no other ops follow
-/// the last one.
+/// Returns the index of the first step of the last replay, if there are several replays and no
+/// other ops follow the last one.
 fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     let replay = |step: &Step<'_>| step.op().and_then(|op| op.replay);
     let last = steps.iter().rev().find_map(Step::op)?.replay?;
@@ -126,8 +126,8 @@ fn last_replay(steps: &[Step<'_>]) -> Option<usize> {
     others.then_some(first)
 }
 
-/// Finds the last signpost with the same name as the first signpost. The ops after it must equal
-/// the ops after the previous signpost with that name.
+/// Returns the index of the last signpost with the same name as the first signpost. The ops after
+/// it must equal the ops after the previous signpost with that name.
 fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
     let is_signpost = |step: &&Step<'_>| matches!(step, Step::Signpost(_));
     let mark = steps.iter().find(is_signpost)?;

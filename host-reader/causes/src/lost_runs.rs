@@ -14,9 +14,9 @@ pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 /// Losses of one lane.
 #[derive(Debug, Default)]
 struct LaneLosses {
-    /// Programs. Every run of these programs may have lost records.
+    /// Programs all of whose runs may have lost records.
     programs: Vec<RunHostId>,
-    /// Ranges of launches. Every run of these launches may have lost records.
+    /// Ranges of launches all of whose runs may have lost records.
     spans: Vec<ProgramSpan>,
     /// Time windows in which runs were lost or truncated.
     windows: Vec<LossWindow>,

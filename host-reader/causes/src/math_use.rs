@@ -1,4 +1,4 @@
-//! Use of the math, measured by its last block, or bounded by waits.
+//! Use of the math engine, measured from the times of its last block or bounded by waits.
 
 use crate::{
     last_block::LastBlock,
@@ -21,7 +21,7 @@ pub(crate) struct MathUse {
 /// Medians over the last blocks of an op's cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LastBlocks {
-    /// Share of the time between the filling and the draining of the pipeline.
+    /// Time between the filling and the draining of the pipeline, in percent of the core's time.
     pub(crate) steady_percent: f64,
     /// Stage that the other stages wait for at the end: the writer if the packer is held up, the
     /// reader if the math has waited for its last block, otherwise the math.
@@ -80,7 +80,8 @@ pub(crate) fn math_use(
         other_cores_percent: 0.0,
         in_turn_percent: 0.0,
     };
-    // Math that waits for nothing works all the time, even if its last block was not measured.
+    // If no other stage waits, the math works all the time, even if its last block was not
+    // measured.
     let is_known = measured.is_some() || least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
     Some(MathUse { used, is_known, last_blocks })
 }

@@ -42,8 +42,8 @@ pub(crate) fn mover_use(
     (kernel > 0).then(|| MoverUse { used, records_percent: percent(records.min(kernel), window) })
 }
 
-/// Returns the share of time that the mover that sets the pace spent writing records; 0 if no mover
-/// sets the pace.
+/// Returns the time that the data-moving stage that sets the pace spent writing records, in
+/// percent; 0 if no such stage sets the pace.
 pub(crate) fn records_percent(movers: [Option<MoverUse>; 2]) -> f64 {
     let pacing = movers.into_iter().flatten();
     let pacing = pacing.filter(|of| of.used.at_most_percent >= 100.0 - TURNS.value);
@@ -84,16 +84,15 @@ struct CoreSums {
     window: u64,
     /// Cycles of the RISC's kernels.
     kernel: u64,
-    /// Cycles blocked by other RISCs of the core.
+    /// Cycles in which other RISCs of the core blocked the RISC.
     peers: u64,
-    /// Cycles blocked by other RISCs, if it is undecided whether the RISCs belong to the same core.
+    /// Cycles in which other RISCs blocked the RISC and may belong to its own core or to another.
     undecided: u64,
     /// Cycles at barriers.
     barriers: u64,
-    /// Cycles blocked by RISCs of other cores.
+    /// Cycles in which RISCs of other cores blocked the RISC.
     other_cores: u64,
-    /// Cycles blocked by other RISCs of the core, without the first wait. In the first wait, the
-    /// pipeline fills.
+    /// Like `peers`, without the first wait, in which the pipeline fills.
     in_turn: u64,
     /// Cycles spent on records of individual waits and signals.
     records: u64,

@@ -31,8 +31,9 @@ pub struct NoCause {
 /// How to record the lengths of ops with TT-Metal.
 ///
 /// # Compatibility
-/// TT-Metal's documentation "Device Program Profiler" names the variable. `python -m tracy` sets the
-/// variable, and `-r` writes the report. tt-mlir's `ttrt perf --host-only` leaves the chip out.
+/// TT-Metal's documentation "Device Program Profiler" names the variable. `python -m tracy` sets
+/// the variable, and `-r` writes the report. tt-mlir's `ttrt perf --host-only` does not profile the
+/// chip.
 const RECORD_LENGTHS: &str = "the chip's times, too: `python -m tracy -r -p -v model.py`, `kprof record \
     -r -- python model.py`, or TT_METAL_DEVICE_PROFILER=1 before another program; with tt-mlir `ttrt \
     perf` without --host-only";

@@ -120,7 +120,7 @@ fn chips_of(readout: &Readout) -> BTreeMap<u32, Chip> {
     chips.collect()
 }
 
-/// Capacity of the links of a chip.
+/// Size of a chip's grid, and capacity of its links.
 struct Chip {
     /// Columns and rows of the chip's tiles.
     grid: (u16, u16),
@@ -150,7 +150,7 @@ fn kernel_cycles(launches: &[Launch]) -> BTreeMap<(u32, u32), u64> {
     cycles.into_iter().filter_map(|(program, cycles)| Some((program, cycles?))).collect()
 }
 
-/// Returns the NoC uses of programs. All traces of a program must follow each other.
+/// Returns the NoC use of each program. All traces of a program must be consecutive.
 fn uses_of(
     traces: impl IntoIterator<Item = ProgramTrace>,
     chips: &BTreeMap<u32, Chip>,

@@ -44,7 +44,7 @@ pub(crate) struct OpView<'a> {
     pub(crate) fpu_percent: Option<f64>,
     /// Span of the kernels of all cores, or the part of that span with evidence.
     pub(crate) kernel: Option<Span>,
-    /// Runs by core and RISC.
+    /// Runs, sorted by core and RISC.
     pub(crate) runs: Vec<CoreRun<'a>>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> OpView<'a> {
     }
 
     /// Returns the whole kernel with the sums of its waits. If the sums are incomplete, returns the
-    /// last part with known individual waits.
+    /// last of `parts`, in which individual waits are known.
     fn known_of_windows(&self, parts: &[Span]) -> Option<(Span, Vec<RunEvidence>)> {
         let kernel = self.kernel?;
         if self.runs.iter().all(|run| run.evidence.known_until().is_none()) {
@@ -150,8 +150,8 @@ impl<'a> OpView<'a> {
         self.runs.iter().any(|run| run.evidence.sync().is_some_and(|sync| !sync.waits.is_empty()))
     }
 
-    /// Decodes a NoC address into its tiles and its L1 address. All tiles of a rectangle are worker
-    /// tiles.
+    /// Decodes a NoC address into its tiles and the address within each tile. Of a multicast's
+    /// rectangle, only worker tiles are returned.
     ///
     /// # Compatibility
     /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of tt-metal's `noc_parameters.h`: 36 bits of address,
@@ -209,9 +209,9 @@ fn noc_of(number: u8) -> Noc {
 pub struct OpCauses {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Id of the program, which includes its chip.
+    /// Id of the program. The chip is part of the id.
     pub run_host_id: u32,
-    /// Number of the launch among the launches of this program and replay, from 1.
+    /// Number of the launch among the launches of this program and replay, counted from 1.
     pub launch: u64,
     /// Op name reported by the host.
     pub name: Option<String>,
@@ -252,7 +252,8 @@ pub struct OpCauses {
     /// Number of hardware counter records, over all RISCs.
     #[serde(skip)]
     pub(crate) counter_count: u64,
-    /// Time that the firmware spends writing these records around the kernels; 0 without a clock.
+    /// Time that the firmware spends writing the counters' records around the kernels; 0 if the
+    /// clock's frequency is unknown.
     #[serde(skip)]
     pub(crate) counters_ns: f64,
     /// True if the launch belongs to a replayed trace.
@@ -358,7 +359,8 @@ fn counter_count(view: &OpView<'_>) -> u64 {
     counts.fold(0, |sum, of| sum.saturating_add(of.count.into()))
 }
 
-/// Returns the known first start and last end of an op.
+/// Returns the first start and last end of an op, or the times of its first and last record if a
+/// start or end is unknown or in doubt.
 fn window_of(launch: &Launch) -> (u64, u64) {
     let op: &Op = &launch.op;
     let spans = [op.firmware, op.trace_firmware, op.kernel, op.trace_kernel];

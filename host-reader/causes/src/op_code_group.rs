@@ -43,8 +43,8 @@ pub struct OpCodeGroup {
     pub is_layout: bool,
     /// Sum of the minimum times that the ops' shapes require; `None` if this is unknown for any op.
     pub limit_ns: Option<f64>,
-    /// Percentage of the peak FLOPs of the cores in use; `None` if there is no FLOPs model for any
-    /// of the ops.
+    /// Percentage of the peak FLOPs of the cores in use; `None` if any of the ops has no FLOPs
+    /// model.
     pub flops_percent: Option<f64>,
     /// Percentage of the peak DRAM bandwidth; `None` if no op has modelled DRAM bytes.
     pub dram_percent: Option<f64>,

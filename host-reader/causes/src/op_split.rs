@@ -150,8 +150,8 @@ pub(crate) fn counter_cycles(view: &OpView<'_>, kernel: Span) -> u64 {
     counters.map(|of| of.cycles_outside(bounds)).max().unwrap_or(0)
 }
 
-/// Returns the cycles of probes in the op: the measured cost on its busiest lane, and the
-/// profiler's own zones.
+/// Returns the cycles that probes take in the op: the measured cost of its zones plus the
+/// profiler's own zones, on the lane where this sum is largest.
 fn profiler_cycles(view: &OpView<'_>) -> f64 {
     let of_run = |run: &CoreRun<'_>| {
         let cost = view

@@ -25,7 +25,7 @@ const NOTHING_REPEATS: &str = "No second iteration was found: times include any 
 const ALL_ROWS: &str = "All rows, as asked for: warm-up and compilation are part of the time.";
 
 impl Explanation {
-    /// Explains ops CSVs. The report must not have merged devices.
+    /// Explains ops CSVs. `report` must list each device separately, without merging devices.
     ///
     /// ```
     /// use causes::{Cause, Explanation};
@@ -68,7 +68,7 @@ impl Explanation {
             schema_version: SCHEMA_VERSION,
             untold: untold(report),
             steady,
-            // Without any times, the sentence is left out.
+            // The sentence is left out if no op has a known length.
             window: (!devices.iter().all(has_no_length)).then_some(sentence),
             time_sums: time_sums(&devices),
             devices,
@@ -97,7 +97,8 @@ impl Explanation {
         let durations_ns: Vec<f64> = kernel_us.map(|us| us * 1000.0).collect();
         let small = rules::small_ops(&durations_ns, chip_count, whole);
         kernels.extend(small.map(|of| at_rows(of, &small_rows(rows))));
-        // The other chips wait while the slow chip takes extra time.
+        // These gains are not divided by the number of chips, because all chips wait for the slow
+        // one.
         kernels.extend(rules::slow_chips(rows));
         kernels.extend(rules::collective_skew(rows));
         for finding in &mut kernels {
@@ -112,7 +113,8 @@ impl Explanation {
         self.rank();
     }
 
-    /// Returns findings about ops by op code and by limit. Gains are per chip.
+    /// Returns findings about groups of ops with one op code, and about ops at a limit of the chip.
+    /// Gains are means per chip.
     fn group_findings(&self, rows: &[OpReport], chip_count: usize) -> Vec<Finding> {
         let mut findings = rules::op_groups(&self.groups);
         findings.extend(rules::conversions(&self.groups, rows));

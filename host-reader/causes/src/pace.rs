@@ -24,7 +24,7 @@ use wire::{Risc, wait::WaitKind};
 /// Use of an op's stages, and the stage that sets the pace.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Pace {
-    /// Stages with a kernel.
+    /// Use of each stage that has a kernel.
     pub stages: Vec<StageUse>,
     /// Stage with the highest use.
     pub pacer: Stage,
@@ -103,7 +103,7 @@ impl Pace {
         !is_open && turns >= TURNS.value && is_most
     }
 
-    /// Returns the share of the time in which each stage waits for another one, except while the
+    /// Returns the share of the time in which every stage waits for another one, except while the
     /// pipeline fills and drains; 0 if unknown.
     #[must_use]
     pub fn turns_percent(&self) -> f64 {
@@ -182,10 +182,10 @@ pub(crate) fn pace_of(view: &OpView<'_>, signals: &Signals<'_>) -> Option<Pace> 
 
 /// Returns the slowest of a core's engines.
 ///
-/// If the math waits for the unpacker at the end of an op, it ends after the unpacker by its own
-/// work for one block, which is shorter than a step. A packer that lags behind the math needs
-/// longer than a step. If the counter shows that the math works all the time, the math itself is
-/// the slowest engine.
+/// If the math waits for the unpacker at the end of an op, it ends later than the unpacker by the
+/// time that it needs for one block, which is shorter than a step. A packer that lags behind the
+/// math ends later than the math by more than a step. If the counter shows that the math works all
+/// the time, the math itself is the slowest engine.
 fn slowest_engine(view: &OpView<'_>, last_blocks: Option<LastBlocks>) -> Option<Engine> {
     if view.fpu_percent.is_some_and(|percent| percent >= PACING.value) {
         return Some(Engine::Math);

@@ -24,7 +24,7 @@ pub enum StepKind {
     Busy,
     /// A RISC waited for the NoC.
     Barrier,
-    /// Time from a signal to the end of the wait for it.
+    /// Time from a signal to the end of the wait that the signal ended.
     Handoff,
     /// A RISC was blocked, but the RISC that ended the wait cannot be determined.
     Unknown,
@@ -93,7 +93,7 @@ impl CriticalPath {
         self
     }
 
-    /// Returns the share of the path whose RISC cannot be determined, in percent.
+    /// Returns the share of the path in waits whose ending RISC cannot be determined, in percent.
     #[must_use]
     pub fn unknown_percent(&self) -> f64 {
         let unknown = self.shares.iter().filter(|share| share.kind == StepKind::Unknown);
@@ -259,7 +259,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes the latest wait that ended at or before `by`, with the lane that waited.
+    /// Returns the latest unused wait that ended at or before `by`, with the lane that waited, and
+    /// marks the wait as used.
     ///
     /// The unpacker, math and packer of a core pass blocks on in hardware, without a record. So the
     /// three count as one lane, and the packer's work leads back to the unpacker's wait.
@@ -293,8 +294,8 @@ impl Walk<'_> {
         wait.key == key && pushes.partition_point(|given| given.sent < wait.end) > block
     }
 
-    /// Returns the buffer and the index of the block for which a wait for tiles waited. The index
-    /// is the number of tiles that the lane had taken before.
+    /// Returns the buffer of a wait for tiles, and the index of the block that the lane waited for:
+    /// the number of pops of this buffer by the lane before the end of the wait.
     fn block_of(&self, lane: LaneId, wait: &Wait) -> Option<(u32, usize)> {
         let own = (lane.core, Object::Room(wait.key.into()));
         let pops = self.signals.times(own, lane);

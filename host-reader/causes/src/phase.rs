@@ -52,7 +52,7 @@ pub struct PhaseTime {
 const MAX_ZONE_DEPTH: u16 = 3;
 const MAX_PHASES: usize = 256;
 
-/// Name suffixes that open a phase, and those that close it.
+/// Suffixes of names of signposts that open a phase; [`CLOSING`] has those that close it.
 const OPENING: [&str; 2] = ["start", "begin"];
 const CLOSING: [&str; 4] = ["end", "stop", "finish", "done"];
 
@@ -67,8 +67,8 @@ struct Stretch {
     origin: PhaseOrigin,
 }
 
-/// Finds the phases of a recording, with parents before their children; empty without the host's
-/// clock.
+/// Finds the phases of a recording, with parents before their children. The list is empty if the
+/// host's clock was not recorded.
 pub(crate) fn phases_of(recording: &Recording, ops: &[(&OpCauses, &Launch)]) -> Vec<Phase> {
     if recording.host.is_empty() {
         return Vec::new();

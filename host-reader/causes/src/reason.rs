@@ -46,7 +46,8 @@ pub(crate) fn reasons(rows: &[TimedRow<'_>]) -> Vec<Reason> {
     found.into_iter().flatten().collect()
 }
 
-/// Counts the ops with a property; `None` if these ops do not take a large part of the time.
+/// Returns a text with the number of ops that have a property; `None` if these ops do not take a
+/// large part of the time.
 fn holds(rows: &[TimedRow<'_>], of: impl Fn(&OpReport) -> bool) -> Option<String> {
     let own = || rows.iter().filter(|(row, _)| of(row));
     let time = |rows: &mut dyn Iterator<Item = &TimedRow<'_>>| rows.map(|(_, ns)| ns).sum::<f64>();
@@ -102,7 +103,7 @@ fn with_input_in_dram(rows: &[TimedRow<'_>]) -> Option<Reason> {
     Some(Reason::new(fact, advice))
 }
 
-/// Returns true if the op's program configuration contains blocks of the inner dimension.
+/// Returns true if the op accepts a program configuration with block sizes.
 fn takes_blocks(row: &OpReport) -> bool {
     row.raw_op_code.starts_with("Matmul") && !row.is_dram_sharded
 }

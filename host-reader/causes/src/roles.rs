@@ -6,7 +6,8 @@ use wire::{
     wait::{SignalKind, WaitKind},
 };
 
-/// RISCs that read and write, derived from their waits and signals.
+/// RISC that reads and RISC that writes, derived from the waits and signals of both; `None` if
+/// unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roles {
     pub(crate) reader: Option<Risc>,

@@ -46,7 +46,8 @@ pub(crate) struct Signals<'a> {
     by_waits: HashMap<(Noc0Coord, Object), BTreeSet<LaneId>>,
     /// Objects for which a signal may have no record.
     doubted: HashSet<(Noc0Coord, Object)>,
-    /// True if the object of any signal is unknown. Such a signal may be for any semaphore.
+    /// True if the object of at least one signal is unknown. Such a signal may be for any
+    /// semaphore.
     has_unknown_object: bool,
     roles: Roles,
     view: &'a OpView<'a>,
@@ -190,7 +191,8 @@ impl<'a> Signals<'a> {
         (by != lane).then_some((by, wait.end))
     }
 
-    /// Returns the RISC at the other end of a buffer, if that RISC has no record about the buffer.
+    /// Returns the RISC at the other end of a buffer. It follows from the roles of the RISCs,
+    /// because that RISC has no record about the buffer.
     fn opposite(&self, risc: Risc, kind: WaitKind) -> Option<Risc> {
         match (risc, kind) {
             (Risc::Trisc0, WaitKind::CB_WAIT) => self.roles.reader,
@@ -251,14 +253,15 @@ fn release(by: LaneId, given: &[Given], wait: &Wait) -> Option<u64> {
     }
 }
 
-/// Returns the latest signal during a wait. A wait that blocked was ended by a signal during the
-/// wait.
+/// Returns the time of the latest signal during a wait. Only a signal during the wait can have
+/// ended a wait that blocked.
 fn latest(given: &[Given], wait: &Wait) -> Option<u64> {
     let at = given.partition_point(|given| given.sent <= wait.end).checked_sub(1)?;
     given.get(at).map(|given| given.sent).filter(|&sent| sent >= wait.start)
 }
 
-/// Returns the time of the latest signal whose arrival may have ended a wait.
+/// Returns the time of the latest signal whose arrival may have ended a wait. `apart` is the
+/// maximum difference between the two tiles' clocks in cycles.
 fn latest_arrival(given: &[Given], wait: &Wait, apart: u64) -> Option<u64> {
     #[expect(clippy::cast_possible_truncation, reason = "a constant")]
     let delay = SIGNAL_DELAY.value as u64;

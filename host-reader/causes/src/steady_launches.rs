@@ -71,7 +71,7 @@ impl SteadyLaunches {
             own.iter().filter_map(|(op, _)| Some(op.gap_ns? as f64)).collect()
         };
         let number = |index: usize| index.saturating_sub(of_chip.start) as u64;
-        // Counted from 1.
+        // Launch numbers are counted from 1.
         let (first, last) = (number(steady.start).saturating_add(1), number(steady.end));
         let apart = Apart {
             rule: self.rule,
@@ -100,8 +100,8 @@ impl SteadyLaunches {
     }
 }
 
-/// Returns the name and the distinguishing text of each launch: its tensors. A launch without a name
-/// is distinguished by its program.
+/// Returns the name of each launch, and the text that distinguishes launches with the same name:
+/// their tensors. For a launch without a name, this text is the program.
 fn forms_of<'a>(
     recording: &Recording,
     launches: &[Explained<'a>],
@@ -124,7 +124,7 @@ fn forms_of<'a>(
     launches.iter().enumerate().map(form).collect()
 }
 
-/// Signposts of the host, and clocks of chips that convert to the same time: the trace's clock.
+/// The host's signposts, and the chips' clocks, which convert cycles to the time of the signposts.
 #[derive(Default)]
 struct Signposts<'a> {
     /// Signposts by time.
@@ -133,7 +133,7 @@ struct Signposts<'a> {
 }
 
 impl<'a> Signposts<'a> {
-    /// Collects the signposts; `None` without the host's clock.
+    /// Collects the signposts; `None` if the host's clock was not recorded.
     fn new(recording: &'a Recording) -> Option<Self> {
         if recording.host.is_empty() {
             return None;
@@ -153,8 +153,8 @@ impl<'a> Signposts<'a> {
     }
 }
 
-/// Returns the launches of one chip and the signposts between them as steps, with the launch index
-/// of each step.
+/// Returns the launches of one chip and the signposts between them as steps. For each step, also
+/// returns the index of its launch; `None` for a signpost.
 fn steps_of<'a>(
     own: &[Explained<'_>],
     forms: &'a [(&'a str, String)],

@@ -1,15 +1,15 @@
 //! Thresholds of the rules, with their units and sources.
 
-/// Figure at or above which, or at or below which, a rule fires.
+/// Limit of a figure. Depending on the rule, the rule fires at and above it, or at and below it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Threshold {
     /// Name, as in `docs/explain.md`.
     pub name: &'static str,
-    /// Figure.
+    /// Limit, in `unit`.
     pub value: f64,
-    /// Unit of the figure.
+    /// Unit of the limit.
     pub unit: &'static str,
-    /// Publication or measurement that the figure comes from; `proposal` if there is none yet.
+    /// Publication or measurement that the limit comes from; `proposal` if there is none yet.
     pub source: &'static str,
 }
 

@@ -37,7 +37,7 @@ pub enum WaitEvidence {
     All,
 }
 
-/// Share of one class.
+/// Share of one class in a period of time.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ClassShare {
     /// Class.

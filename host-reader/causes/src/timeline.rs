@@ -114,7 +114,8 @@ fn slot<'a>(op: &'a OpCauses, launch: &'a Launch) -> Slot<'a> {
     }
 }
 
-/// Returns the longest prefix of launches that overlap each other.
+/// Returns the launches up to the first gap. Each of them overlaps an earlier one, except the
+/// first.
 fn group_of<'a, 'slot>(slots: &'a [Slot<'slot>]) -> &'a [Slot<'slot>] {
     let mut end = 0;
     let mut count = 0_usize;

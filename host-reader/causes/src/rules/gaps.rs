@@ -32,19 +32,20 @@ pub(crate) struct Waiting {
     pub(crate) compilation: Option<Compilation>,
     /// True if all ops belong to replayed traces.
     pub(crate) is_replayed: bool,
-    /// Firmware around the kernels, including counter records.
+    /// Firmware time around the kernels, and the number of counter records.
     pub(crate) firmware: Firmware,
-    /// Launch with the most time in the class; `None` to use the longest of `parts`.
+    /// Location of the launch with the most time in the class; `None` to use the longest of
+    /// `parts`.
     pub(crate) place: Option<Place>,
     /// Chip; `None` if there is only one.
     pub(crate) chip_id: Option<u32>,
     pub(crate) iterations: Iterations,
 }
 
-/// Firmware time of a chip's launches, and the profiler's records in that time.
+/// Firmware time of a chip's launches, and the number of counter records in the launches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Firmware {
-    /// Time before and after the kernels, including counter records, in nanoseconds.
+    /// Time before and after the kernels, without the time for counter records, in nanoseconds.
     pub(crate) around_ns: [f64; 2],
     /// Number of counter records.
     pub(crate) counter_count: u64,
@@ -92,7 +93,8 @@ impl Waiting {
         self.parts.iter().max_by(|one, other| one.0.total_cmp(&other.0))
     }
 
-    /// Returns the location: the longest part, or the launch with the most firmware time.
+    /// Returns the location: the launch with the most time in the class if it is known, otherwise
+    /// the longest part.
     fn place(&self) -> Place {
         let gap = || {
             let is_launch = |gap: f64| gap <= LAUNCH_GAP.value * 1000.0;

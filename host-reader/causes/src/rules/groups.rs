@@ -24,8 +24,8 @@ impl OpCodeGroup {
         format!("{} {ops}, {}", self.op_count, duration(self.duration_ns))
     }
 
-    /// Returns the gain: up to the speed of a better row if that is the only advice, otherwise up
-    /// to the limit of the shapes.
+    /// Returns the time saved at the speed of a better row if that row is the only reason,
+    /// otherwise the time saved at the limit of the shapes.
     fn gain_ns(&self, limit_ns: f64) -> f64 {
         let to_limit = self.duration_ns - limit_ns;
         match self.reasons.as_slice() {
@@ -193,8 +193,9 @@ fn call_of(op: &str) -> Option<String> {
     ttnn_call(op).map(|call| format!("{op} comes from {call}"))
 }
 
-/// Reports layout changes, and conversions that the next op undoes. The finding about conversions
-/// states how much of its time the layout changes include.
+/// Reports layout changes, and conversions that the next op undoes. If both are reported, the
+/// finding about conversions states which part of its time is also in the finding about layout
+/// changes.
 pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Finding> {
     let kernels_ns = groups.iter().map(|group| group.duration_ns).sum();
     let layout = layout(groups);
@@ -216,7 +217,7 @@ pub(crate) fn conversions(groups: &[OpCodeGroup], rows: &[OpReport]) -> Vec<Find
     layout.into_iter().chain(undone).collect()
 }
 
-/// Returns the part of the conversions' time that layout changes include, in percent.
+/// Returns the part of the conversions' time that also is time of layout changes, in percent.
 fn shared_with_layout(trips: &[Trip<'_>], is_layout: impl Fn(&OpReport) -> bool) -> f64 {
     let ops = || trips.iter().flat_map(|trip| trip.ops);
     let shared: f64 = ops().filter(|row| is_layout(row)).map(row_ns).sum();
@@ -278,8 +279,8 @@ struct Trip<'a> {
 
 fn trips(rows: &[OpReport]) -> Vec<Trip<'_>> {
     let mut trips = Vec::new();
-    // The last op of each chip that may be undone, with a flag that is true if a host op has run
-    // since.
+    // For each chip, the last op, which the next op may undo, with a flag that is true if a host op
+    // has run since.
     let mut last: BTreeMap<Option<u64>, (&OpReport, bool)> = BTreeMap::new();
     for row in rows {
         match row.kind {

@@ -12,14 +12,16 @@ use crate::{
 pub(crate) struct Compilation {
     /// Number of gaps that consist mostly of compilation.
     pub(crate) gap_count: usize,
-    /// Compilation of the ops after these gaps in nanoseconds. For each op, it is limited to the
-    /// gap, because the host may compile while the chip still runs the previous op.
+    /// Time of compiling the ops after these gaps, in nanoseconds. For each op, it is limited to
+    /// the length of the gap, because the host may compile while the chip still runs the previous
+    /// op.
     pub(crate) compile_ns: f64,
 }
 
 impl Compilation {
-    /// Sums gaps. Each gap is paired with the time in which the host compiled the next op's
-    /// kernels. Returns `None` if this time is unknown for all gaps.
+    /// Sums the gaps that consist mostly of compilation. Each of `gaps` is paired with the time in
+    /// which the host compiled the next op's kernels. Returns `None` if this time is unknown for
+    /// all gaps.
     pub(crate) fn in_gaps(gaps: impl Iterator<Item = (f64, Option<f64>)>) -> Option<Self> {
         let mut found: Option<Self> = None;
         for (gap_ns, compile_ns) in gaps {

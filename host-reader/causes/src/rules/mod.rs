@@ -56,8 +56,8 @@ impl<'a> OpGroup<'a> {
         self.ops.iter().map(|op| kernel_ns(op)).sum()
     }
 
-    /// Returns the launch with the longest kernel for which the function returns a value, with that
-    /// value.
+    /// Among the launches for which `of` returns a value, returns the one with the longest kernel,
+    /// with its value.
     pub(crate) fn longest<T>(
         &self,
         of: impl Fn(&'a OpCauses) -> Option<T>,
@@ -123,7 +123,7 @@ pub(crate) fn explain_ops(of: OpFacts<'_>, zones: &ZoneTable) -> (Vec<Finding>, 
     findings.retain(|finding| !follows_from_noc(finding, &of_noc));
     findings.extend(of_noc);
     findings.extend(barriers(&groups, of.noc));
-    // The blocked time is already explained by a stage, core or chip that others wait for.
+    // Such a finding already explains blocked time by a stage, core or chip that others wait for.
     let is_explained = findings.iter().any(|finding| explains_waits(finding.cause));
     let classes = [
         TimeClass::HostLate,
@@ -213,7 +213,7 @@ fn class_ns(op: &OpCauses, class: TimeClass) -> Option<f64> {
     op.time.class_ns(class).filter(|ns| *ns > 0.0)
 }
 
-/// Returns the firmware time of launches, with the profiler's records in that time.
+/// Returns the firmware time of launches, and the number of their counter records.
 fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
     let mut firmware = Firmware::default();
     let [before, after] = &mut firmware.around_ns;
@@ -229,7 +229,7 @@ fn firmware<'a>(ops: impl Iterator<Item = &'a OpCauses>) -> Firmware {
     firmware
 }
 
-/// Returns the launch with the most time in a class, for classes whose time is not only in gaps.
+/// Returns the location of the launch with the most time in a class, including the gap before it.
 fn place_in_class<'a>(ops: impl Iterator<Item = &'a OpCauses>, class: TimeClass) -> Option<Place> {
     let gap = |op: &OpCauses| match class {
         TimeClass::Dispatch => (op.gap_ns.unwrap_or(0) as f64).min(TRACED_GAP.value * 1000.0),
@@ -337,7 +337,7 @@ fn uncovered(ops: &[&OpCauses]) -> (&'static str, &'static str) {
     )
 }
 
-/// Reports after which time waits are lost; `None` if no waits are lost.
+/// Reports the time after which records of waits are lost; `None` if none are lost.
 fn untold_behind_losses(ops: &[&OpCauses]) -> Option<Untold> {
     let partial = || {
         let all_the_time = ops.iter().filter(|op| op.windows_percent.is_none());

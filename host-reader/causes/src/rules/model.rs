@@ -33,8 +33,8 @@ pub(crate) fn modelled(ops: &[ModelFacts]) -> Vec<Finding> {
     dram.into_iter().chain(flops).collect()
 }
 
-/// Returns true if DRAM limits the stage that sets the pace of an op: one of the op's launches is
-/// at the DRAM's peak.
+/// Returns true if DRAM explains a finding: the finding is about a stage that moves data, and one
+/// of the op's launches is at the DRAM's peak.
 pub(crate) fn follows_from_dram(finding: &Finding, ops: &[ModelFacts]) -> bool {
     let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
     let is_same_op = |place: &Place| match (&finding.place.op, &place.op) {
@@ -147,7 +147,7 @@ fn barrier_bound(
     if waited < BARRIERS.value || share(ns, kernels_ns) < MODEL_TIME.value {
         return None;
     }
-    // The busiest link needs this time in any case.
+    // The gain is at most the time in which the busiest link is unused.
     let free_ns: f64 =
         launches.iter().map(|(_, link, ns)| ns * (1.0 - link.min(100.0) / 100.0)).sum();
     let sentence = format!(
@@ -169,7 +169,8 @@ fn barrier_bound(
     Some(finding.with_gain(waited_ns.min(free_ns), (ns, GainOf::Ops)))
 }
 
-/// Returns true if a NoC link limits the stage that sets the pace of an op.
+/// Returns true if a NoC link explains a finding: the finding is about a stage that moves data, and
+/// `of_noc` has a finding about the same op.
 pub(crate) fn follows_from_noc(finding: &Finding, of_noc: &[Finding]) -> bool {
     let moves_data = matches!(finding.cause, Cause::Reader | Cause::Latency | Cause::Writer);
     let op = |of: &Finding| (of.place.op.clone(), of.place.run_host_id);

@@ -8,7 +8,7 @@ use crate::{
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
-/// The same op on each chip.
+/// Rows of one op that runs on all chips, one row per chip.
 struct Round<'a> {
     rows: Vec<&'a OpReport>,
 }
