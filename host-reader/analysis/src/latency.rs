@@ -165,8 +165,8 @@ impl End {
     }
 }
 
-/// Returns the latency of each launch of a chip, in the order of `timings`. `span` selects which
-/// kernels of an op end the latency by starting.
+/// Returns the latency of each launch of a chip, in the order of `timings`. The latency of a launch
+/// ends at the start of the span that `span` returns for it.
 ///
 /// # Compatibility
 /// The latencies are those of `cpp_device_perf_report.csv`, with ops in the order of their starts.

@@ -60,7 +60,7 @@ pub fn loss_groups(losses: impl IntoIterator<Item = (LossKey, LossTotals)>) -> V
     finished.collect()
 }
 
-/// Returns the options that prevent losses, each with the cause that it prevents.
+/// Returns the options that prevent losses, each with the cause of the losses that it prevents.
 ///
 /// ```
 /// use analysis::{loss_groups, loss_remedies};

@@ -61,8 +61,8 @@ impl ChipRuns {
     }
 }
 
-/// Minimum number of runs in a piece, except in the last piece. So many unpacked runs take about a
-/// megabyte, so they are still cached when they are joined.
+/// Minimum number of runs in a piece, except in the last piece. This many unpacked runs take about
+/// a megabyte, so they are still cached when they are joined.
 const PIECE_RUN_COUNT: usize = 1 << 12;
 
 /// Iterator over the runs of a chip, piece by piece.

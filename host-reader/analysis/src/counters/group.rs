@@ -60,7 +60,7 @@ pub enum CounterGroup {
     Unpack,
     /// Instructions and waits of the threads.
     Instruction,
-    /// Ports of L1, by bank from 0 to 5.
+    /// Ports of one L1 bank. Banks are numbered from 0 to 5.
     L1(u8),
 }
 

@@ -28,7 +28,8 @@ reader::labelled! {
         SecondChannels = "the second pair of channels, which Blackhole has",
         /// Banks of L1 that another run counts.
         OtherBanks = "other banks of L1: a run counts one",
-        /// A single time span: the counters start one after the other, or count in different runs.
+        /// One time span for all counters: they start one after the other, or count in different
+        /// runs.
         OneSpan =
             "one common span: its counters are started one after the other, or in different runs",
         /// Writers other than the unpacker.

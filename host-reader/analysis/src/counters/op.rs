@@ -17,7 +17,7 @@ const GRID_COUNTERS: [(&str, &str); 3] = [
     ("MATH_COUNTER", "Avg Math util on full grid (%)"),
 ];
 
-/// Counters of one launch, by core and counting part.
+/// Counters of one launch, by core and counting unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpCounters {
     readers: BTreeMap<(Noc0Coord, Unit), CounterReader>,

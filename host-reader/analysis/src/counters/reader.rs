@@ -38,8 +38,9 @@ impl Bank {
         }
     }
 
-    /// Returns counters of the bank, in order of preference: the first of them that was read
-    /// determines the bank's cycles, because cycles differ between counters read in different runs.
+    /// Returns the counters that determine the cycles of the bank, in order of preference: the
+    /// first one that was read is used. Counters of a bank that were read in different runs have
+    /// different cycles.
     const fn anchors(self) -> &'static [&'static str] {
         match self {
             Self::Fpu => &["FPU_COUNTER", "SFPU_COUNTER", "MATH_COUNTER"],

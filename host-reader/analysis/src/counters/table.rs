@@ -39,7 +39,7 @@ pub type ProblemCounts = BTreeMap<SampleProblem, u64>;
 pub struct LaunchCounters {
     /// Index of the launch.
     pub launch: usize,
-    /// Readings in the order in which each core took them.
+    /// Readings sorted by lane and run, and within a run in the order in which they were taken.
     pub samples: Vec<CounterSample>,
     /// The same readings, prepared for computing metrics.
     pub counters: OpCounters,
@@ -109,7 +109,7 @@ pub struct CounterTotal {
     pub cycles: Option<(u64, u64)>,
 }
 
-/// Events counted by a counter.
+/// Number of events that one counter counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterCounts {
     /// Minimum per core.

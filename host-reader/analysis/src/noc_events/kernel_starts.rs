@@ -1,5 +1,5 @@
-//! Start of the first kernel of each program in each lane. It relates the times of a NoC trace to
-//! the times of a recording.
+//! Start of the first kernel of each program in each lane. These starts relate the times of a NoC
+//! trace to the times of a recording.
 
 use crate::noc_events::trace::ProgramTrace;
 use reader::{
@@ -11,7 +11,7 @@ use reader::{
 use std::collections::{BTreeMap, HashMap};
 use wire::{PacketKind, Risc, RunHostId};
 
-/// A replay, and the time at which its first kernel began.
+/// Trace replay, if the program was replayed, and the start time of its first kernel.
 type Start = (Option<TraceReplay>, u64);
 
 /// Start of the first kernel of each program, by lane.

@@ -1,7 +1,7 @@
 //! NoC events: transfers, barriers, semaphores and fabric packets recorded by kernels.
 //!
-//! A NoC event is timestamped data with the id 12345 ([`wire::ZoneId::NOC_TRACING`]). Lock events
-//! have the id 23456 ([`wire::ZoneId::NOC_DEBUGGING`]).
+//! A NoC event is timestamped data with the id 12345 ([`wire::ZoneId::NOC_TRACING`]); data with any
+//! other id is not a NoC event. Lock events have the id 23456 ([`wire::ZoneId::NOC_DEBUGGING`]).
 //!
 //! | question | item |
 //! |---|---|

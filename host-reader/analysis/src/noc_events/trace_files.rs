@@ -162,8 +162,8 @@ pub struct TraceFiles<'a> {
 const MOST_BYTES: u64 = 1 << 30;
 
 impl<'a> TraceFiles<'a> {
-    /// Prepares to read the files in the order of the chips and programs in their names. Events are
-    /// used if one of `programs` recorded them.
+    /// Prepares to read the files in the order of the chips and programs in their names. Only
+    /// events of RISCs that ran the events' program according to `programs` are used.
     #[must_use]
     pub fn new(paths: &'a [PathBuf], programs: &'a ProgramLanes) -> Self {
         let mut paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();

@@ -64,7 +64,7 @@ pub(super) struct TrafficEvent {
 }
 
 impl TrafficEvent {
-    /// Converts an object of a trace, which is of kind `kind`, to an event.
+    /// Converts an object of a trace to an event of kind `kind`.
     pub(super) fn from_object(kind: NocEventKind, object: &TraceObject) -> Self {
         Self {
             kind,

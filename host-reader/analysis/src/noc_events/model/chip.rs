@@ -43,7 +43,7 @@ pub(super) struct Rates {
     /// Cycles from the event of a read until its bytes leave the tile that is read, if that tile is
     /// the reader's own, in the reader's column, in the reader's row, or elsewhere.
     read_cycles: [u64; 4],
-    /// Cycles per link of a write.
+    /// Cycles that a write takes for each link of its route.
     hop_cycles: u64,
     /// Number of DRAM controllers, if all boards have the same number.
     dram_controller_count: Option<u16>,

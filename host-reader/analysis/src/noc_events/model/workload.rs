@@ -104,8 +104,8 @@ impl Workload {
         workload
     }
 
-    /// Makes each transfer wait for the last but one of the earlier transfers that leave the same
-    /// tile by the same link, because a NoC has two virtual channels for requests.
+    /// Makes each transfer wait for the transfer two places before it among those that leave the
+    /// same tile by the same link, because a NoC has two virtual channels for requests.
     fn queue_up(&mut self, grid: Grid) {
         let mut queues: BTreeMap<(Noc, Noc0Coord, Option<Direction>), Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
