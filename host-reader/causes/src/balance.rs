@@ -32,9 +32,9 @@ pub struct Steps {
 pub struct Balance {
     /// Core that ended last. It determines the op's length.
     pub last: CoreTime,
-    /// Mean length over all cores.
+    /// Mean kernel time of all cores in cycles.
     pub mean_cycles: f64,
-    /// Length of the last core, divided by the mean length.
+    /// Kernel time of the core that ended last, divided by the mean kernel time of the cores.
     pub ratio: f64,
     /// Steps of work; `None` if kernels have neither zones nor waits.
     pub steps: Option<Steps>,

@@ -81,7 +81,7 @@ fn special_zones(zones: &ZoneTable) -> HashMap<ZoneIndex, Special> {
 pub(crate) struct ZoneSum {
     pub(crate) count: u32,
     pub(crate) cycles: u64,
-    /// Index of any of these zones.
+    /// Index of one of these zones; `None` if there are none.
     pub(crate) zone: Option<ZoneIndex>,
 }
 

@@ -14,9 +14,9 @@ pub(crate) struct LostRuns(HashMap<LaneId, LaneLosses>);
 /// Losses of one lane.
 #[derive(Debug, Default)]
 struct LaneLosses {
-    /// Programs all of whose runs may have lost records.
+    /// Programs. Every run of each of them may have lost records.
     programs: Vec<RunHostId>,
-    /// Ranges of launches all of whose runs may have lost records.
+    /// Ranges of launches. Every run in a range may have lost records.
     spans: Vec<ProgramSpan>,
     /// Time windows in which runs were lost or truncated.
     windows: Vec<LossWindow>,

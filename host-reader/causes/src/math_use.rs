@@ -80,8 +80,8 @@ pub(crate) fn math_use(
         other_cores_percent: 0.0,
         in_turn_percent: 0.0,
     };
-    // If no other stage waits, the math works all the time, even if its last block was not
-    // measured.
+    // If neither the unpacker nor the packer waits, the math works all the time, even if its last
+    // block was not measured.
     let is_known = measured.is_some() || least >= most || floor >= 100.0 - KNOWN_MARGIN.value;
     Some(MathUse { used, is_known, last_blocks })
 }

@@ -84,13 +84,14 @@ struct CoreSums {
     window: u64,
     /// Cycles of the RISC's kernels.
     kernel: u64,
-    /// Cycles in which other RISCs of the core blocked the RISC.
+    /// Cycles in which the RISC was blocked by other RISCs of its core.
     peers: u64,
-    /// Cycles in which other RISCs blocked the RISC and may belong to its own core or to another.
+    /// Cycles in which the RISC was blocked by RISCs that may belong to its own core or to another
+    /// one.
     undecided: u64,
     /// Cycles at barriers.
     barriers: u64,
-    /// Cycles in which RISCs of other cores blocked the RISC.
+    /// Cycles in which the RISC was blocked by RISCs of other cores.
     other_cores: u64,
     /// Like `peers`, without the first wait, in which the pipeline fills.
     in_turn: u64,

@@ -272,7 +272,7 @@ pub struct SetupShare {
     pub risc: wire::Risc,
     /// Core of that RISC.
     pub core: (u16, u16),
-    /// Index of any of the zones.
+    /// Index of one of these zones.
     #[serde(skip)]
     pub(crate) zone: Option<reader::lane::ZoneIndex>,
     /// Number of setup zones on that RISC.

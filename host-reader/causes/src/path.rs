@@ -294,8 +294,8 @@ impl Walk<'_> {
         wait.key == key && pushes.partition_point(|given| given.sent < wait.end) > block
     }
 
-    /// Returns the buffer of a wait for tiles, and the index of the block that the lane waited for:
-    /// the number of pops of this buffer by the lane before the end of the wait.
+    /// Returns the buffer of a wait for tiles, and the index of the block that the lane waited for.
+    /// The index is the number of times that the lane had popped the buffer before the wait ended.
     fn block_of(&self, lane: LaneId, wait: &Wait) -> Option<(u32, usize)> {
         let own = (lane.core, Object::Room(wait.key.into()));
         let pops = self.signals.times(own, lane);

@@ -72,8 +72,8 @@ pub(crate) fn uneven_work(group: &OpGroup<'_>) -> Option<Finding> {
     Some(finding.with_gain(gain, (group.kernel_ns(), GainOf::Ops)))
 }
 
-/// Returns true if the last core has more steps than the mean and takes longer by about the same
-/// ratio.
+/// Returns true if the core that ended last has more steps than the mean of the cores, and takes
+/// longer than their mean by about the same ratio.
 fn is_uneven(balance: &Balance) -> bool {
     let Some(steps) = balance.steps.filter(|steps| f64::from(steps.of_last) >= WORK_STEPS.value)
     else {
@@ -84,7 +84,7 @@ fn is_uneven(balance: &Balance) -> bool {
         && (balance.ratio / more - 1.0).abs() * 100.0 <= WORK_FIT.value
 }
 
-/// Returns the time by which the last core exceeds the mean.
+/// Returns the time by which the core that ended last exceeds the mean of the cores.
 fn excess_ns(op: &OpCauses, balance: &Balance) -> f64 {
     super::kernel_ns(op) * (1.0 - 1.0 / balance.ratio.max(1.0))
 }
