@@ -1,4 +1,5 @@
-//! Records of a CSV text, with their positions. The reader can go back to an unclosed quote.
+//! Records of a CSV text, with their positions. The reader can go back to the line of an unclosed
+//! quote.
 
 /// Position of a record in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +29,8 @@ pub(crate) struct PlainLines {
 }
 
 impl PlainLines {
-    /// Finds the lines from byte `start` on. That byte begins the line `first_line`.
+    /// Finds the lines from byte `start` on. `first_line` is the number of the line that begins
+    /// there.
     pub(crate) fn from_text(text: &[u8], start: usize, first_line: u64) -> Self {
         let (mut end, mut next_line) = (start, first_line);
         let mut lines = Vec::new();
@@ -87,14 +89,16 @@ impl<'text> CsvRecords<'text> {
         Some(Extent { line, line_count, start })
     }
 
-    /// Reads the records from a byte on. `line_count` is the number of lines before that byte.
+    /// Returns a reader of the records from a byte on. `line_count` is the number of lines before
+    /// that byte.
     pub(crate) fn from_line(text: &'text [u8], byte: usize, line_count: u64) -> Self {
         let mut records = Self::new(text);
         records.resume_at(byte, line_count);
         records
     }
 
-    /// Returns the index of the first byte after the last record, and the number of that line.
+    /// Returns the index of the first byte after the last record that was read, and the number of
+    /// the line at that byte.
     pub(crate) fn end(&self) -> (usize, u64) {
         let position = self.reader.position();
         let (end, line) = (self.offset(position), self.base_line.saturating_add(position.line()));
@@ -105,7 +109,7 @@ impl<'text> CsvRecords<'text> {
         }
     }
 
-    /// Takes the lines up to the first line that contains a quote.
+    /// Reads and returns the lines up to the first line that contains a quote.
     pub(crate) fn plain_lines(&mut self) -> Vec<PlainLine> {
         let (start, line) = self.end();
         let PlainLines { lines, end, next_line } = PlainLines::from_text(self.text, start, line);
@@ -120,14 +124,14 @@ impl<'text> CsvRecords<'text> {
         self.base.saturating_add(usize::try_from(position.byte()).unwrap_or(usize::MAX))
     }
 
-    /// Continues with the second line of a record.
+    /// Continues reading at the second line of a record.
     pub(crate) fn resume_after_line_of(&mut self, extent: &Extent) {
         let rest = self.text.get(extent.start..).unwrap_or(b"");
         let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end.saturating_add(1));
         self.resume_at(extent.start.saturating_add(length), extent.line);
     }
 
-    /// Continues at a byte. `line_count` is the number of lines before that byte.
+    /// Continues reading at a byte. `line_count` is the number of lines before that byte.
     fn resume_at(&mut self, byte: usize, line_count: u64) {
         (self.base, self.base_line) = (byte.min(self.text.len()), line_count);
         self.reader = reader_of(self.text.get(self.base..).unwrap_or(b""));

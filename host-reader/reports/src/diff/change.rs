@@ -25,11 +25,11 @@ impl Default for DiffOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// Larger than the variation between repetitions.
+    /// The change is larger than the variation between repetitions.
     Significant,
-    /// Not tested, because A or B has only one repetition.
+    /// The change was not tested, because A or B has only one repetition.
     SingleRepetition,
-    /// Within the variation between repetitions.
+    /// The change is within the variation between repetitions.
     NotSignificant,
 }
 
@@ -54,9 +54,11 @@ pub struct Change {
     pub b_geometric_mean_ns: f64,
     /// Geometric mean of B divided by the geometric mean of A. Above 1, B is slower.
     pub ratio: f64,
-    /// Lower and upper bound of the ratio's confidence interval.
+    /// Lower and upper bound of the ratio's confidence interval; `None` if the change was not
+    /// tested.
     pub interval: Option<(f64, f64)>,
-    /// Probability of such a ratio if nothing has changed, adjusted for the number of tests.
+    /// Probability of a ratio at least this far from 1 if nothing has changed, adjusted for the
+    /// number of tests.
     pub adjusted_p_value: Option<f64>,
     /// Certainty of the change.
     pub certainty: Certainty,
@@ -88,7 +90,7 @@ impl Change {
     }
 }
 
-/// Items that exist in only one recording.
+/// One recording's ops and zones that could not be compared.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Side {
     /// Number of ops and zones in this recording.
@@ -103,8 +105,8 @@ pub struct Side {
 /// Comparison of two recordings.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Diff {
-    /// Changes of ops and zones in both recordings: first the significant ones, then those with a
-    /// single repetition. Within each group, larger changes come first.
+    /// Changes of the ops and zones that both recordings contain. Significant changes come first,
+    /// then changes with a single repetition. Within each group, larger changes come first.
     pub changes: Vec<Change>,
     /// Items that exist only in recording A.
     pub a: Side,
@@ -165,7 +167,7 @@ fn side(measurements: &Measurements, matched: &HashSet<usize>) -> Side {
     }
 }
 
-/// Compares one op or zone. The p-value is not adjusted yet.
+/// Compares one op or zone in both recordings. The p-value is not adjusted yet.
 fn compared(a: &Measured, b: &Measured, confidence: f64) -> Change {
     let [logs_a, logs_b] = [a, b].map(|item| -> Vec<f64> {
         item.durations_ns.iter().map(|duration| duration.ln()).collect()

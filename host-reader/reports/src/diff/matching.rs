@@ -10,7 +10,7 @@
 use super::measured::{Measured, MeasuredKind};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Returns pairs of indices, sorted by the first index.
+/// Returns the index pairs of matching items, sorted by the index in `first`.
 pub(super) fn pairs_of(first: &[Measured], second: &[Measured]) -> Vec<(usize, usize)> {
     let mut left: Vec<usize> = (0..first.len()).collect();
     let mut right: Vec<usize> = (0..second.len()).collect();
@@ -69,7 +69,8 @@ fn pair_by(
         .collect()
 }
 
-/// Pairs items that have no source in one of the recordings, in order.
+/// Pairs items without a source in one recording, in order, with items that have a source in the
+/// other.
 fn pair_unknown(
     first: &[Measured],
     left: &[usize],

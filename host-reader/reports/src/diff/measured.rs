@@ -9,7 +9,8 @@ reader::labelled! {
     pub enum MeasuredKind {
         /// Op. Its duration is the time from the first kernel start to the last kernel end.
         Op = "op",
-        /// Zone. Its duration is the mean over the cores and passes of a launch.
+        /// Zone. Its duration is the mean over the launch's cores and over the zone's passes on
+        /// each core.
         Zone = "zone",
     }
 }
@@ -31,7 +32,7 @@ pub struct Measured {
 
 /// All measurements of one recording, in the order in which they were added.
 ///
-/// Items of the same kind, place, name and source are distinguished by their order.
+/// Items with equal kind, place, name and source are distinguished by their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurements {
     items: Vec<Measured>,
@@ -39,8 +40,8 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Adds an op or zone. Durations that are not positive numbers are left out, and their number
-    /// is stored.
+    /// Adds an op or zone. Durations that are not positive numbers are left out and counted as
+    /// skipped.
     pub fn add(&mut self, mut item: Measured) {
         let count = item.durations_ns.len();
         item.durations_ns.retain(|duration| duration.is_finite() && *duration > 0.0);
@@ -51,12 +52,12 @@ impl Measurements {
         }
     }
 
-    /// Keeps only items for which the function returns true.
+    /// Removes all items for which the function returns false.
     pub fn retain(&mut self, is_wanted: impl FnMut(&Measured) -> bool) {
         self.items.retain(is_wanted);
     }
 
-    /// Adds to the number of items that could not be measured.
+    /// Counts items that could not be measured, by reason.
     pub fn skip(&mut self, reason: &str, count: u64) {
         if count > 0 {
             let skipped = self.skipped.entry(reason.to_owned()).or_default();
@@ -64,8 +65,8 @@ impl Measurements {
         }
     }
 
-    /// Combines several recordings of the same programs. Each recording becomes one repetition: the
-    /// geometric mean over its own repetitions.
+    /// Combines several recordings of the same programs. Each recording becomes one repetition,
+    /// with the geometric mean of its own repetitions as duration.
     ///
     /// All repetitions within a recording share its conditions. Only several recordings show how
     /// much future recordings will differ. A single recording is returned unchanged.
@@ -106,7 +107,7 @@ impl Measurements {
         }
     }
 
-    /// Adds the repetitions of another run of the same programs.
+    /// Adds the repetitions measured in another run of the same programs.
     pub fn append(&mut self, other: Self) {
         let pairs = super::matching::pairs_of(&self.items, &other.items);
         let mut others: Vec<Option<Measured>> = other.items.into_iter().map(Some).collect();

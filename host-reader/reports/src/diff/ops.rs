@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use wire::RunHostId;
 
 impl Measurements {
-    /// Reads the ops of an ops CSV. The repetitions of an op are the iterations of the model. With
-    /// `pools`, or if the rows do not repeat, the repetitions are all ops with the same name and
-    /// source.
+    /// Measures the ops of an ops CSV. The repetitions of an op are the iterations of the model.
+    /// With `pools`, or if the rows do not repeat, all ops with the same name and source are
+    /// repetitions.
     #[must_use]
     pub fn from_report(report: &PerfReport, pools: bool) -> Self {
         let mut measurements = Self::default();
@@ -43,7 +43,7 @@ impl Measurements {
         measurements
     }
 
-    /// Adds the ops of a readout. `ops` names the programs that the host has described.
+    /// Adds the ops of a readout. `ops` contains the host's descriptions of programs.
     ///
     /// If a sequence of ops repeats, the repetitions of an op are the passes through that sequence.
     /// Otherwise they are the launches of one program.
@@ -106,15 +106,15 @@ impl Measurements {
     }
 }
 
-/// Launch, with the data of its program.
+/// Launch, with the name and source of its program.
 struct Launched {
     op: Op,
     name: String,
     source: String,
 }
 
-/// Returns the clock of a chip in MHz. If the clock is unknown, returns 1000, so that cycles are
-/// compared.
+/// Returns the clock of a chip in MHz; 1000 if it is unknown, so that one cycle counts as one
+/// nanosecond.
 pub(super) fn clock_mhz(readout: &Readout, chip_id: u32) -> f64 {
     let chips = readout.devices.iter().map(|device| &device.chip);
     let clock = chips.filter(|chip| chip.chip_id == chip_id).map(|chip| chip.aiclk_mhz).next();
@@ -125,7 +125,7 @@ fn place(device: Option<u64>) -> String {
     device.map_or_else(|| "no device".to_owned(), |device| format!("device {device}"))
 }
 
-/// Keys whose values may differ between two runs of the same op.
+/// Keys whose values may differ between two launches of the same op.
 const OF_ONE_RUN: [&str; 6] = [
     OpMetadata::NAME,
     "op_hash",

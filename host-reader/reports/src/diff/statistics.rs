@@ -69,8 +69,8 @@ fn mean_and_squared_error(values: &[f64]) -> (f64, f64) {
     (mean, squares / (count - 1.0) / count)
 }
 
-/// Adjusts p-values for the number of tests. Among the results below a level, the expected share of
-/// false results is at most that level.
+/// Adjusts p-values for the number of tests. If all results with an adjusted p-value below a level
+/// are accepted, the expected share of false results among them is at most that level.
 ///
 /// The method is that of Benjamini and Hochberg, 1995.
 ///

@@ -12,15 +12,17 @@ use reader::{
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
-/// One launch: the program, its replay, and the number of the launch among the launches of both.
+/// One launch: the program, its trace replay, and a number that distinguishes launches with the
+/// same program and replay.
 type Launch = (u32, Option<TraceReplay>, u64);
 
 /// Sum of durations in cycles, and the number of durations.
 type Sum = (f64, f64);
 
 impl Measurements {
-    /// Adds the zones of a readout. Each launch is a repetition, whose duration is the mean over
-    /// its cores and passes. Zones without an end are left out, and their number is stored.
+    /// Adds the zones of a readout. Each launch is a repetition. Its duration is the mean over the
+    /// launch's cores and over the zone's passes. Zones without an end are left out and counted as
+    /// skipped.
     pub fn add_zones(&mut self, readout: &Readout, timeline: &Timeline) {
         for (device, zones) in readout.devices.iter().zip(&timeline.devices) {
             self.add_device(readout, device, zones);
@@ -64,7 +66,7 @@ impl Measurements {
     }
 }
 
-/// Returns the launch of each run of a lane.
+/// Returns the launch to which each run of a lane belongs.
 fn launches_of(lane: &Lane) -> Vec<Launch> {
     let mut counts: HashMap<(u32, Option<TraceReplay>), u64> = HashMap::new();
     lane.runs
@@ -77,7 +79,8 @@ fn launches_of(lane: &Lane) -> Vec<Launch> {
         .collect()
 }
 
-/// Returns the launch of a run. Records before the first run do not belong to a program.
+/// Returns the launch to which a run belongs. Records before the first run do not belong to a
+/// program.
 fn launch_of(launches: &[Launch], run: u32) -> Launch {
     let index = usize::try_from(run).ok().filter(|_| run != NO_RUN);
     index.and_then(|run| launches.get(run)).copied().unwrap_or((0, None, 0))

@@ -6,13 +6,13 @@ use super::{
     spread::sum_of,
 };
 
-/// Gap in us above which capturing a trace is worthwhile.
+/// Gap before an op, in us, above which capturing a trace is worthwhile.
 pub(super) const HIGH_GAP_US: f64 = 6.5;
 
 /// Assumed gap in us between two ops of a trace.
 const TRACED_GAP_US: f64 = 6.0;
 
-/// Percentage of the peak FLOPs below which a DRAM-bound matmul has time for a higher fidelity.
+/// Percentage of the peak FLOPs. A DRAM-bound matmul below it has time for a higher fidelity.
 const IDLE_FLOPS_PERCENT: f64 = 40.0;
 
 /// Advice that concerns several rows. Advice about a single matmul is stored in its row.
@@ -22,9 +22,9 @@ pub struct Advice {
     pub host_op_ids: Vec<u64>,
     /// Ids of ops with a long gap before them.
     pub high_gap_ids: Vec<u64>,
-    /// Part of these gaps that traces could save, in us.
+    /// Time that traces could save in these gaps, in us.
     pub gap_saving_us: f64,
-    /// Time that traces could save, in percent of all time.
+    /// Time that traces could save, as a percentage of the time of all rows.
     pub gap_saving_percent: Option<f64>,
 }
 

@@ -5,14 +5,15 @@
 use super::cell;
 use std::sync::LazyLock;
 
-/// Table that is part of the library.
+/// Table built into the library.
 static BUILT_IN: LazyLock<ArchTable> = LazyLock::new(|| {
     // A test reads every row of the file, so it detects any error there.
     let parsed = ArchTable::parse(include_str!("architectures.csv"));
     parsed.unwrap_or(ArchTable { rows: Vec::new() })
 });
 
-/// Number of columns: name, aliases, three figures and four speeds.
+/// Number of columns: name, aliases, three numbers for the chip, and one speed for each math
+/// fidelity.
 const COLUMN_COUNT: usize = 9;
 
 reader::labelled! {
@@ -78,7 +79,7 @@ impl ArchLimits {
 #[error("{0}")]
 pub struct ArchTableError(String);
 
-/// Table of known architectures.
+/// Table of architectures.
 ///
 /// # Compatibility
 /// Names, aliases and figures are those of tt-perf-report 1.4.1.
@@ -137,14 +138,14 @@ impl ArchTable {
         Self { rows: other.rows.into_iter().chain(self.rows).collect() }
     }
 
-    /// Returns the architecture with this name or alias, ignoring case.
+    /// Returns the architecture whose name or alias is `name`, ignoring case.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ArchLimits> {
         let name = name.trim().to_lowercase();
         self.rows.iter().find(|row| row.is_called(&name))
     }
 
-    /// Returns all names, for messages.
+    /// Returns the names of all architectures, for messages.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.rows.iter().map(|row| row.name.as_str()).collect()
@@ -178,7 +179,7 @@ fn parse_row(record: &csv::StringRecord) -> Result<ArchLimits, ArchTableError> {
     })
 }
 
-/// Row of the table, with its line in the file.
+/// Row of the table, with its line number in the file.
 struct ArchRow<'a> {
     record: &'a csv::StringRecord,
     line: u64,

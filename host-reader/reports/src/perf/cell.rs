@@ -8,7 +8,7 @@ const MAX_CORES: u64 = 1 << 20;
 /// Maximum plausible side of a tensor.
 const MAX_DIMENSION: u64 = 1 << 32;
 
-/// Returns true if a cell stands for a missing value, in the notation of data frames.
+/// Returns true if a cell is empty or contains a text for missing values, such as `NaN`.
 pub(super) fn is_blank(cell: &str) -> bool {
     matches!(
         cell.trim(),
@@ -31,7 +31,7 @@ pub(super) fn number(cell: &str) -> Option<f64> {
     cell.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Parses a whole number from 0. Texts such as `64.0` are accepted.
+/// Parses a whole number of at least 0. Texts such as `64.0` are accepted.
 pub(super) fn whole(cell: &str) -> Option<u64> {
     if let Ok(whole) = cell.trim().parse() {
         return Some(whole);

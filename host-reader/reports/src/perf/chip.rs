@@ -31,8 +31,8 @@ pub struct UnknownArch {
     pub known: String,
 }
 
-/// Determines the architecture from the options, otherwise from the files, otherwise from their
-/// clock.
+/// Determines the architecture: from the option, if given; otherwise from the files; otherwise from
+/// the chip's clock in the files.
 ///
 /// # Compatibility
 /// tt-perf-report 1.4.1 treats every file without an architecture as Wormhole. `is_upstream_exact`

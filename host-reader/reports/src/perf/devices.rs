@@ -6,7 +6,7 @@
 use super::{ops_csv::OpsCsv, row::OpRow};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Number of devices above which rows are not merged. No mesh has that many devices.
+/// Maximum number of devices whose rows are merged. No real mesh has more devices.
 const MAX_DEVICES: usize = 4096;
 
 /// Collective ops, in which devices wait for one another.
@@ -32,7 +32,7 @@ pub(super) fn join_files(files: &mut [OpsCsv], notes: &mut Vec<String>) -> Vec<O
             row.device = row.device.map(|device| device.saturating_add(first_device));
             row.id = id;
         }
-        // The vector of the first file's rows is reused.
+        // Reuses the vector of the first file's rows.
         if rows.is_empty() {
             rows = own
         } else {
@@ -90,8 +90,8 @@ pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<Op
     merged.into_values().collect()
 }
 
-/// Removes the next op from the queues of all devices with this op at the front. Returns the op's
-/// rows.
+/// Removes the next op from the queue of each device that has this op at the front. Returns the
+/// rows of the op.
 fn next_block(rows: &[OpRow], queues: &mut BTreeMap<u64, VecDeque<usize>>) -> Option<Vec<usize>> {
     let head = queues.values().find_map(VecDeque::front).copied()?;
     let op_code = &rows.get(head)?.op_code;

@@ -2,7 +2,7 @@
 
 use super::{arch::MathFidelity, row::OpRow};
 
-/// Relation of a math fidelity to the element types.
+/// Verdict on a math fidelity for given element types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FidelityVerdict {
@@ -47,7 +47,7 @@ pub fn judge_fidelity(row: &OpRow) -> FidelityAdvice {
     FidelityAdvice { is_excess: sufficient_fidelity(row).is_some(), ..judge(row) }
 }
 
-/// Returns the element types of the first two inputs and of the output.
+/// Returns the element types of the op's two inputs and of its output.
 fn datatypes(row: &OpRow) -> [Option<&str>; 3] {
     let [first, second] = &row.inputs;
     [first, second, &row.output].map(|tensor| tensor.datatype.as_deref())

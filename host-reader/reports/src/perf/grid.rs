@@ -1,4 +1,4 @@
-//! Layout of table cells in columns: width, alignment and separators.
+//! Layout of a table: column widths, alignment and separators.
 
 use super::paint::Colour;
 use std::io::Write;

@@ -64,7 +64,7 @@ pub struct Iterations {
     pub ops: Vec<OpStatistics>,
 }
 
-/// Repetitions of each op.
+/// Repetitions of each op, as row indices.
 pub(crate) struct Repetitions {
     pub(crate) rule: RepetitionRule,
     pub(crate) iteration_count: usize,
@@ -73,7 +73,7 @@ pub(crate) struct Repetitions {
     pub(crate) ops: Vec<Vec<usize>>,
 }
 
-/// Key that identifies an op: device, name and source.
+/// Device, name and source, which together identify an op.
 type Program<'a> = (Option<u64>, &'a str, &'a str);
 
 impl Iterations {
@@ -117,7 +117,7 @@ fn op_statistics(members: &[&OpReport], position: Option<usize>) -> Option<OpSta
 }
 
 impl Repetitions {
-    /// Finds the repetitions among the device ops.
+    /// Finds the repetitions of each device op in `rows`.
     pub(crate) fn find(rows: &[OpReport]) -> Self {
         let (ops, programs) = device_ops(rows);
         let by_trace = by_trace(rows, &ops, &programs);
@@ -149,7 +149,7 @@ fn pooled(ops: &[usize], programs: &[Program<'_>]) -> Repetitions {
     Repetitions { rule, iteration_count: 1, left_out_count: 0, ops }
 }
 
-/// Finds the trace replays with the same ops as the longest replay.
+/// Finds the trace replays that contain the same ops as the longest replay.
 fn by_trace(rows: &[OpReport], ops: &[usize], programs: &[Program<'_>]) -> Option<Repetitions> {
     let mut replays: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, &at) in ops.iter().enumerate() {
@@ -205,8 +205,8 @@ fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
     periods.into_iter().find(|&p| matches[p] == items.len() - p).unwrap_or(items.len())
 }
 
-/// Returns for each index how many items, starting there, match the beginning of the list (the Z
-/// function). The first number is 0.
+/// Returns for each index the number of items from there on that match the beginning of the list
+/// (the Z function). The first number is 0.
 ///
 /// ```
 /// assert_eq!(reports::perf::prefix_matches(b"abcabx"), [0, 0, 0, 2, 0, 0]);
@@ -214,7 +214,7 @@ fn shortest_period<T: PartialEq>(items: &[T]) -> usize {
 #[must_use]
 pub fn prefix_matches<T: PartialEq>(items: &[T]) -> Vec<usize> {
     let mut matches = vec![0; items.len()];
-    // The match with the largest end so far.
+    // Match that reaches furthest into the list so far.
     let (mut start, mut end) = (0, 0);
     for at in 1..items.len() {
         let mut length = if at < end { matches[at - start].min(end - at) } else { 0 };

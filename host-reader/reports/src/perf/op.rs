@@ -74,9 +74,9 @@ pub struct OpReport {
     pub total_percent: Option<f64>,
     /// Resource that limits the op's speed.
     pub bound: Option<Bound>,
-    /// Op code, followed by the model's text.
+    /// Op code with the text of the op's model appended.
     pub op_code: Arc<str>,
-    /// Original op code.
+    /// Op code as in the file.
     pub raw_op_code: Arc<str>,
     /// Shapes, element types and memories of the op's tensors.
     pub source: Arc<str>,
@@ -116,11 +116,11 @@ pub struct OpReport {
     pub input_0_memory: Option<Arc<str>>,
     /// Block sizes with which a matmul was configured.
     pub blocks: ProgramBlocks,
-    /// Original call number.
+    /// Call number as in the file.
     pub global_call_count: String,
     /// Category of the op; signposts have none.
     pub category: Option<OpCategory>,
-    /// Limits to which the op is compared.
+    /// Limits to which the op's figures are compared.
     pub bound_analysis: BoundAnalysis,
     /// Verdict on the math fidelity; `None` if there is no model of the op's limits.
     pub fidelity: Option<FidelityAdvice>,

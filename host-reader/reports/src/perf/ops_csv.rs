@@ -18,8 +18,8 @@ use std::{
     io::{self, Read},
 };
 
-/// Maximum number of unclosed quotes for which the reader goes back. After this number, the
-/// remaining lines of a file are read without going back.
+/// Maximum number of times that the reader goes back in a file because of an unclosed quote. After
+/// that, the remaining lines are read without going back.
 const MAX_OPEN_QUOTES: usize = 64;
 
 /// Reason why a file cannot be read as an ops CSV.
@@ -54,7 +54,7 @@ pub enum OpsCsvError {
     },
 }
 
-/// Column by which the programs of the streaming profiler are sorted.
+/// Column by which the rows of the streaming profiler are sorted.
 const START: &str = "DEVICE KERNEL START CYCLE";
 
 /// Rows of one file.
@@ -141,23 +141,23 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     })
 }
 
-/// Number of bytes of a file that are read at a time. Parts that fit into the processor's caches
-/// are read faster.
+/// Number of bytes of a file that are read at a time. Blocks that fit into the processor's caches
+/// are faster to read.
 const BYTES_AT_ONCE: u64 = 2 << 20;
 
 /// Byte order mark that spreadsheets write at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Part of a file in memory.
+/// Block of a file in memory.
 struct FilePart<R> {
     input: R,
     bytes: Vec<u8>,
-    /// True for the last part of the file.
+    /// True if this is the last block of the file.
     is_last: bool,
 }
 
 impl<R: Read> FilePart<R> {
-    /// Reads the first part. If the first lines have quotes, are blank or are not UTF-8, reads the
+    /// Reads the first block. If its first lines have quotes, are blank or are not UTF-8, reads the
     /// whole file.
     fn first(input: R) -> io::Result<Self> {
         let mut part = Self { input, bytes: Vec::new(), is_last: false };
@@ -182,7 +182,7 @@ impl<R: Read> FilePart<R> {
         Ok(())
     }
 
-    /// Removes bytes from the start of the part.
+    /// Removes bytes from the start of the block.
     fn take(&mut self, count: usize) {
         self.bytes.drain(..count.min(self.bytes.len()));
     }
@@ -193,7 +193,8 @@ impl<R: Read> FilePart<R> {
         self.bytes.get(..end).unwrap_or(&self.bytes)
     }
 
-    /// Returns the text of the last part, or of the lines that are completely in memory.
+    /// Returns the text of the complete lines in memory or, at the end of the file, all text in
+    /// memory.
     fn text(&self) -> Cow<'_, str> {
         let bytes = if self.is_last { &self.bytes } else { self.whole_lines() };
         // Nearly all files are valid UTF-8, and checking is several times faster than a lossy
@@ -202,25 +203,25 @@ impl<R: Read> FilePart<R> {
     }
 }
 
-/// Maximum number of lines whose rows are kept in parts at the same time.
+/// Maximum number of lines that are converted in one step, before their rows are joined.
 const LINES_AT_ONCE: usize = 16_384;
 
-/// Number of parts into which lines are divided. The parts are read in parallel. Each has its own
-/// pool of shared texts.
+/// Number of groups into which the lines of one step are divided. The groups are read in parallel,
+/// each with its own pool of shared texts.
 const PARTS: usize = 16;
 
-/// Reader of all rows of a file.
+/// Reader of a file's rows.
 struct RowsOf<'a> {
     file: &'a str,
     titles: &'a Titles,
     columns: RowColumns,
 }
 
-/// Rows read from a part of a file.
+/// Result of reading a block of a file.
 #[derive(Default)]
 struct RowsRead {
     rows: Vec<OpRow>,
-    /// Start cycles by line, for files that must be sorted by start.
+    /// Start cycle of each row by line, for files that must be sorted by start.
     starts: HashMap<u64, u64>,
     skipped_line_count: u64,
     problems: ProblemLog,
@@ -236,7 +237,7 @@ impl RowsRead {
 }
 
 impl RowsOf<'_> {
-    /// Reads lines without quotes in parallel, and all other lines one record after the other.
+    /// Reads lines without quotes in parallel, and all other lines one by one.
     fn read(
         &self,
         text: &str,
@@ -263,7 +264,7 @@ impl RowsOf<'_> {
         }
     }
 
-    /// Reads lines without quotes. Each line is one record.
+    /// Reads lines without quotes, each of which is one record.
     fn read_plain(
         &self,
         text: &str,
@@ -287,7 +288,7 @@ impl RowsOf<'_> {
         let mut cells = Vec::with_capacity(self.titles.count);
         for line in lines {
             cells.clear();
-            // The bounds of lines and commas are always bounds of characters.
+            // Lines and commas begin and end between characters, so slicing cannot fail.
             let text = text.get(line.bytes.clone()).unwrap_or("");
             let mut start = 0;
             for end in memchr::memchr_iter(b',', text.as_bytes()) {
@@ -342,7 +343,7 @@ fn cells_text(count: usize) -> String {
     }
 }
 
-/// Returns the cells of the next record, and its position in the file.
+/// Returns the cells of the next record and its position in the file.
 fn next_record(records: &mut CsvRecords<'_>) -> Option<(csv::StringRecord, Extent)> {
     let mut bytes = csv::ByteRecord::new();
     let extent = records.next(&mut bytes)?;

@@ -28,7 +28,7 @@ impl Colour {
     }
 }
 
-/// Rule that colours the cells of a column, from their row.
+/// Function that determines the colour of a column's cell from the cell's row.
 pub(super) type Paint = fn(&OpReport) -> Option<Colour>;
 
 /// Returns the colour of a cell in a row.

@@ -17,16 +17,16 @@ pub enum Palette {
     Classic,
 }
 
-/// Minimum share in percent of a bar for which a part gets a label. Labels of smaller parts would
-/// overlap.
+/// Minimum share of a bar, in percent, for which a segment gets a label. Labels of smaller segments
+/// would overlap.
 const LABEL_PERCENT: f64 = 2.0;
 /// Height of a picture in pixels.
 const HEIGHT: u32 = 700;
-/// Width of a bar with its labels in pixels.
+/// Width of a bar and its labels, in pixels.
 const BAR_WIDTH: u32 = 420;
 /// Maximum number of bars with full width. If there are more, all bars are narrower.
 const WIDE_BARS_MAX: u32 = 64;
-/// Left and right edge of a bar, in units of the bar's width.
+/// Left and right edge of a bar, as fractions of the width of a bar with its labels.
 const BAR: (f64, f64) = (0.02, 0.32);
 const LABEL: f64 = 0.34;
 /// Upper end of the axis in percent: 100 % and space for the titles of the bars.
@@ -115,10 +115,10 @@ const BASES: [RGBColor; BASE_COUNT] = [
     RGBColor(150, 150, 60),
     RGBColor(110, 110, 110),
 ];
-/// Number of shades of a colour. The shades repeat after this number.
+/// Number of shades of a base colour. If a category has more ops, shades repeat.
 const SHADES: usize = 5;
 
-/// Returns the colour of each kind of op, by the key of the kind.
+/// Returns the colour of each kind of op, by the kind's key.
 fn colours_of(report: &PerfReport, palette: Palette) -> BTreeMap<&str, RGBColor> {
     let categories: BTreeSet<&str> = report.stacked.iter().map(|ops| ops.category).collect();
     let mut colours = BTreeMap::new();
@@ -146,7 +146,7 @@ fn base(number: usize) -> RGBColor {
     BASES.get(number % BASE_COUNT).copied().unwrap_or(BLACK)
 }
 
-/// Returns a colour with more white for later shades.
+/// Mixes a colour with white: the higher the number of the shade, the more white.
 fn lighter(RGBColor(red, green, blue): RGBColor, shade: usize) -> RGBColor {
     let white = (shade % SHADES) as f64 / (SHADES as f64 + 3.0);
     #[expect(clippy::cast_possible_truncation, reason = "between the part and 255")]

@@ -153,7 +153,7 @@ impl PerfReport {
         let skipped_line_count = files.iter().map(|file| file.skipped_line_count).sum();
         files.into_iter().for_each(|file| problems.append(file.problems));
         note_unmodelled(&rows, &files_read, &mut problems);
-        // The first row of a range has no previous row, so it has no gap.
+        // The first row of a range counts as having no previous row, so it has no gap.
         rows.retain(|row| options.id_range.as_ref().is_none_or(|range| range.contains(&row.id)));
         let mut rows = analyse_rows(rows, &chip, options);
         rows.retain(|row| !(options.leaves_out_host_ops && row.kind == RowKind::Host));
@@ -197,7 +197,7 @@ impl PerfReport {
     }
 }
 
-/// Compares host starts. Rows without a start come last.
+/// Compares the times at which the host started two ops. Rows without a start sort last.
 fn compare_starts(one: &OpRow, other: &OpRow) -> std::cmp::Ordering {
     match (one.host_start_ns, other.host_start_ns) {
         (Some(one), Some(other)) => one.total_cmp(&other),
@@ -239,7 +239,7 @@ fn analyse_rows(rows: Vec<OpRow>, chip: &ChipFacts, options: &PerfOptions) -> Ve
     analysed.collect()
 }
 
-/// Removes the rows of other devices and ops. Signposts are kept.
+/// Removes the rows of devices and ops that are not selected. Signposts are kept.
 fn retain_wanted(rows: &mut Vec<OpRow>, filter: &TraceFilter, notes: &mut Vec<String>) {
     if filter.is_empty() {
         return;

@@ -8,7 +8,7 @@ use super::{
 use crate::problem::{Position, ProblemLog, quoted};
 use std::{fmt::Write, sync::Arc};
 
-/// Type of ops that ran on a chip.
+/// Type of an op that ran on a chip.
 const DEVICE_OP: &str = "tt_dnn_device";
 
 /// Sides, element type and memory of a tensor.
@@ -49,7 +49,7 @@ pub struct OpRow {
     pub op_code: Arc<str>,
     /// Type of the op: `tt_dnn_device`, `signpost`, `python_fallback` or another one.
     pub op_type: Arc<str>,
-    /// Original call number.
+    /// Call number as in the file.
     pub global_call_count: String,
     /// Device number.
     pub device: Option<u64>,
@@ -67,7 +67,7 @@ pub struct OpRow {
     pub sub_device: Option<Arc<str>>,
     /// Start of the op on the host, in ns on the host's clock.
     pub host_start_ns: Option<f64>,
-    /// Time that the host took for the op.
+    /// Time that the host spent on the op.
     pub host_duration_ns: Option<f64>,
     /// Part of the host's time that was spent compiling the op's program.
     pub compile_duration_ns: Option<f64>,
@@ -100,7 +100,8 @@ impl OpRow {
         &*self.op_type == DEVICE_OP && self.device.is_some()
     }
 
-    /// Returns the shapes, element types and memories that identify the program.
+    /// Returns the shapes, element types and memories of the op's tensors, which identify the
+    /// program.
     #[must_use]
     pub fn source(&self) -> String {
         let mut text = String::new();
@@ -192,7 +193,7 @@ row_columns! {
     firmware_duration_ns: "DEVICE FW DURATION [ns]",
 }
 
-/// Reads the cells of one row and notes invalid values.
+/// Reader of one row's cells. It logs invalid values as problems.
 pub(super) struct RowReader<'a> {
     pub(super) columns: &'a RowColumns,
     pub(super) cells: &'a [&'a str],

@@ -17,7 +17,8 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// Sums values. The sum of no values is 0; [`Iterator::sum`] returns -0, which would be printed.
+/// Sums values. Without any values, the sum is 0, whereas [`Iterator::sum`] returns -0, which would
+/// be printed.
 pub(super) fn sum_of(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }
@@ -52,7 +53,7 @@ impl Spread {
         }
     }
 
-    /// Returns the standard deviation in percent of the mean.
+    /// Returns the standard deviation as a percentage of the mean.
     #[must_use]
     pub fn std_percent(&self) -> Option<f64> {
         self.std.filter(|_| self.mean > 0.0).map(|std| std / self.mean * 100.0)

@@ -50,7 +50,7 @@ pub struct StackedOps {
 pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<StackedOps> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
-    // The text of a key is built only once for all rows with equal parts.
+    // The key's text is built only once for all rows with equal key parts.
     let mut known: HashMap<(KeyParts<'_>, Option<u64>), usize> = HashMap::new();
     for row in rows.iter().filter(|row| row.kind != RowKind::Signpost) {
         let (parts, device) = (KeyParts::new(row, by), row.device.filter(|_| by_device));
@@ -80,7 +80,7 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
     stacked
 }
 
-/// Parts of a row that form the key of the row's group.
+/// Texts of a row that form the key of the row's group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct KeyParts<'a> {
     name: &'a str,
@@ -140,7 +140,7 @@ fn device_totals(groups: &[Group<'_>]) -> HashMap<Option<u64>, f64> {
     totals
 }
 
-/// Returns the compensated (Kahan) sum of device times.
+/// Returns the compensated (Kahan) sum of the members' device times.
 fn time_us(members: &[&OpReport]) -> f64 {
     let mut sum = 0.0;
     let mut carry = 0.0;

@@ -229,7 +229,7 @@ impl OpColumn {
         Self { total, ..self }
     }
 
-    /// Returns false if the column has no information in this report.
+    /// Returns false if the column would show nothing useful in this report.
     fn is_shown(&self, report: &PerfReport) -> bool {
         match self.title {
             SUB_DEVICE => report.has_sub_devices(),

@@ -19,7 +19,7 @@ impl Default for TextPool {
 }
 
 impl TextPool {
-    /// Returns a shared text. An equal text in the cache is reused.
+    /// Returns a shared copy of a text. If the cache contains an equal text, that copy is returned.
     pub(super) fn shared(&mut self, text: &str) -> Arc<str> {
         let Some(slot) = self.slots.get_mut(slot_of(text)) else { return text.into() };
         match slot {
@@ -29,8 +29,8 @@ impl TextPool {
     }
 }
 
-/// Returns the slot of a text, computed from its length and a few bytes. The whole text is compared
-/// later.
+/// Returns the slot of a text, computed from the text's length and a few of its bytes. The caller
+/// compares the whole text.
 fn slot_of(text: &str) -> usize {
     const SAMPLES: usize = 16;
     let bytes = text.as_bytes();

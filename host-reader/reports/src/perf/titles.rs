@@ -9,7 +9,7 @@ const PADDED: &str = "_PAD[LOGICAL]";
 /// Header of the column with the kernel durations of ops.
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 
-/// Columns that a complete report needs, with the effect of missing each column.
+/// Columns that a complete report needs, each with the effect if the column is missing.
 const WANTED: [(&str, &str); 9] = [
     ("OP TYPE", "signposts and device ops cannot be told from other rows"),
     ("DEVICE ID", "devices are blank, and not merged"),
@@ -22,7 +22,7 @@ const WANTED: [(&str, &str); 9] = [
     ("INPUT_0_MEMORY", "the summary cannot tell where input 0 lies"),
 ];
 
-/// Columns needed from the streaming profiler, whose files have no host columns.
+/// Columns needed in files from the streaming profiler, which contain no data from the host.
 const WANTED_OF_STREAMING: &[(&str, &str)] = &[
     ("OP CODE", "ops have the names of their programs"),
     (KERNEL_DURATION, "device times are blank"),
@@ -48,7 +48,7 @@ reader::labelled! {
     }
 }
 
-/// Column with a given header.
+/// Header of a column, with the column's index in a file.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) title: String,

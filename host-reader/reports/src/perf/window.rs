@@ -19,13 +19,13 @@ pub struct WindowOptions {
 
 /// Reduces `rows`, which are in time order, to the window, and adds a note about it.
 ///
-/// Without a start and an end, the window begins after the first signpost with the same name as the
-/// last signpost, because producers set a signpost after warming up. If no op follows that signpost,
-/// the signposts enclose the ops instead, and all rows are used.
+/// If no start and no end is given, the window begins after the first signpost with the same name
+/// as the last signpost, because producers set a signpost after warming up. If no op follows that
+/// signpost, the signposts enclose the ops instead, and all rows are used.
 ///
 /// # Compatibility
-/// The windows are those of tt-perf-report 1.4.1. With `is_upstream_exact`, this includes its empty
-/// windows.
+/// The windows are those of tt-perf-report 1.4.1. With `is_upstream_exact`, a window that is empty
+/// there is also empty here.
 pub(super) fn cut_window(
     rows: Vec<OpRow>,
     options: &WindowOptions,
@@ -79,7 +79,8 @@ fn named_bounds(
     (start_at, end_at)
 }
 
-/// Returns the row index of the n-th signpost with a name, with n given by `ordinal`.
+/// Returns the row index of the signpost with this name and number. `ordinal` is 0 for the first
+/// one.
 fn find_signpost(
     rows: &[OpRow],
     name: &str,

@@ -6,7 +6,7 @@ use host_events::{BufferPool, BufferUsage};
 use recording::{Recording, TraceFilter};
 use wire::RunHostId;
 
-/// Peaks of a recording's buffers; empty if the host reported no buffers.
+/// Peak memory use of a recording's buffers; empty if the host reported no buffers.
 ///
 /// ```
 /// use host_events::{HostRecorder, HostRecorderOptions, HostSource};
@@ -30,22 +30,23 @@ pub struct BufferPeaks {
     pub ops: Vec<OpPeaks>,
 }
 
-/// Peak of one pool.
+/// Peak memory use of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolPeak {
-    /// Pool.
+    /// Memory pool, such as the L1 of one chip.
     pub pool: BufferPool,
     /// Maximum number of allocated bytes.
     pub peak_bytes: u64,
     /// Time at which the maximum was first reached, on the host's clock.
     pub peak_host_ns: u64,
-    /// Number of allocated bytes at the end.
+    /// Number of allocated bytes at the end of the recording.
     pub last_bytes: u64,
-    /// Number of reports of the allocated bytes. Each allocation and each deallocation is reported.
+    /// Number of times that the host reported the allocated bytes: once for each allocation and
+    /// each deallocation.
     pub change_count: u64,
 }
 
-/// Peaks during the host's work on one op.
+/// Peak memory use of each pool during the host's work on one op.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpPeaks {
     /// Number of the chip.
@@ -54,19 +55,21 @@ pub struct OpPeaks {
     pub run_host_id: u64,
     /// Name of the op, if the host reported one.
     pub name: Option<String>,
-    /// Maximum bytes of each pool. Pools that have had no buffers so far are left out.
+    /// Maximum number of allocated bytes in each pool. Pools without any buffer up to this op are
+    /// left out.
     pub peaks: Vec<(BufferPool, u64)>,
 }
 
 impl BufferPeaks {
-    /// Finds the peaks in the host's records.
+    /// Finds the peak memory use of each pool and op in the host's records.
     #[must_use]
     pub fn from_recording(recording: &Recording) -> Self {
         let usage = BufferUsage::from_host(&recording.host);
         if usage.is_empty() {
             return Self::default();
         }
-        // The ops report already lists the problems of this log.
+        // The ops report already lists the problems in the host's records, so they are not needed
+        // here.
         let host = host_log_of(recording, &mut ProblemLog::default());
         let mut timed: Vec<_> = host.ops.iter().filter(|op| op.time.is_some()).collect();
         timed.sort_by_key(|op| op.time.map(|time| time.start_ns));
@@ -98,7 +101,7 @@ impl BufferPeaks {
 }
 
 fn pool_peak((pool, points): (BufferPool, &[(u64, u64)])) -> Option<PoolPeak> {
-    // If several peaks are equal, the first one is used.
+    // If the maximum is reached several times, the first time is used.
     let (peak_host_ns, peak_bytes) = points
         .iter()
         .copied()

@@ -13,8 +13,8 @@ use wire::{Risc, ZoneId};
 /// Timer id of counter rows.
 pub(super) const COUNTER_ID: u16 = ZoneId::PERF_COUNTER.0;
 
-/// Adds a row's counter under the name in the row's metadata. Returns `false` if the metadata
-/// contains no name.
+/// Adds the counter in a row of the log, under the counter's name in the row's metadata. Returns
+/// `false` if the metadata contains no name.
 pub(super) fn add_row(
     counters: &mut OpCounters,
     core: Noc0Coord,
@@ -27,7 +27,7 @@ pub(super) fn add_row(
     is_counter
 }
 
-/// Adds the cells of all metrics whose counters any core has read.
+/// Adds the cells of each metric whose counters were read by at least one core.
 pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for summary in counters.summaries(scale.arch == Some(CounterArch::Blackhole)) {
         for (statistic, number) in MetricSummary::STATISTICS.into_iter().zip(summary.values()) {
@@ -36,7 +36,7 @@ pub(super) fn add_metric_cells(counters: &OpCounters, cells: &mut Cells, scale: 
     }
 }
 
-/// Adds the means over the whole grid. Cores that did not run the op count as 0.
+/// Adds cells for the means over the whole grid of cores. Cores that did not run the op count as 0.
 pub(super) fn add_grid_cells(counters: &OpCounters, cells: &mut Cells, scale: CounterScale) {
     for mean in counters.grid_means(scale) {
         cells.insert(mean.title.into(), float_text(mean.percent));

@@ -1,6 +1,6 @@
 //! Lines of a report. Cells are formatted and quoted as in TT-Metal's scripts.
 
-/// Appends a line. Commas in cells become `;`, because many readers split at every comma.
+/// Appends a line of cells. Commas in cells become `;`, because many readers split at every comma.
 pub(super) fn push_line<T: AsRef<str>>(
     out: &mut String,
     cells: impl IntoIterator<Item = T>,

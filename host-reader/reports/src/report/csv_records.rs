@@ -2,7 +2,7 @@
 
 use crate::{problem::ProblemLog, records};
 
-/// Records of a file.
+/// Reader of a file's records.
 pub(super) struct CsvRecords<'input> {
     file: &'input str,
     records: records::CsvRecords<'input>,

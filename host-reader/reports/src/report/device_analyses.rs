@@ -35,8 +35,8 @@ const KERNEL: &str = "device_kernel_duration";
 const DATA_MOVEMENT: &str = "device_kernel_duration_dm_start";
 const COUNTERS: &str = "perf_counter_data";
 
-/// Names of analyses that have no columns in an ops report, and names of counters, whose columns
-/// have different headers.
+/// Other names that TT-Metal's script accepts: analyses without columns in an ops report, and the
+/// hardware counters, whose column headers are not derived from this name.
 const WITHOUT_COLUMNS: [&str; 8] = [
     "trace_fw_duration",
     "trace_kernel_duration",
@@ -71,7 +71,7 @@ pub struct UnknownAnalysis {
 }
 
 impl DeviceAnalyses {
-    /// Selects the analyses with these names, or all if there are no names.
+    /// Selects the analyses with these names. If there are no names, selects all analyses.
     ///
     /// # Errors
     /// Returns an error for a name that TT-Metal's script does not define.
@@ -90,7 +90,7 @@ impl DeviceAnalyses {
         self.0.is_empty()
     }
 
-    /// Removes the results of all other analyses.
+    /// Removes the results of unselected analyses from `side`.
     pub(super) fn apply(&self, side: &mut DeviceSide) {
         if self.is_all() {
             return;

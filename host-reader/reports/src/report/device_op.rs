@@ -1,4 +1,4 @@
-//! Device records of one launch as cells of a report.
+//! One launch as recorded by the device, with its data as cells of a report.
 
 use analysis::Doubt;
 use std::{borrow::Cow, collections::BTreeMap};
@@ -6,16 +6,18 @@ use std::{borrow::Cow, collections::BTreeMap};
 /// Cells of a row by column header. A missing key stands for an empty cell.
 pub(super) type Cells = BTreeMap<Cow<'static, str>, String>;
 
-/// Span of kernels. Latencies are measured from one span to the next.
+/// Time span of a launch's kernels. A latency is the time from the end of one launch's span to the
+/// start of the next launch's span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LatencySpan {
     pub(super) start_cycle: u64,
     pub(super) end_cycle: u64,
 }
 
-/// Conversion of cycles between two ops to nanoseconds in the variants of TT-Metal's scripts.
+/// Formula that converts the cycles between two ops to nanoseconds. TT-Metal's scripts use several
+/// formulas.
 ///
-/// The variants differ in the last digit of the float, and therefore in the rounding of halves.
+/// Their results can differ in the last digit of the float, and are then rounded differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Rate {
     /// The rate is unknown, so latencies are 0.
@@ -30,7 +32,8 @@ pub(super) enum Rate {
 }
 
 impl Rate {
-    /// Returns the latency between two cycles in nanoseconds.
+    /// Returns the time from one cycle to another, in nanoseconds; negative if `to_cycle` is
+    /// earlier.
     pub(super) fn latency_ns(self, from_cycle: u64, to_cycle: u64) -> f64 {
         let magnitude = from_cycle.abs_diff(to_cycle) as f64;
         let cycles = if to_cycle < from_cycle { -magnitude } else { magnitude };
@@ -56,26 +59,28 @@ pub(super) struct DeviceOp {
     pub(super) begin_cycle: u64,
     /// Reason why durations of the launch are unknown.
     pub(super) doubt: Option<Doubt>,
-    /// Cells that only depend on the device.
+    /// Cells whose text depends only on data from the device.
     pub(super) cells: Cells,
     /// Span of the kernels of all RISCs.
     pub(super) kernel: Option<LatencySpan>,
     /// Span from the start of the first data-movement kernel to the end of the last kernel of any
     /// kind.
     pub(super) data_movement: Option<LatencySpan>,
-    /// Rate for latencies. Latencies are computed in the order of the report.
+    /// Conversion of latencies to nanoseconds. The latencies themselves are computed later, in the
+    /// order of the report's rows.
     pub(super) rate: Rate,
-    /// Kernel spans of each kind of Quasar processor, with their nanoseconds.
+    /// For each kind of Quasar processor, the span of its kernels and their duration in
+    /// nanoseconds.
     pub(super) quasar_kernels: [Option<(LatencySpan, u64)>; 2],
 }
 
 impl DeviceOp {
-    /// Adds a cell.
+    /// Sets the cell of a column.
     pub(super) fn set(&mut self, column: impl Into<Cow<'static, str>>, text: impl Into<String>) {
         self.cells.insert(column.into(), text.into());
     }
 
-    /// Adds a number; `None` adds nothing.
+    /// Sets the cell of a column to a number. If `number` is `None`, the cell stays empty.
     pub(super) fn set_number(&mut self, column: &'static str, number: Option<u64>) {
         if let Some(number) = number {
             self.set(column, number.to_string());

@@ -35,7 +35,7 @@ const NOTIFY: &str = "CQ_DISPATCH_NOTIFY_SUBORDINATE_GO_SIGNAL";
 /// RISCs that dispatch. The first RISC begins an op, and the second RISC waits.
 pub(super) const RISCS: [Risc; 2] = [Risc::Brisc, Risc::Ncrisc];
 
-/// Returns true if a zone shows that its core is a dispatch core.
+/// Returns true if a zone with this name on this RISC shows that its core is a dispatch core.
 pub(super) fn is_of_dispatch_core(risc: Risc, zone: &str) -> bool {
     risc != Risc::Erisc && ZoneRole::from_name(zone).is_dispatch()
 }
@@ -71,7 +71,7 @@ impl DispatchRow {
     }
 }
 
-/// First and last cycle.
+/// First and last cycle of a time span.
 type Span = (u64, u64);
 
 /// Work of a dispatch core for one op.
@@ -98,10 +98,10 @@ pub(super) fn record_ops(ops: &mut DispatchOps, of_core: Vec<DispatchOp>) {
     }
 }
 
-/// Row indices of one op.
+/// Indices of the rows that belong to one op.
 type Rows = Vec<usize>;
 
-/// State of a RISC while its rows are processed.
+/// State of a RISC while its rows are read.
 #[derive(Default)]
 struct Progress {
     /// Rows since the last zone end.
@@ -186,7 +186,7 @@ fn dispatch_op(of_op: &[usize], rows: &[DispatchRow]) -> DispatchOp {
     }
 }
 
-/// Returns true if zones are named like those of dispatch cores.
+/// Returns true if any zone has a name that occurs on dispatch cores only.
 pub(super) fn has_dispatch(zones: &ZoneTable) -> bool {
     zones.places().any(|(_, zone)| ZoneRole::from_name(&zone.name).is_dispatch())
 }
@@ -215,7 +215,7 @@ pub(super) fn dispatch_rows(
     Ok(chips)
 }
 
-/// Returns true if a lane has a dispatcher's zone.
+/// Returns true if a lane contains a zone of a dispatcher or prefetcher.
 fn dispatches(lane: &Lane, zones: &ZoneTable) -> bool {
     let mut known: HashMap<ZoneIndex, bool> = HashMap::new();
     lane.heads.iter().any(|head| {

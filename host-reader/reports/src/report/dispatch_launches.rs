@@ -1,4 +1,4 @@
-//! Joining of the dispatch cores' work to launches.
+//! Assignment of the dispatch cores' work to launches, by program id.
 //!
 //! # Compatibility
 //! `cq_dispatch.cpp` of 0.81.1 records the low 16 bits of a program's id. Until the end of 2025,
@@ -18,11 +18,11 @@ use reader::packed_bytes::PackedError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wire::RunHostId;
 
-/// Name of the file, and list to which problems are added.
+/// Name of the input file, and the log to which problems in it are added.
 type Told<'log> = (&'log str, &'log mut ProblemLog);
 
-/// Adds durations to the first launch of each op with the same id on the same chip, like TT-Metal's
-/// scripts.
+/// Adds the dispatch durations of each op to the first launch with the same id on the op's chip,
+/// like TT-Metal's scripts.
 pub(super) fn attach_equal(
     ops: &mut DeviceOps,
     dispatch: &BTreeMap<u64, DispatchOps>,
@@ -42,8 +42,8 @@ pub(super) fn attach_equal(
     }
 }
 
-/// Adds the durations of dispatch cores to the first launch of each op on its chip. Both forms of
-/// ids are supported.
+/// Adds the dispatch durations of each op to the first launch of its program on its chip.
+/// Dispatchers may have recorded full encoded ids, or only the low bits of ids.
 ///
 /// # Errors
 /// If packed records cannot be read back from the temporary file.
@@ -63,7 +63,8 @@ pub(super) fn attach_dispatch(
     Ok(())
 }
 
-/// Adds the durations from a chip's dispatch cores. Returns the number of ops without a launch.
+/// Adds the durations recorded by a chip's dispatch cores to the chip's launches. Returns the
+/// number of ops for which no launch was found.
 fn attach_to_chip(
     launches: &mut [&mut DeviceOp],
     mut cores: Vec<Vec<DispatchRow>>,
@@ -84,8 +85,9 @@ fn launches_of(ops: &mut DeviceOps, chip_id: u64) -> Vec<&mut DeviceOp> {
     launches
 }
 
-/// Sets the durations of ops at their launches. Returns the number of ops without a launch. A later
-/// op replaces the durations of an earlier one.
+/// Adds the dispatch durations of each op in `work` to the launch at the index returned by
+/// `position_of`. Returns the number of ops for which no launch was found. A later op with the same
+/// id replaces the durations of an earlier one.
 fn set_durations(
     launches: &mut [&mut DeviceOp],
     work: Vec<DispatchOp>,
@@ -123,7 +125,7 @@ fn note_unknown(chip_id: u64, unknown_count: u64, (file, problems): Told<'_>) {
     }
 }
 
-/// Number of bits of a program's id that a dispatcher records.
+/// Number of low bits of a program's id that a dispatcher records.
 const ID_BITS: u32 = 16;
 const ID_COUNT: u64 = 1 << ID_BITS;
 const ID_MASK: u64 = ID_COUNT - 1;
@@ -133,9 +135,9 @@ const ID_MASK: u64 = ID_COUNT - 1;
 struct Programs {
     /// True if dispatchers record full encoded ids.
     are_encoded: bool,
-    /// Positions of first launches, by full encoded id.
+    /// Index of each program's first launch, by full encoded id.
     of_encoded: HashMap<u64, usize>,
-    /// Positions of first launches, by the low bits of the id, in order.
+    /// Indices of the programs' first launches, in order of time, by the low bits of the id.
     of_low: HashMap<u64, Vec<usize>>,
     /// Start cycle of each launch.
     begins: Vec<u64>,
@@ -165,7 +167,7 @@ impl Programs {
         Self { are_encoded, of_encoded, of_low, begins }
     }
 
-    /// Returns the position of an op's launch. If several programs have the same low bits, the op
+    /// Returns the index of an op's launch. If several programs have the same low bits, the op
     /// belongs to the next of these programs to begin, unless too many other programs begin before
     /// it.
     fn launch_of(&self, op: &DispatchOp) -> Option<usize> {
@@ -183,8 +185,8 @@ impl Programs {
     }
 }
 
-/// Restores full ids from the low bits that a dispatcher recorded. Each id becomes the number
-/// nearest to the previous id.
+/// Restores full ids from the low bits that a dispatcher recorded. Of all ids with these low bits,
+/// the one nearest to the previous id is used.
 ///
 /// Id 0 is not a program, so a program whose low bits are 0 stays unknown.
 fn unwrap_ids(rows: &mut [DispatchRow]) {

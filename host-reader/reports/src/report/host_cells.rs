@@ -13,8 +13,8 @@ use super::{
 use crate::problem::ProblemLog;
 use host_events::BufferUsage;
 
-/// Returns the cells of an op, except the host times and the device's data. `file` contains the
-/// description of the op.
+/// Returns the cells of an op, except the host times and the device's data. Problems name `file` as
+/// the file with the description of the op.
 pub(super) fn op_cells(op: &HostOp, file: &str, problems: &mut ProblemLog) -> Cells {
     let mut cells = Cells::new();
     for (key, value) in op.description.fields() {
@@ -100,7 +100,7 @@ pub(super) fn add_buffer_peaks(cells: &mut Cells, op: &HostOp, buffers: &BufferU
     }
 }
 
-/// Adds the modelled compute time in percent of the kernel duration.
+/// Adds the modelled compute time as a percentage of the kernel duration.
 pub(super) fn add_utilisation(cells: &mut Cells, op: &HostOp) {
     let model = op.description.get("performance_model");
     let compute_ns = model.and_then(|model| model.get("compute_ns")).and_then(Value::float);
@@ -145,7 +145,8 @@ fn tensor_texts(tensor: &Value) -> [Option<String>; 7] {
     ]
 }
 
-/// Formats the memory of a tensor: `DEV_<chip>_<buffer>_<layout>`, or the text itself.
+/// Formats the memory of a tensor as `DEV_<chip>_<buffer>_<layout>`. If `storage` is a text
+/// already, returns this text.
 fn memory_text(storage: &Value) -> Option<String> {
     if let Value::Text(text) = storage {
         return Some(text.clone());

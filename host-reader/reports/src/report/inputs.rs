@@ -30,7 +30,7 @@ use recording::{Collected, DEVICE_LOG, Lanes, OpenedLog, Recording, device_log::
 use std::{collections::HashMap, path::Path, sync::Arc};
 use wire::ZoneId;
 
-/// Names of TT-Metal's files in `.logs`.
+/// Name of TT-Metal's device perf report in `.logs`.
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 /// Name of the file in `.logs` with the host's events. `kprof record` adds this file.
 const HOST_CAPTURE: &str = "tracy_profile_log_host.kprof";
@@ -69,7 +69,7 @@ pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) 
     log
 }
 
-/// Reads the memory use of buffers on the chips. Only `kprof record` records it.
+/// Reads how much memory on the chips was used by buffers. Only `kprof record` records this.
 fn read_buffers(logs: &Path, problems: &mut ProblemLog) -> BufferUsage {
     let path = logs.join(HOST_CAPTURE);
     if !path.exists() {
@@ -103,7 +103,7 @@ pub(super) struct DeviceSide {
     pub(super) is_quasar: bool,
     /// True if durations come from a device perf report.
     pub(super) is_perf_report: bool,
-    /// Report with the parts that follow from the device data alone.
+    /// Report in which only the fields that depend on device data alone are filled.
     pub(super) report: OpsReport,
 }
 
@@ -121,8 +121,8 @@ impl DeviceSide {
     }
 }
 
-/// Reads the device's records. NoC events come from the noc_trace files, or otherwise from the
-/// device log.
+/// Reads the device's records. If there are no noc_trace files, NoC events are read from the device
+/// log.
 pub(super) fn read_device(
     logs: &Path,
     options: &OpsOptions,
@@ -228,7 +228,7 @@ pub(super) fn device_of_log_exactly(
     }
 }
 
-/// Reads a device log; its records beyond the limit of `memory` go to its temporary file.
+/// Reads a device log. Records that exceed the limit of `memory` are stored in its temporary file.
 pub(super) fn device_of_log(
     log: &Path,
     options: &OpsOptions,
@@ -290,7 +290,7 @@ fn device_of_packed_log(
     Ok(side)
 }
 
-/// Reads the runs of all lanes, and the marks of their kernels, if wanted.
+/// Reads the runs of all lanes and, if `has_marks`, the starts and ends of kernels.
 fn runs_and_marks(
     log: OpenedLog,
     has_marks: bool,
@@ -378,7 +378,7 @@ pub(super) fn device_of_launches(
     })
 }
 
-/// Returns true if launches may have figures that only their records contain.
+/// Returns true if launches may have figures that must be computed from all records.
 fn needs_figures(Launched { lanes, .. }: Launched<'_>, options: &OpsOptions) -> bool {
     let readout = lanes.readout;
     let mut names = readout.zones.places().map(|(_, zone)| &*zone.name);

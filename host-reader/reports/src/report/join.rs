@@ -11,10 +11,10 @@ use crate::problem::ProblemLog;
 use recording::capture::sync::MeshClock;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One row of the report before it is filled with cells.
+/// One row of the report before its cells are filled.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JoinedOp {
-    /// Index of the op on the host.
+    /// Index of the op in the host log; `None` if the host did not report the op.
     pub(super) host: Option<usize>,
     pub(super) device: Option<DeviceOp>,
     pub(super) trace_id: Option<u64>,
@@ -36,7 +36,7 @@ impl JoinedOp {
     }
 }
 
-/// Joins the launches of a device to the ops of the host.
+/// Data for joining the launches of devices to the ops of the host.
 pub(super) struct Joiner<'report> {
     pub(super) host: &'report HostLog,
     pub(super) host_file: &'report str,
@@ -223,7 +223,8 @@ fn listed(ids: &BTreeSet<u64>) -> String {
     texts.join(", ")
 }
 
-/// Sorts launches by time. The rows of a device perf report keep their order.
+/// Sorts launches by time. If `is_ordered`, keeps their order, as for the rows of a device perf
+/// report.
 fn in_time_order(mut ops: Vec<DeviceOp>, is_ordered: bool) -> Vec<DeviceOp> {
     if !is_ordered {
         ops.sort_by_key(|op| op.begin_cycle);

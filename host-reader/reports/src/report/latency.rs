@@ -8,7 +8,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// End of the previous row of each chip.
+/// End of the previous row's spans, by chip.
 #[derive(Default)]
 pub(super) struct RowLatencies {
     kernel_ends: BTreeMap<u64, u64>,
@@ -17,7 +17,8 @@ pub(super) struct RowLatencies {
 }
 
 impl RowLatencies {
-    /// Adds both latencies of the next row, unless the device data already contains them.
+    /// Adds the next row's op-to-op, data-movement and Quasar latencies. The first two are only
+    /// added if the device data does not contain them.
     pub(super) fn record(&mut self, cells: &mut Cells, device: &DeviceOp) {
         for (column, span, ends) in [
             (LATENCY, device.kernel, &mut self.kernel_ends),

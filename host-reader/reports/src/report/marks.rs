@@ -54,7 +54,7 @@ impl Mark {
 pub(super) struct PackedMarks(Vec<PackedBytes>);
 
 impl PackedMarks {
-    /// Packs the marks of one more lane. Marks with equal times keep their order.
+    /// Packs and stores the marks of another lane. Marks with equal times keep their order.
     pub(super) fn add(&mut self, mut marks: Vec<Mark>, memory: &Arc<PackedMemory>) {
         marks.sort_by_key(|mark| mark.time);
         let mut bytes = Vec::new();
@@ -69,7 +69,8 @@ impl PackedMarks {
         self.0.push(memory.keep(bytes));
     }
 
-    /// Unpacks the marks of all lanes, sorted by time, then in the order of lanes.
+    /// Unpacks the marks of all lanes, sorted by time. Marks with equal times are in the order of
+    /// lanes.
     pub(super) fn iter(&self) -> impl Iterator<Item = Mark> {
         let mut lanes: Vec<_> =
             self.0.iter().map(|bytes| LaneMarks::new(bytes).peekable()).collect();
@@ -117,7 +118,7 @@ impl Iterator for LaneMarks<'_> {
 #[derive(Debug, Default)]
 pub(super) struct KernelMarks(Vec<(LaneId, PackedMarks)>);
 
-/// Inputs for the marks of every lane.
+/// Data needed to find the marks of any lane.
 pub(super) struct MarkContext {
     roles: RoleTable,
     memory: Arc<PackedMemory>,
@@ -141,7 +142,8 @@ impl FromLanes for KernelMarks {
 }
 
 impl KernelMarks {
-    /// Joins the parts of all threads; returns the marks of each core by chip and core.
+    /// Merges the marks that each thread has collected, and returns the marks of each core by chip
+    /// and core.
     pub(super) fn by_core(parts: Vec<Self>) -> BTreeMap<u32, BTreeMap<Noc0Coord, PackedMarks>> {
         let mut lanes: Vec<_> = parts.into_iter().flat_map(|part| part.0).collect();
         lanes.sort_by_key(|(lane, _)| *lane);

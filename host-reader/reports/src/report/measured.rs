@@ -18,7 +18,7 @@ use reader::{
 };
 use std::collections::BTreeMap;
 
-/// Ops of all launches. Each op is computed from its launch when it is needed.
+/// Ops of all launches. Each op is computed on demand from its launch.
 #[derive(Default)]
 pub(super) struct MeasuredOps {
     pub(super) chips: Vec<ChipSummary>,
@@ -92,7 +92,7 @@ impl Ops {
 
 /// Adds the figures for each kind of Quasar processor.
 ///
-/// The time between two ops starts at the last end of all earlier ops. It is missing if kernels of
+/// The latency starts at the latest end of all earlier ops. The latency is missing if kernels of
 /// the same kind overlapped.
 fn add_quasar(
     device: &mut DeviceOp,

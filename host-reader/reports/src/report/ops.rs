@@ -33,8 +33,8 @@ use wire::RunHostId;
 /// Source for the durations of ops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceData {
-    /// The device log if it exists, because it has most data. Exact reports use the device perf
-    /// report if it exists, like TT-Metal's script.
+    /// The device log if it exists, because it contains the most data. Exact reports use the device
+    /// perf report if it exists, like TT-Metal's script.
     #[default]
     Best,
     /// `profile_log_device.csv`.
@@ -68,8 +68,8 @@ pub struct OpsOptions {
     pub is_device_only: bool,
     /// Durations shown in the device perf report.
     pub analyses: ProgramAnalyses,
-    /// Analyses of a device log or a readout that are shown. A device perf report is always shown
-    /// completely.
+    /// Analyses shown in a report from a device log or a readout. A report from a device perf
+    /// report always shows all of its analyses.
     pub device_analyses: DeviceAnalyses,
     /// True to compute the columns about the NoCs from NoC events.
     pub analyzes_noc: bool,
@@ -78,7 +78,7 @@ pub struct OpsOptions {
     pub filter: TraceFilter,
 }
 
-/// Texts of a report.
+/// Ops report: the contents of its files, and what was found while computing them.
 ///
 /// ```
 /// use recording::device_log::read_device_log;
@@ -136,9 +136,9 @@ impl OpsReport {
     /// Missing or unreadable inputs are listed as problems, and the rest is reported. If there are
     /// no host ops, the report covers only the device.
     ///
-    /// The records of a device log beyond the limit of `memory` go to its temporary file, unless a
-    /// filter or an exact report needs all of them at once. If the file cannot be read or written,
-    /// [`PackedMemory::check`] returns the error.
+    /// Records of a device log that exceed the limit of `memory` are stored in its temporary file,
+    /// unless a filter or an exact report needs all of them at once. If the file cannot be read or
+    /// written, [`PackedMemory::check`] returns the error.
     #[must_use]
     pub fn from_folder(logs: &Path, options: &OpsOptions, memory: &Arc<PackedMemory>) -> Self {
         let mut problems = ProblemLog::default();
@@ -154,7 +154,7 @@ impl OpsReport {
         Builder { options, host: &host, has_host, host_file, clock: None, problems }.build(device)
     }
 
-    /// Reports on a single device log, without a host. The limit of `memory` is that of
+    /// Reports on a single device log, without a host. `memory` limits the records in memory as in
     /// [`Self::from_folder`].
     #[must_use]
     pub fn from_device_log(log: &Path, options: &OpsOptions, memory: &Arc<PackedMemory>) -> Self {

@@ -42,8 +42,8 @@ struct Gap {
     core: Noc0Coord,
 }
 
-/// Returns the gaps between different launches, in the order of time. Each gap is from the last
-/// kernel end before a kernel start to that start.
+/// Returns the gaps between different launches, in the order of time. Each gap begins at the last
+/// kernel end before a kernel start, and ends at that start.
 fn gaps_of(core: &CoreMarks) -> impl Iterator<Item = Gap> {
     let mut launch = None;
     let mut ended: Option<(Mark, Option<u64>)> = None;

@@ -21,13 +21,15 @@ pub(super) const DATA_MOVEMENT_LATENCY: &str = "OP TO OP LATENCY BR/NRISC START 
 pub(super) const KERNEL_DURATION: &str = "DEVICE KERNEL DURATION [ns]";
 /// Column for the reason why figures of a row are empty. TT-Metal's report has no such column.
 pub(super) const EMPTY_BECAUSE: &str = "EMPTY FIGURES BECAUSE";
-/// Column for the bytes that the NoC figures lack. TT-Metal's report has no such column.
+/// Column for the amount of traffic that is missing from the NoC figures. TT-Metal's report has no
+/// such column.
 pub(super) const NOC_FIGURES_LACK: &str = "NOC FIGURES LACK";
 pub(super) const CHILD_CALL_SUFFIX: &str = "_TT_HOST_FUNC [ns]";
 /// Column for the time that RISCs waited for the host to read, summed over all RISCs. TT-Metal's
 /// report has no such column.
 pub(super) const PROFILER_STALL: &str = "PROFILER STALL TOTAL [ns]";
-/// Suffix of column headers, after the kind of memory. TT-Metal's report has no such columns.
+/// Suffix of the headers of peak memory use, after the kind of memory. TT-Metal's report has no
+/// such columns.
 pub(super) const BUFFER_PEAK_SUFFIX: &str = " BUFFER PEAK [B]";
 const KERNEL_SIZE_SUFFIX: &str = " MAX KERNEL SIZE [B]";
 
@@ -134,8 +136,8 @@ pub(super) fn is_counter_title(title: &str) -> bool {
     is_l1_client_title(title) || OF_COUNTERS.contains(title)
 }
 
-/// Returns the columns that take the place of this column in the report of a Quasar; empty if the
-/// report of a Quasar has no such columns.
+/// Returns the columns that replace this column in the report of a Quasar; empty if the report of a
+/// Quasar has no such columns.
 fn quasar_columns(title: &'static str) -> Vec<&'static str> {
     match title {
         "DEVICE BRISC KERNEL DURATION [ns]" => {

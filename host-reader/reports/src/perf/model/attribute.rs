@@ -3,13 +3,13 @@
 use memchr::memmem::{Finder, find};
 use std::sync::LazyLock;
 
-/// Searchers for texts that are looked up in each row. They are built only once, because attributes
-/// are long.
+/// Precompiled searches for texts that are looked up in each row. Attributes are long, so building
+/// a search for each row would be slow.
 static PROGRAM_CONFIG: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("program_config"));
 static DRAM_SHARDED: LazyLock<Finder<'_>> =
     LazyLock::new(|| Finder::new("MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig"));
 
-/// Returns the value that follows `'name': `.
+/// Returns the attribute's value, which follows `'name': `.
 ///
 /// # Compatibility
 /// Producers write `{'name': 'value'; 'other': value}`.
@@ -22,7 +22,7 @@ pub(super) fn value<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Parses a boolean value.
+/// Parses the boolean value of an attribute.
 pub(super) fn flag(attributes: &str, name: &str) -> Option<bool> {
     match value(attributes, name)? {
         "true" | "True" | "1" => Some(true),

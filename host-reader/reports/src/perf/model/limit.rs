@@ -3,10 +3,10 @@
 use super::{MathFidelity, ModelContext, Modelled, dram_bytes};
 use crate::perf::{fidelity::sufficient_fidelity, row::OpRow};
 
-/// Minimum time of an op with its shape on all cores of its chip.
+/// Minimum time of an op with a given shape on all cores of its chip.
 ///
-/// The limit is the longer of the two times. It is a lower bound, because bytes that are read twice
-/// and operations of ops without a model are not included.
+/// The limit is the longer of the times for FLOPs and for DRAM. It is a lower bound, because it
+/// leaves out bytes that are read twice and operations of ops without a model.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ShapeLimit {
     /// Time for the op's FLOPs at the peak of all available cores, with the lowest math fidelity
@@ -18,7 +18,7 @@ pub struct ShapeLimit {
 }
 
 impl ShapeLimit {
-    /// Computes the limit; `None` if neither time is known.
+    /// Computes the limit of an op; returns `None` if neither time is known.
     pub(in crate::perf) fn from_row(
         row: &OpRow,
         modelled: &Modelled,
@@ -51,8 +51,8 @@ impl ShapeLimit {
 /// Returns the minimum number of bytes that an op without a model moves.
 ///
 /// The op reads its first input and writes its output; tensors outside DRAM do not count. Both
-/// tensors are assumed to have the element count of the smaller one, because slices read only a
-/// part of their input, and updates write only a part of their output.
+/// tensors are assumed to have as many elements as the smaller one, because slices read only a part
+/// of their input, and updates write only a part of their output.
 fn moved_bytes(row: &OpRow, modelled: &Modelled, context: &ModelContext<'_>) -> Option<f64> {
     if modelled.analysis != super::BoundAnalysis::None {
         return None;

@@ -55,7 +55,7 @@ fn suffix(shape: &MatmulShape) -> String {
     }
 }
 
-/// Returns the floating-point operations and the DRAM bytes.
+/// Returns the numbers of floating-point operations and of DRAM bytes.
 fn work(shape: &MatmulShape, row: &OpRow, context: &ModelContext<'_>) -> (f64, f64) {
     let sides = [shape.m, shape.k, shape.n, shape.w, shape.z];
     let products: f64 = sides.iter().map(|&side| side as f64).product();

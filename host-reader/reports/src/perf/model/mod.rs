@@ -1,4 +1,4 @@
-//! Models of some kinds of ops: operations and bytes, derived from the ops' shapes.
+//! Models of several kinds of ops: operations and bytes, derived from the ops' shapes.
 
 mod attribute;
 mod conv;
@@ -30,7 +30,7 @@ reader::labelled! {
     }
 }
 
-/// Inputs of a model other than the row.
+/// Inputs of a model, except the op's row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelContext<'a> {
     pub(super) arch: Option<&'a ArchLimits>,
@@ -64,7 +64,7 @@ pub(super) struct Modelled {
     pub(super) is_active_unknown: bool,
 }
 
-/// Computes the figures of an op, if there is a model for it.
+/// Computes the modelled figures of an op. Without a model for the op, no figures are set.
 pub(super) fn model_of(row: &OpRow, context: &ModelContext<'_>) -> Modelled {
     let op_code = &row.op_code;
     if op_code.contains("SparseMatmul") {
@@ -88,7 +88,7 @@ impl Modelled {
         Self { suffix: UNKNOWN_SHAPE.to_owned(), analysis, ..Self::default() }
     }
 
-    /// Models a matrix product without its speeds.
+    /// Returns the model of a matrix product, without speeds.
     fn of_matmul(suffix: String, row: &OpRow, context: &ModelContext<'_>) -> Self {
         let is_dram_sharded = attribute::is_dram_sharded(&row.attributes);
         let arch = context.arch.filter(|_| is_dram_sharded);
@@ -101,7 +101,7 @@ impl Modelled {
         }
     }
 
-    /// Adds the speeds that result from the floating-point operations and the DRAM bytes of an op.
+    /// Sets the operations, the bytes, and the speeds that follow from them and the op's duration.
     fn record(&mut self, (flops, dram_bytes): (f64, f64), row: &OpRow, context: &ModelContext<'_>) {
         let Some(duration_ns) = context.duration_ns.filter(|&ns| ns > 0.0) else { return };
         let seconds = duration_ns * 1e-9;

@@ -1,4 +1,4 @@
-//! Model of sparse matrix products. Only some of their batches are active.
+//! Model of sparse matrix products, in which only some batches are active.
 
 use super::{
     BoundAnalysis, ModelContext, Modelled,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::perf::{cell, row::OpRow};
 
-/// Number of batches, and number of input groups that select among them.
+/// Number of batches, and number of input groups that each select some of the batches.
 struct Batches {
     groups: u64,
     dense: u64,
@@ -56,7 +56,7 @@ impl Batches {
     }
 }
 
-/// Returns the floating-point operations and the DRAM bytes of the active batches.
+/// Returns the numbers of floating-point operations and of DRAM bytes for the active batches.
 fn work(shape: &MatmulShape, active: u64, row: &OpRow, context: &ModelContext<'_>) -> (f64, f64) {
     let [m, k, n, active] = [shape.m, shape.k, shape.n, active].map(|side| side as f64);
     let [first, second] = &row.inputs;

@@ -16,7 +16,7 @@ use wire::{PacketKind, Risc};
 /// Rows of one op, in the order in which TT-Metal's script reads them.
 pub(super) type OpRows = Vec<Row>;
 
-/// Returns the ops of one chip.
+/// Detects the ops of one chip.
 pub(super) fn ops_of_chip(
     log: &DeviceLog,
     chip_id: u64,
@@ -50,7 +50,7 @@ pub(super) fn ops_of_chip(
     detector.ops
 }
 
-/// Groups rows by program, sorted by start.
+/// Groups rows by program. Programs are in the order of their first row.
 fn by_program(rows: Vec<Row>) -> Vec<(u32, Vec<Row>)> {
     let mut positions: HashMap<u32, usize> = HashMap::new();
     let mut programs: Vec<(u32, Vec<Row>)> = Vec::new();
@@ -96,13 +96,13 @@ enum Progress {
 
 struct Detector {
     masters: Masters,
-    /// Ops. The last one is still open.
+    /// Ops detected so far. The last one is still open.
     ops: Vec<OpRows>,
 }
 
 impl Detector {
-    /// Processes the rows of a program. The error is a zone start that TT-Metal's script would
-    /// reject.
+    /// Processes the rows of a program. If TT-Metal's script would reject a zone start, returns
+    /// this row as the error.
     fn add_program(&mut self, rows: &[Row]) -> Result<(), Row> {
         let is_data = |row: &&Row| row.kind == PacketKind::TimestampedData;
         let boundary_rows = || rows.iter().filter(|row| !is_data(row));

@@ -62,7 +62,7 @@ fn dispatch_cores(log: &DeviceLog) -> HashMap<(u64, Noc0Coord), CoreRows> {
     log.chips.iter().flat_map(of_chip).collect()
 }
 
-/// Renames the rows of a core. `rows` must be in the same order.
+/// Renames the rows of a core in the log as in `rows`, which must have the order of the log's rows.
 fn rename(log: &mut DeviceLog, (chip_id, core): (u64, Noc0Coord), rows: &[DispatchRow]) {
     let names: Vec<_> = rows.iter().map(|row| log.number_of(&row.name)).collect();
     let cores = log.chips.get_mut(&chip_id).into_iter().flatten();

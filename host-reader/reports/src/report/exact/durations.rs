@@ -2,7 +2,7 @@
 //!
 //! # Compatibility
 //! `device_post_proc_config.py`, `default_setup`: each duration begins at the first row with one of
-//! several zone names, of any type, and ends at the last such row after it.
+//! several zone names, whatever the row's type, and ends at the last such row after it.
 
 use super::{
     detect::OpRows,
@@ -29,7 +29,7 @@ const FIRMWARE: [&str; 6] =
     ["BRISC-FW", "NCRISC-FW", "TRISC-FW", "ERISC-FW", "TENSIX_RISC_AGG-FW", "DM-FW"];
 const DATA_MOVEMENT: [&str; 3] = ["BRISC-KERNEL", "NCRISC-KERNEL", "ERISC-KERNEL"];
 
-/// Column, with the RISC and zone shown in it.
+/// Columns for single RISCs: the header, and the RISC and zone whose duration the column shows.
 const OF_RISCS: [(&str, Risc, &str); 6] = [
     ("DEVICE BRISC KERNEL DURATION [ns]", Risc::Brisc, "BRISC-KERNEL"),
     ("DEVICE NCRISC KERNEL DURATION [ns]", Risc::Ncrisc, "NCRISC-KERNEL"),
@@ -39,13 +39,13 @@ const OF_RISCS: [(&str, Risc, &str); 6] = [
     ("DEVICE ERISC KERNEL DURATION [ns]", Risc::Erisc, "ERISC-KERNEL"),
 ];
 
-/// Column, with the RISC and sum zone whose totals it shows.
+/// Columns for sum zones: the header, and the RISC and sum zone whose total the column shows.
 pub(in crate::report) const SUMS: [(&str, Risc, &str); 2] = [
     ("DEVICE COMPUTE CB WAIT FRONT [ns]", Risc::Trisc0, "CB-COMPUTE-WAIT-FRONT"),
     ("DEVICE COMPUTE CB RESERVE BACK [ns]", Risc::Trisc2, "CB-COMPUTE-RESERVE-BACK"),
 ];
 
-/// Indices of the zone names that the figures use, for one log.
+/// Indices, in one log, of the zone names from which figures are computed.
 pub(super) struct Durations {
     aiclk_mhz: f64,
     is_device_only: bool,
@@ -54,13 +54,13 @@ pub(super) struct Durations {
     data_movement: Vec<u32>,
     of_riscs: Vec<(&'static str, Risc, u32)>,
     sums: Vec<(&'static str, Risc, u32)>,
-    /// True for each name index that counts as a core's firmware.
+    /// For each index of a zone name, true if the zone counts as a core's firmware.
     has_fw: Vec<bool>,
 }
 
 impl Durations {
-    /// Looks up the zone names. Reports without a host use a different conversion of floats to
-    /// nanoseconds.
+    /// Looks up the zone names in a log. Reports without a host use a different floating-point
+    /// formula for nanoseconds.
     pub(super) fn new(log: &DeviceLog, is_device_only: bool) -> Self {
         let numbers = |names: &[&str]| names.iter().filter_map(|n| log.name_number(n)).collect();
         let of_risc = |&(column, risc, name): &(&'static str, Risc, &str)| {
@@ -78,7 +78,7 @@ impl Durations {
         }
     }
 
-    /// Returns all cells of an op; `None` if the op has no rows.
+    /// Computes all cells of an op; returns `None` if the op has no rows.
     pub(super) fn op(&self, device_id: u64, rows: &OpRows) -> Option<DeviceOp> {
         let (first, last) = (rows.first()?, rows.last()?);
         let mut op = DeviceOp {
@@ -117,7 +117,8 @@ impl Durations {
         with_fw.map(|row| row.core).collect::<BTreeSet<_>>().len()
     }
 
-    /// Adds the duration between two kinds of rows, if both exist.
+    /// Sets `column` to the time from the first start row to the last end row after it, and returns
+    /// this span; `None` if there are no such rows.
     fn record(
         &self,
         op: &mut DeviceOp,
@@ -132,8 +133,9 @@ impl Durations {
         Some(LatencySpan { start_cycle, end_cycle })
     }
 
-    /// Returns the conversion rate. Except in reports without a host, TT-Metal's script derives the
-    /// clock from a duration that is given in both cycles and nanoseconds.
+    /// Returns the formula that converts latencies to nanoseconds. Except in reports without a
+    /// host, TT-Metal's script derives the clock from a duration that is given in both cycles and
+    /// nanoseconds.
     fn rate(&self, span: LatencySpan) -> Rate {
         if self.is_device_only {
             return Rate::Megahertz(self.aiclk_mhz);
@@ -183,7 +185,7 @@ impl Durations {
     }
 }
 
-/// Returns the time of the first start row, and of the last end row after it.
+/// Returns the time of the first start row, and the time of the last end row after it.
 fn first_to_last(
     rows: &[Row],
     is_start: impl Fn(&Row) -> bool,

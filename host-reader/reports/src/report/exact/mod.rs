@@ -30,7 +30,7 @@ use wire::PacketKind;
 pub(super) use durations::SUMS;
 pub(super) use series::{ExactCounters, SubDevices};
 
-/// Results of TT-Metal's scripts for a device log.
+/// Results that TT-Metal's scripts compute from a device log.
 pub(super) struct ExactLog {
     pub(super) ops: DeviceOps,
     pub(super) sub_devices: SubDevices,
@@ -43,7 +43,7 @@ pub(super) struct ExactLog {
     pub(super) dispatch: BTreeMap<u64, DispatchOps>,
 }
 
-/// Reads a log like TT-Metal's scripts; `None` if it is not a device log.
+/// Interprets a log as TT-Metal's scripts do; returns `None` if it is not a device log.
 pub(super) fn read_exactly(
     text: &[u8],
     file: &str,
@@ -78,7 +78,8 @@ fn marks_of(log: &DeviceLog) -> Vec<(u64, Vec<CoreMarks>)> {
     chips.map(|(&id, cores)| (id, cores.iter().map(of_core).collect())).collect()
 }
 
-/// Returns the mark at the start or end of a zone, by the zone's name.
+/// Returns the mark for a row that starts or ends a zone called `zone`; `None` if the row is not a
+/// mark.
 fn mark_of(row: &series::Row, zone: &str) -> Option<Mark> {
     let program = u64::from(row.program);
     match (row.kind, zone) {

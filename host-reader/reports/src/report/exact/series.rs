@@ -61,8 +61,8 @@ impl ExactCounters {
         }
     }
 
-    /// Adds the counters of a launch. Reports without a host have no means over the grid, but only
-    /// they show Quasar's L1 clients.
+    /// Adds the cells for the counters of a launch. Reports without a host lack the means over the
+    /// grid, and only they show Quasar's L1 clients.
     pub(in crate::report) fn add_cells(
         &self,
         cells: &mut Cells,
@@ -90,7 +90,7 @@ impl ExactCounters {
 pub(super) struct DeviceLog {
     pub(super) aiclk_mhz: u32,
     pub(super) is_quasar: bool,
-    /// Names of zones, by index.
+    /// Names of zones. Rows refer to them by index.
     pub(super) names: Vec<String>,
     /// Cores of each chip, in the order of their first row.
     pub(super) chips: BTreeMap<u64, Vec<CoreSeries>>,
@@ -136,13 +136,13 @@ impl DeviceLog {
     }
 }
 
-/// Log that is being read.
+/// Data collected while a log is read.
 #[derive(Default)]
 struct Gathered {
     log: DeviceLog,
-    /// Indices of the names.
+    /// Index of each zone name.
     numbers: HashMap<Vec<u8>, u32>,
-    /// Positions of the cores in the list of their chip.
+    /// Index of each core in the list of its chip's cores.
     positions: HashMap<(u64, Noc0Coord), usize>,
 }
 
@@ -216,7 +216,7 @@ pub(super) fn sort_rows<R>(rows: &mut [R], key: impl Fn(&R) -> (u64, Risc)) {
     });
 }
 
-/// Returns the sub-device in a row's metadata.
+/// Returns the sub-device named in a row's metadata, if any.
 fn sub_device_of(metadata: &[u8]) -> Option<String> {
     memchr::memmem::find(metadata, b"sub_device_id")?;
     let text = String::from_utf8_lossy(metadata).replace(';', ",");

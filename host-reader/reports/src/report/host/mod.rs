@@ -15,7 +15,7 @@ pub(super) use recording::host_ops::{
 };
 pub(super) use times::read_times;
 
-/// Reads a whole input file. A missing file is only a problem if it is `needed`.
+/// Reads a whole input file. If it cannot be read, adds a problem that ends with the text `needed`.
 pub(super) fn read_input(path: &Path, needed: &str, problems: &mut ProblemLog) -> Option<Vec<u8>> {
     match std::fs::read(path) {
         Ok(bytes) => Some(bytes),

@@ -24,8 +24,8 @@ impl MarkerFilter {
     }
 }
 
-/// Duration in a program, from the first marker that matches one filter to the last marker that
-/// matches another.
+/// Duration in a program, from the first marker that matches the `start` filter to the last marker
+/// that matches the `end` filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Analysis {
     /// Header of the duration's column.
@@ -171,7 +171,7 @@ pub(in crate::report) struct QuasarKind {
     pub(in crate::report) latency: &'static str,
 }
 
-/// Columns for data movement and compute.
+/// Columns for data-movement processors and for compute processors.
 ///
 /// # Compatibility
 /// `cpp_device_analyses.json` and `process_ops_logs.py` of release 0.81.1. The firmware zone of DM

@@ -15,7 +15,7 @@ use reader::{
 use std::collections::HashMap;
 use wire::{PacketKind, Risc};
 
-/// First start and last end of an analysis.
+/// Time of an analysis's first start marker and of its last end marker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::report) struct Bounds {
     first_start: Option<u64>,
@@ -36,7 +36,7 @@ impl Bounds {
         other.last_end.into_iter().for_each(|time| self.add_end(time));
     }
 
-    /// Returns the start and the end; `None` unless the end is after the start.
+    /// Returns the start and the end; `None` if either is missing or the end is before the start.
     pub(in crate::report) fn span(self) -> Option<(u64, u64)> {
         let (start, end) = (self.first_start?, self.last_end?);
         (start <= end).then_some((start, end))
@@ -61,7 +61,7 @@ impl LaunchFigures {
         Self { bounds: vec![Bounds::default(); analyses.0.len()], ..Self::default() }
     }
 
-    /// Adds the figures of another launch.
+    /// Merges the figures of another launch into these.
     pub(in crate::report) fn join(&mut self, other: &Self) {
         self.bounds.resize(self.bounds.len().max(other.bounds.len()), Bounds::default());
         for (own, other) in self.bounds.iter_mut().zip(&other.bounds) {
@@ -78,7 +78,7 @@ impl LaunchFigures {
 /// Returns the figures of each launch, in the order of launches.
 ///
 /// # Cost
-/// Each record is read once, and only the result is stored, once for each thread.
+/// Each record is read once. Only the figures are stored, once for each thread.
 ///
 /// # Errors
 /// If packed records cannot be read back from the temporary file.
@@ -116,7 +116,7 @@ pub(in crate::report) fn figures_of(
     Ok(all)
 }
 
-/// Figures from the cores that one thread has read, by the index of the launch among all launches.
+/// Figures computed by one thread from the cores that it has read, by index of the launch.
 #[derive(Default)]
 struct PartOfFigures {
     figures: HashMap<usize, LaunchFigures>,
@@ -124,7 +124,8 @@ struct PartOfFigures {
     error: Option<PackedError>,
 }
 
-/// Analyses that a kind of record starts and ends, and the sum to which the record adds.
+/// Effect of one kind of record on figures: the analyses that it starts and ends, and the sum to
+/// which it adds.
 #[derive(Clone, Debug, Default)]
 struct Meaning {
     starts: Vec<usize>,
@@ -150,10 +151,10 @@ impl Meaning {
     }
 }
 
-/// Meanings of kinds of records.
+/// Effect of each kind of record.
 type KnownMeanings = HashMap<(Risc, RecordHead), Meaning>;
 
-/// Meanings of the records in a log. Each kind of record is looked up only once.
+/// Lookup of each record's effect. Each kind of record is looked up only once.
 struct Meanings<'report> {
     zones: &'report ZoneTable,
     analyses: &'report ProgramAnalyses,
@@ -167,7 +168,7 @@ impl Meanings<'_> {
     }
 }
 
-/// One lane, read run by run.
+/// One lane, whose records are read run by run.
 struct LaneRuns<'readout> {
     lane: &'readout Lane,
     /// Index of each run's first value; empty if the lane has no values.
@@ -216,7 +217,8 @@ impl<'readout> LaneRuns<'readout> {
         raise(&mut figures.unnamed_counter_count, unnamed_count.saturating_sub(named_count));
     }
 
-    /// Adds the counters whose names are in the metadata of a run; returns their number.
+    /// Adds the counters whose names are in the metadata of the run with these records. Returns
+    /// their number.
     fn add_metadata(
         &self,
         records: std::ops::Range<usize>,
@@ -264,14 +266,14 @@ impl LaunchFigures {
         }
     }
 
-    /// Adds a counter if its values identify it; otherwise returns false, because the counter may
-    /// be named in metadata.
+    /// Adds a counter if its values identify it. Otherwise, returns false, because the counter may
+    /// be named in metadata instead.
     fn add_counter(&mut self, lane: LaneId, values: &[u64]) -> bool {
         let sample = Sample::decode(values, None);
         sample.map(|sample| self.counters.add(lane.core, lane.risc, sample)).is_ok()
     }
 
-    /// Adds the sums of one core.
+    /// Adds one core's times in sum zones to the sums of the launch.
     fn add_sums(&mut self, sums: [Option<u64>; 2]) {
         for (own, cycles) in self.sums.iter_mut().zip(sums) {
             if let Some(cycles) = cycles {

@@ -1,4 +1,4 @@
-//! Figures of programs between two reads, for hosts that query them at run time.
+//! Figures of programs since the last read, for hosts that query them at run time.
 
 use super::{
     analyses::ProgramAnalyses,
@@ -44,7 +44,7 @@ pub struct ProgramPerfData {
     pub available_core_count: Option<u64>,
 }
 
-/// Figures of programs by chip: for the latest read, and for all reads.
+/// Figures of programs by chip: those of the latest read, and those of all reads.
 ///
 /// ```
 /// use recording::device_log::read_device_log;

@@ -14,7 +14,7 @@ const OP: &str = "GLOBAL CALL COUNT";
 const TRACE: &str = "METAL TRACE ID";
 const SESSION: &str = "METAL TRACE REPLAY SESSION ID";
 
-/// Columns that identify a row. They are added separately.
+/// Columns that identify a row. The ops report fills them itself.
 const KEYS: [&str; 4] = [DEVICE, OP, TRACE, SESSION];
 
 /// Reads all rows by chip, in the order of the file. A row replaces an earlier row with the same
@@ -97,7 +97,7 @@ impl RowReader<'_> {
     }
 
     fn record(&mut self, op: &mut DeviceOp, title: &str, text: &str, line: u64) {
-        // Latencies are copied as they are printed.
+        // Other cells, such as latencies, are copied as they are.
         let is_number = is_number_column(title);
         match is_number.then(|| whole_number(text)) {
             None => op.set(title.to_owned(), text),

@@ -164,7 +164,8 @@ impl DevicePerfReport {
         self.chips.iter().find(|chip| chip.chip_id == device_id)
     }
 
-    /// Returns the headers of only the durations, in the order of [`DevicePerfRow::spans`].
+    /// Returns the headers of the durations, without those of the cycles, in the order of
+    /// [`DevicePerfRow::spans`].
     pub(super) fn analysis_titles(&self) -> impl Iterator<Item = &str> {
         self.analyses.0.iter().map(|analysis| analysis.title.as_str())
     }
