@@ -61,7 +61,7 @@ fn other_data(trace: &Trace<'_>) -> serde_json::Value {
 /// Escaped JSON fragments shared by all events with the same name.
 struct EncodedNames {
     zones: Vec<String>,
-    /// Quoted labels.
+    /// Labels as JSON strings, with quotes.
     labels: Vec<String>,
 }
 

@@ -13,7 +13,7 @@ pub(super) type CounterPoints = Vec<(u64, i64)>;
 /// Returns the number of concurrently running kernels over time, for all lanes of a chip.
 ///
 /// # Cost
-/// Lanes are merged while they are read, so no steps are stored.
+/// Lanes are merged while they are read, so their steps are not stored.
 pub(super) fn kernels_running<'t>(
     device: &'t TraceDevice<'_>,
     names: &'t TraceNames<'_>,
@@ -21,16 +21,17 @@ pub(super) fn kernels_running<'t>(
     summed_steps(device.lanes.iter().map(|lane| kernel_steps(lane, names)))
 }
 
-/// Steps of a counter on one lane, ordered by time.
+/// Changes of a counter on one lane, each with its time, in order of time.
 pub(super) type LaneSteps<'t> = Box<dyn Iterator<Item = (u64, i64)> + 't>;
 
-/// Returns the steps of a lane: up at each kernel's start, and down at its end.
+/// Returns the changes of a lane's number of running kernels: up at each kernel's start, and down
+/// at its end.
 pub(super) fn kernel_steps<'t>(
     lane: &'t TraceLane<'_>,
     names: &'t TraceNames<'_>,
 ) -> LaneSteps<'t> {
-    // If the clock consists of several pieces, a time may be one nanosecond before the previous
-    // time.
+    // A clock of several linear pieces may convert a cycle to a time that is one nanosecond before
+    // that of the previous cycle.
     if steps_in_record_order(lane, names).is_sorted_by_key(|(time_ns, _)| time_ns) {
         return Box::new(steps_in_record_order(lane, names));
     }
@@ -53,7 +54,7 @@ fn steps_in_record_order<'t>(
     })
 }
 
-/// Returns the cumulative sum of the steps of many lanes, at each time.
+/// Returns the running sum of many lanes' changes, at each time with a change.
 pub(super) fn summed_steps(
     lanes: impl IntoIterator<Item = impl Iterator<Item = (u64, i64)>>,
 ) -> impl Iterator<Item = (u64, i64)> {
@@ -69,7 +70,7 @@ pub(super) fn summed_steps(
     })
 }
 
-/// Returns the cumulative number of lost records, over all lanes of a chip.
+/// Returns the cumulative number of lost records over time, for all lanes of a chip.
 pub(super) fn records_lost(device: &TraceDevice<'_>) -> CounterPoints {
     let losses = device.lanes.iter().flat_map(|lane| &lane.losses);
     running_sum(
@@ -98,7 +99,8 @@ pub(super) fn bytes_moved(trace: &Trace<'_>, device: &TraceDevice<'_>, noc: Noc)
     running_sum(steps.collect())
 }
 
-/// Returns the cumulative sum at each time, which includes all steps of that time.
+/// Returns the running sum of changes at each time with a change. The sum at a time includes all
+/// changes at that time.
 fn running_sum(mut steps: Vec<(u64, i64)>) -> CounterPoints {
     steps.par_sort_unstable();
     let mut sum = 0_i64;

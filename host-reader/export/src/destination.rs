@@ -138,7 +138,7 @@ fn write_whole<T>(
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> Result<T, WriteError> {
     let target = match destination {
-        // A link with a missing target is replaced.
+        // If the target of a symbolic link is missing, the link itself is replaced.
         Destination::File(path) => {
             Destination::File(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()))
         }
@@ -158,7 +158,7 @@ pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteE
     }
 }
 
-/// File or object in progress.
+/// File or object that is being written.
 #[derive(Debug)]
 pub(super) struct PartFile {
     out: PartOutput,
@@ -197,7 +197,7 @@ impl PartFile {
         Self::create_at(&destination.clone(), destination, cancel)
     }
 
-    /// Starts the file `target`. Errors name the file `destination`.
+    /// Starts the file `target`. Errors name `destination` as the file.
     fn create_at(
         target: &Destination,
         destination: Destination,
@@ -223,7 +223,7 @@ impl PartFile {
     /// Writes all bytes to disk. The file keeps its temporary name.
     pub(super) fn finish(self) -> Result<PreparedFile, WriteError> {
         let Self { out, destination, cancel } = self;
-        // Last check for cancellation before the file gets its name.
+        // Last check for cancellation before the file is complete.
         let whole = match out {
             _ if cancel.is_cancelled() => Err(cancelled()),
             PartOutput::File(file) => file.finish().map(PreparedOutput::File),
@@ -294,7 +294,7 @@ struct Cancellable<'a, W> {
 }
 
 fn cancelled() -> io::Error {
-    // `write_all` would retry after an error of kind `Interrupted`.
+    // With the kind `Interrupted`, `write_all` would try again.
     io::Error::other(Cancelled)
 }
 

@@ -11,12 +11,13 @@ pub(super) struct Arrows {
     /// Index of the trace's first device in the file. It makes arrow ids unique among the traces of
     /// a file.
     first_device: usize,
-    /// Runs by device and lane, in ascending order.
+    /// For each device and lane, the indices of the runs at which an arrow ends, in ascending
+    /// order.
     runs: Vec<Vec<Vec<usize>>>,
 }
 
 impl Arrows {
-    /// Finds the first kernel of each op on each core.
+    /// Finds the kernel of each op that starts first on each core.
     pub(super) fn new(trace: &Trace<'_>, first_device: usize) -> Self {
         Self { first_device, runs: trace.devices.iter().map(first_kernels).collect() }
     }

@@ -120,7 +120,7 @@ impl<'t> JsonEvent<'t> {
         self.push_number(value);
     }
 
-    /// Adds a value of a table. A flag must be true.
+    /// Adds a value of a table as an argument. If the value is a flag, it must be true.
     pub(super) fn value(&mut self, key: &str, value: &Value<'_>) {
         match value {
             Value::Text(text) => self.text(key, text),

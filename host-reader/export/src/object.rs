@@ -106,8 +106,8 @@ impl ObjectPlace {
         Ok(Self { client: Arc::clone(&self.client), path })
     }
 
-    /// Lists the objects and prefixes directly below this prefix: the part of each name after this
-    /// prefix, and the length of an object; `None` for a prefix.
+    /// Lists the objects and prefixes directly below this prefix. Each name is given without this
+    /// prefix. The length is `None` for a prefix.
     pub(crate) fn list(&self) -> io::Result<Vec<(String, Option<u64>)>> {
         let Client { store, runtime, .. } = &*self.client;
         let listed = runtime.block_on(store.list_with_delimiter(Some(&self.path)));

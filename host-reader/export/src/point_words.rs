@@ -16,7 +16,7 @@ use wire::{
 
 /// Meanings of a trace's points.
 pub(super) struct PointWords<'t> {
-    /// Kind of record that each name identifies.
+    /// Kind of record that each name identifies; `None` for names of other records.
     records: Vec<Option<Record>>,
     /// NoC events of each lane, by cycle.
     noc_events: BTreeMap<LaneId, BTreeMap<u64, &'t TraceObject>>,

@@ -167,8 +167,8 @@ fn thread_profile(
     profile(&name, position, &thread.zones, frame, end_ns)
 }
 
-/// Encodes a profile that follows `position` other profiles. `frame` returns the frame of each
-/// zone.
+/// Encodes a profile. `position` is the number of profiles before it in the file. `frame` returns
+/// the frame of each zone.
 fn profile(
     name: &str,
     position: usize,

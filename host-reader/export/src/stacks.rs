@@ -4,7 +4,7 @@ use super::{NameId, TraceDevice, TraceZone, TraceZones};
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
-/// Stacks as a tree, in the order of their first occurrence.
+/// Tree of stacks, in the order of their first occurrence.
 #[derive(Default)]
 pub(super) struct Stacks {
     nodes: Vec<Node>,

@@ -6,14 +6,14 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tables::Arrays;
 
-/// Peaks by memory and by op, column by column.
+/// Peak memory use of buffers, by memory and by op, column by column.
 #[derive(Serialize)]
 pub(super) struct BufferFacts<'a> {
     memories: Arrays<(&'a PoolPeak, &'a TraceHost<'a>)>,
     ops: OpColumns<'a>,
 }
 
-/// Peaks while the host enqueued an op.
+/// Peak memory use of buffers while the host enqueued an op.
 #[derive(Default, Serialize)]
 struct OpColumns<'a> {
     /// Kinds of memory, in the order of `peaks`.
@@ -23,7 +23,7 @@ struct OpColumns<'a> {
     op: Vec<Option<usize>>,
     name: Vec<Option<&'a str>>,
     program: Vec<u32>,
-    /// Peak for each kind; `None` for a memory that did not hold a buffer yet.
+    /// Peak of each kind of memory; `None` if the memory has not contained a buffer yet.
     peaks: Vec<Vec<Option<u64>>>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> BufferFacts<'a> {
     }
 }
 
-/// Returns peaks by memory, column by column.
+/// Returns the peak use of each memory, column by column.
 fn memory_columns<'a>(
     trace: &'a Trace<'a>,
     pools: &'a [PoolPeak],
@@ -82,7 +82,7 @@ impl<'a> OpColumns<'a> {
     }
 }
 
-/// Returns the indices of the page's ops by chip and program.
+/// Returns the index of each op on the page, by chip and program.
 fn numbers_of_ops(trace: &Trace<'_>) -> BTreeMap<(u64, u64), usize> {
     let ops = trace.devices.iter().flat_map(|device| {
         let chip_id = u64::from(device.chip.chip_id);

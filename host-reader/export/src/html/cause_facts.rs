@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 pub(super) struct CauseFacts<'a> {
     /// Sentence about the rows that the explanation covers.
     window: Option<&'a str>,
-    /// Each chip's time, written as a sum.
+    /// For each chip, a text that shows its time as a sum.
     time_sums: &'a [String],
     /// Sentence about the ops CSV whose rows describe the launches.
     described_by: Option<&'a str>,
@@ -74,7 +74,8 @@ struct WaitRow {
     risc: usize,
     blocked_percent: f64,
     barrier_percent: f64,
-    /// Kind, key, cycles and number of waits for each object, longest first.
+    /// For each object of waits: the kind of wait, the object's key, the cycles and the number of
+    /// waits. The longest sum comes first.
     sums: Vec<(&'static str, u32, u64, u64)>,
 }
 
@@ -82,7 +83,7 @@ struct WaitRow {
 const SHOWN_WAITS: usize = 3;
 
 impl<'a> CauseFacts<'a> {
-    /// Returns the page data if the recording was explained.
+    /// Returns the page data; `None` if the trace has no explanation.
     pub(super) fn new(trace: &'a Trace<'_>) -> Option<Self> {
         let explanation = trace.explanation.as_ref()?;
         let ops: Vec<_> =
@@ -102,8 +103,8 @@ impl<'a> CauseFacts<'a> {
         })
     }
 
-    /// Returns the page data without the data of single ops. `place` maps a place to the page's
-    /// indices of op and chip.
+    /// Returns the page data without the data of single ops. `place` returns the page's indices of
+    /// the op and the chip at a [`Place`].
     pub(super) fn from_explanation(
         explanation: &'a Explanation,
         place: impl Fn(&Place) -> (Option<usize>, Option<usize>),
@@ -210,7 +211,8 @@ fn device_of(trace: &Trace<'_>, place: &Place) -> Option<usize> {
     trace.devices.iter().position(|device| device.chip.chip_id == chip_id)
 }
 
-/// Returns the index of the op at a place. If several launches match, the longest is returned.
+/// Returns the index of the op at a finding's place. If several launches match, the longest one is
+/// returned.
 fn op_of(trace: &Trace<'_>, names: &[Option<&str>], place: &Place) -> Option<usize> {
     if place.run_host_id.is_none() && place.op.is_none() {
         return None;

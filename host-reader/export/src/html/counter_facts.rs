@@ -48,7 +48,8 @@ impl CounterFacts {
     }
 }
 
-/// Returns metrics of ops, which are given by their indices among the ops of all chips.
+/// Returns the metrics column by column. Each comes with the index of its op among the ops of all
+/// chips.
 fn metrics(summaries: Vec<(usize, MetricSummary)>) -> Arrays<(usize, MetricSummary)> {
     Arrays::new(
         summaries,

@@ -13,7 +13,7 @@ pub(super) struct DeviceFacts<'a> {
     chip_id: u32,
     arch: &'a str,
     nominal_mhz: Option<u32>,
-    /// Text, since JavaScript numbers cannot hold it exactly.
+    /// First cycle as text, because a JavaScript number cannot represent it exactly.
     first_cycle: String,
     span_cycles: u64,
     knots: Vec<Knot>,
@@ -45,8 +45,8 @@ struct FitFacts {
     /// Difference between the slowest and the fastest clock that are consistent with all pings.
     frequency_range_ppm: f64,
     is_assured: bool,
-    /// Number of tiles whose offset from the reference was measured. The next field is the largest
-    /// error bound of these offsets.
+    /// Number of tiles for which the offset from the reference clock was measured. The next field
+    /// is the largest error bound of these offsets.
     tile_count: usize,
     tile_bound_cycles: f64,
 }

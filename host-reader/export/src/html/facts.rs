@@ -31,7 +31,8 @@ struct Facts<'a> {
     zone_count: usize,
     point_count: usize,
     doubts: Vec<(String, u64)>,
-    /// Reasons why more may be missing than was counted. The flag is true for a failure.
+    /// Reasons why more records may be missing than were counted. The flag is true if the reason is
+    /// a failure.
     uncounted: Vec<(&'static str, bool)>,
     /// RISCs by number, which is the RISC's position in [`Risc::ALL`].
     riscs: [&'static str; Risc::ALL.len()],
@@ -54,7 +55,7 @@ struct Facts<'a> {
     groups: &'a [OpCodeGroup],
 }
 
-/// Writes the initial data as JSON that the page's parser reads as text only.
+/// Writes the initial data as JSON that the page's HTML parser cannot mistake for markup.
 pub(super) fn write(trace: &Trace<'_>, out: &mut dyn Write) -> io::Result<()> {
     let host_names = HostNames::new(trace);
     let facts = Facts {

@@ -8,7 +8,8 @@ use tables::Arrays;
 /// The host.
 #[derive(Serialize)]
 pub(super) struct HostFacts<'a> {
-    /// Origin on the host's clock, as text: a JavaScript number cannot hold it exactly.
+    /// Trace's origin on the host's clock, as text, because a JavaScript number cannot represent it
+    /// exactly.
     origin_ns: String,
     is_on_clock_of_chips: bool,
     zone_count: usize,
@@ -68,7 +69,8 @@ fn thread_columns<'a>(threads: &'a [TraceHostThread<'a>]) -> Arrays<&'a TraceHos
     )
 }
 
-/// Returns zones by name, column by column, in the order of the names' numbers.
+/// Returns sums over the zones with each name, column by column, in the order of the names'
+/// numbers.
 fn zone_columns(threads: &[TraceHostThread<'_>], names: &HostNames<'_>) -> Arrays<(u32, [u64; 3])> {
     let mut sums: BTreeMap<u32, [u64; 3]> = BTreeMap::new();
     for thread in threads {

@@ -22,7 +22,7 @@
 use super::packed::PackedColumns;
 use crate::{NameId, TraceLane, TraceZone, point_words::PointWords};
 
-/// Packs the lanes of one core. The records of its chip begin at `first_cycle`.
+/// Packs the lanes of one core. `first_cycle` is the first cycle of the chip's records.
 pub(super) fn pack_core(
     lanes: &[TraceLane<'_>],
     first_cycle: u64,

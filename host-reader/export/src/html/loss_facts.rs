@@ -15,7 +15,7 @@ const SHOWN_ANOMALIES: usize = 500;
 /// Losses, column by column.
 #[derive(Serialize)]
 pub(super) struct LossFacts {
-    /// Grouped losses, as in the tables of the terminal.
+    /// Losses by group, as in the tables of the terminal.
     groups: Rows<'static, LossGroups>,
     /// Causes that can be avoided, each with its remedy.
     remedies: Vec<(&'static str, &'static str)>,

@@ -69,7 +69,7 @@ impl NocFacts {
 /// Returns the events of each kind, summed over all cores, by the name of the kind.
 fn activities(traffic: &Traffic) -> Objects<(u64, Activity)> {
     let mut sums = traffic.sums_over_cores();
-    // They are sorted, but by kind and not by its name.
+    // The sums are already sorted, but by kind and not by the kind's name.
     sums.sort_by_cached_key(|(_, sum)| {
         let Activity { chip_id, program, ref op_name, ref risc, noc, kind, .. } = *sum;
         (chip_id, program, Arc::clone(op_name), Arc::clone(risc), noc, kind.label())
@@ -93,7 +93,7 @@ fn activities(traffic: &Traffic) -> Objects<(u64, Activity)> {
     )
 }
 
-/// Sums up the events of each core and RISC.
+/// Sums up the events of each core, RISC and NoC.
 fn cores(activities: &[Activity]) -> Vec<CoreRow> {
     let mut rows: BTreeMap<(u32, Noc0Coord, &str, Noc), CoreRow> = BTreeMap::new();
     for one in activities {

@@ -20,7 +20,7 @@ pub(super) struct OpFacts<'a> {
     /// other chips.
     processor_kernel_cycles: Vec<Vec<Option<u64>>>,
     lost_records: Vec<u64>,
-    /// Value of `latency_doubt` for launches that may be missing before an op.
+    /// Value of `latency_doubt` if launches before the op may be missing.
     lost_launches_doubt: &'static str,
 }
 
@@ -98,8 +98,8 @@ fn processor_kernels(
 
 /// Returns the first start and the last end of the kernels of each processor of a Quasar.
 ///
-/// Processors of a kind, data movement or compute, are left out if the common figure of their kind
-/// is in doubt.
+/// If the common figure of the data-movement or the compute processors is in doubt, all processors
+/// of this kind are left out.
 fn quasar_kernels(
     names: &TraceNames<'_>,
     device: &TraceDevice<'_>,

@@ -80,7 +80,7 @@ fn op_columns<'a>(rows: &[&'a OpReport]) -> Arrays<&'a OpReport> {
     )
 }
 
-/// Returns nanoseconds rounded to thousandths: no CSV has more digits.
+/// Converts microseconds to nanoseconds, rounded to three decimals, because no CSV has more digits.
 fn rounded_ns(us: Option<f64>) -> Option<f64> {
     us.map(|us| (us * 1e6).round() / 1e3)
 }

@@ -37,7 +37,8 @@ impl PackedColumns {
         self.number(number & u64::from(u32::MAX));
     }
 
-    /// Adds ascending numbers as steps. The first step starts at `first`.
+    /// Adds ascending numbers, each as the difference from the previous number. The first number is
+    /// added as the difference from `first`.
     pub(super) fn rising(&mut self, first: u64, numbers: impl IntoIterator<Item = u64>) {
         let mut latest = first;
         for number in numbers {
@@ -46,8 +47,8 @@ impl PackedColumns {
         }
     }
 
-    /// Adds the number of values that are present, the steps of their indices, and then each value
-    /// with `add`.
+    /// Adds the number of values that are present, then the steps of their indices, and then the
+    /// values, each with `add`.
     pub(super) fn present<T>(
         &mut self,
         values: impl Iterator<Item = Option<T>>,

@@ -15,7 +15,7 @@ const STYLE: &str = include_str!("assets/report.css");
 pub(super) struct Page {
     /// Template of the page, with placeholders in double braces.
     template: &'static str,
-    /// Files of the script. They share one scope; the last file starts the script.
+    /// Concatenated script files. They share one scope; the last file starts the script.
     script: &'static str,
 }
 
@@ -78,8 +78,8 @@ pub(super) const OPS: Page = Page {
 const CORES_PER_BATCH: usize = 32;
 
 impl Page {
-    /// Writes the page. `fill` writes the initial data, `facts`, and the blocks of packed columns,
-    /// `blocks`.
+    /// Writes the page. `fill` receives the name of a placeholder and writes its content: the
+    /// initial data for `facts`, and the blocks of packed columns for `blocks`.
     pub(super) fn write(
         &self,
         title: &str,

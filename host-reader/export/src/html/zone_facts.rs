@@ -51,7 +51,7 @@ impl<'a> NameFacts<'a> {
     }
 }
 
-/// Returns the label of unnamed markers that share an id.
+/// Returns the common label of unnamed markers with the same id.
 fn shared_name(name: &TraceName<'_>) -> Option<&'static str> {
     let id = u16::try_from(name.marker_id).ok().filter(|_| name.file.is_empty())?;
     match ZoneId(id) {
@@ -61,7 +61,7 @@ fn shared_name(name: &TraceName<'_>) -> Option<&'static str> {
     }
 }
 
-/// Zones of one name.
+/// Zones with the same name.
 #[derive(Clone, Debug, Default)]
 struct ZoneSet {
     durations: Vec<u64>,
@@ -71,10 +71,10 @@ struct ZoneSet {
     longest: (u64, (usize, usize, usize)),
 }
 
-/// Sets of zones by the name's number.
+/// Zones of each name, by the name's number.
 type ZoneSets = BTreeMap<usize, ZoneSet>;
 
-/// Returns zones by name, column by column, in the order of the names' numbers.
+/// Returns the statistics of zones by name, column by column, in the order of the names' numbers.
 pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
     let lanes: Vec<_> = trace
         .devices
@@ -110,7 +110,7 @@ pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
     )
 }
 
-/// The zones of one name and their statistics.
+/// The zones with one name, and their statistics.
 pub(super) struct Row {
     set: ZoneSet,
     statistics: CycleStatistics,

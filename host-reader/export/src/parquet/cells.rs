@@ -37,7 +37,7 @@ enum Values {
 /// Texts of rows. Equal texts are mostly stored once, because most columns have few distinct texts.
 #[derive(Debug, Default)]
 struct Texts {
-    /// Texts. Each text differs from the few texts stored before it.
+    /// Stored texts. Each one differs from the few texts stored before it.
     encoded: Vec<ByteArray>,
     /// Index of each row's text.
     rows: Vec<u32>,
@@ -94,7 +94,7 @@ impl Texts {
         *byte_count = 0;
     }
 
-    /// Writes the texts in batches of rows, which have the size that the writer uses itself.
+    /// Writes the texts in batches with as many rows as the writer's own batches.
     fn write(
         &self,
         levels: Option<&[i16]>,
@@ -163,7 +163,7 @@ impl Cells {
         }
     }
 
-    /// Reads the next rows of a column chunk that has the same type.
+    /// Appends the next `count` rows of a column chunk, which must have the same type.
     pub(super) fn read(
         &mut self,
         reader: ColumnReader,

@@ -167,7 +167,8 @@ impl Partition<'_> {
         Ok(counts)
     }
 
-    /// Returns the files, without source files left by an interrupted compaction.
+    /// Returns the files of the partition. First removes source files left by an interrupted
+    /// compaction.
     fn files(&self) -> Result<Vec<StoredFile>, WriteError> {
         let listed = parquet_files(self.dataset, &self.folder)?;
         let mut left = Vec::new();
@@ -208,7 +209,7 @@ impl Partition<'_> {
         Ok(())
     }
 
-    /// Merges files. Returns the number of their rows.
+    /// Merges files into one file. Returns its number of rows.
     fn join(&self, inputs: &[StoredFile], cancel: &CancelFlag) -> Result<u64, WriteError> {
         let mut opened = Vec::with_capacity(inputs.len());
         let mut made_of = Vec::with_capacity(inputs.len());
@@ -281,8 +282,8 @@ impl Partition<'_> {
         Ok(())
     }
 
-    /// Returns the columns of all files in order of first appearance. A column that any file lacks
-    /// allows nulls.
+    /// Returns the columns of all files in order of first appearance. A column allows nulls if any
+    /// file lacks it.
     fn joined_columns(
         &self,
         inputs: &[StoredFile],

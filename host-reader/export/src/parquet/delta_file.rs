@@ -12,7 +12,7 @@ use ::parquet::file::{metadata::ParquetMetaData, statistics::Statistics};
 use ::tables::ColumnKind;
 use serde_json::{Map, Value, json};
 
-/// File that a commit adds.
+/// File that a commit adds to a table.
 #[derive(Debug)]
 pub(super) struct AddedFile {
     /// Path relative to the dataset.
@@ -64,8 +64,8 @@ pub(super) fn encoded_path(table: &str, path: &str) -> String {
     })
 }
 
-/// Returns the number of rows, and the bounds and the number of nulls of each column. Values that
-/// the file does not contain are left out.
+/// Returns the number of rows, and the bounds and the number of nulls of each column. Bounds and
+/// numbers that the footer does not contain are left out.
 fn statistics_of(footer: &ParquetMetaData, columns: &[FileColumn]) -> Value {
     let (mut least, mut greatest, mut nulls) = (Map::new(), Map::new(), Map::new());
     for (place, column) in columns.iter().enumerate() {
@@ -131,7 +131,7 @@ fn extremes<T: Ord + Into<Value>>(
     Some((least.into_iter().min()?.into(), greatest.into_iter().max()?.into()))
 }
 
-/// Returns a bound of a text column; `None` if it is too long.
+/// Returns a bound of a text column; `None` if it is too long or not UTF-8.
 fn text(bytes: &[u8]) -> Option<String> {
     let bytes = bytes.get(..bytes.len().min(MAX_BOUND_BYTES + 1))?;
     (bytes.len() <= MAX_BOUND_BYTES).then(|| String::from_utf8(bytes.to_vec()).ok()).flatten()

@@ -79,8 +79,8 @@ impl<'d> DeltaLog<'d> {
         Self { dataset, table }
     }
 
-    /// Commits that files were written and other files were replaced. If the table has no log yet,
-    /// a log of all its files is created.
+    /// Commits that the files `added` were written and the files `removed` were replaced. If the
+    /// table has no log yet, a log of all its files is created.
     pub(super) fn replace(
         self,
         snapshot: Snapshot,

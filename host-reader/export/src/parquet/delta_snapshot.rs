@@ -24,7 +24,7 @@ pub(super) struct Snapshot {
     pub(super) removed: BTreeSet<String>,
 }
 
-/// One line of a commit. Lines of other kinds do not affect this state.
+/// One line of a commit. Lines with other actions do not affect the state of the log.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Action {

@@ -115,8 +115,8 @@ pub(super) fn escaped(text: &str) -> String {
     })
 }
 
-/// Replaces letters that are not kept by `%XX` for each of their bytes. `is_kept` receives the
-/// position and the letter.
+/// Replaces each byte of a character by `%XX`, unless `is_kept` returns true for the character.
+/// `is_kept` receives the position and the character.
 pub(super) fn percent_encoded(text: &str, is_kept: impl Fn(usize, char) -> bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {

@@ -174,7 +174,8 @@ trait TableSink: Send {
     /// Adds the rows of a recording.
     fn add(&mut self, recording: &AddedRecording<'_, '_>) -> Result<(), WriteError>;
 
-    /// Adds the rows of some of a chip's items, if the table has rows for such items.
+    /// Adds the rows for some of a chip's ops or records, if the table has rows for this kind of
+    /// item.
     fn add_part(&mut self, part: Part, rows: DeviceRows<'_, '_>) -> Result<(), WriteError>;
 
     /// Completes the files.
@@ -276,7 +277,7 @@ impl ParquetDataset {
         })
     }
 
-    /// Gives the files their final names.
+    /// Renames the files to their final names.
     ///
     /// Each table with rows has one file, or several files if the table is longer than 256 MiB.
     /// Earlier files with the same name are replaced or removed. If the dataset has Delta logs, the
@@ -337,7 +338,7 @@ impl ParquetDataset {
     }
 }
 
-/// Gives the files of a table their final names, and removes earlier files of the same export.
+/// Renames the files of a table to their final names, and removes earlier files of the same export.
 /// Returns the number of removed files.
 fn publish(
     place: &Place,
@@ -363,8 +364,8 @@ fn publish(
     Ok(old_count)
 }
 
-/// Gives each table a log of all its files, the table `recordings` last. Returns the files of
-/// unfinished writes.
+/// Creates or updates the log of each table, so that it contains all files of the table. The table
+/// `recordings` comes last. Returns the files of unfinished writes.
 fn create_logs(dataset: &DatasetLocation) -> Result<Vec<String>, WriteError> {
     let mut unfinished = Vec::new();
     let tables = schemas().into_iter().filter(|table| !table.partitions.is_empty());

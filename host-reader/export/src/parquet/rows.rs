@@ -31,7 +31,7 @@ const ROWS_PER_CHECK: usize = 1 << 10;
 /// changed meaning of a column increases it.
 pub(super) const SCHEMA_VERSION: u32 = 1;
 
-/// File of rows in progress.
+/// File that is being written, one row group after the other.
 pub(super) struct RowFile<W: Write + Send> {
     file: SerializedFileWriter<W>,
     pub(super) cells: Vec<Cells>,

@@ -100,7 +100,7 @@ pub fn read_recordings(dataset: &DatasetLocation) -> Result<Vec<RecordingSummary
 /// Reads the ops and the ops reports of all recordings of a dataset.
 ///
 /// # Errors
-/// If a file of either table cannot be read.
+/// If a file with ops or with ops reports cannot be read.
 ///
 /// # Cost
 /// Memory is proportional to the ops and reports of the dataset.
@@ -252,7 +252,7 @@ fn op_of(row: &[Value<'static>]) -> SummaryOp {
     }
 }
 
-/// Rows of a report, collected while its cells are read.
+/// Rows of an ops report, collected while its cells are read.
 #[derive(Default)]
 struct ReportRows {
     titles: Vec<String>,

@@ -9,7 +9,8 @@ use wire::{
     wait::{WaitKind, WaitObject},
 };
 
-/// Returns the names of the wait and of its object; `None` for an unknown kind of wait.
+/// Returns the name of a kind of wait and the name of the object waited for; `None` for an unknown
+/// kind.
 fn labels_of(kind: WaitKind) -> Option<(&'static str, &'static str)> {
     let object = match kind.object()? {
         WaitObject::CircularBuffer => "circular buffer",

@@ -67,7 +67,7 @@ fn draw_classes(
     }
 }
 
-/// Track of critical paths, in progress.
+/// Writer for the track with a chip's critical paths.
 struct PathTrack<'t, 'a> {
     sequence: &'t mut Sequence,
     context: &'t Context<'t, 'a>,

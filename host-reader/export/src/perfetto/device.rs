@@ -68,7 +68,7 @@ pub(super) fn write(
     out.write_all(&packets.sequence.into_bytes())
 }
 
-/// Packets of a chip that is being written.
+/// Writer for the packets of a chip.
 struct DevicePackets<'t, 'a> {
     sequence: Sequence,
     context: &'t Context<'t, 'a>,
@@ -107,7 +107,7 @@ pub(super) fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackD
     }
 }
 
-/// Makes a track a counter.
+/// Turns the descriptor of a track into that of a counter.
 pub(super) fn counter(
     track: TrackDescriptor,
     unit: Option<i32>,
@@ -116,7 +116,7 @@ pub(super) fn counter(
     TrackDescriptor { counter: Some(CounterDescriptor { unit }), description, ..track }
 }
 
-/// Returns the track of a process.
+/// Returns the descriptor of a process's track.
 pub(super) fn process(
     uuid: u64,
     pid: Option<i32>,
@@ -305,7 +305,7 @@ impl DevicePackets<'_, '_> {
     }
 }
 
-/// Statistic that counter tracks show.
+/// Statistic of a metric that its counter track shows.
 const MEAN: &str = MetricSummary::STATISTICS[3];
 
 /// Writes the track descriptor of a metric, including the metric's limits.

@@ -22,7 +22,7 @@ const PROCESS_TRACK: u64 = 1 << 44;
 const PART_TRACKS: u64 = 1 << 33;
 /// Sort rank of the threads' track in a file of several hosts: after the host's chips.
 const BEHIND_CHIPS: usize = 1 << 20;
-/// Offsets of the first thread and the first plot from the process track.
+/// Track ids of the first thread and the first plot, as offsets from the id of the process's track.
 const FIRST_THREAD: u64 = 1;
 const FIRST_PLOT: u64 = 1 << 32;
 
@@ -81,7 +81,7 @@ fn describe_process(
     describe(sequence, descriptor);
 }
 
-/// Iids of source locations, which are positions from 1.
+/// Interned id of each source location. The ids are numbered from 1.
 type Places<'a> = BTreeMap<&'a HostSource, u64>;
 
 fn interned(places: &Places<'_>) -> InternedData {

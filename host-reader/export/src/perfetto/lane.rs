@@ -20,7 +20,8 @@ use analysis::counters::Sample;
 /// Upper bound for the bytes of a zone's begin and end packets.
 const ZONE_BYTES: usize = 72;
 
-/// Argument names that are interned in every lane's sequence. The iid is the position, from 1.
+/// Argument names that are interned in every lane's sequence. The interned id of a name is its
+/// position in this list, counted from 1.
 const ARGUMENTS: [&str; 8] = [
     "start_cycle",
     "duration_cycles",
@@ -40,7 +41,7 @@ const CYCLE: u64 = 6;
 const VALUE: u64 = 7;
 const SECOND_VALUE: u64 = 8;
 
-/// Interned categories. The iid is the position, from 1.
+/// Interned categories. The interned id of a category is its position in this list, counted from 1.
 const CATEGORIES: [&str; 4] = ["zone", "event", "data", "sum"];
 const ZONE: u64 = 1;
 const EVENT: u64 = 2;

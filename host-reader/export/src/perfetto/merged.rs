@@ -20,7 +20,8 @@ const FIRST_TRACK: u64 = 1 << 36;
 /// Maximum number of recordings, and of chips, in one file.
 const MOST_PARTS: u64 = 1 << 14;
 const MOST_DEVICES: usize = (1 << 15) - 1;
-/// Latest time of an origin. It keeps later times in range.
+/// Latest time that a trace's origin may have. It leaves enough range for the times after the
+/// origin.
 const LATEST_ORIGIN_NS: i128 = 1 << 62;
 
 /// Start of a trace on a clock that several hosts share.

@@ -98,7 +98,7 @@ fn write_host(
 struct Placement {
     /// Time of the trace's origin on the file's time axis.
     base_ns: u64,
-    /// Numbers of chips, lanes and packet sequences in all traces before this one.
+    /// Total numbers of chips, lanes and packet sequences in all traces before this one.
     first_device: usize,
     first_lane: usize,
     first_sequence: u32,
@@ -153,7 +153,7 @@ impl<'t, 'a> Context<'t, 'a> {
         }
     }
 
-    /// Index of a lane in the whole file.
+    /// Returns the index of a lane in the whole file.
     const fn lane_index(&self, placed: &PlacedLane<'_, '_>) -> usize {
         self.placement.first_lane + placed.place.index
     }

@@ -108,7 +108,8 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Returns the losses by lane for the trace's chips, and stores the losses of other chips.
+    /// Returns the losses on the trace's chips by lane, and adds the losses on other chips to the
+    /// trace.
     pub(super) fn sort_losses(&mut self, readout: &Readout) -> BTreeMap<LaneId, Vec<UnplacedLoss>> {
         let mut lane_losses: BTreeMap<LaneId, Vec<UnplacedLoss>> = BTreeMap::new();
         for (key, &totals) in readout.losses.entries() {

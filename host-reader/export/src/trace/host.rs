@@ -32,8 +32,8 @@ pub struct TraceHostThread<'a> {
     pub number: u64,
     /// Name of the thread; empty if it has none.
     pub name: &'a str,
-    /// Zones of the thread. Their cycles are nanoseconds of the host's clock. Their names are only
-    /// numbers for [`TraceHostThread::zone_event`].
+    /// Zones of the thread. Their cycles are nanoseconds of the host's clock.
+    /// [`TraceHostThread::zone_event`] returns the name of a zone.
     pub zones: TraceZones,
     /// Messages, signposts and frame marks of the thread, sorted by time.
     pub marks: Vec<TraceHostMark<'a>>,
@@ -159,8 +159,8 @@ impl<'a> TraceHost<'a> {
             .collect()
     }
 
-    /// Returns the end of the host's zones, marks and plots, in nanoseconds since the trace's
-    /// origin.
+    /// Returns the time at which the last zone, mark or plot of the host ends, in nanoseconds since
+    /// the trace's origin.
     #[must_use]
     pub fn end_ns(&self) -> Option<u64> {
         let thread_ends = self.threads.iter().filter_map(|thread| thread.end_ns());
@@ -235,7 +235,8 @@ impl<'a> TraceHostThread<'a> {
         })
     }
 
-    /// Returns the end of the thread's zones and marks, in nanoseconds since the trace's origin.
+    /// Returns the time at which the thread's last zone or mark ends, in nanoseconds since the
+    /// trace's origin.
     pub(super) fn end_ns(&self) -> Option<u64> {
         let zones_end_ns = self.zones.iter().map(|zone| zone.end_ns).max();
         zones_end_ns.max(self.marks.last().map(|mark| mark.time_ns))

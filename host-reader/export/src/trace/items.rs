@@ -1,4 +1,4 @@
-//! Ops and lanes of a trace, wherever they are.
+//! Ops and lanes of a trace, whether they are in memory or packed.
 
 use super::{PackedTrace, Trace, TraceOp};
 use crate::counters;
@@ -51,7 +51,7 @@ impl<'t, 'a> TraceItems<'t, 'a> {
         }
     }
 
-    /// Returns the number of kernels that a chip runs, at each time at which it changes.
+    /// Returns the number of kernels that a chip runs, at each time at which the number changes.
     pub(crate) fn kernels_running(
         self,
         device_index: usize,

@@ -1,10 +1,10 @@
-//! Parts of a long lane, so that its zones need not be in memory at once.
+//! Division of a long lane into parts, so that only the zones of one part need to be in memory.
 
 use reader::lane::{Lane, Run};
 use std::{borrow::Cow, ops::Range};
 use wire::Risc;
 
-/// Number of records from which on a part ends.
+/// Number of records after which a part ends at the next suitable run.
 const PART_RECORDS: usize = 1 << 15;
 
 /// Consecutive runs of a lane. All records of a part are earlier than those of the next part, so
@@ -21,7 +21,7 @@ pub(super) struct LaneRange {
 pub(super) fn parts(lane: &Lane) -> Vec<LaneRange> {
     let mut parts = Vec::new();
     let mut part = LaneRange::default();
-    // Zones of an aggregate lane match by all names of the lane.
+    // Pairing the zones of an aggregate lane needs all names of the lane, so it is not divided.
     let is_cut = lane.id.risc != Risc::TensixAggregate && lane.times.is_sorted();
     for (run, &Run { first_record, .. }) in lane.runs.iter().enumerate() {
         let record_count = first_record.saturating_sub(part.records.start);
@@ -35,14 +35,14 @@ pub(super) fn parts(lane: &Lane) -> Vec<LaneRange> {
     parts
 }
 
-/// Returns true if a record is later than the record before it.
+/// Returns true if a record is later than the previous record.
 fn is_apart(lane: &Lane, record: usize) -> bool {
     let before = record.checked_sub(1).and_then(|before| lane.times.get(before));
     before.zip(lane.times.get(record)).is_some_and(|(before, time)| before < time)
 }
 
 impl LaneRange {
-    /// Ends the part at a run. Returns the beginning of the next part.
+    /// Ends the part before a run and its first record. Returns the beginning of the next part.
     fn end(&mut self, lane: &Lane, run: usize, record: usize) -> Self {
         self.runs.end = run;
         self.records.end = record;
@@ -58,7 +58,7 @@ impl LaneRange {
         }
     }
 
-    /// Returns the records of the part as a lane of its own.
+    /// Returns the records of the part as a separate lane.
     pub(super) fn cut<'l>(&self, lane: &'l Lane) -> Cow<'l, Lane> {
         if self.records == (0..lane.record_count()) {
             return Cow::Borrowed(lane);

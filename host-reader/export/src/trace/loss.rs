@@ -38,7 +38,7 @@ impl TraceLoss {
     }
 }
 
-/// Loss without a time.
+/// Loss that has not been assigned a time yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UnplacedLoss {
     pub(super) program: Option<RunHostId>,
@@ -46,7 +46,7 @@ pub(super) struct UnplacedLoss {
     pub(super) totals: LossTotals,
 }
 
-/// Returns the latest end of the ops of each program of a chip.
+/// Returns, for each program of a chip, the latest end of its ops.
 pub(super) fn program_ends<'a>(
     ops: impl IntoIterator<Item: Borrow<TraceOp<'a>>>,
 ) -> BTreeMap<u32, u64> {

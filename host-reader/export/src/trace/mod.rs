@@ -226,7 +226,7 @@ impl Trace<'_> {
         missing
     }
 
-    /// Returns the end of the item that ends last, in nanoseconds since the origin.
+    /// Returns the time at which the last item ends, in nanoseconds since the origin.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.devices

@@ -50,7 +50,7 @@ pub struct TraceNames<'a> {
 const NO_NAME: u32 = u32::MAX;
 
 impl<'a> TraceNames<'a> {
-    /// Numbers the names that are in use.
+    /// Numbers the names that records of the readout use.
     pub(super) fn from_readout(readout: &'a Readout) -> Self {
         let lanes: Vec<_> = readout.lanes().collect();
         let is_used = lanes
@@ -86,7 +86,8 @@ impl<'a> TraceNames<'a> {
         {
             let next = u32::try_from(table.names.len()).unwrap_or(NO_NAME);
             let name = readout.zones.name(ZoneIndex(zone));
-            // If different RISCs of a core may begin an envelope zone, its name has several ids.
+            // If different RISCs of a core may begin an envelope zone, its name has several ids,
+            // which share a number.
             let is_envelope = ZoneRole::from_name(name).envelope_name() == Some(name);
             *number = if is_envelope { *envelopes.entry(name).or_insert(next) } else { next };
             if *number == next {

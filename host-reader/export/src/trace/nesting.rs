@@ -2,16 +2,16 @@
 //!
 //! Pairing already nests the zones of one run, and the runs of a core follow each other, so usually
 //! no change is needed. But logs may contain anything, such as overlapping runs or restarted
-//! clocks. Viewers draw such zones wrong without a warning. So zones are sorted here, clipped at
-//! the end of their parent, and counted.
+//! clocks. Viewers draw such zones incorrectly, without a warning. So zones are sorted here,
+//! clipped at the end of their parent, and counted.
 
 use super::zones::TraceZone;
 use std::{cmp::Reverse, ops::Range};
 
 /// Sorts and nests the zones, unless they are already nested. Times in nanoseconds are ignored.
 ///
-/// Zones that are nested, and that no other zones touch, stay as they are: a lane then has the same
-/// zones if it is built in parts.
+/// Zones are unchanged if they are nested and no other zones overlap or touch them. A lane that is
+/// built in parts therefore has the same zones.
 pub(super) fn nest(zones: &mut [TraceZone]) {
     if is_nested(zones) {
         return;
@@ -26,7 +26,7 @@ pub(super) fn nest(zones: &mut [TraceZone]) {
     }
 }
 
-/// Returns the shortest ranges of zones of which each ends before the next one starts.
+/// Divides the zones into the shortest ranges such that each range ends before the next one starts.
 fn stretches(zones: &[TraceZone]) -> Vec<Range<usize>> {
     let mut first_start = u64::MAX;
     let starts_from = zones.iter().rev().map(|zone| {
@@ -47,7 +47,7 @@ fn stretches(zones: &[TraceZone]) -> Vec<Range<usize>> {
     stretches
 }
 
-/// Ends zones where the zones around them end.
+/// Shortens zones that end later than their parent, and sets the depth of each zone.
 fn clip(zones: &mut [TraceZone]) {
     let mut open: Vec<u64> = Vec::new();
     for zone in zones {
@@ -65,8 +65,8 @@ fn clip(zones: &mut [TraceZone]) {
     }
 }
 
-/// Returns true if every zone is inside the zone that its depth indicates, after the zones before
-/// it.
+/// Returns true if the zones are sorted by start, and each zone ends no later than its parent and
+/// starts no earlier than the previous zone of its depth ends.
 fn is_nested(zones: &[TraceZone]) -> bool {
     let mut open: Vec<u64> = Vec::new();
     let (mut latest_end, mut latest_start) = (0, 0);

@@ -148,7 +148,7 @@ pub fn op_label(name: Option<&str>, program: u32, replay: Option<(u64, u64)>) ->
 /// Key by which a chip's ops are sorted: start, and end in descending order.
 pub(super) type Order = (u64, Reverse<u64>);
 
-/// Returns the key by which a chip's ops are sorted.
+/// Returns the sort key of an op.
 pub(super) const fn order(op: &TraceOp<'_>) -> Order {
     (op.start_cycle, Reverse(op.end_cycle))
 }

@@ -20,13 +20,13 @@ pub(super) fn ops_by_start<'t, 'a: 't>(
     clock: DeviceClock<'a>,
 ) -> impl Iterator<Item = (u32, TraceOp<'a>)> + 't {
     let mut launches = (0_u32..).zip(launches).peekable();
-    // Ops that may have to follow ops of later launches, by order and number of their launch.
+    // Ops that may have to come after ops of later launches, by sort key and index of their launch.
     let mut waiting: BTreeMap<(op::Order, u32), TraceOp<'a>> = BTreeMap::new();
     let mut rows = FreeRows::default();
     std::iter::from_fn(move || {
         loop {
             let next_cycle = launches.peek().map(|(_, next)| next.first_cycle);
-            // The first op is final if the next launches start later.
+            // The first waiting op is final if the next launches start later.
             if let Some(first) = waiting.first_entry()
                 && next_cycle.is_none_or(|next_cycle| first.get().start_cycle < next_cycle)
             {

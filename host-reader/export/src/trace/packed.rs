@@ -1,5 +1,5 @@
-//! The trace of a packed log: everything except its ops, which are unpacked one after the other, and
-//! the records of lanes, which are unpacked one lane for each thread at a time.
+//! Trace of a packed log. Its ops are unpacked one after the other, and the records of its lanes
+//! one lane for each thread at a time. Everything else is in memory.
 
 use super::{
     Trace, TraceDevice, TraceHost, TraceLane, TraceNames, TraceOp,
@@ -24,7 +24,7 @@ use reader::{
 use recording::PackedRecording;
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
-/// A trace that has no ops, zones and points until they are unpacked.
+/// A trace whose ops, zones and points are unpacked only when they are read.
 ///
 /// ```
 /// use export::{PackedTrace, Trace, TraceFilter, TraceOp};
@@ -59,10 +59,10 @@ pub struct PackedTrace<'a> {
     chips: Vec<PackedChip>,
 }
 
-/// What is known of a chip's ops and lanes while they are packed.
+/// Data about a chip's packed ops and lanes.
 #[derive(Debug, Default)]
 struct PackedChip {
-    /// Number of the op of each launch.
+    /// Number of each launch's op.
     ops: Vec<u32>,
     /// Number of rows in which the ops are drawn.
     row_count: u32,
@@ -72,41 +72,42 @@ struct PackedChip {
 /// A core of a chip.
 #[derive(Debug)]
 struct PackedCore {
-    /// Indices of its lanes.
+    /// Indices of the core's lanes.
     lanes: Range<usize>,
-    /// Arrows that end on it, by op.
+    /// Arrows that end on the core, sorted by op.
     arrows: PackedBytes,
-    /// Begins and ends of kernels on each lane.
+    /// Starts and ends of kernels on each lane.
     steps: Vec<PackedBytes>,
 }
 
-/// Consecutive runs of one lane with their records, on their chip. Most lanes have one part.
+/// Part of a lane: consecutive runs with their records. Most lanes have one part.
 #[derive(Debug)]
 pub struct LanePart<'l> {
-    /// The chip with this part of this lane alone, and without ops.
+    /// The chip, with this part as its only lane and without ops.
     pub(crate) device: TraceDevice<'l>,
     place: LanePlace,
-    /// Index in the lane of the part's first run.
+    /// Index of the part's first run in the whole lane.
     first_run: usize,
-    /// Runs of the part at whose kernels arrows end, ascending.
+    /// Runs of the part at whose kernels arrows end, in ascending order.
     pub(crate) arrow_runs: Vec<usize>,
 }
 
 impl<'l> LanePart<'l> {
-    /// Returns the lane. Its runs begin at those of the part; its last part has its losses.
+    /// Returns the part as a lane, which begins with the part's first run. Only the last part of a
+    /// lane has the lane's losses.
     #[must_use]
     pub fn lane(&self) -> &TraceLane<'l> {
         &self.device.lanes[0]
     }
 
-    /// Returns the part's lane with its position.
+    /// Returns the part as a lane, with its position in the trace.
     pub(crate) fn placed(&self) -> PlacedLane<'_, 'l> {
         let Self { ref device, place, first_run, .. } = *self;
         PlacedLane { device, lane: self.lane(), place, first_run }
     }
 }
 
-/// Records of a lane, and the ops of its runs.
+/// Records of a lane, the ops of its runs, and the parts of the lane.
 struct UnpackedLane {
     place: LanePlace,
     records: Lane,
@@ -114,7 +115,7 @@ struct UnpackedLane {
     parts: Vec<LaneRange>,
 }
 
-/// Number of records that are unpacked at once, unless a lane alone has more.
+/// Number of records that are unpacked at once, unless a single lane has more.
 const UNPACKED_RECORDS: usize = 1 << 19;
 
 /// Number of ops that are unpacked at once.
@@ -149,7 +150,7 @@ impl<'a> PackedTrace<'a> {
         Ok(built)
     }
 
-    /// Returns the trace; it has no ops, and its lanes have losses, but no records.
+    /// Returns the trace. It has no ops, and its lanes have losses but no records.
     #[must_use]
     pub const fn trace(&self) -> &Trace<'a> {
         &self.trace
@@ -179,8 +180,8 @@ impl<'a> PackedTrace<'a> {
         self.chips.get(device_index).map_or(0, |chip| chip.row_count)
     }
 
-    /// Calls `take` with the ops of each chip, some at a time: with the number of the first one, and
-    /// with the chip, which has these ops and no lanes.
+    /// Unpacks the ops of each chip in batches, and calls `take` with each batch. `take` receives
+    /// the number of the first op in the batch, and the chip with only these ops and without lanes.
     #[cfg(feature = "parquet")]
     pub(crate) fn for_each_ops<E>(
         &self,
@@ -201,7 +202,8 @@ impl<'a> PackedTrace<'a> {
         Ok(())
     }
 
-    /// Reads the ops of a chip once, for the number of each launch's op.
+    /// Reads the ops of a chip once, to determine the number of each launch's op and the number of
+    /// rows.
     fn read_ops(&self, device_index: usize) -> PackedChip {
         let mut chip = PackedChip::default();
         for (number, (launch, op)) in (0..).zip(self.ops_of_launches(device_index)) {
@@ -217,7 +219,8 @@ impl<'a> PackedTrace<'a> {
         chip
     }
 
-    /// Reads each lane once, for what others need of it before it is written.
+    /// Reads each lane once, for its arrows, kernel starts and ends, anomalies and losses. They are
+    /// needed before the lane is written.
     fn read_lanes(&mut self) -> Result<(), PackedError> {
         let losses = self.trace.sort_losses(&self.packed.recording.readout);
         for device_index in 0..self.trace.devices.len() {
@@ -386,8 +389,8 @@ impl<'a> PackedTrace<'a> {
         runs
     }
 
-    /// Returns a function that returns the arrows of an op of a chip by core. It must be called with
-    /// ascending numbers of ops.
+    /// Returns a function that unpacks the arrows of an op, at most one for each core. The function
+    /// must be called with ascending numbers of ops.
     pub(crate) fn op_arrows(&self, device_index: usize) -> impl FnMut(u32) -> Vec<Arrow> + '_ {
         let cores = self.chips[device_index].cores.iter();
         let mut cores: Vec<_> = cores.map(|core| unpacked_arrows(core).peekable()).collect();
@@ -400,7 +403,7 @@ impl<'a> PackedTrace<'a> {
         }
     }
 
-    /// Returns the number of kernels that a chip runs, at each time at which it changes.
+    /// Returns the number of kernels that a chip runs, at each time at which the number changes.
     pub(crate) fn kernels_running(
         &self,
         device_index: usize,
@@ -410,7 +413,7 @@ impl<'a> PackedTrace<'a> {
     }
 }
 
-/// A core, with the anomalies and losses of each of its lanes.
+/// Result of reading a core: the core, with the anomalies and losses of each of its lanes.
 type ReadCore = (PackedCore, Vec<(AnomalyLog, Vec<super::TraceLoss>)>);
 
 /// Returns the lanes of a chip that have records or losses, in order.
@@ -437,7 +440,8 @@ fn without_items<'l>(device: &TraceDevice<'l>) -> TraceDevice<'l> {
     }
 }
 
-/// Divides items into batches: one item for each thread, or fewer if they have many records.
+/// Divides items into batches of one item for each thread, or of fewer items if they have many
+/// records.
 fn batches<T>(mut items: &[T], record_count: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let mut records = 0_usize;
@@ -463,7 +467,7 @@ fn core_ranges(lanes: &[TraceLane<'_>]) -> Vec<Range<usize>> {
     cores.map(range).collect()
 }
 
-/// Packs the begins and ends of kernels of a lane.
+/// Packer for the starts and ends of a lane's kernels.
 #[derive(Default)]
 struct StepPacker {
     bytes: Vec<u8>,
@@ -471,7 +475,7 @@ struct StepPacker {
 }
 
 impl StepPacker {
-    /// Adds steps that follow those added before.
+    /// Packs steps that follow the steps packed before.
     fn add(&mut self, steps: impl Iterator<Item = (u64, i64)>) {
         for (time_ns, step) in steps {
             push(&mut self.bytes, time_ns.saturating_sub(self.before_ns));
@@ -486,7 +490,7 @@ impl StepPacker {
     }
 }
 
-/// Returns the begins and ends of kernels of a lane.
+/// Unpacks the starts and ends of a lane's kernels.
 fn unpacked_steps(steps: &PackedBytes) -> impl Iterator<Item = (u64, i64)> + '_ {
     let (mut window, mut time_ns) = (steps.window(), 0_u64);
     std::iter::from_fn(move || {
@@ -510,7 +514,7 @@ fn pack_arrows(arrows: Vec<Arrow>, first_lane: usize, memory: &Arc<PackedMemory>
     memory.keep(bytes)
 }
 
-/// Returns the arrows that end on a core, by op.
+/// Unpacks the arrows that end on a core, sorted by op.
 fn unpacked_arrows(core: &PackedCore) -> impl Iterator<Item = Arrow> + '_ {
     let (mut window, mut before) = (core.arrows.window(), (0_u32, 0_u64));
     std::iter::from_fn(move || {

@@ -75,7 +75,8 @@ impl TraceZones {
     /// of removed zones.
     pub(super) fn retain(&mut self, is_wanted: impl Fn(&TraceZone) -> bool) -> u64 {
         let count = self.len();
-        // Number of kept zones up to each zone around the next one.
+        // For each zone around the next zone, the number of kept zones from the outermost zone to
+        // it.
         let mut around: Vec<u16> = Vec::new();
         self.0.retain_mut(|zone| {
             around.truncate(zone.depth.into());

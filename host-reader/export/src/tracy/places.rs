@@ -31,7 +31,7 @@ pub(super) struct Place<'a> {
 /// Position of a source location in the table.
 pub(super) type PlaceNumber = u16;
 
-/// Op or trace of a zone, if its source location shows it.
+/// Op or trace that a zone's source location shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum OpTag {
     #[default]
@@ -208,7 +208,8 @@ impl<'a> PlaceTable<'a> {
         }
     }
 
-    /// Returns a location without the op if the table is full. Zones of several ops then share it.
+    /// Returns a location without the op, for use when the table is full. Zones of several ops
+    /// share this location.
     fn without_op(&mut self, key: &Key) -> PlaceNumber {
         let vague_before = self.vague_zone_count;
         let number = self.zone_place(&Key { op: OpTag::None, ..*key });

@@ -21,7 +21,8 @@ use reader::lane::LaneId;
 /// Tracy's `server/TracyEvent.hpp`.
 const LAST_NS: u64 = (1 << 47) - 1;
 
-/// Converts a time to Tracy's range.
+/// Converts a time to Tracy's time type. Times after Tracy's last nanosecond become that
+/// nanosecond.
 pub(super) fn tracy_ns(time_ns: u64) -> i64 {
     i64::try_from(time_ns.min(LAST_NS)).unwrap_or(i64::MAX)
 }

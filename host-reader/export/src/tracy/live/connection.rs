@@ -43,7 +43,7 @@ impl Names {
     }
 }
 
-/// Request of a viewer, if its kind is known, and the key of the item.
+/// Kind of a viewer's request (`None` if unknown), and the key of the item that it asks for.
 type Question = (Option<Query>, u64);
 
 /// Connection to one viewer, with the items that have not been sent yet.
@@ -53,7 +53,7 @@ pub(super) struct Connection {
     pub(super) items: Items,
     pub(super) names: Names,
     questions: Receiver<Question>,
-    /// Maximum time in which a viewer may neither receive nor request anything.
+    /// Maximum time during which a viewer may neither receive nor request anything.
     patience: Duration,
     pub(super) sent_bytes: u64,
 }

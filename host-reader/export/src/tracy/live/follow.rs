@@ -39,7 +39,8 @@ const KEEP_ALIVE_PERIOD: Duration = Duration::from_secs(5);
 /// Maximum number of connections at a time.
 const MOST_VISITORS: usize = 16;
 
-/// Backward step in time, with a margin, from which a viewer concludes that a counter restarted.
+/// Backward step in time, in ns, from which the counter's origin is sent again. The step is smaller
+/// than the one from which a viewer concludes that the counter restarted.
 const STEP_BACK_NS: i64 = 1 << 30;
 
 /// Thread of the remarks for one viewer.

@@ -37,7 +37,8 @@ impl Items {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Begins an item. Every version has the kinds that are sent without a request.
+    /// Appends the code of an item's kind. Every protocol version has a code for each kind that is
+    /// sent without a request.
     fn put_kind(&mut self, kind: ItemKind) {
         self.bytes.extend(self.protocol.code(kind));
     }
@@ -193,7 +194,7 @@ impl Items {
         }
     }
 
-    /// Ends a frame and begins the next frame of the name with this key.
+    /// Ends a frame and begins the next one. `name_key` is the key of the frames' name.
     pub(super) fn frame_mark(&mut self, time_ns: i64, name_key: u64) {
         self.item(ItemKind::FrameMarkMsg, &[&time_ns.to_le_bytes(), &name_key.to_le_bytes()]);
     }
@@ -219,7 +220,7 @@ impl Items {
         self.put_kind(ItemKind::Terminate);
     }
 
-    /// Answers a request with a text. Every version has the kinds of answers with texts.
+    /// Answers a request with a text. Every protocol version has the kinds of such answers.
     pub(super) fn answer(&mut self, kind: ItemKind, key: u64, text: &str) {
         let text = cut(text, TEXT_BYTES);
         let byte_count = u16::try_from(text.len()).unwrap_or(0).to_le_bytes();

@@ -18,13 +18,13 @@ use tracy::protocol::Program;
 /// Options of the viewers of a mesh.
 #[derive(Clone, Debug)]
 pub struct LiveViewOptions {
-    /// Address and port to listen on; port 0 takes a free one.
+    /// Address and port to listen on; port 0 selects a free port.
     pub address: String,
     /// Title of the trace.
     pub title: String,
     /// Kind of the viewers.
     pub program: Program,
-    /// Time after which a viewer that takes nothing is dropped.
+    /// Time after which a viewer that receives nothing is dropped.
     pub patience: Duration,
 }
 
@@ -39,7 +39,7 @@ pub struct LiveView {
 }
 
 impl LiveView {
-    /// Starts to listen for viewers. `tell` receives the outcome of each connection.
+    /// Starts to listen for viewers. `tell` is called with the result of each connection.
     ///
     /// # Errors
     /// If the address is not available.
@@ -86,8 +86,8 @@ impl LiveView {
         self.feed.finish(&trace, self.other_record_count);
     }
 
-    /// Waits until every viewer has received everything, or has stopped reading. Returns what is still
-    /// waiting in the latter case.
+    /// Waits until every viewer has received everything, or has stopped receiving. If viewers have
+    /// stopped, returns what they have not received.
     #[must_use]
     pub fn wait_for_viewers(&self) -> Option<FeedPressure> {
         (!self.feed.wait_for_viewers(self.patience)).then(|| self.feed.pressure())

@@ -1,4 +1,4 @@
-//! Parts of a feed that are kept for viewers, and the position of each viewer in the feed.
+//! History of a feed: the parts that are kept for viewers, and the position of each viewer.
 
 use super::{FeedPressure, LiveFeed, part::Part};
 use std::{
@@ -50,7 +50,7 @@ pub(in crate::tracy::live) struct Place {
 pub(in crate::tracy::live) enum Next {
     /// A part, and the numbers of zones and messages that the viewer has missed before this part.
     Part(Arc<Part>, Counts),
-    /// Nothing, because the program has not added a part yet.
+    /// No part yet, because the program has not added the next one.
     Nothing,
     /// The end of the feed.
     End,

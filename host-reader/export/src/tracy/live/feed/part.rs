@@ -71,7 +71,8 @@ struct RiscLanes {
 pub(super) struct PartBuilder {
     /// Host time at which the feed starts.
     origin_host_ns: i64,
-    /// Start of the feed on each chip without a host clock: the time of the first record.
+    /// For each chip whose clock is not related to the host's clock, the time of its first record,
+    /// at which the feed starts on this chip.
     other_origins_ns: BTreeMap<u32, i64>,
     lanes: BTreeMap<LaneId, RiscLanes>,
     /// Number of threads so far.
@@ -97,7 +98,7 @@ impl PartBuilder {
         }
     }
 
-    /// Returns the part of one read.
+    /// Converts the records of one read to a part.
     pub(super) fn part(&mut self, trace: &Trace<'_>) -> Part {
         let mut part = Part::default();
         let words = PointWords::new(trace);
@@ -180,8 +181,8 @@ impl PartBuilder {
         }
     }
 
-    /// Returns a location shared by all parts, or a less exact location if viewers have no room for
-    /// it.
+    /// Returns the copy of a location that all parts share. If viewers have no room for the
+    /// location, returns a less exact one.
     fn shared_place(
         &mut self,
         place: Place<'static>,
@@ -249,7 +250,8 @@ impl PartBuilder {
         }
     }
 
-    /// Converts a time. Entries without a time are shown at the latest time so far.
+    /// Converts a time of the trace to the feed's time. If there is no origin, returns the latest
+    /// time so far.
     fn shown_ns(&mut self, origin_ns: Option<i64>, time_ns: u64) -> u64 {
         let time_ns = origin_ns.map_or(self.latest_ns, |origin_ns| shifted_ns(origin_ns, time_ns));
         self.latest_ns = self.latest_ns.max(time_ns);
