@@ -4,7 +4,7 @@ use crate::{ColumnKind, ColumnSchema, Scope, Table};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A column: the description, and the getter of the values.
+/// Column of a table: its description, and the function that reads its value from a row.
 pub struct Column<T: Table> {
     /// Description.
     pub schema: ColumnSchema,
@@ -34,7 +34,8 @@ type Get<T, V> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> V;
 type GetText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Cow<'r, str>;
 type GetOptionalText<T> = for<'r, 'a> fn(&'r <T as Table>::Row<'a>) -> Option<Cow<'r, str>>;
 
-/// Getter of a column's values, by type. Only optional getters can return null.
+/// Function that reads a column's value from a row, by type of the value. Only the optional
+/// variants can return null.
 enum Getter<T: Table> {
     Unsigned32(Get<T, u32>),
     OptionalUnsigned32(Get<T, Option<u32>>),
@@ -49,7 +50,7 @@ enum Getter<T: Table> {
     OptionalText(GetOptionalText<T>),
 }
 
-/// Defines constructors of columns, one for each kind of getter.
+/// Defines constructors of columns, one for each variant of [`Getter`].
 macro_rules! constructors {
     ($($(#[$doc:meta])* $name:ident $kind:ident $getter:ident($type:ty) $(, $null:ident)?;)*) => {
         impl<T: Table> Column<T> {
@@ -127,8 +128,8 @@ impl<T: Table> Column<T> {
         self.titled(title)
     }
 
-    /// Marks the column's values as lower bounds in the terminal, in rows whose `is_lower_bound` is
-    /// true.
+    /// Makes the terminal mark the column's values as lower bounds in rows whose `is_lower_bound`
+    /// is true.
     pub(crate) const fn bounded(mut self) -> Self {
         self.schema.is_bounded = true;
         self

@@ -1,5 +1,5 @@
-//! The schema of every output. Each table is declared once, with names, units, meanings of null,
-//! and values.
+//! The schema of all outputs. Each table is declared once, with the name, unit, meaning and value
+//! of each column, and the meaning of null.
 //!
 //! The terminal, JSON, Parquet, Arrow in Python, the C interface, the MCP server and the HTML page
 //! read the same [`Table`]. A column that is added here therefore appears in all of these outputs.

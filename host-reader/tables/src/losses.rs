@@ -25,7 +25,7 @@ pub struct LossRow<'a> {
 }
 
 impl LossRow<'static> {
-    /// Creates the rows of a ledger for outputs other than datasets.
+    /// Creates the rows for the losses in a ledger, for outputs other than datasets.
     #[must_use]
     pub fn from_ledger(losses: &LossLedger) -> Vec<Self> {
         losses

@@ -1,4 +1,4 @@
-//! JSON for items of tables that only one output has.
+//! JSON for tables that only one output has, built from their items.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
@@ -12,13 +12,13 @@ pub struct Object<T> {
     fields: Vec<Field<T>>,
 }
 
-/// Items as JSON: an object for each item.
+/// Items as a JSON list, with one object for each item.
 pub struct Objects<T> {
     items: Vec<T>,
     fields: Vec<Field<T>>,
 }
 
-/// Items as one JSON object: an array for each field.
+/// Items as one JSON object, with one array for each field.
 pub struct Arrays<T>(Objects<T>);
 
 struct BorrowedObject<'t, T> {

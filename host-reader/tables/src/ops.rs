@@ -52,12 +52,13 @@ impl<'a> OpRow<'a> {
         Self { figures, name, place: OpPlace::default() }
     }
 
-    /// Returns a latency, or `None` for the first op of a chip, which has no latency.
+    /// Returns `latency`, or `None` for the first op of a chip, which has no latency.
     fn latency(&self, latency: Option<u64>) -> Option<u64> {
         latency.filter(|_| !self.figures.is_first_of_chip)
     }
 
-    /// Returns a figure about the kernels of single cores, or `None` if no core ran a kernel.
+    /// Returns `figure`, which is about the kernels of single cores, or `None` if no core ran a
+    /// kernel.
     fn core_figure(&self, figure: Option<u64>) -> Option<u64> {
         figure.filter(|_| self.figures.core_kernel.count > 0)
     }

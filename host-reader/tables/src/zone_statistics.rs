@@ -6,7 +6,7 @@ use analysis::ZoneStatistics;
 /// Table of statistics of zones.
 pub struct ZoneStatisticsTable;
 
-/// Returns a figure that only covers complete zones, or `None` if no zone is complete.
+/// Returns `figure`, which covers only complete zones, or `None` if no zone is complete.
 fn whole_zones_figure<V>(zone: &ZoneStatistics, figure: V) -> Option<V> {
     (zone.cycles.count > 0).then_some(figure)
 }
