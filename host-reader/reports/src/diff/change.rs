@@ -36,7 +36,7 @@ pub enum Certainty {
 /// Durations of one op or zone that exists in both recordings.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Change {
-    /// Op or zone.
+    /// Kind of the item: op or zone.
     pub kind: MeasuredKind,
     /// Device that ran the item; for zones, also the RISC.
     pub place: String,
@@ -48,9 +48,9 @@ pub struct Change {
     pub a_ns: Spread,
     /// Durations in B, in ns.
     pub b_ns: Spread,
-    /// Geometric mean of A, in ns.
+    /// Geometric mean of the durations in A, in ns.
     pub a_geometric_mean_ns: f64,
-    /// Geometric mean of B, in ns.
+    /// Geometric mean of the durations in B, in ns.
     pub b_geometric_mean_ns: f64,
     /// Geometric mean of B divided by the geometric mean of A. Above 1, B is slower.
     pub ratio: f64,
@@ -90,7 +90,8 @@ impl Change {
     }
 }
 
-/// One recording's ops and zones that could not be compared.
+/// One recording of a comparison: the number of its items, and the items that could not be
+/// compared.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Side {
     /// Number of ops and zones in this recording.
@@ -98,7 +99,7 @@ pub struct Side {
     /// Ops and zones that the other recording lacks, each as kind, device and RISC, name, and
     /// source.
     pub only_here: Vec<(MeasuredKind, String, String, String)>,
-    /// Number of items left out, by reason.
+    /// Number of items that could not be measured, by reason.
     pub skipped: BTreeMap<String, u64>,
 }
 
@@ -115,7 +116,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Compares B with A.
+    /// Compares recording B with recording A.
     ///
     /// ```
     /// use reports::diff::{Diff, DiffOptions, Measured, MeasuredKind, Measurements};

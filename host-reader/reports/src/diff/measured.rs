@@ -18,7 +18,7 @@ reader::labelled! {
 /// One op or zone, with its durations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Op or zone.
+    /// Kind of the item: op or zone.
     pub kind: MeasuredKind,
     /// Device that ran the item; for zones, also the RISC.
     pub place: String,
@@ -68,8 +68,9 @@ impl Measurements {
     /// Combines several recordings of the same programs. Each recording becomes one repetition,
     /// with the geometric mean of its own repetitions as duration.
     ///
-    /// All repetitions within a recording share its conditions. Only several recordings show how
-    /// much future recordings will differ. A single recording is returned unchanged.
+    /// All repetitions within a recording share the conditions under which it was made. Only
+    /// several recordings show how much future recordings will differ. A single recording is
+    /// returned unchanged.
     ///
     /// ```
     /// use reports::diff::{Measured, MeasuredKind, Measurements};
@@ -130,7 +131,7 @@ impl Measurements {
         &self.items
     }
 
-    /// Returns the number of items left out, by reason.
+    /// Returns the number of items that could not be measured, by reason.
     #[must_use]
     pub const fn skipped(&self) -> &BTreeMap<String, u64> {
         &self.skipped

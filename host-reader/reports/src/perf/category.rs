@@ -32,7 +32,7 @@ reader::labelled! {
         DataMovement = "DM",
         /// Op that runs on the host.
         Host = "Host",
-        /// Op that is not in the table.
+        /// Op that is not in `op_categories.csv`.
         Other = "Other",
     }
 }

@@ -1,4 +1,5 @@
-//! Conversion of cells of an ops CSV to numbers and texts. Invalid cells have no value.
+//! Conversion of cells of an ops CSV to numbers and texts. The result for an invalid cell is
+//! `None`.
 
 use std::borrow::Cow;
 
@@ -54,10 +55,10 @@ pub(super) fn dimension(cell: &str) -> Option<u64> {
     whole(physical).filter(|side| (1..=MAX_DIMENSION).contains(side))
 }
 
-/// Removes control characters except the tab, because they could control a terminal.
+/// Removes control characters, because they could control a terminal. Tabs are kept.
 pub(super) fn clean(cell: &str) -> Cow<'_, str> {
-    // Control characters outside ASCII start with the byte 0xC2. A loop without an early exit is
-    // vectorised.
+    // Control characters outside ASCII start with the byte 0xC2. The loop has no early exit, so the
+    // compiler vectorises it.
     let has_odd = cell.bytes().fold(false, |found, byte| {
         found | ((byte.is_ascii_control() && byte != b'\t') || byte == 0xC2)
     });

@@ -15,7 +15,7 @@ const BLACKHOLE_CLOCK_GHZ: f64 = 1.2;
 /// Assumptions of a report about its chip.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ChipFacts {
-    /// Limits of the architecture; `None` if it is unknown. Then ops have no percentages.
+    /// Limits of the architecture; `None` if it is unknown, in which case ops have no percentages.
     pub arch: Option<ArchLimits>,
     /// Number of cores available to an op if the op's row does not contain the number.
     pub worker_core_count: Option<u64>,
@@ -100,7 +100,7 @@ fn note_unknown(files: &mut [OpsCsv], name: &str, table: &ArchTable) {
     }
 }
 
-/// Guesses the architecture from the clock. Without a clock, it is Wormhole.
+/// Guesses the architecture from the chip's clock. If no row contains the clock, returns Wormhole.
 fn guess(
     files: &[OpsCsv],
     table: &ArchTable,

@@ -35,7 +35,7 @@ pub struct OpStatistics {
     pub first_id: u64,
     /// Position in an iteration, from 0; `None` if the rows do not repeat.
     pub position: Option<usize>,
-    /// Original op code.
+    /// Op code as in the file.
     pub op_code: String,
     /// Shapes, element types and memories of the op's tensors.
     pub source: String,

@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// Percentage of a limit at or above which an op is bound by that limit.
 const BOUND_PERCENT: f64 = 65.0;
 
-/// Length in ns above which a gap is implausible if it is negative or a duration is missing.
+/// Length of a gap in ns. A longer gap is implausible if it is negative, or if the duration of its
+/// op or of the previous op is invalid.
 const DOUBTED_GAP_NS: f64 = 1e6;
 
 /// Kind of a row.
@@ -41,7 +42,7 @@ reader::labelled! {
         Dram = "DRAM",
         /// FLOPs.
         Flop = "FLOP",
-        /// Neither of the two limits.
+        /// Neither DRAM nor FLOPs.
         Slow = "SLOW",
         /// The op ran on the host.
         Host = "HOST",
@@ -62,11 +63,11 @@ pub struct ProgramBlocks {
 /// One row of a report.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct OpReport {
-    /// Row number in a spreadsheet of all files.
+    /// Row number in a spreadsheet that contains the rows of all files.
     pub id: u64,
     /// Index of the file, from 0.
     pub file: usize,
-    /// Line in that file.
+    /// Line of the row in the file.
     pub line: u64,
     /// Kind of the row.
     pub kind: RowKind,
@@ -82,7 +83,7 @@ pub struct OpReport {
     pub source: Arc<str>,
     /// Device number.
     pub device: Option<u64>,
-    /// Sub-device.
+    /// Sub-device that ran the op; `None` if the row does not name it.
     pub sub_device: Option<Arc<str>>,
     /// Duration of the op's kernels.
     pub device_time_us: Option<f64>,
@@ -250,7 +251,7 @@ fn kind_of(row: &OpRow) -> RowKind {
     }
 }
 
-/// Returns true if a duration is missing or negative, or if the row has an implausible gap.
+/// Returns true if the row's duration is missing or negative, or if its gap is implausible.
 pub(super) fn is_duration_invalid(row: &OpRow) -> bool {
     let Some(duration) = row.kernel_duration_ns.filter(|&ns| ns >= 0.0) else { return true };
     let Some(gap) = row.op_to_op_latency_ns else { return false };

@@ -39,7 +39,7 @@ pub enum OpsCsvError {
         /// Name of the file.
         file: String,
     },
-    /// The first line lacks the column with the ops.
+    /// The first line lacks the column `OP CODE`.
     #[error(
         "{file}: line 1: expected titles with a column `OP CODE`, found {column_count} other \
          {noun}; an ops CSV is called ops_perf_results*.csv",
@@ -126,7 +126,8 @@ pub fn read_ops_csv(input: impl Read, file: &str) -> Result<OpsCsv, OpsCsvError>
     let text = part.text();
     let records = CsvRecords::from_line(text.as_bytes(), start, line.saturating_sub(1));
     rows.read(&text, records, &mut pools, &mut read);
-    // The streaming format is sorted by program and contains no host times.
+    // In the streaming format, rows are in the order of programs and have no host times. They are
+    // sorted by start here.
     if titles.format == OpsCsvFormat::Streaming {
         read.rows.sort_by_key(|row| read.starts.get(&row.line).copied());
     }
@@ -273,7 +274,7 @@ impl RowsOf<'_> {
         read: &mut RowsRead,
     ) {
         read.rows.reserve(lines.len());
-        // The lines are read in chunks in order to reuse the memory of the parts.
+        // The lines are read in steps, in order to reuse the memory of the groups.
         for lines in lines.chunks(LINES_AT_ONCE) {
             let parts = lines.par_chunks(lines.len().div_ceil(PARTS).max(1));
             let parts = parts.zip(pools.par_iter_mut());

@@ -33,7 +33,8 @@ pub struct PerfOptions {
     pub window: WindowOptions,
     /// Ids of the rows in the report. Sums cover only these rows.
     pub id_range: Option<RangeInclusive<u64>>,
-    /// Devices and ops whose rows are in the report. The filter's other keys, such as `risc`, are ignored.
+    /// Devices and ops whose rows are in the report. The filter's other keys, such as `risc`, are
+    /// ignored.
     pub filter: TraceFilter,
     /// Name of the architecture. It takes precedence over the files.
     pub arch: Option<String>,
@@ -63,9 +64,9 @@ pub struct Totals {
     pub host_op_count: u64,
     /// Number of signposts among the rows.
     pub signpost_count: u64,
-    /// Sum of device times. Overlap of ops is ignored.
+    /// Sum of device times. Overlapping times are counted several times.
     pub device_time_us: f64,
-    /// Sum of gaps.
+    /// Sum of the gaps before ops.
     pub op_to_op_gap_us: f64,
     /// Modelled DRAM traffic divided by the sum of device times, in 10^9 bytes per second.
     pub dram_gb_per_s: Option<f64>,
@@ -81,11 +82,11 @@ pub struct Totals {
 pub struct PerfReport {
     /// Names of the files.
     pub files: Vec<String>,
-    /// Newest format version of any file.
+    /// Newest format version among the files.
     pub format: OpsCsvFormat,
     /// Assumptions about the chip.
     pub chip: ChipFacts,
-    /// Decisions and warnings, in chronological order.
+    /// Decisions and warnings, in the order in which they were made.
     pub notes: Vec<String>,
     /// Problems found while reading the files.
     pub problems: Vec<Problem>,

@@ -41,9 +41,9 @@ impl Tensor {
 pub struct OpRow {
     /// Index of the file, from 0.
     pub file: usize,
-    /// Line in that file, from 1. A row may span several lines.
+    /// First line of the row in that file, from 1. A row may span several lines.
     pub line: u64,
-    /// Row number in a spreadsheet of all files, used in reports.
+    /// Row number in a spreadsheet that contains the rows of all files, used in reports.
     pub id: u64,
     /// Name of the op, or of the signpost.
     pub op_code: Arc<str>,
@@ -63,7 +63,7 @@ pub struct OpRow {
     pub available_cores: Option<u64>,
     /// Name of the architecture.
     pub arch: Option<Arc<str>>,
-    /// Sub-device.
+    /// Sub-device that ran the op; `None` if the row does not name it.
     pub sub_device: Option<Arc<str>>,
     /// Start of the op on the host, in ns on the host's clock.
     pub host_start_ns: Option<f64>,

@@ -7,7 +7,7 @@ pub struct Spread {
     pub count: usize,
     /// Mean.
     pub mean: f64,
-    /// Standard deviation of the sample; `None` for a single measurement.
+    /// Sample standard deviation; `None` for a single measurement.
     pub std: Option<f64>,
     /// Minimum.
     pub min: f64,

@@ -37,7 +37,7 @@ pub struct StackedOps {
     pub max_flops_percent: Option<f64>,
     /// Mean FLOPs %.
     pub mean_flops_percent: Option<f64>,
-    /// Standard deviation of FLOPs % of the sample; `None` for a single op.
+    /// Sample standard deviation of FLOPs %; `None` for a single op.
     pub std_flops_percent: Option<f64>,
     /// Mean FLOPs % over all devices, weighted by device time.
     pub weighted_mean_flops_percent: Option<f64>,

@@ -81,7 +81,7 @@ fn write_problems(report: &PerfReport, out: &mut impl Write) -> std::io::Result<
     writeln!(out, "Lines left out: {}", report.skipped_line_count)
 }
 
-/// Prepared table of ops.
+/// Table of ops with formatted cells.
 struct OpTable<'a> {
     report: &'a PerfReport,
     grid: Grid,

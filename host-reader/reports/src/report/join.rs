@@ -50,8 +50,8 @@ pub(super) struct Joiner<'report> {
 }
 
 impl Joiner<'_> {
-    /// Returns all rows: first the ops in the order of the host's messages, then replayed ops in order of
-    /// chip, op and replay number, then launches without a host op.
+    /// Returns all rows: first the ops in the order of the host's messages, then replayed ops in
+    /// the order of chip, op and replay number, then launches without a host op.
     pub(super) fn join(&mut self, mut device_ops: DeviceOps) -> Vec<JoinedOp> {
         let of_host = |(position, op)| JoinedOp::from_host(position, op);
         let mut rows: Vec<_> = self.host.ops.iter().enumerate().map(of_host).collect();

@@ -1,4 +1,4 @@
-//! Launches of a readout as rows of a report. The figures are computed by this project.
+//! Launches of a readout as rows of a report, with figures computed by this project's own analysis.
 
 use super::{
     available_cores::AvailableCores,

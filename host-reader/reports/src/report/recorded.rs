@@ -11,7 +11,7 @@ use recording::{Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES, trace
 use std::{collections::BTreeMap, sync::Arc};
 use wire::RunHostId;
 
-/// Keys of structures that have separate columns as JSON.
+/// Keys of fields that have their own columns, and whose values are read as JSON.
 const STRUCTURES: [&str; 8] = [
     "attributes",
     "input_tensors",

@@ -38,8 +38,8 @@ pub(super) struct Analysis {
 
 /// Durations in a device perf report, in the order of their columns.
 ///
-/// The default is TT-Metal's list, in `analyses.json` next to this file. Other lists are read from the
-/// same JSON format, which TT-Metal's host reads.
+/// The default is TT-Metal's list, in `analyses.json` next to this file. Other lists are read from
+/// JSON in the format of TT-Metal's host.
 ///
 /// ```
 /// use reports::report::ProgramAnalyses;

@@ -78,7 +78,7 @@ impl ProgramsPerfData {
         Self { analyses, ..Self::default() }
     }
 
-    /// Adds the results of one read, which becomes the latest read.
+    /// Adds the figures of one read, which becomes the latest read.
     pub fn add_read(&mut self, readout: &Readout) {
         let report = DevicePerfReport::new(readout, self.analyses.clone(), false);
         self.latest = BTreeMap::new();

@@ -81,8 +81,8 @@ pub struct DevicePerfReport {
 impl DevicePerfReport {
     /// Computes the rows of a readout.
     ///
-    /// With `is_exact`, all launches of one program outside trace replays share a row. As in
-    /// TT-Metal's report, it covers the time from the first start to the last end of these
+    /// With `is_exact`, all launches of one program outside trace replays share a row, as in
+    /// TT-Metal's report. The row covers the time from the first start to the last end of these
     /// launches.
     #[must_use]
     pub fn new(readout: &Readout, analyses: ProgramAnalyses, is_exact: bool) -> Self {
