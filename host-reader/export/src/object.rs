@@ -42,7 +42,7 @@ struct Client {
 }
 
 impl ObjectPlace {
-    /// Creates the place of an object from its URL. No request is sent yet.
+    /// Creates the place for an object's URL. No request is sent yet.
     ///
     /// # Errors
     /// If the URL's scheme does not belong to a store of S3, Google or Azure, the URL contains no
@@ -95,7 +95,7 @@ impl ObjectPlace {
         Ok(Self { client: Arc::new(Client { store, bucket_url, runtime }), path })
     }
 
-    /// Returns the place of an object or prefix below this place.
+    /// Returns the place of the object or prefix with this name below this place.
     ///
     /// # Errors
     /// If the name has parts that are not allowed in object names, such as `..`.

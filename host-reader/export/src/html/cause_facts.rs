@@ -49,11 +49,11 @@ struct FindingRow<'a> {
     gain: String,
     gain_ns: Option<f64>,
     gain_percent: Option<f64>,
-    /// Index of the op in the page.
+    /// Index of the op on the page.
     op: Option<usize>,
     /// Indices of the other ops that the finding applies to.
     more_ops: Vec<usize>,
-    /// Index of the chip in the page.
+    /// Index of the chip on the page.
     device: Option<usize>,
     core: Option<(u16, u16)>,
     risc: Option<&'static str>,
@@ -64,7 +64,7 @@ struct FindingRow<'a> {
 struct PaceRow {
     stage: &'static str,
     is_certain: bool,
-    /// Each stage, with the lower and upper bound of its utilization in percent.
+    /// Each stage of the op, with the lower and upper bound of its utilization in percent.
     uses: Vec<(&'static str, f64, f64)>,
 }
 

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 use wire::Risc;
 
-/// Sums of a chip. Each vector has one entry for each core, in the order of the lanes of the cores.
+/// Sums over the ops of a chip. Each vector has one entry for each core, in the order of the cores'
+/// lanes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct DeviceSums {
     /// Number of ops that ran a kernel on each core.

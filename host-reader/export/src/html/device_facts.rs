@@ -7,7 +7,7 @@ use recording::capture::sync::ChipFit;
 use serde::Serialize;
 use tables::Arrays;
 
-/// One chip.
+/// Page data of one chip.
 #[derive(Serialize)]
 pub(super) struct DeviceFacts<'a> {
     chip_id: u32,
@@ -42,7 +42,7 @@ struct FitFacts {
     unexplained_ping_count: usize,
     /// Number of frequency changes.
     step_count: usize,
-    /// Difference between the slowest and the fastest clock that are consistent with all pings.
+    /// Difference between the slowest and the fastest clock that is consistent with all pings.
     frequency_range_ppm: f64,
     is_assured: bool,
     /// Number of tiles for which the offset from the reference clock was measured. The next field
@@ -117,7 +117,7 @@ fn range_ppm(fit: &CorridorFit) -> f64 {
     (highest / lowest - 1.0) * 1e6
 }
 
-/// Returns descriptions of the problems of the clock measurement.
+/// Returns descriptions of problems in the clock measurement.
 pub(super) fn clock_problems(trace: &Trace<'_>) -> Vec<String> {
     let problems = trace.mesh_clock.iter().flat_map(|mesh| mesh.problems());
     problems.map(ToString::to_string).collect()

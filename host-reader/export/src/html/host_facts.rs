@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tables::Arrays;
 
-/// The host.
+/// Page data of the host.
 #[derive(Serialize)]
 pub(super) struct HostFacts<'a> {
     /// Trace's origin on the host's clock, as text, because a JavaScript number cannot represent it
@@ -18,7 +18,7 @@ pub(super) struct HostFacts<'a> {
     zones: Arrays<(u32, [u64; 3])>,
 }
 
-/// A plot, without its points.
+/// Page data of one plot, without its points.
 #[derive(Serialize)]
 struct PlotFacts<'a> {
     name: &'a str,

@@ -15,7 +15,7 @@ pub(super) struct NocFacts {
     cores: Vec<CoreRow>,
     pairs: Objects<Pair>,
     links: Objects<LinkLoad>,
-    /// Id of the chip, number of columns and number of rows.
+    /// For each chip: its id, and the numbers of columns and rows of its grid.
     grids: Vec<(u32, u16, u16)>,
     multicast_count: u64,
     unplaced_count: u64,
@@ -30,12 +30,12 @@ struct CoreRow {
     core: (u16, u16),
     risc: String,
     noc: &'static str,
-    /// Events that move bytes.
+    /// Number of events that move bytes.
     transfers: u64,
     read_bytes: u64,
     written_bytes: u64,
     is_lower_bound: bool,
-    /// `None` if the RISC recorded no wait.
+    /// Total cycles of waits; `None` if the RISC recorded no wait.
     wait_cycles: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl NocFacts {
     }
 }
 
-/// Returns the events of each kind, summed over all cores, by the name of the kind.
+/// Returns the events of each kind, summed over all cores, in the order of the kinds' names.
 fn activities(traffic: &Traffic) -> Objects<(u64, Activity)> {
     let mut sums = traffic.sums_over_cores();
     // The sums are already sorted, but by kind and not by the kind's name.
@@ -122,7 +122,7 @@ fn cores(activities: &[Activity]) -> Vec<CoreRow> {
     rows.into_values().collect()
 }
 
-/// Returns traffic by sender and receiver.
+/// Returns the traffic of each pair of sender and receiver.
 fn pairs(pairs: Vec<Pair>) -> Objects<Pair> {
     Objects::new(
         pairs,
@@ -137,7 +137,7 @@ fn pairs(pairs: Vec<Pair>) -> Objects<Pair> {
     )
 }
 
-/// Returns traffic by link.
+/// Returns the traffic over each link.
 fn links(loads: Vec<LinkLoad>) -> Objects<LinkLoad> {
     Objects::new(
         loads,

@@ -58,7 +58,7 @@ impl<'a> OpFacts<'a> {
     }
 }
 
-/// Returns the positions of drawn ops, column by column.
+/// Returns the positions at which ops are drawn, column by column.
 fn drawn_ops<'a>(ops: &[DrawnOp<'a>]) -> Arrays<DrawnOp<'a>> {
     Arrays::new(
         ops.iter().copied(),

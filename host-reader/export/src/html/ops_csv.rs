@@ -33,7 +33,7 @@ struct OpsPageFacts<'a> {
     worker_cores: Option<u64>,
     ops: Arrays<&'a OpReport>,
     causes: CauseFacts<'a>,
-    /// Ops by op code in the steady part.
+    /// Ops of the steady part, grouped by op code.
     groups: &'a [OpCodeGroup],
     /// First and last op of the steady part; `None` if all ops are explained.
     steady: Option<(usize, usize)>,

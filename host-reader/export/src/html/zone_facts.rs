@@ -67,7 +67,7 @@ struct ZoneSet {
     durations: Vec<u64>,
     self_cycles: u64,
     risc_bits: u32,
-    /// Cycles of the longest zone, with the indices of its chip, lane and zone.
+    /// Duration of the longest zone in cycles, with the indices of its chip, lane and zone.
     longest: (u64, (usize, usize, usize)),
 }
 

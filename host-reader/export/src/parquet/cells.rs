@@ -288,7 +288,8 @@ impl Cells {
     }
 }
 
-/// Reads rows of a chunk until `count` rows have been read. Returns the number of rows read.
+/// Reads rows of a chunk until `count` rows have been read or the chunk ends. Returns the number of
+/// rows read.
 fn read_all<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     is_optional_there: bool,

@@ -68,7 +68,7 @@ const MAX_ATTEMPTS: usize = 10_000;
 
 /// Returns true if a dataset has logs.
 ///
-/// The table `recordings` gets its log after all other tables.
+/// The table `recordings` gets its log after all other tables, so only its log is looked up.
 pub(super) fn has_logs(dataset: &DatasetLocation) -> Result<bool, WriteError> {
     let log = DeltaLog::new(dataset, Recordings::NAME);
     Ok(log.commits()?.is_some())
@@ -299,7 +299,7 @@ fn commit_number(name: &str) -> Option<u64> {
     is_number.then(|| digits.parse().ok()).flatten()
 }
 
-/// Returns the folder and the export of a file, without the file's number.
+/// Returns the folder of a file and the name of its export, without the file's number.
 fn export(path: &str) -> Option<(&str, &str)> {
     let (folder, _) = path.rsplit_once('/')?;
     let (export, _) = export_and_number(path)?;

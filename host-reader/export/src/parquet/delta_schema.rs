@@ -13,7 +13,8 @@ pub(super) struct Schema {
     fields: Vec<Value>,
 }
 
-/// Returns the columns that this version writes, and the columns derived from folder names.
+/// Returns the columns that this version of the library writes, and the columns derived from folder
+/// names.
 pub(super) fn schema_of(table: &str) -> Schema {
     let schemas = schemas();
     let columns = schemas.iter().filter(|schema| schema.name == table);

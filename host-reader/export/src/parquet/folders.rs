@@ -59,7 +59,8 @@ impl Place {
     }
 }
 
-/// Returns the export and the number in a file's name; `None` for files that no export has written.
+/// Returns the name of the export and the number in a file's name; `None` for files that no export
+/// has written.
 pub(super) fn export_and_number(path: &str) -> Option<(&str, usize)> {
     let (export, number) = file_name(path).strip_suffix(".parquet")?.rsplit_once('~')?;
     Some((export, number.parse().ok()?))

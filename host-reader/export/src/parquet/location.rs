@@ -65,7 +65,7 @@ pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns the path as a URL if it is one: letters and digits before `://`.
+/// Returns the path as text if it is a URL: it begins with letters and digits before `://`.
 fn url_in(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     let (scheme, _) = text.split_once("://")?;
@@ -273,7 +273,7 @@ impl DatasetLocation {
     }
 }
 
-/// Length in bytes of the pieces in which an object is copied.
+/// Number of bytes of an object that are copied at a time.
 #[cfg(feature = "object-store")]
 const BLOCK_BYTES: u64 = 8 << 20;
 

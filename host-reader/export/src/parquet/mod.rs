@@ -136,7 +136,7 @@ pub struct EmptyName {
 pub struct DatasetCounts {
     /// Number of files.
     pub files: u64,
-    /// Number of earlier files with this name that were replaced.
+    /// Number of earlier files of the same export that were replaced.
     pub replaced_files: u64,
     /// Rows of `zones`.
     pub zones: u64,
@@ -418,7 +418,8 @@ type AddPart<T> = fn(&mut TableFiles<T>, DeviceRows<'_, '_>) -> Result<(), Write
 struct Sink<T: Table> {
     files: TableFiles<T>,
     add: AddRows<T>,
-    /// Items that the table has rows for; [`None`] if it has no rows for ops or records of lanes.
+    /// Kind of item that is added in parts, with the function that adds its rows; [`None`] if the
+    /// table has rows for neither ops nor records of lanes.
     add_part: Option<(Part, AddPart<T>)>,
 }
 

@@ -66,8 +66,8 @@ impl<W: Write + Send> RowFile<W> {
         Ok(Self { file, cells, row_count: 0 })
     }
 
-    /// Counts rows that were added to each column. Writes a row group if there are enough rows, or if
-    /// they take enough memory.
+    /// Counts rows whose values have been added to all columns. Writes a row group if there are
+    /// enough rows, or if they take enough memory.
     pub(super) fn added(&mut self, row_count: usize) -> Result<(), ParquetError> {
         self.row_count += row_count as u64;
         let pending = self.pending();

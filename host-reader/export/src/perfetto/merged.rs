@@ -125,7 +125,7 @@ impl MergedTrace {
         Ok(())
     }
 
-    /// Writes only the ops of one more recording, from a dataset.
+    /// Writes the ops of one more recording, which was read from a dataset.
     ///
     /// # Errors
     /// See [`MergedTrace::add`].

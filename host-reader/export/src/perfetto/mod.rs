@@ -132,7 +132,7 @@ impl HostProcess {
 struct Context<'t, 'a> {
     trace: &'t Trace<'a>,
     items: TraceItems<'t, 'a>,
-    /// Arrows of the lanes in memory. Packed items have their own.
+    /// Arrows that end on lanes in memory. Packed lanes store their arrows themselves.
     arrows: Arrows,
     words: PointWords<'t>,
     /// Host time of the trace's origin.
@@ -171,7 +171,7 @@ struct Tracks {
     loss_counter: u64,
     /// Counters of bytes over NoC 0 and NoC 1.
     noc_counters: [u64; 2],
-    /// Parent of the tracks of classes of time.
+    /// Parent of the tracks that show time by class.
     classes: u64,
     critical_path: u64,
     /// Track of the first hardware counter metric. The tracks of the other metrics follow.

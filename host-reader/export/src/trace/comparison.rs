@@ -20,7 +20,7 @@ pub struct TraceComparison {
 pub struct ComparedItem {
     /// `op` or `zone`.
     pub kind: &'static str,
-    /// Device and RISC on which it ran.
+    /// Device on which the op or zone ran; for zones, also the RISC.
     pub place: String,
     /// Name of the op or zone.
     pub name: String,
@@ -33,7 +33,7 @@ pub struct ComparedItem {
     /// Duration in the other recording divided by the duration in this one. Above 1, the other one
     /// is slower.
     pub ratio: f64,
-    /// Lower and upper end of the ratio's confidence interval.
+    /// Lower and upper end of the ratio's confidence interval; `None` if the change was not tested.
     pub interval: Option<(f64, f64)>,
     /// Key of the result's certainty: `significant`, `single_repetition` or `not_significant`.
     pub certainty: &'static str,

@@ -36,8 +36,8 @@ impl TraceNoc {
         Self { programs: traces.programs, notes: notes.collect(), grids: grids_of(readout) }
     }
 
-    /// Uses the events of the NoC traces next to a log that has no events. Times are aligned with
-    /// the log.
+    /// Collects the events of the NoC traces next to a log that has no events itself. Times are
+    /// aligned with the log.
     fn beside(recording: &Recording) -> Self {
         let readout = &recording.readout;
         if recording.noc_traces.unrepeated().is_empty() {

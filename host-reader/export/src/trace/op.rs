@@ -34,11 +34,11 @@ pub struct TraceOp<'a> {
     pub figures: Op,
     /// Metadata from the host: the op's name and other fields.
     pub metadata: Option<&'a OpMetadata>,
-    /// First cycle of the firmware; without firmware zones, of the kernels; without kernel zones,
-    /// of the records.
+    /// First cycle of the op's firmware zones; if there are none, of its kernel zones; if there are
+    /// none of these either, of its records.
     pub start_cycle: u64,
-    /// Last cycle of the firmware; without firmware zones, of the kernels; without kernel zones, of
-    /// the records.
+    /// Last cycle of the op's firmware zones; if there are none, of its kernel zones; if there are
+    /// none of these either, of its records.
     pub end_cycle: u64,
     /// Start in nanoseconds since the trace's origin.
     pub start_ns: u64,

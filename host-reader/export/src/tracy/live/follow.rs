@@ -43,7 +43,7 @@ const MOST_VISITORS: usize = 16;
 /// than the one from which a viewer concludes that the counter restarted.
 const STEP_BACK_NS: i64 = 1 << 30;
 
-/// Thread of the remarks for one viewer.
+/// Id and name of the thread with the remarks for one viewer.
 const REMARKS: (u32, &str) = (1 << 3, "Remarks on this trace");
 
 impl LiveFeed {

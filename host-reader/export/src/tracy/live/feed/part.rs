@@ -83,7 +83,7 @@ pub(super) struct PartBuilder {
 }
 
 impl PartBuilder {
-    /// Thread of the remarks. All other threads have greater ids.
+    /// Id of the thread with the remarks. All other threads have greater ids.
     pub(super) const REMARKS: u32 = 1 << 3;
 
     pub(super) fn new(origin_host_ns: i64) -> Self {
