@@ -24,7 +24,7 @@ use objects::{ARCHITECTURES, Build, Linked, PROCESSORS, Part, Result, Variant, i
 use std::{fmt::Write as _, fs, path::PathBuf, thread};
 use target::Hindrance;
 
-/// Features that firmware and kernels share, each with its name in the list of images.
+/// Features that apply to both firmware and kernels, each with its name in the list of images.
 const MODES: [(&str, &str); 10] = [
     ("waits", "WaitTotals"),
     ("sync-events", "WaitEvents"),
@@ -85,7 +85,7 @@ fn compiled_images(build: &Build) -> Result<Vec<Linked>> {
 }
 
 /// Links all variants of firmware and kernels in Rust. The builds for the chips run in parallel,
-/// because they take most of the time of a first build and nothing else could run in parallel.
+/// because they take most of the time of a first build and do not depend on each other.
 fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     let images: Result<Vec<_>> = thread::scope(|scope| {
         let chips = ARCHITECTURES.map(|arch| scope.spawn(move || images_of_chip(build, arch)));
@@ -95,7 +95,7 @@ fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     Ok(images?.concat())
 }
 
-/// Links firmware and kernels in Rust for a chip.
+/// Links a chip's firmware and kernels in Rust.
 fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
     let mut images = Vec::new();
     let plain = Variant::plain(arch);
@@ -110,7 +110,7 @@ fn images_of_chip(build: &Build, arch: &'static str) -> Result<Vec<Linked>> {
     Ok(images)
 }
 
-/// Links kernels for each processor against the variant's firmware.
+/// Links the kernels in `input` for each processor against the variant's firmware.
 fn kernels(build: &Build, variant: &Variant, name: &str, input: PathBuf) -> Result<Vec<Linked>> {
     let entry = if variant.mode == Some("relay") { "relay" } else { "empty" };
     let part = Part { name, script: "kernels", entry };

@@ -19,7 +19,7 @@ use std::{
 /// Environment variable; if set to `compile`, a build always compiles the object code.
 const CHOICE: &str = "KPROF_OBJECT_CODE";
 
-/// Sources of firmware and kernels in Rust, and of their build.
+/// Sources of the firmware and kernels in Rust, and the files that determine how these are built.
 const SOURCES: [&str; 17] = [
     "kernel-profiler/Cargo.toml",
     "kernel-profiler/src",
@@ -66,7 +66,7 @@ impl Archive {
         Ok(is_current.then(|| Self { list: list.to_owned(), bytes }))
     }
 
-    /// Writes every image to the path that linking would have used.
+    /// Writes every image to the path at which the linker would have written it.
     pub(super) fn unpack(&self, build: &Build) -> Result<Vec<Linked>> {
         let compressed = fs::read(&self.bytes)?;
         let mut stream = ruzstd::decoding::StreamingDecoder::new(&*compressed)?;
@@ -129,7 +129,7 @@ fn unpack_image(build: &Build, line: &str, stream: &mut impl std::io::Read) -> R
 }
 
 impl Variant {
-    /// Returns the variant for a mode. For the mode of relays, firmware has no profiler.
+    /// Returns this variant with a mode. In the mode `relay`, firmware has no profiler.
     pub(crate) fn in_mode(self, mode: Option<&'static str>) -> Self {
         Self { mode, enabled: mode != Some("relay"), ..self }
     }

@@ -12,8 +12,8 @@ use std::{env, fmt::Write as _, fs, path::PathBuf, process::Command};
 const COMPILER: &str = "riscv64-unknown-elf-g++";
 const COMPILER_VARIABLE: &str = "RISCV_CXX";
 
-/// Flags for kernels. CI treats warnings as errors, because users include the header. Later
-/// compilers may give further warnings.
+/// Compiler flags for kernels. CI treats warnings as errors, because users include the header.
+/// Elsewhere they stay warnings: later compilers may give more of them.
 const FLAGS: [&str; 16] = [
     "-march=rv32im",
     "-mabi=ilp32",
@@ -99,7 +99,7 @@ fn twin_lines(build: &Build) -> Result<String> {
     Ok(macros)
 }
 
-/// Adds the macros for one source line: the number of a zone's line, or the value of a constant.
+/// Adds a macro if a source line has a zone (the line number) or a `u16` constant (its value).
 fn add_macro(macros: &mut String, line: u32, text: &str) -> Result<()> {
     let zone = text.split_once("!(\"").and_then(|(_, name)| name.split_once('"'));
     if let Some((name, _)) = zone {

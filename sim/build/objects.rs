@@ -22,7 +22,7 @@ pub(crate) const PROCESSORS: [&str; 7] =
 /// Processors that push the markers of all RISCs of their core.
 const AGGREGATING: [&str; 3] = ["brisc", "erisc", "idle_erisc"];
 
-/// Returns true in CI, where a missing or doubtful input fails the build.
+/// Returns true in CI, where a missing tool or a compiler warning fails the build.
 pub(crate) fn is_gate() -> bool {
     env::var("CI").is_ok_and(|ci| ci == "true")
 }
@@ -36,7 +36,7 @@ pub(crate) struct Build {
     host: String,
 }
 
-/// One way to compile the crates.
+/// Target, profile and features for one compilation of the crates.
 #[derive(Clone, Copy)]
 pub(crate) struct Variant {
     pub(crate) arch: &'static str,
@@ -48,7 +48,7 @@ pub(crate) struct Variant {
     pub(crate) mode: Option<&'static str>,
 }
 
-/// A part of the code that is linked into an image.
+/// A crate or object file that is linked into an image.
 pub(crate) struct Part<'a> {
     pub(crate) name: &'a str,
     /// The linker script that places the part's sections.
@@ -90,7 +90,7 @@ impl Build {
         tools.join("rust-lld").with_extension(env::consts::EXE_EXTENSION)
     }
 
-    /// Announces all inputs of images to cargo. After that, no other change triggers a rebuild.
+    /// Announces all inputs of images to cargo; then no other change triggers a rebuild.
     pub(crate) fn announce_inputs(&self, own: &[&str]) {
         let simulator = [
             "sim/build",
@@ -124,7 +124,7 @@ impl Build {
         Ok(())
     }
 
-    /// Compiles crates; returns the folder with their libraries.
+    /// Compiles crates, and copies their libraries to the variant's folder, which it returns.
     pub(crate) fn compile(&self, variant: &Variant, crates: &[&str]) -> Result<PathBuf> {
         let profile = if variant.out_of_line { "small" } else { "device" };
         let libraries = self.cargo(variant, profile, crates)?;
@@ -136,7 +136,7 @@ impl Build {
         Ok(directory)
     }
 
-    /// Compiles crates for the RISCs; returns the folder with their libraries.
+    /// Compiles crates for the RISCs; returns cargo's output folder with the libraries.
     fn cargo(&self, variant: &Variant, profile: &str, crates: &[&str]) -> Result<PathBuf> {
         // One folder per chip: a build locks its folder, and builds for the chips run in parallel.
         let target_dir = self.out.join("objects").join(variant.arch);
@@ -238,8 +238,8 @@ pub(crate) fn run(tool: &mut Command, made: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes cargo rerun the script if a path changes. A path that does not exist would make the script
-/// run in every build.
+/// Makes cargo rerun the script if a path changes. Skips a missing path, because announcing it
+/// would make the script run in every build.
 pub(crate) fn announce(path: &Path) {
     if fs::exists(path).unwrap_or(false) {
         println!("cargo:rerun-if-changed={}", path.display());

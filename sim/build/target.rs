@@ -9,9 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Maximum time that a build waits for the installation of the target. The target takes a few
-/// megabytes; a network that does not respond must not stop a build that can continue without the
-/// target.
+/// Maximum time that a build waits for the installation of the target. The download is a few
+/// megabytes; if the network does not respond, the build continues without the target.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Reason why there is no object code.
@@ -23,7 +22,7 @@ pub(super) struct Hindrance {
 }
 
 impl Build {
-    /// Returns the reason why the RISCs' code cannot be compiled, if any. If a target is missing,
+    /// Returns the reason why the RISCs' code cannot be compiled, if any. If the target is missing,
     /// first asks rustup to install it.
     pub(super) fn hindrance(&self) -> Option<Hindrance> {
         if !self.objects.join("Cargo.toml").is_file() {
@@ -37,8 +36,8 @@ impl Build {
         };
         let answer = self.ask_rustup();
         if self.missing_tool().is_none() {
-            // The change is not announced: if a file changes while a script runs, cargo runs the
-            // script again.
+            // The target's folder is not announced now: cargo reruns a script if an announced file
+            // has changed during the run.
             println!("cargo:warning=`rustup target add {TARGET}` was run, for the simulated RISCs");
             return None;
         }

@@ -1,4 +1,4 @@
-//! Clocks: a chip's cycles as a function of real time, and the values of the tiles' clocks.
+//! Clocks: a chip's cycles as a function of real time, and the clock registers of tiles.
 //!
 //! Real time is counted in picoseconds from the start of the simulation. All tiles of a chip tick
 //! together, but the clock of each tile starts from its own epoch. The host's clock is in
@@ -23,7 +23,7 @@ pub struct FrequencyStep {
     pub drift_ppb: i64,
 }
 
-/// The cycles of one chip as a function of time: piecewise linear and continuous.
+/// A chip's cycle count as a function of time: piecewise linear and continuous.
 ///
 /// ```
 /// use sim::clock::ChipClock;
@@ -93,9 +93,9 @@ fn saturated(value: u128) -> u64 {
 
 /// The wall clock registers of one tile.
 ///
-/// Reading the low word latches the high word. The tile has only one latch, so a second reader can
-/// change the latched word between the two loads of a first reader. The live high word is not
-/// latched, so the low word can wrap between the two loads.
+/// Reading the low word latches the high word. A tile has only one latch, so another reader may
+/// change the latched word between a reader's two loads. The live high word is not latched, so the
+/// low word can wrap between the two loads.
 ///
 /// ```
 /// use sim::clock::WallClock;
@@ -151,15 +151,16 @@ impl WallClock {
         self.latched_high
     }
 
-    /// Returns the number of cycles from `chip_cycle` until the lowest `bits` bits become zero.
+    /// Returns the number of cycles from `chip_cycle` until the clock's lowest `bits` bits become
+    /// zero.
     #[must_use]
     pub const fn cycles_to_wrap(&self, chip_cycle: u64, bits: u32) -> u64 {
         let shown = self.value(chip_cycle).truncated(bits).0;
         Cycles(0_u64.wrapping_sub(shown)).truncated(bits).0
     }
 
-    /// Moves the epoch forward by less than 2^`bits`, so that the lowest `bits` bits become zero
-    /// exactly at `chip_cycle`.
+    /// Moves the epoch forward by less than 2^`bits` cycles, so that the clock's lowest `bits` bits
+    /// become zero exactly at `chip_cycle`.
     pub const fn wrap_at(&mut self, chip_cycle: u64, bits: u32) {
         self.epoch = self.epoch.wrapping_add(self.cycles_to_wrap(chip_cycle, bits));
     }

@@ -27,7 +27,7 @@ pub enum ConfigError {
     /// The mesh has no chips.
     #[error("a mesh needs at least one chip")]
     NoChip,
-    /// A chip with these parameters does not exist.
+    /// No chip exists with these parameters.
     #[error("chip {chip_id}: {source}")]
     Floorplan {
         /// Number of the chip.
@@ -35,7 +35,7 @@ pub enum ConfigError {
         /// The error in its floorplan.
         source: FloorplanError,
     },
-    /// Two modes for which there is no combined object code.
+    /// Two modes for which no combined object code exists.
     #[error(
         "no code is built for {first} together with {second}; choose one of them, in a run of its \
          own"
@@ -54,7 +54,7 @@ pub enum ConfigError {
         /// Number of the chip.
         chip_id: usize,
     },
-    /// Firmware for another architecture than the chip's.
+    /// The firmware is for another architecture than the chip's.
     #[error("chip {chip_id} is a {arch}, its firmware was built for {firmware}")]
     ForeignFirmware {
         /// Number of the chip.
@@ -64,7 +64,7 @@ pub enum ConfigError {
         /// The firmware's architecture.
         firmware: Arch,
     },
-    /// Relays that would leave no core to kernels.
+    /// The relays would leave no core for kernels.
     #[error(
         "chip {chip_id} has {worker_count} cores that run kernels, and {relay_count} relays would \
          leave none of them to kernels; choose fewer relays"
@@ -72,40 +72,40 @@ pub enum ConfigError {
     NoRoomForRelays {
         /// Number of the chip.
         chip_id: usize,
-        /// The requested relays.
+        /// Number of requested relays.
         relay_count: u32,
-        /// Cores that run kernels.
+        /// Number of cores that run kernels.
         worker_count: usize,
     },
-    /// Relays for kernels that do not stream.
+    /// Relays were requested for kernels that do not stream.
     #[error(
         "relays gather streamed records, and these kernels do not stream; choose streaming, too"
     )]
     RelaysWithoutStreaming,
-    /// A size that no ring of a relay can have.
+    /// The ring of a relay cannot have the requested size.
     #[error(
         "the ring of a relay has a power of two of bytes, at least {}, but {ring_bytes} were asked \
          for",
         wire::relay::RING_BYTES_MIN
     )]
     RelayRing {
-        /// The requested size.
+        /// The requested size in bytes.
         ring_bytes: u32,
     },
-    /// Rings of relays that do not fit into the host's memory.
+    /// The rings of the relays do not fit into the host's memory.
     #[error(
         "chip {chip_id}: the rings of its relays need {needed_bytes} bytes of the host's memory, of \
          which the chip can write {host_bytes}; choose fewer relays or smaller rings"
     )]
     RelayRingsOfHost {
-        /// The chip.
+        /// Number of the chip.
         chip_id: usize,
         /// Bytes that the rings need.
         needed_bytes: u64,
         /// Bytes that the chip can write.
         host_bytes: u64,
     },
-    /// Rings of relays that do not fit into a bank.
+    /// The rings of the relays do not fit into a DRAM bank.
     #[error(
         "chip {chip_id}: the rings of its relays need {needed_bytes} bytes of a DRAM bank, which has \
          {bank_bytes}; choose fewer relays or smaller rings"
@@ -118,7 +118,7 @@ pub enum ConfigError {
         /// Bytes of a bank.
         bank_bytes: u64,
     },
-    /// A profiler region that no bank can hold.
+    /// The geometry of the profiler's region is impossible.
     #[error("chip {chip_id}: {source}")]
     Geometry {
         /// Number of the chip.
@@ -126,7 +126,7 @@ pub enum ConfigError {
         /// The error in the region's geometry.
         source: GeometryError,
     },
-    /// A profiler region larger than a bank.
+    /// The profiler's region is larger than a DRAM bank.
     #[error(
         "chip {chip_id}: a program support count of {program_support_count} needs {needed_bytes} \
          bytes per DRAM bank, which has {bank_bytes}; choose a smaller one"
@@ -134,7 +134,7 @@ pub enum ConfigError {
     RegionTooLarge {
         /// Number of the chip.
         chip_id: usize,
-        /// The requested count.
+        /// The requested number of programs.
         program_support_count: u32,
         /// Bytes of the region in each bank.
         needed_bytes: u64,
@@ -163,9 +163,10 @@ pub struct ChipConfig {
     /// Deviation from the nominal frequency in parts per billion; if `None`, drawn from the seed,
     /// within 20 ppm.
     pub drift_ppb: Option<i64>,
-    /// Later changes of the frequency.
+    /// Changes of the frequency after the start.
     pub frequency_steps: Vec<FrequencyStep>,
-    /// Upper limit for the initial value of the tiles' clocks, in cycles.
+    /// Upper limit of the tiles' clock values at the start, in cycles; the values are drawn from
+    /// the seed.
     pub epoch_max_cycles: u64,
 }
 
@@ -196,41 +197,42 @@ impl ChipConfig {
         self
     }
 
-    /// Harvests these rows (Wormhole) or columns (Blackhole); this determines the number of worker
-    /// cores.
+    /// Sets the harvested rows (Wormhole) or columns (Blackhole), which determine the number of
+    /// worker cores.
     #[must_use]
     pub fn with_harvested(self, lines: &[u16]) -> Self {
         Self { harvested: Some(lines.to_vec()), ..self }
     }
 
-    /// Gives the first `count` Ethernet channels a link.
+    /// Gives a link to the first `count` Ethernet channels.
     #[must_use]
     pub const fn with_active_ethernet(mut self, count: usize) -> Self {
         self.active_ethernet_count = count;
         self
     }
 
-    /// Sets the deviation from the nominal frequency.
+    /// Sets the deviation from the nominal frequency in parts per billion.
     #[must_use]
     pub const fn with_drift_ppb(mut self, drift_ppb: i64) -> Self {
         self.drift_ppb = Some(drift_ppb);
         self
     }
 
-    /// Sets the changes of the frequency.
+    /// Sets the changes of the frequency after the start.
     #[must_use]
     pub fn with_frequency_steps(self, steps: &[FrequencyStep]) -> Self {
         Self { frequency_steps: steps.to_vec(), ..self }
     }
 
-    /// Sets the upper limit for the initial value of the tiles' clocks.
+    /// Sets the upper limit of the tiles' clock values at the start.
     #[must_use]
     pub const fn with_epoch_max_cycles(mut self, epoch_max_cycles: u64) -> Self {
         self.epoch_max_cycles = epoch_max_cycles;
         self
     }
 
-    /// Creates the floor plan of the chip; unset parameters are drawn from `random`.
+    /// Creates the chip's floor plan; harvested lines that are not configured are drawn from
+    /// `random`.
     pub(crate) fn floorplan(&self, random: &mut Stream) -> Result<Floorplan, FloorplanError> {
         let harvested = match &self.harvested {
             Some(lines) => lines.clone(),
@@ -278,13 +280,13 @@ pub struct MeshConfig {
     pub program_support_count: u32,
     /// Cores reserved for dispatch kernels; if `None`, no dispatch kernels are simulated.
     pub dispatch_cores: Option<DispatchCores>,
-    /// True if dispatch kernels are built with probes.
+    /// True if dispatch kernels are compiled with probes.
     pub profiles_dispatch_cores: bool,
     /// Number of relays per chip.
     pub relays: u32,
-    /// True if each relay has a successor, which can begin later.
+    /// True if each relay has a successor, which can take over later.
     pub has_relay_successors: bool,
-    /// Memory to which relays write.
+    /// Memory that relays write to.
     pub relay_sink: RelaySink,
     /// Bytes of each gatherer's ring.
     pub relay_ring_bytes: u32,
@@ -294,10 +296,10 @@ pub struct MeshConfig {
     pub host: HostTiming,
 }
 
-/// Memory to which relays write their frames.
+/// Memory that relays write their frames to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RelaySink {
-    /// A bank of DRAM for each gatherer.
+    /// DRAM, with each gatherer's ring in one bank.
     #[default]
     Dram,
     /// The memory of the host, over PCIe.
@@ -323,13 +325,13 @@ impl MeshConfig {
         }
     }
 
-    /// Creates a mesh of one Wormhole, a common product.
+    /// Creates a mesh of one Wormhole with the default chip configuration.
     #[must_use]
     pub fn wormhole(seed: u64) -> Self {
         Self::new(seed).with_chip(ChipConfig::new(Arch::WormholeB0))
     }
 
-    /// Creates a mesh of one Blackhole, a common product.
+    /// Creates a mesh of one Blackhole with the default chip configuration.
     #[must_use]
     pub fn blackhole(seed: u64) -> Self {
         Self::new(seed).with_chip(ChipConfig::new(Arch::Blackhole))
@@ -363,8 +365,8 @@ impl MeshConfig {
         self
     }
 
-    /// Makes several launches share a push. This mode has no object code that records sum zones or
-    /// waits.
+    /// Makes firmware push once for several launches. No object code for this mode records sum
+    /// zones or waits.
     #[must_use]
     pub const fn with_accumulation(mut self) -> Self {
         self.modes.is_accumulating = true;
@@ -373,11 +375,11 @@ impl MeshConfig {
 
     /// Enables the debug dump.
     ///
-    /// Kernels record every NoC event with its addresses. A RISC whose lane is full waits, for at
-    /// most a second, until the host has read more.
+    /// Kernels record every NoC event with its addresses. A RISC with a full lane waits until the
+    /// host has read more, but for at most a second.
     ///
-    /// The host sees such chips in their current state: each read by the host can free space for
-    /// launches in progress. This mode has no object code that records sum zones or waits.
+    /// The chips run in step with the host, because each read by the host can free space for
+    /// launches in progress. No object code for this mode records sum zones or waits.
     #[must_use]
     pub const fn with_debug_dump(mut self) -> Self {
         self.modes.is_non_dropping = true;
@@ -386,15 +388,15 @@ impl MeshConfig {
 
     /// Makes kernels stream: their records are drained while they run; see [`wire::stream`].
     ///
-    /// The host sees such chips in their current state. This mode has no object code that records
-    /// sum zones or waits.
+    /// The chips run in step with the host. No object code for this mode records sum zones or
+    /// waits.
     #[must_use]
     pub const fn with_streaming(mut self) -> Self {
         self.modes.is_streaming = true;
         self
     }
 
-    /// Makes the last `count` worker cores of each chip relays, which run no kernels.
+    /// Makes the last `count` worker cores of each chip relays; no kernels run on them.
     ///
     /// Relays gather streamed records while kernels run; see [`wire::relay`].
     #[must_use]
@@ -403,7 +405,7 @@ impl MeshConfig {
         self
     }
 
-    /// Reserves another worker core for each relay, which can replace the relay; see
+    /// Reserves another worker core for each relay, which can take over from the relay; see
     /// [`begin_relay_successors`](crate::mesh::SimulatedMesh::begin_relay_successors).
     #[must_use]
     pub const fn with_relay_successors(mut self) -> Self {
@@ -411,14 +413,14 @@ impl MeshConfig {
         self
     }
 
-    /// Sets the memory to which relays write their frames.
+    /// Sets the memory that relays write their frames to.
     #[must_use]
     pub const fn with_relay_sink(mut self, sink: RelaySink) -> Self {
         self.relay_sink = sink;
         self
     }
 
-    /// Sets the size of the ring of each gatherer of a relay, a power of two.
+    /// Sets the size in bytes of each gatherer's ring, a power of two.
     #[must_use]
     pub const fn with_relay_ring_bytes(mut self, ring_bytes: u32) -> Self {
         self.relay_ring_bytes = ring_bytes;
@@ -440,7 +442,7 @@ impl MeshConfig {
         self
     }
 
-    /// Builds dispatch kernels with probes, as `TT_METAL_DEVICE_PROFILER_DISPATCH` does.
+    /// Compiles dispatch kernels with probes, as `TT_METAL_DEVICE_PROFILER_DISPATCH` does.
     #[must_use]
     pub const fn with_dispatch_profiling(mut self) -> Self {
         self.profiles_dispatch_cores = true;
@@ -454,7 +456,7 @@ impl MeshConfig {
         self
     }
 
-    /// Runs tt-metal's firmware on Tensix cores. Kernels launched there must be
+    /// Runs tt-metal's firmware on Tensix cores. Kernels launched on them must be
     /// [`crate::kernel::file::KernelFile`]s.
     #[must_use]
     pub fn with_firmware(mut self, firmware: &Arc<FirmwareSet>) -> Self {
@@ -463,14 +465,14 @@ impl MeshConfig {
         self
     }
 
-    /// Makes the ground truth contain every NoC request of kernels.
+    /// Adds every NoC request of kernels to the ground truth.
     #[must_use]
     pub const fn with_noc_truth(mut self) -> Self {
         self.modes.has_noc_truth = true;
         self
     }
 
-    /// Keeps the streamed cells of every RISC, as they were when the RISC counted them, for
+    /// Keeps the streamed cells of every RISC, as they were when the RISC published them, for
     /// [`SimulatedMesh::take_cells`](crate::mesh::SimulatedMesh::take_cells).
     #[must_use]
     pub const fn with_cell_truth(mut self) -> Self {
@@ -478,10 +480,10 @@ impl MeshConfig {
         self
     }
 
-    /// Makes the RISCs of a core take turns instruction by instruction, in order of time.
+    /// Makes the RISCs of a core take turns after every instruction, in order of time.
     ///
-    /// They then use the ports of L1 in that order, as on a chip, and neither reads by the host nor
-    /// relays change the order. The simulation takes longer.
+    /// The RISCs then use the ports of L1 in that order, as on a chip. Reads by the host and relays
+    /// do not change the order. The simulation takes longer.
     #[must_use]
     pub const fn with_exact_turns(mut self) -> Self {
         self.modes.has_exact_turns = true;
@@ -490,16 +492,16 @@ impl MeshConfig {
 
     /// Makes kernels record their waits.
     ///
-    /// Firmware then takes some more cycles at the end of each kernel. This mode has no object code
-    /// that also records sum zones.
+    /// Firmware then takes some more cycles at the end of each kernel. No object code for this mode
+    /// records sum zones.
     #[must_use]
     pub const fn with_wait_records(mut self, wait_records: WaitRecords) -> Self {
         self.modes.wait_records = wait_records;
         self
     }
 
-    /// Makes kernels record individual waits and signals in [`wire::wait::SyncWindows::DEFAULT`],
-    /// in addition to the totals of all waits.
+    /// Makes kernels record individual waits and signals during
+    /// [`wire::wait::SyncWindows::DEFAULT`], in addition to the totals of all waits.
     #[must_use]
     pub const fn with_sync_windows(mut self) -> Self {
         self.modes.wait_records = WaitRecords::Events;
@@ -507,21 +509,21 @@ impl MeshConfig {
         self
     }
 
-    /// Sets the maximum number of cycles that a launch of object code may take.
+    /// Sets the maximum number of cycles that the object code of one launch may take.
     #[must_use]
     pub const fn with_cycle_budget(mut self, cycle_budget: u64) -> Self {
         self.modes.cycle_budget = cycle_budget;
         self
     }
 
-    /// Sets the host's access times.
+    /// Sets the durations of the host's accesses.
     #[must_use]
     pub const fn with_host(mut self, host: HostTiming) -> Self {
         self.host = host;
         self
     }
 
-    /// Rejects combinations of modes for which there is no object code.
+    /// Returns an error for a combination of modes for which there is no object code.
     pub(crate) fn check_modes(&self) -> Result<(), ConfigError> {
         if self.relays > 0 && !self.modes.is_streaming {
             return Err(ConfigError::RelaysWithoutStreaming);
@@ -554,14 +556,14 @@ impl MeshConfig {
             (self.modes.sums_enabled, "sum zones"),
         ];
         let mut chosen = chosen.into_iter().filter(|(is_chosen, _)| *is_chosen);
-        // Sum zones cannot be combined with any other mode, but work with any firmware.
+        // Sum zones can be combined with tt-metal's firmware, but with no other mode.
         match (chosen.next(), chosen.next()) {
             (Some((_, first)), Some((_, second))) => Err(ConfigError::Modes { first, second }),
             _ => Ok(()),
         }
     }
 
-    /// Returns the sizes of a chip's profiler region; they do not depend on harvesting.
+    /// Returns the geometry of a chip's profiler region, which does not depend on harvesting.
     ///
     /// # Compatibility
     /// `wh_hal.cpp`: the region is sized for a chip with every core.

@@ -3,20 +3,20 @@
 use crate::sparse_memory::SparseMemory;
 use std::collections::BTreeMap;
 
-/// A NoC write that has been issued.
+/// A write to DRAM that has been issued and will land later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Landing {
     /// Cycle of the chip at which the words have landed in DRAM.
     pub chip_cycle: u64,
-    /// Bank.
+    /// Target bank.
     pub bank: u32,
-    /// First byte in the bank, a multiple of 4.
+    /// Byte address in the bank, a multiple of 4.
     pub address: u64,
-    /// Words of the write.
+    /// The words to write.
     pub words: Vec<u32>,
 }
 
-/// The DRAM of one chip. Memory that was never written takes no space and reads as zero.
+/// The DRAM of one chip. Memory that has never been written takes no space and reads as zero.
 ///
 /// ```
 /// use sim::dram::{Dram, Landing};
@@ -53,14 +53,14 @@ impl Dram {
             && address.saturating_add(bytes) <= self.bank_bytes
     }
 
-    /// Adds a write that will land later. Writes that land in the same cycle do so in the order of
-    /// the calls.
+    /// Adds a write that will land later. Writes that land in the same cycle do so in the order in
+    /// which they were added.
     pub fn expect(&mut self, landing: Landing) {
         self.in_flight.insert((landing.chip_cycle, self.issued_count), landing);
         self.issued_count += 1;
     }
 
-    /// Applies every write in flight that lands by a cycle.
+    /// Applies every write in flight that lands at or before a cycle.
     pub fn land_until(&mut self, chip_cycle: u64) {
         while let Some(entry) = self.in_flight.first_entry() {
             if entry.key().0 > chip_cycle {
@@ -87,7 +87,8 @@ impl Dram {
         true
     }
 
-    /// Reads words as of a later cycle: the current contents plus the writes that land by then.
+    /// Reads words as of a future cycle: the current contents plus the writes that land by that
+    /// cycle.
     #[must_use]
     pub fn read_at(&self, bank: u32, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
         if !self.read(bank, address, words) {

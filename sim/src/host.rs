@@ -1,6 +1,6 @@
-//! The host: its clock, and the durations of its accesses.
+//! The host's clock, and the durations of the host's accesses.
 //!
-//! The chip decides the result of an access; this module only determines its time.
+//! This module only determines when an access takes place; the chip decides the access's result.
 
 use crate::{
     clock::{PS_PER_NS, Picoseconds},
@@ -19,25 +19,25 @@ pub struct HostTiming {
     pub read_latency_ps: u64,
     /// A posted write of one word.
     pub write_latency_ps: u64,
-    /// Additional time for each word after the first.
+    /// Additional time for each further word.
     pub word_ps: u64,
-    /// Maximum random addition to the latency of an access.
+    /// Upper limit of the random time added to the latency of each access.
     pub jitter_ps: u64,
-    /// Number of interrupted accesses per million.
+    /// Number of accesses per million that are interrupted, for example by the host's scheduler.
     pub interrupted_parts_per_million: u32,
-    /// Maximum duration of an interruption.
+    /// Upper limit of the duration of an interruption.
     pub interruption_ps: u64,
-    /// Reads by the chip's DMA engine, which the host uses if they take less time than loads; `None`
-    /// for a host that does not use the engine.
+    /// Durations of reads by the chip's DMA engine. The host uses the engine if that takes less
+    /// time than loads. `None` if the host never uses it.
     pub dma: Option<DmaTiming>,
 }
 
 /// Durations of reads that the chip's DMA engine carries out, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DmaTiming {
-    /// Time until the first word has arrived.
+    /// Time until the first word has arrived at the host.
     pub latency_ps: u64,
-    /// Additional time for each word after the first.
+    /// Additional time for each further word.
     pub word_ps: u64,
 }
 
@@ -53,7 +53,7 @@ impl HostTiming {
         dma: None,
     };
 
-    /// Typical values for a card in a PCIe slot whose DMA engine the host uses for long reads.
+    /// Typical values for a card in a PCIe slot, if the host uses the DMA engine for long reads.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `PCIExpressTile/README.md`: DMA from the L1 of a tile that is not in the
@@ -74,14 +74,14 @@ struct HostState {
     random: Stream,
 }
 
-/// Times at which an access reads or writes the words of a chip.
+/// Times at which a host access reads or writes each word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessTime {
     /// Time of the first word.
     pub first: Picoseconds,
     /// Interval between two words.
     pub word_ps: u64,
-    /// Time at which the host continues.
+    /// Time at which the access ends for the host.
     pub end: Picoseconds,
 }
 
@@ -115,13 +115,13 @@ impl HostClock {
         state.origin_ns + state.now / PS_PER_NS
     }
 
-    /// Advances the clock to a time, if that time is in the future.
+    /// Advances the clock to a time, unless that time has already passed.
     pub fn wait_until(&self, time: Picoseconds) {
         let mut state = self.state();
         state.now = state.now.max(time);
     }
 
-    /// Advances the clock by the duration of a read; returns the times of the read.
+    /// Advances the clock by the duration of a read of a chip; returns when each word is read.
     pub fn read(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let read = state.read(word_count);
@@ -129,11 +129,11 @@ impl HostClock {
         read
     }
 
-    /// Advances the clock by the duration of a read of the host's own memory; returns the times of the
-    /// read.
+    /// Advances the clock by the duration of a read of the host's own memory; returns when each
+    /// word is read.
     ///
     /// # Compatibility
-    /// tt-metal, `STREAMING_PROFILER_DETAILED.md`: a thread reads 13.6 GB/s of what a chip has written.
+    /// tt-metal, `STREAMING_PROFILER_DETAILED.md`: a thread reads data from a chip at 13.6 GB/s.
     pub fn read_own_memory(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let read = state.access((0, OWN_LATENCY_PS), OWN_WORD_PS, word_count);
@@ -141,8 +141,9 @@ impl HostClock {
         read
     }
 
-    /// Advances the clock by the durations of two reads; returns the times of both. If the DMA engine
-    /// carries out the first read, the host carries out the second one meanwhile.
+    /// Advances the clock by the duration of two reads; returns when each word of both is read. If
+    /// the DMA engine carries out the first read, the host carries out the second one at the same
+    /// time.
     pub fn read_pair(&self, [first, second]: [usize; 2]) -> [AccessTime; 2] {
         let mut state = self.state();
         let first_read = state.read(first);
@@ -156,7 +157,7 @@ impl HostClock {
     }
 
     /// Advances the clock by the duration of a posted write, which arrives when the host continues;
-    /// returns the times of the write.
+    /// returns when each word is written.
     pub fn write(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let base_ps = state.timing.write_latency_ps;
@@ -189,7 +190,7 @@ impl HostState {
         dma.filter(|dma| dma.latency_ps + dma.word_ps * more_words < loads_ps)
     }
 
-    /// Draws the times of a read that begins now.
+    /// Returns the times of a read that begins now; its latency is random.
     fn read(&mut self, word_count: usize) -> AccessTime {
         let HostTiming { read_latency_ps: latency_ps, word_ps, .. } = self.timing;
         let loads = DmaTiming { latency_ps, word_ps };
@@ -200,7 +201,7 @@ impl HostState {
         self.access((request, latency), word_ps, word_count)
     }
 
-    /// Returns the times of an access that begins now.
+    /// Returns the times of an access that begins now and has the given latencies.
     const fn access(
         &self,
         (request_ps, latency_ps): (u64, u64),

@@ -1,8 +1,8 @@
-//! The host's memory that a chip writes, and the writes that are in flight to it.
+//! The host's memory to which a chip writes, and the writes in flight to it.
 
 use crate::dram::Dram;
 
-/// Bytes of the host's memory that a chip can write: a huge page.
+/// Size in bytes of the host's memory to which a chip can write: one huge page.
 pub(crate) const HOST_MEMORY_BYTES: u64 = 1 << 30;
 
 /// A write to the host's memory.
@@ -10,19 +10,19 @@ pub(crate) const HOST_MEMORY_BYTES: u64 = 1 << 30;
 pub(crate) struct HostWrite {
     /// Cycle of the chip at which the PCIe controller has received the write.
     pub(crate) received_cycle: u64,
-    /// Cycle of the chip at which the words are in the memory.
+    /// Cycle of the chip from which a read of the host's memory returns the words.
     pub(crate) landed_cycle: u64,
-    /// Offset of the first byte, a multiple of 4.
+    /// Offset in the memory of the first byte, a multiple of 4.
     pub(crate) address: u64,
     pub(crate) words: Vec<u32>,
 }
 
-/// The memory of one chip's host. Writes may overtake each other.
+/// The memory of one chip's host, in which writes may land out of order.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     memory: Dram,
     in_flight: Vec<HostWrite>,
-    /// Cycle of the host's last read over PCIe.
+    /// Cycle of the chip at which the host last read from the chip over PCIe.
     read_cycle: u64,
 }
 
@@ -36,8 +36,8 @@ impl HostMemory {
         self.in_flight.extend(writes);
     }
 
-    /// Notes that the host has read from the chip at a cycle. The answer does not overtake writes that
-    /// the PCIe controller had received before.
+    /// Records that the host has read from the chip at a cycle. The answer does not overtake writes
+    /// that the PCIe controller had received before, so these have landed.
     ///
     /// # Compatibility
     /// PCI Express: completions do not pass posted writes.
@@ -45,7 +45,7 @@ impl HostMemory {
         self.read_cycle = self.read_cycle.max(chip_cycle);
     }
 
-    /// Reads words at a cycle of the chip; returns `false` if the range exceeds the memory.
+    /// Reads words at a cycle of the chip; returns `false` if the address range exceeds the memory.
     #[must_use]
     pub(crate) fn read(&mut self, address: u64, words: &mut [u32], chip_cycle: u64) -> bool {
         let read_cycle = self.read_cycle;

@@ -1,8 +1,9 @@
-//! A simulated mesh of Tenstorrent chips, on which profiled kernels are run and read.
+//! A simulated mesh of Tenstorrent chips that runs profiled kernels, and whose memory hosts can
+//! read.
 //!
-//! The simulation is deterministic: one seed gives the same words at the same addresses and times,
-//! on any machine. Each fact about real chips has a source; anything without a source is marked as
-//! a model.
+//! The simulation is deterministic: the same seed gives the same words at the same addresses and
+//! times on any machine. Each fact about real chips has a source; anything without a source is
+//! marked as a model.
 //!
 //! # Map
 //!
@@ -52,15 +53,15 @@
 //!
 //! # What is simplified
 //!
-//! - A launch is simulated as a whole once it begins. The host sees each store at the store's time,
-//!   but a host write during the launch affects only the next launch.
-//! - The NoC has distances, order and jitter, but no contention. When the NoC reads another tile's
-//!   L1, this delays the loads and stores of that tile's RISCs.
+//! A launch is simulated to its end once it begins. The host reads each word as it was at the time
+//! of the read, but a host write during a launch affects only the next launch.
+//! The NoC has distances, order and jitter, but no contention. A NoC read of a tile's L1 delays the
+//! loads and stores of that tile's RISCs.
 
 #![forbid(unsafe_code)]
 
 pub use reader::architecture as arch;
-/// Name under which the system tests' modules use this crate.
+/// Lets modules that are shared with the system tests call this crate `sim`.
 #[cfg(test)]
 extern crate self as sim;
 

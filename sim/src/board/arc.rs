@@ -1,4 +1,4 @@
-//! The ARC tile's host interface: telemetry, and messages that do not change this model's state.
+//! Host interface of the ARC tile: telemetry, and messages that do not change this model's state.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `ARCTile`; tt-umd: `wormhole_arc_telemetry_reader.cpp` and
@@ -105,7 +105,7 @@ impl ArcTile {
         u32::from_le_bytes(bytes)
     }
 
-    /// Returns an address's offset within the tile.
+    /// Returns the offset of an address within the tile.
     fn offset(&self, address: u64) -> u64 {
         match self.arch {
             Arch::WormholeB0 => address.wrapping_sub(CROSSBAR),
@@ -224,7 +224,7 @@ fn scratch(index: u64) -> u64 {
     u64::from(SCRATCH) + 4 * index
 }
 
-/// Copies a register's value into the buffer of a read of up to four bytes.
+/// Copies the first bytes of a register's value into the buffer of a read of up to four bytes.
 fn put(bytes: &mut [u8], word: u32) -> Result<(), String> {
     let word = word.to_le_bytes();
     let source = word.get(..bytes.len()).ok_or("a register of the ARC tile is read by words")?;

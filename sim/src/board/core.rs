@@ -20,12 +20,13 @@ use wire::CoreKind;
 
 /// First address of a tile's registers.
 pub(super) const FIRST_REGISTER: u64 = 0xFFB0_0000;
-/// Number of consecutive windows without an effect before a hart is checked for a polling loop.
+/// Number of consecutive windows without an effect (see `has_effect`) before a hart is checked for
+/// a polling loop.
 const QUIET_WINDOWS: u32 = 2;
 /// Maximum number of cycles that a hart may run ahead of the other harts while it is checked for
 /// polling.
 const AHEAD_CYCLES_MAX: u64 = 256;
-/// Number of windows until a hart that did more than poll is checked again.
+/// Number of windows before a hart that was found to do more than poll is checked again.
 const PATIENCE_WINDOWS: u32 = 16;
 
 /// Maximum number of instructions in a polling loop.
@@ -61,14 +62,14 @@ enum State {
     Failed,
 }
 
-/// A tile as seen by its running harts.
+/// A tile's state that its running harts can access.
 pub(super) struct BoardStation<'a> {
     pub(super) chip: &'a ChipFacts,
     pub(super) tile: &'a mut Tile,
     pub(super) flights: &'a mut Flights,
     watch: &'a mut StoreWatch,
     risc_index: usize,
-    /// Set once a hart has stored to L1 or sent a request.
+    /// Set once the running hart has stored to L1 or sent a request.
     pub(super) has_effect: bool,
 }
 
@@ -309,7 +310,8 @@ impl BoardCore {
         let mut watched = Watched::default();
         for _ in 0..INSTRUCTIONS_MAX {
             let hart = &self.harts[index].hart;
-            // Stores to private RAM are compared after the round, other stores are effects.
+            // Stores to private RAM are found by comparing it after the round; other stores are
+            // effects.
             let access = next_access(hart, &self.tile, &self.devices.instruction_ram)?;
             watched.note(access, &self.tile, WORDS_MAX)?;
             let until = hart.cycle() + 1;
@@ -359,12 +361,13 @@ impl BoardCore {
         (result, station.has_effect)
     }
 
-    /// Stops the harts that are now held in reset, and starts those whose reset has ended.
+    /// Puts harts into the reset state if they are now held in reset, and starts those released
+    /// from it.
     fn follow_resets(&mut self, cycle: u64) {
         let devices = &self.devices;
         let is_ethernet = self.tile.place.kind != CoreKind::Tensix;
-        // A Blackhole's Ethernet RISCs run the base firmware until the host sets their entry
-        // points.
+        // A Blackhole's Ethernet RISCs would run the base firmware until the host sets their entry
+        // points; here they stay in reset until then.
         let has_entries = is_ethernet && self.arch == Arch::Blackhole;
         for (index, risc) in self.harts.iter_mut().enumerate() {
             let (is_in_reset, entry) = if is_ethernet {
@@ -400,7 +403,7 @@ impl BoardCore {
         ));
     }
 
-    /// Carries out a request from another tile; returns the bytes read.
+    /// Carries out another tile's or the host's request to this tile; returns the bytes read.
     pub(super) fn receive(&mut self, chip: &ChipFacts, payload: &Payload, cycle: u64) -> Vec<u8> {
         let is_reset = matches!(payload, Payload::Bytes { address, .. } | Payload::Masked { address, .. }
             if *address == SOFT_RESET);
@@ -413,14 +416,14 @@ impl BoardCore {
         found
     }
 
-    /// Stores the data that answers a request from this tile.
+    /// Stores data received in answer to this tile's own request.
     pub(super) fn take_answer(&mut self, chip: &ChipFacts, answer: Answer, bytes: &[u8]) {
         answer.receive(bytes, (&mut self.tile, &mut self.devices), chip);
         self.tile.journal = crate::tile::journal::Journal::default();
         self.is_touched = true;
     }
 
-    /// Counts an acknowledgement when it arrives.
+    /// Counts a write acknowledgement that has arrived.
     pub(super) fn acknowledge(&mut self, noc: usize, transaction_id: usize, cycle: u64) {
         crate::chip::traffic::count_ack(&mut self.devices, noc, transaction_id, cycle);
         self.is_touched = true;
@@ -484,7 +487,7 @@ impl BoardCore {
         Ok(())
     }
 
-    /// Returns an error if the host cannot make this access to a register.
+    /// Returns an error if the host may not access this register with this length or direction.
     fn expect_register(&self, address: u64, length: usize, is_store: bool) -> Result<(), String> {
         let coord = self.coord();
         if length != 4 || !address.is_multiple_of(4) {

@@ -7,7 +7,7 @@
 
 use crate::arch::Arch;
 
-/// Returns the L1 addresses and the words written there.
+/// Returns L1 addresses and the words that the firmware has written there.
 pub(super) const fn base_firmware(arch: Arch) -> &'static [(u32, u32)] {
     match arch {
         Arch::WormholeB0 => &[

@@ -1,9 +1,9 @@
 //! A chip that a host drives only by reading, writing and letting cycles pass.
 //!
 //! All tiles start in reset and run once the host's writes release them. Harts are interpreted with
-//! their chip's timing, in windows of [`WINDOW_CYCLES`]. Each request takes the latency of the NoC,
-//! and requests are carried out in order of arrival. A hart that only polls memory is suspended
-//! until a polled word changes, so idle tiles cost nothing.
+//! their chip's timing, in windows of [`WINDOW_CYCLES`]. Requests have the latency of the NoC and
+//! are carried out in order of arrival. A hart that only polls memory is suspended until a polled
+//! word changes, so idle tiles cost nothing.
 //!
 //! | question | item |
 //! |---|---|
@@ -80,7 +80,7 @@ pub struct Board {
     dram: Vec<SparseMemory<u8>>,
     arc: ArcTile,
     host: Box<dyn HostMemory>,
-    /// Regions of the host's memory that the chip accesses at other addresses.
+    /// Regions of the host's memory that have other addresses on the chip than on the host.
     pub(crate) outbound: Vec<pci::OutboundRegion>,
     flights: Flights,
     now: u64,
@@ -182,7 +182,7 @@ impl Board {
         self.cores.iter().flat_map(BoardCore::states).collect()
     }
 
-    /// Returns the watched stores since the last call, ordered by core and time.
+    /// Returns the watched stores made since the last call, ordered by core and then by time.
     pub fn take_stores(&mut self) -> Vec<StampedStore> {
         self.cores.iter_mut().flat_map(BoardCore::take_stores).collect()
     }
@@ -194,7 +194,7 @@ impl Board {
         }
     }
 
-    /// Returns the tile at coordinates used by the host.
+    /// Returns the tile at the host's coordinates.
     fn tile(&self, x: u16, y: u16) -> Result<TileCoord, String> {
         let raw = TileCoord { x, y };
         if raw == self.arc.tile() || Some(raw) == self.chip.host_tile {
@@ -206,7 +206,7 @@ impl Board {
         tile.ok_or_else(|| format!("{} has no tile at ({x},{y})", self.chip.arch))
     }
 
-    /// Returns the tile at coordinates of a NoC.
+    /// Returns the tile at coordinates on one of the NoCs.
     fn tile_on_noc(&self, noc: u8, (x, y): (u16, u16)) -> Result<TileCoord, String> {
         let tile = self.chip.translation.tile(noc.into(), x, y).filter(|_| noc <= 1);
         tile.ok_or_else(|| format!("{} has no tile at ({x},{y}) of NoC {noc}", self.chip.arch))
@@ -358,7 +358,7 @@ impl Board {
         self.dram.get_mut(group).ok_or_else(|| format!("there is no DRAM {group}"))
     }
 
-    /// Returns the host address that corresponds to a chip's access to host memory.
+    /// Returns the host address behind an address at which the chip accesses host memory.
     fn host_access(&self, address: u64, length: usize) -> Result<u64, String> {
         pci::host_address(self.chip.arch, &self.outbound, address, length as u64)
     }

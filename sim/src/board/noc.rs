@@ -14,13 +14,13 @@ use std::{
     sync::Arc,
 };
 
-/// Requests and answers in order of arrival.
+/// Requests, answers and acknowledgements in flight, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     queue: BinaryHeap<Reverse<Flight>>,
     sent_count: u64,
-    /// Arrival time of the latest request from one tile to another on a NoC. Requests on such a
-    /// path never overtake each other.
+    /// Arrival cycle of the last request for each sender, target and NoC. Requests on the same path
+    /// never overtake each other.
     last_arrivals: HashMap<(TileCoord, TileCoord, usize), u64>,
 }
 
@@ -52,7 +52,7 @@ impl PartialOrd for Flight {
     }
 }
 
-/// A request when it leaves its tile.
+/// A request that is leaving its tile.
 struct Departure<'a> {
     chip: &'a ChipFacts,
     tile: &'a mut Tile,

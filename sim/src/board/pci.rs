@@ -13,7 +13,7 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// A region of the host's memory that the chip accesses at another address.
+/// A region of the host's memory that has another address on the chip than on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutboundRegion {
     base: u64,
@@ -59,13 +59,13 @@ pub struct PciChip {
     board: Board,
     /// Configuration space registers that a host may write.
     configuration: HashMap<u32, u32>,
-    /// Words that configure the windows.
+    /// Values of the registers that configure the BAR windows, by offset.
     windows: HashMap<u64, u32>,
     /// Registers of BAR 2.
     control: HashMap<u64, u32>,
 }
 
-/// Target of a window.
+/// The tile or rectangle of tiles, and the address there, that a BAR window gives access to.
 struct Target {
     at: (u16, u16),
     /// Other corner of the target rectangle; `None` for a single tile.
@@ -85,7 +85,7 @@ impl PciChip {
         }
     }
 
-    /// Returns the chip itself.
+    /// Returns the chip behind the PCI function.
     pub const fn board_mut(&mut self) -> &mut Board {
         &mut self.board
     }
@@ -165,7 +165,7 @@ impl PciChip {
         }
     }
 
-    /// Returns the target of a host physical address.
+    /// Returns the target at a host physical address.
     fn place(&self, address: u64, length: usize) -> Result<Place, String> {
         let nothing = || format!("no BAR answers to {length} bytes at {address:#x}");
         match (self.board.arch(), address) {
@@ -210,7 +210,8 @@ impl PciChip {
         })
     }
 
-    /// Returns the target of an offset in the consecutive windows of 1, 2 and 16 MiB.
+    /// Returns the target of an offset in BAR 0, which has windows of 1, 2 and 16 MiB in this
+    /// order.
     fn wormhole_window(&self, offset: u64) -> Target {
         let (index, bits) = match offset {
             0..0x9C0_0000 => (offset >> 20, 20),
@@ -226,7 +227,7 @@ impl PciChip {
         Target { at: split(rest), start: is_rectangle.then(|| split(rest >> 12)), address }
     }
 
-    /// Returns the target of an offset in the 2 MiB windows.
+    /// Returns the target of an offset in the 2 MiB windows of BAR 0.
     fn blackhole_window(&self, offset: u64) -> Target {
         let [first, second, third] = self.window_words(12 * (offset >> 21));
         let address = (first | (second & 0x7FF) << 32) << 21 | offset & 0x1F_FFFF;
@@ -235,13 +236,13 @@ impl PciChip {
         Target { at: split(second >> 11), start: is_rectangle.then(|| split(start)), address }
     }
 
-    /// Returns the target of an offset in the 4 GiB windows.
+    /// Returns the target of an offset in the 4 GiB windows of BAR 4.
     fn large_window(&self, offset: u64) -> Target {
         let [first, second] = self.window_words(12 * (202 + (offset >> 32)));
         Target { at: split(second), start: None, address: first << 32 | offset & 0xFFFF_FFFF }
     }
 
-    /// Writes a control register; some of these writes start a copy or map host addresses.
+    /// Writes a control register. Some writes start a copy or map a region of host memory.
     fn write_control(&mut self, offset: u64, value: u32) -> Result<(), String> {
         self.control.insert(offset, value);
         let regions = match self.board.arch() {
@@ -312,7 +313,7 @@ impl PciChip {
         Ok(())
     }
 
-    /// Writes to host memory the word that signals the end of a copy.
+    /// Writes to host memory the word that signals that a copy has ended.
     fn tell_done(&mut self, low: u64, high: u64, data: u64) {
         let address = self.register(low) | self.register(high) << 32;
         let word = u32::try_from(self.register(data)).unwrap_or(0);
@@ -320,18 +321,18 @@ impl PciChip {
     }
 }
 
-/// Returns the low or high half of a 64-bit BAR.
+/// Returns the value of a BAR register, which holds the low or the high half of a 64-bit address.
 fn base_register(base: u64, is_high: bool) -> u32 {
     let low = u32::try_from(base & 0xFFFF_FFFF).unwrap_or(0) | 4;
     if is_high { u32::try_from(base >> 32).unwrap_or(0) } else { low }
 }
 
-/// Target of a host physical address.
+/// What a host physical address selects.
 enum Place {
     Window(Target),
     /// An address of the ARC tile.
     Arc(u64),
-    /// Registers that configure windows.
+    /// Offset of a register that configures a window.
     Configuration(u64),
     Control(u64),
     /// The PCIe tile's NoC interface.
@@ -377,7 +378,7 @@ const BAR_0_END: u64 = BAR_0 + BAR_0_BYTES;
 const BAR_2: u64 = 0x1_2000_0000;
 const BAR_2_END: u64 = BAR_2 + 0x10_0000;
 const BAR_4: u64 = 0x8_0000_0000;
-/// Offset of BAR 4 on a Wormhole, which is mapped at the end of BAR 0.
+/// Offset of BAR 4 within BAR 0 on a Wormhole, where BAR 4 shows the end of BAR 0.
 const WORMHOLE_BAR_4_OFFSET: u64 = BAR_0_BYTES - 0x200_0000;
 const WINDOW_CONFIGURATION: u64 = 0x1FC0_0000;
 const HOST_WINDOW_BYTES: u64 = 0xFFFE_0000;

@@ -1,4 +1,4 @@
-//! Stores of harts to a range of L1, for comparison with a profiler's records.
+//! Watched stores: the harts' stores to a range of L1, for comparison with a profiler's records.
 
 use crate::tile::Tile;
 use std::ops::Range;

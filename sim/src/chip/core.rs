@@ -25,7 +25,7 @@ use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, Parall
 use std::sync::Arc;
 use wire::Risc;
 
-/// A tile with its RISCs.
+/// A tile and the RISCs on it.
 pub(crate) struct Core {
     tile: Option<Box<Tile>>,
     /// Created by the first launch on this core.
@@ -51,13 +51,13 @@ pub(crate) struct Job<'a> {
     pub(crate) launch_index: u64,
     /// Cycle at which the GO message leaves the dispatcher.
     pub(crate) go_cycle: u64,
-    /// Cycle up to which the host has seen the chip's state.
+    /// Cycle up to which the host has already read the chip's state.
     pub(crate) seen_until: u64,
     pub(crate) chip: &'a Arc<ChipFacts>,
     pub(crate) rules: &'a Arc<RuleSet>,
 }
 
-/// Result of a launch on one core, without its tile.
+/// Result of a launch on one core; the tile stays in the core.
 pub(crate) struct Outcome {
     /// Cycle at which the core signalled to the dispatcher that it is done.
     pub(crate) done_cycle: u64,
@@ -67,14 +67,14 @@ pub(crate) struct Outcome {
     pub(crate) cells: StreamedCells,
 }
 
-/// Runs a launch on every participating core; returns outcomes in the order of the cores.
+/// Runs a launch on every core that takes part in it; returns outcomes in the order of the cores.
 pub(crate) fn run(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
     begin(cores, job);
     run_windows((cores, dram), job.chip, u64::MAX);
     end(cores, job.launch_index)
 }
 
-/// Begins a launch on every participating core.
+/// Begins a launch on every core that takes part in it.
 pub(crate) fn begin(cores: &mut [Core], job: &Job<'_>) {
     for core in cores.iter_mut().filter(|core| core.takes_part_in(job.launch)) {
         core.begin(job);
@@ -87,16 +87,17 @@ pub(crate) fn end(cores: &mut [Core], launch_index: u64) -> Vec<Outcome> {
     running.filter_map(Core::end).collect()
 }
 
-/// Runs cores in windows of time, up to the cycle of the host's next access.
+/// Runs cores in windows of time, up to the cycle `pause`, at which the host accesses the chip
+/// next.
 ///
 /// Within a window, the cores run in parallel. Requests between cores are delivered between
 /// windows.
 ///
-/// If no host access is planned, relays run only as long as anything else runs.
+/// If no host access is planned (`u64::MAX`), relays run only as long as any other core has work.
 ///
-/// The windows grow as long as no requests are sent. Within a window, the receiver of a request may
-/// see it too late by up to the window's length; the sender never does. If kernels wait for other
-/// cores, all windows are short, and a request is visible only after its arrival.
+/// The windows grow as long as no requests are sent. The receiver of a request may see it too late
+/// by up to a window's length; the sender never sees its effects late. If kernels wait for other
+/// cores, all windows are short, and no request is visible before its arrival.
 pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFacts, pause: u64) {
     let couples_cores = cores.iter().any(Core::couples_cores);
     let mut window_cycles = if couples_cores { COUPLED_CYCLES } else { FIRST_WINDOW_CYCLES };
@@ -107,7 +108,7 @@ pub(crate) fn run_windows((cores, dram): (&mut [Core], &mut Dram), chip: &ChipFa
         let next = cores.iter().filter_map(Core::next_cycle).min().filter(|next| *next < pause);
         let until = next.map(|next| next.saturating_add(window_cycles).min(pause));
         if let Some(until) = until {
-            // A relay may write to any core in each window.
+            // A relay may write to any core, so no core may run beyond this window.
             let has_relays = cores.iter().any(Core::runs_relay);
             let pause = if has_relays { until } else { pause };
             let mut running: Vec<&mut Core> =
@@ -137,7 +138,7 @@ const WINDOW_CYCLES_MAX: u64 = 16_384;
 /// Length of a window in cycles while kernels wait for other cores: about one polling interval.
 const COUPLED_CYCLES: u64 = 16;
 
-/// Minimum number of cores per task; fewer cores do not justify another thread.
+/// Minimum number of cores per task: a thread for fewer cores costs more time than it saves.
 const CORES_PER_TASK: usize = 8;
 
 impl Core {
@@ -153,12 +154,12 @@ impl Core {
         }
     }
 
-    /// Reserves the core for a use.
+    /// Reserves the core for one kind of launches.
     pub(crate) const fn keep_for(&mut self, core_use: CoreUse) {
         self.core_use = core_use;
     }
 
-    /// Returns the use that the core is reserved for.
+    /// Returns the kind of launches that the core is reserved for.
     pub(crate) const fn core_use(&self) -> CoreUse {
         self.core_use
     }
@@ -182,7 +183,7 @@ impl Core {
         }
     }
 
-    /// Returns the cycle at which the last launch ended, including its push.
+    /// Returns the cycle at which the core's last launch ended, including its final push.
     pub(crate) const fn free_at_cycle(&self) -> u64 {
         self.free_at_cycle
     }
@@ -204,20 +205,20 @@ impl Core {
         self.machine.get_or_insert_with(|| Box::new(Machine::new(core_use, chip, place)))
     }
 
-    /// Returns the cycle at which this core continues its launch.
+    /// Returns the cycle at which this core next executes an instruction of its launch, if it will.
     fn next_cycle(&self) -> Option<u64> {
         let running = self.running.as_ref()?;
         running.progress.next_cycle(self.machine.as_ref()?)
     }
 
-    /// Returns true if this core still has work. A relay never counts, because it does not end by
-    /// itself.
+    /// Returns true if this core still has work that must end. A relay never counts, because it
+    /// does not end by itself.
     fn keeps_launch_running(&self) -> bool {
         let sends = || self.running.as_ref().is_some_and(|running| running.stage.has_requests());
         self.core_use != CoreUse::Relay && (self.next_cycle().is_some() || sends())
     }
 
-    /// Returns true if this core is a relay that runs.
+    /// Returns true if this core is a relay and is running.
     fn runs_relay(&self) -> bool {
         self.core_use == CoreUse::Relay && self.next_cycle().is_some()
     }
@@ -240,7 +241,7 @@ impl Core {
             .is_some_and(|running| running.stage.context().launch_index == launch_index)
     }
 
-    /// Returns true if this core has no work until another tile sends a request.
+    /// Returns true if this core has nothing to do until another tile sends it a request.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.next_cycle().is_none()
     }
@@ -283,12 +284,12 @@ impl Core {
         self.coord
     }
 
-    /// Returns the stage of the launch that runs on this core.
+    /// Returns the stage of the launch in progress on this core, if any.
     pub(crate) fn stage_mut(&mut self) -> Option<&mut Stage> {
         self.running.as_mut().map(|running| &mut *running.stage)
     }
 
-    /// Calls a function that accesses this core's tile from outside the core.
+    /// Calls a function with this core's tile and devices, for an access from outside the core.
     pub(crate) fn with_devices<R>(
         &mut self,
         chip: &ChipFacts,
@@ -309,7 +310,7 @@ impl Core {
         result
     }
 
-    /// Moves the tile to a stage.
+    /// Creates the stage of a launch, and moves the tile there.
     fn set_up(&mut self, job: &Job<'_>) -> Box<Stage> {
         let mut tile = self.tile.take().expect(TILE_IS_HOME);
         tile.journal.see_until(job.seen_until);
@@ -337,7 +338,7 @@ impl Core {
     }
 }
 
-/// Returns the low word of a tile's clock at a cycle of the chip.
+/// Returns the low word of a tile's clock value at a cycle of the chip.
 fn clock_low(tile: &Tile, chip_cycle: u64) -> u32 {
     (tile.clock.value(chip_cycle).0 & 0xFFFF_FFFF) as u32
 }

@@ -1,4 +1,4 @@
-//! Earliest times at which the dispatcher can send the next GO.
+//! Dispatch times: when the dispatcher can send the next GO.
 
 use super::DISPATCH_CYCLES;
 use crate::program::SubDevice;

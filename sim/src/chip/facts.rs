@@ -11,16 +11,16 @@ use crate::{
 use std::sync::Arc;
 use wire::{CoreKind, control::ControlLayout};
 
-/// Constants of one chip of a simulation.
+/// Constants of one chip in a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipFacts {
     /// Number of the chip in its mesh.
     pub chip_id: u32,
     /// Architecture.
     pub arch: Arch,
-    /// Modes of kernels and firmware.
+    /// Modes of the chip's kernels and firmware.
     pub modes: KernelModes,
-    /// DRAM words per lane of a RISC, as compiled into kernels.
+    /// Length in words of one RISC's lane in DRAM, as compiled into kernels.
     pub lane_words: u32,
     /// Bytes reserved for the profiler in each DRAM bank.
     pub region_bytes: u64,
@@ -36,7 +36,7 @@ pub struct ChipFacts {
     pub host_writers: u32,
 }
 
-/// Returns the tile that accesses the host's memory.
+/// Returns the tile that gives access to the host's memory.
 pub(crate) const fn host_tile(arch: Arch) -> TileCoord {
     match arch {
         Arch::WormholeB0 => TileCoord { x: 0, y: 3 },
@@ -44,7 +44,7 @@ pub(crate) const fn host_tile(arch: Arch) -> TileCoord {
     }
 }
 
-/// Returns the first address of the host's memory at that tile.
+/// Returns the address of the host's memory within the tile that accesses it.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `WormholeB0/PCIExpressTile/README.md`; tt-metal, `NOC_XY_PCIE_ENCODING`.
@@ -55,7 +55,7 @@ pub(crate) const fn host_window(arch: Arch) -> u64 {
     }
 }
 
-/// Endpoint of NoC requests at a tile.
+/// What answers NoC requests at a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A core with L1 and registers.
@@ -65,12 +65,12 @@ pub enum Endpoint {
         /// Index of the DRAM, in the order of the DRAM groups.
         group: usize,
     },
-    /// The tile that accesses the host's memory.
+    /// The tile that gives access to the host's memory.
     Host,
 }
 
 impl ChipFacts {
-    /// Returns the L1 addresses of the control vector and of BRISC's vector on this kind of core.
+    /// Returns the L1 addresses of the control vector and of BRISC's vector on a core of this kind.
     #[must_use]
     pub fn profiler_addresses(&self, kind: CoreKind) -> (u64, u64) {
         match &self.modes.firmware {
@@ -84,7 +84,7 @@ impl ChipFacts {
         }
     }
 
-    /// Returns true if a write of `word_count` words at `address` fits in a bank.
+    /// Returns true if `word_count` words at `address` are within a DRAM bank.
     #[must_use]
     pub const fn bank_holds(&self, address: u64, word_count: usize) -> bool {
         let end = address.saturating_add(4 * word_count as u64);
@@ -106,7 +106,7 @@ impl ChipFacts {
         Some(Endpoint::Dram { group })
     }
 
-    /// Returns the bank that an address of a DRAM tile is in, and the address within that bank.
+    /// Returns the bank and the address within the bank for an address of a DRAM tile.
     #[must_use]
     pub fn bank_at(&self, tile: TileCoord, address: u64) -> Option<(u32, u64)> {
         let facts = self.arch.facts();

@@ -1,7 +1,7 @@
 //! Host accesses to a chip, and the time at which each takes effect.
 //!
-//! Every access first begins the launches that are due by the end of the access. Then each word is
-//! read or written at its own time.
+//! Every access first begins the launches that are due before the access ends. Then each word is
+//! read or written at its own time within the access.
 
 use super::Chip;
 use crate::{
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub enum Unreached {
     /// The core does not exist.
     NoSuchCore,
-    /// The range exceeds the memory.
+    /// The address range exceeds the memory.
     OutOfRange,
     /// The chip stopped answering.
     Lost,
@@ -51,11 +51,11 @@ impl Chip {
         Ok(())
     }
 
-    /// Lets the host's read of a core delay the accesses of the core's RISCs, as a read over the
-    /// NoC does.
+    /// Makes the host's read of a core's L1 delay the accesses of that core's RISCs, as a read over
+    /// the NoC does.
     ///
-    /// The host reads block by block, at its own speed. A launch that does not keep pace with the
-    /// host has already run, so it is not delayed.
+    /// The host reads block by block, at its own speed. A launch that does not run in step with the
+    /// host has already been simulated, so it is not delayed.
     fn take_banks(&mut self, index: usize, (address, word_count): (u64, usize), time: AccessTime) {
         let is_running = self.cores[index].stage_mut().is_some();
         let range = u32::try_from(address).ok().zip(u32::try_from(4 * word_count).ok());
@@ -71,14 +71,14 @@ impl Chip {
         self.cores[index].with_devices(&chip, |_, devices| devices.noc_reads.push(read));
     }
 
-    /// Runs the chip up to the end of an access to a core.
+    /// Runs the chip up to the end of a host access to the core with this index.
     fn see(&mut self, index: usize, time: AccessTime) {
         self.begin_until(time.end, time.first);
         let first_cycle = self.clock.cycles_at(time.first);
         self.cores[index].tile_mut().journal.see_until(first_cycle);
     }
 
-    /// Reads the memory of the host that relays write.
+    /// Reads the host's memory to which relays write.
     pub(crate) fn read_host_memory(
         &mut self,
         address: u64,
@@ -127,7 +127,7 @@ impl Chip {
         time: AccessTime,
     ) -> Result<(), Unreached> {
         let index = self.reached_core(coord, time.end)?;
-        // Kernels that wait for the host must not run past the time of its write.
+        // Kernels that wait for the host must not run past the time at which its write arrives.
         let seen = if self.keeps_pace() { AccessTime { end: time.first, ..time } } else { time };
         self.see(index, seen);
         let chip_cycle = self.clock.cycles_at(time.first);
@@ -163,7 +163,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Reads a tile's wall clock for the host; both words are from the same clock reading.
+    /// Reads a tile's wall clock for the host. Both words are from one clock value, so they match.
     pub(crate) fn host_read_clock(
         &mut self,
         coord: TileCoord,
@@ -185,7 +185,7 @@ impl Chip {
 
 /// Bytes of L1 that a bank serves at once.
 const BLOCK_BYTES: u32 = 16;
-/// DRAM words that a host read copies before further landed writes are applied.
+/// Maximum number of DRAM words that a host read copies before it applies writes landed meanwhile.
 const DRAM_CHUNK_WORDS: usize = 64;
 
 fn read_word_by_word(

@@ -1,7 +1,7 @@
 //! One chip: its cores, its DRAM, and the launches queued for it.
 //!
-//! Launches run one after another, each on many cores at once. Launches on different sub-devices
-//! run in parallel. Once its start time has passed, a launch is simulated as a whole, and effects
+//! Launches run one after another, each on many cores at once; launches on different sub-devices
+//! run in parallel. Once its start time has passed, a launch is simulated to its end, and effects
 //! that are still in the host's future are hidden from the host. Launches run in step with the host
 //! only if kernels may wait for the host: in the debug dump and in streaming.
 
@@ -51,7 +51,7 @@ pub struct Chip {
     clock: ChipClock,
     cores: Vec<Core>,
     dram: Dram,
-    /// The host's memory that relays write.
+    /// The host's memory to which relays write.
     host_memory: HostMemory,
     rules: Arc<RuleSet>,
     queue: VecDeque<Queued>,
@@ -60,12 +60,12 @@ pub struct Chip {
     file_zones: BTreeSet<String>,
     dispatch: Dispatch,
     pacing: Pacing,
-    /// The relays of each term: the first relays, then their successors.
+    /// The relays of each term. Term 0 has the first relays, the next term their successors.
     relays: Vec<Relays>,
     /// Present if dispatch cores are simulated.
     commands: Option<CommandQueue>,
     truth: Truth,
-    /// Streamed cells that nobody has taken yet.
+    /// Streamed cells that have not been taken yet.
     cells: StreamedCells,
     failures: Vec<ExecutionFailure>,
     lost_at: Option<Picoseconds>,
@@ -131,7 +131,7 @@ impl Chip {
         &self.clock
     }
 
-    /// Returns DRAM, including all landed writes.
+    /// Returns the DRAM, which contains all writes landed so far.
     #[must_use]
     pub const fn dram(&self) -> &Dram {
         &self.dram
@@ -143,24 +143,25 @@ impl Chip {
         self.core_index(coord).map(|index| self.cores[index].tile())
     }
 
-    /// Returns the zone texts of kernels from files that were launched on this chip.
+    /// Returns the zone texts of all kernels from files that were launched on this chip.
     pub(crate) const fn file_zone_texts(&self) -> &BTreeSet<String> {
         &self.file_zones
     }
 
-    /// Returns the errors that stopped kernels so far, such as accesses that the chip refuses.
+    /// Returns the failures that have stopped kernels so far, such as accesses that the chip
+    /// refuses.
     #[must_use]
     pub fn execution_failures(&self) -> &[ExecutionFailure] {
         &self.failures
     }
 
-    /// Returns the number of queued launches.
+    /// Returns the number of launches that are queued and have not begun.
     #[must_use]
     pub fn queued_count(&self) -> usize {
         self.queue.len()
     }
 
-    /// Returns the number of launches begun, which is also the index of the next launch.
+    /// Returns the number of launches that have begun, which is also the next launch's index.
     #[must_use]
     pub const fn launch_count(&self) -> u64 {
         self.launch_count
@@ -207,13 +208,13 @@ impl Chip {
         self.clock.cycles_at(now)
     }
 
-    /// Advances the chip to the given time: launches begin, and writes land.
+    /// Advances the chip to the given time: begins launches and lands writes that are due.
     pub(crate) fn run_until(&mut self, now: Picoseconds) {
         self.begin_until(now, now);
         self.dram.land_until(self.clock.cycles_at(now));
     }
 
-    /// Runs every launch due by `now`. The host will not access the chip before `seen`.
+    /// Runs every launch due by `now`. The host will not access the chip before the time `seen`.
     fn begin_until(&mut self, now: Picoseconds, seen: Picoseconds) {
         let (now_cycle, seen_until) = (self.clock.cycles_at(now), self.clock.cycles_at(seen));
         if self.keeps_pace() {
@@ -224,8 +225,8 @@ impl Chip {
         }
     }
 
-    /// Runs every launch, with a callback after each, and lets all writes land. Returns the time
-    /// when everything has ended.
+    /// Runs all launches, calling `on_launch` after each, and lets all writes land. Returns the
+    /// time at which the last launch or write has ended.
     pub(crate) fn run_to_completion(&mut self, on_launch: &mut dyn FnMut()) -> Picoseconds {
         if self.keeps_pace() {
             self.carry_on(u64::MAX, u64::MAX, on_launch);
@@ -242,7 +243,7 @@ impl Chip {
         self.clock.ps_at(end_cycle)
     }
 
-    /// Returns true if a launch can begin or is in progress.
+    /// Returns true if a launch is in progress or can begin.
     pub(crate) fn has_launch_to_run(&self) -> bool {
         self.next_go_cycle().is_some() || !self.pacing.is_idle()
     }
@@ -270,7 +271,7 @@ impl Chip {
         self.dispatch.note(sub_device, go_cycle, done_cycle);
     }
 
-    /// Notifies the command queue and the cores of a launch that begins.
+    /// Notifies the command queue and the cores that a launch begins.
     fn announce(&mut self, launch: &Launch, go_cycle: u64) {
         if let Some(commands) = &mut self.commands {
             commands.record(Dispatched { program_id: launch.program_id, go_cycle });
@@ -280,7 +281,7 @@ impl Chip {
         }
     }
 
-    /// Runs a launch; returns the cycle at which all of its cores were done.
+    /// Runs a launch; returns the cycle at which the last of its cores was done.
     fn carry_out(&mut self, launch: Launch, go_cycle: u64, seen_until: u64) -> u64 {
         let job = Job {
             launch: &Arc::new(launch),
@@ -295,7 +296,8 @@ impl Chip {
         self.take(outcomes, go_cycle)
     }
 
-    /// Stores the results of a launch's cores; returns the cycle at which all of them were done.
+    /// Adds a launch's outcomes to the chip's results; returns the cycle at which the last core was
+    /// done.
     fn take(&mut self, outcomes: Vec<Outcome>, go_cycle: u64) -> u64 {
         let mut done_cycle = go_cycle;
         for outcome in outcomes {
@@ -308,7 +310,7 @@ impl Chip {
         done_cycle
     }
 
-    /// Reserves cores for dispatch; after that, only dispatch kernels run on them.
+    /// Reserves cores for dispatch; from then on, these cores run only dispatch kernels.
     pub(crate) fn reserve_for(&mut self, commands: CommandQueue) {
         let reserved = commands.reserved();
         for core in self.cores.iter_mut().filter(|core| reserved.contains(&core.coord())) {
@@ -328,8 +330,8 @@ impl Chip {
         cores.map(|core| &core.tile().place).filter(|place| place.kind == CoreKind::Tensix)
     }
 
-    /// Closes the command queue and runs its kernels over all commands; returns the time when they
-    /// ended.
+    /// Closes the command queue and runs the dispatch kernels over all its commands; returns the
+    /// time at which the kernels ended.
     ///
     /// Before closing, the host uses the queue to read each core's control vector and each DRAM
     /// bank, and to write each control vector back.
@@ -364,8 +366,8 @@ impl Chip {
         &self.truth
     }
 
-    /// Takes the cells that RISCs have streamed since the last call, including cells of launches in
-    /// progress.
+    /// Removes and returns the cells that RISCs have streamed since the last call, including cells
+    /// of launches in progress.
     pub(crate) fn take_cells(&mut self) -> StreamedCells {
         for stage in self.cores.iter_mut().filter_map(Core::stage_mut) {
             append(&mut self.cells, stage.take_cells());

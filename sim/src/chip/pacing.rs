@@ -1,10 +1,10 @@
-//! Launches that run in step with the host. In the debug dump and in streaming, kernels may wait
-//! for the host.
+//! Launches that run in step with the host: in the debug dump and in streaming, where kernels may
+//! wait for the host.
 //!
-//! Other launches are simulated as a whole, and later effects are hidden from the host. The
-//! launches here run only up to the cycle at which the host reads or writes, and then continue. A
-//! launch begins when the previous launch has ended, including its pushes and its waits for the
-//! host.
+//! Other launches are simulated to their end at once, and effects in the host's future are hidden
+//! from the host. The launches here run only up to the cycle at which the host next reads or writes
+//! the chip, and then continue. A launch begins when the previous launch has ended, including its
+//! pushes and its waits for the host.
 
 use super::{
     Chip, Queued,
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
     under_way: Vec<UnderWay>,
-    /// Cycle up to which the host may have seen the chip's state.
+    /// Cycle up to which the host may have read the chip's state.
     seen_until: u64,
 }
 
@@ -35,8 +35,8 @@ impl Pacing {
         self.under_way.is_empty()
     }
 
-    /// Returns the first cycle at which a launch may begin; `None` while a launch in progress
-    /// blocks it.
+    /// Returns the first cycle at which a launch may begin; `None` if a launch in progress blocks
+    /// it.
     ///
     /// A launch on a sub-device waits for launches on that sub-device and on the whole chip. A
     /// launch on the whole chip waits for all launches.
@@ -56,8 +56,8 @@ impl Chip {
         self.facts.modes.waits_for_host()
     }
 
-    /// Runs launches up to `until`, with a callback after each launch ends. The host does not
-    /// access the chip before `seen_until`.
+    /// Runs launches up to the cycle `until`, calling `on_launch` whenever one ends. The host will
+    /// not access the chip before the cycle `seen_until`.
     pub(super) fn carry_on(&mut self, until: u64, seen_until: u64, on_launch: &mut dyn FnMut()) {
         for UnderWay { launch_index, .. } in &self.pacing.under_way {
             let running = self.cores.iter_mut().filter(|core| core.runs(*launch_index));
@@ -100,7 +100,7 @@ impl Chip {
         self.pacing.under_way.push(UnderWay { sub_device, launch_index, go_cycle });
     }
 
-    /// Ends launches whose cores have finished; returns false if there are no such launches.
+    /// Ends launches whose cores have all come to rest; returns false if there are none.
     fn end_finished(&mut self, on_launch: &mut dyn FnMut()) -> bool {
         let cores = &self.cores;
         let is_over = |one: &mut UnderWay| {

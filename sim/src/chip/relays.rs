@@ -1,8 +1,9 @@
 //! Relays: worker cores that gather streamed records instead of running kernels. Each relay has two
-//! gatherers: BRISC uses NoC 0, NCRISC uses NoC 1, and each gathers from half of the cores.
+//! gatherers, BRISC on NoC 0 and NCRISC on NoC 1. The producers' cores are divided evenly among all
+//! gatherers.
 //!
-//! Relays begin with the first launch and run until the host stops them. Their setup words are
-//! those that a program on a real chip would write: see [`wire::relay`].
+//! Relays begin with the first launch and run until the host stops them. Their setup words are the
+//! same as a program on a real chip would write: see [`wire::relay`].
 
 use super::{
     Chip,
@@ -25,11 +26,11 @@ use wire::{
     relay::{BUFFERS_BYTES, GATHERERS_MAX, RING_BYTES_MIN, setup, words::HOST_MEMORY},
 };
 
-/// L1 address of the buffers of a relay's first gatherer, after the code of all RISCs and their
+/// L1 address of the buffers of a relay's first gatherer, after the code of all RISCs and after the
 /// setup words. The second gatherer's buffers follow.
 const BUFFERS: u32 = 0x4_0000;
 
-/// The RISCs of a relay that are gatherers; the index is the number of the NoC that the RISC uses.
+/// The gatherers of a relay, each at the index of the NoC that it uses.
 const GATHERERS: [Risc; GATHERERS_MAX] = [Risc::Brisc, Risc::Ncrisc];
 
 /// Cycles that relays take to get ready, mainly to fill their checksum table.
@@ -39,7 +40,7 @@ const START_CYCLES: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub(super) struct Relays {
     launch: Arc<Launch>,
-    /// Launch number, counted down from the largest number. Launches of programs are numbered up
+    /// Launch index: `u64::MAX` for the first term, counting down. Launches of programs count up
     /// from 0.
     launch_index: u64,
     cores: Vec<TileCoord>,
@@ -80,7 +81,8 @@ impl Relays {
         })
     }
 
-    /// Returns the first cycle at which a program can be launched: programs wait for the relays.
+    /// Returns the first cycle at which a program can be launched, because programs wait for
+    /// relays.
     pub(super) fn ready_at(&self) -> u64 {
         self.begun_at.map_or(0, |begun_at| begun_at + START_CYCLES)
     }
@@ -119,7 +121,7 @@ impl Chip {
         self.relays.first().map(|relays| &*relays.launch)
     }
 
-    /// Reserves the last worker cores for relays and, with more than one term, for their
+    /// Reserves the last worker cores for relays and, if there are several terms, for the relays'
     /// successors.
     ///
     /// # Errors
@@ -157,7 +159,7 @@ impl Chip {
         Ok(())
     }
 
-    /// Begins the relays of a term, unless they have already begun.
+    /// Begins the relays of a term, if there are any and they have not begun.
     pub(crate) fn begin_relays(&mut self, term: usize, cycle: u64) {
         let relays = self.relays.get_mut(term).filter(|relays| relays.begun_at.is_none());
         let Some(relays) = relays else { return };
@@ -194,7 +196,7 @@ impl Chip {
         }
     }
 
-    /// Collects the results of relays that have ended.
+    /// Collects the outcomes of relays that have ended.
     pub(super) fn end_relays(&mut self) {
         let mut ended = Vec::new();
         for relays in &self.relays {
@@ -208,8 +210,8 @@ impl Chip {
         }
     }
 
-    /// Informs the journals of the relays' tiles that the host accesses the tiles only at this
-    /// cycle or later.
+    /// Tells the journals of the relays' tiles that the host will not access these tiles before a
+    /// cycle.
     pub(super) fn see_relays_until(&mut self, cycle: u64) {
         for relays in &self.relays {
             let running = self.cores.iter_mut().filter(|core| core.runs(relays.launch_index));
@@ -218,7 +220,7 @@ impl Chip {
     }
 }
 
-/// Returns a gatherer's setup words, given its term and the number of its ring on the chip.
+/// Returns the setup words of a gatherer, whose ring has the number `index` on the chip.
 fn setup_words(
     chip: &ChipFacts,
     (term, index): (u32, u32),
@@ -267,17 +269,17 @@ fn low(address: u64) -> u32 {
     u32::try_from(address).unwrap_or(u32::MAX)
 }
 
-/// Place of a gatherer's ring.
+/// Location of a gatherer's ring.
 struct Ring {
-    /// Bank and address, as the host accesses the ring.
+    /// Bank (or the host's memory) and address at which the host accesses the ring.
     bank: u32,
     address: u64,
-    /// Word for the tile, and address in the tile, as the gatherer accesses the ring.
+    /// Word for the tile, and address in that tile, at which the gatherer accesses the ring.
     tile: u32,
     noc_address: u64,
 }
 
-/// Returns the place of the ring with a number in DRAM, behind the profiler's region.
+/// Returns the location in DRAM of the ring with number `index`, after the profiler's region.
 fn ring_in_dram(
     chip: &ChipFacts,
     index: u32,
@@ -299,7 +301,7 @@ fn ring_in_dram(
     Ok(Ring { bank, address, tile, noc_address })
 }
 
-/// Returns the place of the ring with a number in the host's memory.
+/// Returns the location in the host's memory of the ring with number `index`.
 fn ring_of_host(
     chip: &ChipFacts,
     index: u32,
@@ -326,7 +328,7 @@ fn ring_of_host(
     Ok(Ring { bank: HOST_MEMORY, address, tile, noc_address })
 }
 
-/// Returns the word for a tile's coordinates; see [`wire::relay::setup`].
+/// Returns the setup word for a tile's coordinates; see [`wire::relay::setup`].
 const fn tile_word(arch: Arch, x: u32, y: u32) -> u32 {
     let coordinates = x | y << 6;
     match arch {

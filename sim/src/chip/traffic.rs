@@ -1,8 +1,8 @@
 //! Requests between the tiles of a launch, and reads of DRAM.
 //!
-//! A core issues its requests independently, because the times of arrival and answer are known at
-//! once. Between windows of time, requests are carried out one by one in order of arrival. The
-//! result therefore does not depend on the number of threads.
+//! Each core issues its requests without waiting for other cores, because the times of arrival and
+//! answer are known when a request is issued. Between windows of time, requests are carried out one
+//! by one in order of arrival. The result therefore does not depend on the number of threads.
 
 use super::{
     core::Core,
@@ -26,7 +26,8 @@ use crate::{
 use wire::vector::VECTOR_BYTES;
 
 impl Answer {
-    /// Writes the returned bytes into the requesting tile, and counts the answer.
+    /// Writes the returned bytes into the requesting tile, and updates the counters of its NoC
+    /// interface.
     pub(crate) fn receive(
         self,
         bytes: &[u8],
@@ -103,7 +104,7 @@ impl Stage {
         }
     }
 
-    /// Records a request in the truth, unless it carries the profiler's own data.
+    /// Adds a request to the ground truth, unless it transfers the profiler's own data.
     fn note_request(&mut self, risc_index: usize, cycle: u64, request: &Request) {
         if !self.chip.modes.has_noc_truth {
             return;
@@ -154,7 +155,7 @@ impl Stage {
         self.noc_requests.push((risc_index, noted));
     }
 
-    /// Returns the cycle at which the next outstanding answer is due.
+    /// Returns the cycle at which the next outstanding answer arrives.
     pub(crate) fn answer_due(&self) -> Option<u64> {
         let answers = self.outgoing.iter().filter_map(|message| match &message.content {
             Content::Request { answer: Some(answer), .. } => Some(answer.cycle),
@@ -167,8 +168,8 @@ impl Stage {
         self.context().place.coord
     }
 
-    /// Writes bytes of this tile's L1 to an address in another tile; returns the acknowledgement
-    /// cycle.
+    /// Sends bytes from this tile's L1 to an address in another tile; returns the cycle at which
+    /// the acknowledgement arrives.
     fn write(
         &mut self,
         devices: &mut Devices,
@@ -190,7 +191,7 @@ impl Stage {
         self.pass(devices, (noc, (risc_index, cycle)), target, payload, u64::from(byte_count))
     }
 
-    /// Sends a write to a core; returns the cycle at which the write is acknowledged.
+    /// Sends a write to a core; returns the cycle at which the acknowledgement arrives.
     fn pass(
         &mut self,
         devices: &mut Devices,
@@ -211,7 +212,7 @@ impl Stage {
         arrival + back
     }
 
-    /// Sends a request that may have an answer.
+    /// Sends a request whose answer, if `destination` is given, is stored in this tile.
     fn ask(
         &mut self,
         devices: &mut Devices,
@@ -245,7 +246,8 @@ impl Stage {
         u64::from(byte_count).div_ceil(self.chip.arch.facts().noc_flit_bytes)
     }
 
-    /// Returns the cycle at which a request reaches a tile, and the latency of the answer.
+    /// Returns the cycle at which a request reaches its target, and the further cycles until the
+    /// answer.
     fn travel(
         &mut self,
         (noc, cycle): (usize, u64),
@@ -262,7 +264,7 @@ impl Stage {
         (arrival, latency.acknowledgement_cycles)
     }
 
-    /// Returns the transaction id for which the acknowledgement of a write is counted.
+    /// Returns the transaction id under which the acknowledgement of a write is counted.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `WormholeB0/NoC/MemoryMap.md`: the PCIe tile acknowledges every write for
@@ -272,7 +274,7 @@ impl Stage {
         if is_host { 0 } else { request.transaction_id }
     }
 
-    /// Delivers a write's acknowledgement to the coordinates that the request specifies.
+    /// Sends a write's acknowledgement to the tile `to`, which the request specifies.
     fn acknowledge(
         &mut self,
         devices: &mut Devices,
@@ -311,7 +313,7 @@ pub(crate) fn count_ack(devices: &mut Devices, noc: usize, transaction_id: usize
     }
 }
 
-/// Passes the DRAM writes of launches in progress to DRAM.
+/// Hands the DRAM writes of launches in progress over to DRAM.
 pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     for landing in stages.flat_map(|stage| stage.landings.drain(..)) {
@@ -319,16 +321,16 @@ pub(crate) fn issue_landings(cores: &mut [Core], dram: &mut Dram) {
     }
 }
 
-/// Passes the writes of relays to the host's memory.
+/// Hands the relays' writes to the host's memory over to that memory.
 pub(crate) fn issue_host_writes(cores: &mut [Core], memory: &mut HostMemory) {
     let stages = cores.iter_mut().filter_map(Core::stage_mut);
     memory.expect(stages.flat_map(|stage| stage.host_writes.drain(..)));
 }
 
-/// Carries out all requests that have arrived by a cycle; returns true if any requests were in
-/// flight.
+/// Carries out all requests that have arrived by the cycle `by.cycle`; returns true if any requests
+/// were in flight.
 ///
-/// Harts see the effects no earlier than `seen_at`.
+/// Harts see the effects no earlier than the cycle `by.seen_at`.
 pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by: Arrived) -> bool {
     let mut messages = Vec::new();
     let mut has_reads = false;
@@ -357,7 +359,7 @@ pub(crate) fn deliver(cores: &mut [Core], dram: &mut Dram, chip: &ChipFacts, by:
     is_on_its_way
 }
 
-/// Context in which arrived requests are carried out.
+/// Cycles up to which requests are carried out, and at which harts can see the effects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     /// Requests that arrive by this cycle are carried out.
@@ -398,7 +400,7 @@ fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Mess
     }
 }
 
-/// Returns the read of another tile's L1 that a request causes, if any.
+/// Returns the read of L1 that a request to a core causes there, if any.
 fn noc_read(chip: &ChipFacts, payload: &Payload, cycle: u64) -> Option<NocRead> {
     let &Payload::Read { address, byte_count } = payload else { return None };
     let address =
@@ -412,7 +414,7 @@ fn core_at(cores: &mut [Core], coord: TileCoord) -> Option<&mut Core> {
     Some(&mut cores[index])
 }
 
-/// Returns the data of a DRAM read at its arrival, including all writes that have landed by then.
+/// Returns the data of a DRAM read, including all writes that land before the read arrives.
 fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload) -> Vec<u8> {
     let &Payload::Read { address, byte_count } = payload else { return Vec::new() };
     let Some((bank, address)) = chip.bank_at(message.target, address) else { return Vec::new() };
@@ -425,13 +427,14 @@ fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload
     bytes.skip(skipped).take(byte_count as usize).collect()
 }
 
-/// Returns the L1 address of a semaphore; `None` if no semaphore is at the address.
+/// Returns the L1 address of the semaphore at an address; `None` if there is no semaphore.
 fn semaphore_at(address: u64) -> Option<u32> {
     u32::try_from(address).ok().filter(|&address| TileWatch::is_semaphore(address))
 }
 
 impl Request {
-    /// Returns the semaphore in other tiles that the request changes, if any.
+    /// Returns the address of the semaphore that a write or increment in this request changes, if
+    /// any.
     fn semaphore(&self) -> Option<u32> {
         match self.action {
             Action::Write { address, .. } | Action::Increment { address, .. } => {
@@ -443,7 +446,7 @@ impl Request {
 }
 
 impl Payload {
-    /// Returns the semaphore that the payload changes, if any.
+    /// Returns the address of the semaphore that the payload changes, if any.
     fn semaphore(&self) -> Option<u32> {
         match *self {
             Self::Bytes { address, .. } | Self::Increment { address, .. } => semaphore_at(address),

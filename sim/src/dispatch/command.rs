@@ -1,4 +1,4 @@
-//! Commands of a dispatcher, and the records that the dispatcher writes for each command.
+//! Commands of a dispatcher, and the number of records that it writes for each command.
 //!
 //! # Compatibility
 //! Command numbers are from `cq_commands.hpp` of 0.81.1; names of data are from `cq_dispatch.cpp`
@@ -11,11 +11,11 @@
 pub enum Detail {
     /// No data.
     None,
-    /// Low half of the id of the program whose commands follow.
+    /// The low half of the id of the program whose commands follow.
     HostId(u16),
-    /// Type of small writes; its lowest bit is set for a multicast.
+    /// The type of small writes; its lowest bit is set for a multicast.
     Packed(u32),
-    /// Type of large writes.
+    /// The type of large writes.
     PackedLarge(u32),
 }
 
@@ -65,7 +65,7 @@ const EVENT: Command = Command::packed(4, false);
 const CONFIGURATION: Command = Command::packed_large(1);
 const BINARIES: Command = Command::packed_large(2);
 
-/// Number of commands before the first program; they set up buffers and their contents.
+/// Number of commands before the first program, which set up buffers and fill them.
 pub const OPENING_COMMANDS: usize = 65;
 
 /// Number of commands of a host access: a wait, the transfer, another wait, an event, and a write
@@ -78,7 +78,8 @@ pub const ACCESS_COMMANDS: usize = 5;
 /// `launch_msg_buffer_num_entries` of `dev_msgs.h`.
 const LAUNCH_MESSAGES: usize = 8;
 
-/// Number of programs that a queue accepts before it waits for the first program's workers.
+/// Number of programs that a queue accepts before it waits until the first program's workers are
+/// done.
 ///
 /// One launch message stays in the ring, so that a watcher can inspect the previous launch.
 ///
@@ -88,13 +89,13 @@ const LAUNCH_MESSAGES: usize = 8;
 /// run out of configuration space earlier.
 pub const UNAWAITED_PROGRAMS: usize = LAUNCH_MESSAGES - 1;
 
-/// Returns the commands before the first program.
+/// Returns the commands that precede the first program.
 pub(crate) fn opening() -> impl Iterator<Item = Command> {
     let round = [WRITE_LINEAR, WRITE_PAGED, WRITE_PAGED, WRITE_LINEAR, WAIT];
     round.into_iter().cycle().take(OPENING_COMMANDS)
 }
 
-/// Returns the commands of a program: its id, its data and its launch.
+/// Returns the commands of a program, which contain its id and data and start its launch.
 pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
     let [low, high, ..] = program_id.to_le_bytes();
     let offset = Command { id: 12, detail: Detail::HostId(u16::from_le_bytes([low, high])) };
@@ -110,13 +111,13 @@ pub(crate) const fn access(is_read: bool) -> [Command; ACCESS_COMMANDS] {
     [WAIT, transfer, WAIT, EVENT, WRITE_LINEAR_H_HOST]
 }
 
-/// Returns the last command.
+/// Returns the command that ends the queue.
 pub(crate) const fn terminate() -> Command {
     TERMINATE
 }
 
-/// Returns the subordinate's commands: the first command, the command of a program, and the last
-/// command.
+/// Returns the commands of the dispatcher's subordinate: the first command, the command for each
+/// program, and the last command.
 pub(crate) const fn subordinate() -> [Command; 3] {
     [SET_NUM_WORKER_SEMS, SEND_GO_SIGNAL, TERMINATE]
 }

@@ -5,8 +5,8 @@
 //! `cq_dispatch_subordinate.cpp` of 0.81.1: the dispatcher waits before it opens a command's zone;
 //! the other two kernels wait within the zone. The durations of commands are a model.
 //!
-//! The kernels are object code, `objects/kernels/src/dispatch.rs`, and receive the commands encoded
-//! as in [`words`].
+//! The kernels are the object code in `objects/kernels/src/dispatch.rs`. They receive the commands
+//! in the encoding of [`words`].
 
 use super::{
     Session,
@@ -16,10 +16,10 @@ use super::{
 use crate::program::{Emission, Kernel, KernelContext};
 use std::{borrow::Cow, sync::Arc};
 
-/// Cycles between a command's arrival at the prefetcher and its arrival at the dispatcher.
+/// Cycles by which a command arrives at the prefetcher earlier than at the dispatcher.
 const PREFETCH_CYCLES: u64 = 400;
 
-/// Role of a kernel.
+/// Role of a dispatch kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Duty {
     /// Receives commands from the host and passes them to the dispatcher.
@@ -30,7 +30,7 @@ pub(super) enum Duty {
     Subordinate,
 }
 
-/// A command with its times.
+/// A command with its arrival and completion times.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     command: Command,
@@ -40,16 +40,16 @@ struct Due {
 }
 
 impl Due {
-    /// Creates a command that completes in the cycle of its arrival.
+    /// Creates a command that can complete as soon as it arrives.
     const fn at_once(command: Command, cycle: u64) -> Self {
         Self { command, arrives_at: cycle, done_at: cycle }
     }
 }
 
 impl Session {
-    /// Returns the commands of the dispatcher.
+    /// Returns the dispatcher's commands with their times.
     ///
-    /// The commands of a program arrive once the GO message of the previous program has left.
+    /// A program's commands arrive once the GO message of the previous program has left.
     fn dispatched(&self) -> Vec<Due> {
         let gos = self.launches.iter().map(|launch| launch.go_cycle);
         let begins = std::iter::once(self.opened_at).chain(gos);
@@ -68,8 +68,8 @@ impl Session {
         opening.chain(program_commands).chain(closing).collect()
     }
 
-    /// Returns the commands of the subordinate. For each command, the subordinate waits for the
-    /// event that the command announces.
+    /// Returns the subordinate's commands with their times. A GO command completes when its launch
+    /// begins.
     fn announced(&self) -> Vec<Due> {
         let [first, go, last] = command::subordinate();
         let mut arrives_at = self.opened_at;
@@ -86,7 +86,7 @@ impl Session {
 pub(super) struct QueueKernel {
     session: Arc<Session>,
     duty: Duty,
-    /// Its commands, encoded for the object code.
+    /// The kernel's commands, encoded for the object code.
     words: Vec<u32>,
 }
 
@@ -137,8 +137,8 @@ fn detail_bits(detail: Detail) -> u32 {
     sort << SORT_SHIFT | data << DATA_SHIFT
 }
 
-/// Appends a time relative to `since`. Returns true if a word with a number of [`LONG_CYCLES`]
-/// intervals precedes the time.
+/// Appends a time relative to `since`. If the time is [`LONG_CYCLES`] or more away, first appends
+/// the number of [`LONG_CYCLES`] intervals and returns true.
 fn push_time(words: &mut Vec<u32>, since: &mut u64, cycle: u64) -> bool {
     let passed = cycle.saturating_sub(*since);
     let turns = passed / u64::from(LONG_CYCLES);

@@ -1,12 +1,12 @@
-//! Dispatch cores: the part of a chip that runs the host's command queue.
+//! Dispatch cores: the cores that run the host's command queue.
 //!
 //! `command` defines the commands and their records. `kernels` defines the three kernels that
 //! execute them: the prefetcher receives commands from the host, the dispatcher carries them out,
 //! and the dispatcher's subordinate sends the GO messages.
 //!
 //! These kernels run from the first launch until the host closes the queue. The simulator therefore
-//! runs them over all commands when the queue is closed. A GO message leaves the subordinate when
-//! the chip's launch begins.
+//! runs them over all commands once the queue is closed. Each GO message leaves the subordinate at
+//! the cycle at which the chip began that launch.
 
 pub mod command;
 mod kernels;
@@ -45,8 +45,8 @@ pub enum DispatchCores {
 const ETHERNET_CORES: usize = 3;
 
 impl DispatchCores {
-    /// Returns a chip's cores that are reserved for dispatch, in logical order; `None` if there are
-    /// too few.
+    /// Returns the cores of a chip that are reserved for dispatch, in logical order; `None` if the
+    /// chip has too few.
     #[must_use]
     pub fn reserved(self, plan: &Floorplan) -> Option<Vec<TileCoord>> {
         let (columns, rows) = plan.worker_grid();
@@ -70,7 +70,7 @@ impl DispatchCores {
     }
 }
 
-/// A launch that went through the command queue.
+/// A launch whose program went through the command queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dispatched {
     pub(crate) program_id: u32,
@@ -78,8 +78,8 @@ pub(crate) struct Dispatched {
     pub(crate) go_cycle: u64,
 }
 
-/// Cycles from opening the queue to the first GO message; meanwhile the host writes the kernels'
-/// inputs.
+/// Cycles from opening the queue to the first GO message. In this time the host writes the dispatch
+/// kernels' inputs.
 pub(crate) const OPENING_CYCLES: u64 = 20_000;
 
 /// All commands and launches that went through a chip's command queue.
@@ -94,7 +94,7 @@ pub(crate) struct CommandQueue {
 }
 
 impl CommandQueue {
-    /// Creates the queue of a chip, without launches; `None` if the chip has too few cores.
+    /// Creates a chip's queue, without launches; `None` if the chip has too few cores for dispatch.
     pub(crate) fn new(kind: DispatchCores, plan: &Floorplan, is_profiled: bool) -> Option<Self> {
         let reserved = kind.reserved(plan)?;
         Some(Self { kind, reserved, is_profiled, opened_at: None, launches: Vec::new() })
@@ -110,12 +110,12 @@ impl CommandQueue {
         self.is_profiled
     }
 
-    /// Opens the queue at a cycle, if it is not open yet.
+    /// Opens the queue at a cycle, unless it is already open.
     pub(crate) fn open(&mut self, cycle: u64) {
         self.opened_at.get_or_insert(cycle);
     }
 
-    /// Returns the first cycle at which a GO message can leave.
+    /// Returns the first cycle at which a GO message can be sent.
     pub(crate) fn ready_at(&self) -> u64 {
         self.opened_at.map_or(0, |opened_at| opened_at + OPENING_CYCLES)
     }
@@ -124,9 +124,9 @@ impl CommandQueue {
         self.launches.push(launch);
     }
 
-    /// Closes the queue; returns the cycle at which its kernels began, and the kernels' launches.
+    /// Closes the queue; returns the cycle at which it was opened, and the launches of its kernels.
     ///
-    /// Without probes, kernels write no records, so nothing is returned.
+    /// Without probes the kernels record nothing, so `None` is returned.
     pub(crate) fn close(
         &mut self,
         closed_at: u64,
@@ -174,7 +174,7 @@ pub(crate) struct HostTraffic {
     pub(crate) writes: usize,
 }
 
-/// Work of one queue's kernels between opening and closing.
+/// Everything that passed through one queue between opening and closing.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     opened_at: u64,

@@ -1,4 +1,4 @@
-//! Faults: rules that are called at defined points, and a log of their effects.
+//! Faults: rules that the simulator calls at defined points, and a log of their effects.
 //!
 //! | point | method | what a rule can do |
 //! |---|---|---|
@@ -50,7 +50,7 @@ pub struct PushPoint<'a> {
     pub words: &'a [u32],
 }
 
-/// Outcome of a write. A rule can add faults to it, but cannot undo the faults of other rules.
+/// Fate of a write. A rule can add faults to it, but cannot undo the faults of other rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushFate {
     is_lost: bool,
@@ -59,7 +59,7 @@ pub struct PushFate {
 }
 
 impl PushFate {
-    /// Loses the write: it is acknowledged but never lands.
+    /// Makes the write get lost: it is acknowledged but never lands.
     pub const fn lose(&mut self) {
         self.is_lost = true;
     }
@@ -86,14 +86,14 @@ impl PushFate {
         self.delay_cycles
     }
 
-    /// Returns pairs of a word index and the mask of bits flipped in that word.
+    /// Returns the flipped bits: pairs of a word's index and the mask of its flipped bits.
     #[must_use]
     pub fn flips(&self) -> &[(usize, u32)] {
         &self.flips
     }
 }
 
-/// A clock read that is about to happen.
+/// A clock read before it happens.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockReadPoint {
     /// RISC and launch that read the clock.
@@ -115,7 +115,7 @@ pub struct ClockPlacement {
     pub at_ns: u64,
 }
 
-/// A host read of L1, with the words that it would return.
+/// A read of L1 by the host.
 #[derive(Clone, Copy, Debug)]
 pub struct HostReadPoint<'a> {
     /// Number of the chip.
@@ -135,8 +135,8 @@ pub struct HostReadPoint<'a> {
 pub struct RelayDeath {
     /// The time, in nanoseconds since the simulation began.
     pub at_ns: u64,
-    /// True if the relay stops later: after it has counted a frame, just before it would notify the
-    /// producer that its cells were read.
+    /// False if the relay stops at that time; true if it stops after it has next counted a frame,
+    /// just before it would tell the producer that its cells were read.
     pub is_before_telling: bool,
 }
 
@@ -145,8 +145,9 @@ pub trait Rule: Send + Sync {
     /// Returns the rule's name in the log.
     fn name(&self) -> &str;
 
-    /// Returns when the clock of a tile wraps; called once for every tile. The tile's epoch is
-    /// moved forward to cause the wrap, so such rules must be added before anything runs.
+    /// Returns when the clock of a tile wraps; called once per tile, when the rule is added. To
+    /// cause the wrap, the tile's epoch is moved forward, so such rules must be added before
+    /// anything runs.
     fn place_clock(&self, _chip_id: u32, _core: TileCoord) -> Option<ClockPlacement> {
         None
     }
@@ -161,25 +162,26 @@ pub trait Rule: Send + Sync {
         None
     }
 
-    /// Decides the fate of a write to DRAM.
+    /// Decides the fate of a write to DRAM before it is issued.
     fn on_push(&self, _push: &PushPoint<'_>, _fate: &mut PushFate, _random: &mut Stream) {}
 
-    /// Returns true if [`Rule::clock_stall_cycles`] must be called.
+    /// Returns true if [`Rule::clock_stall_cycles`] must be called for clock reads.
     fn watches_clock(&self) -> bool {
         false
     }
 
-    /// Returns the delay of a clock read in cycles.
+    /// Returns the number of cycles by which a clock read is delayed.
     fn clock_stall_cycles(&self, _read: &ClockReadPoint, _random: &mut Stream) -> u64 {
         0
     }
 
-    /// Returns the cycles between a subordinate's done signal and the end of its main zone.
+    /// Returns the number of cycles between a subordinate's done signal and the end of its main
+    /// zone.
     fn subordinate_delay_cycles(&self, _site: &Site, _random: &mut Stream) -> u64 {
         0
     }
 
-    /// Changes the words that the host reads; returns true if any changed.
+    /// Changes the words that the host reads; returns true if any word has changed.
     fn on_host_read(
         &self,
         _read: &HostReadPoint<'_>,
@@ -190,7 +192,7 @@ pub trait Rule: Send + Sync {
     }
 }
 
-/// Effect of a rule.
+/// What a rule did to the simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
     /// A write was acknowledged and never landed.
@@ -222,7 +224,7 @@ pub enum FaultEffect {
         /// Delay in cycles.
         delay_cycles: u64,
     },
-    /// A write addressed memory that does not exist; no rule caused this.
+    /// A write addressed memory that does not exist. No rule causes this.
     WriteMisdirected {
         /// Bank in the request.
         bank: u32,
@@ -238,7 +240,8 @@ pub enum FaultEffect {
         /// Cycle of the chip at which these bits become zero.
         wrap_chip_cycle: u64,
     },
-    /// A clock read was delayed or torn. It is torn if the low word wrapped between its two loads.
+    /// A clock read was delayed or torn. A read is torn if the low word wraps between its two
+    /// loads.
     ClockReadStalled {
         /// Duration of the delay in cycles.
         stall_cycles: u64,
@@ -312,8 +315,8 @@ impl RuleSet {
         self.watches_clock
     }
 
-    /// Calls every rule for a write; returns the write's fate and the names of the rules that
-    /// changed it.
+    /// Calls every rule for a write; returns the write's fate and the name of the first rule that
+    /// changed the fate, or an empty name.
     #[must_use]
     pub fn push_fate(&self, push: &PushPoint<'_>, random: &mut Stream) -> (PushFate, Arc<str>) {
         let mut fate = PushFate::default();
@@ -328,7 +331,7 @@ impl RuleSet {
         (fate, culprit.unwrap_or_else(|| Arc::from("")))
     }
 
-    /// Returns the longest delay of a clock read, and the name of the rule that requests it.
+    /// Returns the longest delay that a rule requests for a clock read, and the name of that rule.
     #[must_use]
     pub fn clock_stall(
         &self,
@@ -343,8 +346,8 @@ impl RuleSet {
         (cycles > 0).then(|| (cycles, Arc::clone(name)))
     }
 
-    /// Returns when a relay of a chip first stops permanently, and the name of the rule that stops
-    /// it.
+    /// Returns the earliest time at which a rule stops a relay permanently, and the name of that
+    /// rule.
     pub(crate) fn relay_death(&self, chip_id: u32, relay: u32) -> Option<(RelayDeath, Arc<str>)> {
         let deaths = self.rules.iter().filter_map(|NamedRule { name, rule }| {
             Some((rule.relay_death(chip_id, relay)?, Arc::clone(name)))
@@ -352,7 +355,8 @@ impl RuleSet {
         deaths.min_by_key(|(death, _)| death.at_ns)
     }
 
-    /// Returns the delay from the first rule that delays a subordinate, and the rule's name.
+    /// Calls the rules for a subordinate until one delays it; returns the delay and the rule's
+    /// name.
     #[must_use]
     pub fn late_subordinate(&self, site: &Site, random: &mut Stream) -> Option<(u64, Arc<str>)> {
         let delays = self
@@ -363,7 +367,7 @@ impl RuleSet {
         Some((cycles, Arc::clone(name)))
     }
 
-    /// Applies the first rule that changes the words of a host read; returns the rule's name.
+    /// Calls the rules for a host read until one changes the words; returns that rule's name.
     pub fn change_host_read(
         &self,
         read: &HostReadPoint<'_>,

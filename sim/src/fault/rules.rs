@@ -7,7 +7,7 @@ use crate::{arch::TileCoord, random::Stream};
 use std::ops::Range;
 use wire::Risc;
 
-/// Where and when a rule applies: everywhere and always, unless restricted.
+/// Where and when a rule applies: everywhere and in every launch, unless restricted.
 ///
 /// ```
 /// use sim::{arch::TileCoord, fault::rules::{LoseWrite, Selection}};
@@ -37,21 +37,21 @@ impl Selection {
         }
     }
 
-    /// Restricts the selection to this chip and to chips added by other calls.
+    /// Restricts the selection to this chip, and any others added by further calls.
     #[must_use]
     pub fn chip(mut self, chip_id: u32) -> Self {
         self.chips.push(chip_id);
         self
     }
 
-    /// Restricts the selection to this core and to cores added by other calls.
+    /// Restricts the selection to this core, and any others added by further calls.
     #[must_use]
     pub fn core(mut self, core: TileCoord) -> Self {
         self.cores.push(core);
         self
     }
 
-    /// Restricts the selection to this processor and to processors added by other calls.
+    /// Restricts the selection to this processor, and any others added by further calls.
     #[must_use]
     pub fn risc(mut self, risc: Risc) -> Self {
         self.riscs.push(risc);
@@ -65,8 +65,8 @@ impl Selection {
         self
     }
 
-    /// Sets the probability that the rule applies, in parts per million; draws use the simulation's
-    /// seed.
+    /// Sets the probability that the rule applies at a selected place, in parts per million; the
+    /// random numbers depend on the simulation's seed.
     #[must_use]
     pub const fn parts_per_million(mut self, parts_per_million: u32) -> Self {
         self.parts_per_million = parts_per_million;
@@ -85,7 +85,7 @@ impl Selection {
         self.takes_chip(chip_id) && (self.cores.is_empty() || self.cores.contains(&core))
     }
 
-    /// Returns true if the RISC and its launch are selected and the random draw hits.
+    /// Returns true if the RISC and its launch are selected and the rule applies by chance.
     pub fn takes(&self, site: &Site, random: &mut Stream) -> bool {
         self.takes_core(site.chip_id, site.core)
             && (self.riscs.is_empty() || self.riscs.contains(&site.risc))
@@ -94,7 +94,7 @@ impl Selection {
     }
 }
 
-/// Loses writes to DRAM: they are acknowledged but never land.
+/// Makes writes to DRAM get lost: they are acknowledged but never land.
 #[derive(Clone, Debug)]
 pub struct LoseWrite(pub Selection);
 
@@ -110,7 +110,7 @@ impl Rule for LoseWrite {
     }
 }
 
-/// Delays writes to DRAM: they land, and are acknowledged, late.
+/// Delays writes to DRAM and their acknowledgements.
 #[derive(Clone, Debug)]
 pub struct DelayWrite {
     /// Where and when the rule applies.
@@ -131,7 +131,7 @@ impl Rule for DelayWrite {
     }
 }
 
-/// Choice of the word of a write that is corrupted.
+/// Which word of a write is corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordChoice {
     /// The word with this index; shorter writes stay intact.
@@ -140,14 +140,14 @@ pub enum WordChoice {
     Any,
 }
 
-/// Corrupts words that land in DRAM.
+/// Corrupts one word of each selected write to DRAM.
 #[derive(Clone, Debug)]
 pub struct CorruptWord {
     /// Where and when the rule applies.
     pub selection: Selection,
-    /// The word of each write that is corrupted.
+    /// The word to corrupt.
     pub word: WordChoice,
-    /// Mask of the flipped bits; 0 flips one bit drawn from the simulation's seed.
+    /// Mask of the bits to flip; if 0, one bit drawn from the simulation's seed is flipped.
     pub mask: u32,
 }
 
@@ -172,10 +172,10 @@ impl Rule for CorruptWord {
     }
 }
 
-/// Makes the low word of clocks, or the low bits that a marker carries, wrap at a given time.
+/// Makes a clock's low word, or the low bits that a marker holds, wrap at a given time.
 #[derive(Clone, Debug)]
 pub struct WrapClock {
-    /// Selected chips and cores.
+    /// The chips and cores whose clocks wrap.
     pub selection: Selection,
     /// Time of the wrap, and number of bits that wrap.
     pub placement: ClockPlacement,
@@ -191,14 +191,14 @@ impl Rule for WrapClock {
     }
 }
 
-/// Tears clock reads: the low word wraps between the reads of the two words.
+/// Tears clock reads: the low word wraps between the loads of the two words.
 ///
 /// The clocks of the selected tiles are set so that the low word wraps at `at_ns`. Reads shortly
-/// before the wrap are delayed so that the low word is read in the last cycle before the wrap. The
-/// high word is then read after the wrap, so the result is 2^32 cycles too large.
+/// before that are delayed so that they load the low word in the last cycle before the wrap. They
+/// load the high word after the wrap, so their result is 2^32 cycles too large.
 #[derive(Clone, Debug)]
 pub struct TearClock {
-    /// Selected cores and RISCs.
+    /// The cores whose clocks wrap, and the RISCs whose reads are delayed.
     pub selection: Selection,
     /// Time at which the low word wraps, in nanoseconds since the simulation began.
     pub at_ns: u64,
@@ -233,11 +233,11 @@ impl Rule for TearClock {
 
 /// Makes subordinates close their main zone some time after they have signalled that they are done.
 ///
-/// BRISC polls [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) times, for some
-/// 40,000 cycles, and then counts the run as late.
+/// BRISC polls [`PUBLICATION_POLLS`](kernel_profiler::flush::PUBLICATION_POLLS) times for the end
+/// of the zone, which takes some 40,000 cycles, and then counts the subordinate's run as late.
 #[derive(Clone, Debug)]
 pub struct LateSubordinate {
-    /// Selected subordinates.
+    /// The subordinates that are delayed.
     pub selection: Selection,
     /// Delay in cycles.
     pub cycles: u64,
@@ -253,7 +253,7 @@ impl Rule for LateSubordinate {
     }
 }
 
-/// Makes the host see each control vector as it was before the latest launch.
+/// Makes the host read each control vector as it was before the core's latest launch.
 #[derive(Clone, Debug)]
 pub struct StaleControl(pub Selection);
 
@@ -279,7 +279,7 @@ impl Rule for StaleControl {
     }
 }
 
-/// Makes a chip stop answering: requests in flight are lost, and running launches never end.
+/// Makes a chip stop answering: requests in flight are lost, and launches in progress never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoseChip {
     /// Number of the chip.
@@ -303,9 +303,9 @@ impl Rule for LoseChip {
 pub struct KillRelay {
     /// Number of the chip.
     pub chip_id: u32,
-    /// Number of the relay on its chip; successors are numbered after the relays.
+    /// Number of the relay on its chip; successors are numbered after the first relays.
     pub relay: u32,
-    /// Time at which the relay stops.
+    /// Time or event at which the relay stops.
     pub death: RelayDeath,
 }
 
@@ -319,7 +319,7 @@ impl Rule for KillRelay {
     }
 }
 
-/// A rule that calls a closure for each write to DRAM.
+/// A rule that calls a closure for each write to DRAM, which can change the write's fate.
 ///
 /// ```
 /// use sim::fault::rules::PushRule;
@@ -341,7 +341,7 @@ impl<F> PushRule<F>
 where
     F: Fn(&PushPoint<'_>, &mut PushFate, &mut Stream) + Send + Sync,
 {
-    /// Creates a rule with `name` in the log.
+    /// Creates a rule that the log calls `name`.
     pub fn new(name: impl Into<String>, decide: F) -> Self {
         Self { name: name.into(), decide }
     }
@@ -372,7 +372,7 @@ impl<F> HostReadRule<F>
 where
     F: Fn(&HostReadPoint<'_>, &mut [u32], &mut Stream) -> bool + Send + Sync,
 {
-    /// Creates a rule with `name` in the log.
+    /// Creates a rule that the log calls `name`.
     pub fn new(name: impl Into<String>, change: F) -> Self {
         Self { name: name.into(), change }
     }

@@ -1,8 +1,8 @@
 //! Bodies of the kernels.
 //!
-//! The bodies are compiled for riscv32im by `sim/objects/kernels`. They are also part of the
-//! simulator, which uses their constants. The C++ kernels record the same zones. A body accesses
-//! its surroundings only through [`Environment`].
+//! The bodies are compiled for riscv32im by `sim/objects/kernels`. They are also compiled into the
+//! simulator, which uses their constants. The kernels in C++ record the same zones. A body accesses
+//! hardware and launch only through [`Environment`].
 
 use kernel_profiler::{
     device_record_event, device_timestamped_data, device_timestamped_data_16b, device_zone_scoped,
@@ -18,32 +18,32 @@ pub trait Environment {
     /// Returns runtime argument `index` of the launch, or 0 if there is no such argument.
     fn arg(&self, index: u32) -> u32;
 
-    /// Returns word `index` of the kernel's own data, which is part of the launch.
+    /// Returns word `index` of the kernel's data, which the launch contains for each RISC.
     fn data(&self, index: u32) -> u32;
 
     /// Returns a random number below `bound`, specific to this RISC and launch.
     fn draw(&mut self, bound: u32) -> u32;
 
-    /// Returns the NoC of this RISC; `None` if kernels on it record no NoC events.
+    /// Returns the NoC that this RISC uses; `None` if kernels on this RISC record no NoC events.
     fn noc(&self) -> Option<u8>;
 
-    /// Returns the coordinates of a tile on this RISC's NoC: the column in the low six bits and the
-    /// row above. Target 0 is the RISC's own tile. The other targets are the tiles of the DRAM
-    /// banks, cyclically.
+    /// Returns the coordinates of a tile on this RISC's NoC: column in the low six bits, row in the
+    /// bits above. Target 0 is the RISC's own tile. Targets from 1 on are the tiles of the DRAM
+    /// banks, starting again at the first bank after the last.
     fn tile(&self, target: u32) -> u32;
 
     /// Issues a transfer on this RISC's NoC.
     fn transfer(&mut self, transfer: &Transfer);
 
-    /// Issues a coprocessor instruction a number of times on a TRISC; does nothing on other
-    /// processors, which have no coprocessor.
+    /// Issues a coprocessor instruction `times` times on a TRISC; does nothing on a processor
+    /// without a coprocessor.
     fn issue(&mut self, instruction: u32, times: u32);
 }
 
 /// A transfer between this tile's L1 and another tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// True for a write from this tile to the other, on virtual channel 1; false for a read.
+    /// True for a write to the other tile, on virtual channel 1; false for a read from it.
     pub is_write: bool,
     /// True for a write without acknowledgement.
     pub is_posted: bool,
@@ -109,8 +109,8 @@ pub fn instructions<E: Environment>(environment: &mut E) {
     issue_all(environment);
 }
 
-/// Runs [`instructions`] while hardware counters count. The kernel itself starts, stops and reads
-/// the groups `arg(3)`, if counters are recorded.
+/// Runs the instructions of [`instructions`] while hardware counters count. This kernel starts,
+/// stops and reads the counter groups `arg(3)` itself, if counters are recorded.
 pub fn counted_instructions<E: Environment>(environment: &mut E) {
     let groups = environment.arg(3);
     start_perf_counters!(groups);
@@ -170,7 +170,7 @@ pub fn paced<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records sums over `arg(0)` passes, each of `arg(1)` cycles, in both accumulators.
+/// Records sums over `arg(0)` passes in both accumulators, each sum of `arg(1)` cycles per pass.
 pub fn sums<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         device_zone_scoped_sum1!("SUM-ONE");
@@ -192,11 +192,11 @@ pub fn numbers<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Records zones that contain only another probe. From these, a host computes the cost of probes.
-/// Between the zones there is enough time for the stores of the earlier zones to drain.
+/// Records zones that contain at most one other probe; a host computes the cost of probes from
+/// them. Between the zones there is enough time for the stores of the previous zone to drain.
 ///
 /// # Compatibility
-/// The names are those expected by the host's `probe_cost` module.
+/// The names of the zones are those that the host's `probe_cost` module expects.
 pub fn calibration<E: Environment>(environment: &mut E) {
     for pass in 0..CALIBRATION_PASSES {
         environment.spin(100);
@@ -226,7 +226,7 @@ pub fn calibration<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Shape of a matrix product on one core, in tiles of 32 by 32; the kernels' arguments.
+/// Size of a matrix product on one core, in tiles of 32 by 32; the arguments of its kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulShape {
     /// Number of blocks along the inner dimension.
@@ -267,13 +267,13 @@ impl MatmulShape {
     }
 }
 
-/// Works for `cycles` cycles, plus up to an eighth more.
+/// Spins for `cycles` cycles plus a random number of cycles up to an eighth of that.
 fn work_about<E: Environment>(environment: &mut E, cycles: u32) {
     let more = environment.draw(cycles / 8 + 1);
     environment.spin(cycles + more);
 }
 
-/// Loads blocks from DRAM.
+/// Loads the blocks from DRAM, with a zone for each; with transfers if `MOVES` is true.
 fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     for block in 0..shape.blocks {
@@ -287,7 +287,7 @@ fn read_blocks<E: Environment, const MOVES: bool>(environment: &mut E) {
     }
 }
 
-/// Unpacks blocks for the matrix engine.
+/// Spends the time of unpacking the blocks for the matrix engine.
 pub fn matmul_unpack<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     for _ in 0..shape.blocks {
@@ -300,7 +300,7 @@ pub fn matmul_unpack<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Multiplies blocks.
+/// Spends the time of multiplying the blocks.
 pub fn matmul_math<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     device_zone_scoped!("Matmul");
@@ -316,7 +316,7 @@ pub fn matmul_math<E: Environment>(environment: &mut E) {
     }
 }
 
-/// Packs the result.
+/// Spends the time of packing the result.
 pub fn matmul_pack<E: Environment>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     {
@@ -327,7 +327,7 @@ pub fn matmul_pack<E: Environment>(environment: &mut E) {
     work_about(environment, shape.pack_cycles());
 }
 
-/// Writes the result to DRAM.
+/// Writes the result to DRAM; with transfers if `MOVES` is true.
 fn write_result<E: Environment, const MOVES: bool>(environment: &mut E) {
     let shape = MatmulShape::from_environment(environment);
     {
@@ -362,7 +362,7 @@ pub fn matmul_tile_writer<E: Environment>(environment: &mut E) {
 /// Size in bytes of a tile of 32 by 32 numbers, each of 16 bits.
 pub const TILE_BYTES: u32 = 2048;
 
-/// Loads the tiles of a block, and spends the time that this takes.
+/// Loads the tiles of a block if `MOVES` is true, then spends the time that loading takes.
 fn load_block<E: Environment, const MOVES: bool>(environment: &mut E, shape: MatmulShape) {
     if MOVES {
         for tile in 1..=shape.tiles_in {
@@ -372,7 +372,7 @@ fn load_block<E: Environment, const MOVES: bool>(environment: &mut E, shape: Mat
     work_about(environment, shape.load_cycles());
 }
 
-/// Stores the tiles of the result, and spends the time that this takes.
+/// Stores the tiles of the result if `MOVES` is true, then spends the time that storing takes.
 fn store_tiles<E: Environment, const MOVES: bool>(environment: &mut E, shape: MatmulShape) {
     if MOVES {
         for tile in 1..=shape.tiles_out {
@@ -383,7 +383,7 @@ fn store_tiles<E: Environment, const MOVES: bool>(environment: &mut E, shape: Ma
     work_about(environment, shape.tiles_out * 80);
 }
 
-/// Records `arg(0)` zones, with `arg(1)` reads of L1 in each.
+/// Records `arg(0)` zones, each with `arg(1)` reads of a runtime argument in L1.
 pub fn reads<E: Environment>(environment: &mut E) {
     for _ in 0..environment.arg(0) {
         device_zone_scoped!("READS");

@@ -1,9 +1,9 @@
-//! A kernel's ELF file, and its conversion to the bytes that are loaded.
+//! A kernel's ELF file, and the conversion of its contents to the bytes that are loaded into L1.
 //!
-//! tt-metal links kernels after the firmware's code, and loads them to any free location in a
-//! launch. Its loader makes kernels position-independent. Here the load address is known, so
-//! addresses in the code are relocated instead. This requires the linker's relocations
-//! (`--emit-relocs`).
+//! tt-metal links kernels after the firmware's code, and loads them to a free location that is
+//! chosen at each launch. Its loader makes kernels position-independent. Here the load address is
+//! known, so addresses in the code are relocated instead. This requires that the linker keeps
+//! relocations (`--emit-relocs`).
 
 use crate::{
     machine::images::zone_texts,
@@ -38,10 +38,10 @@ pub enum KernelFileError {
     NoEntry {
         /// Name of the kernel.
         name: String,
-        /// The address of its first instruction.
+        /// Address of the kernel's first instruction.
         entry: u32,
     },
-    /// A segment is at an address where tt-metal's kernels have no segment.
+    /// A segment has an address at which tt-metal's kernels have no segment.
     #[error(
         "kernel {name}: expected one segment of code and one of private RAM (0xffb00000), \
          found {byte_count} bytes for address {address:#010x}"
@@ -51,10 +51,10 @@ pub enum KernelFileError {
         name: String,
         /// Address of the segment.
         address: u32,
-        /// Length of the segment.
+        /// Length of the segment in bytes.
         byte_count: usize,
     },
-    /// The kernel contains absolute addresses, but no relocations for them.
+    /// The kernel contains absolute addresses, and its file has no relocations for them.
     #[error(
         "kernel {name} is linked for address {linked:#x} and has to be loaded at {place:#x}: \
          link it with --emit-relocs or for that address"
@@ -70,7 +70,7 @@ pub enum KernelFileError {
 }
 
 impl KernelFile {
-    /// Parses a linked kernel; `name` is used in messages.
+    /// Parses a linked kernel; error messages call it `name`.
     ///
     /// # Errors
     /// [`KernelFileError`] if the file is not a program for these processors.
@@ -104,7 +104,7 @@ impl KernelFile {
         &self.file
     }
 
-    /// Returns the file's segments and symbols.
+    /// Parses the file's segments and symbols.
     ///
     /// # Errors
     /// Never: the file was parsed before.
@@ -113,7 +113,7 @@ impl KernelFile {
             .map_err(|source| KernelFileError::NotProgram { name: self.name.clone(), source })
     }
 
-    /// Returns the address of a symbol.
+    /// Returns the address of the symbol `name`, if the file has such a symbol.
     pub(crate) fn symbol(&self, name: &str) -> Option<u32> {
         let file = object::File::parse(self.file.as_slice()).ok()?;
         let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name))?;
@@ -126,8 +126,8 @@ impl KernelFile {
         self.text_address
     }
 
-    /// Returns the bytes that tt-metal's firmware expects at an address: the code, then the initial
-    /// contents of private RAM.
+    /// Returns the bytes to load at the address `place`, as tt-metal's firmware expects them: the
+    /// code, then the initial contents of private RAM.
     ///
     /// # Errors
     /// [`KernelFileError::UnexpectedSegment`] if the file has other segments, and
@@ -161,15 +161,15 @@ impl KernelFile {
         Ok(text)
     }
 
-    /// Returns the texts of the kernel's zones, `name,file,line,KERNEL_PROFILER`.
+    /// Returns the texts of the kernel's zones in the form `name,file,line,KERNEL_PROFILER`.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
         let file = object::File::parse(self.file.as_slice());
         file.map(|file| zone_texts(&file)).unwrap_or_default()
     }
 
-    /// Relocates absolute addresses of code. Such addresses occur in the code and, as jump tables
-    /// and function pointers, in private RAM.
+    /// Relocates absolute addresses of code, as needed for code loaded at `place`. Such addresses
+    /// occur in the code itself and, as jump tables and function pointers, in private RAM.
     ///
     /// # Compatibility
     /// `ElfFile::Impl::XIPify` of `llrt/tt_elffile.cpp` relocates any word that contains a code
@@ -217,12 +217,12 @@ impl KernelFile {
     }
 }
 
-/// Returns true if an address is in the segment of `byte_count` bytes at `start`.
+/// Returns true if an address is within the `byte_count` bytes that begin at `start`.
 fn within(address: u64, start: u32, byte_count: usize) -> bool {
     address.checked_sub(start.into()).is_some_and(|distance| distance < byte_count as u64)
 }
 
-/// Returns an instruction or data word with its absolute address replaced.
+/// Returns an instruction or data word with its absolute address replaced by `value`.
 fn patched(word: u32, kind: elf::RelocationType, value: u32) -> u32 {
     match kind {
         elf::R_RISCV_32 => value,
@@ -241,7 +241,7 @@ impl std::fmt::Debug for KernelFile {
     }
 }
 
-/// Converts a length to 32 bits; addresses and lengths in these files have 32 bits.
+/// Converts a length to 32 bits, which suffice for addresses and lengths in these files.
 fn narrow(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Kernels of the simulator's object code, and the records expected of each kernel.
+//! Kernels of the simulator's object code, and the numbers of records that each kernel makes.
 //!
 //! The kernels' bodies are in [`body`] and [`script_body`], which are compiled by
 //! `sim/objects/kernels`.
@@ -13,19 +13,20 @@ pub mod tile_words;
 use crate::program::{Emission, KernelContext};
 pub use object::ObjectKernel;
 
-/// Returns the records of a kernel that repeats the records in `each`; the kernel's first argument
-/// is the number of repetitions.
+/// Returns the records of a kernel that makes the records `each` as many times as its first
+/// argument says.
 fn times(context: &KernelContext, each: Emission) -> Emission {
     each * u64::from(context.arg(0))
 }
 
-/// Returns the NoC events of transfers, whose number is an argument; none on a RISC without a NoC.
+/// Returns the NoC events of as many transfers as the given argument says; none on a RISC without a
+/// NoC.
 fn transfers(context: &KernelContext, argument: usize) -> Emission {
     DATA * (events_of_transfer(context) * u64::from(context.arg(argument)))
 }
 
-/// Returns the number of NoC events per transfer: one for the transfer and, if waits are recorded,
-/// one for its wait.
+/// Returns the number of NoC events per transfer: one for the transfer and, if waits for the NoC
+/// are recorded, one for the wait.
 pub(crate) const fn events_of_transfer(context: &KernelContext) -> u64 {
     match (context.noc(), context.records_noc_waits) {
         (None, _) => 0,
@@ -34,7 +35,7 @@ pub(crate) const fn events_of_transfer(context: &KernelContext) -> u64 {
     }
 }
 
-/// Returns the totals of sum zones, if such zones are recorded.
+/// Returns one total for each of `accumulators` sum zones, if such zones are recorded.
 fn sums(context: &KernelContext, accumulators: u64) -> Emission {
     let is_recorded = context.sums_enabled && context.arg(0) > 0;
     Emission { sums: if is_recorded { accumulators } else { 0 }, ..Emission::NONE }

@@ -1,10 +1,10 @@
-//! Kernels that are functions of the simulator's object code.
+//! Kernels that are functions in the simulator's object code.
 
 use super::ALL;
 use crate::program::{Emission, Kernel, KernelContext};
 use std::{borrow::Cow, sync::Arc};
 
-/// A function of the simulator's object code.
+/// A kernel that is a function in the simulator's object code.
 ///
 /// ```
 /// use sim::{kernel::ObjectKernel, program::Kernel};
@@ -15,14 +15,14 @@ use std::{borrow::Cow, sync::Arc};
 pub struct ObjectKernel {
     name: &'static str,
     data: Cow<'static, [u32]>,
-    /// Returns the records that the kernel tries to make; `emission` is added to them.
+    /// Computes the records that the function tries to make; `emission` is added to them.
     records: fn(&KernelContext) -> Emission,
     emission: Emission,
 }
 
 impl ObjectKernel {
-    /// The broken kernels, one for each kind of failure: an endless loop, three invalid accesses,
-    /// an invalid instruction and a panic.
+    /// The kernels that fail, one for each kind of failure: an endless loop, three invalid
+    /// accesses, an invalid instruction and a panic.
     pub const BROKEN: [Self; 6] = [
         Self::new("broken_endless"),
         Self::new("broken_store"),
@@ -32,28 +32,27 @@ impl ObjectKernel {
         Self::new("broken_panic"),
     ];
 
-    /// Creates a kernel that records nothing and has no data words.
+    /// Creates a kernel without data words, of which no records are expected.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self::ready(name, |_| Emission::NONE)
     }
 
-    /// Creates a kernel whose records are a function of its context.
+    /// Creates a kernel without data words; `records` computes its records from its context.
     pub(super) const fn ready(name: &'static str, records: fn(&KernelContext) -> Emission) -> Self {
         Self { name, data: Cow::Borrowed(&[]), records, emission: Emission::NONE }
     }
 
-    /// Returns the kernel with this name, which is also the name of its body, if its records are
-    /// known.
+    /// Returns the kernel with the name of a function, if the function's records are known.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ALL.iter().find(|kernel| kernel.name == name).cloned()
     }
 
-    /// Returns the kernel with this name as a shared object for programs.
+    /// Returns the kernel with this name in the form in which programs share kernels.
     ///
     /// # Panics
-    /// If there is no such kernel: the names are constants in programs.
+    /// If there is no such kernel; the names are constants, so this does not happen.
     pub(crate) fn shared(name: &str) -> Arc<dyn Kernel> {
         Arc::new(Self::named(name).expect("a kernel whose records are known"))
     }
@@ -70,14 +69,14 @@ impl ObjectKernel {
         self.name
     }
 
-    /// Adds words that a launch copies into L1.
+    /// Sets the data words, which a launch copies into L1.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Vec<u32>>) -> Self {
         self.data = Cow::Owned(data.into());
         self
     }
 
-    /// Sets the number of records that the kernel tries to make in addition to the known ones.
+    /// Sets the records that the kernel tries to make in addition to those known for its function.
     #[must_use]
     pub const fn with_emission(mut self, emission: Emission) -> Self {
         self.emission = emission;

@@ -1,8 +1,9 @@
-//! Scripted kernels: kernels whose records are given as data.
+//! Scripted kernels: kernels that execute a list of steps.
 //!
-//! A script runs through the profiler's macros, but its records are counted without these macros.
-//! Random scripts can therefore test a reader against the truth. One kernel runs all scripts:
-//! `kernel::script_body`, which also documents the encoding of scripts as words.
+//! A script makes its records through the profiler's macros, but the expected records are counted
+//! without these macros. A reader's output for random scripts can therefore be compared with the
+//! truth. One kernel runs all scripts: `kernel::script_body`, which also documents how scripts are
+//! encoded as words.
 
 use crate::{
     kernel::{
@@ -18,40 +19,39 @@ use wire::scoped_lock::{LockEvent, LockEventKind};
 /// One action of a scripted kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Opens zone `SCRIPT-0` to `SCRIPT-7`.
+    /// Opens one of the zones `SCRIPT-0` to `SCRIPT-7`.
     Open(u8),
     /// Closes the most recently opened zone.
     Close,
-    /// Records data `SCRIPT-DATA-0` to `SCRIPT-DATA-3`.
+    /// Records a value named `SCRIPT-DATA-0` to `SCRIPT-DATA-3`.
     Data(u8, u64),
     /// Records 16 bytes of data.
     Data16(u64, u64),
     /// Records an event.
     Event(u16),
-    /// Spends cycles in the first or the second sum zone.
+    /// Spends cycles in the sum zone of the first or the second accumulator.
     Sum(Accumulator, u32),
     /// Spends cycles.
     Spin(u32),
-    /// Pushes the records made so far. The runtime's zone for the push is not counted, since it is
-    /// not a record of the kernel.
+    /// Pushes the records made so far. The zone that the runtime records for the push does not
+    /// count as a record of the kernel.
     QuickPush,
-    /// Moves bytes over the NoC and records the transfer. Does nothing on RISCs without a NoC of
-    /// their own.
+    /// Transfers bytes over the NoC and records the transfer. Does nothing on a RISC without a NoC
+    /// of its own.
     Transfer(Movement),
     /// Like `Transfer`, with addresses in the record.
     TransferWithAddresses(Movement),
-    /// Records a lock event: its type, address and bytes. Does nothing on RISCs without a NoC of
-    /// their own.
+    /// Records a lock event. Does nothing on a RISC without a NoC of its own.
     Lock(LockEvent),
 }
 
-/// A transfer of a script.
+/// A transfer over the NoC in a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
-    /// Reads bytes, at most [`MOVED_BYTES_MAX`]. The first field is the source: L1 of the tile
-    /// itself (0) or a DRAM bank (other values).
+    /// Reads bytes, at most [`MOVED_BYTES_MAX`]. The first field is the source: 0 for the RISC's
+    /// own tile, other values for a DRAM bank.
     Read(u8, u16),
-    /// Writes bytes to L1 of the tile itself; the second field is true for a posted write.
+    /// Writes bytes to the RISC's own tile; the second field is true for a posted write.
     Write(u16, bool),
 }
 
@@ -62,7 +62,7 @@ impl Movement {
         }
     }
 
-    /// Encodes the movement, with additional flags of the transfer.
+    /// Encodes the transfer, with `more` as additional flags.
     fn write(self, more: u32, words: &mut Vec<u32>) {
         let (form, target) = match self {
             Self::Read(target, _) => (0, u32::from(target)),
@@ -85,34 +85,34 @@ pub enum Accumulator {
     Two,
 }
 
-/// Reason why steps are not a valid script.
+/// Reason why a list of steps is not a valid script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// A close without an open zone.
+    /// A step closes a zone although none is open.
     #[error("step {step_index} closes a zone, but none is open")]
     NothingToClose {
         /// Index of the step.
         step_index: usize,
     },
-    /// A transfer that does not fit in one NoC request.
+    /// A step transfers a number of bytes that does not fit into one NoC request.
     #[error("step {step_index} moves {byte_count} bytes, expected 1 to {MOVED_BYTES_MAX}")]
     NoTransfer {
         /// Index of the step.
         step_index: usize,
-        /// Bytes of the transfer.
+        /// Number of bytes to transfer.
         byte_count: u16,
     },
-    /// A site number that is too large.
+    /// A step names a zone or value with a number that is too large.
     #[error("step {step_index} names site {site}, but there are only {site_count}")]
     NoSuchSite {
         /// Index of the step.
         step_index: usize,
-        /// The requested site.
+        /// The number in the step.
         site: u8,
-        /// Number of sites.
+        /// Number of zones or values with a name.
         site_count: u8,
     },
-    /// More open zones than fit on a RISC's stack.
+    /// A step opens a zone although as many are open as fit on a RISC's stack.
     #[error("step {step_index} opens a zone in {DEPTH_MAX} others, which is the most")]
     TooDeep {
         /// Index of the step.
@@ -120,16 +120,16 @@ pub enum ScriptError {
     },
 }
 
-/// Number of zones that scripts can open.
+/// Number of different zones that scripts can open.
 pub const ZONE_SITE_COUNT: u8 = 8;
-/// Number of names for data that scripts can record.
+/// Number of different names of data that scripts can record.
 pub const DATA_SITE_COUNT: u8 = 4;
 
-/// Maximum number of open zones in a script. Each zone takes 64 bytes of the stack, which has 1808
-/// bytes on a Wormhole's TRISC.
+/// Maximum number of zones that a script can have open at once. Each open zone takes 64 bytes of
+/// the stack, which has 1808 bytes on a Wormhole's TRISC.
 pub const DEPTH_MAX: usize = 16;
 
-/// A kernel that executes a list of steps. Zones that are still open at its end are closed.
+/// A kernel that executes a list of steps. Zones still open after the last step are closed.
 ///
 /// ```
 /// use sim::kernel::script::{Script, Step};
@@ -148,9 +148,9 @@ pub struct Script {
 pub struct ScriptShape {
     /// Maximum number of steps.
     pub step_max: u64,
-    /// Maximum number of open zones.
+    /// Maximum number of zones open at once.
     pub depth_max: u64,
-    /// True if the script contains pushes.
+    /// True if the script may contain pushes, transfers and lock events.
     pub has_pushes: bool,
 }
 
@@ -158,8 +158,8 @@ impl Script {
     /// Creates a script of these steps.
     ///
     /// # Errors
-    /// If a step closes a zone while no zone is open, names a site that does not exist, or nests
-    /// zones deeper than [`DEPTH_MAX`].
+    /// If a step closes a zone while no zone is open, names a zone or value that does not exist,
+    /// transfers too many or no bytes, or nests zones deeper than [`DEPTH_MAX`].
     pub fn new(steps: Vec<Step>) -> Result<Self, ScriptError> {
         let mut depth = 0_usize;
         for (step_index, step) in steps.iter().enumerate() {
@@ -214,7 +214,7 @@ impl Script {
         &self.steps
     }
 
-    /// Returns the number of transfers that the script tries to record on a RISC with its own NoC.
+    /// Returns the number of transfers that the script records on a RISC with a NoC of its own.
     #[must_use]
     pub fn transfer_count(&self) -> usize {
         let is_transfer =
@@ -222,8 +222,7 @@ impl Script {
         self.steps.iter().filter(is_transfer).count()
     }
 
-    /// Returns the lock events that the script tries to record on a RISC with its own NoC, in
-    /// order.
+    /// Returns the lock events that the script records on a RISC with a NoC of its own, in order.
     #[must_use]
     pub fn locks(&self) -> Vec<LockEvent> {
         let lock = |step: &Step| match step {
@@ -233,7 +232,7 @@ impl Script {
         self.steps.iter().filter_map(lock).collect()
     }
 
-    /// Returns the records that the script tries to make, without NoC and lock events.
+    /// Returns the records that the script tries to make, except NoC and lock events.
     #[must_use]
     pub fn count(&self, sums_enabled: bool) -> Emission {
         let mut emission = Emission::NONE;
@@ -337,7 +336,7 @@ fn random_step(random: &mut Stream, depth: &mut u64, shape: &ScriptShape) -> Ste
 
 fn lock(random: &mut Stream) -> LockEvent {
     let index = usize::try_from(random.below(LockEventKind::ALL.len() as u64)).unwrap_or(0);
-    // The value sometimes exceeds the record's fields.
+    // The values sometimes exceed the fields of the record.
     let mut value = || u32::try_from(random.below(1 << 25)).unwrap_or(0);
     LockEvent { kind: LockEventKind::ALL[index], address: value(), byte_count: value() }
 }

@@ -51,18 +51,18 @@ pub mod opcode {
     pub const LOCK: u32 = 11;
 }
 
-/// Flag of a transfer: set for a write, clear for a read.
+/// Flag of a transfer: set for a write, not set for a read.
 pub const IS_WRITE: u32 = 1;
-/// Flag of a write: no acknowledgement.
+/// Flag of a write: set if it is not acknowledged.
 pub const IS_POSTED: u32 = 2;
-/// Flag of a transfer: its event includes addresses.
+/// Flag of a transfer: set if its event includes addresses.
 pub const HAS_ADDRESSES: u32 = 4;
 
-/// L1 address that nothing else in a Tensix tile uses: destination of reads and source of writes.
+/// L1 address that nothing else in a Tensix tile uses; reads store, and writes load, there.
 const SCRATCH: u32 = 0xF_0000;
-/// L1 address that writes go to.
+/// Address in the target tile that writes store to.
 const WRITTEN: u32 = 0xF_4000;
-/// Address that is read in other tiles.
+/// Address in the target tile that reads load from.
 const READ: u32 = 0;
 
 /// Runs the script encoded in the kernel's data.
@@ -70,7 +70,7 @@ pub fn script<E: Environment>(environment: &mut E) {
     block(environment, 0);
 }
 
-/// Runs from the step at word `next` to the end of its block; returns the index of the next step.
+/// Runs the steps from word `next` to the end of their zone; returns the next step's word index.
 #[inline(never)]
 fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
     loop {
@@ -122,14 +122,14 @@ fn block<E: Environment>(environment: &mut E, mut next: u32) -> u32 {
                 }
                 next += 3;
             }
-            // The end of the script closes every open block.
+            // The end of the script ends all zones.
             _ => return next,
         }
     }
 }
 
-/// Records a transfer and issues it, as tt-metal's dataflow functions do. Does nothing on a RISC
-/// without a NoC.
+/// Records a transfer and then issues it, as tt-metal's dataflow functions do. Does nothing on a
+/// RISC without a NoC.
 #[inline(never)]
 pub fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u32) {
     let Some(noc) = environment.noc() else { return };
@@ -155,7 +155,7 @@ pub fn transfer<E: Environment>(environment: &mut E, operand: u32, byte_count: u
     }
     let transfer = Transfer { is_write, is_posted, tile, local: SCRATCH, remote, byte_count };
     environment.transfer(&transfer);
-    // The event of a wait, which is recorded only if requested.
+    // The event of the wait for the transfer; it is recorded only in some modes.
     record_noc_event!(FullBarrier, false, noc);
 }
 

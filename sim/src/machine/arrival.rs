@@ -1,17 +1,17 @@
-//! Requests that arrive at a tile, and their effects on that tile.
+//! Effects of NoC requests on the tile at which they arrive.
 
 use super::{devices::Devices, request::FIRST_REGISTER};
 use crate::{chip::facts::ChipFacts, tile::Tile};
 
-/// Operation that a request performs at its target tile.
+/// Operation that a NoC request performs at its target tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
     Bytes {
         address: u64,
         bytes: Vec<u8>,
     },
-    /// Sets byte `i` from an aligned address to byte `i & 3` of the value if bit `i` of the mask is
-    /// set.
+    /// For each set bit `i` of the mask, sets the byte at the aligned address plus `i` to byte `i &
+    /// 3` of the value.
     Masked {
         address: u64,
         value: u32,
@@ -28,7 +28,7 @@ pub(crate) enum Payload {
     },
 }
 
-/// Carries out a request on a core; returns the bytes read.
+/// Carries out a request on a core's tile; returns the bytes read.
 pub(crate) fn carry_out(
     payload: &Payload,
     (tile, devices): (&mut Tile, &mut Devices),
@@ -78,7 +78,7 @@ pub(crate) fn read_bytes(tile: &Tile, address: u64, byte_count: u32) -> Vec<u8> 
         .collect()
 }
 
-/// Writes bytes to a tile's L1, starting at an address.
+/// Writes bytes to a tile's L1, given pairs of an address and a byte.
 pub(crate) fn write_bytes(
     (tile, devices): (&mut Tile, &mut Devices),
     bytes: impl Iterator<Item = (u64, u8)>,

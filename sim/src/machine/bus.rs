@@ -1,6 +1,6 @@
-//! The bus of a hart: L1, its local RAM, and the registers of its tile.
+//! The bus of a hart, which gives access to L1, to its local RAM, and to the registers of its tile.
 //!
-//! Any other access is refused, and the hart traps.
+//! Any access to something else is refused, and the hart traps.
 
 use super::{
     devices::{Consequence, Devices, Fault, MailboxPlace},
@@ -17,8 +17,8 @@ use crate::{
 };
 use wire::risc::RISCS_PER_CORE;
 
-/// Context of a tile's RISCs: the tile, its chip, and the methods called for their requests and
-/// accesses.
+/// What a bus needs to know of the tile and chip around it, and the methods called for NoC requests
+/// and other accesses.
 pub(crate) trait Station {
     fn chip(&self) -> &ChipFacts;
     fn tile(&self) -> &Tile;
@@ -27,9 +27,9 @@ pub(crate) trait Station {
     fn issue(&mut self, devices: &mut Devices, risc_index: usize, cycle: u64, request: &Request);
     /// Records a hart's store to L1, before the store takes effect.
     fn note_store(&mut self, address: u64, value: u32, cycle: u64);
-    /// Returns the cycles by which a fault delays the second half of a clock read.
+    /// Returns the number of cycles by which a fault delays the read of the clock's high word.
     fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64;
-    /// Records the times of the two reads that form a clock reading.
+    /// Records the times at which a RISC read the low and the high word of one clock reading.
     fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64);
 }
 
@@ -67,7 +67,7 @@ impl Station for Stage {
     }
 }
 
-/// State of each RISC's read of the wall clock.
+/// State of the clock reading in progress on each RISC.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClockReads([ClockRead; RISCS_PER_CORE]);
 
@@ -80,13 +80,13 @@ struct ClockRead {
 }
 
 impl ClockReads {
-    /// Returns the cycle until which a RISC's clock read is delayed.
+    /// Returns the cycle until which a RISC's read of the clock's high word is delayed, if it is.
     pub(crate) const fn held_until(&self, risc_index: usize) -> Option<u64> {
         self.0[risc_index].held_until
     }
 }
 
-/// One RISC's view of its tile.
+/// One RISC's access to its tile.
 pub(crate) struct TileBus<'a, S> {
     pub(crate) stage: &'a mut S,
     pub(crate) devices: &'a mut Devices,
@@ -229,7 +229,7 @@ impl<S: Station> Bus for TileBus<'_, S> {
 }
 
 impl<S: Station> TileBus<'_, S> {
-    /// Records the reason for the refusal of an access.
+    /// Stores the reason for refusing an access.
     fn refuse(&mut self, reason: String) -> Refusal {
         self.devices.refusal = Some(reason);
         Refusal::Unsupported
@@ -252,8 +252,8 @@ impl<S: Station> TileBus<'_, S> {
         low
     }
 
-    /// Reads the high word of the clock. A fault rule may delay this read, so that the clock wraps
-    /// between the read of the low word and this read.
+    /// Reads the high word of the clock. A fault rule may delay this read so that the clock wraps
+    /// after the read of the low word.
     fn read_clock_high(&mut self, cycle: u64) -> Result<u32, Refusal> {
         let ClockRead { held_until, low_at } = self.clock_reads.0[self.risc_index];
         if let Some(low_at) = low_at {
@@ -274,7 +274,7 @@ impl<S: Station> TileBus<'_, S> {
         Ok(self.stage.tile().clock.read_live_high(cycle))
     }
 
-    /// Stores to L1 beyond the allocated part, which is extended for the store.
+    /// Stores to L1 beyond its allocated part, which grows for the store.
     fn store_beyond_kept(&mut self, address: u32, width: Width, value: u32, cycle: u64) {
         let shift = 8 * (address & 3);
         let mask = u32::MAX >> (32 - 8 * width.byte_count()) << shift;
@@ -285,7 +285,7 @@ impl<S: Station> TileBus<'_, S> {
         tile.l1.replace_word(word_address, word);
     }
 
-    /// Carries out a command of the mover immediately.
+    /// Carries out a command of the mover at once.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `WormholeB0/TensixTile/Mover.md`.
@@ -330,5 +330,5 @@ impl<S: Station> TileBus<'_, S> {
 const MOVE_L1_TO_L0: u32 = 1;
 const MOVE_L0_TO_L0: u32 = 2;
 const MOVE_L1_TO_L1: u32 = 3;
-/// Address of NCRISC's instruction RAM, as used by the mover.
+/// Address of NCRISC's instruction RAM in commands for the mover.
 const INSTRUCTION_RAM_OF_MOVER: u32 = 0x4_0000;

@@ -1,9 +1,9 @@
-//! Harts that wait until the clock reaches a value: most rounds of their wait loops are skipped.
+//! Skips most rounds of loops in which harts wait until the clock reaches a value.
 //!
 //! Such a hart reads the low word of the wall clock repeatedly, until enough cycles have passed
-//! since a start value. Nothing else changes the values that the hart reads. Once all rounds take
-//! the same time, only the last few are executed. For the skipped rounds, the hart and its pipeline
-//! are advanced by the same number of cycles as if the rounds had been executed.
+//! since a start value. No other hart can change what it reads. Once all rounds take the same time,
+//! only the last few are executed. For the skipped rounds, the hart and its pipeline are advanced
+//! by as many cycles as executing the rounds would have taken.
 
 use super::{registers::WALL_CLOCK_LOW, run::Run};
 use crate::riscv::{LOCAL_RAM_BASE, Pause};
@@ -13,14 +13,15 @@ use crate::riscv::{LOCAL_RAM_BASE, Pause};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ClockLoop {
     head: u32,
-    /// Registers of the loaded word (`low`) and of its distance from the start value.
+    /// Numbers of the registers with the loaded word (`low`) and its distance from the start value.
     low: usize,
     distance: usize,
     limit: usize,
 }
 
 impl ClockLoop {
-    /// Returns the loop formed by these words: `lw` at `head`, `sub`, and `bltu` back to `head`.
+    /// Returns the loop that these instructions form: `lw` at `head`, `sub`, and `bltu` back to
+    /// `head`.
     fn new(head: u32, words: [u32; 3]) -> Option<Self> {
         let [load, subtract, branch] = words;
         let found = Self {
@@ -51,7 +52,7 @@ const SUBTRACT: u32 = 0x4000_0033;
 /// The instruction `bltu` with a branch back by two instructions.
 const BRANCH_BACK_TWO: u32 = 0xFE00_6CE3;
 
-/// One round of a loop: its first cycle and the clock value that it read.
+/// One round of a loop: the cycle at which it began and the clock value that it read.
 #[derive(Clone, Copy)]
 struct Round {
     begun_at: u64,
@@ -59,7 +60,7 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// Advances a hart that waits for a clock value, and leaves only the last rounds of its wait.
+    /// Advances a hart that waits for a clock value to the last rounds of its wait.
     pub(super) fn skip_clock_wait(&mut self, index: usize) {
         let Some(found) = self.clock_loop(index) else { return };
         let hart = &self.machine.processors[index].hart;
@@ -81,7 +82,7 @@ impl Run<'_> {
         hart.set_register(found.distance, passed.wrapping_add(low_cycles));
     }
 
-    /// Returns the wait loop that a hart executes, if any.
+    /// Returns the wait loop that a hart is executing, if any.
     fn clock_loop(&self, index: usize) -> Option<ClockLoop> {
         let pc = self.machine.processors[index].hart.pc();
         if pc >= LOCAL_RAM_BASE {
@@ -105,8 +106,9 @@ impl Run<'_> {
         base.wrapping_add_signed(load.cast_signed() >> 20) == WALL_CLOCK_LOW
     }
 
-    /// Executes rounds until several in a row take the same time; returns that time and the clock
-    /// value of the last round. Returns `None` if the loop ends earlier.
+    /// Executes rounds of a loop until several in a row take the same time; returns that time in
+    /// cycles and the clock value that the last round read. Returns `None` if the loop ends before
+    /// that.
     fn steady_period(&mut self, index: usize, found: ClockLoop) -> Option<(u64, u32)> {
         while self.machine.processors[index].hart.pc() != found.head {
             self.step_in(index, found)?;
@@ -138,8 +140,8 @@ impl Run<'_> {
         None
     }
 
-    /// Executes one instruction of the loop; returns `None` if the hart leaves the loop or must
-    /// stop.
+    /// Executes one instruction of the loop; returns `None` if the hart leaves the loop or is
+    /// interrupted.
     fn step_in(&mut self, index: usize, found: ClockLoop) -> Option<()> {
         let until = self.machine.processors[index].hart.cycle() + 1;
         let Ok(Pause::Cycle) = self.execute(index, until) else { return None };
@@ -148,13 +150,13 @@ impl Run<'_> {
     }
 }
 
-/// Minimum wait, in cycles, for which skipping is worthwhile. Skipping shifts the turns of the
-/// other harts.
+/// Minimum length in cycles of a wait whose rounds are skipped. Shorter waits are executed, because
+/// skipping shifts the turns of the other harts.
 const LONG_WAIT_CYCLES: u32 = 16_384;
 const LOOP_BYTES: u32 = 12;
-/// Number of rounds executed at the end of a wait.
+/// Number of rounds at the end of a wait that are executed.
 const ROUNDS_LEFT: u64 = 2;
-/// Number of equal rounds after which earlier instructions no longer affect the pipeline. The
+/// Number of equal rounds after which the pipeline no longer depends on earlier instructions. The
 /// pipeline remembers eight instructions and four loads.
 const EQUAL_ROUNDS: u32 = 4;
 /// Maximum number of rounds within which a loop must become steady.

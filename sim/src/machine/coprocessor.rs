@@ -1,8 +1,8 @@
-//! The Tensix coprocessor as visible to RISCs. It accepts and counts instructions, has registers
-//! and configuration, and executes instructions that a RISC may wait for.
+//! The Tensix coprocessor as visible to RISCs. It accepts and counts instructions, stores registers
+//! and configuration, and executes the instructions that RISCs may wait for.
 //!
-//! It computes nothing. Instructions take effect when they are pushed; unpack, compute and pack
-//! instructions are only counted.
+//! It computes no results. Instructions take effect when they are pushed; instructions that unpack,
+//! compute or pack are only counted.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `TensixTile/TensixCoprocessor`: `SyncUnit.md`, `SETDMAREG.md`,
@@ -10,7 +10,7 @@
 
 use crate::{arch::Arch, truth::IssuedInstructions};
 
-/// Number of instruction streams: one per TRISC.
+/// Number of threads: one per TRISC.
 pub(crate) const THREAD_COUNT: usize = 3;
 /// Number of general-purpose registers of each thread.
 pub(crate) const GPR_COUNT: usize = 64;
@@ -31,13 +31,13 @@ pub(crate) struct Coprocessor {
     first_global_word: usize,
 }
 
-/// A saturating counter.
+/// A counter that saturates at 0 and at its maximum.
 #[derive(Clone, Copy, Debug)]
 struct Semaphore {
     value: u32,
 }
 
-/// Effect of a pushed instruction on its tile.
+/// Effect of a pushed instruction on the tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outgoing {
     Nothing,
@@ -65,12 +65,12 @@ impl Coprocessor {
         }
     }
 
-    /// Returns the counts of instructions accepted so far.
+    /// Returns the numbers of instructions accepted so far.
     pub(crate) const fn issued(&self) -> IssuedInstructions {
         self.issued
     }
 
-    /// Returns true if a thread has packed results or run a macro, as compute kernels do.
+    /// Returns true if a thread has issued a macro or a pack instruction, as compute kernels do.
     pub(crate) const fn has_computed(&self) -> bool {
         self.has_computed
     }
@@ -99,7 +99,7 @@ impl Coprocessor {
         Outgoing::Nothing
     }
 
-    /// Writes half a register, for the immediate form of the instruction. The other form reads
+    /// Writes half of a register, if the instruction has an immediate value. Its other form reads
     /// signals that the model does not have.
     fn set_register_half(&mut self, thread: usize, instruction: u32) {
         if instruction >> 7 & 1 != 0 {
@@ -121,7 +121,7 @@ impl Coprocessor {
         }
     }
 
-    /// Returns a general-purpose register of a thread.
+    /// Returns the value of a general-purpose register of a thread.
     pub(crate) const fn gpr(&self, thread: usize, index: usize) -> u32 {
         self.gprs[thread][index]
     }
@@ -134,7 +134,8 @@ impl Coprocessor {
         self.semaphores[index].value
     }
 
-    /// Handles a RISC's write to a semaphore: an even value posts, an odd value gets.
+    /// Handles a RISC's write to a semaphore: an even value increments it, an odd value decrements
+    /// it.
     pub(crate) const fn write_semaphore(&mut self, index: usize, value: u32) {
         if value & 1 == 0 {
             self.semaphores[index].post();
@@ -143,7 +144,7 @@ impl Coprocessor {
         }
     }
 
-    /// Returns a word of the configuration as RISCs read it.
+    /// Returns a word of the configuration, as a RISC reads it.
     pub(crate) fn config(&self, word: usize) -> u32 {
         self.config.get(word).copied().unwrap_or(0)
     }
@@ -175,18 +176,18 @@ impl Semaphore {
     }
 }
 
-/// First opcode of a range that also contains `ELWMUL` and `ELWADD`.
+/// First opcode of a range that also contains `ELWMUL`, `ELWADD` and `DOTPV`.
 const MVMUL: u32 = 0x26;
 const DOTPV: u32 = 0x29;
 const ELWSUB: u32 = 0x30;
 const GMPOOL: u32 = 0x33;
 const GAPOOL: u32 = 0x34;
-/// A macro instruction; most macros unpack, compute and pack.
+/// Opcode of the macro instruction; most macros unpack, compute and pack.
 const MOP: u32 = 0x01;
 const PACR: u32 = 0x41;
 const SETDMAREG: u32 = 0x45;
 const STOREREG: u32 = 0x67;
-/// First and last opcode of the SFPU; on a Wormhole the last opcode is 0x95.
+/// First and last opcode of the SFPU's instructions; on a Wormhole the last one is 0x95.
 const SFPLOAD: u32 = 0x70;
 const SFPARECIP: u32 = 0x99;
 const SEMINIT: u32 = 0xA3;
@@ -195,7 +196,7 @@ const SEMGET: u32 = 0xA5;
 const SEMAPHORE_MAX: u32 = 15;
 /// Lowest address that `STOREREG` can write.
 const REGISTERS_BASE: u32 = 0xFFB0_0000;
-/// Index of the word that clears the bank when it is written.
+/// Index of the configuration word that clears its bank when it is written.
 const STATE_RESET_WORD: usize = 4;
 
 #[cfg(test)]

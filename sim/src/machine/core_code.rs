@@ -1,7 +1,7 @@
-//! Host writes that boot a core and launch programs on it.
+//! Host writes that boot a core and that launch programs on it.
 //!
-//! Both the simulator's dispatcher and a host that drives another simulator use these writes, so
-//! firmware and kernels get the same words from both.
+//! The simulator's dispatcher uses these writes, and so does a host that drives another simulator.
+//! Firmware and kernels therefore read the same words in both.
 
 use super::{
     KernelKind,
@@ -19,7 +19,7 @@ use kernel_profiler::port::WaitRecords;
 use std::ops::Range;
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// The code of a core, and the L1 addresses of its parts.
+/// The object code of a core, and its layout in L1.
 ///
 /// A host writes [`CoreCode::boot_writes`] while the core is in reset, then ends the reset of
 /// BRISC, which boots the other RISCs. To launch, the host writes the words of
@@ -53,7 +53,7 @@ pub(crate) struct RiscCode {
 }
 
 impl CoreCode {
-    /// Returns the code for a core and its use; empty if the build has no object code.
+    /// Returns the code of a core for a use of the core; empty if the build has no object code.
     #[must_use]
     pub fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let plain = Selection::new(chip.arch, false);
@@ -80,7 +80,7 @@ impl CoreCode {
         self.riscs.is_empty()
     }
 
-    /// Returns the core.
+    /// Returns the core's place on the chip.
     #[must_use]
     pub const fn place(&self) -> CorePlace {
         self.place
@@ -98,7 +98,7 @@ impl CoreCode {
         mailbox.map_or(0, |symbol| symbol.address)
     }
 
-    /// Returns the address of the first byte of code, and the end address of all code.
+    /// Returns the address of the first byte of code, and the first address after all code.
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
         let images = self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
@@ -106,10 +106,10 @@ impl CoreCode {
         all.reduce(|all, (start, end)| (all.0.min(start), all.1.max(end))).unwrap_or_default()
     }
 
-    /// Returns the contents of L1 when the core leaves reset, as addresses and words.
+    /// Returns the contents of L1 when the core leaves reset, as pairs of an address and words.
     ///
-    /// These words are all code, the description of the core, and at address 0 the jump to BRISC's
-    /// firmware.
+    /// These words are all code, the words that describe the core, and at address 0 the jump to
+    /// BRISC's firmware.
     #[must_use]
     pub fn boot_writes(&self) -> Vec<(u32, Vec<u32>)> {
         let images = self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
@@ -124,8 +124,8 @@ impl CoreCode {
         writes
     }
 
-    /// Returns the L1 region for the kernels' data: from the end of all code to the next address in
-    /// use. `l1_bytes` is the size of L1.
+    /// Returns the L1 region for the kernels' data: from the end of all code to the mailbox, to the
+    /// regions of kernel files, or to the end of L1. `l1_bytes` is the size of L1.
     #[must_use]
     pub fn data_area(&self, l1_bytes: u64) -> Range<u32> {
         let start = self.bounds().1.next_multiple_of(16);
@@ -135,7 +135,8 @@ impl CoreCode {
         start..end.min(FILE_REGIONS)
     }
 
-    /// Returns the writes of a launch before GO; the kernels' data goes into `data_area`.
+    /// Returns the host writes of a launch that precede GO; the kernels' data is stored in
+    /// `data_area`.
     ///
     /// # Errors
     /// If a kernel has no object code, or if arguments or data do not fit. The error is a sentence.
@@ -169,7 +170,7 @@ impl CoreCode {
         Ok(message)
     }
 
-    /// Adds the code of a kernel from a file; returns the address of its entry point.
+    /// Adds the code of a kernel that is a file; returns the address of its entry point.
     fn add_file(
         &self,
         message: &mut LaunchMessage,
@@ -189,7 +190,8 @@ impl CoreCode {
         Ok(image.entry())
     }
 
-    /// Adds the entry points and data of every kernel; returns the RISCs that have a kernel.
+    /// Adds the entry point and data of every kernel; returns a mask of the RISCs that have a
+    /// kernel.
     fn add_kernels(
         &self,
         message: &mut LaunchMessage,
@@ -227,7 +229,7 @@ impl CoreCode {
     }
 }
 
-/// Returns the build of object code that a chip needs.
+/// Returns the variant of the object code that a chip's modes require.
 fn selection(chip: &ChipFacts) -> Selection {
     let mode = match chip.modes.wait_records {
         _ if chip.modes.is_trace_only => Mode::TraceOnly,
@@ -243,10 +245,10 @@ fn selection(chip: &ChipFacts) -> Selection {
     Selection { mode, ..Selection::new(chip.arch, chip.modes.sums_enabled) }
 }
 
-/// Returns a kernel's program, if it was linked for this processor and firmware.
+/// Returns a kernel's program if it was linked for this processor and this firmware.
 ///
 /// # Errors
-/// If the program does not fit; the error is a sentence that states the reason.
+/// If it was linked for something else, or does not fit; the error is a sentence with the reason.
 pub fn fitting_image(
     selection: Selection,
     risc_index: usize,
@@ -282,7 +284,7 @@ pub fn fitting_image(
     Ok(image)
 }
 
-/// Returns the entry address of a kernel that is part of this project's object code.
+/// Returns the entry address of a RISC's kernel that is part of the embedded object code.
 fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, String> {
     let kernel = launch.program.kernel(risc).and_then(|kernel| kernel.object_name());
     let name = kernel.ok_or_else(|| {
@@ -292,7 +294,7 @@ fn embedded_entry(code: &RiscCode, risc: Risc, launch: &Launch) -> Result<u32, S
     Ok(symbol.ok_or_else(|| format!("{risc} has no kernel `{name}`"))?.address)
 }
 
-/// Returns the L1 region for kernels from files on a processor of a Tensix core.
+/// Returns the L1 region of a Tensix core's processor for kernels from files.
 ///
 /// ```
 /// assert_eq!(sim::machine::core_code::file_region(1), 0x11_0000..0x12_0000);
@@ -304,7 +306,7 @@ pub fn file_region(risc_index: usize) -> Range<u32> {
     start..start + FILE_REGION_BYTES
 }
 
-/// Host writes of one launch.
+/// Host writes that precede the GO of one launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchMessage {
     mailbox: u32,
@@ -312,14 +314,14 @@ pub struct LaunchMessage {
 }
 
 impl LaunchMessage {
-    /// Returns L1 addresses and the words written there, in order.
+    /// Returns pairs of an L1 address and the words to write there, in order.
     #[must_use]
     pub fn writes(&self) -> &[(u32, Vec<u32>)] {
         &self.writes
     }
 
-    /// Makes each listed RISC signal done the given number of cycles before it closes its main
-    /// zone.
+    /// Makes each listed RISC signal that it is done before it closes its main zone, which it
+    /// closes the given number of cycles later.
     pub(crate) fn set_late(&mut self, riscs: Vec<(usize, u64)>) {
         let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);
         self.set(mailbox::LATE, bits);
@@ -359,7 +361,7 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     words
 }
 
-/// Returns a core's coordinates in the format of a NoC's registers: one byte each.
+/// Returns a core's coordinates on a NoC in the format of the NoC's registers: one byte each.
 pub(crate) fn own_coordinates(chip: &ChipFacts, noc: usize, tile: TileCoord) -> u32 {
     let (x, y) = match chip.arch {
         Arch::WormholeB0 => chip.translation.mirrored(noc, tile.x, tile.y),
@@ -368,7 +370,7 @@ pub(crate) fn own_coordinates(chip: &ChipFacts, noc: usize, tile: TileCoord) -> 
     u32::from(x) | u32::from(y) << 8
 }
 
-/// Returns a bank's coordinates on a NoC in the format of its request initiators.
+/// Returns a bank's coordinates on a NoC in the format of the NoC's request initiators.
 ///
 /// # Compatibility
 /// `dram_bank_to_noc_xy`.
@@ -383,7 +385,7 @@ pub(crate) fn bank_coordinates(chip: &ChipFacts, noc: u32, bank: u32) -> u16 {
     }
 }
 
-/// Returns the offset that is added to addresses in a bank, as a table entry for the firmware.
+/// Returns the offset of a bank's addresses, which the firmware reads from a table.
 pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
     u32::try_from(arch.facts().bank_offset(bank)).unwrap_or(0)
 }
@@ -400,12 +402,12 @@ fn words(bytes: &[u8]) -> Vec<u32> {
     words
 }
 
-/// Returns the instruction `jal zero, address`, which must be stored at address 0.
+/// Returns the instruction `jal zero, address`, encoded for address 0.
 pub(crate) fn jump_to(address: u32) -> u32 {
     let bits = |high: u32, low: u32| address >> low & (u32::MAX >> (31 - (high - low)));
     bits(20, 20) << 31 | bits(10, 1) << 21 | bits(11, 11) << 20 | bits(19, 12) << 12 | 0x6F
 }
 
-/// Start of the L1 regions for kernels from files; each processor has its own region.
+/// Start of the L1 regions for kernels from files; each processor has a region of its own.
 const FILE_REGIONS: u32 = 0x10_0000;
 const FILE_REGION_BYTES: u32 = 0x1_0000;

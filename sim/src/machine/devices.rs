@@ -1,5 +1,5 @@
-//! Devices that the RISCs of a tile share in addition to memory, and the effects of the tile's
-//! registers.
+//! Everything besides memory that the RISCs of a tile share, and the effects of accesses to the
+//! tile's registers.
 
 use super::{
     coprocessor::{Coprocessor, GPR_COUNT, Outgoing, THREAD_COUNT},
@@ -19,62 +19,61 @@ use crate::{
 use std::{collections::BTreeMap, ops::Range};
 use wire::risc::RISCS_PER_CORE;
 
-/// State of all registers.
+/// State of a tile's registers and devices.
 #[derive(Clone, Debug)]
 pub(crate) struct Devices {
     registers: &'static Registers,
-    /// True for each RISC that can read the low word of the wall clock at [`WALL_CLOCK_LOW`].
+    /// True for each RISC that reads the low word of the wall clock at [`WALL_CLOCK_LOW`].
     reads_clock: [bool; RISCS_PER_CORE],
     pub(crate) noc: NocInterfaces,
-    /// Reset bits of the RISCs, in the register's format; a set bit holds its RISC in reset.
+    /// Reset bits of the RISCs in the register's format; a RISC whose bit is set is held in reset.
     pub(crate) soft_reset: u32,
     reset_addresses: [u32; RISCS_PER_CORE],
     trisc_reset_override: u32,
     ncrisc_reset_override: u32,
     pub(crate) coprocessor: Coprocessor,
     queues: Queues,
-    /// Registers that keep the written value.
+    /// Values of the registers that keep what is written to them, by address.
     stored: BTreeMap<u32, u32>,
-    /// Free space in the buffer of each stream.
+    /// Free space in each stream's buffer, by the number of the stream.
     stream_space: BTreeMap<u32, u32>,
     performance: PerformanceCounters,
-    /// Watch of accesses to objects that kernels wait for; present if object code records waits.
+    /// Records accesses to what kernels wait for; `None` if the object code records no waits.
     pub(crate) tile_watch: Option<TileWatch>,
     mover_parameters: [u32; 4],
     /// Instruction RAM of NCRISC, if the chip has one.
     pub(crate) instruction_ram: Vec<u8>,
-    /// Control and status registers of each RISC that keep the written value.
+    /// Values of each RISC's control and status registers that keep what is written to them.
     control_status: [BTreeMap<u32, u32>; RISCS_PER_CORE],
-    /// Address range of code, which must not be overwritten.
+    /// Address range of code, which harts must not overwrite.
     pub(crate) code: Range<u32>,
     pub(crate) mailbox: MailboxPlace,
     pub(crate) signals: Signals,
-    /// Reason why the latest access was refused.
+    /// Reason why the last refused access was refused.
     pub(crate) refusal: Option<String>,
-    /// Address ranges written by anything other than a RISC since they were last processed.
+    /// Address ranges written by anything but a RISC; the L1 front does not know of the writes yet.
     pub(crate) overwritten: Vec<Range<u32>>,
-    /// Reads of L1 by other tiles that have not been reported to the L1 front yet.
+    /// Other tiles' reads of this L1 that the L1 front does not know of yet.
     pub(crate) noc_reads: Vec<NocRead>,
     arch: Arch,
 }
 
-/// Location of the firmware's mailbox and of its signals.
+/// Location of the firmware's mailbox and of its bytes with signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MailboxPlace {
     pub(crate) address: u32,
     pub(crate) size_bytes: u32,
-    /// Address of the byte that gets `done_value` when a launch is over.
+    /// Address of the byte to which the firmware writes `done_value` when a launch is over.
     pub(crate) done_address: u32,
     pub(crate) done_value: u8,
-    /// Address of the bytes with the progress of each RISC's kernel, if the firmware has such
-    /// bytes.
+    /// Address of the bytes with the progress of each RISC's kernel, if the firmware has them.
     pub(crate) stages: Option<u32>,
 }
 
-/// Signals that the firmware has written to the mailbox in this launch.
+/// Signals that the firmware has written to the mailbox in the current launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
-    /// Time of the last write to the mailbox since it was last checked, if any.
+    /// Cycle of the last write to memory that a hart may wait for; `None` once harts were woken.
     pub(crate) written_at: Option<u64>,
     pub(crate) done_cycle: Option<u64>,
     pub(crate) kernel_start: [Option<u64>; RISCS_PER_CORE],
@@ -84,7 +83,7 @@ pub(crate) struct Signals {
 /// Reason why a register access failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The device is not ready yet.
+    /// The device is not ready yet; the access is repeated.
     Busy,
     /// The access is refused permanently; the string is the reason.
     Refused(String),
@@ -105,7 +104,7 @@ impl From<Refusal> for Fault {
     }
 }
 
-/// Further action that a store to a register requires.
+/// What remains to be done for a store to a register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Consequence {
     Nothing,
@@ -172,15 +171,16 @@ impl Devices {
         if is_overridden { self.reset_addresses[risc_index] } else { DEFAULT_RESET_PC[risc_index] }
     }
 
-    /// Returns true if a load by a RISC from an address reads the low word of the wall clock.
+    /// Returns true if a load from an address by a RISC reads the low word of the wall clock.
     ///
-    /// Most register reads are of this kind, and this check avoids the search for the register.
+    /// Most register reads are of this kind; this check saves the search for the register.
     #[inline]
     pub(crate) const fn is_clock_low(&self, risc_index: usize, address: u32) -> bool {
         address == WALL_CLOCK_LOW && self.reads_clock[risc_index]
     }
 
-    /// Returns the register at an address, if this RISC may make this kind of access.
+    /// Returns the register at an address, or the reason why this RISC may not access it in this
+    /// way.
     pub(crate) fn find(
         &self,
         risc_index: usize,
@@ -194,7 +194,8 @@ impl Devices {
         Err(format!("{} is not in this RISC's address space", found.named(address)))
     }
 
-    /// Returns the register at an address, if a host or another tile may make this kind of access.
+    /// Returns the register at an address, or the reason why hosts and other tiles may not access
+    /// it.
     pub(crate) fn find_from_outside(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let found = self.find_modelled(address, is_store)?;
         if found.block.reach.has_noc() {
@@ -203,7 +204,7 @@ impl Devices {
         Err(format!("{} cannot be reached from outside of its tile", found.named(address)))
     }
 
-    /// Returns the register at an address, if it is modelled and allows this kind of access.
+    /// Returns the register at an address, or the reason why it allows no such access.
     fn find_modelled(&self, address: u32, is_store: bool) -> Result<Found, String> {
         let arch = self.arch;
         let verb = if is_store { "written" } else { "read" };
@@ -222,7 +223,7 @@ impl Devices {
         Err(format!("{} cannot be {verb}", found.named(address)))
     }
 
-    /// Reads a register whose value is provided by a device.
+    /// Reads a register; the device that it belongs to provides the value.
     pub(crate) fn load(
         &mut self,
         chip: &ChipFacts,
@@ -271,7 +272,7 @@ impl Devices {
         })
     }
 
-    /// Writes a register that belongs to a device.
+    /// Writes a register; returns what remains to be done for that.
     pub(crate) fn store(
         &mut self,
         chip: &ChipFacts,
@@ -329,12 +330,13 @@ impl Devices {
         Ok(Consequence::Nothing)
     }
 
-    /// Returns the counts of the performance counters at a cycle.
+    /// Returns the cycle and the counts of instructions from which performance counters are
+    /// computed.
     const fn reading(&self, cycle: u64) -> Reading {
         Reading { cycle, issued: self.coprocessor.issued() }
     }
 
-    /// Returns and removes the intervals in which banks counted.
+    /// Removes and returns the completed intervals in which counter banks counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<Window> {
         self.performance.take_windows()
     }
@@ -398,13 +400,13 @@ impl Devices {
         }
     }
 
-    /// Returns the parameters of the mover: destination, source, size in bytes, and mode.
+    /// Returns the parameters of a command of the mover: destination, source, bytes, and mode.
     pub(crate) const fn mover_parameters(&self) -> [u32; 4] {
         let [source, destination, size, mode] = self.mover_parameters;
         [destination << 4, source << 4, (size & 0xFFFF) << 4, mode & 3]
     }
 
-    /// Reads a register for another tile.
+    /// Reads a register for another tile; returns 0 if it cannot be read.
     pub(crate) fn remote_load(&mut self, chip: &ChipFacts, address: u32, cycle: u64) -> u32 {
         let found = self.registers.find(address);
         let value = found.and_then(|found| self.load(chip, found, (address, 0), cycle).ok());
@@ -414,12 +416,12 @@ impl Devices {
     /// Writes a register for another tile.
     pub(crate) fn remote_store(&mut self, chip: &ChipFacts, address: u32, value: u32, cycle: u64) {
         if let Some(found) = self.registers.find(address) {
-            // Invalid writes were refused where the request was sent.
+            // Invalid writes are refused when the request is sent.
             let _ = self.store(chip, found, (address, 0), (value, cycle));
         }
     }
 
-    /// Reads and, if requested, changes a control and status register of a RISC.
+    /// Reads a control and status register of a RISC, and changes it if `change` returns a value.
     ///
     /// # Compatibility
     /// tt-isa-documentation, `BlackholeA0/TensixTile/BabyRISCV/CSRs.md`; a Wormhole has no such
@@ -455,7 +457,7 @@ impl Devices {
         Ok(value)
     }
 
-    /// Records a store to the mailbox.
+    /// Records a store to the mailbox that may be a signal.
     pub(crate) fn note(&mut self, address: u32, value: u32, cycle: u64) {
         self.signals.written_at = Some(cycle);
         let value = value & 0xFF;
@@ -474,8 +476,8 @@ impl Devices {
     }
 }
 
-/// Returns the thread and the number of a general-purpose register, given a RISC and the word's
-/// index in the register space of that RISC.
+/// Returns the thread and the number of a general-purpose register, given the RISC that accesses it
+/// and the index of its word in the RISC's register space.
 fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
     match (risc_index, word / GPR_COUNT) {
         (0, thread @ 0..THREAD_COUNT) => Ok((thread, word % GPR_COUNT)),
@@ -484,7 +486,7 @@ fn gpr_place(risc_index: usize, word: usize) -> Result<(usize, usize), Fault> {
     }
 }
 
-/// Returns the index of the PC buffer at an address that BRISC accesses.
+/// Returns the index of the PC buffer that BRISC accesses at an address.
 const fn pc_buffer(address: u32) -> usize {
     (address >> 16 & 3) as usize
 }
@@ -504,7 +506,7 @@ pub(super) const SOFT_RESET_OF_SUBORDINATES: u32 = SOFT_RESET_ALL & !SOFT_RESET[
 const DEFAULT_RESET_PC: [u32; RISCS_PER_CORE] = [0, 0x12000, 0x6000, 0xA000, 0xE000];
 const INSTRUCTION_RAM_BYTES: usize = 16 * 1024;
 const SECOND_INSTRUCTION_BUFFER: u32 = 0xFFE5_0000;
-/// Mask of the streams' counters, which have 17 bits.
+/// Mask of the bits of the streams' counters.
 const STREAM_MASK: u32 = 0x1_FFFF;
 /// Mover status: queues empty, space for four commands.
 const MOVER_IDLE: u32 = 1 << 3 | 1 << 5 | 4 << 8;

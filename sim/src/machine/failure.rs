@@ -3,7 +3,7 @@
 use crate::{arch::TileCoord, riscv::Trap};
 use wire::Risc;
 
-/// Failure of object code that no correct program causes. The core stopped; other cores continued.
+/// Failure of object code that no correct program causes. Only the failing core stops.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "chip {chip_id}, core {core}, {risc}, launch {launch_index}, cycle {chip_cycle}: {reason}, \
@@ -22,8 +22,7 @@ pub struct ExecutionFailure {
     pub chip_cycle: u64,
     /// Address of the instruction.
     pub pc: u32,
-    /// Function that contains the instruction, and the instruction's offset in that function in
-    /// bytes.
+    /// Function that contains the instruction, and the instruction's offset in it in bytes.
     pub symbol: Option<String>,
     /// Reason for the failure.
     pub reason: FailureReason,
@@ -42,22 +41,22 @@ pub enum FailureReason {
     /// The launch exceeded its cycle budget.
     #[error("still running after {budget_cycles} cycles; raise the cycle budget if that is right")]
     CycleBudget {
-        /// The limit.
+        /// Maximum number of cycles of a launch.
         budget_cycles: u64,
     },
-    /// All RISCs wait, and nothing can wake this one.
+    /// All RISCs wait, and nothing can wake this RISC.
     #[error("waits for a RISC that will never answer")]
     Deadlock,
-    /// An access to a register that the chip would not answer, either at all or for this kind of
+    /// An access to an address without a register, or to a register that does not allow such an
     /// access.
     #[error("{reason} (address {:#010x}, instruction {:#010x})", trap.address, trap.instruction)]
     Refused {
-        /// The attempted access, and the reason for its refusal.
+        /// Description of the access and the reason why it was refused.
         reason: String,
         /// Trap that the access caused.
         trap: Trap,
     },
-    /// The launch cannot be passed to the firmware.
+    /// The firmware cannot start the launch.
     #[error("expected kernels that the build has object code for: {reason}")]
     NotLaunched {
         /// The reason, as a sentence.

@@ -1,4 +1,4 @@
-//! The GO message of a launch, and a core's report about the launch.
+//! Arrival of a launch's GO message at a core, and the core's report on the launch.
 
 use crate::{noc, program::KernelContext, random::Stream, truth::LaunchTruth};
 use wire::Risc;
@@ -17,13 +17,13 @@ pub(super) fn arrival_cycle(context: &KernelContext, cycle: u64) -> u64 {
     cycle + u64::from(coord.x + coord.y) * noc::HOP_CYCLES + random.below(GO_JITTER_CYCLES)
 }
 
-/// Results of a launch on one core.
+/// Report on a launch from one core.
 pub(crate) struct LaunchReport {
     /// Cycle at which the dispatcher received the core's done signal.
     pub(crate) done_cycle: u64,
     /// Cycle at which every RISC of the core was idle again.
     pub(crate) free_cycle: u64,
-    /// True if no kernel ran here.
+    /// True if no kernel ran on this core.
     pub(crate) is_idle: bool,
     pub(crate) launches: Vec<(Risc, LaunchTruth)>,
 }

@@ -1,10 +1,10 @@
-//! Writes of a tile to the host's memory over PCIe, and their costs.
+//! Writes of a tile to the host's memory over PCIe, and the time that they take.
 //!
 //! # Compatibility
-//! tt-isa-documentation, `WormholeB0/PCIExpressTile/README.md`: a tile writes 26.4 GB/s. The
-//! acknowledgement comes from the PCIe controller, before the data is in the host's memory: a round
-//! trip to the controller takes 260 to 370 ns, of which 150 ns are behind the NoC. A round trip from
-//! the controller to the memory takes 430 ns.
+//! tt-isa-documentation, `WormholeB0/PCIExpressTile/README.md`: a tile writes 26.4 GB/s. The PCIe
+//! controller sends the acknowledgement before the data is in the host's memory. A round trip from
+//! a tile to the controller takes 260 to 370 ns, including 150 ns between the NoC and the
+//! controller. A round trip from the controller to the memory takes 430 ns.
 
 use super::stage::Stage;
 use crate::{
@@ -15,19 +15,19 @@ use crate::{
 };
 use wire::relay::words::HOST_MEMORY;
 
-/// Time from the NoC's tile to the PCIe controller, and back.
+/// Time from the NoC to the PCIe controller; it is the same in the other direction.
 const CONTROLLER_NS: u64 = 75;
 /// Time from the controller to the host's memory.
 const MEMORY_NS: u64 = 215;
-/// Maximum time by which a write can arrive later than another one that the controller received at the
-/// same time. The order of writes to the host's memory is not kept, but no source states for how long.
+/// Maximum time by which a write may land after another write that the controller received at the
+/// same time. Writes to the host's memory may change their order; no source states by how much.
 const OVERTAKING_NS: u64 = 200;
-/// Picoseconds that the link takes for 1000 bytes.
+/// Picoseconds that the PCIe link takes for 1000 bytes.
 const KILOBYTE_PS: u64 = 37_879;
 
 impl Stage {
-    /// Issues a write to the host's memory over a NoC at a cycle; returns when this and all earlier
-    /// writes of the RISC are acknowledged.
+    /// Issues a write to the host's memory over a NoC at a cycle; returns the cycle at which this
+    /// write and all earlier writes of the RISC are acknowledged.
     pub(crate) fn push_to_host(
         &mut self,
         (risc_index, issued_at): (usize, u64),

@@ -1,4 +1,4 @@
-//! The embedded object code: the images linked by `build.rs`, as memory and symbols.
+//! The embedded object code: memory contents and symbols of the images that `build.rs` lists.
 
 use crate::{arch::Arch, riscv};
 use object::{Object, ObjectSection, ObjectSymbol};
@@ -19,7 +19,7 @@ struct EmbeddedImage {
 
 static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.rs"));
 
-/// Code for one processor: its memory, its symbols, and its zones.
+/// Code for one processor: its memory contents, its symbols, and its zones.
 ///
 /// ```
 /// use sim::machine::images::{self, Selection};
@@ -32,41 +32,41 @@ static EMBEDDED: &[EmbeddedImage] = &include!(concat!(env!("OUT_DIR"), "/images.
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Segments to load, and the function of each address.
+    /// Segments to load, entry point, and names of the functions.
     pub program: riscv::Image<'static>,
     /// Hash of the file; equal hashes mean equal code.
     pub digest: u64,
-    /// Texts of the code's zones, `name,file,line,KERNEL_PROFILER`.
+    /// Texts of the code's zones in the form `name,file,line,KERNEL_PROFILER`.
     pub zones: Vec<String>,
     symbols: BTreeMap<&'static str, Symbol>,
 }
 
-/// A symbol in an image, without its name.
+/// A symbol in an image; the name is stored elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Address of the symbol.
     pub address: u32,
-    /// Size in bytes; 0 if the linker script gives only an address.
+    /// Size in bytes; 0 if the linker script defines only an address.
     pub size_bytes: u32,
 }
 
-/// Selects a build of the code.
+/// Selects a variant of the object code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// Architecture.
     pub arch: Arch,
-    /// True if sum zones are recorded.
+    /// True if the code records sum zones.
     pub has_sums: bool,
-    /// Mode of the profiler; sum zones are recorded only in the plain mode.
+    /// Mode of the profiler; sum zones can be recorded only in the plain mode.
     pub mode: Mode,
 }
 
-/// Language from which the kernels of a simulation are compiled; all become RV32IM object code.
+/// Source language of the kernels in a simulation; all kernels are compiled to RV32IM object code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelKind {
     /// Rust.
     Riscv,
-    /// C++, for the kernels that also exist in C++.
+    /// C++; only some of the kernels exist in this language.
     Cpp,
 }
 
@@ -82,7 +82,7 @@ impl KernelKind {
         }
     }
 
-    /// Returns the texts of zones in kernels of this kind; see
+    /// Returns the texts of zones in firmware and kernels of this kind; see
     /// [`crate::mesh::SimulatedMesh::zone_texts`].
     pub(crate) fn zone_texts(self) -> Vec<String> {
         zones(self.image_part())
@@ -99,21 +99,22 @@ pub enum Mode {
     WaitTotals,
     /// Like [`Self::WaitTotals`], and also records each wait that blocked.
     WaitEvents,
-    /// Like [`Self::WaitTotals`], and also records, in windows of time, each wait that blocked.
+    /// Like [`Self::WaitTotals`], and also records each wait that blocked in certain windows of
+    /// time.
     WaitWindows,
-    /// Shares one push between several launches.
+    /// Pushes once for several launches.
     Accumulate,
     /// Like [`Self::Plain`], and also records hardware counters in each launch.
     Counters,
-    /// Records only one envelope for each replay of a trace.
+    /// Records only one envelope per replay of a trace.
     TraceOnly,
-    /// Debug dump: RISCs whose lanes are full wait for the host; NoC events include addresses.
+    /// Debug dump: RISCs with full lanes wait for the host; NoC events include addresses.
     DebugDump,
-    /// Profiles dispatch kernels, with their headroom and their pushes.
+    /// Profiles dispatch kernels, which need more headroom and pushes of their own.
     Dispatch,
     /// Streams records, which are drained while kernels run.
     Stream,
-    /// Runs a relay, with firmware without a profiler.
+    /// Runs a relay; the firmware has no profiler.
     Relay,
 }
 
@@ -142,7 +143,7 @@ impl Selection {
     }
 }
 
-/// Returns the name that images use for a processor, given its index on a kind of core.
+/// Returns the name of a processor in images, given the kind of its core and its index there.
 #[must_use]
 pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     const TENSIX: [&str; 5] = ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2"];
@@ -153,10 +154,10 @@ pub fn processor(kind: CoreKind, risc_index: usize) -> &'static str {
     }
 }
 
-/// Returns an image of a build.
+/// Returns the image for a part of the code and a processor.
 ///
 /// `part` is `firmware`, `kernels` or `cpp_kernels`. `cpp_kernels` exists only in the plain mode,
-/// and only if a C++ compiler was installed.
+/// and only if a C++ compiler was installed at build time.
 #[must_use]
 pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'static Image> {
     let index = EMBEDDED.iter().position(|image| {
@@ -168,8 +169,8 @@ pub fn find(selection: Selection, part: &str, processor: &str) -> Option<&'stati
     parsed().get(index)
 }
 
-/// Returns the texts of all zones in the embedded firmware and in the kernels of a part, sorted and
-/// without duplicates. Zones of dispatch kernels are excluded.
+/// Returns the texts of all zones in the embedded firmware and in the given kernels (a part of the
+/// images), sorted and without duplicates. Zones of dispatch kernels are excluded.
 #[must_use]
 pub fn zones(kernels: &str) -> Vec<String> {
     zones_of(|image| [kernels, "firmware"].contains(&image.part) && image.mode != Mode::Dispatch)
@@ -200,7 +201,7 @@ impl Image {
     /// Parses an ELF file that was linked and hashed by a build script.
     ///
     /// # Panics
-    /// If the bytes are not an ELF file, which means that this program was built wrongly.
+    /// If the bytes are not an ELF file, which only a faulty build can cause.
     #[must_use]
     pub fn parse(elf: &'static [u8], digest: u64) -> Self {
         let program = riscv::Image::parse(elf).expect("the linker wrote a program for RISC-V");
@@ -231,13 +232,14 @@ impl Image {
         self.symbols.iter().map(|(name, symbol)| (*name, *symbol))
     }
 
-    /// Returns the number of bytes of code and constants.
+    /// Returns the size in bytes of code and constants.
     #[must_use]
     pub fn loaded_bytes(&self) -> usize {
         self.program.segments().iter().map(|segment| segment.bytes.len()).sum()
     }
 
-    /// Returns the address of the first byte of code and constants, and their end address.
+    /// Returns the address of the first byte of code and constants, and the first address after
+    /// them.
     #[must_use]
     pub fn bounds(&self) -> (u32, u32) {
         let loaded = self.program.segments().iter().filter(|segment| !segment.bytes.is_empty());
@@ -254,7 +256,7 @@ pub(crate) fn zone_texts(file: &object::File<'_>) -> Vec<String> {
     texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect()
 }
 
-/// Converts an address of these files to 32 bits.
+/// Converts an address or size in these files, which has at most 32 bits.
 fn low_word(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

@@ -1,9 +1,8 @@
-//! Linker scripts for external kernels, with the symbols that they share with the embedded
-//! firmware.
+//! Linker scripts for kernels from outside, with the addresses of the embedded firmware's symbols.
 //!
-//! A kernel is linked only with this script. The script defines the firmware's variables that the
-//! profiler's probes use, by name and address. A kernel therefore works only with one build of the
-//! firmware; a symbol identifies that build.
+//! A kernel is linked with this script and nothing else. The script defines, by name and address,
+//! the firmware variables that the profiler's probes use. A kernel therefore works only with one
+//! build of the firmware; the value of a symbol identifies that build.
 
 use super::{
     core_code::file_region,
@@ -13,11 +12,11 @@ use crate::riscv::LOCAL_RAM_BASE;
 use std::fmt::Write as _;
 use wire::CoreKind;
 
-/// The symbol whose value identifies the firmware.
+/// The symbol whose value identifies the build of the firmware.
 pub const MARK: &str = "__kprof_firmware";
 
-/// Returns the script for kernels of a Tensix core's processor; `None` if the build has no object
-/// code.
+/// Returns the script for kernels of a Tensix core's processor; `None` if this build of the
+/// simulator has no object code.
 ///
 /// ```
 /// use sim::{arch::Arch, machine::{images::Selection, link_script::link_script}};
@@ -48,12 +47,13 @@ pub fn link_script(selection: Selection, risc_index: usize) -> Option<String> {
     Some(script)
 }
 
-/// Returns a value that identifies the build of the firmware.
+/// Returns the value that identifies the build of the firmware.
 pub(crate) fn mark(firmware: &Image) -> u32 {
     ((firmware.digest ^ firmware.digest >> 32) & 0xFFFF_FFFF) as u32
 }
 
-/// Returns the firmware's variables and addresses, without its functions and constants.
+/// Returns the firmware's symbols that kernels may use: variables and addresses, but no functions
+/// and constants.
 fn shared(firmware: &Image) -> Vec<(&str, u32)> {
     let (start, end) = firmware.bounds();
     let places = firmware.symbols().map(|(name, symbol)| (name, symbol.address));
@@ -65,7 +65,7 @@ fn shared(firmware: &Image) -> Vec<(&str, u32)> {
     shared.collect()
 }
 
-/// Names of the symbols that mark the bounds of the firmware's own sections.
+/// Symbols with the bounds of the firmware's own sections, which kernels must not use.
 const OWN: [&str; 3] = ["__bss_start", "__bss_end", "__stack_top"];
 
 const SECTIONS: &str = "\

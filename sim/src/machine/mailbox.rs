@@ -1,7 +1,7 @@
 //! The words in L1 through which the dispatcher, firmware and subordinates communicate.
 //!
-//! This file is compiled into both the simulator and the firmware, which ensures that they agree.
-//! Offsets are in bytes from the mailbox's address, which linker scripts name `__mailbox`.
+//! This file is compiled into both the simulator and the firmware, so that they agree. Offsets are
+//! in bytes from the mailbox's address, which linker scripts call `__mailbox`.
 //!
 //! | offset | size | written by | meaning |
 //! |---|---|---|---|
@@ -15,52 +15,53 @@
 //! Signals, host id, enables and the order of events are those of `dev_msgs.h`; the layout is
 //! specific to this project.
 
-/// The launch signal between the dispatcher and BRISC.
+/// Launch signal from the dispatcher to BRISC and back.
 pub const GO: u32 = 0;
-/// One byte per RISC: the subordinates' signals.
+/// One byte per RISC: signal between BRISC and the subordinate.
 pub const SYNC: u32 = 4;
-/// One byte per RISC: progress of its kernel, see [`stage`].
+/// One byte per RISC: progress of the RISC's kernel, see [`stage`].
 pub const STAGE: u32 = 12;
 /// Program id of the launch.
 pub const PROGRAM_ID: u32 = 28;
-/// One bit per RISC, set if the RISC has a kernel in this launch.
+/// Mask with one bit per RISC, set if the RISC has a kernel in this launch.
 pub const ENABLES: u32 = 32;
 /// Number of trace replays begun since the core's previous launch.
 pub const REPLAYS_BEGUN: u32 = 36;
-/// One bit per RISC, set if the RISC signals done before it closes its main zone.
+/// Mask with one bit per RISC, set if the RISC signals that it is done before closing its main
+/// zone.
 pub const LATE: u32 = 40;
-/// One word per RISC: entry address of its kernel.
+/// One word per RISC: entry address of the RISC's kernel.
 pub const ENTRIES: u32 = 44;
-/// Number of the launch on its chip; first word of the kernel's parameters.
+/// Number of the launch on its chip. The address of this word is passed to kernels.
 pub const LAUNCH_INDEX: u32 = 64;
 /// Seed of the launch's random numbers, low word first.
 pub const SEED: u32 = 68;
-/// Number of arguments that follow.
+/// Number of the launch's arguments.
 pub const ARG_COUNT: u32 = 76;
-/// The arguments, [`ARG_COUNT_MAX`] words.
+/// The launch's arguments, up to [`ARG_COUNT_MAX`] words.
 pub const ARGS: u32 = 80;
 /// Maximum number of arguments of a launch.
 pub const ARG_COUNT_MAX: u32 = 32;
-/// One word per RISC: address of its kernel's data, or 0.
+/// One word per RISC: address of the data for the RISC's kernel, or 0.
 pub const DATA: u32 = ARGS + 4 * ARG_COUNT_MAX;
 
-/// One word per RISC: cycles that a late RISC keeps its main zone open.
+/// One word per RISC: number of cycles that a late RISC keeps its main zone open.
 pub const LATE_CYCLES: u32 = DATA + 4 * 5;
 
-/// Number of RISCs of this core that have a vector.
+/// Number of RISCs of this core that have a profiler vector.
 pub const RISC_COUNT: u32 = LATE_CYCLES + 4 * 5;
 /// Two bytes per NoC: column and row of this core in the format of the NoC's registers.
 pub const OWN_COORDINATES: u32 = RISC_COUNT + 4;
 /// Number of DRAM banks.
 pub const BANK_COUNT: u32 = OWN_COORDINATES + 4;
-/// Per NoC, [`BANK_COUNT_MAX`] half words: the banks' coordinates in the format of command buffers.
+/// Per NoC, [`BANK_COUNT_MAX`] half words: coordinates of the banks in the format of initiators.
 pub const BANK_COORDINATES: u32 = BANK_COUNT + 4;
-/// One word per bank: offset that is added to addresses in the bank.
+/// One word per bank: offset to add to addresses in the bank.
 pub const BANK_OFFSETS: u32 = BANK_COORDINATES + 2 * 2 * BANK_COUNT_MAX;
-/// Maximum number of banks of a chip.
+/// Maximum number of DRAM banks of a chip.
 pub const BANK_COUNT_MAX: u32 = 16;
 
-/// Groups of hardware counters read in each launch, one bit each.
+/// Mask of the groups of hardware counters that are read in each launch.
 pub const COUNTER_GROUPS: u32 = BANK_OFFSETS + 4 * BANK_COUNT_MAX;
 
 /// Size of the mailbox in bytes.
@@ -68,15 +69,15 @@ pub const SIZE_BYTES: u32 = COUNTER_GROUPS + 4;
 
 /// Values of [`GO`] and [`SYNC`].
 pub mod signal {
-    /// Idle, or done with the launch.
+    /// The RISC is idle, or done with the launch.
     pub const DONE: u8 = 0;
-    /// Not booted yet.
+    /// The RISC has not booted yet.
     pub const INIT: u8 = 0x40;
-    /// Start a launch.
+    /// The RISC is to start a launch.
     pub const GO: u8 = 0x80;
 }
 
-/// Values of [`STAGE`].
+/// Values of [`STAGE`]: progress of a RISC's kernel.
 pub mod stage {
     /// No kernel has begun in this launch.
     pub const IDLE: u8 = 0;

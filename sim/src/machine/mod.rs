@@ -1,9 +1,9 @@
-//! Cores that run RV32IM object code: firmware and kernels as on a chip.
+//! Cores that run RV32IM object code, firmware and kernels, as on a chip.
 //!
-//! A machine contains a core's harts with their local RAMs and devices; L1 and clock belong to the
-//! tile. It runs one launch at a time: it writes the launch message and GO, and runs the harts in
-//! turns until all of them wait again. [`crate::riscv`] models the harts' pipelines; `stage` issues
-//! writes to DRAM.
+//! A machine contains a core's harts with their local RAMs, and the core's devices; L1 and clock
+//! belong to the tile. The machine runs one launch at a time: it writes the launch message and GO,
+//! and runs the harts in turns until all of them wait again. [`crate::riscv`] models the harts'
+//! pipelines; `stage` issues writes to DRAM.
 //!
 //! # Memory map
 //!
@@ -17,26 +17,26 @@
 //! | data of kernels | after the kernels | after the kernel |
 //! | local RAM | 0xFFB00000 | 0xFFB00000 |
 //!
-//! One image per processor contains all kernels; a launch specifies the entry address. NCRISC runs
-//! from L1 on both architectures. The linker scripts in `objects/link` implement this map.
-//!
+//! One image per processor contains all kernels; a launch gives the entry address of its kernel.
+//! NCRISC runs code from L1 on both architectures. The linker scripts in `objects/link` implement
+//! this map.
 //! # Model
 //!
-//! - A hart that waits for a byte of the mailbox is not executed until the byte is written, and
-//!   continues at that time.
-//! - Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart up
-//!   to one turn early or late, and a hart may use a port of L1 before another one that asked for it
-//!   earlier. If waits are recorded, turns are shorter than polling intervals. With exact turns
-//!   ([`MeshConfig::with_exact_turns`](crate::config::MeshConfig::with_exact_turns)), a turn is one
-//!   instruction: the hart that is furthest behind goes first.
+//! A hart that waits for a byte of the mailbox is not executed until the byte is written; it
+//! continues at the time of the write.
+//! Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart up
+//! to one turn early or late, and a hart may use a port of L1 before another hart that needed it
+//! earlier. If waits are recorded, turns are shorter than polling intervals. With exact turns
+//! ([`MeshConfig::with_exact_turns`](crate::config::MeshConfig::with_exact_turns)), a turn is one
+//! instruction: the hart that is furthest behind goes first.
 //! - A fault that delays a clock read acts between the two loads of that read. It does not affect a
 //!   kernel that only waits, since such a kernel loads only the low word.
-//! - A store is visible to the host, and a kernel counts as begun, when the hart enters the store,
-//!   not when the store leaves its queue.
-//! - The registers are those of `registers`, a table per architecture. An access to any other
-//!   address stops the hart, since a chip would hang or behave differently. The failure reports the
-//!   address, the pc and the attempted access. A register that exists but is not modelled also
-//!   stops the hart, and the failure names the register.
+//! A store is visible to the host, and a kernel counts as begun, when the hart executes the store,
+//! not when the store leaves its queue.
+//! The registers are those in `registers`, which has a table per architecture. An access to any
+//! other address stops the hart, since a chip would hang or behave differently. The failure reports
+//! the address, the pc and the attempted access. A register that exists but is not modelled also
+//! stops the hart, and the failure names the register.
 //! - A NoC request is checked before it is sent: its coordinates on its own NoC, the tile at these
 //!   coordinates, the range, the alignment, and the tile that gets the acknowledgement. A write
 //!   whose acknowledgement goes to another core never completes.
@@ -110,7 +110,7 @@ use std::sync::Arc;
 pub(crate) use tile_watch::TileWatch;
 use wire::CoreKind;
 
-/// Cycles that a hart runs before the other harts catch up.
+/// Cycles that a hart runs before the other harts have their turns.
 pub const TURN_CYCLES: u64 = 64;
 
 /// The target that object code is built for.
@@ -118,13 +118,13 @@ pub const TARGET: &str = "riscv32im-unknown-none-elf";
 
 /// Returns true if this build has object code for the RISCs.
 ///
-/// Such code is shipped or, if its sources have changed, compiled with [`TARGET`].
+/// This code is shipped or, if its sources have changed, compiled for [`TARGET`].
 #[must_use]
 pub const fn has_object_code() -> bool {
     cfg!(object_code)
 }
 
-/// Returns the version of the gcc that compiled the C++ kernels; `None` if gcc was not installed.
+/// Returns the version of the gcc that compiled the C++ kernels; `None` if there was no such gcc.
 #[must_use]
 pub const fn cpp_compiler_version() -> Option<&'static str> {
     option_env!("CPP_COMPILER_VERSION")
@@ -142,13 +142,13 @@ pub(crate) struct Machine {
     has_booted: bool,
 }
 
-/// One RISC: its hart, its memory and its code.
+/// One RISC: its hart, its private memory and its code.
 struct Processor {
     hart: Hart,
     local_ram: Vec<u8>,
     /// This project's own code; `None` if tt-metal's firmware runs.
     code: Option<RiscCode>,
-    /// Address of the loop in which this project's firmware waits for a byte.
+    /// Address of the loop in which this project's firmware waits for a byte, if known.
     wait_loop: Option<u32>,
     state: HartState,
     rest: Rest,
@@ -159,19 +159,19 @@ struct Processor {
 enum HartState {
     InReset,
     Running,
-    /// Waits until a byte of L1 has a value.
+    /// Waits until a byte of L1 has a certain value.
     Waiting {
         address: u32,
         value: u8,
     },
-    /// Waits until one of the polled words changes.
+    /// Waits until one of the words that it polls changes.
     Polling(Watched),
     Failed,
 }
 
 impl Machine {
-    /// Creates a machine in reset, with the code for the given use of the core; it has no processors
-    /// if the build has no object code.
+    /// Creates a machine in reset, with the code for a use of the core. The machine has no
+    /// processors if the build has no object code.
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let set = chip.modes.firmware.clone().filter(|_| core_use == CoreUse::Programs);
         let code = CoreCode::new(core_use, chip, place);
@@ -199,17 +199,17 @@ impl Machine {
         }
     }
 
-    /// Returns and removes the intervals in which banks of performance counters counted.
+    /// Removes and returns the completed intervals in which banks of performance counters counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<performance::Window> {
         self.devices.take_counter_windows()
     }
 
-    /// Returns the devices that the RISCs share.
+    /// Returns the devices that the core's RISCs share.
     pub(crate) const fn devices_mut(&mut self) -> &mut Devices {
         &mut self.devices
     }
 
-    /// Starts code at address 0, without firmware.
+    /// Starts the code at address 0 on the first RISC, without firmware.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) fn start_bare(&mut self, chip: &ChipFacts, place: CorePlace) {
@@ -222,8 +222,8 @@ impl Machine {
         leader.state = HartState::Running;
     }
 
-    /// Updates the harts after accesses by anything other than a hart: changed code, NoC reads that
-    /// occupy banks of L1, and bytes that harts wait for.
+    /// Updates the harts after other tiles or the host have accessed this tile: for changed code,
+    /// for NoC reads that occupy banks of L1, and for changed bytes that harts wait for.
     pub(crate) fn follow_arrivals(&mut self, tile: &Tile) {
         for range in self.devices.overwritten.drain(..) {
             self.front.invalidate(range);
@@ -251,7 +251,7 @@ impl Machine {
         }
     }
 
-    /// Writes all code, and the description of the core for the firmware, to L1.
+    /// Writes all code, and the words that describe the core to the firmware, to L1.
     fn load(&self, l1: &mut L1) {
         l1.keep(u64::from(self.devices.code.end));
         for (address, words) in self.code.boot_writes() {
@@ -260,7 +260,7 @@ impl Machine {
     }
 }
 
-/// Returns the devices after a reset of the tile.
+/// Returns a tile's devices after a reset of the tile.
 fn devices(
     set: Option<&FirmwareSet>,
     code: &CoreCode,
@@ -306,7 +306,7 @@ impl Processor {
     }
 }
 
-/// Returns the name of the function at an address, with the offset in that function.
+/// Returns the name of the function at an address, with the address's offset in that function.
 fn symbol_at(image: &riscv::Image<'_>, pc: u32) -> Option<String> {
     let symbol = image.symbol_at(pc)?;
     Some(format!("{}+{:#x}", symbol.name, pc - symbol.address))

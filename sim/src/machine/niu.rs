@@ -1,7 +1,6 @@
 //! The registers of a tile's two NoC interfaces: request initiators, counters and identity.
 //!
-//! [`super::request`] parses requests; [`crate::chip::traffic`] applies their effects to other
-//! tiles.
+//! [`super::request`] parses requests; [`crate::chip::traffic`] carries them out on other tiles.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `NoC/MemoryMap.md` and `NoC/Counters.md` of both architectures.
@@ -29,9 +28,9 @@ struct Interface {
     commands: [Command; INITIATOR_COUNT],
     busy_until: [u64; INITIATOR_COUNT],
     counters: [u32; COUNTER_COUNT],
-    /// Future changes of counters, unordered.
+    /// Future changes of counters, in no particular order.
     changes: Vec<Change>,
-    /// The target tiles of a linked transaction that is still incomplete.
+    /// Target tiles of the linked transaction that is not complete yet, if any.
     linked: Option<Vec<TileCoord>>,
     configuration: BTreeMap<u32, u32>,
 }
@@ -63,11 +62,11 @@ pub(crate) mod counter {
     pub(crate) const POSTED_WRITES_STARTED: usize = 13;
     pub(crate) const READS_STARTED: usize = 14;
     pub(crate) const ATOMICS_STARTED: usize = 15;
-    /// First of sixteen counters of outstanding requests, one per transaction id.
+    /// First of sixteen counters of outstanding requests; there is one per transaction id.
     pub(crate) const OUTSTANDING: usize = 16;
-    /// First of sixteen counters of outgoing requests, one per transaction id.
+    /// First of sixteen counters of requests that are being sent; there is one per transaction id.
     pub(crate) const OUTGOING: usize = 32;
-    /// First of the counters of requests received by the tile.
+    /// First of the counters of requests that other tiles sent to this tile.
     pub(crate) const OF_RECEIVER: usize = 48;
 }
 
@@ -85,7 +84,7 @@ impl NocInterfaces {
         matches!(address, FIRST..=LAST)
     }
 
-    /// Reads a register; the error is the reason for a refusal.
+    /// Reads a register, or returns the reason why that is refused.
     pub(crate) fn load(
         &mut self,
         chip: &ChipFacts,
@@ -109,7 +108,7 @@ impl NocInterfaces {
         })
     }
 
-    /// Writes a register; returns the request that the write sends, if any.
+    /// Writes a register; returns the request that this write sends, if any.
     pub(crate) fn store(
         &mut self,
         chip: &ChipFacts,
@@ -166,7 +165,7 @@ impl NocInterfaces {
         self.interfaces.iter_mut().for_each(|interface| interface.settle(cycle));
     }
 
-    /// Returns the cycle of the next counter change.
+    /// Returns the cycle of the next change of a counter.
     pub(crate) fn next_change(&self) -> Option<u64> {
         let changes = self.interfaces.iter().flat_map(|interface| &interface.changes);
         changes.map(|change| change.cycle).min()
@@ -182,8 +181,8 @@ impl NocInterfaces {
         Place { noc, initiator: offset / stride % INITIATOR_COUNT, offset: offset % stride }
     }
 
-    /// Returns the value of the node id register: coordinates on this NoC, the NoC's size, and a
-    /// bit that is set if packets go along x first.
+    /// Returns the value of the node id register: the tile's coordinates on this NoC, the NoC's
+    /// size, and a bit that is set if packets travel along x first.
     fn node_id(&self, noc: usize) -> u32 {
         let (columns, rows) = self.arch.facts().grid;
         let TileCoord { x, y } = self.place.coord;
@@ -193,14 +192,14 @@ impl NocInterfaces {
     }
 }
 
-/// Returns the translated coordinates of a tile in the format of the interfaces' registers and of the
-/// kernels: the column in the low six bits and the row above.
+/// Returns the translated coordinates of a tile in the format of the interfaces' registers and of
+/// kernels: the column in the low six bits, the row in the bits above.
 pub(crate) fn logical_id(chip: &ChipFacts, tile: TileCoord) -> u32 {
     let (x, y) = chip.translation.logical(tile).unwrap_or((tile.x, tile.y));
     u32::from(x) | u32::from(y) << 6
 }
 
-/// A register of an interface.
+/// Location of a register: its NoC, its request initiator if any, and its offset there.
 struct Place {
     noc: usize,
     initiator: usize,
@@ -242,8 +241,8 @@ impl Interface {
         busy.fold(0, |bits, initiator| bits | 1 << initiator)
     }
 
-    /// Checks a linked request. Requests to the same tiles must follow it, and the last of these
-    /// must not be linked; anything else stops the NoC.
+    /// Checks a request of a linked transaction. After a linked request, only requests to the same
+    /// tiles may follow, up to one that is not linked; anything else stops the NoC.
     fn follow_link(&mut self, request: &Request) -> Result<(), String> {
         let targets = request.targets();
         if let Some(linked) = &self.linked
@@ -333,7 +332,7 @@ impl Interface {
     }
 }
 
-/// Returns a mask of `count` rows or columns, with a set bit for each one that is not in `lines`.
+/// Returns a mask of `count` rows or columns with the bits set of those that are not in `lines`.
 fn lines_without(lines: &[u16], count: u16) -> u32 {
     (0..count).filter(|line| !lines.contains(line)).fold(0, |mask, line| mask | 1 << line)
 }

@@ -1,24 +1,24 @@
-//! A tile's performance counters: each bank counts events of the coprocessor or of L1 between two
-//! writes to its control register.
+//! A tile's performance counters. Each bank counts events of the coprocessor or of L1 from a start
+//! to a stop, which are writes to its control register.
 //!
-//! The model has two types of events: the instructions issued by each thread, and the cycles in
-//! which FPU and SFPU work. For any other event, the counter reads as if it had counted for no
-//! cycles, like a bank that was never started. A reader must not treat this as a measurement.
+//! The model has two kinds of events: the instructions issued by each thread, and the cycles in
+//! which the FPU and the SFPU work. For any other event, a bank reports 0 events in 0 cycles, like
+//! a bank that was never started. A reader must not treat this as a measurement.
 //!
 //! As in tt-metal's `perf_counters/hw.h`, `registers.h` and `wormhole.h` or `blackhole.h`: control
-//! bits act on their rising edge, a start clears the counts, and the event is selected when it is
-//! read.
+//! bits act on their rising edge, a start clears the counts, and the event is selected when its
+//! count is read.
 
 use crate::truth::{CounterBank, IssuedInstructions};
 
-/// The banks of a tile.
+/// The counter banks of a tile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PerformanceCounters {
     banks: [Bank; BANK_COUNT],
     windows: Vec<Window>,
 }
 
-/// Interval in which a bank counted.
+/// Completed interval in which a bank counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) bank: CounterBank,
@@ -29,18 +29,18 @@ pub(crate) struct Window {
 /// A register of a bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BankRegister {
-    /// Cycles after which a bank stops by itself in a non-continuous mode.
+    /// Number of cycles after which the bank stops by itself, if it is not in continuous mode.
     Period,
     /// Mode in the low byte; the selected event in the bits above.
     Mode,
     Control,
-    /// Number of cycles counted.
+    /// Number of cycles in which the bank counted.
     Cycles,
-    /// Number of events counted.
+    /// Number of events that the bank counted.
     Events,
 }
 
-/// Index of a bank, in the order of tt-metal's tables.
+/// Index of a counter bank, in the order of tt-metal's tables.
 pub(crate) type BankIndex = usize;
 
 /// Indices of the banks with modelled events.
@@ -56,7 +56,7 @@ struct Bank {
     span: Span,
 }
 
-/// Interval in which a bank counts.
+/// Interval in which a bank counts or has counted.
 #[derive(Clone, Copy, Debug, Default)]
 enum Span {
     #[default]
@@ -73,7 +73,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Returns the difference from an earlier reading.
+    /// Returns the difference between this reading and an earlier one.
     fn since(self, start: Self) -> Self {
         Self { cycle: self.cycle - start.cycle, issued: self.issued.since(start.issued) }
     }
@@ -137,7 +137,7 @@ impl PerformanceCounters {
         Ok(())
     }
 
-    /// Returns and removes the intervals in which banks have counted since the last call.
+    /// Removes and returns the intervals in which banks have counted since the last call.
     pub(crate) fn take_windows(&mut self) -> Vec<Window> {
         std::mem::take(&mut self.windows)
     }
@@ -156,7 +156,7 @@ const fn modelled_bank(index: BankIndex) -> Option<CounterBank> {
     }
 }
 
-/// Returns the count of an event; `None` if the event is not modelled.
+/// Returns the number of a selected event; `None` if the event is not modelled.
 const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Option<u64> {
     let IssuedInstructions { by_thread, fpu, sfpu } = issued;
     match (bank, select) {
@@ -165,8 +165,8 @@ const fn events(bank: BankIndex, select: u32, issued: IssuedInstructions) -> Opt
         (INSTRUCTIONS, 272) => Some(by_thread[2]),
         (FPU, 0) => Some(fpu),
         (FPU, 1) => Some(sfpu),
-        // Cycles in which either unit works: this model never issues two instructions in the same
-        // cycle.
+        // Number of cycles in which either unit works: this model never issues two instructions in
+        // one cycle.
         (FPU, 257) => Some(fpu + sfpu),
         _ => None,
     }

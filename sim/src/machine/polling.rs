@@ -1,8 +1,8 @@
 //! Detection of harts that poll memory.
 //!
-//! The registers and the pc of such a hart return to earlier values. Meanwhile, the hart has stored
-//! nothing and has accessed only memory. So it repeats the same loop until one of the words that it
-//! reads changes. Until then, it need not be executed.
+//! The registers and the pc of such a hart return to earlier values, and meanwhile the hart has
+//! stored nothing and has accessed only memory. So it repeats the same loop until one of the words
+//! that it reads changes, and it need not be executed until then.
 
 use super::{HartState, run::Run};
 use crate::{
@@ -18,10 +18,10 @@ pub(crate) struct Watched {
     pub(crate) has_registers: bool,
 }
 
-/// Memory accessed by an instruction that has no other effect.
+/// Memory access of an instruction that has no other effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// None, or a load from private RAM.
+    /// No access, or a load from private RAM.
     None,
     Store,
     LoadL1(u32),
@@ -29,8 +29,8 @@ pub(crate) enum Access {
 }
 
 impl Watched {
-    /// Adds an instruction's access; returns `None` if the loop can end without a change of memory,
-    /// or polls too many words.
+    /// Records the access of an instruction in a loop; returns `None` if the loop can end without a
+    /// change of memory, or polls more than `words_max` words.
     pub(crate) fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
         match access {
             Access::None | Access::Store => {}
@@ -47,14 +47,14 @@ impl Watched {
         (self.words.len() <= words_max).then_some(())
     }
 
-    /// Returns true if a word has changed.
+    /// Returns true if a polled word has changed.
     pub(crate) fn has_changed(&self, tile: &Tile) -> bool {
         self.words.iter().any(|&(address, value)| tile.load(address.into()) != value)
     }
 }
 
-/// Returns the access of a hart's next instruction; `None` if the instruction may have another
-/// effect.
+/// Returns the memory access of a hart's next instruction; `None` if the instruction may have
+/// another effect.
 pub(crate) fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Access> {
     let pc = hart.pc();
     let word = if pc >= INSTRUCTION_RAM_BASE {
@@ -85,7 +85,7 @@ pub(crate) fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> O
 }
 
 impl Run<'_> {
-    /// Suspends a hart that only a change of memory can wake.
+    /// Suspends a hart that polls memory, because only a change of memory can let it continue.
     pub(super) fn park_if_polling(&mut self, index: usize) {
         if self.machine.processors[index].state == HartState::Running
             && let Some(watched) = self.polled_words(index)
@@ -94,15 +94,15 @@ impl Run<'_> {
         }
     }
 
-    /// Executes one round of a polling loop; returns `None` if the hart does anything other than
-    /// poll.
+    /// Executes one round of a polling loop and returns the polled words; returns `None` if the
+    /// hart does anything other than poll.
     fn polled_words(&mut self, index: usize) -> Option<Watched> {
         let hart = &self.machine.processors[index].hart;
         let start = (hart.pc(), *hart.registers());
         let mut watched = Watched::default();
         for _ in 0..INSTRUCTIONS_MAX {
             let hart = &self.machine.processors[index].hart;
-            // Code in a separate RAM belongs to a kernel, and kernels do not wait forever.
+            // Code outside L1 belongs to a kernel, and kernels do not wait forever.
             let access = next_access(hart, &self.stage.tile, &[])?;
             if matches!(access, Access::Store | Access::LoadRegister(_)) {
                 return None;
@@ -123,7 +123,7 @@ impl Run<'_> {
 const WORDS_MAX: usize = 8;
 /// Maximum number of instructions in a polling loop.
 const INSTRUCTIONS_MAX: usize = 64;
-/// End address of the largest private RAM.
+/// First address after the largest private RAM.
 const LOCAL_RAM_END: u32 = LOCAL_RAM_BASE + 0x2000;
 
 const OPCODE_LOAD: u32 = 0x03;

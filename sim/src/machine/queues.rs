@@ -1,4 +1,4 @@
-//! Queues between the RISCs of a Tensix tile: mailboxes and PC buffers.
+//! Queues between the RISCs of a Tensix tile: mailboxes, and program counter (PC) buffers.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `TensixTile/BabyRISCV/Mailboxes.md` and `PCBufs.md`.
@@ -6,17 +6,17 @@
 use crate::riscv::Refusal;
 use std::collections::VecDeque;
 
-/// Mailboxes and PC buffers of a tile. NCRISC has none.
+/// Mailboxes and PC buffers of a tile; NCRISC has none of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
-    /// Values sent from one RISC to another; index 0 is BRISC, 1 to 3 are the TRISCs.
+    /// Queues of values by sender and receiver; index 0 is BRISC, 1 to 3 are the TRISCs.
     mailboxes: [[VecDeque<u32>; MEMBER_COUNT]; MEMBER_COUNT],
-    /// Values sent from BRISC to each TRISC.
+    /// Queues of values from BRISC to each TRISC.
     pc_buffers: [VecDeque<u32>; 3],
 }
 
 impl Queues {
-    /// Puts a value into the mailbox of another RISC.
+    /// Appends a value to the mailbox of another RISC; `Busy` if the sender's mailboxes are full.
     pub(crate) fn send(&mut self, from: usize, to: usize, value: u32) -> Result<(), Refusal> {
         let held: usize = self.mailboxes[from].iter().map(VecDeque::len).sum();
         if held >= MAILBOX_VALUES {
@@ -26,7 +26,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Takes the next value that another RISC has sent; `Busy` if there is none.
+    /// Removes and returns the next value from another RISC; `Busy` if there is none.
     pub(crate) fn receive(&mut self, from: usize, to: usize) -> Result<u32, Refusal> {
         self.mailboxes[from][to].pop_front().ok_or(Refusal::Busy)
     }
@@ -36,7 +36,7 @@ impl Queues {
         !self.mailboxes[from][to].is_empty()
     }
 
-    /// Puts a value into a TRISC's PC buffer.
+    /// Appends a value to a TRISC's PC buffer; `Busy` if the buffer is full.
     pub(crate) fn push_pc(&mut self, thread: usize, value: u32) -> Result<(), Refusal> {
         let buffer = &mut self.pc_buffers[thread];
         if buffer.len() >= PC_BUFFER_VALUES {
@@ -46,24 +46,24 @@ impl Queues {
         Ok(())
     }
 
-    /// Takes the next value of a TRISC's PC buffer.
+    /// Removes and returns the next value of a TRISC's PC buffer; `Busy` if there is none.
     pub(crate) fn pop_pc(&mut self, thread: usize) -> Result<u32, Refusal> {
         self.pc_buffers[thread].pop_front().ok_or(Refusal::Busy)
     }
 
-    /// Reads a PC buffer for BRISC, which must wait until the TRISC has taken all values.
+    /// Reads a PC buffer for BRISC: `Busy` until the TRISC has removed all values.
     pub(crate) fn drained_pc(&self, thread: usize) -> Result<u32, Refusal> {
         if self.pc_buffers[thread].is_empty() { Ok(0) } else { Err(Refusal::Busy) }
     }
 }
 
-/// Returns the index of a RISC among those with mailboxes.
+/// Returns the index of a RISC among the RISCs with mailboxes.
 pub(crate) const fn member(risc_index: usize) -> usize {
     risc_index.saturating_sub(1)
 }
 
 const MEMBER_COUNT: usize = 4;
-/// Total capacity of one sender's mailboxes.
+/// Maximum number of values in all mailboxes of one sender.
 const MAILBOX_VALUES: usize = 4;
 const PC_BUFFER_VALUES: usize = 16;
 

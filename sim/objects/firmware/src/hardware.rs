@@ -15,7 +15,7 @@ mod profiler {
 
     kernel_profiler::firmware_state!();
 
-    /// Fills the variables that the runtime reads, and copies the NoCs' counts of acknowledgements.
+    /// Fills these variables, and copies the NoC interfaces' counts of acknowledged writes.
     #[inline(always)]
     pub(super) fn boot(risc_index: u32) {
         let bank_count = word(BANK_COUNT);
@@ -58,7 +58,7 @@ unsafe extern "C" {
     static __trisc2_base: [u32; 0];
 }
 
-/// Returns once the byte at `address` is `value`.
+/// Waits until the byte at `address` is `value`.
 ///
 /// A RISC is idle while it executes these two instructions; the simulator recognises them.
 #[unsafe(naked)]
@@ -137,13 +137,13 @@ pub(crate) fn release_subordinates() {
     write(SOFT_RESET, 0);
 }
 
-/// Waits for a number of cycles of the tile.
+/// Waits for a number of cycles of the tile's clock.
 pub(crate) fn spin(cycles: u32) {
     let start = read(WALL_CLOCK_LOW);
     while read(WALL_CLOCK_LOW).wrapping_sub(start) < cycles {}
 }
 
-/// Runs a RISC's kernel and passes it its part of the launch message.
+/// Calls the kernel of a RISC, with the launch message and the RISC's index as arguments.
 #[inline(always)]
 pub(crate) fn call_kernel(risc: u32) {
     let entry = word(mailbox::ENTRIES + 4 * risc);
@@ -213,7 +213,7 @@ fn stop(_: &PanicInfo<'_>) -> ! {
 const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 const SOFT_RESET: u32 = 0xFFB1_21B0;
 
-/// Registers with the entry points of TRISCs and NCRISC after reset, and with their enable bits.
+/// Registers for the reset addresses of TRISCs and NCRISC, and for the bits that enable them.
 ///
 /// These are configuration registers on a Wormhole, and debug registers on a Blackhole.
 ///

@@ -70,7 +70,7 @@ fn brisc() -> ! {
 }
 
 /// Reads the hardware counters if TRISC 1, which starts them, has a kernel. Without that kernel,
-/// the counters would hold the counts of an earlier launch.
+/// the counters still hold the counts of an earlier launch.
 #[inline(always)]
 fn read_counters(enables: u32) {
     let groups = word(COUNTER_GROUPS);
@@ -196,11 +196,11 @@ fn run_kernel(risc: u32, enables: u32, run: impl FnOnce()) {
     }
 }
 
-/// Applies a fault that the simulator can request: the RISC has signalled that it is done, but
-/// closes its main zone only some time later.
+/// Simulates a fault that a user can request: the RISC first signals that it is done, and closes
+/// its main zone some cycles later.
 ///
 /// # Compatibility
-/// In tt-metal this is the case for every subordinate in every launch, but only for some cycles.
+/// In tt-metal every subordinate does this in every launch, but is late by only a few cycles.
 #[inline(always)]
 fn wait_if_late(risc: u32) {
     if word(LATE) >> risc & 1 != 0 {

@@ -17,7 +17,7 @@ use kernel_profiler::{device_timestamped_data, device_zone_scoped};
 struct Commands<'a> {
     launch: &'a Launch,
     next: u32,
-    /// Low word of the clock value to which times are relative.
+    /// Value of the clock's low word that the commands' times are relative to.
     since: u32,
     head: u32,
 }
@@ -74,8 +74,8 @@ impl Commands<'_> {
     }
 }
 
-/// Waits until a number of cycles after a value of the clock. It is a separate function, so that
-/// the loop consists only of the instructions that the simulator skips.
+/// Waits until `cycles` cycles after the clock value `since`. The function is not inlined, so that
+/// its loop consists only of the instructions that the simulator skips.
 #[inline(never)]
 fn wait_from(since: u32, cycles: u32) {
     while wall_clock_low().wrapping_sub(since) < cycles {}

@@ -29,14 +29,14 @@ impl Initiator {
         read(self.registers + OWN_COORDINATES) & 0xFFF
     }
 
-    /// Returns how many reads or acknowledged writes the NoC interface has sent for the tile,
+    /// Returns how many reads or acknowledged writes the tile has sent through this NoC interface,
     /// modulo 2^32.
     #[inline(always)]
     pub(crate) fn sent(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITES_SENT } else { READS_SENT })
     }
 
-    /// Returns how many reads or acknowledged writes have been answered.
+    /// Returns how many of these reads or acknowledged writes have been answered.
     #[inline(always)]
     pub(crate) fn answered(self, is_write: bool) -> u32 {
         read(self.registers + if is_write { WRITE_ACKS } else { READ_RESPONSES })
@@ -103,19 +103,19 @@ const CTRL: u32 = 0x1C;
 const AT_LEN_BE: u32 = 0x20;
 const CMD_CTRL: u32 = if IS_BLACKHOLE { 0x40 } else { 0x28 };
 const COORDINATE_SHIFT: u32 = if IS_BLACKHOLE { 0 } else { 4 };
-/// Register with the tile's own coordinates that tt-metal's `noc_init` uses: the node id on a
+/// Register from which tt-metal's `noc_init` reads the tile's own coordinates: the node id on a
 /// Wormhole, the translated coordinates on a Blackhole.
 const OWN_COORDINATES: u32 = if IS_BLACKHOLE { 0x148 } else { 0x2C };
 
-/// Counters of a NoC interface: `NIU_MST_WR_ACK_RECEIVED` and others of `noc_parameters.h`.
+/// Counters of a NoC interface, named `NIU_MST_WR_ACK_RECEIVED` etc. in `noc_parameters.h`.
 const WRITE_ACKS: u32 = 0x204;
 const READ_RESPONSES: u32 = 0x208;
 const READS_SENT: u32 = 0x214;
 const WRITES_SENT: u32 = 0x228;
 
-/// Operand of atomic operations.
+/// Register for the operand of atomic operations.
 const AT_DATA: u32 = if IS_BLACKHOLE { 0x28 } else { 0x24 };
-/// An atomic increment in `NOC_AT_LEN_BE`, of all 32 bits of a word.
+/// Value in `NOC_AT_LEN_BE` for an atomic increment of all 32 bits of a word.
 const ATOMIC_INCREMENT: u32 = 1 << 12;
 const ATOMIC_ALL_BITS: u32 = 31 << 2;
 

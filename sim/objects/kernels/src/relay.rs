@@ -1,5 +1,5 @@
-//! A gatherer of a relay, as a kernel of BRISC and NCRISC. The data of its launch are the words of
-//! [`wire::relay::setup`].
+//! The kernel of BRISC and NCRISC that gathers a relay's records. The launch's data are the words
+//! of [`wire::relay::setup`].
 
 #![allow(unsafe_code, reason = "the launch message, and the memory that it names")]
 

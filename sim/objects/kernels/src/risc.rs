@@ -16,9 +16,9 @@ use crate::{
 };
 use core::ptr;
 
-/// A kernel's part of the launch message, and random numbers drawn from the message's seed.
+/// One RISC's kernel in the launch message, and random numbers drawn from the message's seed.
 pub(crate) struct Launch {
-    /// The mailbox, starting at the launch index.
+    /// Address of the mailbox's word at `LAUNCH_INDEX`.
     message: *const u32,
     data: *const u32,
     random: Stream,
@@ -48,12 +48,12 @@ impl Launch {
         self.data.addr() as u32
     }
 
-    /// Returns a word of the mailbox at an offset.
+    /// Returns the mailbox word at an offset from the mailbox's start.
     #[inline(always)]
     fn word(&self, offset: u32) -> u32 {
         let word = self.message.wrapping_byte_add((offset - LAUNCH_INDEX) as usize);
-        // SAFETY: the firmware passes the address of the message, and only words that its
-        // own count says are there are asked for.
+        // SAFETY: the firmware passes the address of the message, and callers read only words that
+        // the message's own counts include.
         unsafe { word.read_volatile() }
     }
 }
@@ -73,7 +73,7 @@ impl Environment for Launch {
     #[inline(always)]
     fn data(&self, index: u32) -> u32 {
         let word = self.data.wrapping_add(index as usize);
-        // SAFETY: the launch has brought data that says itself where it ends.
+        // SAFETY: the launch has brought the data, whose contents tell the reader where they end.
         unsafe { word.read_volatile() }
     }
 
@@ -127,7 +127,7 @@ impl Environment for Launch {
     }
 }
 
-/// Address to which a TRISC stores instructions of its own thread.
+/// Address to which a TRISC stores instructions for its own thread of the coprocessor.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `BabyRISCV/PushTensixInstruction.md`.
@@ -141,7 +141,7 @@ pub(crate) fn wall_clock_low() -> u32 {
 
 const WALL_CLOCK_LOW: usize = 0xFFB1_21F0;
 
-/// Exports the functions that the firmware calls, one per kernel; each has the name of its body.
+/// Exports the functions that the firmware calls; each calls the kernel body with its own name.
 macro_rules! exported {
     ($module:ident: $($name:ident)*) => {
         $(

@@ -1,5 +1,5 @@
-//! A kernel that moves tiles from one circular buffer to another. If cores share a reader, tiles
-//! also move from one core to others.
+//! A kernel that moves tiles from one circular buffer to another. If several cores share a reader,
+//! the reader also sends tiles to the other cores.
 //!
 //! The counters of a buffer are in registers of a stream, as in tt-metal: the producer counts the
 //! tiles that it has pushed, the consumer the tiles that it has popped. After each launch both
@@ -24,7 +24,7 @@ use crate::{
 use kernel_profiler::{device_signal, device_wait};
 use wire::wait::Signal;
 
-/// Takes tiles from a buffer, works on each tile, and puts it into another buffer; either buffer
+/// Pops tiles from the input buffer, works on each tile, and pushes it to the output buffer; either
 /// may be missing. `tile_words` describes the words of the kernel's data.
 pub(crate) fn pass_tiles(launch: &mut Launch) {
     let mut input = Buffer::new(launch.data(INPUT), Buffer::popped);
@@ -58,7 +58,7 @@ pub(crate) fn pass_tiles(launch: &mut Launch) {
     }
 }
 
-/// Moves a tile and spends the tile's cycles, some of them at a barrier.
+/// Transfers a tile and spends the configured cycles on it, some of them at a barrier.
 #[inline(always)]
 fn work(launch: &mut Launch, tile: u32, is_write: bool) {
     let (cycles, jitter) = (launch.data(CYCLES), launch.data(JITTER));
@@ -92,12 +92,12 @@ impl Group {
         Self { reader, others, rectangle }
     }
 
-    /// Requests a tile from the reader.
+    /// Tells the core that reads for this core that this core is ready for a tile.
     fn ask(&self, launch: &Launch) {
         increment(launch, self.reader, ASKED_SEMAPHORE);
     }
 
-    /// Waits for the reader's signal; in the reader, waits for all requests, then signals the tile.
+    /// Waits for the reader's signal. The reader waits for all requests, then signals the tile.
     fn share(&self, launch: &Launch, tile: u32) {
         if self.reader != NO_TILE {
             wait_for_semaphore(SENT_SEMAPHORE, tile);
@@ -134,7 +134,7 @@ fn increment(launch: &Launch, tile: u32, semaphore: u32) {
     device_signal!(SEM_SET_REMOTE, remote(launch, there));
 }
 
-/// Returns the data of a signal to other tiles.
+/// Returns the data recorded for a signal to the semaphore `there`, in one or more other tiles.
 ///
 /// # Compatibility
 /// `NOC_XY_ADDR` and `NOC_MULTICAST_ADDR` of `noc_parameters.h`.
@@ -150,7 +150,7 @@ fn wait_for_semaphore(semaphore: u32, value: u32) {
     device_wait!(SEM_WAIT, semaphore, read(semaphore) >= value);
 }
 
-/// Waits until the NoC has answered all requests and at least `cycles` cycles have passed.
+/// Waits until the NoC has answered all requests of one kind and `cycles` cycles have passed.
 fn wait_at_barrier(launch: &Launch, is_write: bool, cycles: u32) {
     let noc = Initiator::from_risc(launch.risc());
     let number = launch.noc().map_or(0, u32::from);

@@ -1,5 +1,5 @@
-//! A whole launch, in separate images. Another caller would change which functions the compiler
-//! inlines into the measured end of a launch.
+//! Launches that are measured as a whole. They have separate images, because another caller would
+//! change which functions the compiler inlines into the measured end of a launch.
 
 use kernel_profiler::{
     device_increment_trace_count, device_profiler_init, device_record_event,
@@ -23,7 +23,7 @@ pub(crate) fn whole_launch(count: u32) {
     }
 }
 
-/// Repeats the kernel's zone, although a launch has only one such zone.
+/// Repeats the kernel's main zone, which a real launch has only once.
 pub(crate) fn kernel_zone(count: u32) {
     for _ in 0..count {
         device_zone_scoped_main_child!("LONE-KERNEL");

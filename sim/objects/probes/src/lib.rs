@@ -104,7 +104,7 @@ pub(crate) fn open_main(_: u32) {
     kernel_profiler::init();
 }
 
-/// Ends a launch and its records.
+/// Ends a launch and its recording.
 pub(crate) fn finish(_: u32) {
     kernel_profiler::finish();
 }

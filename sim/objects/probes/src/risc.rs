@@ -4,7 +4,7 @@
 
 use core::{arch::asm, panic::PanicInfo};
 
-/// Stands for a zone's measured code: one `nop`, across which the probes' code must not move.
+/// Stands for the code that a zone measures: one `nop`, which the probes' code must not cross.
 #[inline(always)]
 pub(crate) fn body() {
     // SAFETY: an instruction without effect that the compiler cannot look into.
@@ -72,7 +72,7 @@ mod others {
     #[unsafe(no_mangle)]
     #[unsafe(link_section = ".text.probe.begin_own")]
     extern "C" fn begin_own(_: u32) {
-        // SAFETY: what the linker calls in firmware of such a RISC.
+        // SAFETY: the function that the firmware of such a RISC calls through a linker symbol.
         unsafe { kprof_begin_own() };
     }
 

@@ -1,7 +1,7 @@
 //! Registers of Blackhole.
 //!
 //! # Compatibility
-//! The page of tt-isa-documentation (`BlackholeA0`) given for each block, and tt-metal's
+//! The page of tt-isa-documentation (`BlackholeA0`) that each block names, and tt-metal's
 //! `tensix.h`, `noc_parameters.h` and `noc_overlay_parameters.h`. The addresses agree with ttsim
 //! 1.10 (`tile_regs.json`).
 
@@ -16,7 +16,7 @@ use super::{
     Reach, Register, unmodelled, word, words,
 };
 
-/// Register blocks of every tile with RISCs.
+/// Register blocks that every tile with RISCs has.
 pub(super) static ALL_TILES: [Block; 4] = [
     initiators(0xFFB2_0000),
     initiators(0xFFB3_0000),
@@ -80,7 +80,7 @@ static STREAM: [Register; 5] = [
     word(0x4A4, "STREAM_REMOTE_DEST_BUF_SPACE_AVAILABLE", Read, StreamSpace),
 ];
 
-/// Entry address of an Ethernet tile's own RISC; used once it has been written.
+/// Entry addresses of an Ethernet tile's RISCs; a RISC stays in reset until its entry is written.
 pub(super) static ETHERNET: [Block; 1] = [Block::single(
     Reach::ALL,
     "tt-metal's blackhole/eth_l1_address_map.h and ttsim's tile_regs.json",

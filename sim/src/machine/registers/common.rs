@@ -14,7 +14,7 @@ use super::{
     Reach, Register, unmodelled, word, words,
 };
 
-/// Register blocks of every tile with RISCs.
+/// Register blocks that every tile with RISCs has.
 pub(super) static ALL_TILES: [Block; 5] = [
     Block::single(Reach::ALL, "TensixTile/DebugTimestamper.md", 0xFFB1_2000, &WALL_CLOCK),
     Block::single(
@@ -50,7 +50,7 @@ static WALL_CLOCK: [Register; 4] = [
     unmodelled(0x1FC, 7, "the debug timestamper"),
 ];
 
-/// Returns the consecutive registers that configure a bank of performance counters.
+/// Returns the three consecutive registers that configure a bank of performance counters.
 const fn bank(offset: u32, index: BankIndex, names: [&'static str; 3]) -> [Register; 3] {
     [
         word(offset, names[0], ReadWrite, Performance(index, Period)),
@@ -80,7 +80,7 @@ static DEBUG: [Register; 13] = [
     unmodelled(0x0A0, 8, "the debugger's instruction buffers (RISCV_DEBUG_REG_INSTRN_BUF_*)"),
     unmodelled(0x1D0, 2, "RISCV_DEBUG_REG_ECC_*"),
     unmodelled(0x1E0, 3, "the watchdog (RISCV_DEBUG_REG_WDT_*)"),
-    // Selects the part of L1 that the L1 counters observe; these counters are not modelled.
+    // Selects which counters of L1 are connected; none of them is modelled.
     word(0x218, "RISCV_DEBUG_REG_PERF_CNT_MUX_CTRL", ReadWrite, Stored),
     unmodelled(0x21C, 1, "RISCV_DEBUG_REG_DBG_L1_READBACK_OFFSET"),
 ];

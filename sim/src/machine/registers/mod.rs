@@ -1,7 +1,7 @@
 //! The registers of a tile, as a table per architecture and kind of tile.
 //!
-//! An access to an unlisted register stops the hart. A register that exists but is not modelled is
-//! listed as such, so the failure message can distinguish the two cases.
+//! An access to an address that is not in the table stops the hart. A register that exists but is
+//! not modelled is marked as such, so that the failure message can distinguish the two cases.
 
 mod blackhole;
 mod common;
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// Address of the low word of the wall clock, on both architectures.
 pub(crate) const WALL_CLOCK_LOW: u32 = 0xFFB1_21F0;
 
-/// Users of a register: one bit per RISC of a Tensix tile, and one for the NoC.
+/// Who can access a register: one bit per RISC of a Tensix tile, and one bit for the NoC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach(u8);
 
@@ -57,38 +57,38 @@ impl Access {
     }
 }
 
-/// Effect of accesses to a register.
+/// What an access to a register does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     WallClockLow,
     WallClockHigh,
     WallClockLatched,
     SoftReset,
-    /// Entry address of the RISC with this index.
+    /// Register for the entry address of the RISC with this index.
     ResetAddress(usize),
-    /// Bits that enable the entry addresses of the TRISCs.
+    /// Register with the bits that enable the entry addresses of the TRISCs.
     TriscResetOverride,
-    /// Bit that enables the entry address of NCRISC.
+    /// Register with the bit that enables the entry address of NCRISC.
     NcriscResetOverride,
-    /// A register that keeps the written value.
+    /// Register that keeps the value written to it.
     Stored,
-    /// A register whose written value is ignored, because no modelled state depends on it.
+    /// Register to which writes are ignored, because no modelled state depends on it.
     Accepted,
-    /// A register of a request initiator.
+    /// Register of a request initiator.
     Initiator,
-    /// A register that starts a request when its low bit is written.
+    /// Register that starts a request when its low bit is written.
     Send,
-    /// A register with one bit per initiator, set while the initiator is busy.
+    /// Register with one bit per initiator, set while the initiator is busy.
     InitiatorsBusy,
     NodeId,
     LogicalId,
     Counter,
     ClearOutstanding,
-    /// Size of a stream's buffer. A write sets the free space, which later updates change.
+    /// Size of a stream's buffer. A write also sets the free space, which later updates change.
     StreamSize,
     StreamSpaceUpdate,
     StreamSpace,
-    /// A stream register that keeps the low 17 bits of the written value.
+    /// Stream register that keeps the low 17 bits of the value written to it.
     StreamStored,
     Gpr,
     MopConfig,
@@ -101,14 +101,14 @@ pub(crate) enum Effect {
     MoverParameter,
     MoverCommand,
     MoverStatus,
-    /// A register of a bank of performance counters.
+    /// Register of a bank of performance counters.
     Performance(BankIndex, BankRegister),
-    /// A register that exists but is not modelled.
+    /// Register that exists but is not modelled.
     NotModelled,
 }
 
 impl Effect {
-    /// Returns true if the register is a counter of a circular buffer.
+    /// Returns true if the register is a counter of a circular buffer's tiles.
     pub(crate) const fn is_stream(self) -> bool {
         matches!(self, Self::StreamSize | Self::StreamStored)
     }
@@ -134,7 +134,7 @@ impl Effect {
     }
 }
 
-/// One register, or several consecutive registers of the same type.
+/// One register, or several consecutive registers of the same kind.
 #[derive(Debug)]
 pub(crate) struct Register {
     offset: u32,
@@ -144,10 +144,10 @@ pub(crate) struct Register {
     pub(crate) effect: Effect,
 }
 
-/// Registers described on one page of a document, possibly at several base addresses.
+/// Registers described on one page of documentation; they may occur at several base addresses.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The page of tt-isa-documentation, or the tt-metal header.
+    /// The page of tt-isa-documentation, or the header of tt-metal.
     pub(crate) source: &'static str,
     base: u32,
     instance_count: u32,
@@ -157,7 +157,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Creates a block that occurs once in the address spaces of `reach`.
+    /// Creates a block that occurs once in the address spaces of the users in `reach`.
     const fn single(
         reach: Reach,
         source: &'static str,
@@ -167,7 +167,7 @@ impl Block {
         Self::repeated(reach, source, (base, 1, 0), registers)
     }
 
-    /// Creates a block that occurs several times, given the first base, the number and the distance.
+    /// Creates a block that occurs several times: first base address, number, and distance.
     const fn repeated(
         reach: Reach,
         source: &'static str,
@@ -177,12 +177,13 @@ impl Block {
         Self { source, base, instance_count, stride, reach, registers }
     }
 
-    /// Creates a block that occurs once per NoC, for every RISC.
+    /// Creates a block that occurs once per NoC interface and that all RISCs and the NoC can
+    /// access.
     const fn per_noc(source: &'static str, registers: &'static [Register]) -> Self {
         Self::repeated(Reach::ALL, source, (0xFFB2_0000, 2, 0x1_0000), registers)
     }
 
-    /// Creates blocks of consecutive streams, for every RISC.
+    /// Creates a block that occurs once per stream and that all RISCs and the NoC can access.
     const fn streams(source: &'static str, count: u32, registers: &'static [Register]) -> Self {
         Self::repeated(Reach::ALL, source, (0xFFB4_0000, count, 0x1000), registers)
     }
@@ -193,9 +194,9 @@ impl Block {
 pub(crate) struct Found {
     pub(crate) register: &'static Register,
     pub(crate) block: &'static Block,
-    /// Index of the instance of the block.
+    /// Index of the occurrence of the block.
     pub(crate) instance: u32,
-    /// Index of the word among the consecutive registers.
+    /// Index of the word among the registers of the same kind.
     pub(crate) word: u32,
 }
 
@@ -225,14 +226,15 @@ impl From<wire::CoreKind> for TileKind {
 /// The registers of one kind of tile, indexed by address.
 #[derive(Debug)]
 pub(crate) struct Registers {
-    /// Registers, sorted by address and without overlap.
+    /// Registers, sorted by address; they do not overlap.
     spans: Vec<Span>,
-    /// Word index at which the page of the first span begins.
+    /// Word index (address / 4) at which the page of the first register begins.
     first_word: usize,
-    /// Leaf index of each page of words, starting at `first_word`; leaf 0 contains no registers.
-    /// Polling code accesses a register every few instructions, so a lookup must not search.
+    /// For each page of words from `first_word` on, the index of its leaf; leaf 0 contains no
+    /// registers. Polling code accesses a register every few instructions, so looking one up must
+    /// not involve a search.
     pages: Vec<usize>,
-    /// Number of the span at each word of a page, counted from 1; 0 for no span.
+    /// For each word of a page, the number of its span, counted from 1; 0 if it is in no span.
     leaves: Vec<[u16; PAGE_WORD_COUNT]>,
 }
 
@@ -294,7 +296,7 @@ impl Registers {
     }
 }
 
-/// Returns the blocks of a kind of tile.
+/// Returns the register blocks of a kind of tile.
 fn blocks(arch: Arch, kind: TileKind) -> impl Iterator<Item = &'static Block> {
     let (own, tensix): (&[Block], &[Block]) = match arch {
         Arch::WormholeB0 => (&wormhole::ALL_TILES, &wormhole::TENSIX),
@@ -327,7 +329,7 @@ const fn words(
     Register { offset, word_count, name, access, effect }
 }
 
-/// Creates a register that exists but is not modelled.
+/// Returns registers that exist but are not modelled.
 const fn unmodelled(offset: u32, word_count: u32, name: &'static str) -> Register {
     words(offset, word_count, name, Access::ReadWrite, Effect::NotModelled)
 }

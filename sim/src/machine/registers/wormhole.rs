@@ -1,9 +1,9 @@
 //! Registers of Wormhole.
 //!
 //! # Compatibility
-//! The page of tt-isa-documentation (`WormholeB0`) given for each block. Addresses of Config words:
-//! tt-metal's `cfg_defines.h`. Stream registers: tt-metal's `noc_overlay_parameters.h`. The
-//! addresses agree with ttsim 1.10 (`tile_regs.json`).
+//! The page of tt-isa-documentation (`WormholeB0`) that each block names. Addresses of Config words
+//! are from tt-metal's `cfg_defines.h`, stream registers from tt-metal's
+//! `noc_overlay_parameters.h`. The addresses agree with ttsim 1.10 (`tile_regs.json`).
 
 use super::{
     Access::{Read, ReadWrite, Write},
@@ -16,7 +16,7 @@ use super::{
     Reach, Register, unmodelled, word, words,
 };
 
-/// Register blocks of every tile with RISCs.
+/// Register blocks that every tile with RISCs has.
 pub(super) static ALL_TILES: [Block; 4] = [
     initiators(0xFFB2_0000),
     initiators(0xFFB3_0000),
