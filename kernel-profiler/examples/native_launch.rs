@@ -1,5 +1,5 @@
-//! Runs a launch natively on a RISC whose memory is two arrays, and prints the markers that the
-//! launch left in L1.
+//! Runs a launch natively, on a RISC whose memory is two arrays, and prints the kinds of the
+//! markers that the launch leaves in L1.
 
 use kernel_profiler::{
     device_timestamped_data, device_validate_profiler, device_zone_scoped, device_zone_scoped_main,
@@ -38,7 +38,7 @@ impl Memory for Core {
     }
 }
 
-/// A NoC without targets: the markers stay in L1.
+/// A NoC that pushes nothing, so that the markers stay in L1.
 impl Noc for Core {
     fn is_linked(&mut self) -> bool {
         false
@@ -78,7 +78,7 @@ fn kernel(tile_count: u64) {
     }
 }
 
-/// Returns the kinds of the markers that a launch leaves, in the order of the L1 vector.
+/// Returns the kinds of the markers that a launch leaves in the L1 vector, in their order there.
 fn markers(tile_count: u64) -> Vec<PacketKind> {
     let core = Core { control: [0; 64], vector: [0; 512], cycle: 0 };
     let launch = || {
@@ -92,7 +92,7 @@ fn markers(tile_count: u64) -> Vec<PacketKind> {
     let mut kinds = Vec::new();
     let port = risc.port_mut();
     let vector = port.vector_place(0);
-    // Four guaranteed markers of firmware and kernel follow the ID words.
+    // The four guaranteed markers of firmware and kernel follow the ID words.
     let mut index = RUN_HEADER_WORDS;
     while index < 512 {
         let header = Header(port.load(vector + 4 * u32::try_from(index).unwrap_or(0)));

@@ -12,21 +12,22 @@
 //!
 //! The zone `PROFILER-DRAM-PUSH` shows the cost of the previous push, including its wait for the
 //! NoC. The zone is stored as a run without a program at the beginning of BRISC's vector, and is
-//! sent with the next push. The zone is omitted if a single launch fills the vector. Runs that have
-//! not been pushed when the last program ends stay in L1, where the host reads them.
+//! sent with the next push. It is omitted if a single launch fills the vector. Runs that have not
+//! been pushed when the last program ends stay in L1, from where the host reads them.
 //!
 //! The runs of the next launch are prepared at the end of a launch, so that no launch measures this
-//! work. Between launches, a RISC's `device_end` holds the number of words in its vector, which is
-//! the index at which the next run begins. When a RISC publishes its run, the low half of
-//! `device_end` holds the run's end and the high half its length in words, until the launch ends.
-//! Empty slots in BRISC's next run mark the runs as prepared.
+//! work. Between launches, a RISC's `device_end` contains the number of words in its vector, which
+//! is the index at which the next run begins. When a RISC publishes its run, it stores the run's
+//! end in the low half of `device_end` and the run's length in words in the high half, where they
+//! stay until the launch ends. Empty slots in BRISC's next run show that the runs are prepared.
 //!
-//! Nothing is pushed while a kernel runs. At a push, a lane takes either all accumulated runs or
-//! none of them.
+//! Nothing is pushed while a kernel runs. When all runs are pushed, a lane stores either all of a
+//! RISC's runs or none of them.
 //!
 //! # Compatibility
-//! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`, which writes one run header for all
-//! launches, stores the zones of firmware and kernels as records, and omits the programs' ids.
+//! `PROFILER_OPT_DO_ACCUMULATE` of `kernel_profiler.hpp`. Unlike this mode, it writes one run
+//! header for all launches, stores the zones of firmware and kernels as records, and omits program
+//! ids.
 
 use crate::{
     flush::{GUARANTEED_WORDS, PUBLICATION_POLLS},
@@ -47,25 +48,25 @@ use wire::{
 const LENGTH_SHIFT: u32 = 16;
 const END_MASK: u32 = (1 << LENGTH_SHIFT) - 1;
 
-/// Minimum number of words that must be free for another launch, even after a shorter launch: the
-/// fixed slots and 29 zones.
+/// Minimum number of words that must be free for another launch, even if the last launch was
+/// shorter: the fixed slots and 29 zones.
 pub const LEAST_FREE_WORDS: u32 = 128;
 
 /// Id of the runtime's own zone around a push.
 pub(crate) const PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::PUSH));
 
-/// Returns the word index at which a RISC's current or next run begins in the RISC's vector.
+/// Returns the word index in a RISC's vector at which the RISC's current or next run begins.
 ///
 /// `core` is the location of the RISC's first control word.
 #[inline(always)]
 fn begin_of<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     const LAST: u32 = word_count(vector::VECTOR_WORDS) - LEAST_FREE_WORDS;
     let begin = port.load(core + DEVICE_END) & END_MASK;
-    // The word is not from this runtime: something else has overwritten it.
+    // A larger index is not from this runtime: something else has overwritten the word.
     if begin > LAST { 0 } else { begin }
 }
 
-/// Returns the location of this RISC's run.
+/// Returns the place of this RISC's run.
 #[inline(always)]
 pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     let vector = port.own_vector();
@@ -76,7 +77,7 @@ pub(crate) fn own_run<P: Port + ?Sized>(port: &mut P) -> u32 {
     vector + 4 * begin_of(port, core)
 }
 
-/// Returns the location of the run of one RISC of this core.
+/// Returns the place of the run of one RISC of this core.
 pub(crate) fn run_of<P: Port + ?Sized>(port: &mut P, risc_index: usize) -> u32 {
     let core = port.control_place(risc_index);
     let begin = if port.is_accumulating() { begin_of(port, core) } else { 0 };
@@ -90,7 +91,7 @@ pub(crate) fn is_empty<P: Port + ?Sized>(port: &mut P) -> bool {
     port.load(core + DEVICE_END) & END_MASK <= GUARANTEED_WORDS
 }
 
-/// Publishes this RISC's run, which ends at word `end` of its vector.
+/// Publishes this RISC's run, which ends at word index `end` of its vector.
 #[inline(always)]
 pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     let core = port.own_place();
@@ -98,16 +99,18 @@ pub(crate) fn publish<P: Port + ?Sized>(port: &mut P, end: u32) {
     port.store(core + DEVICE_END, end | length << LENGTH_SHIFT);
 }
 
-/// Ends a launch that ran no kernel on this core: discards the run that the firmware has begun.
+/// Ends a launch that ran no kernel on this core, by discarding the run that the firmware has
+/// begun.
 pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
     let run = own_run(port);
     launch::empty_slots(port, run);
 }
 
 impl State {
-    /// Begins a launch on the aggregating RISC, with the runs that the previous launch prepared.
+    /// Begins a launch on the aggregating RISC, in the runs that the end of the previous launch
+    /// prepared.
     ///
-    /// Prepares the runs itself in the first launch, after a host has read the vectors, and if the
+    /// Prepares the runs now in the first launch, after a host has read the vectors, and if the
     /// generation or the replay count has changed.
     #[inline(always)]
     pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {
@@ -137,10 +140,10 @@ impl State {
     }
 }
 
-/// Ends a launch on the aggregating RISC and prepares the next launch.
+/// Ends a launch on the aggregating RISC, and prepares the runs of the next launch.
 ///
-/// Waits for the runs of the other RISCs. Pushes the accumulated runs if another launch of this
-/// length might not fit.
+/// Waits for the runs of the other RISCs. Pushes all runs if another launch of this length might
+/// not fit.
 pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     port.forget_cached();
     let control = port.control_place(0);
@@ -163,7 +166,7 @@ pub(crate) fn end_launch<P: Port + ?Sized>(state: &State, port: &mut P) {
     state.prepare_runs(port);
 }
 
-/// Waits, up to a limit, until a RISC has published its run; counts a run that is late.
+/// Waits, up to a limit, until a RISC has published its run; counts the run if it is late.
 fn await_run<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
     let mut polls = PUBLICATION_POLLS;
     loop {
@@ -182,7 +185,7 @@ fn await_run<P: Port + ?Sized>(port: &mut P, core: u32) -> u32 {
 
 /// Pushes all vectors, and records the push as a zone in BRISC's vector.
 ///
-/// Records no zone if the vector would then lack room for a launch of `longest` words.
+/// Records no zone if the vector would then have no room for a launch of `longest` words.
 #[cold]
 #[inline(never)]
 fn push<P: Port + ?Sized>(port: &mut P, longest: u32) {
@@ -195,7 +198,7 @@ fn push<P: Port + ?Sized>(port: &mut P, longest: u32) {
     if longest > word_count(vector::VECTOR_WORDS) - GUARANTEED_WORDS {
         return;
     }
-    // The other ID words of this vector already have their values.
+    // The other ID words of this vector already have the right values.
     let run = port.vector_place(0);
     port.store(run + offset(ID_LL), 0);
     launch::empty_slots(port, run);
@@ -210,15 +213,15 @@ fn write<P: Port + ?Sized>(port: &mut P, place: u32, kind: PacketKind, time: Clo
     port.store(place + 4, time.low);
 }
 
-/// Numbers of runs and markers in a vector, for counts of losses. The zone of a push is not a run.
+/// Numbers of runs and markers in a vector, by which losses are counted. A push zone is not a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs {
     pub(crate) count: u32,
-    /// Markers after the ID words, including empty fixed slots, without padding.
+    /// Number of markers after the ID words, including empty fixed slots, but without padding.
     pub(crate) markers: u32,
-    /// Program of the first run.
+    /// Program id of the first run.
     pub(crate) first: u32,
-    /// Program of the last run.
+    /// Program id of the last run.
     pub(crate) last: u32,
 }
 

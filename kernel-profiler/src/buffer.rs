@@ -1,11 +1,11 @@
-//! The hot path of a record: reserve room, read the clock, write words.
+//! The hot path of making a record: reserve room, read the clock, write words.
 //!
 //! Three rules make a marker cheap. Both clock words are loaded back to back, since two loads in
-//! flight cost hardly more than one. All stores come after the loads. The close of a zone checks
-//! nothing: the room for the end was reserved when the zone was opened.
+//! flight cost hardly more than one. All stores come after these loads. Closing a zone checks
+//! nothing, because the room for its end was reserved when the zone was opened.
 //!
-//! A record without room only adds one to a counter in the control vector. There is one counter for
-//! each RISC and kind of record.
+//! A record without room is not made; it only increments a counter in the control vector. There is
+//! one counter for each RISC and kind of record.
 
 use crate::{
     port::{ClockWords, Port},
@@ -13,14 +13,14 @@ use crate::{
 };
 use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
 
-/// Number of words that a dispatch kernel keeps free for the next command's parent zone, a push
-/// zone and two metadata records.
+/// Number of words that ordinary records of a dispatch kernel leave free: for the next command's
+/// parent zone, a push zone and two metadata records.
 ///
 /// # Compatibility
 /// `DISPATCH_HEADROOM_SIZE` of `kernel_profiler.hpp`.
 pub const DISPATCH_HEADROOM_WORDS: usize = 16;
 
-/// Number of words of the dispatch headroom that even metadata records must leave free.
+/// Number of these words that even metadata records leave free.
 ///
 /// # Compatibility
 /// `DISPATCH_META_DATA_UINT32_SIZE` of `kernel_profiler.hpp`.
@@ -29,7 +29,7 @@ pub const DISPATCH_METADATA_HEADROOM_WORDS: usize = 4;
 impl State {
     /// Opens a zone: writes its start and reserves room for its end.
     ///
-    /// Returns whether there was room. If not, the zone is counted as lost and must not be closed.
+    /// Returns true if there was room. If not, the zone is counted as lost and must not be closed.
     #[inline(always)]
     #[must_use = "a zone that found no room must not be closed"]
     pub fn open_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId) -> bool {
@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// Records 64 bits of data with a time that was read earlier.
+    /// Records 64 bits of data with a time that the caller has read earlier.
     pub(crate) fn record_data_at<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -101,7 +101,7 @@ impl State {
         }
     }
 
-    /// Records 128 bits of data with a given time.
+    /// Records 128 bits of data with a time that the caller has read earlier.
     pub(crate) fn record_data_16b_at<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -119,10 +119,10 @@ impl State {
         }
     }
 
-    /// Writes the marker of a data record with a given time, or counts the record if there is no
-    /// room.
+    /// Writes the marker of a data record with a given time; counts the record as lost if there is
+    /// no room.
     ///
-    /// Returns the location of the words after the marker.
+    /// Returns the place of the words after the marker, unless the record is lost.
     #[inline(always)]
     fn append_at<P: Port + ?Sized>(
         &mut self,
@@ -153,9 +153,10 @@ impl State {
         let _ = self.reserve(port, EVENT, Header::prefix(KIND, ZoneId(event)), LossKind::Event);
     }
 
-    /// Writes a record's marker, or counts the record if there is no room.
+    /// Reserves room for a record and writes its marker; counts the record as lost if there is no
+    /// room.
     ///
-    /// Returns the location of the words after the marker.
+    /// Returns the place of the words after the marker, unless the record is lost.
     #[inline(always)]
     fn reserve<P: Port + ?Sized>(
         &mut self,
@@ -165,13 +166,15 @@ impl State {
         kind: LossKind,
     ) -> Option<u32> {
         self.make_room(port, record.room + headroom(port, record.headroom));
-        // The check for room follows the clock's loads, whose latency hides it. Loads from local
-        // RAM precede the clock's loads, since a later load from RAM would wait for the clock.
+        // The check for room is made after the clock's loads are issued, so that it runs during
+        // their latency. Loads from local RAM are issued before, since a later one would wait for
+        // the clock.
         let (place, room) = (self.next(), self.room());
         let now = port.now();
         let left = room - record.room;
         if left < headroom(port, record.headroom) {
-            // A trace-only envelope has no room for data or events, and no host expects any.
+            // A trace-only envelope has no room for data or events, and no host expects any, so
+            // none are lost.
             if !port.is_trace_only() {
                 port.count_loss(kind);
             }
@@ -193,11 +196,11 @@ impl State {
     #[must_use]
     pub fn has_room<P: Port + ?Sized>(&self, port: &P, words: u32) -> bool {
         let room = self.room() - headroom(port, DISPATCH_HEADROOM);
-        // The ring checks the room of a streamed record when the record is written.
+        // A streamed record reserves its room in the ring when it is written.
         port.is_streaming() || u32::try_from(room).is_ok_and(|room| room / 4 >= words)
     }
 
-    /// Reserves `size` bytes if `headroom` bytes are left afterwards.
+    /// Reserves `size` bytes if at least `headroom` bytes are free after that.
     #[inline(always)]
     pub(crate) fn take(&mut self, size: i32, headroom: i32) -> bool {
         let left = self.room() - size;
@@ -208,7 +211,7 @@ impl State {
         true
     }
 
-    /// Appends a marker whose room is reserved.
+    /// Appends a marker whose room has been reserved.
     #[inline(always)]
     pub(crate) fn append_marker<P: Port + ?Sized>(&mut self, port: &mut P, prefix: u32) {
         // This load comes first: a load from local RAM after the clock's loads would wait for them.
@@ -218,7 +221,7 @@ impl State {
         write_marker(port, place, prefix, now);
     }
 
-    /// Appends two words whose room is reserved.
+    /// Appends two words whose room has been reserved.
     pub(crate) fn append_pair<P: Port + ?Sized>(&mut self, port: &mut P, [high, low]: [u32; 2]) {
         let place = self.next();
         self.set_next(place.wrapping_add(8));
@@ -226,7 +229,8 @@ impl State {
         port.store(place.wrapping_add(4), low);
     }
 
-    /// Frees the vector's optional part after a push. Room for ends of open zones stays reserved.
+    /// Frees the vector's optional part after a push. The room for the ends of open zones stays
+    /// reserved.
     pub(crate) fn empty<P: Port + ?Sized>(&mut self, port: &P) {
         let first = port.own_vector().wrapping_add(FIRST_OPTIONAL_BYTES);
         let freed = self.next().wrapping_sub(first).cast_signed();
@@ -246,13 +250,14 @@ impl State {
 /// Room that a record needs in the vector.
 #[derive(Clone, Copy)]
 struct Reservation {
-    /// Bytes to reserve, including bytes that are written later.
+    /// Number of bytes to reserve, including those that are written later.
     room: i32,
-    /// Words that are written now.
+    /// Number of words that are written now.
     words: usize,
-    /// Bytes that must stay free in a dispatch kernel.
+    /// Number of bytes that must stay free if the record is made in a dispatch kernel.
     headroom: i32,
-    /// True if an end marker follows: the compiler then keeps values that both markers need.
+    /// True if an end marker will follow, so that the compiler keeps the values that both markers
+    /// need.
     is_zone: bool,
 }
 
@@ -267,7 +272,8 @@ const MARKER_BYTES: u32 = offset(marker::MARKER_WORDS);
 const DISPATCH_HEADROOM: i32 = bytes(DISPATCH_HEADROOM_WORDS);
 const METADATA_HEADROOM: i32 = bytes(DISPATCH_METADATA_HEADROOM_WORDS);
 
-/// Returns the bytes that a record must leave free; 0 outside of dispatch kernels.
+/// Returns the number of bytes that a record must leave free: `in_dispatch` in a dispatch kernel,
+/// else 0.
 #[inline(always)]
 fn headroom<P: Port + ?Sized>(port: &P, in_dispatch: i32) -> i32 {
     if port.is_dispatch() { in_dispatch } else { 0 }

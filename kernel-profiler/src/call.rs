@@ -1,7 +1,7 @@
-//! Probes as function calls, for the feature `out-of-line`. Call sites pass few instructions.
+//! Probes as functions, for the feature `out-of-line`. They keep the code at call sites small.
 //!
-//! Ids are passed already shifted to their position in a header, so that one instruction loads an
-//! id.
+//! Ids are passed already shifted to their position in a header, so that a call site loads one with
+//! a single instruction.
 
 use crate::processor::with;
 use wire::ZoneId;

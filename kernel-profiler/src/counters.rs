@@ -1,11 +1,11 @@
 //! Hardware counters: activity of a tile's coprocessor and L1 between a start and a stop.
 //!
-//! A tile has five banks of counters. Each bank counts all of its events at once, and software
-//! selects one counter at each reading. The L1 banks of [`wire::perf_counter`] share one hardware
-//! bank through a multiplexer, so only one of them can count at a time.
+//! A tile has five banks of counters. Each bank counts all of its events at once; which of these
+//! counts can be read is selected before each reading. The L1 banks of [`wire::perf_counter`] share
+//! one hardware bank through a multiplexer, so only one of them can count at a time.
 //!
-//! Each counter becomes one record of 16 bytes of data under the id 9090. A bank that was never
-//! started reads as 0 cycles, which hosts ignore.
+//! Each counter becomes one record of 16 bytes of data with the id 9090. A bank that was never
+//! started reports 0 cycles; hosts ignore such records.
 //!
 //! # Compatibility
 //! TT-Metal's `perf_counters.hpp` and its `perf_counters/` (`registers.h`, `hw.h`, `wormhole.h`,
@@ -21,23 +21,23 @@ use wire::{
     perf_counter::{FPU, INSTRUCTIONS, L1, PACK, UNPACK, countable, pack},
 };
 
-/// Counters whose numbers and selections increase by constant steps.
+/// A series of counters whose numbers and selection values increase by constant steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterRun {
-    /// Number and selection of the first counter.
+    /// Number and selection value of the first counter.
     pub first: (u16, u16),
-    /// Increments of number and selection from one counter to the next.
+    /// Increments of the number and of the selection value from one counter to the next.
     pub step: (u16, u16),
     /// Number of counters.
     pub count: u16,
 }
 
-/// Returns counters with consecutive numbers and selections.
+/// Returns counters with consecutive numbers and consecutive selection values.
 const fn side_by_side(number: u16, select: u16, count: u16) -> CounterRun {
     CounterRun { first: (number, select), step: (1, 1), count }
 }
 
-/// Calls `visit` with all counters of a group, in recording order.
+/// Calls `visit` with all counters of a group, in the order in which they are recorded.
 #[inline(always)]
 pub fn for_each_run(group: u32, chip: CounterChip, mut visit: impl FnMut(CounterRun)) {
     let mut side_by_side = |number, select, count| visit(side_by_side(number, select, count));
@@ -73,8 +73,8 @@ pub fn for_each_run(group: u32, chip: CounterChip, mut visit: impl FnMut(Counter
     }
 }
 
-/// Calls `visit` with the instruction counters. The numbers of wait counters are three apart for
-/// each thread, although these counters are adjacent in hardware.
+/// Calls `visit` with the instruction counters. The numbers of one thread's wait counters are three
+/// apart, although these counters are adjacent in hardware.
 #[inline(always)]
 fn for_each_instruction_run(chip: CounterChip, mut visit: impl FnMut(CounterRun)) {
     let waits = |number, select, count| CounterRun { first: (number, select), step: (3, 1), count };
@@ -98,7 +98,7 @@ fn for_each_instruction_run(chip: CounterChip, mut visit: impl FnMut(CounterRun)
     visit(side_by_side(180, 283, 1));
 }
 
-/// Calls `visit` with the counters of an L1 group: the requests of eight ports, then the grants.
+/// Calls `visit` with the counters of an L1 group: the requests of its ports, then their grants.
 #[inline(always)]
 fn for_each_l1_run(group: u32, chip: CounterChip, mut visit: impl FnMut(CounterRun)) {
     let mut side_by_side = |number, select, count| visit(side_by_side(number, select, count));
@@ -147,8 +147,8 @@ fn for_each_l1_run(group: u32, chip: CounterChip, mut visit: impl FnMut(CounterR
 
 /// Registers of a bank, as offsets in the tile's block of debug registers.
 ///
-/// `setup` is the first of three registers that configure the bank. `readings` is the first of the
-/// two registers that hold its counts.
+/// `setup` is the offset of the first of three registers that configure the bank, `readings` that
+/// of the first of two registers from which its counts are read.
 #[derive(Clone, Copy)]
 struct Bank {
     setup: u32,
@@ -187,7 +187,7 @@ impl Bank {
     }
 }
 
-/// Calls `visit` with each group that can be counted.
+/// Calls `visit` with each of the groups that can be counted.
 #[inline(always)]
 fn for_each_group(groups: u32, mut visit: impl FnMut(u32)) {
     let mut left = countable(groups) & ALL_GROUPS;
@@ -199,12 +199,12 @@ fn for_each_group(groups: u32, mut visit: impl FnMut(u32)) {
 }
 
 impl State {
-    /// Resets and starts groups of counters, on a port that has counters.
+    /// Resets and starts groups of counters, if the port has counters.
     pub fn start_perf_counters<P: Port + ?Sized>(port: &mut P, groups: u32) {
         let Some(chip) = port.counter_chip() else { return };
         for_each_group(groups, |group| {
             if let Some(index) = L1.iter().position(|bit| *bit == group) {
-                // The other bits of the register select what the debug bus shows.
+                // The other bits of this register select what the debug bus shows, and are kept.
                 let mask = l1_choice_mask(chip);
                 let others = port.load_debug_register(L1_CHOICE) & !mask;
                 let choice = word_count(index) << L1_CHOICE_SHIFT & mask;
@@ -219,8 +219,7 @@ impl State {
         });
     }
 
-    /// Stops all banks of these groups before any of them is read, so that the reading is not
-    /// counted.
+    /// Stops all banks of these groups before any of them is read, so that reading is not counted.
     pub fn stop_perf_counters<P: Port + ?Sized>(port: &mut P, groups: u32) {
         if port.counter_chip().is_some() {
             for_each_group(groups, |group| {
@@ -229,7 +228,7 @@ impl State {
         }
     }
 
-    /// Records each counter of these groups. If a record has no room, pushes first if possible.
+    /// Records each counter of these groups. Before a record without room, pushes if possible.
     pub fn read_perf_counters<P: Port + ?Sized>(&mut self, port: &mut P, groups: u32) {
         let Some(chip) = port.counter_chip() else { return };
         for_each_group(groups, |group| {
@@ -261,7 +260,7 @@ impl State {
         while port.load_debug_register(bank.mode()) != mode {
             polls -= 1;
             if polls == 0 {
-                // The selection has not taken effect: the register would show another counter.
+                // The selection has not taken effect, so another counter would be read.
                 return port.count_loss(LossKind::Data);
             }
         }
@@ -280,13 +279,13 @@ const ALL_GROUPS: u32 =
 
 const START: u32 = 1;
 const STOP: u32 = 2;
-/// Bit position of the counter selection in the mode register. Mode 0, in the bits below, counts
-/// until a stop.
+/// Bit position of the selection value in the mode register. The bits below are the mode; mode 0
+/// counts until a stop.
 const SELECT_SHIFT: u32 = 8;
-/// Maximum number of reads of the mode register before it shows the selection.
+/// Maximum number of polls until the mode register shows the selection.
 const SELECT_POLLS: u32 = 1024;
 
-/// Register that selects the L1 ports to count.
+/// Register that selects which L1 ports are counted.
 const L1_CHOICE: u32 = 0x218;
 const L1_CHOICE_SHIFT: u32 = 4;
 

@@ -1,6 +1,6 @@
-//! The files of the C++ header, for hosts that compile kernels with it.
+//! The files of the C++ header, for hosts that compile kernels that use it.
 
-/// Lists files by their paths below the include folder, each with its text.
+/// Expands to a list of files: paths below the folder `include`, each with the file's text.
 macro_rules! files {
     ($($path:literal,)*) => {
         [$(($path, include_str!(concat!("../include/", $path))),)*]

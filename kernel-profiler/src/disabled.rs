@@ -1,7 +1,7 @@
 //! No-op probes, which the macros call when the profiler is switched off.
 //!
-//! These functions call no closures, so arguments cost nothing. `probe.rs` has the real functions
-//! under the same names.
+//! These functions do not call their closures, so evaluating arguments costs nothing. `probe.rs`
+//! has the real functions, which have the same names.
 
 use core::marker::PhantomData;
 use wire::{

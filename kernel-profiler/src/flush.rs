@@ -1,7 +1,8 @@
 //! Transfer of markers from L1 to DRAM, at the end of a launch or during a launch.
 //!
 //! The order is always the same: words leave L1, DRAM acknowledges them, and only then do control
-//! words report them. Each wait has a limit; words that have not arrived by then count as lost.
+//! words report them. Each wait has a time limit; words that have not arrived by then count as
+//! lost.
 
 use crate::{
     accumulate::Runs,
@@ -18,20 +19,19 @@ use wire::{
 /// Size of a run without optional markers, in words.
 pub(crate) const GUARANTEED_WORDS: u32 = word_count(vector::FIRST_OPTIONAL);
 
-/// Maximum number of polls by the aggregating RISC for a run that is not published yet.
+/// Maximum number of times that the aggregating RISC polls for a run that is not published yet.
 ///
-/// A poll takes some ten cycles. A subordinate that signals its completion before it publishes
-/// needs some hundred cycles more.
+/// A poll takes some ten cycles. A subordinate that signals that it is done before it publishes its
+/// run needs some hundred cycles more.
 pub const PUBLICATION_POLLS: u32 = 4096;
 
 impl State {
     /// Pushes the vector of each RISC that has published a run.
     ///
-    /// Depending on the room in the lane, pushes a whole run, its guaranteed part or nothing.
-    /// `own_words` is the length of this RISC's run.
+    /// Depending on the room in the RISC's lane, pushes the whole run, its guaranteed part or
+    /// nothing. `own_words` is the length in words of this RISC's run.
     ///
-    /// Rare cases are handled after the loop, in separate functions, so that the loop can use all
-    /// registers.
+    /// Rare cases are handled in separate functions, so that the loop can use all registers.
     #[inline(always)]
     pub(crate) fn push_published<P: Port + ?Sized>(port: &mut P, control: u32, own_words: u32) {
         port.forget_cached();
@@ -85,11 +85,11 @@ impl State {
         port.store(control + offset(CONTROL.profiler_done), 1);
     }
 
-    /// Pushes what this RISC has recorded so far and starts a new run.
+    /// Pushes what this RISC has recorded so far, and starts a new run.
     ///
-    /// Does nothing if a push is not possible: on a TRISC, while the NoC holds a linked
-    /// transaction, if the lane would have no room left for the end of the launch, and in
-    /// accumulate mode. The markers then stay in L1 until the end of the launch.
+    /// Does nothing if a push is impossible: on a TRISC, in accumulate mode and when streaming,
+    /// while a command buffer has a linked transaction, and if the lane would have no room left for
+    /// the end of the launch. The markers then stay in L1 until the end of the launch.
     ///
     /// The zone `PROFILER-NOC-QUICK-PUSH` shows the cost of the push. It is the first record of the
     /// new run.
@@ -133,7 +133,7 @@ impl State {
         let has_arrived = has_started && port.wait_for_pushes(pushes);
         port.restore_command_buffer(&saved);
         if !has_arrived {
-            // All words are still in L1, for the push at the end of the launch.
+            // All words are still in L1, so the push at the end of the launch sends them.
             return;
         }
         port.store(core + HOST_END, end - GUARANTEED_WORDS);
@@ -144,7 +144,7 @@ impl State {
         self.record_quick_push(port, started);
     }
 
-    /// Pushes if the caller is about to begin a linked transaction on `command_buffer`, since no
+    /// Pushes if the caller is about to begin a linked transaction on `command_buffer`, because no
     /// push is possible until that transaction ends.
     pub fn quick_push_if_linked<P: Port + ?Sized>(
         &mut self,
@@ -157,7 +157,7 @@ impl State {
         }
     }
 
-    /// Pushes if a record of `words` words does not fit.
+    /// Pushes if a record of `words` words would not fit.
     #[inline(always)]
     pub fn flush_to_dram_if_full<P: Port + ?Sized>(&mut self, port: &mut P, words: u32) {
         if !self.has_room(port, words) {
@@ -165,7 +165,7 @@ impl State {
         }
     }
 
-    /// Records the zone of a push that ends now, as the first record of the new run.
+    /// Records the zone of a push, which ends now, as the first record of the new run.
     fn record_quick_push<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -183,17 +183,17 @@ impl State {
     }
 }
 
-/// Returns the length of a run in words, including its padding.
+/// Returns the length of a run in words after padding.
 ///
-/// The input may come from another RISC. The result stays below the length of two vectors for any
-/// input.
+/// `words` may come from another RISC. Whatever it is, the result is less than the length of two
+/// vectors.
 #[inline(always)]
 pub(crate) const fn padded(words: u32) -> u32 {
     const MASK: u32 = 2 * word_count(vector::VECTOR_WORDS) - word_count(vector::PUSH_ALIGN_WORDS);
     words.wrapping_add(2) & MASK
 }
 
-/// Pads a run to a multiple of the push alignment.
+/// Appends padding to a run whose length is not a multiple of the push alignment.
 #[inline(always)]
 pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     const _: () = assert!(vector::PUSH_ALIGN_WORDS == 4 && marker::MARKER_WORDS == 2);
@@ -203,10 +203,10 @@ pub(crate) fn pad<P: Port + ?Sized>(port: &mut P, next: u32, words: u32) {
     }
 }
 
-/// Pushes the runs that do not fit after the end of their lane. The lane may wrap around.
+/// Pushes the runs that do not fit into the free end of their lane; their lanes may wrap around.
 ///
-/// Depending on the room in the lane, pushes a whole run, its fixed slots or nothing. Returns false
-/// if the NoC is stuck.
+/// Depending on the room in the lane, pushes the whole run, its fixed slots or nothing. Returns
+/// false if the NoC is stuck.
 #[cold]
 #[inline(never)]
 fn push_to_full_lanes<P: Port + ?Sized>(
@@ -248,7 +248,7 @@ fn push_to_full_lanes<P: Port + ?Sized>(
     true
 }
 
-/// A run to push: its length in words, and the end of its lane.
+/// A published run: its length in words, and the end of its lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Published {
     pub(crate) words: u32,
@@ -256,9 +256,9 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Publishes the new end of the lane and frees the vector.
+    /// Publishes the new end of the lane, and frees the RISC's vector.
     ///
-    /// `core` is the location of the RISC's first control word.
+    /// `core` is the place of the control word whose index is the RISC's index.
     #[inline(always)]
     fn hand_over<P: Port + ?Sized>(self, port: &mut P, core: u32) {
         port.store(core + HOST_END, self.end);
@@ -266,7 +266,8 @@ impl Published {
     }
 }
 
-/// Returns the runs of the core's RISCs; a RISC that the core does not have gets a run of 0 words.
+/// Returns the runs of the core's RISCs; a run that is not published, or of a missing RISC, has 0
+/// words.
 #[inline(always)]
 fn published_runs<P: Port + ?Sized>(
     port: &mut P,
@@ -293,15 +294,15 @@ fn published_runs<P: Port + ?Sized>(
         Published { words: fifth, end: ends[4] },
     ];
     let are_missing = second == 0 || third == 0 || fourth == 0 || fifth == 0;
-    // In accumulate mode the caller has waited already.
+    // In accumulate mode, the caller has already waited for them.
     if are_missing && !port.is_accumulating() {
         await_publications(port, &mut runs);
     }
     runs
 }
 
-/// Waits for the unpublished runs of the RISCs that run a kernel in this launch. Counts each run
-/// that is late.
+/// Waits, up to a limit, for the unpublished runs of the RISCs that run a kernel in this launch.
+/// Counts each run that is late.
 #[cold]
 #[inline(never)]
 fn await_publications<P: Port + ?Sized>(port: &mut P, runs: &mut [Published; RISCS_PER_CORE]) {
@@ -322,10 +323,9 @@ fn await_publications<P: Port + ?Sized>(port: &mut P, runs: &mut [Published; RIS
     }
 }
 
-/// Counts the runs and markers that the lanes refused.
+/// Counts the runs and markers that had no room in their lanes.
 ///
-/// If the pushes have not all arrived in time, counts all runs and restores the ends of their
-/// lanes.
+/// If not all pushes have arrived in time, counts all runs, and sets the ends of their lanes back.
 #[cold]
 #[inline(never)]
 fn account<P: Port + ?Sized>(
@@ -345,7 +345,7 @@ fn account<P: Port + ?Sized>(
         if !has_arrived {
             *end = start;
         }
-        // After a wrap-around, the whole run is stored, and the difference exceeds its length.
+        // After a wrap-around, the difference is larger than the run, which is stored completely.
         let stored = if *end == start { ID_WORDS } else { end.wrapping_sub(start) };
         if stored >= *words {
             continue;
@@ -371,8 +371,8 @@ fn account<P: Port + ?Sized>(
     }
 }
 
-/// Id of the runtime's own zone around a push within a launch. Its loss is not counted, since no
-/// kernel emitted it.
+/// Id of the runtime's own zone around a push within a launch. If this zone has no room, it is not
+/// counted as lost, since no kernel emitted it.
 pub(crate) const QUICK_PUSH_ZONE: ZoneId = ZoneId(names::zone_id(names::QUICK_PUSH));
 
 const ID_WORDS: u32 = word_count(wire::run::RUN_HEADER_WORDS);

@@ -1,6 +1,6 @@
-//! Guards: a zone lasts as long as its guard.
+//! Guards: a zone lasts until its guard is dropped.
 //!
-//! No guard can be sent to another thread, since a zone ends on the RISC where it began:
+//! No guard can be sent to another thread, because a zone must end on the RISC on which it began:
 //!
 //! ```compile_fail
 //! let guard = kernel_profiler::__private::open_zone::<1>();
@@ -21,7 +21,7 @@ use wire::{
     wait::{BlockedWait, WaitKind},
 };
 
-/// An open zone.
+/// Guard of an open zone.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct ZoneGuard<const ID: u16> {
     is_recorded: bool,
@@ -69,7 +69,7 @@ impl<const ID: u16> Drop for ZoneGuard<ID> {
     }
 }
 
-/// An open FW or KERNEL zone.
+/// Guard of an open FW or KERNEL zone, which has fixed slots.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct MainGuard<const ID: u16, const IS_MAIN: bool> {
     begun: Begun<ClockWords>,
@@ -101,7 +101,7 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
             if !Port::is_streaming(port) {
                 launch::close_scope(port, Self::SCOPE, ZoneId(ID));
             } else if !(IS_MAIN && state.is_launch_idle()) {
-                // An idle launch records nothing, so no zone is lost.
+                // An idle launch records nothing, so its zone is not lost.
                 state.end_measured_zone(port, ZoneId(ID), self.begun.time());
             }
         });
@@ -117,7 +117,7 @@ impl<const ID: u16, const IS_MAIN: bool> Drop for MainGuard<ID, IS_MAIN> {
     }
 }
 
-/// An open sum zone; empty if sums are not recorded.
+/// Guard of an open sum zone; it does nothing if sums are not recorded.
 #[must_use = "a zone ends where its guard is dropped"]
 pub struct SumGuard<const ID: u16, const ACCUMULATOR: usize> {
     started: Option<u32>,
@@ -142,7 +142,7 @@ impl<const ID: u16, const ACCUMULATOR: usize> Drop for SumGuard<ID, ACCUMULATOR>
     }
 }
 
-/// A wait whose first poll did not succeed.
+/// A wait whose first poll was not successful.
 #[must_use = "a wait is recorded when it ends"]
 pub struct WaitGuard<const KIND: u8, const ID: u16, const TOTAL_ID: u16> {
     key: u32,
@@ -160,7 +160,7 @@ impl<const KIND: u8, const ID: u16, const TOTAL_ID: u16> WaitGuard<KIND, ID, TOT
         Self { key, started, on_this_risc: PhantomData }
     }
 
-    /// Ends the wait: a poll has succeeded.
+    /// Ends the wait, because a poll was successful.
     #[inline(always)]
     pub fn end(self) {
         let Self { key, started, .. } = self;

@@ -1,4 +1,4 @@
-//! A mesh of chips with one shared host.
+//! A mesh of chips with one host.
 
 use crate::{
     arch::{floorplan::Floorplan, translation::Translation},
@@ -18,8 +18,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 /// Simulated chips and their host.
 ///
-/// Launches are queued and carried out as simulated time passes: whenever the host accesses a chip,
-/// waits, or runs all launches to completion.
+/// Launches are queued, and run as simulated time passes: when the host accesses a chip, when it
+/// waits, or when all launches are run to completion.
 ///
 /// ```
 /// use sim::{config::MeshConfig, mesh::SimulatedMesh};
@@ -33,21 +33,22 @@ pub struct SimulatedMesh {
     host: HostClock,
 }
 
-/// Error of a launch for a chip that does not exist.
+/// Error for the number of a chip that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the mesh has {chip_count} chips, none of them is number {chip_id}")]
 pub struct NoSuchChip {
-    /// The requested chip.
+    /// The requested number.
     pub chip_id: u32,
     /// Number of chips.
     pub chip_count: usize,
 }
 
 impl SimulatedMesh {
-    /// Creates chips that have just left reset.
+    /// Creates a mesh of chips that have just left reset.
     ///
     /// # Errors
-    /// If a chip does not exist, or if the programs' records do not fit in DRAM.
+    /// If a chip is impossible, if no object code has the modes, or if records or relays do not
+    /// fit.
     pub fn new(config: &MeshConfig) -> Result<Self, ConfigError> {
         if config.chips.is_empty() {
             return Err(ConfigError::NoChip);
@@ -66,7 +67,7 @@ impl SimulatedMesh {
         self.devices.len()
     }
 
-    /// Returns the chip with this number.
+    /// Returns the chip with this number, if there is one.
     #[must_use]
     pub fn chip(&self, chip_id: u32) -> Option<&Chip> {
         self.devices.get(chip_id as usize).map(ChipDevice::chip)
@@ -86,7 +87,7 @@ impl SimulatedMesh {
         self.add_shared_rule(&(Arc::new(rule) as Arc<dyn Rule>));
     }
 
-    /// Adds a fault rule that can be shared.
+    /// Adds a fault rule that the caller keeps using.
     pub fn add_shared_rule(&mut self, rule: &Arc<dyn Rule>) {
         for device in &mut self.devices {
             device.chip_mut().add_rule(rule);
@@ -113,8 +114,8 @@ impl SimulatedMesh {
         }
     }
 
-    /// Begins the successors of a chip's relays, which read the same cores as the relays. A
-    /// successor may begin only after its relay has stopped reading.
+    /// Begins the successors of a chip's relays; each reads the same cores as its relay. The relays
+    /// must have stopped reading before.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -128,7 +129,7 @@ impl SimulatedMesh {
         Ok(())
     }
 
-    /// Waits on the host for `duration_ns`.
+    /// Lets the host wait for `duration_ns`, while the chips run.
     pub fn wait_ns(&mut self, duration_ns: u64) {
         let now = self.host.now().saturating_add(duration_ns.saturating_mul(PS_PER_NS));
         self.host.wait_until(now);
@@ -137,23 +138,23 @@ impl SimulatedMesh {
         }
     }
 
-    /// Returns true if a queued launch can begin: its chip answers, and nothing that the launch
-    /// waits for is missing.
+    /// Returns true if a queued launch can begin: its chip answers, and the launch does not wait
+    /// for one that cannot end.
     ///
-    /// If kernels may wait for the host (debug dump, streaming), also returns true while a launch
-    /// is in progress.
+    /// If kernels may wait for the host (in the debug dump and in streaming), also returns true
+    /// while a launch is in progress.
     #[must_use]
     pub fn has_launches_to_run(&self) -> bool {
         self.chips().any(Chip::has_launch_to_run)
     }
 
-    /// Carries out every launch and waits until all writes have landed.
+    /// Runs every launch, and waits until all writes have landed.
     pub fn run_to_completion(&mut self) {
         self.run_to_completion_with(&mut || {});
     }
 
-    /// Runs like [`SimulatedMesh::run_to_completion`], with a callback after each launch on a chip.
-    /// The callback takes no simulated time.
+    /// Does the same as [`SimulatedMesh::run_to_completion`], and calls `on_launch` after each
+    /// launch on a chip. The call takes no simulated time.
     pub fn run_to_completion_with(&mut self, on_launch: &mut dyn FnMut()) {
         let devices = self.devices.iter_mut();
         let ends = devices.map(|device| device.chip_mut().run_to_completion(on_launch));
@@ -161,8 +162,8 @@ impl SimulatedMesh {
         self.host.wait_until(end + SETTLE_PS);
     }
 
-    /// Closes the command queues: their dispatch kernels end, and kernels with probes leave their
-    /// records. Chips without dispatch cores are not affected.
+    /// Closes the chips' command queues: the dispatch kernels end, and those with probes push their
+    /// records. Has no effect on chips without dispatch cores.
     ///
     /// # Compatibility
     /// `MeshDevice::close`: dispatch cores are read after the queues are closed.
@@ -175,9 +176,9 @@ impl SimulatedMesh {
         }
     }
 
-    /// Returns the zone texts of kernels on these chips, `name,file,line,KERNEL_PROFILER`.
+    /// Returns the texts of zones in the form `name,file,line,KERNEL_PROFILER`.
     ///
-    /// The texts include all zones of the simulator's object code, and the zones of kernels from
+    /// These are all zones of the simulator's object code, and the zones of those kernels from
     /// files that were launched.
     #[must_use]
     pub fn zone_texts(&self) -> Vec<String> {
@@ -204,13 +205,13 @@ impl SimulatedMesh {
         self.host.now()
     }
 
-    /// Returns the failures of object code so far, in order of chip, launch and core.
+    /// Returns all failures of object code so far, in order of chip, launch and core.
     pub fn execution_failures(&self) -> impl Iterator<Item = &ExecutionFailure> {
         self.chips().flat_map(Chip::execution_failures)
     }
 
-    /// Takes the cells that RISCs have streamed since the last call, if the configuration enables
-    /// them ([`MeshConfig::with_cell_truth`]).
+    /// Removes and returns the cells that RISCs have streamed since the last call, if the
+    /// configuration enables this ([`MeshConfig::with_cell_truth`]).
     ///
     /// Cells of launches in progress are included, so a long run can be followed without keeping
     /// all of its cells.
@@ -218,9 +219,10 @@ impl SimulatedMesh {
         self.devices.iter_mut().flat_map(|device| device.chip_mut().take_cells()).collect()
     }
 
-    /// Returns the ground truth so far.
+    /// Returns the ground truth up to now.
     ///
-    /// A launch counts once it has begun or, if kernels may wait for the host, once it has ended.
+    /// It contains a launch once the launch has begun or, if kernels may wait for the host, has
+    /// ended.
     #[must_use]
     pub fn truth(&self) -> Truth {
         let mut truth = Truth::default();
@@ -231,7 +233,7 @@ impl SimulatedMesh {
     }
 }
 
-/// Time from the end of all launches until the host notices it, in picoseconds.
+/// Time in picoseconds after which the host notices that all launches have ended.
 const SETTLE_PS: u64 = 1_000_000;
 
 fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip, ConfigError> {

@@ -1,6 +1,6 @@
-//! The mesh as a device that a host reader can access.
+//! Lets a host reader access the mesh.
 //!
-//! This is the only module that depends on `host_reader`. It only converts types.
+//! This is the only module that depends on the reader's device interface. It only converts types.
 
 use crate::{
     arch::{TileCoord, floorplan::CorePlace},
@@ -14,7 +14,7 @@ use reader::mesh::{
     LogicalCoord, Memory, Mesh, Noc0Coord, WordRange, no_host_memory,
 };
 
-/// A simulated chip, with the host that all chips of the mesh share.
+/// A simulated chip, and the host that all chips of the mesh share.
 #[derive(Debug)]
 pub struct ChipDevice {
     chip: Chip,
@@ -27,7 +27,7 @@ impl ChipDevice {
         Self { description: describe(&chip), chip, host }
     }
 
-    /// Returns the chip itself.
+    /// Returns the chip that this device accesses.
     #[must_use]
     pub const fn chip(&self) -> &Chip {
         &self.chip
@@ -44,7 +44,7 @@ impl ChipDevice {
         result.map_err(|reason| self.refused(reason, Memory::L1(core), address, word_count))
     }
 
-    /// Returns the error for a refused access, as a host reports it.
+    /// Returns the error that a host reports for a failed access.
     fn refused(
         &self,
         reason: Unreached,
@@ -77,7 +77,8 @@ impl Device for ChipDevice {
     fn read_l1_pair(&mut self, [first, second]: [L1Read<'_>; 2]) -> [AccessResult; 2] {
         let [first_time, second_time] =
             self.host.read_pair([first.words.len(), second.words.len()]);
-        // The chip runs forward only, so the earlier read comes first.
+        // Simulated time of a chip never goes back, so the read that begins first must be made
+        // first.
         if second_time.first < first_time.first {
             let result = self.read_l1_at(second_time, second);
             return [self.read_l1_at(first_time, first), result];

@@ -1,24 +1,24 @@
-//! Modes in which kernels and firmware are built.
+//! Modes for which kernels and firmware are compiled, and modes of their simulation.
 
 use crate::{machine::KernelKind, tt_metal::firmware::FirmwareSet};
 use kernel_profiler::port::WaitRecords;
 use std::sync::Arc;
 
-/// Variant of kernels and firmware, which determines the types of records.
+/// Modes of the kernels and firmware of a mesh. Most of them determine which records are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelModes {
     /// True if kernels record sum zones.
     pub sums_enabled: bool,
-    /// True if kernels record only one envelope for each replay of a trace.
+    /// True if kernels record only one envelope per replay of a trace.
     pub is_trace_only: bool,
     /// True if kernels collect the records of several launches in L1 before they push them.
     pub is_accumulating: bool,
-    /// True if kernels are built for the debug dump: a RISC whose lane is full waits until the host
-    /// has read more of it.
+    /// True for the debug dump: a RISC with a full lane waits until the host has read some of it.
     pub is_non_dropping: bool,
     /// True if kernels stream their records.
     pub is_streaming: bool,
-    /// Groups of hardware counters read in each launch, as the bits of [`wire::perf_counter`].
+    /// Mask of the groups of hardware counters read in each launch; its bits are in
+    /// [`wire::perf_counter`].
     pub counter_groups: u32,
     /// Language from which the kernels are compiled.
     pub kernels: KernelKind,
@@ -26,26 +26,25 @@ pub struct KernelModes {
     pub firmware: Option<Arc<FirmwareSet>>,
     /// True if the truth contains every NoC request of kernels.
     pub has_noc_truth: bool,
-    /// True if the truth has the streamed cells of every RISC.
+    /// True if the truth contains the streamed cells of every RISC.
     pub has_cell_truth: bool,
-    /// True if the RISCs of a core take turns instruction by instruction, in order of time.
+    /// True if the RISCs of a core take turns after every instruction, in order of time.
     pub has_exact_turns: bool,
-    /// Which waits kernels record.
+    /// Which records kernels make of their waits.
     pub wait_records: WaitRecords,
-    /// True if individual waits are recorded only in [`wire::wait::SyncWindows::DEFAULT`].
+    /// True if individual waits are recorded only during [`wire::wait::SyncWindows::DEFAULT`].
     pub has_sync_windows: bool,
-    /// Maximum number of cycles of a launch on a core; a longer launch is stopped.
+    /// Maximum number of cycles of a launch on one core; a longer launch is stopped.
     pub cycle_budget: u64,
 }
 
 impl KernelModes {
-    /// Returns true if kernels may wait for the host. The host then sees the chip in its current
-    /// state.
+    /// Returns true if kernels may wait for the host. Launches then run in step with the host.
     pub(crate) const fn waits_for_host(&self) -> bool {
         self.is_non_dropping || self.is_streaming
     }
 
-    /// Modes of kernels that record zones, data and events.
+    /// The modes in which kernels record only zones, data and events.
     pub const PLAIN: Self = Self {
         sums_enabled: false,
         is_trace_only: false,

@@ -1,6 +1,7 @@
-//! Both NoCs: latencies of writes from a tile to another tile or to DRAM, and of acknowledgements.
+//! Latencies on both NoCs: of writes from a tile to another tile or to DRAM, and of
+//! acknowledgements.
 //!
-//! This model has no contention for links; jitter stands in for other traffic.
+//! The model has no contention for links; a random addition represents other traffic.
 
 use crate::{
     arch::{ArchFacts, TileCoord},
@@ -14,20 +15,20 @@ use crate::{
 pub const HOP_CYCLES: u64 = 9;
 /// Cycles between a tile's network interface and its router.
 pub const INTERFACE_CYCLES: u64 = 5;
-/// Maximum number of cycles that other traffic adds.
+/// Upper limit of the cycles that other traffic adds to a write.
 pub const JITTER_CYCLES: u64 = 40;
 
 /// Latency of a write, split into landing and acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteLatency {
-    /// Cycles from the issue until the last word is in DRAM.
+    /// Cycles from the issue until the last word is at the target.
     pub landing_cycles: u64,
-    /// Cycles from the landing until the acknowledgement reaches the sender.
+    /// Cycles from then until the acknowledgement reaches the sender.
     pub acknowledgement_cycles: u64,
 }
 
-/// Returns the number of hops between two tiles on NoC 0, which goes only right and down around the
-/// torus.
+/// Returns the number of hops between two tiles on NoC 0, on which packets go only right and down
+/// around the torus.
 ///
 /// ```
 /// use sim::{arch::{Arch, TileCoord}, noc::hop_count};
@@ -42,7 +43,7 @@ pub fn hop_count(facts: &ArchFacts, from: TileCoord, to: TileCoord) -> u64 {
     u64::from(hops_around(from.x, to.x, columns) + hops_around(from.y, to.y, rows))
 }
 
-/// Returns the number of links from one row or column to another on a ring of `size` rows or
+/// Returns the number of hops from row or column `from` to `to` on a ring of `size` rows or
 /// columns.
 const fn hops_around(from: u16, to: u16, size: u16) -> u16 {
     (to + size - from) % size
@@ -63,7 +64,7 @@ pub fn write_latency(
     }
 }
 
-/// Returns the cycles that a flit takes from one tile to another. NoC 1 goes only left and up.
+/// Returns the number of cycles that a flit takes between tiles. On NoC 1 it goes only left and up.
 fn travel_cycles(facts: &ArchFacts, noc: usize, from: TileCoord, to: TileCoord) -> u64 {
     let (from, to) = if noc == 0 { (from, to) } else { (to, from) };
     2 * INTERFACE_CYCLES + HOP_CYCLES * hop_count(facts, from, to)

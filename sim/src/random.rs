@@ -1,4 +1,4 @@
-//! Random numbers: independent streams derived from one seed.
+//! Random numbers in independent streams, all derived from one seed.
 //!
 //! A stream is identified by a path (chip, core, purpose, ...). The numbers of one tile therefore
 //! depend neither on other tiles nor on the order in which tiles run.
@@ -20,7 +20,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates the stream of a seed and a path.
+    /// Creates the stream that a seed and a path identify.
     #[must_use]
     pub fn new(seed: u64, path: &[u64]) -> Self {
         let state = path.iter().fold(mix(seed ^ GOLDEN), |state, &step| {
@@ -35,12 +35,12 @@ impl Stream {
         mix(self.state)
     }
 
-    /// Returns a number below `bound`, or 0 if `bound` is 0.
+    /// Returns a random number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Returns a number from `low` to `high`, inclusive.
+    /// Returns a random number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high.saturating_sub(low).saturating_add(1))
     }

@@ -1,8 +1,8 @@
-//! Sparse memory: only written pages are allocated, and everything else reads as zero.
+//! Sparse memory: only pages that were written are allocated, and the rest reads as zero.
 
 use std::{collections::BTreeMap, iter, ops::Range};
 
-/// Bytes or words in a page.
+/// Number of items (bytes or words) in a page.
 const PAGE_ITEMS: usize = 4096;
 
 /// A sparse memory of bytes or words, without a size limit.
@@ -31,8 +31,8 @@ impl<T: Copy + Default> SparseMemory<T> {
     }
 }
 
-/// Splits a range into pieces, each within one page; returns each page, the piece's first item in
-/// that page, and the piece.
+/// Splits a range of items into pieces that are each within one page. Returns for each piece the
+/// number of the page, the index of its first item in the page, and its items in the range.
 fn pieces(index: u64, length: usize) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
     let mut done = 0;
     iter::from_fn(move || {

@@ -1,13 +1,13 @@
-//! Ground truth, for tests to compare with a readout.
+//! Ground truth of what happened, for tests to compare with a readout.
 //!
-//! Nothing here is decoded from memory. Counts are declared by the kernels, times are from the
-//! simulator's own clock, and requests are taken from the registers of the NoC interfaces.
+//! Nothing here is decoded from memory: kernels declare the numbers of their records, times are
+//! from the simulator's own clock, and requests are from the registers of the NoC interfaces.
 
 use crate::{arch::TileCoord, fault::AppliedFault, program::Emission};
 use std::collections::BTreeMap;
 use wire::{Cycles, Risc, wait::WaitKind};
 
-/// Identifies one RISC of a mesh.
+/// Key for one RISC of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RiscKey {
     /// Number of the chip.
@@ -18,16 +18,16 @@ pub struct RiscKey {
     pub risc: Risc,
 }
 
-/// One launch on one RISC.
+/// Truth about one launch on one RISC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchTruth {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
-    /// Program id that the launch carried.
+    /// The launch's program id.
     pub program_id: u32,
     /// Records that the RISC tried to make, including those of the firmware.
     pub emitted: Emission,
-    /// Start and end of the RISC's kernel; `None` without a kernel.
+    /// Start and end of the RISC's kernel; `None` if it has no kernel.
     pub kernel: Option<KernelTimes>,
 }
 
@@ -45,30 +45,30 @@ pub struct KernelTimes {
 pub enum NocOperation {
     /// Reads from another tile into the sender's L1.
     Read,
-    /// Writes bytes of the sender's L1 to one tile.
+    /// Writes bytes from the sender's L1 to one tile.
     Write,
-    /// Writes bytes of the sender's L1 to all tiles of a rectangle.
+    /// Writes bytes from the sender's L1 to all tiles of a rectangle.
     Multicast,
-    /// Writes to one tile a word that is contained in the request.
+    /// Writes a word that the request contains to one tile.
     InlineWrite,
-    /// Adds to a word in a tile's L1.
+    /// Increments a word in a tile's L1.
     Increment,
 }
 
-/// A request that a kernel sent to a NoC.
+/// A NoC request of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NocRequest {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
-    /// Time of the request, on the clock of its tile.
+    /// Time at which the request was sent, on the clock of the sender's tile.
     pub sent: Cycles,
-    /// Network, 0 or 1.
+    /// Number of the NoC: 0 or 1.
     pub noc: u8,
     /// Operation.
     pub operation: NocOperation,
-    /// Coordinates in the request, as (column, row), of a tile or of a rectangle's end.
+    /// Coordinates in the request as (column, row): of the tile, or of a rectangle's end corner.
     pub coordinates: (u16, u16),
-    /// Coordinates of a rectangle's beginning, as (column, row).
+    /// Coordinates of a rectangle's start corner as (column, row); `None` for a single tile.
     pub first_corner: Option<(u16, u16)>,
     /// Target tiles, on the NoC-0 grid.
     pub targets: Vec<TileCoord>,
@@ -76,7 +76,7 @@ pub struct NocRequest {
     pub address: u64,
     /// Address in the sender's own L1; `None` if the request does not access it.
     pub local_address: Option<u32>,
-    /// Bytes moved; 4 for an increment.
+    /// Number of bytes transferred; 4 for an increment.
     pub byte_count: u32,
     /// Virtual channel; `None` if the request does not select one.
     pub virtual_channel: Option<u8>,
@@ -88,14 +88,14 @@ pub struct NocRequest {
     pub transaction_id: u8,
 }
 
-/// A wait of a kernel that blocked.
+/// A wait of a kernel that had to block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTruth {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
-    /// Program id that the launch carried.
+    /// The launch's program id.
     pub program_id: u32,
-    /// Type of the wait.
+    /// Kind of the wait.
     pub kind: WaitKind,
     /// Number of the circular buffer or of the NoC, or address of the semaphore.
     pub key: u32,
@@ -103,7 +103,7 @@ pub struct WaitTruth {
     pub begin: Cycles,
     /// Duration of the wait in cycles.
     pub cycles: u64,
-    /// The increment that ended the wait, if the wait was for a semaphore.
+    /// The increment that ended the wait, if that was a RISC's increment of a semaphore.
     pub released_by: Option<ReleaseTruth>,
 }
 
@@ -118,22 +118,22 @@ pub struct ReleaseTruth {
     pub sent: Cycles,
 }
 
-/// Counts of instructions issued by the threads of a coprocessor.
+/// Numbers of instructions that the threads of a coprocessor have issued.
 ///
 /// A thread issues at most one instruction per cycle, and each instruction occupies its unit for
 /// one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IssuedInstructions {
-    /// All instructions, by thread.
+    /// Number of all instructions, by thread.
     pub by_thread: [u64; 3],
-    /// Arithmetic instructions of the FPU, from any thread.
+    /// Number of arithmetic instructions of the FPU, from any thread.
     pub fpu: u64,
-    /// Instructions of the SFPU.
+    /// Number of instructions of the SFPU, from any thread.
     pub sfpu: u64,
 }
 
 impl IssuedInstructions {
-    /// Returns the instructions issued since an earlier count.
+    /// Returns the numbers of instructions issued since an earlier count.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -146,55 +146,55 @@ impl IssuedInstructions {
     }
 }
 
-/// A bank of performance counters with modelled events.
+/// A bank of performance counters that has modelled events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterBank {
-    /// Bank that counts the instructions of the threads.
+    /// The bank that counts the instructions of the threads.
     Instructions,
-    /// Bank that counts the cycles of the FPU and SFPU.
+    /// The bank that counts the working cycles of the FPU and SFPU.
     Fpu,
 }
 
-/// Instructions of a core's coprocessor while a bank of its performance counters counted.
+/// What a core's coprocessor issued while a bank of performance counters counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterTruth {
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
-    /// Program id that the launch carried.
+    /// The launch's program id.
     pub program_id: u32,
-    /// Bank of the counters.
+    /// The bank that counted.
     pub bank: CounterBank,
     /// Cycles from the start to the stop of the bank.
     pub cycles: u64,
-    /// Instructions issued in the interval.
+    /// Instructions issued in this interval.
     pub issued: IssuedInstructions,
 }
 
-/// Cells that each RISC has streamed, in order.
+/// Streamed cells of each RISC, in order.
 pub type StreamedCells = BTreeMap<RiscKey, Vec<[u32; 2]>>;
 
 /// Everything that happened on a mesh so far, except [streamed cells](StreamedCells).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Launches of every RISC that took part in at least one launch, in order.
+    /// Launches on each RISC that took part in at least one launch, in order.
     pub launches: BTreeMap<RiscKey, Vec<LaunchTruth>>,
-    /// Requests of kernels to the NoCs, in order, if the configuration enables them
+    /// NoC requests of kernels, in order, if the configuration enables them
     /// ([`MeshConfig::with_noc_truth`]). The profiler's own pushes are not included.
     ///
     /// [`MeshConfig::with_noc_truth`]: crate::config::MeshConfig::with_noc_truth
     pub noc_requests: BTreeMap<RiscKey, Vec<NocRequest>>,
-    /// Waits of kernels that blocked, in order, if kernels record waits.
+    /// Waits of kernels that had to block, in order, if kernels record waits.
     pub waits: BTreeMap<RiscKey, Vec<WaitTruth>>,
-    /// Intervals in which banks counted, in order, by chip and core.
+    /// Intervals in which counter banks counted, in order, by chip and core.
     pub counters: BTreeMap<(u32, TileCoord), Vec<CounterTruth>>,
-    /// Number of GO messages that ran no kernel on a core, by chip and core.
+    /// Number of launches that ran no kernel on a core, by chip and core.
     pub idle_launches: BTreeMap<(u32, TileCoord), u64>,
-    /// Faults that rules applied, ordered by chip, launch, core and time.
+    /// Effects of fault rules, ordered by chip, launch, core and time.
     pub faults: Vec<AppliedFault>,
 }
 
 impl Truth {
-    /// Adds what happened later, or on another chip.
+    /// Adds the truth about later launches or about another chip.
     pub(crate) fn add(&mut self, other: Self) {
         append(&mut self.launches, other.launches);
         append(&mut self.noc_requests, other.noc_requests);
@@ -206,7 +206,7 @@ impl Truth {
         self.faults.extend(other.faults);
     }
 
-    /// Returns the records that each RISC tried to make under each program id.
+    /// Returns the numbers of records that each RISC tried to make under each program id.
     #[must_use]
     pub fn emitted(&self) -> BTreeMap<(RiscKey, u32), Emission> {
         let mut counts = BTreeMap::new();
@@ -218,7 +218,7 @@ impl Truth {
         counts
     }
 
-    /// Returns the total of the records that all RISCs tried to make.
+    /// Returns the total numbers of records that all RISCs tried to make.
     #[must_use]
     pub fn total_emitted(&self) -> Emission {
         let launches = self.launches.values().flatten();
@@ -232,7 +232,7 @@ impl Truth {
     }
 }
 
-/// Appends lists to those with the same keys.
+/// Appends the lists in `new` to the lists in `all` with the same keys.
 pub(crate) fn append<K: Ord, V>(all: &mut BTreeMap<K, Vec<V>>, new: BTreeMap<K, Vec<V>>) {
     for (key, mut values) in new {
         all.entry(key).or_default().append(&mut values);

@@ -1,6 +1,6 @@
-//! Parser for the requests that a request initiator's registers describe.
+//! Parser for NoC requests, which the registers of a request initiator describe.
 //!
-//! Every field of a request is checked before the request is sent. A failure therefore names the
+//! Every field of a request is checked before the request is sent, so a failure names the
 //! instruction that caused the error.
 //!
 //! # Compatibility
@@ -13,16 +13,16 @@ use crate::{
     chip::facts::{ChipFacts, Endpoint},
 };
 
-/// Number of words in a request initiator's registers.
+/// Number of words that the registers of a request initiator occupy.
 pub(crate) const COMMAND_WORDS: usize = 17;
 
-/// The registers of a request initiator, by offset / 4.
+/// Register values of a request initiator, by offset / 4.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
     pub(crate) words: [u32; COMMAND_WORDS],
 }
 
-/// A request that has been sent.
+/// A NoC request that has been sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) noc: usize,
@@ -30,17 +30,17 @@ pub(crate) struct Request {
     /// True if a response is expected.
     pub(crate) wants_response: bool,
     pub(crate) is_linked: bool,
-    /// The requested virtual channel; `None` if the routers choose the channel.
+    /// The requested virtual channel; `None` if the request lets the routers choose one.
     pub(crate) virtual_channel: Option<u8>,
     /// True if the request goes to all tiles of a rectangle.
     pub(crate) is_multicast: bool,
-    /// Coordinates in the request: first those of a tile or of a rectangle's end, then those of the
-    /// rectangle's beginning.
+    /// Coordinates in the request: of the tile or of a rectangle's end corner, then of the
+    /// rectangle's start corner.
     pub(crate) coordinates: [(u16, u16); 2],
     pub(crate) action: Action,
 }
 
-/// The requested operation. Tiles are given by their coordinates on NoC 0.
+/// The requested operation. Tiles are given by their coordinates on the NoC-0 grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Writes bytes from the sender's L1 to an address in other tiles.
@@ -55,7 +55,7 @@ pub(crate) enum Action {
     Inline { target: [TileCoord; 1], address: u64, value: u32, byte_mask: u32 },
     /// Reads from an address in another tile into the sender's L1.
     Read { target: [TileCoord; 1], address: u64, destination: u32, byte_count: u32 },
-    /// Adds to a bit field of a word in a tile's L1; may return the old word.
+    /// Adds to the low bits (see `mask`) of a word in a tile's L1; can return the old word.
     Increment { target: [TileCoord; 1], address: u64, amount: u32, mask: u32, reply: u32 },
 }
 
@@ -70,7 +70,7 @@ impl Request {
         }
     }
 
-    /// Returns the number of payload bytes that the sender sends with the request.
+    /// Returns the number of data bytes that the sender sends with the request.
     pub(crate) const fn payload_bytes(&self) -> u64 {
         match self.action {
             Action::Write { byte_count, .. } => byte_count as u64,
@@ -79,13 +79,13 @@ impl Request {
     }
 }
 
-/// The address and coordinates of one of a request's two endpoints.
+/// The address and coordinates of one endpoint of a request.
 #[derive(Clone, Copy)]
 struct Side {
     address: u64,
-    /// Twelve bits with the coordinates of the tile, or of a rectangle's end.
+    /// Coordinates in twelve bits: of the tile, or of a rectangle's end corner.
     coordinates: u32,
-    /// Coordinates of the other corner of a rectangle.
+    /// Coordinates in twelve bits of a rectangle's start corner.
     start: u32,
 }
 
@@ -117,7 +117,7 @@ impl Command {
         })
     }
 
-    /// Parses the request in the registers.
+    /// Parses the request that the registers describe, for an interface of the tile `own`.
     pub(crate) fn request(
         &self,
         chip: &ChipFacts,
@@ -151,7 +151,7 @@ impl Command {
     }
 }
 
-/// Parser of one request's registers on one chip.
+/// Parser of one request, with the chip and tile that send it.
 struct Reader<'a> {
     chip: &'a ChipFacts,
     own: CorePlace,
@@ -168,7 +168,7 @@ impl Reader<'_> {
         self.command.side(self.chip.arch, RET_ADDR)
     }
 
-    /// Returns the coordinates of the remote endpoint, as written in the registers.
+    /// Returns the coordinates of the remote endpoint as they are in the registers.
     fn named(&self, action: &Action) -> [(u16, u16); 2] {
         let side = match action {
             Action::Write { .. } => self.returned(),
@@ -208,8 +208,8 @@ impl Reader<'_> {
         Ok(Action::Write { source, byte_count, targets, address: to.address, acknowledge_to })
     }
 
-    /// Returns the tile that receives a write's acknowledgement: its coordinates are next to the
-    /// source address.
+    /// Returns the tile that receives a write's acknowledgement. The request gives its coordinates
+    /// together with the source address.
     fn acknowledged(&self, source: Side) -> Result<TileCoord, String> {
         let register = match self.chip.arch {
             Arch::WormholeB0 => "NOC_TARG_ADDR_MID",
@@ -306,7 +306,7 @@ impl Reader<'_> {
         Ok(Action::Increment { target: [target], address, amount, mask, reply })
     }
 
-    /// Returns an error unless the response goes to the sender.
+    /// Returns an error unless the answer goes to the sender.
     fn expect_own(&self, back: Side, what: &str) -> Result<(), String> {
         let tile = self.tile(back, "answer's tile")?;
         if tile == self.own.coord {
@@ -416,12 +416,12 @@ impl Reader<'_> {
             .ok_or_else(|| format!("no tile answers at ({x},{y}) of NoC {}, a corner", self.noc))
     }
 
-    /// Returns the Tensix tiles in a rectangle; other tiles do not receive broadcasts.
+    /// Returns the Tensix tiles in a rectangle; other tiles receive no multicast.
     fn rectangle(&self, to: Side) -> Result<Vec<TileCoord>, String> {
         let (start, end) = (self.corner(to.start)?, self.corner(to.coordinates)?);
         let includes_own = self.command.word(CTRL) & CTRL_SOURCE_INCLUDED != 0;
         let is_within = |from: u16, at: u16, to: u16| {
-            // NoC 1 runs in the opposite direction.
+            // NoC 1 runs in the opposite direction, so the corners are swapped.
             let (from, to) = if self.noc == 0 { (from, to) } else { (to, from) };
             if from <= to { (from..=to).contains(&at) } else { at >= from || at <= to }
         };

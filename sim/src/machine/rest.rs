@@ -2,8 +2,8 @@
 //!
 //! Such a hart checks how far the host has read, rests for some cycles, and checks again, for up to
 //! a second. Until the host or a relay writes something, each check finds the same state, so the
-//! time until their next access need not be simulated. The checks near the limit of a wait are
-//! simulated, so that a hart gives up when it would on a chip.
+//! time until their next access is skipped. The checks near the limit of a wait are simulated, so
+//! that a hart gives up at the time at which it would on a chip.
 
 use super::{HartState, core_code::RiscCode, images::Image, run::Run};
 use crate::{chip::facts::ChipFacts, tile::Tile};
@@ -11,21 +11,21 @@ use kernel_profiler::port::STALL_CYCLES;
 use std::ops::Range;
 use wire::stream::{Policy, words};
 
-/// Code in which a RISC rests between two checks, and the number of cycles skipped there.
+/// The code in which a RISC rests between two checks, and the cycles skipped there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rest {
-    /// Address ranges of such code in the firmware and in the kernels.
+    /// Address ranges of such code: one in the firmware, one in the kernels.
     code: [Range<u32>; 2],
-    /// Cycles skipped in this launch.
+    /// Number of cycles skipped in this launch.
     pub(super) skipped_cycles: u64,
-    /// The latest wait.
+    /// The RISC's latest wait.
     wait: Option<Wait>,
 }
 
 /// A hart's wait for the host or a relay.
 ///
-/// Waits that follow each other within [`LOOK_CYCLES`] may be taken for one wait. Its limit is then
-/// expected too early, and more checks are simulated than necessary.
+/// Waits that follow each other within [`LOOK_CYCLES`] may be mistaken for one wait. The limit of
+/// the later wait is then expected too early, and more checks are simulated than necessary.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     /// First cycle at which the hart was seen resting.
@@ -35,7 +35,8 @@ struct Wait {
 }
 
 impl Rest {
-    /// Finds the code in which a RISC rests; empty unless the code was built to wait for the host.
+    /// Finds the code in which a RISC rests; there is none unless the chip's modes wait for the
+    /// host.
     pub(super) fn new(chip: &ChipFacts, risc: RiscCode) -> Self {
         if !chip.modes.waits_for_host() {
             return Self::default();
@@ -48,8 +49,8 @@ impl Rest {
         self.code.iter().any(|code| code.contains(&pc))
     }
 
-    /// Returns the cycle from which the checks of a hart that rests at `cycle` must be simulated,
-    /// since its wait of at most `limit_cycles` ends soon.
+    /// Returns the cycle from which on the checks of a hart are simulated, because its wait ends
+    /// soon. The hart rests at `cycle`; a wait takes at most `limit_cycles`.
     fn simulated_from(&mut self, cycle: u64, limit_cycles: u64) -> u64 {
         let goes_on = |wait: &Wait| {
             let latest_end = wait.seen_since.saturating_add(limit_cycles + LOOK_CYCLES);
@@ -58,11 +59,12 @@ impl Rest {
         let new = Wait { seen_since: cycle, seen_until: cycle };
         let wait = self.wait.insert(self.wait.filter(goes_on).unwrap_or(new));
         wait.seen_until = cycle;
-        // The wait counts from its record's time, which is earlier than the first rest.
+        // The limit counts from the clock reading at the start of the wait, which precedes the
+        // first rest.
         (wait.seen_since + limit_cycles).saturating_sub(2 * LOOK_CYCLES)
     }
 
-    /// Notes that the time up to `cycle` was skipped.
+    /// Records that the time up to `cycle` was skipped.
     fn skip_to(&mut self, cycle: u64, skipped_cycles: u64) {
         self.skipped_cycles += skipped_cycles;
         if let Some(wait) = &mut self.wait {
@@ -71,7 +73,7 @@ impl Rest {
     }
 }
 
-/// Returns the maximum cycles that a RISC of a tile waits; `None` if it does not wait.
+/// Returns the maximum duration of a RISC's wait in cycles; `None` if the RISC does not wait.
 fn limit_cycles(chip: &ChipFacts, tile: &Tile, risc_index: usize) -> Option<u64> {
     if !chip.modes.is_streaming {
         return Some(STALL_CYCLES.into());
@@ -82,9 +84,10 @@ fn limit_cycles(chip: &ChipFacts, tile: &Tile, risc_index: usize) -> Option<u64>
     }
 }
 
-/// Returns the function of an image in which a RISC rests.
+/// Returns the address range of an image's function in which a RISC rests; empty if there is none.
 ///
-/// The function is recognised by its instructions, since shipped images contain no function names.
+/// The function is recognised by its instructions, because shipped images contain no names of
+/// functions.
 fn resting_code(image: &Image) -> Range<u32> {
     let found = image.program.segments().iter().find_map(|segment| {
         let words: Vec<u32> =
@@ -96,7 +99,7 @@ fn resting_code(image: &Image) -> Range<u32> {
     found.unwrap_or(0..0)
 }
 
-/// Returns true if the instructions set a register to [`REST_PASSES`] and count it down to zero.
+/// Returns true if three instructions set a register to [`REST_PASSES`] and count it down to 0.
 fn is_rest(words: &[u32]) -> bool {
     let &[set, count, branch] = words else { return false };
     let register = set >> 7 & 31;
@@ -106,13 +109,13 @@ fn is_rest(words: &[u32]) -> bool {
         && branch == 0xFE00_1EE3 | register << 15
 }
 
-/// Number of passes of the rest loop in the runtime, `kernel-profiler/src/tensix/port.rs`.
+/// Number of passes of the rest loop in `kernel-profiler/src/tensix/port.rs`.
 const REST_PASSES: u32 = 64;
-/// Bytes of the rest code, including the return after the loop.
+/// Size in bytes of the function: the loop and the return after it.
 const REST_BYTES: u32 = 16;
 
 impl Run<'_> {
-    /// Skips the time in which a resting hart would find no change.
+    /// Advances a resting hart to the time at which its checks can find a change.
     pub(super) fn skip_rest(&mut self, index: usize) {
         let risc = &mut self.machine.processors[index];
         if risc.state != HartState::Running || !risc.rest.contains(risc.hart.pc()) {
@@ -122,11 +125,11 @@ impl Run<'_> {
         let tile = &self.stage.tile;
         let Some(limit_cycles) = limit_cycles(&self.stage.chip, tile, index) else { return };
         let simulated_from = risc.rest.simulated_from(cycle, limit_cycles);
-        // The host may have written since the last check.
+        // The host may have written since the hart's last check.
         if cycle < tile.host_wrote_at.saturating_add(LOOK_CYCLES) {
             return;
         }
-        // All cores continue at the same cycles, so few windows of time are needed.
+        // All cores continue at the same cycles, so that few windows of time are needed.
         let goes_on = self.pause.min((cycle + 1).next_multiple_of(SKIPPED_CYCLES_MAX));
         let goes_on = goes_on.min(simulated_from);
         if goes_on > cycle {
@@ -136,7 +139,7 @@ impl Run<'_> {
     }
 }
 
-/// Upper limit for the cycles of one check and one rest.
+/// Upper limit in cycles for one check and one rest.
 const LOOK_CYCLES: u64 = 8192;
-/// Maximum cycles skipped at once: another RISC of the core may release the waiting harts.
+/// Maximum number of cycles skipped at once. Another RISC of the core may end the wait meanwhile.
 const SKIPPED_CYCLES_MAX: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! One launch on a machine: the dispatcher's writes, and the turns of the harts.
+//! One launch on a core: the dispatcher's writes, and the turns of the harts.
 
 use super::{
     ExecutionFailure, FailureReason, HartState, Machine, TURN_CYCLES,
@@ -29,7 +29,7 @@ pub(crate) struct Progress {
     failures: Vec<ExecutionFailure>,
 }
 
-/// Phases of a launch on a core; a phase ends when no hart can continue.
+/// Phases of a launch on a core; a phase ends when none of the core's harts can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Start,
@@ -49,7 +49,7 @@ impl Progress {
         Self {
             phase: Phase::Start,
             arrival_cycle,
-            // Dispatch kernels run as long as their queue was open; relays run until a host stops
+            // Dispatch kernels run as long as their queue is open; relays run until a host stops
             // them.
             budget_end: match stage.launch.core_use {
                 CoreUse::Dispatch | CoreUse::Relay => u64::MAX,
@@ -59,21 +59,21 @@ impl Progress {
         }
     }
 
-    /// Returns the progress of code without firmware, which runs until the code stops.
+    /// Returns the progress of code that runs without firmware until it stops.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) const fn bare(budget_end: u64) -> Self {
         Self { phase: Phase::Done, arrival_cycle: 0, budget_end, failures: Vec::new() }
     }
 
-    /// Returns the failures so far.
+    /// Returns the failures that have occurred so far.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) fn failures(&self) -> &[ExecutionFailure] {
         &self.failures
     }
 
-    /// Returns the cycle at which the core continues; `None` if it has no work left.
+    /// Returns the cycle at which the core continues; `None` if it cannot.
     pub(crate) fn next_cycle(&self, machine: &Machine) -> Option<u64> {
         let running = machine.processors.iter().filter(|risc| risc.state == HartState::Running);
         let next = running.map(|risc| risc.hart.cycle()).min();
@@ -81,7 +81,8 @@ impl Progress {
         next.or_else(|| goes_on.then_some(self.arrival_cycle))
     }
 
-    /// Runs the core up to a cycle. Neither the host nor a relay accesses the core before `pause`.
+    /// Runs the core up to the cycle `until`. Neither the host nor a relay accesses the core before
+    /// `pause`.
     pub(crate) fn advance(
         &mut self,
         (machine, stage): (&mut Machine, &mut Stage),
@@ -158,15 +159,15 @@ impl Progress {
 pub(super) struct Run<'a> {
     pub(super) machine: &'a mut Machine,
     pub(super) stage: &'a mut Stage,
-    /// Cycle at which the harts must stop until other tiles have caught up.
+    /// Cycle at which the harts stop until the other tiles have caught up.
     until: u64,
-    /// Earliest cycle of the next access of the host or a relay to the core.
+    /// Earliest cycle at which the host or a relay may next access the core.
     pub(super) pause: u64,
     progress: &'a mut Progress,
 }
 
 impl Run<'_> {
-    /// Releases the core from reset early enough for it to be waiting when GO arrives.
+    /// Releases the core from reset, early enough for its firmware to wait when GO arrives.
     fn boot(&mut self) {
         self.progress.phase = Phase::Boot;
         if std::mem::replace(&mut self.machine.has_booted, true) {
@@ -216,7 +217,7 @@ impl Run<'_> {
         self.wake(cycle);
     }
 
-    /// Writes words to L1 as a host does; the words may contain code.
+    /// Writes words to L1 as a host does; the words may be code.
     pub(super) fn write_words(&mut self, address: u32, words: &[u32], cycle: u64) {
         let end = u64::from(address) + 4 * words.len() as u64;
         self.stage.tile.l1.keep(end);
@@ -265,7 +266,7 @@ impl Run<'_> {
     fn next_turn(&self) -> Option<(usize, u64)> {
         let mut next: Option<(usize, u64)> = None;
         let mut second: Option<(usize, u64)> = None;
-        // Another tile's answer must be delivered before a hart checks for it.
+        // An answer from another tile must be delivered before a hart checks for it.
         let limit = self.until.min(self.stage.answer_due().unwrap_or(u64::MAX));
         for (index, risc) in self.machine.processors.iter().enumerate() {
             if risc.state != HartState::Running {
@@ -289,18 +290,18 @@ impl Run<'_> {
             (Some(turn_cycles), Some((_, second))) => second + turn_cycles,
             (Some(_), None) => u64::MAX,
             (None, Some((other, second))) => second + u64::from(index < other),
-            // A store of the hart may wake another hart, which then continues at the store's time.
+            // A store of this hart may wake another hart, which then continues at the store's time.
             (None, None) => first + 1,
         };
         Some((index, until.min(first + LONE_TURN_CYCLES).min(limit)))
     }
 
-    /// Returns the cycles that a hart may be ahead of the other harts after a turn; `None` if harts
-    /// take turns instruction by instruction.
+    /// Returns the number of cycles by which a hart may be ahead of the others after a turn; `None`
+    /// if harts take turns after every instruction.
     fn turn_cycles(&self) -> Option<u64> {
         match self.machine.devices.tile_watch {
             _ if self.stage.chip.modes.has_exact_turns => None,
-            // The truth records how long harts wait for each other.
+            // Short turns, because the truth records how long harts wait for each other.
             Some(_) => Some(EXACT_TURN_CYCLES),
             None => Some(TURN_CYCLES),
         }
@@ -341,14 +342,16 @@ impl Run<'_> {
         risc.hart.run_until(&mut bus, front, until)
     }
 
-    /// Makes a hart wait for a queue, or until a fault no longer delays its clock read.
+    /// Makes a hart repeat its access later: in the next cycle, or once no fault delays its clock
+    /// read.
     fn wait_for_device(&mut self, index: usize) {
         let hart = &mut self.machine.processors[index].hart;
         let held_until = self.machine.clock_reads.held_until(index);
         hart.advance_to(held_until.unwrap_or(0).max(hart.cycle() + 1));
     }
 
-    /// Stops the harts that are now held in reset, and starts those whose reset has ended.
+    /// Puts harts into the reset state if they are now held in reset, and starts those released
+    /// from it.
     fn follow_resets(&mut self, writer: usize) {
         let cycle = self.machine.processors[writer].hart.cycle();
         for (index, risc) in self.machine.processors.iter_mut().enumerate() {
@@ -366,7 +369,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the cycle at which the harts of this launch must stop.
+    /// Returns the cycle at which the launch exceeds its cycle budget.
     pub(super) const fn budget_end(&self) -> u64 {
         self.progress.budget_end
     }
@@ -379,7 +382,7 @@ impl Run<'_> {
         }
     }
 
-    /// Suspends a hart that waits for a byte of L1.
+    /// Suspends a hart that waits in the firmware for a byte of L1, or that polls memory.
     fn park(&mut self, index: usize) {
         if self.machine.set.is_some() {
             return self.park_if_polling(index);
@@ -407,7 +410,7 @@ impl Run<'_> {
         self.machine.wake(&self.stage.tile, cycle);
     }
 
-    /// Reports a deadlock, unless the harts only wait for the next launch.
+    /// Reports a deadlock, unless the harts wait only for the next launch.
     fn report_deadlock(&mut self) {
         let mailbox = self.machine.devices.mailbox.address;
         if !self.progress.failures.is_empty() {
@@ -453,7 +456,7 @@ impl Run<'_> {
         !self.progress.failures.is_empty()
     }
 
-    /// Returns the name of the function at an address, in any code that a processor executes.
+    /// Returns the name of the function at an address in the code that a processor executes.
     fn symbol_at(&self, index: usize, pc: u32) -> Option<String> {
         let risc = self.stage.context().place.kind.risc(index)?;
         let kernel = self.stage.launch.program.kernel(risc);
@@ -481,7 +484,7 @@ impl Run<'_> {
         self.stage.tile.store(word_address, word, cycle);
     }
 
-    /// Adds the waits observed on the bus to the truth.
+    /// Moves the waits observed on the bus to the stage, from which they are added to the truth.
     fn hand_waits_over(&mut self) {
         let context = self.stage.context().clone();
         if let Some(watch) = &mut self.machine.devices.tile_watch {
@@ -501,11 +504,11 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the ground truth of each RISC that has finished.
+    /// Returns the ground truth of this launch for each RISC that has finished without a failure.
     fn truths(&self) -> Vec<(Risc, LaunchTruth)> {
         let mut context = self.stage.context().clone();
         let program = &self.stage.launch.program;
-        // The records of external firmware are unknown; a relay's firmware records nothing.
+        // The records of tt-metal's firmware are unknown; a relay's firmware records nothing.
         let is_relay = self.stage.launch.core_use == CoreUse::Relay;
         if !program.runs_on(context.place.kind) || self.machine.set.is_some() || is_relay {
             return Vec::new();
@@ -540,11 +543,11 @@ impl Run<'_> {
     }
 }
 
-/// Cycles from the end of the core's reset to GO, unless the core has left reset earlier.
+/// Cycles from the end of a core's reset to GO, for the first launch on the core.
 const BOOT_CYCLES: u64 = 20_000;
-/// Length of a turn in cycles if waits are recorded: less than the interval between two polls.
+/// Length of a turn in cycles if waits are recorded. It is shorter than the interval between polls.
 const EXACT_TURN_CYCLES: u64 = 4;
 /// Length of a turn in cycles while all other harts wait.
 const LONE_TURN_CYCLES: u64 = 256;
-/// Size in bytes of the loop in `__wait_for_byte`, which has two instructions.
+/// Size in bytes of the loop in `__wait_for_byte`: two instructions.
 const WAIT_LOOP_BYTES: u32 = 8;

@@ -1,4 +1,4 @@
-//! A tile during a launch, and the writes of its RISCs to DRAM.
+//! A tile during a launch, and its RISCs' writes to DRAM.
 
 use super::{message::Message, tile_watch::WatchedRisc};
 use crate::{
@@ -27,35 +27,35 @@ pub(crate) struct Stage {
     pub(crate) landings: Vec<Landing>,
     /// Writes to the host's memory that were issued in this launch.
     pub(crate) host_writes: Vec<HostWrite>,
-    /// Cycle from which on the PCIe link accepts another write of this tile.
+    /// Cycle from which on the PCIe link accepts another write from this tile.
     pub(crate) link_free_at: u64,
     pub(crate) faults: Vec<AppliedFault>,
-    /// NoC requests of kernels, each with the index of its RISC; filled only if the truth records
-    /// them.
+    /// NoC requests of kernels, each with the index of its RISC; collected only if the
+    /// configuration enables them.
     pub(crate) noc_requests: Vec<(usize, NocRequest)>,
-    /// Cells that each RISC has streamed; filled only if the truth records them.
+    /// Cells that each RISC has streamed; collected only if the configuration enables them.
     pub(crate) cells: [Vec<[u32; 2]>; RISCS_PER_CORE],
-    /// Waits of each RISC; filled when the launch is over.
+    /// Waits of each RISC; set when the launch is over.
     pub(crate) watched: [WatchedRisc; RISCS_PER_CORE],
     /// Requests to other tiles, including reads of DRAM, that have not been delivered yet.
     pub(crate) outgoing: Vec<Message>,
-    /// Arrival of the latest request at each tile. Requests from one tile to another never overtake
-    /// each other.
+    /// Cycle at which the latest request arrives at each tile. Requests from one tile to another
+    /// never overtake each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
-    /// The use that the core is reserved for.
+    /// The launch.
     pub(crate) launch: Arc<Launch>,
     /// Cycle at which a fault stops the core permanently.
     pub(crate) dies_at: Option<u64>,
-    /// From this cycle on, the core stops permanently at its next write to another core. That write
-    /// is not sent.
+    /// Cycle from which on a fault stops the core permanently at its next write to another core.
+    /// That write is not sent.
     pub(crate) dies_telling_at: Option<u64>,
     context: KernelContext,
-    /// For each hart, the cycles and the rule of the fault that delays the hart's clock read.
+    /// For each hart, the fault that delays its clock read: number of cycles, and name of the rule.
     held_clock: [Option<(u64, Arc<str>)>; RISCS_PER_CORE],
     pub(super) pushes: [Pushes; RISCS_PER_CORE],
 }
 
-/// Writes of a RISC to DRAM.
+/// A RISC's writes to DRAM in this launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pushes {
     pub(super) count: u32,
@@ -92,17 +92,17 @@ impl Stage {
         }
     }
 
-    /// Returns true if a request of the tile has not been delivered yet.
+    /// Returns true if a request from this tile has not been delivered yet.
     pub(crate) const fn has_requests(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// Returns the context of the launch on this core; its RISC is the core's first.
+    /// Returns the context of the launch on this core; the context's RISC is the core's first one.
     pub(crate) const fn context(&self) -> &KernelContext {
         &self.context
     }
 
-    /// Returns the cycles by which a clock read is delayed.
+    /// Returns the number of cycles by which a fault rule delays a clock read.
     pub(crate) fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64 {
         if !self.rules.watches_clock() {
             return 0;
@@ -119,8 +119,8 @@ impl Stage {
         stall_cycles
     }
 
-    /// Records cells as streamed when a store to the control vector raises the number of written
-    /// cells. Call this before the store.
+    /// Collects the newly streamed cells if a store to the control vector raises the number of
+    /// written cells. Must be called before the store.
     pub(crate) fn note_cells(&mut self, address: u64, value: u32) {
         if !self.chip.modes.has_cell_truth || self.launch.core_use != CoreUse::Programs {
             return;
@@ -141,7 +141,8 @@ impl Stage {
         }
     }
 
-    /// Logs a clock reading if a fault delayed it or the clock wrapped between its two loads.
+    /// Logs a clock reading if a fault delayed it, or if the clock's low word wrapped between the
+    /// loads.
     pub(crate) fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64) {
         let [low, high] = [low_at, high_at].map(|cycle| self.tile.clock.value(cycle).high_word());
         let (is_torn, held) = (low != high, self.held_clock[risc_index].take());
@@ -152,8 +153,8 @@ impl Stage {
         }
     }
 
-    /// Issues a write to DRAM over a NoC at a cycle; returns when this and all earlier writes are
-    /// acknowledged.
+    /// Issues a write to DRAM over a NoC at a cycle; returns the cycle at which this write and all
+    /// earlier writes of the RISC are acknowledged.
     pub(crate) fn push_at(
         &mut self,
         risc_index: usize,
@@ -250,8 +251,8 @@ impl Stage {
         }
     }
 
-    /// Returns the cycles by which a rule delays the end of this subordinate's main zone, in a
-    /// launch that arrives at `cycle`; 0 if no rule does.
+    /// Returns the number of cycles by which a rule delays the end of this subordinate's main zone;
+    /// 0 if no rule does. The launch arrives at `cycle`.
     pub(crate) fn late_cycles(&mut self, risc_index: usize, cycle: u64) -> u64 {
         if self.rules.is_empty() {
             return 0;
@@ -263,13 +264,13 @@ impl Stage {
         delay_cycles
     }
 
-    /// Returns the key of a RISC in the chip's truth.
+    /// Returns the key under which the truth lists this RISC.
     pub(crate) fn key(&self, risc_index: usize) -> RiscKey {
         let Site { chip_id, core, risc, .. } = self.site(risc_index);
         RiscKey { chip_id, core, risc }
     }
 
-    /// Takes what the launch has done so far, except the truth of the launch itself.
+    /// Removes and returns the truth about the launch so far, except about launch and kernel times.
     pub(crate) fn take_truth(&mut self) -> Truth {
         let mut truth = Truth { faults: take(&mut self.faults), ..Truth::default() };
         for (risc_index, request) in take(&mut self.noc_requests) {
@@ -283,7 +284,7 @@ impl Stage {
         truth
     }
 
-    /// Takes the cells that the RISCs have streamed since the last call.
+    /// Removes and returns the cells that the RISCs have streamed since the last call.
     pub(crate) fn take_cells(&mut self) -> StreamedCells {
         let cells = take(&mut self.cells).into_iter().enumerate();
         let cells = cells.filter(|(_, cells)| !cells.is_empty());

@@ -1,10 +1,10 @@
 //! Waits of kernels for circular buffers, semaphores and NoC barriers, as observed on the bus.
 //!
-//! A RISC that repeatedly loads the same counter of a buffer waits for that buffer. If there are
-//! several loads, the first did not find the awaited value and the last did. The latest store
-//! before the last load ended the wait. A semaphore is a word in L1, which other tiles also store
-//! to. At a barrier, a RISC loads a NoC's counter of answers. No store changes this counter, so the
-//! wait ends with the last load. This module does not depend on the kernels' records, with one
+//! A RISC that repeatedly loads the same counter of a buffer waits for that buffer: the first load
+//! did not find the awaited value, and the last load did. The latest store before the last load
+//! ended the wait. A semaphore is a word in L1, which other tiles can also store to. At a NoC
+//! barrier, a RISC loads the NoC's counter of answers. No store changes this counter, so the wait
+//! ends with the last load. This module does not depend on the kernels' records, with one
 //! exception: clock readings decide whether a record is in a window.
 
 use crate::{
@@ -23,7 +23,7 @@ use wire::{
     wait::{SyncWindows, WaitKind},
 };
 
-/// Accesses of a tile's RISCs to the objects that kernels wait for.
+/// Watch on the accesses of a tile's RISCs to everything that kernels wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct TileWatch {
     arch: Arch,
@@ -42,13 +42,13 @@ struct Stored {
     by: Option<ReleaseTruth>,
 }
 
-/// Accesses of one RISC.
+/// What is known about one RISC's accesses.
 #[derive(Clone, Debug, Default)]
 struct RiscWatch {
     poll: Option<Poll>,
     waits: Vec<Wait>,
     signal_count: u64,
-    /// Number of waits and signals that are at least partly within a window.
+    /// Number of waits and signals that are at least partly in a window.
     windowed_count: u64,
     /// True if the next clock reading belongs to the record of a signal.
     has_signalled: bool,
@@ -60,11 +60,11 @@ struct Poll {
     address: u32,
     first: u64,
     is_repeated: bool,
-    /// The latest store that was visible to the latest load.
+    /// The latest store before the latest load.
     stored: Stored,
-    /// Clock value that the kernel recorded as the start of the wait.
+    /// Clock value that the kernel records as the start of the wait.
     began: u32,
-    /// Clock readings since the latest load.
+    /// Clock values that the RISC has read since its latest load of the word.
     readings: [u32; 3],
     reading_count: usize,
 }
@@ -78,7 +78,7 @@ struct Wait {
     released_by: Option<ReleaseTruth>,
 }
 
-/// A RISC's waits in a launch, and the number of wait and signal records that it makes.
+/// A RISC's waits in a launch, and the number of records that it makes of waits and signals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchedRisc {
     pub(crate) waits: Vec<WaitTruth>,
@@ -86,7 +86,7 @@ pub(crate) struct WatchedRisc {
 }
 
 impl TileWatch {
-    /// Returns a watch for a core; `None` if its kernels do not record waits.
+    /// Creates the watch for a core; `None` if the core's kernels do not record waits.
     pub(crate) fn new(chip: &ChipFacts, place: CorePlace) -> Option<Self> {
         let records = chip.modes.wait_records;
         (records != WaitRecords::Off).then(|| Self {
@@ -99,7 +99,7 @@ impl TileWatch {
         })
     }
 
-    /// Returns true if there is a semaphore at an L1 address.
+    /// Returns true if an L1 address is that of a semaphore.
     #[inline]
     pub(crate) const fn is_semaphore(address: u32) -> bool {
         address >= WRITTEN_SEMAPHORE && address < SEMAPHORES_END
@@ -118,7 +118,7 @@ impl TileWatch {
         }
     }
 
-    /// Records a load from a word that a RISC may wait for.
+    /// Records a RISC's load from a word that it may wait for.
     fn note_poll(&mut self, risc_index: usize, address: u32, cycle: u64, stored: Stored) {
         match &mut self.riscs[risc_index].poll {
             Some(poll) if poll.address == address => {
@@ -169,7 +169,7 @@ impl TileWatch {
         self.stores.insert(address, Stored { cycle, by });
     }
 
-    /// Records that a RISC signals.
+    /// Records that a RISC sends a signal.
     pub(crate) fn note_signal(&mut self, risc_index: usize) {
         self.riscs[risc_index].signal_count += 1;
         self.riscs[risc_index].has_signalled = true;
@@ -190,7 +190,7 @@ impl TileWatch {
         }
     }
 
-    /// Ends a RISC's current wait, if any.
+    /// Ends the wait that a RISC is in, if any.
     fn end_poll(&mut self, risc_index: usize) {
         let poll = self.riscs[risc_index].poll.take().filter(|poll| poll.is_repeated);
         let Some(poll) = poll else { return };
@@ -201,8 +201,8 @@ impl TileWatch {
         let risc = &mut self.riscs[risc_index];
         risc.waits.push(Wait { kind, key, begin: first, cycles, released_by });
         if let Some(windows) = self.windows {
-            // At a barrier, each poll also reads the clock. That reading precedes the readings for
-            // the end of the wait and for its record.
+            // At a barrier, each poll also reads the clock. The last of these readings precedes
+            // those for the end of the wait and for its record.
             let [_, ended, recorded] = match barrier(address) {
                 None => [0, poll.readings[0], poll.readings[1]],
                 Some(_) => poll.readings,
@@ -213,8 +213,8 @@ impl TileWatch {
         }
     }
 
-    /// Returns the object that a RISC waits for by polling a word; `None` if kernels do not record
-    /// waits for that object.
+    /// Returns what a RISC waits for if it polls a word: the kind of wait, and a number or address.
+    /// `None` if kernels do not record such waits.
     ///
     /// # Compatibility
     /// `stream_io_map.h`: the registers that count received and acknowledged tiles.
@@ -235,7 +235,7 @@ impl TileWatch {
         (buffer < FIRST_SILENT_BUFFER).then_some((kind, buffer))
     }
 
-    /// Returns and removes the waits of a launch and the number of their records, by RISC.
+    /// Removes and returns each RISC's waits in a launch and the number of its records.
     pub(crate) fn take(
         &mut self,
         context: &KernelContext,
@@ -261,7 +261,7 @@ impl TileWatch {
 }
 
 impl RiscWatch {
-    /// Returns the number of wait and signal records.
+    /// Returns the number of records that the RISC makes of waits and signals.
     fn record_count(&self, records: WaitRecords, windows: Option<SyncWindows>) -> u64 {
         let objects: BTreeSet<_> = self.waits.iter().map(|wait| (wait.kind, wait.key)).collect();
         let totals = objects.len() as u64;
@@ -274,7 +274,7 @@ impl RiscWatch {
     }
 }
 
-/// Returns the barrier at which a RISC waits by polling a NoC counter, and the number of the NoC.
+/// Returns the barrier that a RISC waits at if it polls a NoC counter, and the number of the NoC.
 ///
 /// # Compatibility
 /// `noc_parameters.h`: `NIU_MST_RD_RESP_RECEIVED` and `NIU_MST_WR_ACK_RECEIVED`.

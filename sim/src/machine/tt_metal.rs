@@ -1,4 +1,4 @@
-//! tt-metal's own firmware on a machine: boot and launch as tt-metal's host does them.
+//! tt-metal's own firmware on a core: boot and launch, done in the same way as by tt-metal's host.
 
 use super::{
     FailureReason,
@@ -10,7 +10,7 @@ use crate::{
     tt_metal::{boot::CoreFacts, firmware::FirmwareSet},
 };
 
-/// Returns the mailboxes that the firmware and its host share.
+/// Returns the location of the mailboxes that the firmware and its host share.
 pub(super) fn mailbox_place(set: &FirmwareSet) -> MailboxPlace {
     let (done_address, done_value) = set.done_signal();
     MailboxPlace {
@@ -36,7 +36,7 @@ pub(super) fn code_bounds(set: &FirmwareSet) -> std::ops::Range<u32> {
 }
 
 impl Run<'_> {
-    /// Writes everything to the tile that BRISC needs before it leaves reset.
+    /// Writes to the tile everything that BRISC needs before it leaves reset.
     pub(super) fn load_tt_metal(&mut self, set: &FirmwareSet) {
         let place = self.stage.context().place;
         for write in set.boot_writes(&CoreFacts::new(&self.stage.chip, place)) {
@@ -44,14 +44,14 @@ impl Run<'_> {
         }
     }
 
-    /// Returns true if a launch with this firmware is unfinished although no hart here can
-    /// continue.
+    /// Returns true if a launch with this firmware is not done although none of the core's harts
+    /// can continue.
     pub(super) fn is_unfinished(&self) -> bool {
         let is_done = self.machine.devices.signals.done_cycle.is_some();
         self.machine.set.is_some() && !self.has_failed() && !is_done
     }
 
-    /// Writes kernels, the launch message and the go signal.
+    /// Writes the kernels, the launch message and the go signal.
     pub(super) fn give_kernels(&mut self, set: &FirmwareSet, cycle: u64) {
         if self.has_failed() {
             return;

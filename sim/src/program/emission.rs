@@ -1,8 +1,8 @@
-//! Number of records that a kernel tries to make: the truth with which readers are compared.
+//! Numbers of records that kernels try to make; readers' results are compared with them.
 
 use std::ops::{Add, AddAssign, Mul};
 
-/// Number of records by type. The start and end of a zone count as one record.
+/// Number of records of each kind. The start and end of a zone count as one record.
 ///
 /// ```
 /// use sim::program::Emission;
@@ -11,9 +11,9 @@ use std::ops::{Add, AddAssign, Mul};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Emission {
-    /// Zones; start and end count as one.
+    /// Zones; the start and end of a zone count as one.
     pub zones: u64,
-    /// Timestamped data of both sizes.
+    /// Timestamped data of 64 or 128 bits.
     pub data: u64,
     /// Events.
     pub events: u64,

@@ -1,6 +1,7 @@
 //! Programs, launches, and the properties of kernels.
 //!
-//! A program assigns kernels to processors; a launch selects the cores and carries an id.
+//! A program assigns kernels to processors. A launch runs a program on selected cores with a
+//! program id.
 //! [`crate::chip`] executes launches.
 
 pub mod emission;
@@ -15,7 +16,7 @@ use crate::{
 use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// Context of a kernel: the core, RISC and launch that it runs in.
+/// Where a kernel runs: its core, RISC and launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelContext {
     /// Number of the chip in its mesh.
@@ -26,7 +27,7 @@ pub struct KernelContext {
     pub risc: Risc,
     /// Number of the launch on its chip, from 0.
     pub launch_index: u64,
-    /// Program id that the launch carries.
+    /// The launch's program id.
     pub program_id: u32,
     /// Runtime arguments of the launch.
     pub args: Arc<[u32]>,
@@ -34,7 +35,7 @@ pub struct KernelContext {
     pub replays_begun: u32,
     /// True if sum zones are recorded.
     pub sums_enabled: bool,
-    /// True if NoC events of waits are recorded, as in the debug dump.
+    /// True if kernels record NoC events for waits, as in the debug dump.
     pub records_noc_waits: bool,
     /// Seed of the simulation.
     pub seed: u64,
@@ -43,8 +44,8 @@ pub struct KernelContext {
 impl KernelContext {
     /// Returns a stream of random numbers that is specific to this RISC and launch.
     ///
-    /// Each call returns the same sequence, so a kernel and its [`Kernel::emission`] can draw the
-    /// same numbers.
+    /// Each call returns the same sequence of numbers, so [`Kernel::emission`] can draw the same
+    /// numbers as the kernel itself.
     #[must_use]
     pub fn random(&self) -> Stream {
         let TileCoord { x, y } = self.place.coord;
@@ -58,8 +59,8 @@ impl KernelContext {
         Stream::new(self.seed, &path)
     }
 
-    /// Returns the NoC that kernels of this RISC use and record events for; `None` if they use no
-    /// NoC.
+    /// Returns the NoC that a kernel on this RISC uses and records events for; `None` if it uses
+    /// none.
     #[must_use]
     pub const fn noc(&self) -> Option<u8> {
         match self.risc {
@@ -69,7 +70,7 @@ impl KernelContext {
         }
     }
 
-    /// Returns the context of BRISC in the first launch, without arguments.
+    /// Returns the context of BRISC in a chip's first launch, without arguments.
     #[cfg(test)]
     pub(crate) fn brisc(place: CorePlace, seed: u64) -> Self {
         Self {
@@ -86,16 +87,16 @@ impl KernelContext {
         }
     }
 
-    /// Returns runtime argument `index`, or 0 if the launch has none.
+    /// Returns the runtime argument with this index, or 0 if there is none.
     #[must_use]
     pub fn arg(&self, index: usize) -> u32 {
         self.args.get(index).copied().unwrap_or(0)
     }
 }
 
-/// Object code for one RISC of a core: a function of the simulator's object code, or a file.
+/// Code for one RISC of a core: a function in the simulator's object code, or an ELF file.
 pub trait Kernel: Send + Sync {
-    /// Returns the number of records that the kernel emits, without running the kernel.
+    /// Returns the numbers of records that the kernel tries to make, without running the kernel.
     fn emission(&self, context: &KernelContext) -> Emission;
 
     /// Returns true if the kernel waits for kernels on other cores of the launch.
@@ -103,25 +104,25 @@ pub trait Kernel: Send + Sync {
         false
     }
 
-    /// Returns the name of the kernel's function in the simulator's object code.
+    /// Returns the name of the function in the simulator's object code, if the kernel is one.
     fn object_name(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the ELF file, if linked outside this build.
+    /// Returns the kernel's ELF file, if it was linked outside this build.
     ///
     /// The records of such a kernel are not in [`crate::truth::Truth`].
     fn object_file(&self) -> Option<&KernelFile> {
         None
     }
 
-    /// Returns the words that a launch copies into L1 for the kernel.
+    /// Returns the data words that a launch copies into L1 for this kernel.
     fn object_data(&self, context: &KernelContext) -> Cow<'_, [u32]> {
         let _ = context;
         Cow::Borrowed(&[])
     }
 
-    /// Returns the L1 range that the host clears before a launch; it is used for semaphores.
+    /// Returns the L1 range with the kernel's semaphores, which the host clears before each launch.
     fn semaphores(&self) -> Range<u32> {
         0..0
     }
@@ -146,7 +147,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates a program without kernels: its launches run nothing.
+    /// Creates a program without kernels; its launches run nothing.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
@@ -160,8 +161,8 @@ impl Program {
 
     /// Assigns `kernel` to `risc`.
     ///
-    /// An aggregate is not a processor and counts as BRISC. A Quasar processor counts as the
-    /// processor with the same index, if the core has that index.
+    /// An aggregate of several processors counts as BRISC. A Quasar processor counts as the
+    /// processor with the same index, if there is one.
     #[must_use]
     pub fn with_kernel(mut self, risc: Risc, kernel: Arc<dyn Kernel>) -> Self {
         if let Some(slot) = slot(risc) {
@@ -201,7 +202,7 @@ impl Program {
         files.flat_map(KernelFile::zone_texts).collect()
     }
 
-    /// Returns true if any processor of a core of this kind has a kernel.
+    /// Returns true if the program has a kernel for any processor of a core of this kind.
     #[must_use]
     pub fn runs_on(&self, kind: CoreKind) -> bool {
         let mut riscs = (0..kind.risc_count()).filter_map(|index| kind.risc(index));
@@ -209,7 +210,7 @@ impl Program {
     }
 }
 
-/// Returns the processor under which a program keeps the kernel of `risc`.
+/// Returns the key under which a program stores the kernel of `risc`, if it can have one.
 fn slot(risc: Risc) -> Option<Risc> {
     match risc {
         Risc::Erisc => Some(risc),
@@ -234,14 +235,14 @@ pub enum CoreSelection {
     AllTensix,
     /// All Ethernet cores, with a link or without.
     AllEthernet,
-    /// All cores that can run kernels.
+    /// All cores of the chip.
     All,
     /// The cores at these coordinates; coordinates without a core are ignored.
     At(Vec<TileCoord>),
 }
 
 impl CoreSelection {
-    /// Returns true if the core takes part.
+    /// Returns true if the core is selected.
     #[must_use]
     pub fn includes(&self, place: &CorePlace) -> bool {
         match self {
@@ -253,7 +254,7 @@ impl CoreSelection {
     }
 }
 
-/// Part of a chip that runs its own programs.
+/// A part of a chip that runs its own programs.
 ///
 /// # Compatibility
 /// Ids are those of tt-metal's `SubDeviceId` and `SubDeviceManagerId`.
@@ -261,19 +262,19 @@ impl CoreSelection {
 pub struct SubDevice {
     /// Index among the sub-devices of its manager.
     pub id: u8,
-    /// Number of the manager that split the chip.
+    /// Number of the sub-device manager that divided the chip.
     pub manager_id: u8,
 }
 
-/// The use that a core is reserved for.
+/// What a core is reserved for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreUse {
     /// Kernels of programs.
     #[default]
     Programs,
-    /// Dispatch kernels, in parallel with all launches.
+    /// Dispatch kernels, which run in parallel with all launches.
     Dispatch,
-    /// A relay, in parallel with all launches.
+    /// A relay, which runs in parallel with all launches.
     Relay,
 }
 
@@ -282,22 +283,22 @@ pub enum CoreUse {
 pub struct Launch {
     /// The program.
     pub program: Arc<Program>,
-    /// Base id of the program, as in reports; 0 means "no program".
+    /// Base id of the program, as reports show it; 0 means "no program".
     pub program_id: u32,
     /// Cores on which the launch runs.
     pub cores: CoreSelection,
-    /// Use of the cores that run the launch: only cores reserved for this use take part.
+    /// Kind of the launch: only cores that are reserved for this kind take part.
     pub core_use: CoreUse,
-    /// Sub-device that runs the launch, in parallel with other sub-devices; the whole chip if
-    /// `None`.
+    /// The sub-device on which the launch runs, in parallel with launches on other sub-devices;
+    /// `None` for the whole chip.
     pub sub_device: Option<SubDevice>,
-    /// Trace from which the launch is replayed.
+    /// Id of the trace that the launch is replayed from, if any.
     pub trace_id: Option<u64>,
-    /// True if a trace replay begins with this launch.
+    /// True if the launch is the first one of a trace replay.
     pub begins_trace_replay: bool,
     /// Runtime arguments.
     pub args: Arc<[u32]>,
-    /// Earliest start in nanoseconds since the simulation began.
+    /// Earliest start time, in nanoseconds since the simulation began.
     pub earliest_ns: u64,
 }
 
@@ -318,7 +319,7 @@ impl Launch {
         }
     }
 
-    /// Sets the cores.
+    /// Sets the cores that run the launch.
     #[must_use]
     pub fn on(self, cores: CoreSelection) -> Self {
         Self { cores, ..self }
@@ -330,29 +331,28 @@ impl Launch {
         Self { args: Arc::from(args), ..self }
     }
 
-    /// Sets the earliest start time.
+    /// Sets the earliest start time, in nanoseconds since the simulation began.
     #[must_use]
     pub const fn not_before_ns(mut self, earliest_ns: u64) -> Self {
         self.earliest_ns = earliest_ns;
         self
     }
 
-    /// Sets the sub-device. The launch runs on the sub-device's cores, in parallel with launches on
-    /// other sub-devices.
+    /// Sets the sub-device. The launch then runs in parallel with launches on other sub-devices.
     #[must_use]
     pub const fn on_sub_device(mut self, sub_device: SubDevice) -> Self {
         self.sub_device = Some(sub_device);
         self
     }
 
-    /// Runs the launch on cores that are reserved for a use.
+    /// Runs the launch only on cores that are reserved for `core_use`.
     #[must_use]
     pub(crate) const fn for_use(mut self, core_use: CoreUse) -> Self {
         self.core_use = core_use;
         self
     }
 
-    /// Marks the launch as part of a trace.
+    /// Marks the launch as a replay from a trace.
     #[must_use]
     pub const fn in_trace(mut self, trace_id: u64) -> Self {
         self.trace_id = Some(trace_id);

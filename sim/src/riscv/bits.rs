@@ -5,8 +5,8 @@
 //! `BlackholeA0/TensixTile/BabyRISCV/README.md`. All instructions take one cycle of the integer
 //! unit.
 
-/// Returns the result of a Zba or Zbb instruction, given its two register operands; `None` for
-/// other instruction words.
+/// Returns the result of a Zba or Zbb instruction, given the values of its register operands;
+/// `None` for any other instruction word.
 pub(super) fn result(word: u32, a: u32, b: u32) -> Option<u32> {
     let (funct7, funct3, second) = (word >> 25, word >> 12 & 7, word >> 20 & 31);
     Some(match (word & 0x7F, funct7, funct3) {

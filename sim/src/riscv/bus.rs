@@ -1,8 +1,8 @@
 //! The bus of a hart: plain memory, mapped registers, and the region of each address.
 //!
 //! The tile model implements [`Bus`]; this module has no state. The bus exposes plain memory as
-//! byte slices, which the interpreter accesses without a call per access. All other accesses use
-//! the two MMIO hooks.
+//! byte slices, so that the interpreter needs no call for an access to memory. All other accesses
+//! use the two hooks for mapped registers (MMIO).
 
 /// First address of the private data RAM of every baby RISC.
 ///
@@ -21,9 +21,9 @@ pub type StoreResult = Result<Flow, Refusal>;
 
 /// Everything outside a hart that its loads, stores and fetches can reach.
 ///
-/// L1 starts at address 0 and the private RAM at [`LOCAL_RAM_BASE`]; both are little-endian bytes.
-/// For an access that fits in neither slice, the hart calls [`region`](Self::region) and then an
-/// MMIO hook.
+/// L1 starts at address 0, the private RAM at [`LOCAL_RAM_BASE`]; words are little-endian. For an
+/// access outside both slices, the hart calls [`region`](Self::region) and then one of the MMIO
+/// hooks.
 ///
 /// # Examples
 ///
@@ -64,14 +64,14 @@ pub type StoreResult = Result<Flow, Refusal>;
 /// }
 /// ```
 pub trait Bus {
-    /// Returns the tile's L1, from address 0.
+    /// Returns the tile's L1, starting at address 0.
     fn l1(&self) -> &[u8];
 
-    /// Returns the tile's L1, from address 0, for writing.
+    /// Returns the tile's L1 as a mutable slice, starting at address 0.
     fn l1_mut(&mut self) -> &mut [u8];
 
-    /// Called before a store to L1 takes effect; `cycle` is the cycle in which the instruction
-    /// starts. Bits of `value` beyond the store's width have no meaning.
+    /// Is called before a store to L1 takes effect; `cycle` is the cycle in which the instruction
+    /// starts. Only the bits of `value` within the store's width are valid.
     ///
     /// # Errors
     /// As [`mmio_store`](Self::mmio_store); the store is then not carried out.
@@ -81,57 +81,60 @@ pub trait Bus {
         Ok(())
     }
 
-    /// Called after a load from L1; `cycle` is the cycle in which the instruction starts.
+    /// Is called after a load from L1; `cycle` is the cycle in which the instruction starts.
     #[inline(always)]
     fn after_l1_load(&mut self, address: u32, cycle: u64) {
         let _ = (address, cycle);
     }
 
-    /// Returns this hart's private data RAM, from [`LOCAL_RAM_BASE`].
+    /// Returns this hart's private data RAM, starting at [`LOCAL_RAM_BASE`].
     fn local_ram(&self) -> &[u8];
 
-    /// Returns this hart's private data RAM, from [`LOCAL_RAM_BASE`], for writing.
+    /// Returns this hart's private data RAM as a mutable slice, starting at [`LOCAL_RAM_BASE`].
     fn local_ram_mut(&mut self) -> &mut [u8];
 
-    /// Returns this hart's instruction RAM, from [`INSTRUCTION_RAM_BASE`]; empty if it has none.
+    /// Returns this hart's instruction RAM, starting at [`INSTRUCTION_RAM_BASE`]; empty if it has
+    /// none.
     ///
-    /// Only fetches can access it; loads and stores cannot.
+    /// Only instruction fetches can access it.
     fn instruction_ram(&self) -> &[u8] {
         &[]
     }
 
-    /// Returns true if this hart has the extensions Zba and Zbb.
+    /// Returns true if this hart has the bit manipulation extensions Zba and Zbb.
     fn has_bit_manipulation(&self) -> bool {
         false
     }
 
-    /// Returns the region of an address outside L1 and the private RAM; `None` if there is no
-    /// region at this address.
+    /// Returns the region of an address outside L1 and the private RAM; `None` if no region
+    /// contains the address.
     fn region(&self, address: u32) -> Option<Region>;
 
     /// Reads a mapped register.
     ///
-    /// `cycle` is the modelled cycle at which the device processes the request. The hart uses the
-    /// low bits of the result, and sign-extends them if the instruction requires it.
+    /// `cycle` is the modelled cycle at which the device processes the request. The hart uses as
+    /// many low bits of the result as the load's width has, and sign-extends them if the
+    /// instruction says so.
     ///
     /// # Errors
     /// [`Refusal::Busy`] makes the hart stall and try again in its next run; any other refusal
     /// becomes a trap.
     fn mmio_load(&mut self, address: u32, width: Width, cycle: u64) -> Result<u32, Refusal>;
 
-    /// Writes a mapped register; bits of `value` above `width` are zero.
+    /// Writes a mapped register; bits of `value` beyond `width` are zero.
     ///
-    /// `cycle` is the modelled cycle at which the device processes the request. It is later than
-    /// the cycle of the instruction if the store waits in the store queue.
+    /// `cycle` is the modelled cycle at which the device processes the request. If the store waits
+    /// in the store queue, that is later than the cycle of the instruction.
     ///
     /// # Errors
     /// As [`mmio_load`](Self::mmio_load).
     fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult;
 
-    /// Reads a control and status register and, if the access requests it, changes the register.
+    /// Reads a control and status register, and changes it if the access says so.
     ///
     /// # Errors
-    /// A refusal makes the instruction illegal; the default implementation refuses every access.
+    /// If the access is refused, which makes the instruction illegal. The default implementation
+    /// refuses every access.
     fn control_status(&mut self, access: ControlStatus, cycle: u64) -> Result<u32, Refusal> {
         let _ = (access, cycle);
         Err(Refusal::Unsupported)
@@ -151,9 +154,9 @@ pub trait Bus {
 pub struct ControlStatus {
     /// Number of the register.
     pub number: u32,
-    /// Type of the change.
+    /// What the access does to the register's value.
     pub change: ControlStatusChange,
-    /// Operand of the change.
+    /// Operand of this change.
     pub operand: u32,
 }
 
@@ -171,7 +174,7 @@ pub enum ControlStatusChange {
 }
 
 impl ControlStatus {
-    /// Returns the register's new value; `None` if the access does not change it.
+    /// Returns the register's value after the access; `None` if the access does not change `value`.
     #[must_use]
     pub const fn changed(self, value: u32) -> Option<u32> {
         match self.change {
@@ -183,20 +186,20 @@ impl ControlStatus {
     }
 }
 
-/// How a hart continues after a store that a device accepted.
+/// What a hart does after a store that a device has carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// The hart continues.
     Continue,
-    /// The hart returns control to the caller of the run after this instruction, for example
-    /// because the store put a hart into reset.
+    /// The hart ends its run after this instruction, for example because the store put a hart into
+    /// reset.
     Yield,
 }
 
-/// Reason why a device did not perform an access.
+/// Reason why a device refuses an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// The device is not ready: a FIFO is empty or full. The hart stalls at this instruction.
+    /// The device is not ready: its FIFO is empty or full. The hart stalls at this instruction.
     Busy,
     /// There is no register at this address.
     Unmapped,
@@ -204,7 +207,7 @@ pub enum Refusal {
     Unsupported,
 }
 
-/// Number of bytes that an access moves.
+/// Number of bytes that an access reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Width {
     /// One byte.
@@ -223,7 +226,7 @@ impl Width {
     }
 }
 
-/// Type of memory region. Load latency depends on the region.
+/// Kind of memory region, which determines the latency of loads.
 ///
 /// # Compatibility
 /// Rows of the load latency table of tt-isa-documentation `TensixTile/BabyRISCV/README.md`
@@ -238,21 +241,21 @@ pub enum Region {
     Tensix,
     /// Registers of the TDMA-RISC.
     Tdma,
-    /// Tile control, debug and status (the wall clock), PIC, NoC interfaces and overlay.
+    /// Tile control, debug and status (with the wall clock), PIC, NoC interfaces and overlay.
     TileControl,
     /// L1.
     L1,
-    /// Private data RAM of any hart, accessed through the shared path that Blackhole has.
+    /// Private data RAM of any hart, accessed through a shared path that only Blackhole has.
     LocalRamAlias,
 }
 
 impl Region {
     pub(super) const COUNT: usize = 7;
 
-    /// Returns the region of an address in a Tensix tile outside L1 and the private RAM.
+    /// Returns the region of an address of a Tensix tile that is outside L1 and the private RAM.
     ///
-    /// The tile model decides whether the current RISC may access the region, and whether a
-    /// register exists at the address.
+    /// The tile model decides whether a RISC may access the region, and whether there is a register
+    /// at the address.
     ///
     /// # Compatibility
     /// Memory map of tt-isa-documentation `{WormholeB0,BlackholeA0}/TensixTile/BabyRISCV/README.md`.

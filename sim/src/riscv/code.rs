@@ -1,40 +1,40 @@
-//! Decoded code of one hart, stored in lines of L1 or instruction RAM.
+//! Decoded code of one hart, stored in lines that each cover a piece of L1 or instruction RAM.
 //!
-//! Lines are decoded lazily, one straight-line run at a time. All lines are dropped when the tile's
-//! [`CodeWatch`] reports that decoded code was overwritten.
+//! Instructions are decoded lazily, one straight-line run at a time. All lines are dropped when the
+//! tile's [`CodeWatch`] reports that decoded code was overwritten.
 
 use super::bus::{Bus, INSTRUCTION_RAM_BASE};
 use super::decode::{Code, Op, decode, decode_bits};
 use super::front::CodeWatch;
 use super::trap::TrapKind;
 
-/// Bytes of code in one line.
+/// Number of code bytes that one line covers.
 pub(super) const LINE_BYTE_COUNT: u32 = 1 << LINE_SHIFT;
 const LINE_SHIFT: u32 = 10;
 const LINE_OP_COUNT: usize = LINE_BYTE_COUNT as usize / 4;
 
-/// Upper limit of L1 addresses that can contain code; L1 is smaller on both architectures.
+/// Upper limit of the L1 addresses of code; the L1 of both architectures is smaller.
 const L1_LIMIT: u32 = 1 << 21;
-/// Size of the window at [`INSTRUCTION_RAM_BASE`].
+/// Size of the address range for instruction RAM at [`INSTRUCTION_RAM_BASE`].
 const INSTRUCTION_RAM_LIMIT: u32 = 1 << 16;
 
-/// One line of decoded code; instructions that are not decoded yet are [`Code::Undecoded`].
+/// A line of decoded code; instructions that have not been decoded are [`Code::Undecoded`].
 #[derive(Clone, Debug)]
 pub(super) struct Line([Op; LINE_OP_COUNT]);
 
 impl Line {
-    /// Returns the instruction at a byte offset below [`LINE_BYTE_COUNT`].
+    /// Returns the instruction at a byte offset in the line, which is below [`LINE_BYTE_COUNT`].
     #[inline(always)]
     pub(super) fn at(&self, offset: u32) -> &Op {
         &self.0[(offset >> 2) as usize & (LINE_OP_COUNT - 1)]
     }
 }
 
-/// Decoded lines by address.
+/// The lines of decoded code, found by address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodeCache {
     lines: Vec<Line>,
-    /// Index into `lines` plus one, by line number; 0 for no line.
+    /// For each line number, the index in `lines` plus one; 0 if there is no such line.
     index: Vec<u16>,
     epoch: u64,
 }
@@ -49,7 +49,7 @@ impl CodeCache {
         }
     }
 
-    /// Returns the index of the line that holds `pc`; creates the line if necessary.
+    /// Returns the index in `lines` of the line that covers `pc`; creates the line if necessary.
     pub(super) fn open(&mut self, pc: u32) -> Result<usize, TrapKind> {
         let number = line_number(pc).ok_or(TrapKind::FetchOutside)?;
         if number >= self.index.len() {
@@ -57,7 +57,7 @@ impl CodeCache {
         }
         if self.index[number] == 0 {
             self.lines.push(Line([Op::default(); LINE_OP_COUNT]));
-            // There are fewer line numbers than values of `u16`.
+            // There are fewer line numbers than `u16` has values.
             self.index[number] = u16::try_from(self.lines.len()).unwrap_or(u16::MAX);
         }
         Ok(usize::from(self.index[number]) - 1)
@@ -68,7 +68,7 @@ impl CodeCache {
         &self.lines[index]
     }
 
-    /// Decodes from `pc` to the end of the straight-line run or of the line.
+    /// Decodes instructions from `pc` to the end of the straight-line run or of the line.
     pub(super) fn fill<B: Bus>(
         &mut self,
         pc: u32,
@@ -98,7 +98,7 @@ impl CodeCache {
     }
 }
 
-/// Returns the instruction word at an aligned address, if code can be there.
+/// Returns the instruction word at an aligned address; `None` if there can be no code.
 pub(super) fn fetch<B: Bus>(bus: &B, address: u32) -> Option<u32> {
     let (memory, offset) = match address.checked_sub(INSTRUCTION_RAM_BASE) {
         Some(offset) => (bus.instruction_ram(), offset),

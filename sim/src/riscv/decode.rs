@@ -5,8 +5,7 @@
 
 use super::bits;
 
-/// Operation of an [`Op`]. `Undecoded` must be the all-zero value, because fresh lines are filled
-/// with zeros.
+/// Operation of an [`Op`]. `Undecoded` must be all zeros, because new lines are filled with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub(super) enum Code {
@@ -60,26 +59,26 @@ pub(super) enum Code {
     Fence,
     EnvironmentCall,
     Breakpoint,
-    /// The immediate is the instruction word.
+    /// An access to a control and status register; the immediate is the instruction word.
     ControlStatus,
-    /// The immediate is the Tensix instruction.
+    /// A `.ttinsn`; the immediate is the Tensix instruction.
     PushTensix,
     /// An instruction of Zba or Zbb; the immediate is the instruction word.
     Bits,
 }
 
-/// One decoded instruction, eight bytes.
+/// One decoded instruction, in eight bytes.
 ///
-/// `rd` is [`SINK`] instead of `x0`, so execution need not protect the zero register. If an
-/// instruction has no such register field, the field is 0 ([`SINK`] for `rd`), so timing need not
-/// know which fields exist.
+/// `rd` is [`SINK`] instead of `x0`, so that execution need not protect the zero register. A
+/// register field that the instruction does not have is 0 ([`SINK`] for `rd`), so that timing need
+/// not know which fields an instruction has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Op {
     pub(super) code: Code,
     pub(super) rd: u8,
     pub(super) rs1: u8,
     pub(super) rs2: u8,
-    /// Immediate, absolute target of a branch or `jal`, or constant of `lui` and `auipc`.
+    /// Immediate operand, absolute target of a branch or `jal`, or result of `lui` or `auipc`.
     pub(super) immediate: u32,
 }
 
@@ -99,11 +98,11 @@ impl Op {
     }
 }
 
-/// Register file slot for writes to `x0`.
+/// Slot in the register file that receives writes to `x0`.
 pub(super) const SINK: u8 = 32;
 
-/// Number of slots of the register file: the registers, the sink, and an unused slot for every
-/// other byte value. The inner loop therefore needs neither a bounds check nor a mask.
+/// Number of slots in the register file: the registers, [`SINK`], and an unused slot for every
+/// other value of a byte. The inner loop therefore needs neither bounds checks nor masks.
 pub(super) const SLOT_COUNT: usize = 256;
 
 /// Decodes the word at `pc`; a word that RV32IM does not define becomes [`Code::Illegal`].
@@ -130,14 +129,14 @@ pub(super) fn decode(word: u32, pc: u32) -> Op {
     }
 }
 
-/// Decodes a word of Zba or Zbb; returns `None` for other words.
+/// Decodes an instruction word of Zba or Zbb; returns `None` for other words.
 pub(super) fn decode_bits(word: u32) -> Option<Op> {
     bits::result(word, 0, 0)?;
     Some(Op { rs1: field(word, 15), rs2: field(word, 20), ..writes(Code::Bits, word, word) })
 }
 
-/// Decodes `.ttinsn`: a Tensix instruction, rotated left by two bits. No Tensix instruction begins
-/// with a zero byte.
+/// Decodes `.ttinsn`: a Tensix instruction, rotated left by two bits. The first byte of a Tensix
+/// instruction is never zero.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `TensixTile/BabyRISCV/PushTensixInstruction.md`.
@@ -149,7 +148,7 @@ fn push_tensix(word: u32) -> Op {
     }
 }
 
-/// Decodes an access to a control and status register; immediate forms read no register.
+/// Decodes an access to a control and status register; its immediate forms read no register.
 fn control_status(word: u32) -> Op {
     let has_register = word >> 14 & 1 == 0;
     let rs1 = if has_register { field(word, 15) } else { 0 };
@@ -183,8 +182,8 @@ const BRANCHES: [Code; 8] = [
     Code::BranchNotLessUnsigned,
 ];
 
-/// Immediate arithmetic by `funct3`; `funct7` distinguishes the variants of the two shifts (1 and
-/// 5).
+/// Operations of immediate arithmetic, by `funct3`. Those of the shifts (1 and 5) also depend on
+/// `funct7` and are found elsewhere.
 const IMMEDIATES: [Code; 8] = [
     Code::AddImmediate,
     ILL,
@@ -222,7 +221,7 @@ fn pick(codes: &[Code; 8], funct3: u32) -> Code {
     codes[(funct3 & 7) as usize]
 }
 
-/// Returns the five bits of a register field.
+/// Returns the five bits of the register field at bit `shift`.
 fn field(word: u32, shift: u32) -> u8 {
     (word >> shift & 0x1F) as u8
 }

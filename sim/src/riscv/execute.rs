@@ -1,8 +1,8 @@
-//! Executes decoded instructions: the inner loop of a run.
+//! Execution of decoded instructions: the inner loop of a run.
 //!
 //! The loop stays within one line of decoded code until the pc leaves the line. An instruction that
-//! must end the run stores a [`Stop`] and returns [`STOP`] as its next pc. No line contains that
-//! address, so each instruction needs only one check: whether the pc has left the line.
+//! must end the run stores a [`Stop`] and returns [`STOP`] as the next pc. No line contains that
+//! address, so one check per instruction suffices: whether the pc has left the line.
 
 use std::hint::cold_path;
 use std::marker::PhantomData;
@@ -30,8 +30,8 @@ pub(super) struct Core {
     pub(super) counters: Counters,
 }
 
-/// Runs until the next instruction would start at or after `until`, or until another event ends the
-/// run.
+/// Runs a hart until its next instruction would start at or after the cycle `until`, or until
+/// something else ends the run.
 pub(super) fn run<B: Bus, R: Rules>(
     core: &mut Core,
     pipeline: &mut Pipeline,
@@ -53,7 +53,7 @@ pub(super) fn run<B: Bus, R: Rules>(
     Ok(Pause::Cycle)
 }
 
-/// Executes instructions while the pc is in the same line.
+/// Executes instructions while the pc stays in the same line.
 #[inline(always)]
 fn run_line<B: Bus, R: Rules>(
     core: &mut Core,
@@ -97,10 +97,10 @@ fn trap<B: Bus>(kind: TrapKind, address: u32, pc: u32, bus: &B) -> Trap {
     Trap { kind, pc, address, instruction: fetch(bus, pc).unwrap_or(0) }
 }
 
-/// Next pc of an instruction that ends the run.
+/// The pc that an instruction returns to end the run.
 const STOP: u32 = u32::MAX;
 
-/// Reason why execution left a line, and the pc to continue at.
+/// Reason why execution left a line, and the pc at which it continues.
 #[derive(Clone, Copy)]
 struct Stop {
     reason: Reason,
@@ -109,7 +109,7 @@ struct Stop {
 
 #[derive(Clone, Copy)]
 enum Reason {
-    /// The pc left the line, time is up, or decoded code was overwritten.
+    /// The pc left the line, the time is over, or decoded code was overwritten.
     Line,
     /// The instruction at the pc has not been decoded yet.
     Undecoded,
@@ -117,8 +117,8 @@ enum Reason {
     Trap(TrapKind, u32),
 }
 
-/// Access to mapped registers, separate from [`Engine`]. A call through the engine would force the
-/// engine's own state into memory.
+/// Access to mapped registers. It is separate from [`Engine`], because a call through the engine
+/// would force the engine's own state from registers into memory.
 struct Outside<'e, B> {
     bus: &'e mut B,
     front: &'e mut L1Front,
@@ -201,8 +201,7 @@ impl<B: Bus> Outside<'_, B> {
     }
 }
 
-/// Returns the result of a bit manipulation. It is a separate function, which keeps the run loop
-/// short.
+/// Returns the result of a bit manipulation. This is not inlined, to keep the run loop short.
 #[inline(never)]
 fn manipulated_bits(operation: u32, a: u32, b: u32) -> u32 {
     bits::result(operation, a, b).unwrap_or(0)
@@ -216,9 +215,9 @@ fn reason(refusal: Refusal, address: u32, outside: TrapKind, unsupported: TrapKi
     }
 }
 
-/// State that an instruction may access.
+/// State that executing an instruction may access.
 ///
-/// All methods are inlined into the run loop, which keeps the beat and the stop in registers.
+/// All methods are inlined into the run loop, so that the beat and the stop stay in host registers.
 struct Engine<'e, 'o, B, R> {
     registers: &'e mut [u32; SLOT_COUNT],
     pipeline: &'e mut Pipeline,
@@ -229,7 +228,7 @@ struct Engine<'e, 'o, B, R> {
 }
 
 impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
-    /// Executes one instruction and returns the next pc, or [`STOP`].
+    /// Executes one instruction; returns the next pc, or [`STOP`].
     #[inline(always)]
     fn execute(&mut self, op: &Op, pc: u32) -> u32 {
         let (a, b) = (self.register(op.rs1), self.register(op.rs2));
@@ -340,7 +339,7 @@ impl<B: Bus, R: Rules> Engine<'_, '_, B, R> {
         if !op.immediate.is_multiple_of(4) {
             return self.misaligned_jump(pc, op.immediate);
         }
-        // The front end decodes the target from the word itself, so a misprediction is impossible.
+        // The front end decodes the target from the instruction word, so it cannot be mispredicted.
         self.pipeline.arithmetic::<R>(&mut self.beat, op);
         self.put(op, pc.wrapping_add(4));
         op.immediate

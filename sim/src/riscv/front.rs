@@ -1,22 +1,22 @@
-//! L1 interface that a tile's five RISCs share: access ports, and tracking of decoded code.
+//! L1 interface that the five RISCs of a tile share: access ports, and a watch on decoded code.
 
 use std::ops::Range;
 
 use super::bus::INSTRUCTION_RAM_BASE;
 use super::timing::{calendar::Calendar, noc_reads::NocRead};
 
-/// The shared part of a tile's L1 interface. There is one per tile; it is passed to every run of
-/// the tile's harts.
+/// L1 interface that the harts of a tile share. There is one per tile; every run of the tile's
+/// harts borrows it.
 #[derive(Clone, Debug, Default)]
 pub struct L1Front {
     ports: [Calendar; 2],
     pub(super) watch: CodeWatch,
 }
 
-/// Access port of L1 that a RISC's loads and stores use.
+/// Access port of L1, which a RISC's loads and stores use.
 ///
-/// Two RISCs on one port delay each other. On Blackhole silicon, stores of T0 alone take 5.97
-/// cycles, while T1 and T2, running at the same time, take 10.4 cycles each.
+/// Two RISCs that use the same port delay each other. On Blackhole silicon, a store of T0 takes
+/// 5.97 cycles if T0 alone uses its port; stores of T1 and T2 take 10.4 cycles each if both run.
 ///
 /// # Compatibility
 /// Port assignment: tt-isa-documentation `WormholeB0/TensixTile/L1.md` (diagram). Cycles:
@@ -35,16 +35,16 @@ impl L1Front {
         Self::default()
     }
 
-    /// Reports that anything other than a hart wrote to these addresses of L1 (or of the
-    /// instruction RAM). Harts then decode the code there again.
+    /// Reports that something other than a hart has written to these addresses of L1 or instruction
+    /// RAM. Harts then decode the code there again.
     ///
-    /// Stores by the tile's own harts need no such call. The call is cheap if no code at these
-    /// addresses was decoded.
+    /// Stores by the tile's own harts need not be reported. The call is cheap if no code at these
+    /// addresses has been decoded.
     pub fn invalidate(&mut self, written: Range<u32>) {
         self.watch.overwrite(written);
     }
 
-    /// Reports a read of L1 by the NoC, which delays loads and stores to the same banks.
+    /// Reports a read of L1 over the NoC, which delays loads and stores to the same banks.
     pub(crate) fn note_noc_read(&mut self, read: NocRead) {
         for port in &mut self.ports {
             port.noc_reads.add(read);
@@ -57,11 +57,11 @@ impl L1Front {
     }
 }
 
-/// The set of decoded words, used to detect that decoded code is overwritten.
+/// The set of decoded words, by which overwriting of decoded code is noticed.
 ///
-/// There is one bit per word, because probes keep their data close to their code. A store to
-/// decoded code clears the whole set: self-modification is rare, and another store to the same
-/// address then costs nothing until the code runs again.
+/// There is one bit per word, because the data of probes is close to their code. A store to decoded
+/// code clears the whole set: self-modifying code is rare, and further stores to the same address
+/// then cost nothing until the code runs again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodeWatch {
     l1: WatchedWords,
@@ -76,7 +76,7 @@ impl CodeWatch {
         self.epoch
     }
 
-    /// Records that the word at `pc` was decoded.
+    /// Records that the word at `pc` has been decoded.
     pub(super) fn cover(&mut self, pc: u32) {
         match pc.checked_sub(INSTRUCTION_RAM_BASE) {
             Some(offset) => self.instruction_ram.insert(offset),
@@ -84,7 +84,7 @@ impl CodeWatch {
         }
     }
 
-    /// Returns true if a store to L1 overwrote decoded code; if so, the epoch has changed.
+    /// Returns true if a store to L1 has overwritten decoded code; the epoch has then changed.
     #[inline(always)]
     pub(super) fn stored(&mut self, address: u32) -> bool {
         self.l1.spans(address) && self.strike(address)
@@ -108,13 +108,13 @@ impl CodeWatch {
     }
 }
 
-/// A set of words with its bounds.
+/// A set of words, and the bounds of their addresses.
 #[derive(Clone, Debug, Default)]
 struct WatchedWords {
     bits: Vec<u64>,
     /// Lowest byte address in the set.
     low: u32,
-    /// Bytes from `low` to the end of the highest word in the set; 0 if the set is empty.
+    /// Number of bytes from `low` to the end of the highest word in the set; 0 if the set is empty.
     length: u32,
 }
 

@@ -1,4 +1,4 @@
-//! One hardware thread: registers, pc, decoded code and clock.
+//! One hardware thread (hart): its registers, pc, decoded code and clock.
 
 use super::bus::Bus;
 use super::code::CodeCache;
@@ -10,7 +10,7 @@ use super::timing::rules::{Blackhole, Wormhole};
 use super::trap::{Pause, Trap};
 use crate::arch::Arch;
 
-/// A baby RISC: RV32IM state, and the timing of its pipeline.
+/// A baby RISC: the state of RV32IM, and the timing of its pipeline.
 ///
 /// A hart owns neither memory nor devices; each run borrows a [`Bus`] and the tile's [`L1Front`].
 /// The harts of a tile take turns: run the hart with the smallest [`cycle`](Self::cycle) for a few
@@ -52,18 +52,18 @@ pub struct Hart {
     arch: Arch,
 }
 
-/// Counters of a hart since its creation.
+/// Counters of a hart, which start at its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counters {
-    /// Instructions executed, except those that trap or end a run.
+    /// Number of executed instructions, except those that trap or that end a run.
     pub instruction_count: u64,
-    /// Cycles passed in runs; time skipped by [`Hart::advance_to`] does not count.
+    /// Cycles of runs; time skipped by [`Hart::advance_to`] does not count.
     pub cycle_count: u64,
-    /// Mispredicted branches and register jumps.
+    /// Number of mispredicted branches and register jumps.
     pub mispredict_count: u64,
-    /// Loads from mapped registers.
+    /// Number of loads from mapped registers.
     pub mmio_load_count: u64,
-    /// Stores to mapped registers.
+    /// Number of stores to mapped registers.
     pub mmio_store_count: u64,
 }
 
@@ -82,12 +82,12 @@ impl Hart {
 
     /// Runs until the next instruction would start at or after `cycle`.
     ///
-    /// The last instruction may end after `cycle`; [`cycle`](Self::cycle) returns the cycle
-    /// reached.
+    /// The last instruction may end after `cycle`; the method [`cycle`](Self::cycle) then returns
+    /// the cycle that was reached.
     ///
     /// # Errors
-    /// A [`Trap`] at an instruction that a correct program does not execute. The pc stays at that
-    /// instruction.
+    /// A [`Trap`] if the hart reaches an instruction that a correct program does not execute. The
+    /// pc stays at that instruction.
     pub fn run_until<B: Bus>(
         &mut self,
         bus: &mut B,
@@ -111,16 +111,16 @@ impl Hart {
         self.pipeline.now()
     }
 
-    /// Lets time pass without executing instructions, for example while the hart is in reset or
-    /// blocked.
+    /// Advances the hart's clock without executing instructions, for example because the hart is in
+    /// reset or blocked.
     ///
     /// Does nothing if the hart is already at or after `cycle`.
     pub fn advance_to(&mut self, cycle: u64) {
         self.pipeline.advance_to(cycle);
     }
 
-    /// Advances the hart and its pipeline by some cycles, as if it had executed a loop with rounds
-    /// of equal duration.
+    /// Advances the hart and its pipeline by some cycles, as if it had executed rounds of a loop
+    /// that all take equally long.
     pub(crate) fn move_on(&mut self, cycles: u64) {
         self.pipeline.move_on(cycles);
     }
@@ -136,7 +136,7 @@ impl Hart {
         self.core.pc = pc & !3;
     }
 
-    /// Returns the value of register `x0` to `x31`; 0 for a larger index.
+    /// Returns the value of register `x0` to `x31`, by index; 0 for a larger index.
     #[inline]
     pub fn register(&self, index: usize) -> u32 {
         self.registers().get(index).copied().unwrap_or(0)
@@ -148,15 +148,15 @@ impl Hart {
         self.core.registers.first_chunk().unwrap_or(&[0; 32])
     }
 
-    /// Writes register `x1` to `x31`; other indices are ignored.
+    /// Writes register `x1` to `x31`, by index; ignores other indices.
     pub fn set_register(&mut self, index: usize, value: u32) {
         if (1..32).contains(&index) {
             self.core.registers[index] = value;
         }
     }
 
-    /// Resets the hart: zero registers, an idle pipeline without predictions, and the given pc. The
-    /// clock and counters of the hart continue.
+    /// Resets the hart: all registers become 0, the pipeline is idle and has no predictions, and
+    /// the pc is set. The hart's clock and counters continue.
     pub fn reset(&mut self, pc: u32) {
         let mut fresh = Self::new(self.arch, self.core.port);
         fresh.core.counters = self.core.counters;

@@ -1,7 +1,7 @@
-//! Linked programs: the contents of an ELF file by address, and the function at each pc.
+//! Linked programs: the memory contents that an ELF file describes, and the function at each pc.
 //!
-//! All data is borrowed from the file's bytes, which are untrusted. This module neither relocates
-//! nor links.
+//! All data is borrowed from the bytes of the file, which is untrusted. This module neither
+//! relocates nor links.
 
 use object::elf::{EM_RISCV, FileHeader32};
 use object::read::elf::{ElfFile32, FileHeader};
@@ -21,11 +21,11 @@ use thiserror::Error;
 pub struct Image<'file> {
     entry: u32,
     segments: Vec<Segment<'file>>,
-    /// Functions and labels in code, by address.
+    /// Functions and labels in code, sorted by address.
     symbols: Vec<Symbol<'file>>,
 }
 
-/// A memory region that a program initialises.
+/// A memory region whose contents a program defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'file> {
     /// First address.
@@ -63,14 +63,15 @@ pub enum ImageError {
         /// Machine number in the file.
         machine: u16,
     },
-    /// A segment whose contents are outside the file, or whose memory exceeds 32 bits.
+    /// The contents of a segment are outside the file, or its memory exceeds a 32-bit address
+    /// space.
     #[error("segment {index} at address {address:#010x}: {reason}")]
     BadSegment {
         /// Index among the loadable segments.
         index: usize,
         /// Address in the file.
         address: u64,
-        /// The error, as a sentence.
+        /// What is wrong with the segment, as a sentence.
         reason: String,
     },
 }
@@ -111,7 +112,7 @@ impl<'file> Image<'file> {
         &self.segments
     }
 
-    /// Returns the function or label at an address.
+    /// Returns the function or label that contains an address, if known.
     pub fn symbol_at(&self, pc: u32) -> Option<&Symbol<'file>> {
         let after = self.symbols.partition_point(|symbol| symbol.address <= pc);
         let symbol = self.symbols[..after].last()?;
@@ -142,7 +143,7 @@ fn code_symbol<'file>(symbol: &impl ObjectSymbol<'file>) -> Option<Symbol<'file>
     let is_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Label);
     let name = symbol.name().ok().filter(|name| is_code && !name.is_empty())?;
     let address = u32::try_from(symbol.address()).ok()?;
-    // A size that exceeds 32 bits is larger than any code, and is treated as unknown.
+    // A symbol that is larger than 32 bits allow cannot be code; its size is treated as unknown.
     let byte_count = u32::try_from(symbol.size()).unwrap_or(0);
     Some(Symbol { address, byte_count, name })
 }

@@ -1,8 +1,8 @@
 //! The baby RISCs: an RV32IM interpreter with the pipeline timing of Wormhole and Blackhole.
 //!
-//! A [`Hart`] executes object code against a [`Bus`] implemented by a tile model. Execution is
-//! deterministic, allocates memory only for newly decoded code, and does not depend on tiles, NoCs
-//! or markers. The results of a correct program do not depend on its timing, except through the clock
+//! A [`Hart`] executes object code on a [`Bus`], which the tile model implements. Execution is
+//! deterministic, allocates memory only for newly decoded code, and knows nothing of tiles, NoCs or
+//! markers. The results of a correct program do not depend on its timing, except through the clock
 //! values that the program reads.
 //!
 //! | question | module item |

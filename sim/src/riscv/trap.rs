@@ -1,37 +1,37 @@
-//! Reasons for the end of a hart's run: the pauses that a caller expects, and traps.
+//! Reasons for which a run of a hart ends: pauses, which a caller expects, and traps.
 
 use std::fmt;
 
-/// A planned end of a run.
+/// Expected end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
     /// The hart's next instruction would start at or after the requested cycle.
     Cycle,
-    /// `ecall`; the pc still points at it. Hardware would stop the core as at a breakpoint.
+    /// `ecall`; the pc still points at it. Hardware would stop the core, as at a breakpoint.
     EnvironmentCall,
-    /// `ebreak`; the pc still points at it. Hardware would stop the core at a breakpoint.
+    /// `ebreak`; the pc still points at it. Hardware would stop the core, as at a breakpoint.
     Breakpoint,
-    /// A device is not ready for the access by the instruction at the pc; the next run repeats it.
+    /// A device is not ready for the access of the instruction at the pc; the next run tries again.
     Blocked {
         /// Address of the access.
         address: u32,
     },
-    /// A device requested the return of control after the store that precedes the pc.
+    /// A device asked for the end of the run after the store that precedes the pc.
     Yielded,
 }
 
 /// An instruction that a correct program does not execute.
 ///
 /// The hardware never traps: it rounds unaligned addresses down, hangs on unmapped addresses, and
-/// decodes an undefined instruction as some other instruction. A simulator with the same behaviour
-/// would hide the bug.
+/// decodes an undefined instruction as some other instruction. A simulator that did the same would
+/// hide the bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trap {
     /// Kind of the trap.
     pub kind: TrapKind,
     /// Address of the instruction; the hart's pc stays there.
     pub pc: u32,
-    /// The invalid address: the address of the data, the target of a jump, or the pc.
+    /// The invalid address: of the data, of a jump's target, or of the instruction.
     pub address: u32,
     /// The instruction word; 0 if it could not be fetched.
     pub instruction: u32,
@@ -40,7 +40,7 @@ pub struct Trap {
 /// Kinds of traps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrapKind {
-    /// Not an instruction of RV32IM or of an extension that the bus supports.
+    /// The word is not an instruction of RV32IM or of an extension that the bus supports.
     IllegalInstruction,
     /// The pc is neither in L1 nor in an instruction RAM.
     FetchOutside,
@@ -50,13 +50,13 @@ pub enum TrapKind {
     LoadOutside,
     /// A load from an address that is not a multiple of its width.
     LoadMisaligned,
-    /// A load that the register does not support.
+    /// A load from a register that does not support it.
     LoadUnsupported,
     /// A store to an unmapped address.
     StoreOutside,
     /// A store to an address that is not a multiple of its width.
     StoreMisaligned,
-    /// A store that the register does not support.
+    /// A store to a register that does not support it.
     StoreUnsupported,
 }
 

@@ -1,13 +1,13 @@
-//! Stores that are already simulated but still in the host's future.
+//! Journal of stores that have been simulated but are still in the host's future.
 //!
-//! A launch is simulated as a whole, or up to the end of an access, so a tile's memory is ahead of
-//! the host's time. The journal keeps the old values of overwritten words, and undoes stores for a
-//! host that reads at an earlier time.
+//! A launch is simulated to its end, or to the end of a host access, so a tile's memory is ahead of
+//! the host's time. The journal remembers the old values of overwritten words, and undoes stores in
+//! what a host reads at an earlier time.
 
 /// Overwritten words, in the order of the stores.
 ///
-/// Stores up to the cycle that the host has seen are not kept, so the journal costs nothing during
-/// a run that the host does not access.
+/// Stores up to the time of the host's next access are not remembered, so the journal costs nothing
+/// during a run that the host does not interrupt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     seen_until: u64,
@@ -22,13 +22,13 @@ struct Entry {
 }
 
 impl Journal {
-    /// Declares that the host will access the tile only at this cycle or later.
+    /// Sets the cycle before which the host will not access the tile.
     pub fn see_until(&mut self, chip_cycle: u64) {
         self.seen_until = chip_cycle;
         self.entries.retain(|entry| entry.chip_cycle > chip_cycle);
     }
 
-    /// Records that a store at a cycle overwrote the value `before`.
+    /// Records that a store at a cycle has overwritten the value `before`.
     #[inline]
     pub fn record(&mut self, address: u64, before: u32, chip_cycle: u64) {
         if chip_cycle > self.seen_until {
@@ -36,8 +36,8 @@ impl Journal {
         }
     }
 
-    /// Restores words as of a cycle: undoes all later stores in `words`, which were read from
-    /// `address`.
+    /// Restores the values that words had at a cycle: undoes all later stores in `words`, which
+    /// were read from `address`.
     pub fn take_back(&self, address: u64, words: &mut [u32], chip_cycle: u64) {
         for entry in self.entries.iter().rev().filter(|entry| entry.chip_cycle > chip_cycle) {
             let index = entry.address.wrapping_sub(address) / 4;
@@ -47,8 +47,8 @@ impl Journal {
         }
     }
 
-    /// Writes a word as if it had been written before the stores that follow a cycle; returns
-    /// `false` if no such store exists.
+    /// Writes a word as if it had been written at a cycle, before all later stores to it; returns
+    /// `false` if there is no later store, so that the caller must write the word to memory.
     pub fn write_beneath(&mut self, address: u64, value: u32, chip_cycle: u64) -> bool {
         let first = self
             .entries
@@ -57,7 +57,7 @@ impl Journal {
         first.map(|entry| entry.before = value).is_some()
     }
 
-    /// Returns true if the host has seen every store.
+    /// Returns true if no store is in the host's future.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()

@@ -1,4 +1,4 @@
-//! The memory of a tile, allocated on demand.
+//! The memory of a tile, which is allocated on demand.
 
 use std::mem;
 
@@ -32,14 +32,14 @@ impl L1 {
         self.size_bytes
     }
 
-    /// Returns true if `word_count` words from `address` are inside the memory.
+    /// Returns true if `word_count` words, starting at `address`, are within the memory.
     #[must_use]
     pub fn contains(&self, address: u64, word_count: usize) -> bool {
         let bytes = (word_count as u64).saturating_mul(4);
         address.is_multiple_of(4) && address.saturating_add(bytes) <= self.size_bytes
     }
 
-    /// Returns the word at an address that is a multiple of four; 0 outside the memory.
+    /// Returns the word at an address that is a multiple of four; 0 if it was never written.
     #[must_use]
     #[inline]
     pub fn word(&self, address: u64) -> u32 {
@@ -89,20 +89,21 @@ impl L1 {
         true
     }
 
-    /// Returns the allocated part, from address 0.
+    /// Returns the allocated part of the memory, which starts at address 0.
     #[must_use]
     #[inline]
     pub fn kept(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the allocated part, from address 0, as a mutable slice.
+    /// Returns the allocated part of the memory as a mutable slice, which starts at address 0.
     #[inline]
     pub fn kept_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// Allocates at least the first `size_bytes`. An interpreter can then access them as one slice.
+    /// Allocates at least the first `size_bytes` bytes, so that an interpreter can access them as
+    /// one slice.
     pub fn keep(&mut self, size_bytes: u64) {
         let size_bytes = index(size_bytes.min(self.size_bytes));
         if size_bytes > self.bytes.len() {

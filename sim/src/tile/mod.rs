@@ -1,6 +1,6 @@
-//! One tile: its memory and its clock, and which state the host sees at which time.
+//! One tile: its memory, its clock, and what the host sees of them at which time.
 //!
-//! A tile holds state and applies effects; other modules decide which code runs on it.
+//! A tile stores state and applies effects; other modules decide which code runs on it.
 
 pub mod journal;
 pub mod l1;
@@ -17,24 +17,24 @@ use wire::{control::ControlLayout, vector::VECTOR_BYTES};
 /// State of one tile.
 #[derive(Clone, Debug)]
 pub struct Tile {
-    /// The core of the tile.
+    /// Location and kind of the tile's core.
     pub place: CorePlace,
-    /// Memory as the device sees it; the journal holds the stores that the host cannot see yet.
+    /// Memory as the RISCs see it; the journal has the stores that the host cannot see yet.
     pub l1: L1,
     /// Wall clock registers.
     pub clock: WallClock,
-    /// Stores that the host cannot see yet.
+    /// Journal of the stores that the host cannot see yet.
     pub journal: Journal,
     /// Chip cycle at which the host last wrote L1 of this tile.
     pub host_wrote_at: u64,
-    /// Random stream for the NoC latency of this tile's writes.
+    /// Random numbers for the NoC latency of this tile's writes.
     pub noc_random: Stream,
-    /// Random stream for the fault rules of this tile.
+    /// Random numbers for fault rules in this tile.
     pub fault_random: Stream,
-    /// Landing time of this tile's latest write to each DRAM bank. Writes from one tile to one bank
-    /// never overtake each other.
+    /// Cycle at which this tile's latest write to each DRAM bank lands. Writes from one tile to one
+    /// bank never overtake each other.
     pub last_landing: Vec<u64>,
-    /// The control vector as it was when the latest launch began.
+    /// Copy of the control vector from the beginning of the latest launch.
     pub stale_control: Vec<u32>,
     control_address: u64,
 }
@@ -59,7 +59,7 @@ impl Tile {
         }
     }
 
-    /// Sets a different L1 address for the profiler's block, as the firmware requires.
+    /// Sets the L1 address of the profiler's block, if firmware has it elsewhere than by default.
     #[must_use]
     pub const fn with_control_address(mut self, control_address: u64) -> Self {
         self.control_address = control_address;
@@ -105,7 +105,7 @@ impl Tile {
 
     /// Writes words for the host at a chip cycle; returns `false` if the range exceeds L1.
     ///
-    /// If the device overwrites a word at a later cycle, the device's value remains.
+    /// If the device has already overwritten a word at a later cycle, the device's value remains.
     pub fn host_write(&mut self, address: u64, words: &[u32], chip_cycle: u64) -> bool {
         if !self.l1.contains(address, words.len()) {
             return false;
@@ -120,7 +120,7 @@ impl Tile {
         true
     }
 
-    /// Saves the control vector for rules that show the host an old copy.
+    /// Copies the control vector for rules that make the host read an old copy.
     pub fn remember_control(&mut self) {
         let is_inside = self.l1.read_words(self.control_address, &mut self.stale_control);
         debug_assert!(is_inside, "the profiler memory lies in L1");

@@ -1,4 +1,4 @@
-//! Host writes that prepare a core before BRISC leaves reset.
+//! Host writes that prepare a core's L1 before BRISC leaves reset.
 //!
 //! # Compatibility
 //! The order and the contents follow `llrt.cpp` and `risc_firmware_initializer.cpp`; the addresses
@@ -17,16 +17,16 @@ use crate::{
 use reader::firmware_elf::debug_info::Part;
 use wire::CoreKind;
 
-/// Description of a core and its chip, as needed by the firmware.
+/// Properties of a core and its chip that the firmware needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoreFacts {
-    /// Column and row in the grid of worker cores.
+    /// Column and row of the core in the grid of worker cores.
     pub logical: (u8, u8),
-    /// Coordinates of each DRAM bank on both NoCs, in the format of command buffers.
+    /// Coordinates of each DRAM bank on each NoC, in the format of command buffers.
     pub dram_banks: [Vec<u16>; 2],
-    /// Offset added to addresses in each DRAM bank.
+    /// Offset to add to the addresses in each DRAM bank.
     pub dram_offsets: Vec<u32>,
-    /// Coordinates of each worker's L1 on both NoCs, in the format of command buffers.
+    /// Coordinates of each worker on each NoC, in the format of command buffers.
     pub l1_banks: [Vec<u16>; 2],
     /// Translated column of each logical column.
     pub virtual_columns: Vec<u8>,
@@ -35,7 +35,7 @@ pub struct CoreFacts {
 }
 
 impl CoreFacts {
-    /// Collects the facts that a host passes to the firmware.
+    /// Collects the properties that a host writes to the core for the firmware.
     #[must_use]
     pub fn new(chip: &ChipFacts, place: CorePlace) -> Self {
         let banks = 0..chip.arch.facts().bank_count;
@@ -120,7 +120,8 @@ impl FirmwareSet {
         HostWrite { address: tables.virtual_address, bytes: whole_words(bytes) }
     }
 
-    /// Returns the writes to the mailboxes before and after the profiler's block.
+    /// Returns the writes to those parts of the mailboxes that are before and after the profiler's
+    /// block.
     fn mailbox_writes(&self, core: &CoreFacts) -> Vec<HostWrite> {
         let mailboxes = &self.mailboxes;
         let mut bytes = vec![0; mailboxes.size_bytes as usize];
@@ -161,7 +162,7 @@ impl Mailboxes {
 /// `WatcherDisabled` in `dev_msgs.h`.
 const WATCHER_DISABLED: u32 = 2;
 
-/// Writes a value of up to four bytes at the offset of a part of the mailboxes.
+/// Writes a value of up to four bytes to a part of the mailboxes.
 pub(super) fn put(bytes: &mut [u8], part: Part, value: u32) {
     let start = part.offset as usize;
     let size = (part.size_bytes as usize).min(4);
@@ -170,7 +171,7 @@ pub(super) fn put(bytes: &mut [u8], part: Part, value: u32) {
     }
 }
 
-/// Returns the first `count` values, padded with default values.
+/// Returns the first `count` values; missing values are set to the default.
 fn cut<T: Copy + Default>(values: &[T], count: usize) -> Vec<T> {
     values.iter().copied().chain(std::iter::repeat(T::default())).take(count).collect()
 }

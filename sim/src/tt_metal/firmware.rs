@@ -1,5 +1,5 @@
-//! A firmware set: the ELF files of a Tensix core's five processors, and the data layouts from
-//! their debug information.
+//! A firmware set: the ELF files of a Tensix core's five processors, and the data layouts that
+//! their debug information describes.
 
 use crate::{
     arch::Arch,
@@ -27,19 +27,20 @@ pub struct FirmwareSet {
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Firmware {
     file: Vec<u8>,
-    /// Address at which the host writes the initial contents of the processor's private RAM.
+    /// L1 address to which the host writes the initial contents of the processor's private RAM.
     pub(super) data_image_address: u32,
 }
 
-/// Locations of the data shared by host and firmware.
+/// Locations of the data that host and firmware share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mailboxes {
     /// L1 address of the mailboxes.
     pub(crate) address: u32,
     pub(crate) size_bytes: u32,
-    /// Memory of the profiler, which begins with the control vector.
+    /// Memory of the profiler, which starts with the control vector.
     pub(crate) profiler: ProfilerMemory,
-    /// End of the words through which firmware and host exchange their progress.
+    /// Offset of the end of the words through which firmware and host report progress to each
+    /// other.
     pub(crate) signals_end: u32,
     pub(crate) go_signal: Part,
     pub(super) go_index: Part,
@@ -52,7 +53,7 @@ pub(crate) struct Mailboxes {
     pub(crate) signals: Signals,
 }
 
-/// Values of a go message.
+/// Values of the signal in a go message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signals {
     pub(crate) init: u32,
@@ -60,7 +61,7 @@ pub(crate) struct Signals {
     pub(crate) done: u32,
 }
 
-/// Offsets of a launch message's fields from the start of the mailboxes.
+/// Locations of a launch message's fields, relative to the start of the mailboxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaunchParts {
     pub(super) whole: Part,
@@ -73,12 +74,12 @@ pub(crate) struct LaunchParts {
     pub(super) enables: Part,
     pub(super) ncrisc_size16: Part,
     pub(super) text_offsets: Vec<Part>,
-    /// Fields that contain the offsets of optional regions. A launch without a region marks the
-    /// region's field as absent.
+    /// Fields for the offsets of optional regions. A launch that has no such region sets its field
+    /// to `NO_OFFSET`.
     pub(super) absent: Vec<Part>,
 }
 
-/// Addresses and lengths of the tables that the host writes for the firmware.
+/// Addresses and sizes of the tables that the host writes for the firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tables {
     pub(super) banks_address: u32,
@@ -97,13 +98,13 @@ pub enum FirmwareError {
     Unreadable {
         /// The file.
         path: String,
-        /// The system's error.
+        /// Error from the operating system.
         source: io::Error,
     },
     /// A file is not a program for these processors.
     #[error("the firmware of {processor}: {source}")]
     NotFirmware {
-        /// Processor of the file.
+        /// Processor that the file is for.
         processor: &'static str,
         /// The error in the file.
         source: ImageError,
@@ -111,7 +112,7 @@ pub enum FirmwareError {
     /// A file lacks the required debug information.
     #[error("the firmware of {processor}: {source}")]
     Silent {
-        /// Processor of the file.
+        /// Processor that the file is for.
         processor: &'static str,
         /// The missing debug information.
         source: DebugInfoError,
@@ -125,8 +126,8 @@ pub enum FirmwareError {
 }
 
 impl FirmwareSet {
-    /// Reads `brisc/brisc.elf` and the other processors' files from a folder, as tt-metal builds
-    /// and ships them.
+    /// Reads `brisc/brisc.elf` and the files of the other processors from a folder in which
+    /// tt-metal has built or shipped them.
     ///
     /// # Errors
     /// [`FirmwareError`] if a file is missing or is not valid firmware.
@@ -173,7 +174,7 @@ impl FirmwareSet {
         Ok(Self { arch: arch?, processors, mailboxes, tables })
     }
 
-    /// Returns the chip that the firmware was built for.
+    /// Returns the architecture that the firmware was built for.
     #[must_use]
     pub const fn arch(&self) -> Arch {
         self.arch
@@ -220,8 +221,8 @@ impl FirmwareSet {
 }
 
 impl Firmware {
-    /// Returns the segments to load. [`FirmwareSet::from_files`] has already checked that the file
-    /// can be parsed.
+    /// Parses the file and returns the program to load; always succeeds, because
+    /// [`FirmwareSet::from_files`] has already parsed the file.
     pub(crate) fn image(&self) -> Option<Image<'_>> {
         Image::parse(&self.file).ok()
     }
@@ -236,7 +237,7 @@ impl fmt::Debug for FirmwareSet {
 }
 
 /// # Compatibility
-/// Names are those of `hostdev/dev_msgs.h`; layouts are read from the file itself.
+/// Names are those in `hostdev/dev_msgs.h`; layouts are read from the ELF file.
 impl Mailboxes {
     fn from_debug_info(info: &DebugInfo) -> Result<Self, DebugInfoError> {
         let part = |path: &str| info.part("mailboxes", path);
@@ -270,7 +271,7 @@ impl LaunchParts {
             |path: &str| info.part("mailboxes", &format!("launch[0].kernel_config.{path}"));
         let all = info.part("cb_interface", "")?.size_bytes;
         let one = info.part("cb_interface", "[0]")?.size_bytes;
-        // Releases without such regions do not have these fields.
+        // Releases of tt-metal without such regions do not have these fields.
         let absent = ["cross_node_dfb_offset", "prefetcher_pipe_offset"];
         Ok(Self {
             whole: info.part("mailboxes", "launch[0]")?,
@@ -303,8 +304,8 @@ impl Tables {
         })
     }
 
-    /// Returns the chip whose numbers of NoC columns and rows match the table sizes, rounded up to
-    /// whole words.
+    /// Returns the architecture whose numbers of NoC columns and rows match the sizes of the
+    /// tables, which are rounded up to whole words.
     fn arch(&self) -> Option<Arch> {
         Arch::ALL.into_iter().find(|arch| {
             let (columns, rows) = arch.facts().grid;
@@ -312,7 +313,7 @@ impl Tables {
         })
     }
 
-    /// Returns the end address of everything that the host writes before the firmware starts.
+    /// Returns the first address after everything that the host writes before the firmware starts.
     pub(super) fn end(&self) -> u32 {
         let size_bytes =
             u32::try_from(self.sizes.column_count + self.sizes.row_count).unwrap_or(u32::MAX);
@@ -327,7 +328,7 @@ fn address(info: &DebugInfo, function: &str, parameter: &str) -> Result<u32, Deb
     info.argument(function, parameter).map(narrow)
 }
 
-/// Converts an address or constant of these files to 32 bits.
+/// Converts an address or constant from these files, which has at most 32 bits.
 pub(super) fn narrow(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

@@ -19,11 +19,11 @@ use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 /// One launch on one core.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreLaunch<'a> {
-    /// Program id for the profiler's records.
+    /// Program id in the profiler's records.
     pub program_id: u32,
-    /// Runtime arguments, the same for every kernel.
+    /// Runtime arguments, which are the same for all kernels.
     pub args: &'a [u32],
-    /// The kernel of each processor.
+    /// The kernel of each processor, by the processor's index.
     pub kernels: [Option<&'a KernelFile>; RISCS_PER_CORE],
 }
 
@@ -34,27 +34,27 @@ pub enum LaunchError {
     /// A kernel cannot be loaded.
     #[error(transparent)]
     Kernel(#[from] KernelFileError),
-    /// A kernel of the program is not a file but object code for this project's own firmware.
+    /// A kernel of the program is not a file but embedded object code for this project's firmware.
     #[error("the kernel of {risc} in {program} is no file that was linked against this firmware")]
     NoFile {
-        /// Processor that the kernel is for.
+        /// Processor of the kernel.
         risc: Risc,
-        /// Name of the program that contains the kernel.
+        /// Name of the program.
         program: String,
     },
-    /// The kernels are larger than the free part of L1.
+    /// The kernels need more bytes than L1 has free.
     #[error("the kernels of a launch need {needed_bytes} bytes, L1 has room for {room_bytes}")]
     TooLarge {
-        /// Bytes of kernels and arguments.
+        /// Size of kernels and arguments in bytes.
         needed_bytes: u32,
-        /// Free bytes, up to the end of L1.
+        /// Number of free bytes up to the end of L1.
         room_bytes: u32,
     },
 }
 
 impl FirmwareSet {
-    /// Returns the writes of kernels, arguments and the launch message, in the host's order. The go
-    /// signal must follow: see [`FirmwareSet::go_write`].
+    /// Returns the writes of arguments, kernels and launch message, in the order in which a host
+    /// makes them. The go signal must follow: see [`FirmwareSet::go_write`].
     ///
     /// # Errors
     /// [`LaunchError`] if a kernel cannot be loaded or does not fit.
@@ -100,7 +100,7 @@ impl FirmwareSet {
         Ok(writes)
     }
 
-    /// Returns the [`FirmwareSet::launch_writes`] for the launch of a program on a core.
+    /// Returns [`FirmwareSet::launch_writes`] for the launch of a program on the core in `context`.
     ///
     /// # Errors
     /// As for `launch_writes`, and if a kernel of the program is not a file.
@@ -133,7 +133,7 @@ impl FirmwareSet {
         HostWrite { address: signal & !3, bytes: word.to_le_bytes().to_vec() }
     }
 
-    /// Returns the L1 address of BRISC's progress byte, and its value once a launch is over.
+    /// Returns the L1 address of BRISC's signal byte, and the byte's value once a launch is over.
     #[must_use]
     pub const fn done_signal(&self) -> (u32, u8) {
         let mailboxes = &self.mailboxes;
@@ -145,7 +145,7 @@ impl FirmwareSet {
     }
 }
 
-/// Writes the same word into every element of an array.
+/// Writes the same word to every element of an array in the launch message.
 fn put_words(bytes: &mut [u8], part: Part, value: u32) {
     for offset in (part.offset..part.offset + part.size_bytes).step_by(4) {
         put(bytes, Part { offset, size_bytes: 4 }, value);
@@ -157,7 +157,7 @@ fn narrow(size: usize) -> u32 {
 }
 
 const ALIGN_BYTES: u32 = 16;
-/// Value that marks the offset of a missing region.
+/// Value of the offset field of a region that does not exist.
 ///
 /// # Compatibility
 /// `REMOTE_DFB_OFFSET_NONE`.

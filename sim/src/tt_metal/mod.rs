@@ -1,5 +1,5 @@
-//! tt-metal's own firmware on simulated cores: its files, its layouts, and the host's actions in a
-//! launch.
+//! tt-metal's own firmware on simulated cores: its files, its data layouts, and what its host does
+//! in a launch.
 //!
 //! | question | module |
 //! |---|---|
@@ -18,12 +18,12 @@ pub mod firmware;
 pub mod launch;
 pub mod weaken;
 
-/// Bytes that a host writes to a core's L1.
+/// A host write to a core's L1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostWrite {
     /// First address, a multiple of four.
     pub address: u32,
-    /// The bytes; their number is a multiple of four.
+    /// The bytes to write; their number is a multiple of four.
     pub bytes: Vec<u8>,
 }
 

@@ -1,8 +1,8 @@
-//! Weakening: conversion of a firmware ELF to the file that kernels are linked against.
+//! Weakening: converts a firmware's ELF file to the file that kernels are linked against.
 //!
-//! A kernel sees only the firmware's variables, not its functions or symbols outside of loaded
-//! sections. If a kernel defines a variable with the name of a firmware variable, the kernel's
-//! definition is used, without a conflict.
+//! A kernel sees only the firmware's variables, but neither its functions nor symbols outside of
+//! loaded sections. If a kernel defines a variable with the name of a firmware variable, the kernel
+//! uses its own definition, and the linker reports no conflict.
 //!
 //! # Compatibility
 //! `ElfFile::WeakenDataSymbols` in `llrt/tt_elffile.cpp` of tt-metal; the names that stay unchanged
@@ -22,7 +22,7 @@ use object::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a linked 32-bit ELF file of a firmware: {reason}")]
 pub struct WeakenError {
-    /// Reason, as a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
 }
 
@@ -58,7 +58,7 @@ pub fn weaken(file: &[u8]) -> Result<Vec<u8>, WeakenError> {
 /// Address and size of a loaded segment.
 type Span = (u32, u32);
 
-/// Context of a symbol table.
+/// A firmware file, as needed to change one of its symbol tables.
 struct Table<'a> {
     endian: Le,
     file: &'a [u8],
@@ -66,20 +66,21 @@ struct Table<'a> {
     segments: &'a [Span],
 }
 
-/// Symbols that were global, in their new order.
+/// A table's symbols that were not local, in their new order.
 struct Regrouped {
-    /// Number of symbols that were local before.
+    /// Number of symbols that were local before, which precede the others.
     first: usize,
-    /// Symbols that become local.
+    /// Symbols that become local; these come first.
     hidden: Vec<Sym32<Le>>,
-    /// Symbols that stay visible, some of them weak.
+    /// Symbols that kernels see; some of them become weak.
     visible: Vec<Sym32<Le>>,
-    /// For each previously global symbol, in the old order, its new index after `first`.
+    /// For each symbol that was not local, in the old order, its new index after the first `first`
+    /// symbols.
     places: Vec<usize>,
 }
 
 impl Table<'_> {
-    /// Returns the symbols of a table, regrouped for kernels.
+    /// Returns the symbols of a table in the order and with the visibility that kernels need.
     fn regrouped(&self, section: &SectionHeader32<Le>) -> Result<Regrouped, WeakenError> {
         let symbols: &[Sym32<Le>] = section.data_as_array(self.endian, self.file)?;
         let strings = self.sections.strings(self.endian, self.file, section.link(self.endian))?;
@@ -110,20 +111,21 @@ impl Table<'_> {
         Ok(Regrouped { first, hidden, visible, places })
     }
 
-    /// Returns true if a symbol is in a segment other than the first, which holds code.
+    /// Returns true if a symbol is in any segment but the first one, which contains code.
     fn is_variable(&self, symbol: &Sym32<Le>) -> bool {
         let index = usize::from(symbol.st_shndx(self.endian).0);
         let section = self.sections.iter().nth(index);
         let Some(section) = section.filter(|section| is_allocated(section)) else { return false };
         let end = section.sh_addr(self.endian).wrapping_add(section.sh_size(self.endian));
-        // A section belongs to the last segment that the section's end touches.
+        // A section belongs to the last segment that contains the section's end.
         self.segments
             .iter()
             .rposition(|&(address, size)| end.wrapping_sub(address) <= size)
             .is_some_and(|index| index > 0)
     }
 
-    /// Writes to the file: the symbols, their count, and the relocations that refer to them.
+    /// Writes a table's symbols, the count of its local symbols, and the relocations that refer to
+    /// it.
     fn write(
         &self,
         file: &mut [u8],
@@ -172,7 +174,7 @@ impl Table<'_> {
     }
 }
 
-/// Returns true if kernels see a symbol unweakened, whichever section it is in.
+/// Returns true if a symbol of this name stays unchanged, whichever section it is in.
 fn stays_strong(name: &[u8]) -> bool {
     name.starts_with(b"__fw_export_") || name == b"__global_pointer$"
 }
@@ -181,8 +183,8 @@ fn is_allocated(section: &SectionHeader32<Le>) -> bool {
     section.sh_flags(Le).contains(SHF_ALLOC)
 }
 
-/// Returns the addresses and sizes of loaded segments, in the order of the file. Sizes are rounded
-/// to whole words.
+/// Returns the addresses and sizes of loaded segments, in the order of the file. The sizes are
+/// rounded up to whole words.
 fn loaded_segments(
     header: &FileHeader32<Le>,
     endian: Le,
@@ -206,5 +208,5 @@ fn put(file: &mut [u8], at: usize, bytes: &[u8]) -> Result<(), WeakenError> {
     Ok(())
 }
 
-/// Offset of the count of local symbols within a section header.
+/// Offset within a section header of the field with the number of local symbols.
 const SH_INFO: usize = 28;

@@ -1,11 +1,11 @@
-//! Buffers that a host allocates and releases for its ops.
+//! Buffers that a host allocates and frees for its ops.
 //!
-//! Each op reads the previous op's output and writes its own output, in L1 or in DRAM. The weights
-//! stay allocated. An output is freed when the next op is enqueued.
+//! Each op reads the output of the previous op and writes an output of its own, in L1 or in DRAM.
+//! The weights stay allocated. An output is freed when the next op is enqueued.
 
 use crate::random::Stream;
 
-/// Kind of memory that a buffer is in.
+/// Memory that a buffer is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferMemory {
     /// The DRAM banks.
@@ -14,20 +14,20 @@ pub enum BufferMemory {
     L1,
 }
 
-/// Allocation or release of one buffer.
+/// The host's allocation or release of one buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferChange {
     /// Memory of the buffer.
     pub memory: BufferMemory,
     /// Index of the buffer in the run.
     pub buffer: u64,
-    /// Size of the buffer in bytes, in all banks together.
+    /// Size of the buffer in bytes, over all banks.
     pub byte_count: u64,
     /// True for an allocation, false for a release.
     pub is_allocated: bool,
 }
 
-/// Returns the host's allocations and releases, in order, while it enqueues op `index`.
+/// Returns the allocations and releases that the host makes while it enqueues op `index`, in order.
 ///
 /// ```
 /// use sim::workload::{BufferChange, buffer_changes};
@@ -62,6 +62,6 @@ fn output_of(seed: u64, index: u64) -> BufferChange {
     BufferChange { memory, buffer: index + 1, byte_count: tiles * TILE_BYTES, is_allocated: true }
 }
 
-/// Size in bytes of a tile of 32 by 32 elements, each of two bytes.
+/// Size in bytes of a tile: 32 by 32 elements of two bytes.
 const TILE_BYTES: u64 = 2048;
 const BUFFER_STREAM: u64 = 0xB0F;

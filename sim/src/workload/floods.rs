@@ -1,4 +1,4 @@
-//! Workloads that fill buffers: more markers or more launches than fit.
+//! Workloads that fill buffers: with more markers, or with more launches, than fit.
 //!
 //! # Compatibility
 //! `tests/tt_metal/tools/profiler/test_device_profiler.py` and the programs it runs.
@@ -37,7 +37,7 @@ pub(super) fn long_kernel(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
     Plan::launching(&program, options.ops.unwrap_or(1), &[LONG_KERNEL_ZONES])
 }
 
-/// Returns launches that run one kernel on every RISC.
+/// Returns launches that run the same kernel on every RISC.
 fn same_kernel(name: &str, kernel: &Arc<dyn Kernel>, ops: u32, options: &WorkloadOptions) -> Plan {
     let mut program = Program::new(name).with_kernel_on_all(kernel);
     let mut cores = CoreSelection::AllTensix;
@@ -91,7 +91,7 @@ pub(super) fn op_support_count(mesh: &SimulatedMesh, options: &WorkloadOptions) 
     Plan::new((1..=ops).map(|id| Launch::new(&program, id)).collect())
 }
 
-/// Returns a program with a reader and a writer.
+/// Returns a program with a kernel on each of the two RISCs that move data.
 fn data_movement() -> Program {
     let program = Program::new("multi-op").with_kernel(Risc::Brisc, short_kernel());
     program.with_kernel(Risc::Ncrisc, short_kernel())
@@ -104,7 +104,7 @@ impl Program {
     }
 }
 
-/// Returns a kernel without zones of its own.
+/// Returns a short kernel without zones of its own.
 fn short_kernel() -> Arc<dyn Kernel> {
     ObjectKernel::shared("short")
 }

@@ -12,7 +12,7 @@ use wire::Risc;
 const DEFAULT_OPS: u32 = 5;
 
 /// Returns launches in which only TRISC 1 issues instructions. Launch n issues 100 n instructions
-/// to the FPU, 50 n to the SFPU, and 10 n to neither unit.
+/// of the FPU, 50 n of the SFPU, and 10 n of neither unit.
 pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let kernel = ObjectKernel::shared("instructions");
     let program = Arc::new(Program::new("instructions").with_kernel(Risc::Trisc1, kernel));

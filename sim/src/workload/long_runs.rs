@@ -25,11 +25,10 @@ const NS_PER_MINUTE: u64 = 60_000_000_000;
 const TWO_HOURS_MINUTES: u64 = 120;
 const TWO_HOUR_LAUNCHES: u32 = 24;
 
-/// Returns two hours of launches with two clock wraps.
+/// Returns a plan of launches spread over two hours, in which clocks wrap twice.
 ///
-/// After an hour, the low 44 bits of one worker core's clock wrap in the middle of a launch. In an
-/// earlier launch, the low word of another core's clock wraps between the two loads of a clock
-/// reading.
+/// After an hour, the low 44 bits of one core's clock wrap during a launch. After half an hour, the
+/// low word of another core's clock wraps between the two loads of a clock reading.
 pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let ops = options.ops.unwrap_or(TWO_HOUR_LAUNCHES);
     let spacing_ns = TWO_HOURS_MINUTES * NS_PER_MINUTE / u64::from(ops.max(1));
@@ -41,7 +40,7 @@ pub(super) fn two_hour(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan 
             Launch::new(&program, op + 1).not_before_ns(start_ns)
         })
         .collect();
-    // Launches last about 100 us; each is in progress 40 us after its start.
+    // A launch lasts about 100 us, so it is in progress 40 us after its start.
     let [wrap_ns, tear_ns] = [ops / 2, ops / 4].map(|op| u64::from(op) * spacing_ns + 40_000);
     let rules = clock_rules(mesh, wrap_ns, tear_ns);
     Plan { phases: vec![Phase { launches }], rules }

@@ -1,8 +1,8 @@
-//! Matrix products, as a kernel author would profile them.
+//! Matrix products, with the profiling that an author of kernels would add.
 //!
-//! The kernels do not exchange data. Their times follow from the shape of the product as if they
-//! did, with a different skew on every core. If NoC events are requested, the reader and the writer
-//! move tiles from and to DRAM.
+//! The kernels do not exchange data. Their durations follow from the shape of the product as if
+//! they did, with random differences between cores. If NoC events are requested, the reader and the
+//! writer transfer tiles from and to DRAM.
 
 use super::{Plan, WorkloadOptions};
 use crate::{

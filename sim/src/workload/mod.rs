@@ -1,7 +1,7 @@
 //! Ready-made workloads for a mesh, selected by name.
 //!
-//! Several workloads correspond to tests of tt-metal's device profiler, so a reader should report
-//! the same figures.
+//! Several of the workloads correspond to tests of tt-metal's device profiler, for which a reader
+//! should report the same numbers.
 
 mod buffers;
 mod floods;
@@ -30,38 +30,37 @@ use crate::{
 use std::sync::Arc;
 use wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT;
 
-/// Options of a workload.
+/// Options for creating the plan of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadOptions {
-    /// Number of launches; the workload's default if `None`. Workloads of fixed shape ignore this
-    /// option.
+    /// Number of launches; `None` for the workload's default. Some workloads have a fixed number.
     pub ops: Option<u32>,
-    /// Number of trace replays; the workload's default if `None`.
+    /// Number of trace replays; `None` for the workload's default.
     pub replays: Option<u32>,
     /// True if Ethernet cores take part, in workloads that support it.
     pub has_ethernet: bool,
     /// Seed of the workload's random choices.
     pub seed: u64,
-    /// Sizes and speeds of the workload `pipeline`.
+    /// Sizes and durations for the workload `pipeline`.
     pub pipeline: PipelineShape,
-    /// True if kernels that read and write tiles move the tiles over the NoC and record the
-    /// transfers, instead of only spending the time.
+    /// True if kernels that read and write tiles transfer the tiles over the NoC and record the
+    /// transfers; false if they only spend the time.
     pub moves_tiles: bool,
 }
 
-/// Launches that are run before the same readout.
+/// Launches that run before a readout.
 #[derive(Clone, Debug, Default)]
 pub struct Phase {
-    /// Launches in order; every chip runs each of them.
+    /// The launches in order; every chip runs all of them.
     pub launches: Vec<Launch>,
 }
 
-/// Launches and faults of a workload on a mesh.
+/// The launches and faults of a workload.
 #[derive(Clone, Default)]
 pub struct Plan {
-    /// Phases in order: run a phase, read the records, run the next phase.
+    /// Phases in order. After each phase, the records are read.
     pub phases: Vec<Phase>,
-    /// Faults of the workload, which must be added before anything runs.
+    /// Fault rules of the workload, which must be added before anything runs.
     pub rules: Vec<Arc<dyn Rule>>,
 }
 
@@ -71,8 +70,8 @@ impl Plan {
         Self { phases: vec![Phase { launches }], rules: Vec::new() }
     }
 
-    /// Returns a plan of `count` launches of one program on all worker cores. The launches are
-    /// numbered from 1 and have the same arguments.
+    /// Returns a plan of `count` launches of a program on all worker cores. The program ids count
+    /// from 1, and the arguments are the same.
     #[must_use]
     pub fn launching(program: &Arc<Program>, count: u32, args: &[u32]) -> Self {
         Self::new((1..=count).map(|id| Launch::new(program, id).with_args(args)).collect())
@@ -99,7 +98,7 @@ impl std::fmt::Debug for Plan {
     }
 }
 
-/// A workload of the registry.
+/// A workload that can be selected by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
     /// Name on the command line.
@@ -112,7 +111,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Returns every workload, the default workload first.
+    /// Returns every workload; the first one is the default.
     #[must_use]
     pub const fn all() -> &'static [Self] {
         ALL
@@ -121,7 +120,7 @@ impl Workload {
     /// Returns the workload with this name.
     ///
     /// # Errors
-    /// If there is no such workload; the error lists the existing ones.
+    /// If there is no such workload; the error lists the names of all workloads.
     ///
     /// ```
     /// use sim::workload::Workload;
@@ -134,7 +133,7 @@ impl Workload {
         found.ok_or_else(|| UnknownWorkload { name: name.to_owned() })
     }
 
-    /// Returns the workload's plan for a mesh.
+    /// Creates the workload's plan for a mesh.
     #[must_use]
     pub fn plan(&self, mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
         (self.plan)(mesh, options)

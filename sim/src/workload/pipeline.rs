@@ -8,18 +8,18 @@
 //! | TRISC 2 | waits for room in buffer 16, lets its engine pack the tile, which pushes it |
 //! | BRISC, the writer | waits for the tile, writes, waits for the answers, pops |
 //!
-//! If cores share a reader, the first core of each group reads for the whole group:
+//! If several cores share a reader, the first core of each group reads for the whole group:
 //!
 //! | core | its reader does for each tile |
 //! |---|---|
 //! | first core | waits for room, reads, waits until each other core has asked, signals them, pushes |
 //! | other cores | waits for room, asks the first core, waits for its signal, pushes |
 //!
-//! Each TRISC stands for its engine. Up to two tiles are in progress between two engines.
+//! Each TRISC stands for its engine. Between two engines, up to two tiles are in progress.
 //!
 //! # Compatibility
-//! Groups correspond to tt-metal's matrix products, whose readers multicast a block. The semaphores
-//! here count up, while tt-metal resets them.
+//! Groups correspond to tt-metal's matrix products, in which a reader multicasts blocks. Here the
+//! semaphores count up, while tt-metal resets them.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -39,14 +39,14 @@ use wire::Risc;
 
 pub use crate::kernel::tile_words::{ASKED_SEMAPHORE, SENT_SEMAPHORE, WRITTEN_SEMAPHORE};
 
-/// Buffer from the reader to the compute kernels, like tt-metal's `CBIndex::c_0`.
+/// Number of the buffer from the reader to the compute kernels, like tt-metal's `CBIndex::c_0`.
 pub const INPUT_BUFFER: u32 = 0;
-/// Buffer from the compute kernels to the writer, like tt-metal's `CBIndex::c_16`.
+/// Number of the buffer from the compute kernels to the writer, like tt-metal's `CBIndex::c_16`.
 pub const OUTPUT_BUFFER: u32 = 16;
 
-/// Sizes and speeds of the workload `pipeline`.
+/// Sizes and durations for the workload `pipeline`.
 ///
-/// The text form is a list of `name=number`, separated by commas:
+/// Its text form is a list of `name=number`, separated by commas:
 ///
 /// ```
 /// use sim::workload::PipelineShape;
@@ -57,36 +57,36 @@ pub const OUTPUT_BUFFER: u32 = 16;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipelineShape {
-    /// Tiles per core.
+    /// Number of tiles per core.
     pub tiles: u32,
-    /// Cycles of the reader per tile.
+    /// Cycles that the reader spends per tile.
     pub reader: u32,
-    /// Cycles of the unpacker per tile.
+    /// Cycles that the unpacker spends per tile.
     pub unpack: u32,
-    /// Cycles of the math engine per tile.
+    /// Cycles that the math engine spends per tile.
     pub compute: u32,
-    /// Cycles of the packer per tile.
+    /// Cycles that the packer spends per tile.
     pub pack: u32,
-    /// Cycles of the writer per tile.
+    /// Cycles that the writer spends per tile.
     pub writer: u32,
     /// Capacity of the input buffer in tiles.
     pub input: u32,
     /// Capacity of the output buffer in tiles.
     pub output: u32,
-    /// Share of the reader's and the writer's cycles that is spent at barriers, in percent.
+    /// Share of the reader's and the writer's cycles that they spend at barriers, in percent.
     pub barrier: u32,
-    /// Additional tiles of the last worker core of each chip, in percent of the tiles per core.
+    /// Additional tiles of each chip's last worker core, in percent of the tiles per core.
     pub straggler: u32,
-    /// Maximum variation of a tile's cycles, in percent.
+    /// Maximum random variation of the cycles per tile, in percent.
     pub jitter: u32,
-    /// Maximum number of tiles by which the reader may be ahead of the writer, enforced by a
-    /// semaphore; 0 for no limit.
+    /// Maximum number of tiles by which the reader may be ahead of the writer, which a semaphore
+    /// enforces; 0 for no limit.
     pub ahead: u32,
-    /// Number of cores in a row that share one reader; if below 2, each core has its own reader.
-    /// Groups have no straggler.
+    /// Number of cores in a row that share one reader. If below 2, each core has its own reader;
+    /// otherwise there is no straggler.
     pub group: u32,
-    /// How a reader signals the cores that share it: 0 for one multicast, otherwise one signal per
-    /// core.
+    /// How a reader signals the other cores of its group: 0 for one multicast, any other number for
+    /// one signal per core.
     pub unicast: u32,
 }
 
@@ -111,30 +111,30 @@ impl Default for PipelineShape {
     }
 }
 
-/// Error for a text that is not a pipeline shape.
+/// Reason why a text is not a pipeline shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PipelineShapeError {
-    /// Unknown parameter name.
+    /// There is no parameter with this name.
     #[error("a pipeline has no `{name}`; choose from {known}")]
     UnknownName {
-        /// The name.
+        /// The name in the text.
         name: String,
         /// Names of all parameters.
         known: String,
     },
-    /// The value is not a number in the valid range.
+    /// The value is not a number up to the limit.
     #[error("expected {name}=NUMBER with a number up to {most}, found `{found}`")]
     NoNumber {
         /// Name of the parameter.
         name: String,
         /// Largest valid number.
         most: u32,
-        /// The text that was found.
+        /// The value in the text.
         found: String,
     },
 }
 
-/// Largest valid number for any parameter: it keeps a launch shorter than a second.
+/// Largest valid number of most parameters; it keeps a launch shorter than a second.
 const LARGEST: u32 = 100_000;
 
 impl PipelineShape {
@@ -201,22 +201,22 @@ pub(super) fn plan(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     Plan::launching(&Arc::new(program), options.ops.unwrap_or(DEFAULT_OPS), &[])
 }
 
-/// Special role of a core; a core without a special role has its own reader.
+/// Special role of a core; a core that has none reads for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CorePart {
     /// The core has more tiles than the other cores.
     Straggler,
-    /// This core asks the core at these coordinates, which reads for it.
+    /// The core tells the core at these coordinates that it is ready; that core reads for it.
     Asks(u32),
-    /// This core reads for the cores at these coordinates; the second field is their rectangle.
+    /// The core reads for the cores at these coordinates, whose rectangle is the second field.
     Reads(Vec<u32>, u32),
 }
 
-/// Special roles of cores, by chip and coordinates.
+/// Special roles of cores, by chip and core coordinates.
 type CoreParts = BTreeMap<(u32, TileCoord), CorePart>;
 
-/// Returns the special roles of all cores: neighbours in a row share a reader, or the last core of
-/// each chip is a straggler.
+/// Returns the special roles of all cores: either neighbours in a row share a reader, or the last
+/// core of each chip is a straggler.
 fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
     let mut parts = CoreParts::new();
     let size = usize::try_from(shape.group).unwrap_or(usize::MAX);
@@ -241,7 +241,7 @@ fn cores(mesh: &SimulatedMesh, shape: &PipelineShape) -> CoreParts {
 }
 
 /// Returns the groups of a chip's worker cores that share a reader. A group consists of neighbours
-/// in a row; the first core of a group reads.
+/// in a row; its first core reads.
 fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     let mut rows: BTreeMap<u16, Vec<TileCoord>> = BTreeMap::new();
     for core in chip.workers() {
@@ -250,8 +250,8 @@ fn groups(chip: &Chip, size: usize) -> Vec<Vec<TileCoord>> {
     rows.values().flat_map(|row| row.chunks(size)).map(<[TileCoord]>::to_vec).collect()
 }
 
-/// Returns the rectangle of tiles for the reader's NoC, which is NoC 1. That NoC goes left and up,
-/// so the rectangle begins at its last corner and ends at its first corner.
+/// Encodes the rectangle of some tiles for the reader's NoC, which is NoC 1. That NoC goes left and
+/// up, so the rectangle starts at its right lower corner and ends at its left upper corner.
 fn rectangle(chip: &Chip, tiles: &[TileCoord]) -> u32 {
     let all = tiles.iter().map(|&tile| logical_id(chip.facts(), tile));
     let (columns, rows) = (all.clone().map(|at| at & 0x3F), all.map(|at| at >> 6));
@@ -269,11 +269,11 @@ enum Role {
     Writer,
 }
 
-/// Capacity in tiles of the buffers between engines.
+/// Capacity in tiles of each buffer between two engines.
 const ENGINE_TILES: u32 = 2;
 
 impl Role {
-    /// Returns the words of a role's data that are the same on all cores.
+    /// Returns a role's data words, as they are on cores without a special role.
     fn words(self, shape: &PipelineShape, moves_tiles: bool) -> [u32; tile_words::WORD_COUNT] {
         const UNPACKED: u32 = FIRST_SILENT_BUFFER;
         const COMPUTED: u32 = FIRST_SILENT_BUFFER + 1;
@@ -299,11 +299,11 @@ impl Role {
     }
 }
 
-/// One of the pipeline's kernels.
+/// A kernel of the pipeline.
 struct PipelineKernel {
     role: Role,
     shape: PipelineShape,
-    /// True if the reader and the writer move their tiles and record the transfers.
+    /// True if the reader and the writer transfer their tiles and record the transfers.
     moves_tiles: bool,
     cores: Arc<CoreParts>,
 }
@@ -313,7 +313,7 @@ impl PipelineKernel {
         self.cores.get(&(context.chip_id, context.place.coord))
     }
 
-    /// Returns the number of tiles that a core handles.
+    /// Returns the number of tiles that a core processes in a launch.
     fn tiles(&self, context: &KernelContext) -> u32 {
         let more = match self.part(context) {
             Some(CorePart::Straggler) => self.shape.straggler,
@@ -325,7 +325,8 @@ impl PipelineKernel {
 }
 
 impl Kernel for PipelineKernel {
-    /// Returns the records of transfers. The simulator counts the records of waits and signals.
+    /// Returns the records of transfers only: the simulator itself counts the records of waits and
+    /// signals.
     fn emission(&self, context: &KernelContext) -> Emission {
         let asks = matches!(self.part(context), Some(CorePart::Asks(_)));
         let moves_tiles = match self.role {

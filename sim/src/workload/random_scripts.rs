@@ -1,4 +1,4 @@
-//! Random kernels on random cores: for tests that compare a reader with the truth.
+//! Random kernels on random cores, for tests that compare a reader's results with the truth.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -41,15 +41,15 @@ fn all_coords(mesh: &SimulatedMesh) -> Vec<TileCoord> {
     coords.into_iter().collect()
 }
 
-/// Returns a program with an individual random script, or no kernel, on each RISC.
+/// Returns a program that has, on each RISC, a different random script or no kernel.
 fn random_program(random: &mut Stream, has_pushes: bool) -> Program {
     let riscs = (0..5).filter_map(|index| CoreKind::Tensix.risc(index)).chain([Risc::Erisc]);
     riscs.fold(Program::new("random"), |program, risc| {
         if random.chance(250_000) {
             return program;
         }
-        // Most scripts are short, so that many launches fit in DRAM; some record more than fits in
-        // L1.
+        // Most scripts are short, so that many launches fit in DRAM; some make more records than
+        // fit in L1.
         let step_max = if random.chance(50_000) { 600 } else { 60 };
         let depth_max = random.between(1, 12);
         let script = Script::random(random, &ScriptShape { step_max, depth_max, has_pushes });

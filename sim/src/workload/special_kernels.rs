@@ -1,4 +1,4 @@
-//! Workloads that are not typical kernels: they measure the cost of probes, or they fail.
+//! Workloads with unusual kernels: some measure the cost of probes, others fail.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// Returns launches of the calibration kernel on every RISC of Tensix and Ethernet cores.
+/// Returns launches of the calibration kernel on every RISC of the Tensix and Ethernet cores.
 pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let program = Arc::new(on_every_risc("probe-cost", "calibration"));
     let ops = options.ops.unwrap_or(1);
     Plan::new((1..=ops).map(|id| Launch::new(&program, id).on(CoreSelection::All)).collect())
 }
 
-/// Returns launches of each broken kernel on TRISC 1 of a different worker core, then a correct
-/// launch on all other cores, and finally a launch on every core.
+/// Returns launches of each broken kernel, each on TRISC 1 of a different worker core, then a
+/// launch of correct kernels on the other worker cores, and finally one on all worker cores.
 pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan {
     let sound = on_every_risc("sound", "steps");
     let mut cores = worker_coords(mesh);

@@ -1,4 +1,4 @@
-//! Trace replays, and sub-devices that work in parallel.
+//! Workloads with trace replays, and with sub-devices that work in parallel.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use std::sync::Arc;
 use wire::Risc;
 
-/// Programs that a host has captured as a trace, which is replayed as a whole.
+/// Launches that a host has captured as a trace, which can be replayed.
 ///
 /// ```
 /// use sim::{program::{Launch, Program}, workload::Trace};
@@ -34,7 +34,7 @@ impl Trace {
         Self { launches: launches.into_iter().map(|launch| launch.in_trace(trace_id)).collect() }
     }
 
-    /// Returns the launches of one replay; the first launch is marked as its beginning.
+    /// Returns the launches of one replay; the first one is marked as the beginning of the replay.
     #[must_use]
     pub fn replay(&self) -> Vec<Launch> {
         let mut launches = self.launches.clone();
@@ -50,7 +50,8 @@ const DEFAULT_REPLAYS: u32 = 5;
 /// Id of the trace, an arbitrary number.
 const TRACE_ID: u64 = 1;
 
-/// Returns one launch outside of the trace, which a host needs for compilation, and the replays.
+/// Returns one launch outside the trace, in which a host would compile the program, and the
+/// replays.
 ///
 /// # Compatibility
 /// tt-metal's `test_device_trace_run`: 5 replays of 100 ops.
@@ -65,8 +66,8 @@ pub(super) fn trace_replay(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan
 
 /// Returns launches of three programs on two sub-devices that share the worker cores.
 ///
-/// The first program runs on sub-device 1 and the other two on sub-device 0, so the first two run
-/// in parallel.
+/// The first program runs on sub-device 1, the other two on sub-device 0, so the first two programs
+/// run in parallel.
 ///
 /// # Compatibility
 /// tt-metal's `test_sub_device_profiler`.
@@ -86,7 +87,7 @@ pub(super) fn sub_devices(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Pl
     Plan::new(launches.collect())
 }
 
-/// Splits the mesh's worker cores, ordered by column and row, into two halves.
+/// Divides the mesh's worker cores, ordered by column and row, into two halves.
 fn halves(mesh: &SimulatedMesh) -> [Vec<TileCoord>; 2] {
     let workers = mesh.chips().flat_map(Chip::workers).map(|core| core.coord);
     let workers: std::collections::BTreeSet<_> = workers.collect();

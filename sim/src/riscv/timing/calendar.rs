@@ -1,44 +1,44 @@
-//! Busy cycles of an access port of L1.
+//! Calendar of the cycles in which an access port of L1 is busy.
 //!
-//! Harts that share a port run one after another, each for a number of cycles, so requests do not
-//! arrive here in order of time. The calendar therefore keeps the recent past. A hart that runs
-//! later can use a gap that an earlier run left.
+//! Harts that share a port run one after another, each for a number of cycles, so their requests do
+//! not reach the calendar in order of time. The calendar therefore remembers the recent past: a
+//! hart that runs later can use a gap that a hart has left before.
 
 use super::noc_reads::NocReads;
 
-/// Cycles covered by the calendar, past and future together.
+/// Number of cycles that the calendar covers.
 const WINDOW_CYCLES: u64 = 1024;
 const WORD_COUNT: usize = (WINDOW_CYCLES / 64) as usize;
-/// Cycles by which the end of the window is moved beyond a request that is after the window.
+/// Cycles between a request beyond the window and the new end of the window.
 const LOOKAHEAD_CYCLES: u64 = 256;
 
-/// Busy cycles of one port, one bit each.
+/// Busy cycles of one port, as one bit per cycle.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
     /// First cycle of the window, a multiple of 64.
     first: u64,
-    /// Busy bits: bit `c % 64` of word `c / 64 % WORD_COUNT` stands for cycle `c`.
+    /// Busy bits: bit `c % 64` of word `c / 64 % WORD_COUNT` belongs to cycle `c`.
     words: [u64; WORD_COUNT],
     /// First cycle after all busy cycles.
     idle_from: u64,
-    /// Reads of L1 by the NoC, which occupy banks but no port.
+    /// Reads of L1 over the NoC, which occupy banks but not this port.
     pub(crate) noc_reads: NocReads,
 }
 
 impl Calendar {
-    /// Reserves `length` (at most 8) free cycles at or after `from` for an access to an address;
-    /// returns the first of these cycles.
+    /// Reserves `length` (at most 8) consecutive free cycles at or after `from` for an access to an
+    /// address; returns the first of them.
     #[inline]
     pub(super) fn reserve_at(&mut self, address: u32, from: u64, length: u32) -> u64 {
         let from = self.noc_reads.free_from(address, from);
         self.reserve(from, length)
     }
 
-    /// Reserves `length` (at most 8) free cycles at or after `from`; returns the first of these
-    /// cycles.
+    /// Reserves `length` (at most 8) consecutive free cycles at or after `from`; returns the first
+    /// of them.
     ///
-    /// A request for a time before the window is granted immediately, since the busy cycles of that
-    /// time are no longer known.
+    /// A request before the window is granted at once, because it is no longer known which of those
+    /// cycles were busy.
     #[inline]
     fn reserve(&mut self, from: u64, length: u32) -> u64 {
         if from < self.first {
@@ -57,13 +57,14 @@ impl Calendar {
             if runs != 0 {
                 return from + u64::from(runs.trailing_zeros());
             }
-            // Gaps that begin in the last of these 64 cycles were only partly visible.
+            // A gap that begins in the last of these 64 cycles may be longer than could be seen.
             from += u64::from(65 - length);
         }
         from
     }
 
-    /// Returns the busy bits of the 64 cycles from `from`; cycles beyond the window are free.
+    /// Returns the busy bits of the 64 cycles that begin with `from`; cycles after the window are
+    /// free.
     fn bits(&self, from: u64) -> u64 {
         let shift = from % 64;
         let low = self.word(from) >> shift;
@@ -102,7 +103,7 @@ impl Calendar {
     }
 }
 
-/// Returns the index of the word that holds a cycle.
+/// Returns the index in `words` of the word with a cycle's bit.
 #[inline(always)]
 fn slot(cycle: u64) -> usize {
     (cycle / 64 % WORD_COUNT as u64) as usize

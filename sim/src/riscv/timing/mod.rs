@@ -1,4 +1,4 @@
-//! Timing of instructions in cycles: the rules are in [`pipeline`], their constants in [`rules`].
+//! Timing of instructions in cycles: [`pipeline`] has the rules, [`rules`] their constants.
 
 pub(super) mod calendar;
 pub(crate) mod noc_reads;
@@ -12,7 +12,7 @@ mod store_queue;
 
 use super::bus::{Region, Width};
 
-/// The timing-relevant part of a data access.
+/// What timing needs to know of a data access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) address: u32,
@@ -20,7 +20,7 @@ pub(super) struct Access {
     pub(super) region: Region,
 }
 
-/// Operands of a divide or remainder, which determine its duration.
+/// Operands of a divide or remainder instruction, which determine its duration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Division {
     pub(super) dividend: u32,
@@ -28,12 +28,12 @@ pub(super) struct Division {
     pub(super) is_signed: bool,
 }
 
-/// Times of a memory instruction, computed before the access and committed after the access
-/// succeeds.
+/// Times of a load or store. They are computed before the access, and committed once the access has
+/// succeeded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     /// Cycle in which the instruction enters the load/store unit.
     pub(super) issue: u64,
-    /// Cycle in which the device processes the request.
+    /// Cycle in which the memory or device processes the request.
     pub(super) access: u64,
 }

@@ -1,30 +1,31 @@
-//! Reads of L1 by the NoC, which delay loads and stores.
+//! Reads of L1 over the NoC, which delay loads and stores of RISCs.
 //!
-//! The NoC has its own ports, but a bank of L1 serves only one access of 16 bytes per cycle. A load
-//! or store to a bank that the NoC reads in the same cycle therefore takes place a cycle later.
+//! The NoC has its own ports of L1, but each bank of L1 serves only one access of 16 bytes per
+//! cycle. A load or store of a bank that the NoC reads in the same cycle is therefore made one
+//! cycle later.
 //!
 //! # Compatibility
 //! Banks and ports: tt-isa-documentation, `WormholeB0/TensixTile/L1.md`. It is not documented which
 //! addresses share a bank; the model assigns consecutive blocks of 16 bytes to consecutive banks.
-//! On a chip the NoC may wait for a store in progress, which the model neglects.
+//! On a chip, the NoC may in turn wait for a store in progress; the model neglects this.
 
 use std::collections::VecDeque;
 
-/// Bytes that a bank serves in a cycle.
+/// Number of bytes that a bank serves per cycle.
 const BLOCK_BYTES: u32 = 16;
 const BANK_COUNT: u32 = 16;
-/// Maximum number of reads that are kept.
+/// Maximum number of reads that are remembered.
 const READS_MAX: usize = 64;
 
-/// Recent and upcoming reads.
+/// Recent and future reads over the NoC.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NocReads {
     reads: VecDeque<NocRead>,
-    /// First cycle after all reads.
+    /// First cycle after the end of all reads.
     until: u64,
 }
 
-/// A read of consecutive addresses.
+/// A read of consecutive addresses of L1 over the NoC.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NocRead {
     /// Cycle in which the first bytes are read.
@@ -33,9 +34,9 @@ pub(crate) struct NocRead {
     pub(crate) address: u32,
     /// Number of bytes.
     pub(crate) byte_count: u32,
-    /// Bytes read per cycle.
+    /// Number of bytes read in each accessing cycle.
     pub(crate) cycle_bytes: u32,
-    /// Cycles between two consecutive accesses of this read: 1, unless the reader is slower.
+    /// Cycles from one access of this read to the next: 1, or more if the reader is slower.
     pub(crate) step_cycles: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The pipeline of a baby RISC, instruction by instruction.
+//! Model of a baby RISC's pipeline, instruction by instruction.
 //!
 //! For each instruction, in program order:
 //!
@@ -11,16 +11,16 @@
 //! next   = issue, plus a bubble after a mispredicted branch
 //! ```
 //!
-//! Wormhole: the next instruction can read a result when the producing instruction enters the
-//! load/store unit; later instructions can read it only from the producer's `leave` on. Every
-//! instruction waits for space in the store queue. Blackhole: a result is readable as soon as it
-//! exists. An instruction occupies a retire queue entry from its entry on. Only stores wait for the
-//! store queue.
+//! Wormhole: the instruction directly after a producer can read its result when the producer enters
+//! the load/store unit; later instructions can read the result only from the producer's `leave` on.
+//! Every instruction waits for room in the store queue. Blackhole: a result is readable as soon as
+//! it exists. An instruction occupies an entry of the retire queue from its `entry` on. Only stores
+//! wait for the store queue.
 //!
-//! Not modelled: instruction cache misses, L1 bank conflicts (the bank mapping is not documented),
-//! the 0.2 cycles that Blackhole silicon needs beyond 5 per L1 store, Blackhole's loss of
-//! forwarding when several queued results go to one register, and its L0 data cache (off in
-//! TT-Metal).
+//! Not modelled: instruction cache misses, conflicts between RISCs for L1 banks (it is not
+//! documented which bank an address is in), the 0.2 cycles beyond 5 that an L1 store takes on
+//! Blackhole silicon, Blackhole's loss of forwarding if several queued results go to one register,
+//! and Blackhole's L0 data cache (off in TT-Metal).
 
 use super::calendar::Calendar;
 use super::predictor::Predictor;
@@ -35,26 +35,27 @@ use crate::riscv::decode::{Op, SINK, SLOT_COUNT};
 
 /// State of one hart's pipeline.
 ///
-/// It receives every instruction in program order, and computes when the instruction starts and when
-/// its memory request reaches the device. It never changes the result of an instruction. Its methods
-/// take the architecture's rules as their parameter `R`.
+/// It receives every instruction in program order, and computes when the instruction starts and
+/// when its memory request reaches the device. It does not affect what an instruction computes. The
+/// parameter `R` of its methods is the architecture's rules.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Pipeline {
     pub(in super::super) beat: Beat,
-    /// First cycle in which each register is readable, without forwarding from the integer unit.
+    /// First cycle in which each register is readable; forwarding by the integer unit may be
+    /// earlier.
     readable: [u64; SLOT_COUNT],
-    /// Cycles at which the last eight instructions leave; the oldest is at the index given by the
-    /// beat's `count`.
+    /// Cycles at which the last eight instructions leave; the entry of the oldest one is at index
+    /// `count % 8` of the beat.
     leaves: [u64; RETIRE_QUEUE_LENGTH],
-    /// Response cycles of the last four remote loads; the oldest is at `oldest_response`.
+    /// Cycles of the responses to the last four remote loads; the oldest is at `oldest_response`.
     responses: [u64; REMOTE_LOADS_IN_FLIGHT],
     oldest_response: usize,
     stores: StoreQueue,
     predictor: Predictor,
 }
 
-/// State that changes with every instruction. The run loop keeps it in registers, and writes it back
-/// when it leaves the loop.
+/// State that changes with every instruction. The run loop keeps it in host registers, and writes
+/// it back at the end.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Beat {
     /// Earliest cycle in which the next instruction can start.
@@ -62,8 +63,8 @@ pub(in super::super) struct Beat {
     last_leave: u64,
     /// Register whose value the integer unit forwards to the next instruction (Wormhole).
     forwarded: u8,
-    /// Number of instructions so far; modulo the length of the retire queue, it is the index of the
-    /// queue's oldest entry.
+    /// Number of instructions so far. Modulo the length of the retire queue, it is the index of the
+    /// oldest entry of that queue.
     pub(in super::super) count: usize,
 }
 
@@ -81,7 +82,7 @@ impl Default for Pipeline {
     }
 }
 
-/// Returns the index of the next instruction in the retire queue.
+/// Returns the index in the retire queue of the next instruction's entry.
 #[inline(always)]
 fn retire_place(beat: &Beat) -> usize {
     beat.count % RETIRE_QUEUE_LENGTH
@@ -101,8 +102,8 @@ impl Pipeline {
             let readable = beat.next_entry.max(first).max(second);
             return readable.max(self.retire_room_from(beat));
         }
-        // A result forwarded by the previous instruction is readable in this one cycle, and
-        // otherwise only as late as any other result. An instruction that must wait for its other
+        // A result that the previous instruction forwards is readable in this one cycle, and after
+        // that only when any other result would be. An instruction that must wait for its other
         // operand misses that cycle.
         let has_first = first <= beat.next_entry || op.rs1 == beat.forwarded;
         let has_second = second <= beat.next_entry || op.rs2 == beat.forwarded;
@@ -118,7 +119,7 @@ impl Pipeline {
         self.leaves[retire_place(beat)]
     }
 
-    /// Returns the first cycle, from `cycle` on, in which an instruction can leave the integer
+    /// Returns the first cycle at or after `cycle` in which an instruction can leave the integer
     /// unit.
     #[inline(always)]
     fn unblocked<R: Rules>(&self, beat: &Beat, cycle: u64) -> u64 {
@@ -129,7 +130,7 @@ impl Pipeline {
         }
     }
 
-    /// Adds an instruction whose result is available at `result`.
+    /// Adds an instruction to the retire queue; its result is available in cycle `result`.
     #[inline(always)]
     fn retire<R: Rules>(&mut self, beat: &mut Beat, op: &Op, issue: u64, result: u64) {
         let rd = usize::from(op.rd);
@@ -145,7 +146,7 @@ impl Pipeline {
         beat.next_entry = issue;
     }
 
-    /// Adds an instruction that uses only the integer unit.
+    /// Adds an instruction that needs only the integer unit.
     #[inline(always)]
     fn compute<R: Rules>(&mut self, beat: &mut Beat, op: &Op, occupancy: u64, latency: u64) {
         let entry = self.entry::<R>(beat, op);
@@ -155,8 +156,8 @@ impl Pipeline {
         beat.forwarded = op.rd;
     }
 
-    /// Shifts the state of everything in progress by some cycles, except stores: the skipped loop
-    /// has no stores, and begins after all earlier stores have left.
+    /// Moves the times of everything in progress into the future by some cycles, except of stores:
+    /// the skipped loop has none, and begins after all earlier stores have left.
     pub(in super::super) fn move_on(&mut self, cycles: u64) {
         self.beat.next_entry += cycles;
         self.beat.last_leave += cycles;
@@ -176,7 +177,7 @@ impl Pipeline {
         self.beat.next_entry
     }
 
-    /// Lets time pass without executing instructions.
+    /// Advances the clock without executing instructions.
     pub(in super::super) fn advance_to(&mut self, cycle: u64) {
         if cycle > self.beat.next_entry {
             self.beat.next_entry = cycle;
@@ -184,7 +185,7 @@ impl Pipeline {
         }
     }
 
-    /// Returns the number of mispredicted branches and jumps.
+    /// Returns the number of mispredicted branches and register jumps so far.
     pub(in super::super) fn mispredict_count(&self) -> u64 {
         self.predictor.mispredict_count
     }

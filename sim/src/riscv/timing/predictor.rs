@@ -1,15 +1,15 @@
 //! Branch and jump prediction.
 //!
-//! No document describes the predictor. Silicon shows that branches that are never taken, always
-//! taken or taken alternately cost nothing (mesham/tt-sim `docs/bh_arch.md` 1.4). The smallest
-//! predictor with that property has a pair of two-bit counters per branch, selected by the branch's
-//! last outcome. A register jump is predicted to go to its last target. The model has no
-//! return-address stack, since nothing shows that the hardware has one. Returns of a probe that is
-//! called from several sites are therefore charged as mispredicted, and the probe's cost is not
-//! underestimated.
+//! No document describes the hardware's predictor. Silicon shows that branches cost nothing extra
+//! if they are never taken, always taken or taken alternately (mesham/tt-sim `docs/bh_arch.md`
+//! 1.4). The smallest predictor with that property has a pair of two-bit counters per branch, one
+//! of which is selected by the branch's last outcome. A register jump is predicted to go to its
+//! last target. The model has no return-address stack, since nothing shows that the hardware has
+//! one. Returns of a probe that is called from several sites are therefore charged as mispredicted,
+//! so that the probe's cost is not underestimated.
 
-/// Number of branches that the predictor distinguishes. Two branches share counters if their
-/// addresses differ by a multiple of this many words.
+/// Number of branches that the predictor distinguishes. Branches share counters if their addresses
+/// differ by a multiple of this number of words.
 const BRANCH_COUNT: usize = 512;
 /// Number of register jumps that the predictor distinguishes.
 const JUMP_COUNT: usize = 64;
@@ -20,8 +20,8 @@ const SEEN: u8 = 1 << 7;
 /// Tables of branch outcomes and jump targets.
 #[derive(Clone, Debug)]
 pub(super) struct Predictor {
-    /// State of each branch. Bit 0: last outcome; bits 2:1 and 4:3: counters after not taken and
-    /// after taken; bit 7: the branch has been executed before.
+    /// State of each branch. Bit 0: last outcome; bits 2:1 and 4:3: counters used if the last
+    /// outcome was not taken or taken; bit 7: the branch has been executed before.
     branches: Box<[u8; BRANCH_COUNT]>,
     /// Address and last target of each register jump.
     jumps: Box<[(u32, u32); JUMP_COUNT]>,
@@ -32,7 +32,7 @@ impl Default for Predictor {
     fn default() -> Self {
         Self {
             branches: Box::new([0; BRANCH_COUNT]),
-            // No jump has an odd address, so an unused entry never matches.
+            // No jump has an odd address, so the initial entries never match.
             jumps: Box::new([(1, 0); JUMP_COUNT]),
             mispredict_count: 0,
         }
@@ -42,7 +42,7 @@ impl Default for Predictor {
 impl Predictor {
     /// Records a branch's outcome; returns true if it was mispredicted.
     ///
-    /// A branch executed for the first time is predicted as taken if it goes backward.
+    /// A branch that is executed for the first time is predicted as taken if it goes backward.
     #[inline(always)]
     pub(super) fn branch(&mut self, pc: u32, is_backward: bool, is_taken: bool) -> bool {
         let entry = &mut self.branches[(pc >> 2) as usize % BRANCH_COUNT];
@@ -67,8 +67,7 @@ impl Predictor {
     }
 }
 
-/// Returns the initial state: both counters one step from the middle, towards the static
-/// prediction.
+/// Returns the initial state of a branch: both counters weakly predict what the direction suggests.
 fn first_state(is_backward: bool) -> u8 {
     let counter = if is_backward { 2 } else { 1 };
     SEEN | counter << 1 | counter << 3

@@ -1,4 +1,4 @@
-//! The numbers of the timing model, with their sources.
+//! Constants of the timing model, with their sources.
 //!
 //! "ISA" below is tenstorrent/tt-isa-documentation: `WormholeB0/TensixTile/BabyRISCV/README.md` and
 //! `MemoryOrdering.md`, `WormholeB0/TensixTile/L1.md`, and the pages with the same names under
@@ -9,59 +9,60 @@
 use super::super::bus::Region;
 use super::Division;
 
-/// Maximum number of instructions between leaving the integer unit and retiring (ISA: eight-entry
-/// retire-order queue, both architectures).
+/// Maximum number of instructions that have left the integer unit and not retired (ISA:
+/// retire-order queue with eight entries, both architectures).
 pub(super) const RETIRE_QUEUE_LENGTH: usize = 8;
 
 /// Maximum number of stores that wait for the memory subsystem (ISA Wormhole `MemoryOrdering.md`:
-/// four-entry store queue; Blackhole's is undocumented and assumed to be the same).
+/// store queue with four entries; Blackhole's is undocumented and assumed to be the same).
 pub(super) const STORE_QUEUE_LENGTH: usize = 4;
 
-/// Maximum number of loads in flight outside the private RAM (ISA Wormhole load table: 4 in
-/// aggregate; Blackhole silicon shows the same rate: 1.742-1.87 cycles per L1 load, compared with 7
-/// / 4).
+/// Maximum number of loads in flight outside the private RAM (ISA Wormhole load table: 4 in total;
+/// Blackhole silicon shows the same limit: 1.742-1.87 cycles per L1 load; a latency of 7 cycles
+/// divided by 4 is 1.75).
 pub(super) const REMOTE_LOADS_IN_FLIGHT: usize = 4;
 
-/// Cycles for which a write of less than 16 bytes blocks its L1 port (ISA `L1.md`; silicon
-/// 5.2-5.4 per store).
+/// Cycles for which a write of less than 16 bytes blocks its L1 port (ISA `L1.md`; silicon shows
+/// 5.2-5.4 cycles per store).
 pub(super) const NARROW_WRITE_CYCLES: u32 = 5;
 
-/// Cycles for which a read or a whole 16-byte write blocks its L1 port (ISA `L1.md`; silicon
-/// 0.999 per store for stores that fill blocks).
+/// Cycles for which a read, or a write of 16 whole bytes, blocks its L1 port (ISA `L1.md`; silicon
+/// shows 0.999 cycles per store if stores fill blocks).
 pub(super) const WIDE_ACCESS_CYCLES: u32 = 1;
 
-/// Cycles for which Blackhole's store queue keeps a block open, so that further stores can merge
-/// with it (the store merge timer in CSR cfg0, as set by TT-Metal).
+/// Cycles for which Blackhole's store queue keeps a block open for further stores to merge with
+/// (the store merge timer in CSR cfg0, as TT-Metal sets it).
 pub(super) const MERGE_CYCLES: u64 = 16;
 
 /// Maximum distance between the addresses of two stores that merge (ISA Blackhole README).
 pub(super) const MERGE_DISTANCE_BYTES: u32 = 4;
 
-/// Returns the cycles from a load's issue until the request reaches a register: half of the load
-/// latency.
+/// Returns the number of cycles from a load's issue until its request reaches a register: half of
+/// the load latency.
 ///
-/// The documents give only round trips. How a round trip is split affects no duration, because the
-/// split is the same for every access to a region.
+/// The documents give only round trips. How a round trip is divided affects no duration, because
+/// every access to a region is divided in the same way.
 pub(super) const fn one_way_cycles(latency_cycles: u64) -> u64 {
     (latency_cycles - 1) / 2
 }
 
 /// Differences between the two architectures' pipelines.
 pub(in super::super) trait Rules {
-    /// True if results can be used before all earlier instructions have left the load/store unit
+    /// True if a result can be used before all earlier instructions have left the load/store unit
     /// (ISA: in-order on Wormhole, strong forwarding network on Blackhole).
     const COMPLETES_OUT_OF_ORDER: bool;
-    /// Cycles for which a multiply prevents the next instruction from entering.
+    /// Cycles for which a multiply keeps the next instruction from entering.
     const MULTIPLY_OCCUPANCY_CYCLES: u64;
-    /// Cycles from a multiply's entry to the entry of an instruction that uses the result (silicon
-    /// 1.985 on Blackhole).
+    /// Cycles from the entry of a multiply to the entry of an instruction that uses its result
+    /// (silicon shows 1.985 on Blackhole).
     const MULTIPLY_LATENCY_CYCLES: u64;
-    /// Cycles of the bubble after a mispredicted branch.
+    /// Cycles lost after a mispredicted branch.
     const MISPREDICT_CYCLES: u64;
     /// Load latency by region, in the order of [`Region`].
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT];
 
-    /// Cycles from a load's entry to the entry of an instruction that uses its value.
+    /// Returns the cycles from the entry of a load to the entry of an instruction that uses its
+    /// value.
     #[inline(always)]
     fn load_latency_cycles(region: Region) -> u64 {
         Self::LOAD_LATENCY_CYCLES[region as usize]
@@ -90,15 +91,16 @@ impl Rules for Blackhole {
     const MULTIPLY_OCCUPANCY_CYCLES: u64 = 1;
     const MULTIPLY_LATENCY_CYCLES: u64 = 2;
     const MISPREDICT_CYCLES: u64 = 4;
-    /// As on Wormhole, except TDMA with 4, and the alias of the private RAM with 8.
+    /// As on Wormhole, except TDMA with 4. The last entry is the alias of the private RAM, with 8.
     const LOAD_LATENCY_CYCLES: [u64; Region::COUNT] = [2, 3, 4, 4, 7, 8, 8];
 }
 
-/// Cycles of a division, by number of significant bits of the dividend.
+/// Cycles of a division, by the number of significant bits of the dividend.
 ///
-/// ISA gives 6 to 33 "dependent upon the magnitude of the dividend"; Blackhole silicon shows 14.0
-/// for 12 bits and 33.0 for 29. One simple rule fits all four numbers: four bits per step, two
-/// additional cycles, and the documented maximum. The values in between are inferred.
+/// ISA gives 6 to 33 cycles "dependent upon the magnitude of the dividend"; Blackhole silicon shows
+/// 14.0 cycles for 12 bits and 33.0 for 29 bits. One simple rule fits all four numbers: a cycle per
+/// bit, rounded up to a multiple of four, two additional cycles, and the documented maximum. Other
+/// values follow from the rule.
 const DIVIDE_CYCLES: [u64; 33] = {
     let mut table = [6; 33];
     let mut bits = 1;
@@ -110,8 +112,8 @@ const DIVIDE_CYCLES: [u64; 33] = {
     table
 };
 
-/// Returns the cycles for which a divide or remainder prevents the next instruction from entering
-/// (ISA READMEs).
+/// Returns the number of cycles for which a divide or remainder keeps the next instruction from
+/// entering (ISA READMEs).
 #[inline]
 pub(super) fn divide_cycles(division: Division) -> u64 {
     let Division { dividend, divisor, is_signed } = division;

@@ -1,9 +1,9 @@
-//! Stores between the pipeline and the memory subsystem.
+//! Store queue between the pipeline and the memory subsystem.
 //!
-//! Stores leave in order, one per cycle; stores to L1 also wait for their port. The time at which a
-//! store leaves (its emission time) is known as soon as the store enters. The exception is
-//! Blackhole's youngest block, which stays open for a while so that further stores can merge with
-//! it.
+//! Stores leave the queue in order, at most one per cycle; stores to L1 also wait for their port.
+//! The time at which a store leaves (its emission time) is known as soon as the store enters,
+//! except for Blackhole's youngest block of stores: it stays open for a while so that further
+//! stores can merge with it.
 
 use super::Access;
 use super::calendar::Calendar;
@@ -12,16 +12,17 @@ use super::rules::{
 };
 use crate::riscv::bus::Region;
 
-/// The last four stores (or merged blocks of stores), with their emission times.
+/// The last four stores or merged blocks of stores, with their emission times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoreQueue {
     entries: [Entry; STORE_QUEUE_LENGTH],
-    /// Index of the oldest entry.
+    /// Index in `entries` of the oldest entry.
     oldest: usize,
-    /// Emission time of the oldest entry: a new store has room from then on.
+    /// Emission time of the oldest entry, from which on there is room for another store.
     room_from: u64,
     last_emission: u64,
-    /// End of this queue's last write in the port's calendar, where the next search can start.
+    /// Cycle after this queue's last reservation of the port, where the search for the next one can
+    /// start.
     port_from: u64,
     open: OpenBlock,
 }
@@ -30,37 +31,37 @@ pub(super) struct StoreQueue {
 struct Entry {
     emission: u64,
     address: u32,
-    /// Mask of the written bytes in the 16-byte block that contains `address`.
+    /// Mask of the bytes written in the 16-byte block that contains `address`.
     bytes: u16,
 }
 
 /// Blackhole's youngest block of merged stores, which further stores can still join.
 #[derive(Clone, Debug, Default)]
 struct OpenBlock {
-    /// Address of the latest merged store.
+    /// Address of the last store that was merged.
     address: u32,
     bytes: u16,
-    /// Cycle in which the first store entered.
+    /// Cycle in which the first store of the block entered.
     since: u64,
-    /// Latest cycle at which the block is emitted; 0 if no block is open.
+    /// Deadline: the cycle by which the block is emitted; 0 if no block is open.
     until: u64,
 }
 
 impl StoreQueue {
-    /// Returns the first cycle in which the queue has space for another store.
+    /// Returns the first cycle in which the queue has room for another store.
     #[inline(always)]
     pub(super) fn room_from(&self) -> u64 {
         self.room_from
     }
 
-    /// Returns the emission cycle of a store that enters at `issue`, to a region other than L1.
+    /// Returns the emission time of a store to a region other than L1 that enters at `issue`.
     #[inline(always)]
     pub(super) fn next_emission(&self, issue: u64) -> u64 {
         (issue + 1).max(self.last_emission + 1)
     }
 
-    /// Returns the first cycle at or after `issue` in which a load may pass stores to the same
-    /// start address (Wormhole).
+    /// Returns the first cycle at or after `issue` in which a load may start, given that it waits
+    /// for queued stores with the same start address (Wormhole).
     #[inline(always)]
     pub(super) fn after_same_address(&self, address: u32, issue: u64) -> u64 {
         if self.last_emission < issue {
@@ -73,8 +74,8 @@ impl StoreQueue {
         })
     }
 
-    /// Returns the first cycle at or after `issue` in which a load may start. If the load overlaps
-    /// any queued store, it waits for the whole queue (Blackhole).
+    /// Returns the first cycle at or after `issue` in which a load may start, given that it waits
+    /// for the whole queue if it overlaps any queued store (Blackhole).
     #[inline(always)]
     pub(super) fn after_overlap(&self, access: Access, issue: u64) -> u64 {
         if self.last_emission < issue || !self.overlaps(access, issue) {
@@ -89,13 +90,13 @@ impl StoreQueue {
             .any(|entry| entry.emission >= issue && is_overlap(access, entry.address, entry.bytes))
     }
 
-    /// Returns true if a load overlaps the block that is still open.
+    /// Returns true if a load overlaps the open block.
     #[inline(always)]
     pub(super) fn overlaps_open(&self, access: Access) -> bool {
         self.open.until != 0 && is_overlap(access, self.open.address, self.open.bytes)
     }
 
-    /// Adds a store that enters at `issue`; its emission time is determined immediately.
+    /// Adds a store that enters at `issue` and whose emission time is determined at once.
     #[inline(always)]
     pub(super) fn push(&mut self, access: Access, issue: u64, port: &mut Calendar) {
         let bytes = byte_mask(access);
@@ -107,8 +108,8 @@ impl StoreQueue {
         }
     }
 
-    /// Adds a store to L1 that enters at `issue`: to the open block if it can merge, otherwise to a
-    /// new block. A new block requires that the previous block has been closed.
+    /// Adds a store to L1 that enters at `issue`: to the open block if they can merge, otherwise to
+    /// a new block. Before a new block is opened, the previous block must have been closed.
     #[inline(always)]
     pub(super) fn merge_or_open(&mut self, access: Access, issue: u64, port: &mut Calendar) {
         let bytes = byte_mask(access);
@@ -124,7 +125,7 @@ impl StoreQueue {
         }
     }
 
-    /// Returns true if a store issued at `issue` would be merged into the open block.
+    /// Returns true if a store that enters at `issue` would merge with the open block.
     #[inline(always)]
     pub(super) fn can_merge(&self, access: Access, issue: u64) -> bool {
         issue <= self.open.until
@@ -133,7 +134,7 @@ impl StoreQueue {
             && access.address.abs_diff(self.open.address) <= MERGE_DISTANCE_BYTES
     }
 
-    /// Emits the open block, if any, at `cycle`, or earlier if its timer has run out.
+    /// Emits the open block, if any: at `cycle`, or earlier if its deadline has passed.
     #[inline(always)]
     pub(super) fn close(&mut self, cycle: u64, port: &mut Calendar) {
         if self.open.until == 0 {
