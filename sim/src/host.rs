@@ -23,7 +23,7 @@ pub struct HostTiming {
     pub word_ps: u64,
     /// Upper limit of the random time added to the latency of each access.
     pub jitter_ps: u64,
-    /// Number of accesses per million that are interrupted, for example by the host's scheduler.
+    /// Number of accesses per million that are interrupted.
     pub interrupted_parts_per_million: u32,
     /// Upper limit of the duration of an interruption.
     pub interruption_ps: u64,
@@ -133,7 +133,8 @@ impl HostClock {
     /// word is read.
     ///
     /// # Compatibility
-    /// tt-metal, `STREAMING_PROFILER_DETAILED.md`: a thread reads data from a chip at 13.6 GB/s.
+    /// tt-metal, `STREAMING_PROFILER_DETAILED.md`: a thread reads at 13.6 GB/s what a chip has
+    /// written.
     pub fn read_own_memory(&self, word_count: usize) -> AccessTime {
         let mut state = self.state();
         let read = state.access((0, OWN_LATENCY_PS), OWN_WORD_PS, word_count);

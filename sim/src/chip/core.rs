@@ -51,7 +51,7 @@ pub(crate) struct Job<'a> {
     pub(crate) launch_index: u64,
     /// Cycle at which the GO message leaves the dispatcher.
     pub(crate) go_cycle: u64,
-    /// Cycle up to which the host has already read the chip's state.
+    /// Cycle before which the host will not access the chip.
     pub(crate) seen_until: u64,
     pub(crate) chip: &'a Arc<ChipFacts>,
     pub(crate) rules: &'a Arc<RuleSet>,

@@ -32,7 +32,7 @@ impl ObjectKernel {
         Self::new("broken_panic"),
     ];
 
-    /// Creates a kernel without data words, of which no records are expected.
+    /// Creates a kernel without data words that is expected to record nothing.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self::ready(name, |_| Emission::NONE)

@@ -87,7 +87,7 @@ pub(crate) struct Tables {
     pub(super) virtual_address: u32,
 }
 
-/// Reason why files do not form a firmware set.
+/// Reason why some files are not a firmware set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FirmwareError {
@@ -96,7 +96,7 @@ pub enum FirmwareError {
         "cannot read {path}: {source}; expected a folder with brisc/brisc.elf and so on, as tt-metal builds its firmware"
     )]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// Error from the operating system.
         source: io::Error,

@@ -17,7 +17,7 @@ pub enum BufferMemory {
 /// The host's allocation or release of one buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferChange {
-    /// Memory of the buffer.
+    /// Memory that the buffer is in.
     pub memory: BufferMemory,
     /// Index of the buffer in the run.
     pub buffer: u64,
