@@ -238,7 +238,7 @@ impl State {
         self.set_next(first);
     }
 
-    /// Pushes a dispatch kernel's vector once only the headroom is left.
+    /// Pushes a dispatch kernel's vector once only its headroom is free.
     fn push_when_nearly_full<P: Port + ?Sized>(&mut self, port: &mut P) {
         const NEARLY_FULL: i32 = bytes(vector::VECTOR_WORDS - DISPATCH_HEADROOM_WORDS);
         if self.next().wrapping_sub(port.own_vector()) >= NEARLY_FULL.cast_unsigned() {

@@ -1,7 +1,7 @@
 //! Known hazards of device profilers, and why they do not occur here.
 //!
-//! The numbers come from a review of upstream's DRAM producer. A row that names no test describes a
-//! hazard that is impossible by construction or outside of this crate.
+//! The numbers come from a review of the DRAM producer in upstream's profiler. If a row does not
+//! say "tested", the hazard is impossible by construction or outside of this crate.
 //!
 //! | | hazard | here |
 //! |---|---|---|

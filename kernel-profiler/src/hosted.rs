@@ -50,21 +50,21 @@ pub struct HostedRisc {
 }
 
 impl HostedRisc {
-    /// Returns a RISC in its state after reset.
+    /// Creates a RISC in the state after its reset.
     #[must_use]
     pub fn new(port: Box<dyn Port>) -> Self {
         Self { port, state: State::new() }
     }
 
-    /// Returns the port of this RISC.
+    /// Returns this RISC's port.
     pub fn port_mut(&mut self) -> &mut dyn Port {
         &mut *self.port
     }
 }
 
-/// Runs `body` on `risc`: the macros on this thread act on it until `body` returns.
+/// Runs `body` on `risc`: until `body` returns, the macros on this thread act on `risc`.
 ///
-/// Calls can nest: the outer RISC is restored when `body` returns or panics.
+/// Calls can be nested: the outer RISC is restored when `body` returns or panics.
 pub fn enter<R>(risc: HostedRisc, body: impl FnOnce() -> R) -> (HostedRisc, R) {
     let outer = Outer(CURRENT.replace(Some(risc)));
     let result = body();
@@ -73,22 +73,22 @@ pub fn enter<R>(risc: HostedRisc, body: impl FnOnce() -> R) -> (HostedRisc, R) {
     (risc, result)
 }
 
-/// Returns how many probes ran on threads that had entered no RISC and so recorded nothing.
+/// Returns the number of probes that recorded nothing because their thread had entered no RISC.
 #[must_use]
 pub fn stray_probe_count() -> u64 {
     STRAY_PROBES.load(Ordering::Relaxed)
 }
 
-/// Returns the texts of all zones that native kernels have reached so far, sorted.
+/// Returns the texts of all zones that native kernels have reached so far, sorted by text.
 ///
-/// Each text is `name,file,line,KERNEL_PROFILER`, from which the zone's id was computed.
+/// Each text is `name,file,line,KERNEL_PROFILER`; the zone's id was computed from it.
 #[must_use]
 pub fn registered_zones() -> Vec<String> {
     let texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     texts.iter().map(ToString::to_string).collect()
 }
 
-/// A call site with a zone text.
+/// A call site of a macro, with its zone text.
 #[doc(hidden)]
 pub struct Site {
     text: &'static str,
@@ -96,16 +96,16 @@ pub struct Site {
 }
 
 impl Site {
-    /// Returns a site that has not been reached yet.
+    /// Creates a site that has not been reached yet.
     #[must_use]
     pub const fn new(text: &'static str) -> Self {
         Self { text, is_registered: AtomicBool::new(false) }
     }
 
-    /// Registers the text, unless it is registered already.
+    /// Registers the site's text, unless that has been done.
     #[inline(always)]
     pub fn register(&'static self) {
-        // Ordering: the flag guards nothing; registering twice does no harm.
+        // Ordering: the flag protects no other data, and registering a text twice does no harm.
         if !self.is_registered.load(Ordering::Relaxed) {
             self.register_text();
         }
@@ -119,7 +119,7 @@ impl Site {
     }
 }
 
-/// Calls `probe` with the entered RISC; counts a stray probe if there is none.
+/// Calls `probe` with the RISC that the thread has entered; counts a stray probe if there is none.
 #[inline(always)]
 pub(crate) fn with<R: Default>(probe: impl FnOnce(&mut State, &mut dyn Port) -> R) -> R {
     CURRENT.with_borrow_mut(|current| match current {
@@ -131,7 +131,7 @@ pub(crate) fn with<R: Default>(probe: impl FnOnce(&mut State, &mut dyn Port) -> 
     })
 }
 
-/// Begins a launch on the entered RISC.
+/// Begins a launch on the RISC that the thread has entered.
 pub(crate) fn begin() {
     with(|state, port| {
         if !port.is_trace_only() {
@@ -140,7 +140,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// Ends a launch on the entered RISC.
+/// Ends a launch on the RISC that the thread has entered.
 pub(crate) fn finish() {
     with(|state, port| {
         if !port.is_trace_only() {
@@ -149,7 +149,7 @@ pub(crate) fn finish() {
     });
 }
 
-/// Restores the outer RISC when dropped.
+/// Restores the outer RISC when it is dropped.
 struct Outer(Option<HostedRisc>);
 
 impl Drop for Outer {

@@ -1,4 +1,4 @@
-//! Location of this core's lanes in DRAM, from the control words that the host wrote.
+//! Location of this core's lanes in DRAM, which follows from the control words that the host wrote.
 
 use crate::{
     port::Port,
@@ -19,22 +19,22 @@ pub(crate) const CONTROL: ControlLayout = ControlLayout::WORDS64;
 /// Packing of the ID words.
 pub(crate) const PACKING: IdPacking = IdPacking::RISC5;
 
-/// The lanes of one core, all of the same length.
+/// Location of the lanes of one core, which all have the same length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
-    /// Size of one lane in words; 0 if the core has no lanes.
+    /// Length of a lane in words; 0 if the core has no lanes.
     pub(crate) words: u32,
-    /// Index of the DRAM bank that holds the lanes; a bank with this index exists.
+    /// Index of the DRAM bank with the lanes; a bank with this index exists.
     pub(crate) bank: u32,
-    /// Byte address of the first lane's first word in that bank.
+    /// Byte address in that bank of the first lane's first word.
     pub(crate) first_address: u32,
 }
 
 impl Lanes {
-    /// Reads the location of the lanes from the control vector at `control`.
+    /// Reads the location of the lanes from the control vector at the place `control`.
     ///
-    /// A core has lanes of 0 words, which refuse all records, if it has no DRAM address, if its
-    /// flat id exceeds the eight bits of the format, or if its bank does not exist.
+    /// The lanes have 0 words, so that they refuse all records, if the core has no DRAM address, if
+    /// its flat id exceeds the eight bits of the format, or if its bank does not exist.
     #[inline(always)]
     pub(crate) fn new<P: Port + ?Sized>(port: &mut P, control: u32) -> Self {
         const NONE: Lanes = Lanes { words: 0, bank: 0, first_address: 0 };
@@ -59,24 +59,24 @@ impl Lanes {
     }
 }
 
-/// Position of a push in a lane.
+/// Where in a lane the next push can go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Index of the first word in the lane.
+    /// Index in the lane of the push's first word.
     pub(crate) position: u32,
-    /// The lane's control word after the push; `None` if there is no room.
+    /// Value of the lane's control word after the push; `None` if there is no room.
     pub(crate) end: Option<u32>,
-    /// Index of the word after the free room that follows the lane's end.
+    /// Index in the lane of the first word after the free room that follows the lane's end.
     limit: u32,
 }
 
 impl Lanes {
-    /// Finds room for `count` words in a RISC's lane; `end` is the control word of the lane.
+    /// Finds room for `count` words in a RISC's lane; `end` is the lane's control word.
     ///
-    /// The room follows the words in the lane, or is at the beginning of the lane if the host has
+    /// The room is after the lane's end, or at the beginning of the lane if the host has already
     /// read more than `count` words there. After a wrap-around, the lane's end never reaches words
-    /// that the host has not read yet; see [`LaneEnd`]. `core` is the location of the RISC's first
-    /// control word.
+    /// that the host has not read yet; see [`LaneEnd`]. `core` is the place of the control word
+    /// whose index is the RISC's index.
     #[cold]
     #[inline(never)]
     pub(crate) fn place<P: Port + ?Sized>(
@@ -106,33 +106,33 @@ impl Lanes {
 }
 
 impl Place {
-    /// Returns true if at least the fixed slots of a run fit after the lane's end.
+    /// Returns true if at least a run's fixed slots fit after the lane's end.
     pub(crate) const fn has_room_for_slots(&self) -> bool {
         self.position.wrapping_add(word_count(vector::FIRST_OPTIONAL)) <= self.limit
     }
 }
 
-/// Offset from control word `r` to the `host_end` word of RISC `r`.
+/// Offset of RISC `r`'s `host_end` word from control word `r`.
 pub(crate) const HOST_END: u32 = offset(CONTROL.host_end);
-/// Offset from control word `r` to the `device_end` word of RISC `r`.
+/// Offset of RISC `r`'s `device_end` word from control word `r`.
 pub(crate) const DEVICE_END: u32 = offset(CONTROL.device_end);
-/// Offset from control word `r` to the counter of RISC `r`'s refused runs.
+/// Offset of RISC `r`'s counter of refused runs from control word `r`.
 pub(crate) const REFUSED_RUNS: u32 = offset(ext::REFUSED_RUNS);
-/// Offset from control word `r` to the counter of RISC `r`'s refused markers.
+/// Offset of RISC `r`'s counter of refused markers from control word `r`.
 pub(crate) const REFUSED_MARKERS: u32 = offset(ext::REFUSED_MARKERS);
-/// Offset from control word `r` to the word that reports the host's progress in RISC `r`'s lane.
+/// Offset of the word with the host's progress in RISC `r`'s lane from control word `r`.
 pub(crate) const CONSUMED: u32 = offset(ext::CONSUMED);
-/// Offset from control word `r` to the counter of RISC `r`'s late runs. RISC 0 has no such counter.
+/// Offset of RISC `r`'s counter of late runs from control word `r`. RISC 0 has no such counter.
 pub(crate) const LATE_RUNS: u32 = offset(ext::LATE_RUNS - 1);
 
-/// Converts an index or a number of RISCs to a word.
+/// Converts a RISC's index, or a number of RISCs, to a word.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "a core has five RISCs")]
 pub(crate) const fn index_word(risc_index: usize) -> u32 {
     risc_index as u32
 }
 
-/// Adds `count` to the word at `place`, modulo 2^32.
+/// Adds `count` to the word at the place `place`, modulo 2^32.
 #[inline(always)]
 pub(crate) fn add<P: Port + ?Sized>(port: &mut P, place: u32, count: u32) {
     let sum = port.load(place).wrapping_add(count);

@@ -16,8 +16,8 @@
 //!   pushes all that is published
 //! ```
 //!
-//! In trace-only mode the replay takes the role of the launch: [`crate::trace`]. In accumulate mode
-//! one push covers several launches: [`crate::accumulate`].
+//! In trace-only mode, a trace replay takes the role of a launch: [`crate::trace`]. In accumulate
+//! mode, one push transfers several launches: [`crate::accumulate`].
 
 use crate::{
     accumulate, flush,
@@ -36,7 +36,7 @@ use wire::{
     vector::{self, VECTOR_BYTES},
 };
 
-/// One of the two zones with fixed slots.
+/// One of the two zones that have fixed slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The firmware's zone, from [`State::begin`] to [`State::finish`].
@@ -46,7 +46,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Returns the offset of the zone's start in a vector.
+    /// Returns the offset in a vector of the zone's start marker.
     pub(crate) const fn start(self) -> u32 {
         match self {
             Self::Main => offset(vector::MAIN_START),
@@ -54,7 +54,7 @@ impl Scope {
         }
     }
 
-    /// Returns the offset of the zone's end in a vector.
+    /// Returns the offset in a vector of the zone's end marker.
     pub(crate) const fn end(self) -> u32 {
         const _: () = assert!(vector::MAIN_END == vector::MAIN_START + marker::MARKER_WORDS);
         const _: () = assert!(vector::CHILD_END == vector::CHILD_START + marker::MARKER_WORDS);
@@ -63,7 +63,8 @@ impl Scope {
 }
 
 impl State {
-    /// Begins a launch and empties this RISC's vector; the aggregating RISC prepares all vectors.
+    /// Begins a launch and empties this RISC's vector. The aggregating RISC also prepares the other
+    /// vectors.
     #[inline(always)]
     pub fn begin<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.risc_index() == 0 {
@@ -83,7 +84,7 @@ impl State {
         self.begin_ring(port, run);
     }
 
-    /// Empties the optional part of the vector at the beginning of a launch.
+    /// Empties the optional part of this RISC's vector at the beginning of a launch.
     #[inline(always)]
     fn begin_ring<P: Port + ?Sized>(&mut self, port: &mut P, vector: u32) {
         self.set_next(vector + FIRST_OPTIONAL_BYTES);
@@ -107,8 +108,8 @@ impl State {
 
     /// Begins a launch on the aggregating RISC.
     ///
-    /// If the host has read everything, the core reuses all of its lanes from their beginning. If
-    /// the host does not report its progress, the lanes stay in use until the host zeroes the
+    /// If the host has read everything, the core starts again at the beginning of all of its lanes.
+    /// If the host does not report what it has read, the lanes fill up until the host zeroes the
     /// control vector.
     #[inline(always)]
     pub(crate) fn begin_core<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -120,7 +121,8 @@ impl State {
         let seen_runs = port.load(control + offset(ext::SEEN_RUNS));
         port.store(control + offset(CONTROL.profiler_done), 0);
         if port.is_accumulating() {
-            // Runs that wait in L1 belong to the generation in which they were recorded.
+            // Runs that are still in L1 belong to the generation of lanes in which they were
+            // recorded.
             if runs == seen_runs && accumulate::is_empty(port) {
                 self.take_lanes_back(port);
             }
@@ -134,12 +136,12 @@ impl State {
         }
     }
 
-    /// Resets the core's lanes and increments their generation.
+    /// Empties the core's lanes, and increments their generation.
     ///
-    /// The generation is written last. A host that reads in between finds either old ends, up to
-    /// which it has read already, or new ends, which are lower. In either case it takes no new
-    /// words. If the generation were written first, the host would mistake the old ends for words
-    /// of the new generation.
+    /// The generation is written last. A host that reads meanwhile finds either the old ends of the
+    /// lanes, up to which it has already read, or the new ends, which are lower. In both cases it
+    /// reads no new words. If the generation were written first, the host would take the words up
+    /// to the old ends for words of the new generation.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_lanes_back<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -164,7 +166,7 @@ impl State {
         self.stamp_ids(port);
     }
 
-    /// Writes the first three ID words of each vector.
+    /// Writes the first three of each vector's ID words.
     fn stamp_ids<P: Port + ?Sized>(&self, port: &mut P) {
         let id = self.id_word(port);
         for risc_index in 0..port.risc_count() {
@@ -175,7 +177,7 @@ impl State {
         }
     }
 
-    /// Returns the third ID word of the first RISC's vector.
+    /// Returns the third ID word of the vector of RISC 0.
     #[inline(always)]
     pub(crate) fn id_word<P: Port + ?Sized>(&self, port: &mut P) -> u32 {
         let control = port.opaque(port.control_place(0));
@@ -186,7 +188,7 @@ impl State {
 
     /// Ends a launch: each RISC publishes its run, and the aggregating RISC pushes all runs.
     ///
-    /// A launch that ran no kernel on this core is only counted.
+    /// A launch that ran no kernel on this core only increments a counter.
     #[inline(always)]
     pub fn finish<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.risc_index() == 0 { self.finish_core(port) } else { self.finish_own(port) }
@@ -194,8 +196,8 @@ impl State {
 
     /// Ends a launch on a RISC that does not aggregate.
     ///
-    /// Publishes nothing if the aggregating RISC has stopped waiting; that RISC has then counted
-    /// the run as late.
+    /// Publishes nothing if the aggregating RISC no longer waits; it has then counted the run as
+    /// late.
     #[inline(always)]
     pub(crate) fn finish_own<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.is_streaming() {
@@ -227,7 +229,7 @@ impl State {
         Self::push_published(port, control, words);
     }
 
-    /// Publishes this RISC's vector, sums included; returns the run's length in words.
+    /// Publishes this RISC's vector, including totals of sums; returns the run's length in words.
     #[inline(always)]
     fn publish<P: Port + ?Sized>(&mut self, port: &mut P) -> u32 {
         let mut next = self.next();
@@ -251,8 +253,8 @@ impl State {
         words
     }
 
-    /// Sets which RISCs run a kernel on this core in this launch, one bit each. If no bit is set,
-    /// the launch is only counted.
+    /// Sets which RISCs run a kernel on this core in this launch, with one bit per RISC. If no bit
+    /// is set, the launch is only counted.
     #[inline(always)]
     pub fn validate<P: Port + ?Sized>(port: &mut P, enables: u32) {
         port.set_control(ext::SCRATCH, enables);
@@ -280,21 +282,21 @@ impl State {
         }
     }
 
-    /// Counts a trace replay; the ID words of the launches that follow carry the count.
+    /// Counts a trace replay. The ID words of the following launches contain the count.
     #[inline(always)]
     pub fn increment_trace_count<P: Port + ?Sized>(&mut self, port: &mut P) {
         if !port.is_trace_only() {
             self.set_trace_count(self.trace_count().wrapping_add(1));
-            // In these modes each launch writes the ID words of its own runs; earlier runs keep
-            // their count.
+            // In these modes, each launch writes the ID words of its own runs, and earlier runs
+            // must keep their count.
             if !port.is_accumulating() && !port.is_streaming() {
                 self.stamp_ids(port);
             }
         }
     }
 
-    /// Adds the cycles since the time `started`, a low word of the clock, to an accumulator. The
-    /// total takes the name of the last zone that used the accumulator.
+    /// Adds the cycles since `started`, a low word of the clock, to an accumulator. The total gets
+    /// the name of the last zone that used the accumulator.
     #[inline(always)]
     pub fn add_to_sum<P: Port + ?Sized>(
         &mut self,
@@ -305,7 +307,7 @@ impl State {
     ) {
         let sum = self.sum(accumulator);
         let now = port.now_low();
-        // This subtraction runs while the clock's load is in flight.
+        // This subtraction is made while the clock's load is in flight.
         let sum_less_start = port.opaque(sum.wrapping_sub(started));
         self.set_sum(accumulator, sum_less_start.wrapping_add(now));
         if port.is_streaming() {
@@ -315,12 +317,13 @@ impl State {
     }
 }
 
-/// Argument of the validate probe: enable bits of a launch, or the flag of one kernel.
+/// Argument of [`device_validate_profiler!`](crate::device_validate_profiler): the enable bits of a
+/// launch, or a flag for one kernel.
 pub trait LaunchEnables: Copy {
     /// Returns true if at least one RISC is enabled.
     fn are_any(self) -> bool;
 
-    /// Writes the enables to the control vector.
+    /// Writes the enable bits to the control vector.
     fn validate<P: Port + ?Sized>(self, port: &mut P);
 }
 
@@ -342,7 +345,8 @@ impl LaunchEnables for bool {
         self
     }
 
-    /// Adds this RISC to the launch's enables if true; marks the whole launch as idle if false.
+    /// If true, adds this RISC to the launch's enable bits; if false, marks the whole launch as
+    /// idle.
     #[inline(always)]
     fn validate<P: Port + ?Sized>(self, port: &mut P) {
         if self {
@@ -353,7 +357,7 @@ impl LaunchEnables for bool {
     }
 }
 
-/// Opens a zone of fixed slots.
+/// Opens a zone that has fixed slots.
 #[inline(always)]
 pub(crate) fn open_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     if port.is_trace_only() {
@@ -363,7 +367,7 @@ pub(crate) fn open_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneI
     mark(port, place, Header::prefix(PacketKind::ZoneStart, id));
 }
 
-/// Closes a zone of fixed slots.
+/// Closes a zone that has fixed slots.
 #[inline(always)]
 pub(crate) fn close_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     if port.is_trace_only() {
@@ -373,7 +377,7 @@ pub(crate) fn close_scope<P: Port + ?Sized>(port: &mut P, scope: Scope, id: Zone
     mark(port, place, Header::prefix(PacketKind::ZoneEnd, id));
 }
 
-/// Writes a marker with the current time.
+/// Writes a marker with the current time to the place `place`.
 #[inline(always)]
 pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
     let ClockWords { high, low } = port.now();
@@ -381,12 +385,12 @@ pub(crate) fn mark<P: Port + ?Sized>(port: &mut P, place: u32, prefix: u32) {
     port.store(place + 4, low);
 }
 
-/// Empties the fixed slots of all vectors.
+/// Empties the fixed slots of all the core's vectors, which begin at the place `vector`.
 #[inline(always)]
 fn empty_all_slots<P: Port + ?Sized>(port: &mut P, vector: u32) {
     const _: () = assert!(RISCS_PER_CORE == 5 && 2 * VECTOR_BYTES == 4096);
-    // The offset of a store reaches 2 KiB to either side, so that one address register serves two
-    // vectors.
+    // A store reaches 2 KiB to either side of its base address, so that one address register serves
+    // two vectors.
     let first = port.opaque(vector + REACH);
     empty_slots(port, first - REACH);
     if port.opaque(lane::index_word(port.risc_count()) - 1) == 0 {
@@ -422,6 +426,6 @@ const CONTROL_BYTES: u32 = offset(CONTROL.word_count);
 #[expect(clippy::cast_possible_truncation, reason = "2 KiB")]
 const VECTOR: u32 = VECTOR_BYTES as u32;
 const TWO_VECTORS: u32 = 2 * VECTOR;
-/// Offset from a vector to the base address of the stores that empty its fixed slots and the fixed
-/// slots of the next vector.
+/// Distance from a vector to the base address of the stores that empty the fixed slots of this
+/// vector and of the next one.
 const REACH: u32 = VECTOR;

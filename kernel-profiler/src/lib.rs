@@ -1,4 +1,4 @@
-//! The device-side profiler runtime, which kernels link to record where their cycles go.
+//! The device-side profiler runtime, which kernels are linked with to record where their cycles go.
 //!
 //! ```
 //! use kernel_profiler::{device_timestamped_data, device_zone_scoped};
@@ -14,9 +14,10 @@
 //! ```
 //!
 //! The firmware does the rest. It opens the main zone ([`device_zone_scoped_main!`]) around every
-//! launch, and records the program id and which RISCs run a kernel. When the main zone closes, the
-//! markers of all RISCs of the core go to DRAM, where the host reads them. The words have the
-//! format of upstream's profiler ([`wire`]), so upstream's host can read them, too.
+//! launch, and sets the program id and which RISCs run a kernel. When the main zone closes, the
+//! markers of all RISCs of the core are pushed to DRAM, from where the host reads them. The words
+//! have the format of tt-metal's own profiler ("upstream", see [`wire`]), so tt-metal's host can
+//! also read them.
 //!
 //! # Map
 //!
@@ -40,8 +41,8 @@
 //!
 //! # Cost
 //!
-//! The figures are for RV32IM at `-O3` with fat LTO and this crate at `opt-level = "s"`, with zones
-//! and data in a loop. Cycles are those of the modelled pipelines of Wormhole and Blackhole,
+//! The figures are for RV32IM at `-O3` with fat LTO, with this crate at `opt-level = "s"`, and with
+//! zones and data in a loop. Cycles are those of the modelled pipelines of Wormhole and Blackhole,
 //! without the time of the NoC.
 //!
 //! Upstream's header, compiled by gcc 12 and run on the same model, takes 30 instructions for a
@@ -70,26 +71,26 @@
 //! | bytes in BRISC's firmware | 2840 |
 //! | bytes in NCRISC's firmware | 488 |
 //!
-//! The bytes in a firmware are its growth over the same firmware with the profiler switched off.
-//! The stack is measured over full vectors, full lanes and late runs.
+//! The bytes in a firmware are by how much it is larger than the same firmware with the profiler
+//! switched off. The stack is measured with full vectors, full lanes and late runs.
 //!
-//! Give this crate `opt-level = "s"` in the profile of firmware and kernels
+//! Set `opt-level = "s"` for this crate in the profile of firmware and kernels
 //! (`[profile.release.package.kernel-profiler]`). Code that is inlined into a kernel still has the
-//! kernel's own level, and the other code runs only twice a launch.
+//! kernel's own level, and the rest of the code runs only twice per launch.
 //!
-//! With the profiler off, a probe costs nothing: its arguments are type-checked and not evaluated.
+//! With the profiler off, a probe costs nothing: its arguments are type-checked but not evaluated.
 //!
 //! # Markers as calls
 //!
-//! The feature `out-of-line` turns every marker into a call, which makes a zone some 20 cycles
-//! slower. It suits kernels whose text must be small, or that have hundreds of zones in rarely
-//! executed code. The words in L1 are the same.
+//! The feature `out-of-line` turns every marker into a function call, which makes a zone some 20
+//! cycles slower. It suits kernels whose code must be small, and kernels that have hundreds of
+//! zones in rarely executed code. The words in L1 are the same.
 //!
 //! # C++ kernels
 //!
-//! The folder `include` has the probes in C++ under upstream's names, as one header that needs no
-//! library. In tt-metal the folder comes first on the include path, so that its header replaces
-//! upstream's. Elsewhere:
+//! The folder `include` has the probes in C++ under tt-metal's names, as one header that needs no
+//! library. In tt-metal, put the folder first on the include path, so that this header replaces
+//! tt-metal's. Elsewhere:
 //!
 //! ```text
 //! #include "kernel_profiler.hpp"
@@ -124,8 +125,8 @@
 //! | room for all, but a RISC publishes its run too late | the push leaves this run out | number of such runs of each RISC |
 //!
 //! The counters are words of the control vector ([`wire::control::ext`]) and are never reset. Every
-//! probe that finds no room counts one record of its kind. A zone counts once, at its start. The
-//! kept and the lost records thus add up to the emitted records.
+//! probe that finds no room counts one record of its kind; a zone counts once, at its start. Kept
+//! records and lost records therefore add up to the emitted records.
 //!
 //! # Features
 //!
@@ -150,7 +151,7 @@
 //! | `sync-windows` | riscv32: blocked waits and signals are recorded only in windows of time, see [`wait`] |
 //! | `trace-only` | riscv32: one envelope per trace replay, see [`trace`] |
 //!
-//! A native build without `hosted` has no core to act on; its macros do nothing.
+//! A native build without `hosted` has no core to act on, so its macros do nothing.
 //!
 //! # Limits
 //!
@@ -160,9 +161,9 @@
 //! - Kernels must not use the NoC's transaction id 15.
 
 #![no_std]
-// With the profiler switched off, the modules in the map do not exist.
+// With the profiler switched off, some modules that the map links to do not exist.
 #![cfg_attr(not(feature = "enabled"), allow(rustdoc::broken_intra_doc_links))]
-// A native build without `hosted` has no port that calls the items.
+// A native build without `hosted` has no port, so nothing calls these items.
 #![cfg_attr(not(any(target_arch = "riscv32", feature = "hosted")), allow(dead_code))]
 #![cfg_attr(not(any(target_arch = "riscv32", doc)), forbid(unsafe_code))]
 #![cfg_attr(any(target_arch = "riscv32", doc), deny(unsafe_code))]
@@ -214,7 +215,7 @@ pub mod stall;
 pub mod state;
 #[cfg(feature = "enabled")]
 pub mod stream;
-// Documentation shows this module on every host.
+// The documentation contains this module on every host.
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", doc)))]
 pub mod tensix;
 #[cfg(all(test, feature = "enabled"))]
@@ -238,7 +239,7 @@ pub use wire::{
 
 pub use probe::{finish, flush_to_dram_if_full, init, quick_push, quick_push_if_linked};
 
-/// Items that the macros expand to.
+/// Items to which the macros expand.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{

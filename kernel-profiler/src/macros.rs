@@ -1,7 +1,7 @@
 //! The probes: macros for kernel authors.
 //!
-//! Each macro computes its id at compile time, stores its text for the host and expands to one
-//! call. With the profiler switched off, the macros call functions that do nothing, and their
+//! Each macro computes its id at compile time, stores its zone text for the host, and expands to
+//! one call. With the profiler switched off, the macros call functions that do nothing; their
 //! arguments are type-checked but not evaluated.
 
 mod counters;
@@ -9,7 +9,8 @@ mod noc;
 
 /// Records a zone from here to the end of the enclosing block.
 ///
-/// Two zones in one block nest; the later one ends first. A zone without room is counted as lost.
+/// Two zones in one block are nested; the later one ends first. A zone without room is counted as
+/// lost.
 ///
 /// ```
 /// use kernel_profiler::device_zone_scoped;
@@ -57,11 +58,11 @@ macro_rules! device_zone_scoped_if {
     };
 }
 
-/// Records the firmware's zone around a whole launch: begins the launch here, ends and pushes it at
-/// the end of the enclosing block.
+/// Records the firmware's zone around a whole launch: begins the launch here; at the end of the
+/// enclosing block, ends the launch and pushes its records.
 ///
-/// This must be the outermost zone, because it empties the buffers. Its name must end in `FW`: with
-/// any other name, as in kernels, the macro records an ordinary zone.
+/// This must be the outermost zone, because it empties the buffers. Its name must end in `FW`; with
+/// any other name, the macro records an ordinary zone, as kernels need.
 ///
 /// # Cost
 /// No optional words. See the [crate documentation](crate#cost) for the push.
@@ -80,10 +81,10 @@ macro_rules! device_zone_scoped_main {
 
 /// Records the kernel's zone within the firmware's zone.
 ///
-/// Its name must end in `KERNEL`: with any other name, the macro records an ordinary zone.
+/// Its name must end in `KERNEL`; with any other name, the macro records an ordinary zone.
 ///
 /// # Cost
-/// No optional words; the zone has fixed slots that always have room.
+/// No optional words: the zone has fixed slots, which always have room.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedMainChildN`.
@@ -99,14 +100,14 @@ macro_rules! device_zone_scoped_main_child {
 
 /// Adds the cycles from here to the end of the enclosing block to the first accumulator.
 ///
-/// The total is one record per launch, under the last name that used the accumulator in the launch.
-/// Sums are recorded only if the port enables them.
+/// The total is one record per launch, under the name that used the accumulator last in that
+/// launch. Sums are recorded only if the port enables them.
 ///
 /// # Cost
 /// 2 words of L1 per launch, however often the zone runs.
 ///
 /// # Compatibility
-/// `DeviceZoneScopedSumN1`, which also gives the cycles of all names to the last name.
+/// `DeviceZoneScopedSumN1`, which also adds the cycles of all names up under the last name.
 #[macro_export]
 macro_rules! device_zone_scoped_sum1 {
     ($name:expr $(,)?) => {
@@ -117,7 +118,8 @@ macro_rules! device_zone_scoped_sum1 {
     };
 }
 
-/// Adds cycles like [`device_zone_scoped_sum1!`], to the second accumulator.
+/// Adds the cycles from here to the end of the enclosing block to the second accumulator, as
+/// [`device_zone_scoped_sum1!`] does for the first.
 ///
 /// # Compatibility
 /// `DeviceZoneScopedSumN2`.
@@ -171,7 +173,7 @@ macro_rules! device_timestamped_data_16b {
     }};
 }
 
-/// Records an event, identified by a 16-bit number.
+/// Records an event, which is a 16-bit number, and the time.
 ///
 /// ```
 /// use kernel_profiler::{device_record_event, src_loc_name_to_hash};
@@ -191,14 +193,14 @@ macro_rules! device_record_event {
     };
 }
 
-/// Polls until a condition holds, and adds the cycles to the total of the awaited object.
+/// Polls until a condition holds, and adds the cycles to a total for what the kernel waits for.
 ///
-/// A wait whose first poll succeeds adds nothing.
+/// A wait that succeeds at its first poll adds nothing.
 ///
 /// The kind is a constant of [`wire::wait::WaitKind`]: `CB_WAIT`, `CB_RESERVE`, `SEM_WAIT`,
 /// `NOC_READ_BARRIER`, `NOC_WRITE_BARRIER`, `NOC_ATOMIC_BARRIER`, `NOC_FULL_BARRIER` or
-/// `NOC_WRITE_FLUSH`. The key is the number of the circular buffer or NoC, or the semaphore's
-/// address.
+/// `NOC_WRITE_FLUSH`. The key is the number of the circular buffer or of the NoC, or the address of
+/// the semaphore.
 ///
 /// ```
 /// use kernel_profiler::{device_signal, device_wait};
@@ -209,12 +211,13 @@ macro_rules! device_record_event {
 /// ```
 ///
 /// # Cost
-/// None if the first poll succeeds. Otherwise two readings of the clock and a search among the
-/// objects that the kernel has waited for, and 6 words of L1 for each object at the kernel's end.
-/// Nothing without the feature `waits`; with `sync-events`, 6 words for each wait that blocks.
+/// None if the first poll succeeds. Otherwise two readings of the clock, a search among what the
+/// kernel has already waited for, and, at the kernel's end, 6 words of L1 for each object that it
+/// waited for. Nothing without the feature `waits`; with `sync-events`, 6 more words for each wait
+/// that blocks.
 ///
 /// # Compatibility
-/// `SYNC_WAIT`, which upstream records around each wait, blocked or not.
+/// `SYNC_WAIT`, which upstream records around each wait, whether it blocks or not.
 #[macro_export]
 macro_rules! device_wait {
     ($kind:ident, $key:expr, $is_ready:expr $(,)?) => {
@@ -226,9 +229,10 @@ macro_rules! device_wait {
     };
 }
 
-/// Begins a wait whose first poll did not succeed; the wait's method `end` ends it.
+/// Begins a wait whose first poll was not successful; the returned value's method `end` ends it.
 ///
-/// Use this for loops that [`device_wait!`] cannot express. Kinds, keys and cost are the same.
+/// Use this for loops that [`device_wait!`] cannot express. Kinds, keys and cost are those of that
+/// macro.
 #[macro_export]
 macro_rules! device_blocked_wait {
     (CB_WAIT, $key:expr $(,)?) => {
@@ -245,10 +249,10 @@ macro_rules! device_blocked_wait {
     };
 }
 
-/// Records a signal that another RISC may be waiting for.
+/// Records a signal that another RISC may wait for.
 ///
 /// The kind is `CB_PUSH`, `CB_POP`, `SEM_SET` or `SEM_SET_REMOTE`; the key is the number of the
-/// circular buffer or the semaphore's address.
+/// circular buffer or the address of the semaphore.
 ///
 /// # Cost
 /// 4 words of L1; nothing without the feature `sync-events`.
@@ -272,7 +276,7 @@ macro_rules! device_signal {
     };
 }
 
-/// Begins a wait under a zone name.
+/// Begins a wait whose zone has a given name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __wait {
@@ -289,7 +293,7 @@ macro_rules! __wait {
     }};
 }
 
-/// Records a signal under a zone name.
+/// Records a signal whose zone text has a given name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __signal {
@@ -301,8 +305,9 @@ macro_rules! __signal {
 
 /// Sets which RISCs run a kernel on this core in this launch: bit r for RISC r.
 ///
-/// If no bit is set, no record of the launch is pushed. A kernel may pass a `bool` instead: `true`
-/// changes nothing, and `false` prevents any push of the launch, even if kernels ran.
+/// If no bit is set, the launch is only counted, and none of its records is pushed. A kernel may
+/// pass a `bool` instead: `true` adds its RISC, and `false` prevents any push of the launch, even
+/// if kernels ran.
 ///
 /// # Compatibility
 /// `DeviceValidateProfiler`; the firmware passes the launch's enables.
@@ -357,7 +362,7 @@ macro_rules! device_trace_only_profiler_init {
     };
 }
 
-/// Returns the id of a name at this call site, and stores its text for the host.
+/// Returns the id of a name at this call site, and stores its zone text for the host.
 ///
 /// ```
 /// use kernel_profiler::src_loc_name_to_hash;
@@ -375,10 +380,10 @@ macro_rules! src_loc_name_to_hash {
     }};
 }
 
-/// Defines the firmware's variables of one RISC, all of them in its local RAM.
+/// Defines the firmware's variables for one RISC, all in its local RAM.
 ///
-/// The firmware fills `noc_index`, `my_x`, `my_y` and the two tables of DRAM banks before the first
-/// launch. [`tensix`](crate::tensix) lists what else the firmware must provide.
+/// Before the first launch, the firmware must fill `noc_index`, `my_x`, `my_y` and the two tables
+/// of DRAM banks. [`tensix`](crate::tensix) lists what else the firmware must provide.
 #[cfg(all(feature = "enabled", any(target_arch = "riscv32", doc)))]
 #[macro_export]
 macro_rules! firmware_state {
@@ -410,7 +415,7 @@ macro_rules! firmware_state {
     };
 }
 
-/// Defines the totals of a kernel's waits, which are recorded at the end of the kernel's zone.
+/// Defines the totals of a kernel's waits, which are recorded when the kernel's zone ends.
 #[cfg(feature = "waits")]
 #[doc(hidden)]
 #[macro_export]
@@ -422,7 +427,7 @@ macro_rules! __firmware_waits {
     };
 }
 
-/// Defines nothing: kernels record no waits.
+/// Defines nothing, because kernels record no waits.
 #[cfg(not(feature = "waits"))]
 #[doc(hidden)]
 #[macro_export]
@@ -430,7 +435,7 @@ macro_rules! __firmware_waits {
     () => {};
 }
 
-/// Returns the zone text, with the location of the outermost macro call.
+/// Expands to the zone text of a name, with the location of the outermost macro call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __zone_text {
@@ -450,7 +455,7 @@ macro_rules! __site {
     };
 }
 
-/// Stores a text in an ELF section.
+/// Stores a zone text in an ELF section.
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 #[doc(hidden)]
 #[macro_export]
@@ -465,7 +470,7 @@ macro_rules! __keep_name {
     };
 }
 
-/// Registers a text when it is first reached.
+/// Registers a zone text when it is first reached.
 #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
 #[doc(hidden)]
 #[macro_export]
@@ -476,7 +481,7 @@ macro_rules! __keep_name {
     };
 }
 
-/// Discards the text, as no host reads it.
+/// Discards the zone text, because no host reads it.
 #[cfg(not(any(
     all(feature = "enabled", target_arch = "riscv32"),
     all(feature = "hosted", not(target_arch = "riscv32"))

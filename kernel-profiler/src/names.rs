@@ -1,12 +1,12 @@
-//! Zone texts: computation of ids from names, and storage of the texts for the host.
+//! Zone texts: how ids are computed from them, and how they are stored for the host.
 //!
-//! A zone's text is `name,file,line,KERNEL_PROFILER`. Its id is computed at compile time; the text
-//! itself never reaches a core.
+//! A zone's text is `name,file,line,KERNEL_PROFILER`. The zone's id is computed from the text at
+//! compile time; the text itself is never loaded to a core.
 //!
 //! # Kernels for a Tensix core
 //!
-//! Every macro puts its text, NUL-terminated, into the ELF section [`SECTION`]. The linker
-//! script must keep that section out of the image, or it would take L1:
+//! Every macro puts its text, followed by a NUL, into the ELF section [`SECTION`]. The linker
+//! script must keep that section out of the loaded image, because it would take space in L1:
 //!
 //! ```text
 //! SECTIONS {
@@ -15,28 +15,28 @@
 //! ```
 //!
 //! `(INFO)` removes the section's allocation flag: the texts stay in the file and are never loaded.
-//! A host reads them from the kernel's ELF. No code refers to the texts, so they add no relocation.
-//! Texts of a library crate have global symbols. If such a library is linked both into the firmware
-//! and into kernels that link against the firmware's symbols, keep only the symbols that kernels
-//! need (`objcopy --keep-global-symbol`).
+//! A host reads them from the kernel's ELF file. No code refers to the texts, so they need no
+//! relocation. The texts of a library crate have global symbols. If such a library is linked both
+//! into the firmware and into kernels that link against the firmware's symbols, keep only the
+//! symbols that kernels need (`objcopy --keep-global-symbol`).
 //!
-//! Texts of C++ kernels are never loaded, whatever the linker script. The one text of the static
-//! library needs the line above in the linker script.
+//! The texts of C++ kernels are never loaded, whatever the linker script says. The static library
+//! has one text, which needs the line above in the linker script.
 //!
 //! # Native kernels
 //!
-//! With the feature `hosted`, every call site registers its text when it is first reached:
+//! With the feature `hosted`, every call site registers its text when it is first reached; see
 //! `hosted::registered_zones`.
 
 use wire::ZoneId;
 
-/// The ELF section of the zone texts.
+/// The ELF section that contains the zone texts.
 pub const SECTION: &str = ".kprof_zones";
 
-/// Returns the id of a zone text.
+/// Returns the id of the zone with a text.
 ///
 /// # Panics
-/// If the id is 0, since the zone's start could then look like padding, or if the format reserves
+/// If the id is 0, because the zone's start could then look like padding, or if the format reserves
 /// the id. In the macros this is a compile-time error; use another line or another name.
 #[must_use]
 pub const fn zone_id(text: &str) -> u16 {
@@ -46,10 +46,10 @@ pub const fn zone_id(text: &str) -> u16 {
     id.0
 }
 
-/// Returns true if `name` is the usual name of a launch's zone ("BRISC-FW") or of a kernel's zone
-/// ("BRISC-KERNEL").
+/// Returns true if `name` ends as the name of the firmware's zone ("BRISC-FW") does if `is_main` is
+/// true, or as the name of a kernel's zone ("BRISC-KERNEL") does if it is false.
 ///
-/// Only zones with these names use the fixed slots.
+/// Only zones with such names use the fixed slots.
 #[must_use]
 pub const fn is_of_launch(name: &str, is_main: bool) -> bool {
     let ending = if is_main { b"FW".as_slice() } else { b"KERNEL".as_slice() };
@@ -65,22 +65,22 @@ pub const fn is_of_launch(name: &str, is_main: bool) -> bool {
     true
 }
 
-/// The text of the runtime's own zone around a quick push. The text is constant to keep its id the
-/// same in every build.
+/// Text of the runtime's own zone around a quick push. It is constant, so that the zone has the
+/// same id in every build.
 macro_rules! quick_push_text {
     () => {
         "PROFILER-NOC-QUICK-PUSH,kernel-profiler/src/flush.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// The text of the zone that shows a wait for the host, constant for the same reason.
+/// Text of the zone that shows a wait for the host, constant for the same reason.
 macro_rules! stall_text {
     () => {
         "PROFILER-DRAM-STALL,kernel-profiler/src/stall.rs,1,KERNEL_PROFILER"
     };
 }
 
-/// The text of the zone that shows a push in accumulate mode, constant for the same reason.
+/// Text of the zone that shows a push in accumulate mode, constant for the same reason.
 macro_rules! push_text {
     () => {
         "PROFILER-DRAM-PUSH,kernel-profiler/src/accumulate.rs,1,KERNEL_PROFILER"
@@ -94,16 +94,16 @@ pub(crate) use quick_push_text;
 #[cfg(all(any(feature = "debug-dump", feature = "stream"), target_arch = "riscv32"))]
 pub(crate) use stall_text;
 
-/// The text of the zone that shows the cost of a quick push.
+/// Text of the zone that shows the cost of a quick push.
 pub const QUICK_PUSH: &str = quick_push_text!();
 
-/// The text of the zone in which a RISC waits for the host, in the debug dump.
+/// Text of the zone in which a RISC waits for the host, in the debug dump and in streaming.
 pub const STALL: &str = stall_text!();
 
-/// The text of the zone that shows the cost of a push in accumulate mode.
+/// Text of the zone that shows the cost of a push in accumulate mode.
 ///
 /// # Compatibility
-/// The name is the one in `kernel_profiler.hpp`.
+/// The zone's name is the one in `kernel_profiler.hpp`.
 pub const PUSH: &str = push_text!();
 
 #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]

@@ -1,9 +1,9 @@
-//! NoC events, which record what a kernel does on the NoCs, and memory locks.
+//! NoC events, which record what a kernel does on the NoCs, and records of memory locks.
 //!
-//! The macros `record_noc_event*` and `record_fabric_*` belong next to a kernel's NoC calls. They
-//! record only with the feature `noc-events`, and only on the RISCs that move data (BRISC, NCRISC,
-//! Ethernet RISCs). Waits and operations on single words need `noc-events-all`. If a record does
-//! not fit, the RISC pushes first, so NoC traces are complete unless DRAM is full.
+//! The macros `record_noc_event*` and `record_fabric_*` are meant for use beside a kernel's NoC
+//! calls. They record only with the feature `noc-events`, and only on the RISCs that move data
+//! (BRISC, NCRISC, Ethernet RISCs). Waits and operations on single words need `noc-events-all`. A
+//! RISC pushes before a record that would not fit, so NoC traces are complete unless DRAM is full.
 //!
 //! # Compatibility
 //! `noc_event_profiler.hpp`, `fabric_event_profiler.hpp`, `noc_debugging_profiler.hpp`.
@@ -26,7 +26,7 @@ impl State {
     }
 
     /// Records an event of the tile's own NoC with its local address, its remote address and the
-    /// NoC's counter of its kind; pushes first if there is no room.
+    /// NoC's counter of such events; pushes first if there is no room.
     #[inline(always)]
     pub fn record_noc_event_with_addresses<P: Port + ?Sized>(
         &mut self,
@@ -37,7 +37,7 @@ impl State {
         const WORDS: u32 = word_count(PacketKind::TimestampedData16B.record_words());
         if port.can_quick_push() {
             self.flush_to_dram_if_full(port, WORDS);
-            // The counter is read after a possible push, since a push is a write, too.
+            // The counter is read after a possible push, because a push increments it, too.
             let counter = event.kind.counter(event.is_posted);
             let noc_counter = counter.map_or(0, |counter| port.noc_counter(counter));
             let trailer = NocTrailer { local_address, remote_address, noc_counter };
@@ -82,8 +82,8 @@ mod tests {
         LockEvent { kind: LockEventKind::CbLock, address: 0x2_0000, byte_count: 64 };
     const EVENTS: u32 = 300;
 
-    /// Returns the words after each marker of one type and id in a lane. No other words of the lane
-    /// may match.
+    /// Returns the `count` words after each marker of one type and id in a lane. No other words of
+    /// the lane may look like such a marker.
     fn values(lane: &[u32], prefix: u32, count: usize) -> Vec<&[u32]> {
         let starts = (0..lane.len()).filter(|&at| lane[at] & 0xFFFF_F000 == prefix);
         starts.map(|at| &lane[at + 2..at + 2 + count]).collect()

@@ -1,7 +1,7 @@
-//! Hardware interface of the runtime: a clock, two kinds of L1 words, and writes to DRAM.
+//! Hardware interface of the runtime: a clock, L1 words of two kinds, and writes to DRAM.
 //!
-//! The traits separate the runtime from the chip, so that the same algorithm runs on a Tensix core
-//! and natively in tests. They contain no policy.
+//! The traits separate the runtime from the chip, so that the same algorithms run on a Tensix core
+//! and natively in tests. They make no decisions.
 
 use wire::{
     control::ControlLayout, loss::LossKind, marker::TIME_HIGH_MASK, noc_event::NocCounter,
@@ -16,26 +16,27 @@ pub trait Clock {
     }
 
     /// Reads the low word and then the live high word, back to back.
-    ///
-    /// A pair torn by a wrap of the low word is 2^32 cycles too large; the host sees the step
+    /// If the low word wraps between the two loads, the result is 2^32 cycles too large; the host
+    /// notices the step in the lane's times and repairs it.
     /// within the lane and repairs it.
     fn now(&mut self) -> ClockWords;
 
-    /// Makes the program wait for a reading at this point. Earlier stores of the program are thus
-    /// issued while the clock's loads are in flight.
+    /// Makes the program wait for the result of a reading at this point, but not before. Stores
+    /// that precede this call are thus issued while the clock's loads are in flight.
     #[inline(always)]
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         reading
     }
 
-    /// Acts like [`Clock::await_reading`], and masks the high word to the bits that a marker keeps.
+    /// Waits like [`Clock::await_reading`], and clears the bits of the high word that a marker does
+    /// not contain.
     #[inline(always)]
     fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
         ClockWords { high: reading.high & TIME_HIGH_MASK, ..reading }
     }
 }
 
-/// The two halves of a clock reading.
+/// The two words of a clock reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockWords {
     /// Bits 32 to 63.
@@ -44,10 +45,10 @@ pub struct ClockWords {
     pub low: u32,
 }
 
-/// If the low word is at least this value, the high word may belong to the next wrap.
+/// If the low word is at least this value, the high word read after it may belong to the next wrap.
 pub(crate) const NEAR_END: u32 = u32::MAX << 8;
 
-/// Reads both words of the clock; repeats the reading near the end of the low word.
+/// Reads both words of the clock, and repeats that if the low word is about to wrap.
 pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
     loop {
         let now = clock.now();
@@ -59,9 +60,9 @@ pub(crate) fn whole_time<C: Clock + ?Sized>(clock: &mut C) -> ClockWords {
 
 /// The core's control vector and the L1 vectors of its RISCs.
 ///
-/// The runtime addresses a word by its *place*. A port whose places are memory addresses overrides
-/// `control_place` and `vector_place`. In other ports, a place is a byte offset in the control vector
-/// followed by the vectors, see [`word_at`].
+/// The runtime identifies a word by its *place*. In a port that accesses L1, places are memory
+/// addresses; it overrides `control_place` and `vector_place`. In other ports, a place is a byte
+/// offset in the control vector followed by the vectors, see [`word_at`].
 pub trait Memory {
     /// Reads the word at a place.
     fn load(&mut self, place: u32) -> u32;
@@ -74,8 +75,8 @@ pub trait Memory {
         word_count(index) * 4
     }
 
-    /// Returns the place of word 0 of the L1 vector of the RISC `risc_index`. The other words
-    /// follow, four places apart.
+    /// Returns the place of word 0 of the L1 vector of the RISC `risc_index`. The places of the
+    /// other words follow in steps of 4.
     fn vector_place(&self, risc_index: usize) -> u32 {
         self.control_place(CONTROL.word_count) + word_count(risc_index * VECTOR_WORDS) * 4
     }
@@ -92,13 +93,13 @@ pub trait Memory {
         self.store(self.control_place(index), value);
     }
 
-    /// Makes writes of other RISCs, the NoC and the host visible, if a data cache may be on.
+    /// Makes writes by other RISCs, the NoC and the host visible, in case a data cache is on.
     #[inline(always)]
     fn forget_cached(&mut self) {}
 }
 
-/// Returns the RISC whose vector holds the word at a place, and the word's index, in a port whose
-/// places are not addresses.
+/// Returns the RISC in whose vector the word at a place is, and the word's index in that vector;
+/// for ports whose places are not addresses.
 ///
 /// The RISC is `None` for a word of the control vector.
 ///
@@ -118,18 +119,18 @@ pub const fn word_at(place: u32) -> (Option<usize>, usize) {
 
 /// The write path from L1 to DRAM.
 pub trait Noc {
-    /// Returns true if a command buffer used by pushes holds a linked transaction. Any other write
-    /// would then hang the NoC.
+    /// Returns true if a command buffer that pushes use has a linked transaction in progress. Any
+    /// other write would then hang the NoC.
     fn is_linked(&mut self) -> bool;
 
-    /// Returns true if the given command buffer holds a linked transaction.
+    /// Returns true if the given command buffer has a linked transaction in progress.
     fn is_command_buffer_linked(&mut self, command_buffer: u32) -> bool {
         let _ = command_buffer;
         self.is_linked()
     }
 
-    /// Saves the kernel's command buffer registers before pushes after which the kernel continues.
-    /// The pushes at the end of a launch need no saving.
+    /// Saves the registers of the command buffer before pushes after which a kernel continues to
+    /// use it. Pushes at the end of a launch need no saving.
     fn save_command_buffer(&mut self, saved: &mut SavedRegisters) {
         let _ = saved;
     }
@@ -139,10 +140,10 @@ pub trait Noc {
         let _ = saved;
     }
 
-    /// Waits, up to a limit, until the command buffer of pushes accepts a command. Returns true if
+    /// Waits, up to a limit, until the command buffer for pushes accepts a command. Returns true if
     /// it does.
     ///
-    /// If not, the NoC is stuck, and no other method for pushes may be called.
+    /// If it returns false, the NoC is stuck, and no other method for pushes may be called.
     #[inline(always)]
     fn await_idle(&mut self) -> bool {
         true
@@ -150,54 +151,55 @@ pub trait Noc {
 
     /// Prepares writes to an existing DRAM bank, after [`Noc::await_idle`].
     ///
-    /// Returns a value that the other methods take, so that it stays in a register between calls.
+    /// Returns a value to pass to the other methods, which stays in a register between the calls.
     fn begin_pushes(&mut self, bank: u32) -> Pushes;
 
-    /// Starts an acknowledged write of the `word_count` words at `place` to the byte `address` of
-    /// the bank.
+    /// Starts a write, which is to be acknowledged, of the `word_count` words at `place` to the
+    /// byte `address` of the bank.
     ///
-    /// The length is a multiple of 4 words, and the address a multiple of 16 bytes. Returns whether
+    /// The length is a multiple of 4 words, and the address a multiple of 16 bytes. Returns true if
     /// the write has started. If not, the NoC is stuck, and no further push or wait is allowed.
     fn push(&mut self, pushes: Pushes, place: u32, word_count: u32, address: u32) -> bool;
 
-    /// Reads a counter of this RISC's NoC. Without a counter, returns 0, as the format requires.
+    /// Reads a counter of this RISC's NoC. Returns 0 if there is none, as the format requires.
     #[inline(always)]
     fn noc_counter(&mut self, counter: NocCounter) -> u32 {
         let _ = counter;
         0
     }
 
-    /// Adds `count` started writes to the counters that the kernel's barriers read.
+    /// Adds `count` started writes to the counters that the kernel's barriers compare.
     #[inline(always)]
     fn count_pushes(&mut self, count: u32) {
         let _ = count;
     }
 
-    /// Waits, up to a limit, until DRAM has acknowledged every write since [`Noc::begin_pushes`].
-    /// Waits for no other write. Returns true if all of them were acknowledged.
+    /// Waits, up to a limit, until DRAM has acknowledged every write since [`Noc::begin_pushes`],
+    /// but for no other write. Returns true if all have been acknowledged.
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool;
 }
 
-/// Saved registers of a command buffer, in a port-specific order.
+/// Saved registers of a command buffer; each port chooses their order.
 pub type SavedRegisters = [u32; 9];
 
-/// Prepared writes to one DRAM bank, in a port-specific form.
+/// Prepared writes to one DRAM bank; each port chooses the meaning of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pushes(pub u32);
 
-/// The full hardware interface of one RISC's runtime.
+/// The whole hardware interface of the runtime on one RISC.
 pub trait Port: Clock + Memory + Noc {
-    /// Returns the index of this RISC in its core: 0 BRISC or ERISC, 1 NCRISC, 2 to 4 TRISCs.
+    /// Returns the index of this RISC in its core: 0 for BRISC or ERISC, 1 for NCRISC, 2 to 4 for
+    /// TRISCs.
     fn risc_index(&self) -> usize;
 
-    /// Returns the number of RISCs of this core that have a vector: five on a Tensix core,
-    /// otherwise one.
+    /// Returns the number of RISCs of this core that have a vector: five on a Tensix core, one on
+    /// any other.
     fn risc_count(&self) -> usize;
 
     /// Returns the place of the control word whose index is this RISC's index.
     ///
-    /// If a block has one word per RISC and begins at index `first`, this RISC's word is at this
-    /// place plus `4 * first`.
+    /// In a block of control words with one word per RISC that begins at index `first`, this RISC's
+    /// word is at this place plus `4 * first`.
     #[inline(always)]
     fn own_place(&self) -> u32 {
         self.control_place(self.risc_index())
@@ -209,7 +211,7 @@ pub trait Port: Clock + Memory + Noc {
         self.vector_place(self.risc_index())
     }
 
-    /// Counts one record without room, in this RISC's counter of the kind.
+    /// Increments this RISC's counter of lost records of a kind, because a record had no room.
     fn count_loss(&mut self, kind: LossKind) {
         let place = self.own_place() + word_count(kind.control_word()) * 4;
         let lost = self.load(place);
@@ -219,45 +221,46 @@ pub trait Port: Clock + Memory + Noc {
     /// Returns true if sum zones are recorded.
     fn sums_enabled(&self) -> bool;
 
-    /// Returns the kinds of wait records that this port makes.
+    /// Returns which records of waits this port makes.
     #[inline(always)]
     fn wait_records(&self) -> WaitRecords {
         WaitRecords::Off
     }
 
-    /// Returns the windows in which individual waits and signals are recorded; `None` to record
-    /// them at any time.
+    /// Returns the windows of time in which individual waits and signals are recorded; `None` if
+    /// they are recorded at any time.
     #[inline(always)]
     fn sync_windows(&self) -> Option<SyncWindows> {
         None
     }
 
-    /// Returns the chip whose hardware counters are available; `None` if no counters are recorded.
+    /// Returns the chip, which determines the hardware counters; `None` if no counters are
+    /// recorded.
     #[inline(always)]
     fn counter_chip(&self) -> Option<CounterChip> {
         None
     }
 
-    /// Reads one of the tile's debug registers, given by its offset in their block.
+    /// Reads one of the tile's debug registers, given its offset in the block of these registers.
     #[inline(always)]
     fn load_debug_register(&mut self, register: u32) -> u32 {
         let _ = register;
         0
     }
 
-    /// Writes one of the tile's debug registers, given by its offset in their block.
+    /// Writes one of the tile's debug registers, given its offset in the block of these registers.
     #[inline(always)]
     fn store_debug_register(&mut self, register: u32, value: u32) {
         let _ = (register, value);
     }
 
-    /// Returns the number of DRAM banks that pushes can reach; a core assigned to a higher bank has
+    /// Returns the number of DRAM banks that pushes can reach. A core whose bank does not exist has
     /// no lane.
     fn bank_count(&self) -> u32 {
         u32::MAX
     }
 
-    /// Returns the offset that is added to the addresses of pushes to an existing bank.
+    /// Returns the offset to add to the addresses of pushes to an existing bank.
     fn bank_offset(&self, bank: u32) -> u32 {
         let _ = bank;
         0
@@ -268,7 +271,7 @@ pub trait Port: Clock + Memory + Noc {
         self.risc_index() < 2
     }
 
-    /// Returns true for a dispatch kernel, which keeps headroom and pushes when nearly full.
+    /// Returns true for a dispatch kernel, which leaves headroom and pushes when only that is left.
     fn is_dispatch(&self) -> bool {
         false
     }
@@ -278,7 +281,7 @@ pub trait Port: Clock + Memory + Noc {
         false
     }
 
-    /// Returns true if the runs of several launches share a push, see
+    /// Returns true if one push transfers the runs of several launches, see
     /// `kernel_profiler::accumulate`.
     #[inline(always)]
     fn is_accumulating(&self) -> bool {
@@ -287,7 +290,7 @@ pub trait Port: Clock + Memory + Noc {
 
     /// Returns true in the debug dump, see `kernel_profiler::stall`.
     ///
-    /// In this mode a RISC whose lane is full waits for the host, and a RISC whose vector is full
+    /// In this mode, a RISC with a full lane waits for the host, and a RISC with a full vector
     /// pushes.
     #[inline(always)]
     fn is_non_dropping(&self) -> bool {
@@ -310,43 +313,44 @@ pub trait Port: Clock + Memory + Noc {
     #[inline(always)]
     fn rest(&mut self) {}
 
-    /// Returns true if both words of an unused fixed slot are emptied.
+    /// Returns true if both words of an unused fixed slot are to be emptied.
     ///
-    /// Readers check only the first word. So chips on which each store to L1 takes time empty only
-    /// this word.
+    /// Readers check only the first word, so chips on which each store to L1 takes time empty only
+    /// that word.
     fn empties_both_words(&self) -> bool {
         true
     }
 
-    /// Returns `value` unchanged; on a RISC, the compiler cannot assume anything about the result.
+    /// Returns `value` unchanged, in such a way that a RISC's compiler cannot assume anything about
+    /// it.
     ///
-    /// The compiler then keeps the result in a register, instead of other values from which it
-    /// could compute the result, and precomputes nothing from it. Use it where it makes code
-    /// smaller.
+    /// The compiler then keeps the result in a register, instead of recomputing it from other
+    /// values, and precomputes nothing from it. Use this where it makes code smaller.
     #[inline(always)]
     fn opaque(&self, value: u32) -> u32 {
         value
     }
 
-    /// Returns the core's own coordinates on the NoC; `None` leaves the control words unchanged.
+    /// Returns the core's own coordinates on the NoC; if `None`, the control words keep their
+    /// values.
     fn noc_coordinates(&self) -> Option<NocCoordinates> {
         None
     }
 }
 
 /// Maximum number of cycles that a RISC waits for the host in the debug dump: about a second at 1
-/// GHz. TT-Metal's host reads every half a second, and a read takes time, too.
+/// GHz. TT-Metal's host reads once every half a second, and a read takes time, too.
 pub const STALL_CYCLES: u32 = 1 << 30;
 
-/// Wait records that a port makes.
+/// Which records of waits a port makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitRecords {
-    /// No records.
+    /// No records of waits.
     Off,
-    /// A total for each object, at the kernel's end.
+    /// A total for each object that the kernel waited for, at the kernel's end.
     #[default]
     Totals,
-    /// Totals, and records of individual blocked waits and of signals.
+    /// These totals, and records of individual waits that blocked and of signals.
     Events,
 }
 
@@ -359,7 +363,7 @@ pub enum CounterChip {
     Blackhole,
 }
 
-/// A tile's coordinates on the NoC, as the tile itself sees them.
+/// A tile's coordinates on the NoC, as its own registers show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NocCoordinates {
     /// Column.

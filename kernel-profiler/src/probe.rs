@@ -1,6 +1,6 @@
-//! Functions that the macros call. Each acts on the RISC that runs this code.
+//! Functions to which the macros expand. Each acts on the RISC that runs it.
 //!
-//! `disabled.rs` has functions of the same names that do nothing.
+//! `disabled.rs` has functions with the same names that do nothing.
 
 use crate::{
     call,
@@ -22,18 +22,18 @@ pub fn open_zone<const ID: u16>() -> ZoneGuard<ID> {
     ZoneGuard::open()
 }
 
-/// Opens a zone if the condition holds.
+/// Opens a zone if a condition holds.
 #[inline(always)]
 pub fn open_zone_if<const ID: u16>(is_active: impl FnOnce() -> bool) -> ZoneGuard<ID> {
     if is_active() { ZoneGuard::open() } else { ZoneGuard::unopened() }
 }
 
-/// A zone that requests fixed slots. Its name determines whether it is the zone of the launch or an
-/// ordinary zone that a kernel opens within that zone.
+/// A zone for which a macro asks for fixed slots. Its name determines whether it is the zone of the
+/// launch or an ordinary zone in a kernel.
 pub struct FixedZone<const ID: u16, const IS_MAIN: bool, const IS_OF_LAUNCH: bool>;
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
-    /// Opens the zone of the launch in its fixed slots.
+    /// Opens the zone of the launch, which has fixed slots.
     #[inline(always)]
     pub fn open() -> MainGuard<ID, IS_MAIN> {
         MainGuard::open()
@@ -41,7 +41,7 @@ impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, true> {
 }
 
 impl<const ID: u16, const IS_MAIN: bool> FixedZone<ID, IS_MAIN, false> {
-    /// Opens an ordinary zone, because the fixed slots belong to the firmware.
+    /// Opens an ordinary zone, because only the zones of the launch have fixed slots.
     #[inline(always)]
     pub fn open() -> ZoneGuard<ID> {
         ZoneGuard::open()
@@ -81,7 +81,7 @@ pub fn record_event(event: impl FnOnce() -> u16) {
     with(|state, port| state.record_event(port, event));
 }
 
-/// Records the 64 bits of a NoC event, if such events are recorded.
+/// Records the 64 bits of a NoC event, if the build records events of its kind.
 #[inline(always)]
 pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
     if is_noc_event_recorded(kind) {
@@ -90,10 +90,10 @@ pub fn record_noc_event(kind: NocEventKind, event: impl FnOnce() -> u64) {
     }
 }
 
-/// Records an event of the tile's own NoC, if such events are recorded.
+/// Records an event of the tile's own NoC, if the build records events of its kind.
 ///
-/// Includes the local and the remote address if `HAS_ADDRESSES` or if addresses are always
-/// recorded.
+/// The record includes the local and the remote address if `HAS_ADDRESSES` is true or if the build
+/// always records addresses.
 #[inline(always)]
 pub fn record_local_noc_event<const HAS_ADDRESSES: bool>(
     kind: NocEventKind,
@@ -110,14 +110,14 @@ pub fn record_local_noc_event<const HAS_ADDRESSES: bool>(
     }
 }
 
-/// Returns the part of a NoC address that is the address within a tile.
+/// Returns the low word of a NoC address, which is the address within a tile.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the coordinates stand above")]
 pub const fn low_word(address: u64) -> u32 {
     address as u32
 }
 
-/// Records a lock event, if lock events are recorded.
+/// Records a lock event, if the build records lock events.
 #[inline(always)]
 pub fn record_lock_event(event: impl FnOnce() -> LockEvent) {
     if cfg!(feature = "scoped-locks") {
@@ -126,7 +126,7 @@ pub fn record_lock_event(event: impl FnOnce() -> LockEvent) {
     }
 }
 
-/// Starts hardware counters, if they are recorded.
+/// Starts hardware counters, if the build records them.
 #[inline(always)]
 pub fn start_perf_counters(groups: impl FnOnce() -> u32) {
     if cfg!(feature = "perf-counters") {
@@ -135,7 +135,7 @@ pub fn start_perf_counters(groups: impl FnOnce() -> u32) {
     }
 }
 
-/// Stops hardware counters, if they are recorded.
+/// Stops hardware counters, if the build records them.
 #[inline(always)]
 pub fn stop_perf_counters(groups: impl FnOnce() -> u32) {
     if cfg!(feature = "perf-counters") {
@@ -144,7 +144,7 @@ pub fn stop_perf_counters(groups: impl FnOnce() -> u32) {
     }
 }
 
-/// Reads and records hardware counters, if they are recorded.
+/// Reads and records hardware counters, if the build records them.
 #[inline(always)]
 pub fn read_perf_counters(groups: impl FnOnce() -> u32) {
     if cfg!(feature = "perf-counters") {
@@ -153,7 +153,7 @@ pub fn read_perf_counters(groups: impl FnOnce() -> u32) {
     }
 }
 
-/// Begins a wait whose first poll did not succeed.
+/// Begins a wait whose first poll was not successful.
 #[inline(always)]
 pub fn begin_wait<const KIND: u8, const ID: u16, const TOTAL_ID: u16>(
     key: impl FnOnce() -> u32,
@@ -161,7 +161,7 @@ pub fn begin_wait<const KIND: u8, const ID: u16, const TOTAL_ID: u16>(
     WaitGuard::begin(key())
 }
 
-/// Records a signal, if signals are recorded at this time.
+/// Records a signal, if the port makes records of signals.
 #[inline(always)]
 pub fn record_signal<const ID: u16>(data: impl FnOnce() -> u64) {
     with(|state, port| {
@@ -171,13 +171,14 @@ pub fn record_signal<const ID: u16>(data: impl FnOnce() -> u64) {
     });
 }
 
-/// Returns true if events of a kind are recorded.
+/// Returns true if the build records NoC events of a kind.
 #[inline(always)]
 const fn is_noc_event_recorded(kind: NocEventKind) -> bool {
     cfg!(feature = "noc-events-all") || (cfg!(feature = "noc-events") && !kind.is_debug_only())
 }
 
-/// Pushes before a linked transaction begins on a command buffer, if NoC events are recorded.
+/// Pushes if a linked transaction is about to begin on a command buffer and NoC events are
+/// recorded.
 #[inline(always)]
 pub fn quick_push_if_linked_for_noc_events(linked: impl FnOnce() -> (u32, bool)) {
     if cfg!(feature = "noc-events") {
@@ -248,13 +249,13 @@ pub fn quick_push() {
     with(|state, port| state.quick_push(port));
 }
 
-/// Pushes before a linked transaction begins on `command_buffer`.
+/// Pushes if a linked transaction is about to begin on `command_buffer`.
 #[inline(never)]
 pub fn quick_push_if_linked(command_buffer: u32, is_to_be_linked: bool) {
     with(|state, port| state.quick_push_if_linked(port, command_buffer, is_to_be_linked));
 }
 
-/// Pushes if a record of `words` words does not fit.
+/// Pushes if a record of `words` words would not fit.
 #[inline(always)]
 pub fn flush_to_dram_if_full(words: u32) {
     with(|state, port| state.flush_to_dram_if_full(port, words));

@@ -1,4 +1,4 @@
-//! Registers of the tile: addresses and access.
+//! Registers of the tile: their addresses, and access to them.
 
 #![allow(unsafe_code, reason = "memory-mapped registers")]
 
@@ -25,7 +25,7 @@ impl Register {
     }
 }
 
-/// The tile's block of debug registers.
+/// Address of the tile's block of debug registers.
 pub(crate) const DEBUG_REGISTERS: u32 = 0xFFB1_2000;
 pub(crate) const WALL_CLOCK_LOW: Register = Register(0xFFB1_21F0);
 pub(crate) const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
@@ -33,17 +33,17 @@ pub(crate) const WALL_CLOCK_HIGH: Register = Register(0xFFB1_21F4);
 pub(crate) const NOC_REGISTERS: u32 = 0xFFB2_0000;
 pub(crate) const NOC_STRIDE: u32 = 0x1_0000;
 
-/// Maximum number of polls of a stuck NoC, which take some milliseconds.
+/// Maximum number of polls of a NoC; these polls take some milliseconds if it is stuck.
 pub(crate) const NOC_POLLS: u32 = 1 << 18;
 
 /// The transaction id of pushes, which kernels must not use.
 pub(crate) const TRANSACTION_ID: u32 = 15;
 pub(crate) const TRANSACTION_ID_SHIFT: u32 = 10;
-/// Offset of the first counter of a NoC interface.
+/// Offset of the first counter in a NoC interface's registers.
 pub(crate) const STATUS: u32 = 0x200;
-/// Counter of the unanswered requests with transaction id 0; counters of the other ids follow.
+/// Counter of unanswered requests with transaction id 0; the counters for the other ids follow.
 pub(crate) const STATUS_REQUESTS_OF_ID: u32 = STATUS + 4 * 0x10;
-/// Register that counts the unacknowledged pushes.
+/// Counter of unacknowledged pushes.
 pub(crate) const STATUS_REQUESTS_OUTSTANDING: u32 = STATUS_REQUESTS_OF_ID + 4 * TRANSACTION_ID;
 
 pub(crate) const COMMAND_BUFFER_MASK: u32 = 3;
@@ -66,7 +66,7 @@ pub(crate) const CMD_CTRL: u32 = if cfg!(feature = "blackhole") { 0x40 } else { 
 /// The saved registers of a command buffer end with the last register that a push changes.
 const _: () = assert!(size_of::<SavedRegisters>() == AT_LEN_BE as usize + 4);
 
-/// Returns true if the chip has this register of a command buffer.
+/// Returns true if the chip has the command buffer register at this offset.
 #[inline(always)]
 pub(crate) const fn has_register(register: u32) -> bool {
     let offset = register % COMMAND_BUFFER_STRIDE;
@@ -78,9 +78,9 @@ pub(crate) const WORMHOLE_COORDINATE_SHIFT: u32 = 4;
 
 pub(crate) const CTRL_LINKED: u32 = 1 << 6;
 
-/// An acknowledged write on static virtual channel 1. If many tiles write to one DRAM channel on
-/// dynamic virtual channels, the DRAM channel has only a third of its bandwidth.
+/// Control word of an acknowledged write on static virtual channel 1. If many tiles write to one
+/// DRAM channel on dynamic virtual channels, the DRAM channel has only a third of its bandwidth.
 pub(crate) const CTRL_WRITE_ACKNOWLEDGED: u32 = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 13;
 
-/// A read whose response is requested.
+/// Control word of a read whose response is requested.
 pub(crate) const CTRL_READ: u32 = 1 << 4;

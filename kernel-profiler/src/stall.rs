@@ -1,17 +1,16 @@
-//! Debug dump: a RISC whose lane is full waits until the host has read more.
+//! Debug dump: a RISC with a full lane waits until the host has read more of it.
 //!
-//! A wait ends when the lane has room. It also ends if the host has read all of the lane and the
-//! run still does not fit, or after [`Port::stall_cycles`]; after such a time-out, no RISC waits
-//! again before the host has read more. Records without room are counted as in other modes. So a
-//! host that keeps up loses nothing, and a kernel without a host still ends.
+//! A wait ends when the lane has room. It also ends if the host has read the whole lane and the run
+//! still does not fit, or after [`Port::stall_cycles`]. After such a time-out, no RISC of the core
+//! waits again until the host has read more. Records without room are counted as in other modes. A
+//! host that reads fast enough therefore loses nothing, and a kernel ends even if no host reads.
 //!
 //! The zone `PROFILER-DRAM-STALL` shows each wait. It is recorded in the run after the wait, or in
-//! the run that did not fit. The zone of a wait at the launch's end comes after the firmware's
-//! zone.
+//! the run that did not fit. The zone of a wait at the end of a launch follows the firmware's zone.
 //!
 //! # Compatibility
-//! `DEVICE_DEBUG_DUMP` of `kernel_profiler.hpp`, whose wait has no limit and leaves no record.
-//! Upstream's host provides another buffer instead of reading on.
+//! `DEVICE_DEBUG_DUMP` of `kernel_profiler.hpp`, in which waits have no limit and are not recorded.
+//! Upstream's host switches to another buffer instead of reporting what it has read.
 
 use crate::{
     flush::{self, Published},
@@ -24,22 +23,25 @@ use wire::{
     Header, LaneEnd, PacketKind, ZoneId, control::ext, marker, risc::RISCS_PER_CORE, vector,
 };
 
-/// Bytes that a launch reserves for zones of stalls: one within the launch, and one at its end.
+/// Number of bytes that a launch reserves for stall zones: one within the launch, and one at its
+/// end.
 pub(crate) const STALL_BYTES: i32 = 2 * ZONE_BYTES;
 
-/// Offset in a vector of the word that marks a timed-out wait of the vector's RISC. The mark is
-/// valid until the RISC's launch ends.
+/// Offset in a vector of the word that shows that a wait of the vector's RISC has timed out. The
+/// word is valid until the RISC's launch ends.
 ///
-/// This is the second word of the slot for the end of the firmware's zone, empty until then.
+/// This is the second word of the slot for the end of the firmware's zone, which is unused until
+/// then.
 pub(crate) const IN_VAIN: u32 = offset(vector::MAIN_END + 1);
 
 /// A wait for the host.
 pub(crate) struct Stall {
     started: ClockWords,
     ended: ClockWords,
-    /// The host's progress at the last poll.
+    /// Number for the host's progress at the last poll, see [`host_progress`].
     progress: u32,
-    /// True if the time limit was reached, or if an earlier wait timed out.
+    /// True if this wait has reached its time limit, or if an earlier wait has and the host has not
+    /// read since.
     is_over: bool,
     has_waited: bool,
 }
@@ -50,7 +52,7 @@ impl Stall {
         Self { started, ended: started, progress: 0, is_over: false, has_waited: false }
     }
 
-    /// Polls the host's progress once; rests for some cycles unless the wait is over.
+    /// Polls the host's progress once; pauses for some cycles unless the wait is over.
     fn go_on<P: Port + ?Sized>(&mut self, port: &mut P) {
         self.progress = host_progress(port);
         self.is_over = port.load(port.control_place(ext::STALLED_IN_VAIN)) == self.progress;
@@ -64,7 +66,7 @@ impl Stall {
         port.forget_cached();
     }
 
-    /// Writes the zone of this wait at `place`.
+    /// Writes this wait's zone to the place `place`.
     fn write<P: Port + ?Sized>(&self, port: &mut P, place: u32) {
         #[cfg(all(feature = "hosted", not(target_arch = "riscv32")))]
         names::STALL_SITE.register();
@@ -79,15 +81,15 @@ impl Stall {
 }
 
 impl State {
-    /// Waits until this RISC's lane has room for the records made so far.
+    /// Waits until this RISC's lane has room for the records that the RISC has made so far.
     ///
-    /// Returns `None` if the lane stays full; the zone of the wait is then in the vector.
+    /// Returns `None` if the lane stays full; the vector then contains the zone of the wait.
     #[cold]
     #[inline(never)]
     pub(crate) fn await_own_lane<P: Port + ?Sized>(&mut self, port: &mut P) -> Option<Stall> {
         port.forget_cached();
         let remembered = port.own_vector() + IN_VAIN;
-        // In this launch, a wait has timed out already, and the host has not read anything since.
+        // A wait in this launch has already timed out, and the host has not read anything since.
         if port.load(remembered) == host_progress(port) {
             return None;
         }
@@ -106,15 +108,15 @@ impl State {
         if port.risc_index() == 0 {
             port.store(port.control_place(ext::STALLED_IN_VAIN), stall.progress);
         }
-        // Room for one such zone is reserved. This room may be used up if the host has resumed
-        // reading and stopped again.
+        // Room for one such zone is reserved. It may be used up if the host has meanwhile read
+        // something and then stopped again.
         if self.room() >= 0 {
             self.record_stall(port, &stall);
         }
         None
     }
 
-    /// Appends the zone of a wait, for which each launch reserves room once.
+    /// Appends the zone of a wait, for which the launch has reserved room.
     pub(crate) fn record_stall<P: Port + ?Sized>(&mut self, port: &mut P, stall: &Stall) {
         if stall.has_waited {
             let place = self.next();
@@ -124,7 +126,7 @@ impl State {
         }
     }
 
-    /// Pushes if `size` bytes do not fit, in a mode that must not drop records.
+    /// Pushes if `size` bytes do not fit and the port is in the debug dump.
     #[inline(always)]
     pub(crate) fn make_room<P: Port + ?Sized>(&mut self, port: &mut P, size: i32) {
         if port.is_non_dropping() && self.room() < size {
@@ -133,8 +135,8 @@ impl State {
     }
 }
 
-/// Waits until the lanes have room for the published runs, and records the wait as a zone in the
-/// run of the aggregating RISC.
+/// Waits until the lanes have room for the published runs, and adds the zone of the wait to the run
+/// of the aggregating RISC.
 #[cold]
 #[inline(never)]
 pub(crate) fn await_lanes<P: Port + ?Sized>(
@@ -173,7 +175,7 @@ pub(crate) fn await_lanes<P: Port + ?Sized>(
     }
 }
 
-/// Returns true if a lane has no room for `count` words but may get room, because the host has not
+/// Returns true if a lane has no room for `count` words but may get some, because the host has not
 /// read the whole lane.
 fn is_full<P: Port + ?Sized>(port: &mut P, lanes: &Lanes, core: u32, count: u32) -> bool {
     let end = port.load(core + HOST_END);
@@ -182,14 +184,15 @@ fn is_full<P: Port + ?Sized>(port: &mut P, lanes: &Lanes, core: u32, count: u32)
     place.end.is_none() && read_to != LaneEnd::from_word(end, lanes.words).end
 }
 
-/// Returns the host's progress in all lanes, as one nonzero number.
+/// Returns one nonzero number that changes whenever the host has read more of any lane.
 fn host_progress<P: Port + ?Sized>(port: &mut P) -> u32 {
     let first = port.control_place(0) + CONSUMED;
     let places = (0..port.risc_count()).map(|risc_index| first + 4 * lane::index_word(risc_index));
     places.fold(1, |sum, place| port.load(place).wrapping_add(sum))
 }
 
-/// Id of the zone of a wait for the host. Its loss is not counted, since no kernel emitted it.
+/// Id of the zone of a wait for the host. If this zone has no room, it is not counted as lost,
+/// since no kernel emitted it.
 pub(crate) const STALL_ZONE: ZoneId = ZoneId(names::zone_id(names::STALL));
 
 const ZONE_BYTES: i32 = bytes(2 * marker::MARKER_WORDS);

@@ -1,7 +1,7 @@
-//! State of one RISC: its write position, its free room, and its sums.
+//! The runtime's state on one RISC: its write position, its free room, and its sums.
 //!
-//! The runtime keeps no other state. On a Tensix core these are upstream's variables, which Rust
-//! and C++ share (`tensix`); in native builds they are fields.
+//! The runtime keeps no other state. On a Tensix core, the state is in upstream's variables, which
+//! Rust and C++ share (`tensix`); in native builds, it is in fields.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | waits | totals of the kernel's waits, see [`crate::wait`]; part of the kernel itself if it is linked as object code |
 //! | trace count | trace replays so far, counted only by the aggregating RISC |
 //!
-//! All zero is a valid state: no record fits, and every record is counted as lost. The sum `next +
-//! room + 8 * open zones`, plus 16 if sums are recorded, always equals the end of the vector.
+//! All zeros are a valid state: no record fits, and every record is counted as lost. Otherwise
+//! `next + room + 8 * open zones`, plus 16 if sums are recorded, is the end of the vector.
 
 #[cfg(all(feature = "enabled", target_arch = "riscv32"))]
 pub use crate::tensix::State;
@@ -21,7 +21,7 @@ pub use crate::tensix::State;
 use crate::wait::WaitTotals;
 use wire::{dram::SUM_COUNT, marker::MARKER_WORDS, vector};
 
-/// The runtime's state of one RISC.
+/// The runtime's state on one RISC.
 #[cfg(not(target_arch = "riscv32"))]
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -35,7 +35,7 @@ pub struct State {
 
 #[cfg(not(target_arch = "riscv32"))]
 impl State {
-    /// Returns the state before the firmware's first launch.
+    /// Creates the state before the first launch.
     #[must_use]
     pub const fn new() -> Self {
         let (sums, sum_headers) = ([0; SUM_COUNT], [0; SUM_COUNT]);
@@ -87,16 +87,16 @@ impl State {
     }
 }
 
-/// Bytes from the start of a vector to its first optional word.
+/// Number of bytes in a vector before its first optional word.
 pub(crate) const FIRST_OPTIONAL_BYTES: u32 = offset(vector::FIRST_OPTIONAL);
 
-/// Bytes for optional markers.
+/// Number of bytes in a vector for optional markers.
 pub(crate) const OPTIONAL_BYTES: i32 = bytes(vector::VECTOR_WORDS - vector::FIRST_OPTIONAL);
 
-/// Bytes that a launch reserves for the totals of its sums.
+/// Number of bytes that a launch reserves for the totals of its sums.
 pub(crate) const TOTALS_BYTES: i32 = bytes(SUM_COUNT * MARKER_WORDS);
 
-/// Converts words of a vector to bytes.
+/// Converts a number of words, which are within a vector, to bytes.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -107,14 +107,14 @@ pub(crate) const fn bytes(words: usize) -> i32 {
     (words * 4) as i32
 }
 
-/// Converts a number of words within a vector to the type of the control words.
+/// Converts a number of words, which are within a vector, to the type of the control words.
 #[expect(clippy::cast_possible_truncation, reason = "asserted to fit a vector")]
 pub(crate) const fn word_count(words: usize) -> u32 {
     assert!(words <= vector::VECTOR_WORDS);
     words as u32
 }
 
-/// Returns the byte offset of a word in a vector, as a difference of places.
+/// Returns the offset in bytes of a word within a vector, to be added to a place.
 #[inline(always)]
 pub(crate) const fn offset(words: usize) -> u32 {
     word_count(words) * 4

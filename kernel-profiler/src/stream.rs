@@ -1,7 +1,7 @@
-//! Streamed lanes: a ring of cells that is drained while kernels run.
+//! Streaming: each RISC's vector is a ring of cells, which is drained while kernels run.
 //!
-//! [`wire::stream`] documents the format. A zone is one cell of two words, written when the zone
-//! ends; nothing is written when the zone begins. C++ and Rust share the state, whose variables
+//! [`wire::stream`] documents the format. A zone is one cell of two words, which is written when
+//! the zone ends; nothing is written when it begins. C++ and Rust share the state, whose variables
 //! have other meanings in this mode:
 //!
 //! | variable | meaning |
@@ -10,10 +10,11 @@
 //! | next | place of the next cell; if the ring is full, the chunk that must be read to make room; outside of a launch, bits that describe the end of the last launch |
 //! | sum headers | first word of each total, 0 while the accumulator is unused |
 //!
-//! All zero is a valid state: every record is counted as lost.
+//! All zeros are a valid state: every record is counted as lost.
 //!
-//! A chunk is begun only when all of its cells are free, so that one comparison checks both room
-//! and publication. The first record that does not fit into a full chunk publishes the chunk.
+//! A chunk is begun only when all of its cells are free, so that one comparison decides whether
+//! there is room and whether cells must be published. The first record that does not fit into a
+//! chunk publishes the chunk.
 //!
 //! | question | file |
 //! |---|---|
@@ -22,12 +23,12 @@
 //! | how does a launch begin and end? | `stream/lane.rs` |
 //!
 //! # Order of cells
-//! A cell with a time is not older than the cell before it. So a record reads the clock first and
-//! takes its cells afterwards.
+//! The time of a cell is never earlier than the time of the cell before it, because a record reads
+//! the clock first and takes its cells afterwards.
 //!
 //! # Limits
-//! A zone is measured by the low word of the clock: a length of 2^32 cycles or more (3 to 4 s) is
-//! recorded modulo 2^32. The zones of a launch itself have 64 bits.
+//! The duration of a zone is computed from the clock's low word, so a duration of 2^32 cycles (3 to
+//! 4 s) or more is recorded modulo 2^32. The durations of the launch's own zones have 64 bits.
 
 mod lane;
 mod turn;
@@ -47,7 +48,7 @@ const CELL_BYTES: u32 = offset(CELL_WORDS);
 const CHUNK_BYTES: u32 = offset(CELL_WORDS * CHUNK_CELLS);
 const _: () = assert!(CELL_WORDS * RING_CELLS == VECTOR_WORDS);
 
-/// Start time of a zone, if records are streamed. Empty in builds that never stream.
+/// Start time of a zone, if records are streamed. In builds that never stream, it has no size.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Begun<T> {
     #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
@@ -57,7 +58,7 @@ pub(crate) struct Begun<T> {
 }
 
 impl<T: Copy + Default> Begun<T> {
-    /// Reads the time, if records are streamed.
+    /// Reads the time by calling `time`, if records are streamed.
     #[inline(always)]
     pub(crate) fn now(is_streaming: bool, time: impl FnOnce() -> T) -> Self {
         #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
@@ -69,7 +70,7 @@ impl<T: Copy + Default> Begun<T> {
         }
     }
 
-    /// Returns the time that was read, if records are streamed.
+    /// Returns the time that was read; the default value if records are not streamed.
     #[inline(always)]
     pub(crate) fn time(self) -> T {
         #[cfg(any(feature = "stream", not(target_arch = "riscv32")))]
@@ -79,12 +80,12 @@ impl<T: Copy + Default> Begun<T> {
     }
 }
 
-/// Returns the first word of a cell.
+/// Returns the first word of a cell with a code and a field.
 const fn head(code: Code, field: u16) -> u32 {
     Cell::new(code, field, 0).head
 }
 
-/// Returns the first word of a total.
+/// Returns the first word of a cell with the total of a sum.
 pub(crate) const fn total_head(id: ZoneId) -> u32 {
     head(Code::TOTAL, id.0)
 }
@@ -98,7 +99,7 @@ impl State {
         self.set_room(place.cast_signed());
     }
 
-    /// Ends a zone, given the low word of the clock at its beginning.
+    /// Ends a zone; `begun` is the low word of the clock at its beginning.
     #[inline(always)]
     pub(crate) fn end_zone<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, begun: u32) {
         let (place, limit) = (self.next(), self.limit());
@@ -111,7 +112,7 @@ impl State {
         write_cell(port, place, head(Code(id.0), 0).wrapping_add(cycles), ended);
     }
 
-    /// Ends a zone, given both words of the clock at its beginning.
+    /// Ends a zone; `begun` is the time of its beginning.
     #[inline(never)]
     pub(crate) fn end_measured_zone<P: Port + ?Sized>(
         &mut self,
@@ -125,7 +126,7 @@ impl State {
         self.write_zone_with_care(port, id, [low, high], ended.low);
     }
 
-    /// Writes a zone of any length; the low word of its cycles comes first.
+    /// Writes a zone of any duration, given in cycles with the low word first.
     #[cold]
     #[inline(never)]
     fn write_zone_with_care<P: Port + ?Sized>(
@@ -149,7 +150,8 @@ impl State {
         }
     }
 
-    /// Takes consecutive cells of one chunk for a record; returns `None` if the record is lost.
+    /// Takes consecutive cells of one chunk for a record; returns their place, or `None` if the
+    /// record is lost.
     ///
     /// `time` is the low word of the record's time.
     #[inline(always)]
@@ -169,7 +171,8 @@ impl State {
         self.take_behind_chunk(port, cells, kind, time)
     }
 
-    /// Writes a data record with the low word of its time; 64-bit data uses only `values[0]`.
+    /// Writes a data record; `time` is the low word of its time. For 64 bits of data, only
+    /// `values[0]` is used.
     #[inline(always)]
     pub(crate) fn stream_data<P: Port + ?Sized>(
         &mut self,

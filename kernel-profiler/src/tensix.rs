@@ -1,9 +1,10 @@
-//! The port of a Tensix core: every memory-mapped register and all of the crate's unsafe code.
+//! The port of a Tensix core, with all registers that it uses and all of the crate's unsafe code.
 //!
 //! # What the firmware must provide
 //!
-//! Kernels are linked against the firmware's symbols (`--just-symbols`), so that both share one
-//! state. These are link-time constants of a RISC, as in its linker script:
+//! Kernels are linked against the firmware's symbols (`--just-symbols`), so that firmware and
+//! kernels share one state. The following symbols are link-time constants, which the linker script
+//! of each RISC defines:
 //!
 //! | symbol | what |
 //! |---|---|
@@ -13,8 +14,9 @@
 //! | `__kprof_risc_count` | RISCs of the core that have a vector: 5 on a Tensix core, otherwise 1 |
 //! | `__kprof_bank_count` | number of DRAM banks, and of entries in the two tables below |
 //!
-//! The next symbols are variables in local RAM, zeroed at boot. [`crate::firmware_state!`] defines
-//! them; tt-metal's firmware has them under the same names, so C++ and Rust can be mixed:
+//! The following symbols are variables in local RAM, which are zeroed at boot.
+//! [`crate::firmware_state!`] defines them. TT-Metal's firmware has variables with the same names,
+//! so C++ and Rust can be mixed:
 //!
 //! | symbol | what |
 //! |---|---|
@@ -26,8 +28,8 @@
 //! | `noc_nonposted_writes_num_issued`, `noc_nonposted_writes_acked` | two words each: the counts that the kernel's barriers expect for each NoC |
 //! | `__kprof_waits` | waits of the kernel so far; only with the feature `waits`, which firmware and kernels must share |
 //!
-//! Two linker options define the RISC's role in this firmware
-//! (`--defsym=__kprof_begin=kprof_begin_core`):
+//! Two linker options define the RISC's role in this firmware (such as
+//! `--defsym=__kprof_begin=kprof_begin_core`):
 //!
 //! | symbol | BRISC, ERISC | the others |
 //! |---|---|---|
@@ -35,14 +37,14 @@
 //! | `__kprof_finish` | `kprof_finish_core` | `kprof_finish_own` |
 //!
 //! Only the values for BRISC and ERISC link the code that pushes. Until the host has written a DRAM
-//! address, every record is counted as refused and nothing is pushed.
+//! address, every record is counted as refused, and nothing is pushed.
 //!
 //! # What kernels must keep to
 //!
-//! TT-Metal's loader makes kernels position independent after they are linked. The loader supports
-//! few relocations, and would place constants in local RAM. So kernels must have no tables of
-//! addresses (`-C jump-tables=no`), no strings to print, no constructors and no code that panics,
-//! and must be linked with `--gc-sections`. This crate follows these rules.
+//! TT-Metal's loader makes kernels position-independent after they are linked. The loader supports
+//! few relocations, and would place constants in local RAM. Kernels must therefore have no tables
+//! of addresses (`-C jump-tables=no`), no strings to print, no constructors and no code that
+//! panics, and must be linked with `--gc-sections`. This crate follows these rules.
 //!
 //! # Assumptions
 //!
@@ -89,10 +91,10 @@ use crate::wait::WaitTotals;
 use firmware::{Word, variable};
 use wire::dram::SUM_COUNT;
 
-/// Maximum number of banks for which [`crate::firmware_state!`] has room.
+/// Maximum number of DRAM banks for which [`crate::firmware_state!`] has room.
 pub const BANK_COUNT_MAX: usize = 16;
 
-/// The firmware's variables that hold the state of a RISC.
+/// The firmware's variables with the runtime's state on a RISC.
 mod variables {
     use super::{SUM_COUNT, WaitTotals};
 
@@ -113,11 +115,11 @@ mod variables {
     }
 }
 
-/// The runtime's state of the RISC that executes this code, in the firmware's variables.
+/// The runtime's state on the RISC that executes this code; it is in the firmware's variables.
 #[derive(Debug)]
 pub struct State(());
 
-/// Defines a getter and a setter for each variable of the firmware.
+/// Defines a getter and a setter for each of the firmware's variables.
 macro_rules! variables {
     ($($get:ident $set:ident $symbol:ident: $type:ty;)*) => {
         $(
@@ -148,9 +150,10 @@ impl State {
     #[inline(always)]
     pub(crate) fn waits(&mut self) -> &mut WaitTotals {
         let waits = &raw mut variables::WAITS;
-        // SAFETY: the firmware provides the variable, zeroed at boot, which means no waits. Only this
-        // RISC reaches its local RAM, in its one thread. Only this function names the variable, and
-        // the result borrows the `State`, of which each probe creates its own.
+        // SAFETY: the firmware provides the variable and zeroes it at boot, which means that there
+        // were no waits. Only this RISC accesses its local RAM, in its one thread. Only this
+        // function names the variable, and its result borrows the `State`; each probe creates a
+        // `State` of its own.
         unsafe { &mut *waits }
     }
 
@@ -175,7 +178,7 @@ impl State {
     }
 }
 
-/// The port of the RISC that executes this code. Only this crate can create it.
+/// The port of the RISC that executes this code. Only code of this crate can create it.
 pub(crate) struct Tensix(());
 
 /// Calls a probe with the runtime's state and the port.

@@ -1,4 +1,4 @@
-//! Access to the tile's L1 and wall clock, the same for every RISC.
+//! Access to the tile's L1 and wall clock, which is the same for every RISC.
 
 #![allow(unsafe_code, reason = "L1 at addresses that the firmware or a launch names")]
 
@@ -12,11 +12,11 @@ use core::{arch::asm, ptr};
 #[inline(always)]
 pub(crate) fn load(address: u32) -> u32 {
     let word = ptr::with_exposed_provenance::<u32>(address as usize);
-    // SAFETY: only ports call this function. Each address is that of a word of the control vector or
-    // of a vector of one of the core's RISCs. On the core of a relay, it may also be a word that the
-    // caller of the relay has given to it. These words are aligned and exist as long as the program
-    // runs, and no Rust object contains them. Volatile, since other RISCs, the NoC and the host write
-    // to them.
+    // SAFETY: only ports call this function. Each address is that of a word of the control vector
+    // or of a vector of one of the core's RISCs. On the core of a relay, it may also be that of a
+    // word that the caller of the relay has given to the relay. These words are aligned and exist
+    // as long as the program runs, and no Rust object contains them. Volatile, since other RISCs,
+    // the NoC and the host write to them.
     unsafe { word.read_volatile() }
 }
 
@@ -30,27 +30,27 @@ pub(crate) fn store(address: u32, value: u32) {
     unsafe { word.write_volatile(value) }
 }
 
-/// Makes words written by other RISCs, the NoC or the host visible, if a data cache may be on.
+/// Makes writes by other RISCs, the NoC and the host visible, in case a data cache is on.
 ///
 /// # Compatibility
 /// `invalidate_l1_cache` of tt-metal. A Wormhole has no data cache.
 #[inline(always)]
 pub(crate) fn forget_cached() {
     if cfg!(feature = "blackhole") {
-        // SAFETY: empties the data cache, which holds nothing that memory does not.
+        // SAFETY: empties the data cache, which contains only what is also in memory.
         unsafe { asm!("fence", options(nostack, preserves_flags)) };
     }
 }
 
-/// Waits until a store has reached L1; `loaded` is the result of a load of the same address after
-/// the store.
+/// Waits until a store has reached L1; `loaded` is the result of a load from the store's address
+/// that was issued after the store.
 ///
-/// A store to a NoC register may overtake a store to L1, but cannot overtake a load whose result
-/// has been used. A load waits for the earlier store to its own address.
+/// A store to a NoC register may overtake a store to L1, but not a load whose result has been used.
+/// A load waits for an earlier store to its own address.
 #[inline(always)]
 pub(crate) fn settle(loaded: u32) {
-    // SAFETY: an instruction that only reads a register; it makes the core wait for the
-    // load, and being opaque to the compiler it is not removed.
+    // SAFETY: an instruction that only reads a register. It makes the core wait for the load, and
+    // is not removed, because the compiler cannot look into it.
     unsafe { asm!("mv zero, {}", in(reg) loaded, options(nostack, preserves_flags)) }
 }
 

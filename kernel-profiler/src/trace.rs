@@ -1,18 +1,18 @@
-//! Trace-only mode: one envelope per trace replay instead of runs per launch.
+//! Trace-only mode: one envelope per trace replay, instead of one run per launch.
 //!
-//! All RISCs write into the vector of the aggregating RISC. A status word holds the stage of the
+//! All RISCs write to the vector of the aggregating RISC. A status word contains the stage of the
 //! envelope:
 //!
 //! ```text
 //! replay begins --> FW_START --main opens--> KERNEL_START --a child opens--> ALL_ENDS
 //! ```
 //!
-//! In the stage `ALL_ENDS` every close overwrites the end, so the last end remains. Only the
-//! aggregating RISC opens the main zone, so the status never goes back. If two RISCs see
-//! `KERNEL_START` at once, both write the same status, and their starts of the kernel differ by a
-//! few cycles, which does no harm.
+//! In the stage `ALL_ENDS`, every closing zone overwrites the envelope's end, so that the last end
+//! remains. Only the aggregating RISC opens the main zone, so the stage never goes back. If two
+//! RISCs read `KERNEL_START` at the same time, both write the same stage, and their kernels' start
+//! times differ by only a few cycles, which does no harm.
 //!
-//! Zones, data and events are not recorded in this mode, and not counted as lost.
+//! In this mode, zones, data and events are neither recorded nor counted as lost.
 
 use crate::{
     lane::{self, CONTROL, DEVICE_END, PACKING},
@@ -28,18 +28,18 @@ use wire::{
     vector,
 };
 
-/// The replay has begun, but not the main zone.
+/// Stage: the replay has begun, but its main zone has not.
 ///
 /// # Compatibility
 /// This constant and the next two are the trace flags of `kernel_profiler.hpp`.
 pub const FW_START: u32 = 1 << 31;
-/// The main zone has begun, but no kernel.
+/// Stage: the main zone has begun, but no kernel has.
 pub const KERNEL_START: u32 = 1 << 30;
-/// A kernel has begun: every close writes the end.
+/// Stage: a kernel has begun, and every closing zone writes the envelope's end.
 pub const ALL_ENDS: u32 = 1 << 29;
 
 impl State {
-    /// Begins a replay: pushes the previous replay's envelope and opens a new one.
+    /// Begins a replay: pushes the envelope of the previous replay, and opens a new one.
     ///
     /// Does nothing unless the port is in trace-only mode.
     pub fn init_trace_only<P: Port + ?Sized>(&mut self, port: &mut P) {
@@ -61,7 +61,7 @@ impl State {
         }
         let vector = port.vector_place(ENVELOPE);
         launch::empty_slots(port, vector);
-        // The ID words of this mode have no trace count, as the program id holds the count.
+        // In this mode, the ID words have no trace count, because the program id contains it.
         let flat_id = port.load(control + offset(CONTROL.flat_id));
         let generation = port.load(control + offset(ext::GENERATION));
         let id = PACKING.pack(0, flat_id, 0) | PACKING.generation_field(generation);
@@ -72,7 +72,7 @@ impl State {
     }
 }
 
-/// Pushes the previous replay's envelope, or counts it if no kernel has completed it.
+/// Pushes the envelope of the previous replay; only counts it if no kernel has completed it.
 fn push_envelope<P: Port + ?Sized>(port: &mut P) {
     let control = port.control_place(0);
     if port.load(port.vector_place(ENVELOPE)) != 0 {
@@ -80,13 +80,13 @@ fn push_envelope<P: Port + ?Sized>(port: &mut P) {
     }
     let words = port.load(control + DEVICE_END);
     if words != 0 {
-        // No other RISC publishes anything in this mode.
+        // In this mode, no other RISC publishes anything.
         port.store(control + offset(ext::SCRATCH), 0);
         State::push_published(port, control, words);
     }
 }
 
-/// Opens a fixed zone of the envelope, if the status allows it.
+/// Opens one of the envelope's two zones, if the status word allows it.
 pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let (turn, next) = match scope {
         Scope::Main if port.risc_index() == 0 => (FW_START, KERNEL_START),
@@ -101,7 +101,7 @@ pub(crate) fn open<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     }
 }
 
-/// Closes a fixed zone of the envelope, replacing the previous end of this zone.
+/// Closes one of the envelope's two zones; this overwrites the zone's previous end.
 pub(crate) fn close<P: Port + ?Sized>(port: &mut P, scope: Scope, id: ZoneId) {
     let is_aggregator = port.risc_index() == 0;
     let control = port.control_place(0);

@@ -1,16 +1,18 @@
-//! Blocked waits: their cycles by object and, on request, a record of each wait.
+//! Blocked waits: their cycles by what the kernel waited for and, on request, a record of each
+//! wait.
 //!
-//! A wait polls. If the first poll does not succeed, the clock is read, and read again after the
-//! poll that succeeds. So a wait that does not block costs nothing. The cycles are added up in the
-//! RISC's local RAM by kind and key ([`wire::wait`]). The end of the kernel's zone writes one
-//! record per object, with the time of that end, and clears the totals. The totals are variables of
-//! the firmware, which zeroes them at boot, because the variables of a kernel are not cleared.
+//! A wait polls. If the first poll is not successful, the clock is read, and read again after the
+//! successful poll, so a wait that does not block costs nothing. The cycles are added up in the
+//! RISC's local RAM by kind and key ([`wire::wait`]); a kind and a key identify an object. At the
+//! end of the kernel's zone, one record per object is written, with the time of that end, and the
+//! totals are cleared. The totals are variables of the firmware, which zeroes them at boot, because
+//! a kernel's own variables are not cleared.
 //!
-//! Individual waits and signals may be recorded in windows of time only ([`Port::sync_windows`]).
-//! Outside of a window they do not count as lost, and the totals include them.
+//! Individual waits and signals may be recorded only in windows of time ([`Port::sync_windows`]).
+//! Outside of a window, they do not count as lost, and the totals still include the waits.
 //!
-//! The totals have room for [`OBJECTS_MAX`] objects. A wait for a further object is counted as lost
-//! data, and so is a total without room in L1.
+//! The totals have room for [`OBJECTS_MAX`] objects. A wait for another object counts as lost data,
+//! and so does a total without room in L1.
 
 pub use crate::port::WaitRecords;
 use crate::{
@@ -25,20 +27,20 @@ use wire::{
     wait::{BlockedWait, WaitKind, WaitTotal, WindowedWait},
 };
 
-/// Maximum number of objects whose waits one kernel can add up.
+/// Maximum number of objects for which one kernel's waits can be added up.
 pub const OBJECTS_MAX: usize = 16;
 
-/// Ids of the records for a wait.
+/// Ids of the records that a wait makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitIds {
-    /// Id of the record of one blocked wait.
+    /// Id of the record of an individual blocked wait.
     pub blocked: ZoneId,
-    /// Id of the total of the object.
+    /// Id of the record with the total of the object.
     pub total: ZoneId,
 }
 
 /// Totals of a kernel's waits so far, by object.
-// Firmware and kernels are built separately and share this variable by its symbol.
+// Firmware and kernels are built separately, and share this variable under its symbol.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct WaitTotals {
@@ -48,14 +50,14 @@ pub struct WaitTotals {
 }
 
 impl WaitTotals {
-    /// Returns totals without any waits.
+    /// Creates totals of no waits.
     #[must_use]
     pub const fn new() -> Self {
         const NONE: WaitTotal = WaitTotal { kind: WaitKind(0), key: 0, cycles: 0, waits: 0 };
         Self { objects: [NONE; OBJECTS_MAX], count: 0, id: ZoneId(0) }
     }
 
-    /// Adds a wait; returns false if there is no room for its object.
+    /// Adds a wait; returns false if there is no room to store what the kernel waits for.
     #[must_use]
     fn add(&mut self, id: ZoneId, wait: BlockedWait) -> bool {
         self.id = id;
@@ -82,9 +84,9 @@ impl Default for WaitTotals {
 }
 
 impl State {
-    /// Adds a blocked wait to its object's total. Also records the wait if events are recorded.
+    /// Adds a blocked wait to the total of its object, and records the wait if events are recorded.
     pub fn add_wait<P: Port + ?Sized>(&mut self, port: &mut P, ids: WaitIds, wait: BlockedWait) {
-        // The record comes first, since its time is the wait's end.
+        // The record is made first, because its time is the wait's end.
         if port.wait_records() == WaitRecords::Events {
             self.record_wait(port, ids.blocked, wait);
         }
@@ -93,7 +95,7 @@ impl State {
         }
     }
 
-    /// Records a wait. If windows are set, records it only if it overlaps a window.
+    /// Records an individual wait; if there are windows, only if the wait overlaps a window.
     fn record_wait<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, wait: BlockedWait) {
         let Some(windows) = port.sync_windows() else {
             return self.record_data_16b(port, id, wait.to_data());
@@ -105,7 +107,7 @@ impl State {
         }
     }
 
-    /// Records a signal. If windows are set, records it only within a window.
+    /// Records a signal; if there are windows, only within a window.
     #[inline(always)]
     pub fn record_signal<P: Port + ?Sized>(&mut self, port: &mut P, id: ZoneId, data: u64) {
         let Some(windows) = port.sync_windows() else { return self.record_data(port, id, data) };
@@ -115,7 +117,7 @@ impl State {
         }
     }
 
-    /// Writes the totals of a kernel's waits and clears them.
+    /// Writes and clears the totals of a kernel's waits.
     pub(crate) fn write_wait_totals<P: Port + ?Sized>(&mut self, port: &mut P) {
         let WaitTotals { count, id, .. } = *self.waits();
         for index in 0..count {

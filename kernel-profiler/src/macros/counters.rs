@@ -1,8 +1,8 @@
-//! The macros of hardware counters.
+//! The macros for hardware counters.
 
 /// Resets and starts groups of hardware counters, given as bits of [`wire::perf_counter`].
 ///
-/// The bits are those of TT-Metal's `TT_METAL_PROFILE_PERF_COUNTERS`.
+/// The bits are the same as in TT-Metal's `TT_METAL_PROFILE_PERF_COUNTERS`.
 ///
 /// ```
 /// use kernel_profiler::{read_perf_counters, start_perf_counters, stop_perf_counters};
@@ -13,11 +13,12 @@
 /// read_perf_counters!(FPU | INSTRUCTIONS);
 /// ```
 ///
-/// All RISCs of a tile share one set of counters. If the firmware counts launches, kernels must not
-/// use these macros. If several banks of L1 are given, the lowest one is counted.
+/// All RISCs of a tile share one set of counters, so kernels must not use these macros if the
+/// firmware counts launches. If several groups of L1 are given, the one with the lowest bit is
+/// counted.
 ///
 /// # Cost
-/// 4 stores to registers for each group; nothing natively or without the feature `perf-counters`.
+/// 4 stores to registers per group; nothing natively or without the feature `perf-counters`.
 ///
 /// # Compatibility
 /// `StartPerfCounters`, which TT-Metal executes on TRISC 1 only. `RecordPerfCounters` does the
@@ -29,10 +30,10 @@ macro_rules! start_perf_counters {
     };
 }
 
-/// Stops groups of hardware counters, which keep their values from here on.
+/// Stops groups of hardware counters, which then keep their values.
 ///
 /// # Cost
-/// A store to a register for each group; nothing without the feature `perf-counters`.
+/// A store to a register per group; nothing without the feature `perf-counters`.
 ///
 /// # Compatibility
 /// `StopPerfCounters`, which TT-Metal executes on BRISC only.
@@ -43,11 +44,11 @@ macro_rules! stop_perf_counters {
     };
 }
 
-/// Records each counter of some groups as 16 bytes under the id 9090. A group that was never
+/// Records each counter of some groups as 16 bytes of data with the id 9090. A group that was never
 /// started reads as 0 cycles.
 ///
 /// # Cost
-/// 6 words of L1 for each counter; a group has 3 to 59 counters. Nothing without the feature
+/// 6 words of L1 per counter; a group has 3 to 59 counters. Nothing without the feature
 /// `perf-counters`.
 ///
 /// # Compatibility

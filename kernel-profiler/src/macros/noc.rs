@@ -1,6 +1,6 @@
 //! Macros that record NoC events and memory locks.
 
-/// Records a NoC event without a target: a wait.
+/// Records a NoC event that has no target, such as a wait.
 ///
 /// The kind is the bare name of a variant of [`NocEventKind`](crate::NocEventKind).
 ///
@@ -29,8 +29,8 @@ macro_rules! record_noc_event {
 
 /// Records a transfer to or from a NoC address.
 ///
-/// Bits 36 to 47 of the address are the tile's coordinates. For a multicast, bits 36 to 59 are two
-/// corners of a rectangle of tiles.
+/// Bits 36 to 47 of the address are the tile's coordinates. For a multicast, bits 36 to 59 are the
+/// coordinates of two corners of a rectangle of tiles.
 ///
 /// ```
 /// use kernel_profiler::record_noc_event_with_addr;
@@ -38,8 +38,8 @@ macro_rules! record_noc_event {
 /// record_noc_event_with_addr!(Write, source, target, 2048, 1, false, 0);
 /// ```
 ///
-/// The addresses within the tiles are recorded with the feature `noc-addresses`; without it,
-/// [`record_noc_event_with_addresses!`](crate::record_noc_event_with_addresses) does so.
+/// The addresses within the tiles are recorded only with the feature `noc-addresses`, or by
+/// [`record_noc_event_with_addresses!`](crate::record_noc_event_with_addresses).
 ///
 /// # Cost
 /// The cost of [`record_noc_event!`].
@@ -53,10 +53,10 @@ macro_rules! record_noc_event_with_addr {
     };
 }
 
-/// Records like [`record_noc_event_with_addr!`], with both addresses and the NoC's counter of such
-/// transfers.
+/// Records a transfer like [`record_noc_event_with_addr!`], and in addition both addresses and the
+/// NoC's counter of transfers of this kind.
 ///
-/// The counter has 12 bits. 24 bits of each address are recorded.
+/// The counter has 12 bits. Of each address, 24 bits are recorded.
 ///
 /// ```
 /// use kernel_profiler::record_noc_event_with_addresses;
@@ -77,7 +77,7 @@ macro_rules! record_noc_event_with_addresses {
     };
 }
 
-/// Records a transfer, with or without addresses depending on the features.
+/// Records a transfer; whether with addresses depends on the arguments and the features.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __noc_transfer {
@@ -117,7 +117,7 @@ macro_rules! __noc_transfer {
 /// ```
 ///
 /// # Cost
-/// 4 words of L1; nothing without the feature `scoped-locks`, or on RISCs that move no data.
+/// 4 words of L1; nothing without the feature `scoped-locks`, or on RISCs that do not move data.
 ///
 /// # Compatibility
 /// `RECORD_SCOPED_LOCK_EVENT`; `RECORD_DFB_REGION_CLEAR` is the kind `DfbRegionClear` with zeros.
@@ -132,8 +132,8 @@ macro_rules! record_scoped_lock_event {
     };
 }
 
-/// Records a transfer like [`record_noc_event_with_addr!`], for page `id` of a value that has a
-/// method `get_noc_addr(id, offset, noc)`.
+/// Records a transfer like [`record_noc_event_with_addr!`]. The address is that of page `id` of a
+/// value with a method `get_noc_addr(id, offset, noc)`.
 ///
 /// # Compatibility
 /// `RECORD_NOC_EVENT_WITH_ID`.
@@ -155,8 +155,8 @@ macro_rules! record_noc_event_with_id {
     };
 }
 
-/// Pushes before a linked transaction begins on a command buffer, since no push is possible during
-/// such a transaction. Does nothing if NoC events are not recorded.
+/// Pushes if a linked transaction is about to begin on a command buffer, because no push is
+/// possible during such a transaction. Does nothing if NoC events are not recorded.
 ///
 /// # Compatibility
 /// `NOC_TRACE_QUICK_PUSH_IF_LINKED`.
@@ -167,8 +167,8 @@ macro_rules! noc_trace_quick_push_if_linked {
     };
 }
 
-/// Records a fabric packet to the tile of a NoC address, or to a rectangle of tiles given by its
-/// corners. The route follows as a separate event.
+/// Records a fabric packet to the tile of a NoC address, or to a rectangle of tiles given by two
+/// corners. The packet's route must be recorded next, as a separate event.
 ///
 /// ```
 /// use kernel_profiler::{FabricRoute, record_fabric_event, record_fabric_route};
@@ -202,7 +202,8 @@ macro_rules! record_fabric_event {
 
 /// Records one target of a fabric packet that writes to several addresses.
 ///
-/// The arguments are the target's bytes, 0 for the last target, and the number of targets.
+/// The arguments include the number of bytes for this target (0 for the last target) and the number
+/// of targets.
 ///
 /// # Compatibility
 /// `recordFabricScatterEvent`.
@@ -216,8 +217,8 @@ macro_rules! record_fabric_scatter_event {
     };
 }
 
-/// Records the route of the previous fabric packet: `line` and its word, or `unavailable` on a
-/// mesh.
+/// Records the route of the fabric packet recorded before: `line` with the route's word, or
+/// `unavailable` on a mesh.
 ///
 /// # Compatibility
 /// `recordRoutingFields1D` and `recordRoutingMetadataUnavailable2D`.

@@ -1,14 +1,16 @@
-//! A gatherer of a relay: reads the rings of streaming cores over a NoC and pushes frames into a ring
-//! in DRAM or in the host's memory.
+//! A relay's gatherer: reads the rings of streaming cores over a NoC, and pushes frames into its
+//! own ring in DRAM or in the host's memory.
 //!
 //! [`wire::relay`] documents the protocol between a relay, its host and its producers, and
 //! [`wire::frame`] the frames. A relay runs on a core that no program uses and whose firmware has
-//! no profiler. Two RISCs of the core can be gatherers, each with its own NoC, ring and producers.
+//! no profiler. Two of the core's RISCs can be gatherers, each with its own NoC, ring and
+//! producers.
 //!
 //! # Pipeline
-//! A visit reads one producer. Up to four visits are in progress, each with its own buffer and
-//! transaction id, so that the relay seldom waits for the NoC. With fewer than four producers,
-//! empty visits fill the rotation, so that a producer never has two visits in progress.
+//! In a visit, the gatherer reads one producer. Up to four visits are in progress, each with its
+//! own buffer and transaction id, so that the gatherer seldom waits for the NoC. If there are fewer
+//! than four producers, empty visits fill the rotation, so that no producer has two visits in
+//! progress.
 //!
 //! | visit | what the relay does |
 //! |---|---|
@@ -17,19 +19,20 @@
 //! | the previous | its cells have arrived: waits for room in the ring, writes the header, pushes the frame |
 //! | three before | its frame is in the ring: counts the frame and reports to the producer what was read |
 //!
-//! A gatherer reads a producer's cell counts first, and later only the cells that they cover. A
-//! producer's cell is reported as read only once it is in the gatherer's ring.
+//! A gatherer first reads how many cells a producer has written, and later only those cells. It
+//! reports a producer's cell as read only once the cell is in the gatherer's ring.
 //!
-//! Writes to the host's memory share one transaction id, as the hardware demands ([`HOST_ID`]). There
-//! a frame is complete only when all later writes are answered, too; they were sent one visit before.
+//! Writes to the host's memory all have the same transaction id, because the hardware counts them
+//! so ([`HOST_ID`]). A frame there is known to be complete only when all later writes, which are at
+//! most one visit younger, are answered, too.
 //!
 //! # Bounds
-//! Each wait for the NoC ends after [`NOC_POLLS`] polls; the relay then ends and reports why. A
-//! wait for the host ends when the host reads, or when it asks the relay to end.
+//! Each wait for the NoC ends after [`NOC_POLLS`] polls; the relay then stops and reports why. A
+//! wait for the host ends when the host has read enough, or when it asks the relay to stop.
 //!
 //! # Producers that are left to the host
-//! The reader of a ring that overwrites its oldest cells must check afterwards how many cells were
-//! overwritten during the read. A relay leaves cores with such a ring to the host.
+//! If a ring overwrites its oldest cells, its reader must check after a read how many cells were
+//! overwritten meanwhile. A relay leaves cores with such rings to the host.
 
 mod port;
 #[cfg(any(target_arch = "riscv32", doc))]
@@ -50,15 +53,15 @@ use wire::{
     },
 };
 
-/// Maximum number of polls of a NoC that does not answer; the polls take some milliseconds.
+/// Maximum number of polls of a NoC that does not answer; these polls take some milliseconds.
 pub const NOC_POLLS: u32 = 1 << 16;
-/// Cycles of rest after all producers were found empty. A kernel that records a zone every hundred
-/// cycles takes 25 times as long to fill a ring.
+/// Number of cycles that a gatherer rests after it has found all producers empty. A kernel that
+/// records a zone every hundred cycles takes 25 times as long to fill its ring.
 pub const REST_CYCLES: u32 = 1024;
 
-/// Runs a gatherer until the host ends its relay or the NoC stops answering.
+/// Runs a gatherer until the host stops its relay or the NoC no longer answers.
 ///
-/// `setup` is the L1 address of the words in [`wire::relay::setup`].
+/// `setup` is the L1 address of the words that [`wire::relay::setup`] describes.
 pub fn run<P: RelayPort + ?Sized>(port: &mut P, setup: u32) -> State {
     let mut gatherer = Gatherer::new(port, setup);
     let state = if gatherer.is_possible() { gatherer.gather() } else { State::BadSetup };
@@ -74,20 +77,21 @@ struct Gatherer<'a, P: ?Sized> {
     producer_control: u32,
     buffers: u32,
     gatherer: usize,
-    /// Tile and NoC address of the ring.
+    /// Tile of the ring, and address of the ring in that tile.
     sink: (u32, u32),
     /// True if the ring is in the host's memory.
     has_host_sink: bool,
     ring_bytes: u32,
     producer_count: u32,
-    /// L1 addresses of the producer list and its end, and the end of the visits. Visits beyond the
-    /// end of the list are empty.
+    /// L1 addresses: of the producer list, of its end, and of the end of a rotation of visits. A
+    /// visit that is beyond the end of the list is empty.
     list: u32,
     list_end: u32,
     visits_end: u32,
-    /// Number of bytes pushed so far, modulo 2^32.
+    /// Number of bytes pushed to the ring so far, modulo 2^32.
     pushed: u32,
-    /// Number of these bytes that the host may read, and number that it has read.
+    /// Number of bytes that the host may read, and number of bytes that it has read; both modulo
+    /// 2^32.
     written: u32,
     read: u32,
     sequence: u32,
@@ -130,14 +134,15 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         }
     }
 
-    /// Reads a control word of this gatherer; `word` is the word's index for gatherer 0.
+    /// Reads a control word of this gatherer; `word` is the index that the word has for gatherer 0.
     #[inline(always)]
     fn word(&mut self, word: usize) -> u32 {
         let index = words::of(self.gatherer, word);
         self.port.load(self.control.wrapping_add(bytes(index)))
     }
 
-    /// Writes a control word of this gatherer; `word` is the word's index for gatherer 0.
+    /// Writes a control word of this gatherer; `word` is the index that the word has for gatherer
+    /// 0.
     #[inline(always)]
     fn set_word(&mut self, word: usize, value: u32) {
         let index = words::of(self.gatherer, word);
@@ -152,7 +157,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
             && (self.buffers | self.setup | self.producer_control).is_multiple_of(16)
     }
 
-    /// Publishes the location of the frames to the host. The signature is written last.
+    /// Tells the host where the gatherer's frames are. The signature is written last.
     fn announce(&mut self) {
         for (word, from) in [
             (words::BANK, setup::BANK),
@@ -171,7 +176,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         }
     }
 
-    /// Fills the CRC table at run time, because firmware has no room for constants.
+    /// Computes the CRC table at run time, because firmware has no room for constants.
     fn fill_crc_table(&mut self) {
         let table = self.buffers.wrapping_add(CRC_OFFSET);
         for (index, entry) in (0..bytes(CRC_ENTRIES) / 4).zip((table..).step_by(4)) {
@@ -205,7 +210,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         }
     }
 
-    /// Advances the visit in a slot and the earlier visits. Returns true if the visit has a frame.
+    /// Advances the visit in a slot and the visits before it by one step. Returns true if the visit
+    /// has a frame.
     #[inline(always)]
     fn visit(&mut self, slot: u32) -> Result<bool, State> {
         let (next, before) = ((slot + 1) % BUFFER_COUNT, (slot + BUFFER_COUNT - 1) % BUFFER_COUNT);
@@ -222,8 +228,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(self.slot(slot).frame_bytes != 0)
     }
 
-    /// Reads the host's progress and requests. Ends the relay if the host asks for it or has zeroed
-    /// the relay's control vector.
+    /// Reads how far the host has read and whether it asks the relay to stop. Returns an error if
+    /// it does, or if it has zeroed the relay's control vector.
     #[inline(always)]
     fn check_host(&mut self) -> Result<(), State> {
         let read = self.word(words::READ);
@@ -240,7 +246,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         &mut self.visits[(slot % BUFFER_COUNT) as usize]
     }
 
-    /// Pushes the frame of a visit whose cells were requested, if it has a frame.
+    /// Pushes the frame of a visit whose cells have been requested, if it has a frame.
     #[inline(always)]
     fn push(&mut self, slot: u32) -> Result<(), State> {
         let Visit { frame, frame_bytes, .. } = *self.slot(slot);
@@ -266,7 +272,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Fills the end of the ring, which is too short for the next frame, with a filler frame.
+    /// Fills the end of the ring with a filler frame, if the next frame does not fit there.
     #[cold]
     #[inline(never)]
     fn push_filler(&mut self, slot: u32, filler_bytes: u32) -> Result<(), State> {
@@ -285,7 +291,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Reserves bytes at the write position of the ring; returns their NoC address.
+    /// Reserves bytes at the write position of the ring; returns their address in the ring's tile.
     #[inline(always)]
     const fn next_place(&mut self, byte_count: u32) -> u32 {
         let place = self.place(self.pushed);
@@ -293,7 +299,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         self.sink.1.wrapping_add(place)
     }
 
-    /// Sends bytes to the ring, given their local address, remote address and number.
+    /// Sends bytes to the ring: from a local to a remote address.
     #[inline(always)]
     fn send(
         &mut self,
@@ -311,7 +317,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         byte & self.ring_bytes.wrapping_sub(1)
     }
 
-    /// Waits until the host has read enough for the bytes to fit into the ring.
+    /// Waits until the host has read so much that the bytes fit into the ring.
     #[inline(always)]
     fn await_room(&mut self, byte_count: u32) -> Result<(), State> {
         if self.has_room(byte_count) { Ok(()) } else { self.await_host(byte_count) }
@@ -331,7 +337,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Returns true if bytes fit; false also if the host claims to have read unwritten bytes.
+    /// Returns true if bytes fit into the ring; false also if the host claims to have read
+    /// unwritten bytes.
     #[inline(always)]
     const fn has_room(&self, byte_count: u32) -> bool {
         let read = self.read;
@@ -341,8 +348,8 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
             && byte_count <= self.ring_bytes.wrapping_sub(used)
     }
 
-    /// Counts the frame of a visit once it is in the ring, and reports it to the producer. Stops
-    /// instead if a host has ended the relay.
+    /// Counts the frame of a visit, if any, once it is in the ring, and reports to the producer
+    /// what was read. Returns an error instead if the host has stopped the relay.
     #[inline(always)]
     fn complete(&mut self, slot: u32) -> Result<(), State> {
         let Visit { producer, ring_bytes, .. } = *self.slot(slot);
@@ -363,13 +370,14 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Waits until every request of the visit in a slot is answered, except writes to the host.
+    /// Waits until every request of the visit in a slot is answered, except writes to the host's
+    /// memory.
     #[inline(always)]
     fn await_quiet(&mut self, slot: u32) -> Result<(), State> {
         self.await_answers(id_of(slot))
     }
 
-    /// Waits until every request with a transaction id is answered.
+    /// Waits until every request with a transaction id has been answered.
     #[inline(always)]
     fn await_answers(&mut self, id: u32) -> Result<(), State> {
         let mut left = NOC_POLLS;
@@ -382,7 +390,7 @@ impl<'a, P: RelayPort + ?Sized> Gatherer<'a, P> {
         Ok(())
     }
 
-    /// Pauses for [`REST_CYCLES`].
+    /// Waits for [`REST_CYCLES`] cycles.
     #[cold]
     #[inline(never)]
     fn rest(&mut self) {
@@ -397,16 +405,16 @@ const fn id_of(slot: u32) -> u32 {
     slot + 1
 }
 
-/// Transaction id of writes to the host's memory.
+/// Transaction id under which writes to the host's memory are counted.
 ///
 /// # Compatibility
 /// tt-isa-documentation, `WormholeB0/NoC/MemoryMap.md`: the acknowledgement of a write to the PCIe tile
 /// is counted for id 0, whatever the id of the write.
 pub const HOST_ID: u32 = 0;
 
-/// Size of a producer's entry in the list, in bytes.
+/// Size in bytes of a producer's entry in the list.
 const PRODUCER_BYTES: u32 = bytes(PRODUCER_WORDS);
-/// Maximum size of one request on either chip, in bytes.
+/// Maximum size in bytes of one request, on both chips.
 const BURST_BYTES: u32 = 8192;
 
 const _: () = assert!(FRAME_BYTES_MAX <= 2 * BURST_BYTES);

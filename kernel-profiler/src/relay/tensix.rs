@@ -1,11 +1,12 @@
-//! The port of a gatherer on a Tensix core: its L1, its clock and a NoC.
+//! The port of a gatherer on a Tensix core: the core's L1, its clock and a NoC.
 //!
-//! A gatherer has a NoC to itself, so the registers of its command buffers keep constant values. Buffer 1
-//! reads. The other three write, because a buffer is busy until its bytes have left the core.
+//! A gatherer has a NoC of its own, so most registers of that NoC's command buffers keep their
+//! values. Buffer 1 is for reads. The other three are for writes, because a buffer is busy until
+//! its bytes have left the core.
 //!
-//! # Compatibility
-//! As in `tensix`. NoC reads and acknowledged writes of one transaction id are counted together
-//! (tt-isa-documentation, `NoC/Counters.md`); a response is counted when its data is in L1.
+//! As in `tensix`. Reads and acknowledged writes with the same transaction id are counted together
+//! (tt-isa-documentation, `NoC/Counters.md`); the response to a read is counted when its data is in
+//! L1.
 
 #![allow(unsafe_code, reason = "a function that trusts its caller")]
 
@@ -21,11 +22,11 @@ use crate::{
 };
 use wire::relay::{State, setup};
 
-/// Runs a gatherer with the words at `setup_words`, see [`wire::relay::setup`].
+/// Runs a gatherer whose setup words are at `setup_words`, see [`wire::relay::setup`].
 ///
 /// # Safety
-/// `setup_words` must be the address of such words in the core's L1. From now on the program must not
-/// refer to the words or to the memory that they name, nor use the NoC of the gatherer.
+/// `setup_words` must be the address of such words in the core's L1. After the call, the program
+/// must neither refer to the words or to the memory that they name, nor use the gatherer's NoC.
 #[inline]
 pub unsafe fn run(setup_words: u32) -> State {
     super::run(&mut TensixRelay::new(setup_words), setup_words)
@@ -64,7 +65,8 @@ impl TensixRelay {
     }
 }
 
-/// Writes the tile's coordinates for an address, given the register of the address's middle bits.
+/// Writes a tile's coordinates to a command buffer, given the register with the middle bits of the
+/// address in that tile.
 #[inline(always)]
 fn write_tile(middle: u32, tile: u32) {
     if cfg!(feature = "blackhole") {
@@ -74,7 +76,8 @@ fn write_tile(middle: u32, tile: u32) {
     }
 }
 
-/// Sends a request; `remote` and `local` are the registers of the two addresses' low bits.
+/// Issues a request on a command buffer; `remote` and `local` are the registers for the low bits of
+/// the two addresses.
 #[inline(always)]
 fn issue(buffer: u32, [remote, local]: [u32; 2], request: &Request) -> bool {
     if Register(buffer + CMD_CTRL).read() != 0 && !is_free_soon(buffer) {
@@ -144,7 +147,7 @@ impl RelayPort for TensixRelay {
     }
 }
 
-/// Returns the offset of an outlet's command buffer in the registers of a NoC.
+/// Returns the offset of an outlet's command buffer in the registers of a NoC interface.
 #[inline(always)]
 const fn offset_of(outlet: Outlet) -> u32 {
     let number = match outlet {

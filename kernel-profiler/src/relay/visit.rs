@@ -1,4 +1,4 @@
-//! A visit to a producer: selection of the cells to take, and assembly of their frame.
+//! A visit to a producer: selects the cells to read, and assembles a frame from them.
 
 use super::{Gatherer, Outlet, RelayPort, Request, id_of};
 use crate::port::whole_time;
@@ -14,19 +14,21 @@ use wire::{
     vector::VECTOR_WORDS,
 };
 
-/// A visit whose control vector has been requested. Its slot determines the transaction id of its
-/// requests.
+/// A gatherer's visit to a producer, from the request of the producer's control vector on. The
+/// visit's slot determines the transaction id of its requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
-    /// L1 address of the frame.
+    /// L1 address of the visit's frame.
     pub(super) frame: u32,
-    /// L1 address of the producer's list entry; an address past the list for an empty visit.
+    /// L1 address of the producer's entry in the list; for an empty visit, an address after the
+    /// list.
     pub(super) producer: u32,
     /// Size of the frame in bytes; 0 if the visit has no frame.
     pub(super) frame_bytes: u32,
-    /// Sum of the words that the relay has written into the frame.
+    /// Sum of those words that the gatherer itself has written into the frame.
     sum: u32,
-    /// Bytes that the frame takes in the ring, with a filler; 0 until the frame is pushed.
+    /// Number of bytes that the frame and a filler before it take in the ring; 0 until they are
+    /// pushed.
     pub(super) ring_bytes: u32,
 }
 
@@ -36,7 +38,7 @@ impl Visit {
 }
 
 impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
-    /// Begins a visit: requests the producer's control vector.
+    /// Begins a visit in a slot, by requesting the producer's control vector.
     #[inline(always)]
     pub(super) fn request_control(&mut self, slot: u32, producer: u32) -> Result<(), State> {
         let (list_end, remote) = (self.list_end, self.producer_control);
@@ -56,7 +58,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         if self.port.fetch(request) { Ok(()) } else { Err(State::NocSilent) }
     }
 
-    /// Decides which cells to take, and requests them.
+    /// Selects the cells to read from the producer, and requests them.
     #[inline(always)]
     pub(super) fn plan(&mut self, slot: u32) -> Result<(), State> {
         let Visit { frame, producer, .. } = *self.slot(slot);
@@ -114,7 +116,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         Ok(())
     }
 
-    /// Returns true if the relay takes the cells of the core with this control vector.
+    /// Returns true if the relay reads the cells of a core, given the core's control vector.
     #[inline(always)]
     fn is_to_be_read(&mut self, control: u32) -> bool {
         const KIND_MASK: u32 = (1 << Policy::KIND_BITS) - 1;
@@ -123,14 +125,14 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         let policies: [u32; RISCS_PER_CORE] = core::array::from_fn(|risc| {
             self.port.load(control.wrapping_add(bytes(words::POLICY + risc)))
         });
-        // Most cores have no policy with a bit of `OVERWRITE`, so they need no closer check.
+        // In most cores, no policy has a bit of `OVERWRITE`, so a closer check is seldom needed.
         let any = policies.into_iter().fold(0, |any, policy| any | policy);
         let overwrites = any & OVERWRITE != 0
             && policies.into_iter().any(|policy| policy & KIND_MASK == OVERWRITE);
         signature == words::SIGNATURE_VALUE && !overwrites
     }
 
-    /// Starts reading a producer at the position where an earlier drain ended.
+    /// Starts to read a producer where an earlier reader of its rings has stopped.
     #[cold]
     #[inline(never)]
     fn know(&mut self, producer: u32, control: u32) {
@@ -141,8 +143,9 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         }
     }
 
-    /// Returns the first cell to take after a host has zeroed the control vector, which invalidates
-    /// the relay's position. `words` is the vector's address plus four times the RISC's index.
+    /// Returns the number of the first cell to read after a host has zeroed the control vector, so
+    /// that the gatherer's position is invalid. `words` is the vector's address plus four times the
+    /// RISC's index.
     #[cold]
     #[inline(never)]
     fn found_again(&mut self, words: u32, written: u32) -> u32 {
@@ -150,7 +153,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         if written.wrapping_sub(read) <= RING { read } else { written }
     }
 
-    /// Writes the producer's label and the time into a frame; returns the sum of these words.
+    /// Writes the producer's label and the current time into a frame; returns the sum of these
+    /// words.
     #[inline(always)]
     fn describe(&mut self, frame: u32, producer: u32) -> u32 {
         let label = self.port.load(producer.wrapping_add(bytes(setup::LABEL)));
@@ -162,20 +166,21 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         words.into_iter().fold(0, u32::wrapping_add)
     }
 
-    /// Completes the header of a visit's frame, and writes the frame's last word.
+    /// Writes the last word of a visit's frame, and completes the frame's header.
     #[inline(always)]
     pub(super) fn write_header(&mut self, slot: u32) {
         let Visit { frame, frame_bytes, mut sum, .. } = *self.slot(slot);
         let last = frame.wrapping_add(frame_bytes).wrapping_sub(4);
         self.port.store(last, self.sequence.wrapping_add(1));
         let control = control_in(frame);
-        // The third range is in the sum already: the gatherer added those words when it wrote them.
+        // The third range is already part of the sum: the gatherer added those words when it wrote
+        // them.
         let [told, launches, _] = SUMMED;
         sum = sum.wrapping_add(self.port.load(control.wrapping_add(bytes(launches.start))));
         let (mut word, end) =
             (control.wrapping_add(bytes(told.start)), control.wrapping_add(bytes(told.end)));
         while word != end {
-            // Loads are grouped, because a RISC stalls on a load whose result is used at once.
+            // Loads are made in groups, because a RISC stalls if it uses a load's result at once.
             let group: [u32; GROUP] =
                 core::array::from_fn(|index| self.port.load(word.wrapping_add(bytes(index))));
             sum = group.into_iter().fold(sum, u32::wrapping_add);
@@ -184,7 +189,7 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         self.seal(frame, frame_bytes, sum);
     }
 
-    /// Numbers a frame and completes its header with the checksum.
+    /// Numbers a frame, and completes its header with the length, the sum and the checksum.
     #[inline(always)]
     pub(super) fn seal(&mut self, frame: u32, frame_bytes: u32, sum: u32) {
         self.sequence = self.sequence.wrapping_add(1);
@@ -201,7 +206,8 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
         self.port.settle(checksum);
     }
 
-    /// Reports a producer's read position. The relay does not visit the producer again before.
+    /// Reports to a producer how far its rings have been read. The next visit to it comes after
+    /// that.
     #[inline(always)]
     pub(super) fn tell_producer(&mut self, slot: u32, producer: u32) -> Result<(), State> {
         let tile = self.port.load(producer);
@@ -216,20 +222,20 @@ impl<P: RelayPort + ?Sized> Gatherer<'_, P> {
     }
 }
 
-/// Returns the L1 address of the control vector in a frame.
+/// Returns the L1 address of the producer's control vector in a frame.
 #[inline(always)]
 const fn control_in(frame: u32) -> u32 {
     frame.wrapping_add(bytes(HEADER_WORDS))
 }
 
-/// Converts words to bytes.
+/// Converts a number of words to bytes.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "a core's memory has less than 4 GiB")]
 pub(super) const fn bytes(words: usize) -> u32 {
     words as u32 * 4
 }
 
-/// Number of loads in flight at a time.
+/// Number of loads in a group.
 const GROUP: usize = 8;
 /// Number of cells in a ring.
 const RING: u32 = bytes(RING_CELLS) / 4;

@@ -1,9 +1,8 @@
 //! Begin and end of a launch whose records are streamed.
 //!
-//! Each RISC announces its program in its own lane. The first RISC does so when it gets the
-//! program id. The other RISCs do so later, when their firmware's zone begins. The end of a
-//! launch publishes the cells written so far. Nothing is pushed, and no RISC waits for
-//! another.
+//! Each RISC announces the launch's program in its own lane. The first RISC does so when it gets
+//! the program id, the other RISCs later, when their firmware's zones begin. The end of a launch
+//! publishes the cells that have been written. Nothing is pushed, and no RISC waits for another.
 
 use super::{
     CELL_BYTES, CHUNK_BYTES, total_head,
@@ -33,7 +32,8 @@ use wire::{
 };
 
 impl State {
-    /// Begins a launch. The first RISC does not know the program yet.
+    /// Begins a launch; the first RISC only prepares for it, because it does not know the program
+    /// yet.
     pub(crate) fn begin_stream<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.risc_index() == 0 {
             self.set_next(self.next() & CLOSED_WITH_LOSS);
@@ -44,7 +44,7 @@ impl State {
         }
     }
 
-    /// Announces the launch to the other RISCs, and begins it on the first RISC.
+    /// On the first RISC, announces the launch to the other RISCs and begins it.
     pub(crate) fn begin_streamed_launch<P: Port + ?Sized>(&mut self, port: &mut P, program: u32) {
         if port.risc_index() != 0 || self.next() & CLOSED_AS_IDLE != 0 {
             return;
@@ -54,7 +54,7 @@ impl State {
         let number = port.load(words + offset(LAUNCHES)).wrapping_add(1);
         let replays = self.trace_count();
         port.store(words + offset(ext::SIGNATURE), SIGNATURE_VALUE);
-        // A drain relies on this order.
+        // A reader that drains the rings relies on this order of the stores.
         port.store(words + offset(LAUNCHES), number);
         port.store(words + offset(PROGRAM), program);
         port.store(words + offset(TRACE_COUNT), replays);
@@ -83,8 +83,8 @@ impl State {
         let first = if has_lost { First::LostBefore } else { First::Nothing };
         let place = place_of(port, written);
         let rest = cells_to_next_chunk(written);
-        // A launch cell is never the last cell of its chunk: otherwise the chunk would be published
-        // before the RISC finds it full.
+        // Launch cells never end at the end of a chunk: such a chunk would be published before the
+        // RISC notices that it is full.
         if rest >= if has_lost { 4 } else { 3 } {
             self.set_limit(place + rest * CELL_BYTES);
             self.set_next(write_first_cells(port, place, first, time));
@@ -97,7 +97,8 @@ impl State {
         let _ = self.begin_chunk(port, 0, first, time);
     }
 
-    /// Ends a launch: writes the totals of its sums and publishes the cells written so far.
+    /// Ends a launch: writes the totals of its sums, and publishes the cells that have been
+    /// written.
     pub(crate) fn finish_stream<P: Port + ?Sized>(&mut self, port: &mut P) {
         if port.sums_enabled() {
             self.write_streamed_totals(port);
@@ -105,7 +106,7 @@ impl State {
         self.close_lane(port);
     }
 
-    /// Publishes the cells written so far and stops recording until the next launch.
+    /// Publishes the cells that have been written, and records nothing until the next launch.
     fn close_lane<P: Port + ?Sized>(&mut self, port: &mut P) {
         let (place, limit) = (self.next(), self.limit());
         if place < OPEN {
@@ -122,7 +123,7 @@ impl State {
         self.set_next(if limit == 0 { CLOSED_WITH_LOSS } else { 0 });
     }
 
-    /// Writes the totals of the accumulators in use and clears them.
+    /// Writes and clears the totals of the accumulators that were used.
     fn write_streamed_totals<P: Port + ?Sized>(&mut self, port: &mut P) {
         for accumulator in 0..SUM_COUNT {
             let head = self.sum_header(accumulator);
@@ -138,13 +139,13 @@ impl State {
         }
     }
 
-    /// Marks the launch as idle: it records nothing from here on.
+    /// Marks the launch as idle; from now on, it records nothing.
     pub(crate) fn leave_streamed_launch<P: Port + ?Sized>(&mut self, port: &mut P) {
         self.close_lane(port);
         self.set_next(self.next() | CLOSED_AS_IDLE);
         if port.risc_index() == 0 {
             let words = port.control_place(0);
-            // The signature is needed here, too, as the core may never run another launch.
+            // The signature is written here, too, because the core may never run another launch.
             port.store(words + offset(ext::SIGNATURE), SIGNATURE_VALUE);
             lane::add(port, words + offset(IDLE_LAUNCHES), 1);
         }
@@ -155,7 +156,7 @@ impl State {
         self.next() < OPEN && self.next() & CLOSED_AS_IDLE != 0
     }
 
-    /// Sets the name of an accumulator's total.
+    /// Stores the zone name under which the total of an accumulator will be recorded.
     pub(crate) fn name_streamed_sum(&mut self, accumulator: usize, id: ZoneId) {
         self.set_sum_header(accumulator, total_head(id));
     }

@@ -1,4 +1,5 @@
-//! Transition from one chunk to the next: publication, first cells, and a full ring.
+//! Transition from one chunk to the next: publication, first cells, and what to do with a full
+//! ring.
 //!
 //! | policy | if the ring is full |
 //! |---|---|
@@ -21,9 +22,9 @@ use wire::{
     },
 };
 
-/// Outside of launches, `next` is below this value.
+/// While no launch is recorded, `next` is below this value.
 pub(super) const OPEN: u32 = 4;
-/// Bit of `next`: records were lost, and their number is not in a cell yet.
+/// Bit of `next`: records were lost, and no cell contains their number yet.
 pub(super) const CLOSED_WITH_LOSS: u32 = 1;
 /// Bit of `next`: the launch runs no kernel on this core.
 pub(super) const CLOSED_AS_IDLE: u32 = 2;
@@ -33,19 +34,19 @@ pub(super) const CHUNK: u32 = CHUNK_CELLS as u32;
 #[expect(clippy::cast_possible_truncation, reason = "8 and 256")]
 const RING: u32 = RING_CELLS as u32;
 
-/// Content of a chunk's first cell, in addition to the launch.
+/// Which cell a chunk begins with, in addition to those of the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum First {
     Nothing,
-    /// Number of records lost in this launch.
+    /// A cell with the number of lost records, after the launch.
     Lost,
-    /// Number of records lost before this launch.
+    /// A cell with the number of lost records, before the launch.
     LostBefore,
-    /// Number of skipped cells.
+    /// A cell with the number of skipped cells.
     Skipped,
 }
 
-/// A launch, as described in its cells.
+/// A launch, as its cells describe it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Launch {
     pub(super) number: u32,
@@ -54,7 +55,7 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// Reads the current launch, as announced by the first RISC.
+    /// Reads the current launch from where the first RISC has announced it.
     pub(super) fn read<P: Port + ?Sized>(port: &mut P) -> Self {
         let words = port.control_place(0);
         let number = port.load(words + offset(LAUNCHES));
@@ -63,30 +64,30 @@ impl Launch {
     }
 }
 
-/// Reads this RISC's word of a block of control words.
+/// Reads this RISC's word in the block of control words that begins at index `word`.
 pub(super) fn own<P: Port + ?Sized>(port: &mut P, word: usize) -> u32 {
     let place = port.own_place() + offset(word);
     port.load(place)
 }
 
-/// Writes this RISC's word of a block of control words.
+/// Writes this RISC's word in the block of control words that begins at index `word`.
 pub(super) fn set_own<P: Port + ?Sized>(port: &mut P, word: usize, value: u32) {
     let place = port.own_place() + offset(word);
     port.store(place, value);
 }
 
-/// Returns the place of a cell.
+/// Returns the place of the cell with a number.
 pub(super) fn place_of<P: Port + ?Sized>(port: &P, number: u32) -> u32 {
     port.own_vector() + number % RING * CELL_BYTES
 }
 
-/// Returns true if a cell of the chunk that begins with cell `first` is not free.
+/// Returns true if not all cells are free in the chunk that begins with the cell number `first`.
 pub(super) const fn is_full(first: u32, read: u32) -> bool {
     first.wrapping_add(CHUNK).wrapping_sub(read) > RING
 }
 
-/// Returns the chunk that must be read before there is room, as a number that differs from every
-/// place.
+/// Returns a number for the chunk that must be read before there is room; no place has such a
+/// number.
 const fn blocking_chunk(read: u32) -> u32 {
     read | (CHUNK - 1)
 }
@@ -96,16 +97,16 @@ const fn told(number: u32, high: u32) -> u32 {
     ToldLaunch { number: number as u16, has_ended: false, time_high: high as u16 }.to_word()
 }
 
-/// Returns the clock's high word at a time less than 2^32 cycles ago, given the low word.
+/// Returns the clock's high word at a time less than 2^32 cycles ago, given the time's low word.
 fn high_word_at<P: Port + ?Sized>(port: &mut P, time: u32) -> u32 {
     let now = whole_time(port);
     now.high.wrapping_sub((now.low < time).into())
 }
 
-/// Writes the cells of the current launch and publishes them; returns the place after them.
+/// Writes the cells of the current launch, and publishes them; returns the place after them.
 ///
-/// The launch is marked as announced only after publication, so that a drain that sees the mark
-/// finds the cells published.
+/// The launch is marked as announced only after its cells are published, so that a reader that sees
+/// the mark also finds the cells.
 #[expect(clippy::cast_possible_truncation, reason = "halves of words")]
 pub(super) fn write_launch<P: Port + ?Sized>(
     port: &mut P,
@@ -134,7 +135,7 @@ fn write_lost<P: Port + ?Sized>(port: &mut P, place: u32) -> u32 {
     place + CELL_BYTES
 }
 
-/// Writes the first cells of a chunk or launch; returns the place after them.
+/// Writes the first cells of a chunk or of a launch; returns the place after them.
 #[cold]
 #[inline(never)]
 pub(super) fn write_first_cells<P: Port + ?Sized>(
@@ -164,8 +165,8 @@ pub(super) fn write_first_cells<P: Port + ?Sized>(
 
 /// Publishes the cells before a place.
 ///
-/// Publishes nothing if these cells do not follow the published cells, since a host has then zeroed
-/// the control vector, and would read cells that were never written.
+/// Publishes nothing if these cells do not follow the cells that are published. In this case a host
+/// has zeroed the control vector, and would read cells that were never written.
 pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     let written = own(port, WRITTEN);
     let number = place.wrapping_sub(port.own_vector()) / CELL_BYTES;
@@ -175,8 +176,8 @@ pub(super) fn publish<P: Port + ?Sized>(port: &mut P, place: u32) {
     }
 }
 
-/// Skips the chunk that ends at a place if the policy discards the chunk. A chunk that is partly
-/// published, as at the beginning of a launch, is kept.
+/// Skips the chunk that ends at a place, if the policy discards this chunk; returns true if so. A
+/// chunk that is already partly published, as at the beginning of a launch, is kept.
 fn skip_chunk<P: Port + ?Sized>(port: &mut P, end: u32, policy: u32) -> bool {
     let (written, skipped) = (own(port, WRITTEN), own(port, SKIPPED));
     let chunk = written.wrapping_add(skipped) / CHUNK;
@@ -189,10 +190,10 @@ fn skip_chunk<P: Port + ?Sized>(port: &mut P, end: u32, policy: u32) -> bool {
     true
 }
 
-/// Waits until the chunk that begins with cell `first` is free, at most 2^`cycles_log2` cycles.
+/// Waits for at most 2^`cycles_log2` cycles until the chunk that begins with cell `first` is free.
 ///
-/// Does not wait if the last wait timed out and nothing was read since. Returns the number of cells
-/// that have been read.
+/// Does not wait if the last wait timed out and nothing has been read since. Returns the number of
+/// cells that have been read.
 fn await_room<P: Port + ?Sized>(
     port: &mut P,
     first: u32,
@@ -217,7 +218,7 @@ fn await_room<P: Port + ?Sized>(
     read
 }
 
-/// Writes the zone of a wait; returns the place after it.
+/// Writes the zone of a wait, which ends now; returns the place after it.
 fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
     let ended = port.now_low();
     let cycles = ended.wrapping_sub(begun);
@@ -231,7 +232,7 @@ fn write_stall<P: Port + ?Sized>(port: &mut P, place: u32, begun: u32) -> u32 {
 }
 
 impl State {
-    /// Begins the next chunk with its first cells, and takes the following cells for a record.
+    /// Begins the next chunk with its first cells, and takes the cells after them for a record.
     ///
     /// Returns the place of the record's cells; `None` if the ring is full.
     #[cold]
@@ -259,7 +260,7 @@ impl State {
             }
             if policy != Some(Policy::OverwriteOldest) && is_full(written, read) {
                 self.set_limit(0);
-                // This uses the value read above, since the host may have read more meanwhile.
+                // This is the value read above, because the host may have read more meanwhile.
                 self.set_next(blocking_chunk(read));
                 return None;
             }
@@ -274,8 +275,8 @@ impl State {
         Some(place)
     }
 
-    /// Takes cells when the current chunk has no room for them; returns `None` if the record is
-    /// lost.
+    /// Takes cells for a record when the current chunk has no room for it; returns `None` if the
+    /// record is lost.
     #[inline(never)]
     pub(super) fn take_behind_chunk<P: Port + ?Sized>(
         &mut self,
@@ -307,8 +308,8 @@ impl State {
         place
     }
 
-    /// Takes cells when the ring was full before or no launch runs; returns `None` if the record is
-    /// lost.
+    /// Takes cells for a record when the ring was full before, or when no launch is recorded;
+    /// returns `None` if the record is lost.
     fn take_where_full<P: Port + ?Sized>(
         &mut self,
         port: &mut P,
@@ -333,7 +334,7 @@ impl State {
     }
 }
 
-/// Returns true if the high word of a reading may belong to the next wrap of the low word.
+/// Returns true if the high word of a clock reading may belong to the next wrap of the low word.
 pub(super) const fn may_be_torn(time: ClockWords) -> bool {
     time.low >= NEAR_END
 }

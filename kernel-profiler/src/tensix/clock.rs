@@ -11,8 +11,8 @@ use wire::marker;
 impl Clock for Tensix {
     #[inline(always)]
     fn now(&mut self) -> ClockWords {
-        // SAFETY: no instruction at all. The compiler counts it as one. Otherwise it would take the
-        // beginning of a probe for short enough to copy it to the end of the previous probe.
+        // SAFETY: no instruction at all. The compiler counts it as one, and therefore considers the
+        // beginning of a probe too long to be copied to the end of the previous probe.
         unsafe { asm!("", options(nomem, nostack, preserves_flags)) };
         tile::clock()
     }
@@ -26,14 +26,14 @@ impl Clock for Tensix {
     fn await_reading(&mut self, reading: ClockWords) -> ClockWords {
         let ClockWords { mut high, low } = reading;
         // SAFETY: no instruction at all. The compiler must place all earlier stores before it, and
-        // all uses of `high` after it. Without it, the core would stall at the first use of `high`
+        // all uses of `high` after it. Otherwise the core would stall at the first use of `high`
         // before it has issued the stores.
         unsafe { asm!("/* {} */", inout(reg) high, options(nostack, preserves_flags)) };
         ClockWords { high, low }
     }
 
-    /// Keeps the mask in a register across a loop. Without this implementation, the compiler would
-    /// use two shifts each time.
+    /// Keeps the mask in a register across a loop. With the default implementation, the compiler
+    /// would use two shifts for each mask operation.
     #[inline(always)]
     fn await_masked(&mut self, reading: ClockWords) -> ClockWords {
         let ClockWords { mut high, low } = reading;

@@ -1,4 +1,4 @@
-//! Access to the variables and constants that the firmware provides, apart from the state.
+//! Access to the variables and constants that the firmware provides, except to the state.
 
 use super::symbols;
 
@@ -9,7 +9,7 @@ pub(super) fn constant(symbol: *const u8) -> u32 {
     symbol.addr() as u32
 }
 
-/// Returns the address of a word of a variable that the firmware provides.
+/// Returns the address of an element of a variable that the firmware provides.
 #[inline(always)]
 pub(super) const fn variable<const N: usize>(variable: *mut [u32; N], index: usize) -> *mut u32 {
     variable.cast::<u32>().wrapping_add(index)
@@ -17,11 +17,11 @@ pub(super) const fn variable<const N: usize>(variable: *mut [u32; N], index: usi
 
 #[inline(always)]
 pub(super) fn noc_index() -> u8 {
-    // SAFETY: the firmware provides the byte, and changes it between launches only.
+    // SAFETY: the firmware provides the byte, and changes it only between launches.
     unsafe { (&raw const symbols::noc_index).read() }
 }
 
-/// Returns the tile's coordinates on a NoC.
+/// Returns the tile's coordinates on the NoC with this index.
 #[inline(always)]
 pub(super) fn coordinates_on(noc_index: u8) -> [u32; 2] {
     let x = (&raw const symbols::my_x).cast::<u8>().wrapping_add(noc_index as usize);
@@ -33,7 +33,7 @@ pub(super) fn coordinates_on(noc_index: u8) -> [u32; 2] {
     [u32::from(x), u32::from(y)]
 }
 
-/// A word of local RAM that the firmware provides as long as the program runs.
+/// A word of local RAM that the firmware provides and that exists as long as the program runs.
 #[derive(Clone, Copy)]
 pub(super) struct Word(pub(super) *mut u32);
 

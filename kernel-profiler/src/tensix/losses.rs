@@ -1,12 +1,12 @@
-//! Counters of losses, as functions that a probe calls without saving registers.
+//! Functions that increment counters of lost records, which a probe calls without saving registers.
 
 use super::symbols;
 use crate::state::offset;
 use core::arch::naked_asm;
 use wire::loss::LossKind;
 
-/// Defines functions that count one loss of a kind: they add one to this RISC's counter of the kind,
-/// return to `t0`, and change only `t1` and `t2`.
+/// Defines functions that increment this RISC's counter of lost records of a kind. They return to
+/// the address in `t0`, and change only `t1` and `t2`.
 macro_rules! loss_counters {
     ($($function:ident $kind:ident)*) => {
         $(

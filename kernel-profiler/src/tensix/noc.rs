@@ -1,4 +1,4 @@
-//! Pushes over the NoC, through its first command buffer, and the NoC's counters.
+//! Pushes over the NoC, with the NoC's first command buffer, and readings of the NoC's counters.
 
 use super::{
     Tensix,
@@ -45,8 +45,8 @@ impl Noc for Tensix {
         is_ready(noc())
     }
 
-    /// Sets the coordinates: above the address bits on a Wormhole, in separate registers on a
-    /// Blackhole. Addresses in DRAM banks and in L1 have 32 bits on both chips.
+    /// Writes the coordinates: on a Wormhole above the address bits, on a Blackhole to separate
+    /// registers. Addresses in DRAM banks and in L1 have 32 bits on both chips.
     #[inline(always)]
     fn begin_pushes(&mut self, bank: u32) -> Pushes {
         let noc = self.opaque(noc());
@@ -99,7 +99,7 @@ impl Noc for Tensix {
     fn wait_for_pushes(&mut self, pushes: Pushes) -> bool {
         let Pushes(noc) = pushes;
         let has_arrived = is_zero_soon(noc + STATUS_REQUESTS_OUTSTANDING);
-        // While a command buffer is busy, its registers belong to the packet in it.
+        // While a command buffer is busy, its registers must keep their values for its packet.
         if has_arrived || Register(noc + CMD_CTRL).read() == 0 {
             Register(noc + PACKET_TAG).write(0);
         }
@@ -129,20 +129,20 @@ impl Noc for Tensix {
     }
 }
 
-/// Returns the address of the registers of the NoC on which this RISC pushes. The registers of
-/// command buffer 0, for large writes, come first.
+/// Returns the address of the registers of the NoC interface that this RISC uses for pushes. They
+/// begin with the registers of command buffer 0, which is for large writes.
 #[inline(always)]
 fn noc() -> u32 {
     NOC_REGISTERS + u32::from(noc_index()) * NOC_STRIDE
 }
 
-/// Returns true if command buffer 0 accepts a command within a time limit.
+/// Waits, up to a limit, until command buffer 0 accepts a command; returns true if it does.
 #[inline(always)]
 fn is_ready(noc: u32) -> bool {
     is_zero_soon(noc + CMD_CTRL)
 }
 
-/// Waits, up to a limit, until a register is 0.
+/// Waits, up to a limit, until a register is 0; returns true if it is.
 #[inline(always)]
 fn is_zero_soon(register: u32) -> bool {
     if Register(register).read() == 0 {
@@ -160,7 +160,7 @@ fn is_zero_soon(register: u32) -> bool {
     }
 }
 
-/// Returns the tile's coordinates on the NoC of its pushes, to which acknowledgements are sent.
+/// Returns the tile's coordinates on the NoC of its pushes; acknowledgements are sent to them.
 #[inline(always)]
 fn own_coordinates() -> u32 {
     let [x, y] = coordinates_on(noc_index());
@@ -173,7 +173,7 @@ fn bank_coordinates(bank: u32) -> u32 {
     let row = u32::from(noc_index()) * Tensix(()).bank_count();
     let coordinates = (&raw const symbols::dram_bank_to_noc_xy).cast::<u16>();
     let coordinates = coordinates.wrapping_add((row + bank) as usize);
-    // SAFETY: the firmware provides a table of `bank_count` entries per NoC; `bank` is below
-    // that, or 0 where the core has no lanes.
+    // SAFETY: the firmware provides a table of `bank_count` entries per NoC; `bank` is below that,
+    // or 0 if the core has no lanes.
     u32::from(unsafe { coordinates.read() })
 }

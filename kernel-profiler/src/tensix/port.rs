@@ -1,4 +1,4 @@
-//! The port of a RISC: its position in the core, and the build's features.
+//! The port of a RISC, which knows its position in the core and the features of the build.
 
 use super::{
     Tensix,
@@ -35,8 +35,8 @@ impl Port for Tensix {
         constant(&raw const symbols::__kprof_vector)
     }
 
-    /// Calls a function with its own calling convention, so that a probe does not save registers
-    /// for the rare case that there is no room.
+    /// Calls a function with a calling convention of its own, so that a probe need not save
+    /// registers for the rare case that there is no room.
     #[inline(always)]
     fn count_loss(&mut self, kind: LossKind) {
         macro_rules! call {
@@ -142,7 +142,7 @@ impl Port for Tensix {
         }
     }
 
-    /// Returns true on a Blackhole, which merges adjacent stores. On a Wormhole, a store to L1
+    /// Returns true on a Blackhole, which merges adjacent stores. On a Wormhole, each store to L1
     /// blocks its bank for five cycles.
     ///
     /// # Compatibility
@@ -167,11 +167,11 @@ impl Port for Tensix {
     }
 }
 
-/// Pauses for more than a hundred cycles without accesses to L1, which stays free for the core's
+/// Pauses for more than a hundred cycles without accessing L1, so that L1 stays free for the core's
 /// other RISCs.
 ///
-/// This is a separate function so that a simulator can recognise the wait for the host from the
-/// RISC's address, and skip the time in which the host writes nothing.
+/// This is a separate function, so that a simulator can tell from the RISC's pc that the RISC waits
+/// for the host, and can skip the time in which the host writes nothing.
 #[cold]
 #[inline(never)]
 fn rest_between_looks() {
@@ -187,5 +187,5 @@ fn rest_between_looks() {
     }
 }
 
-/// Number of iterations of a pause; an iteration has two instructions.
+/// Number of iterations of the pause; each iteration has two instructions.
 const REST_PASSES: u32 = 64;

@@ -1,5 +1,5 @@
-//! Symbols that the firmware provides, apart from the state. Symbols that begin with `__kprof` are
-//! constants: the address of the symbol is the value.
+//! Symbols that the firmware provides, except those of the state. A symbol that begins with
+//! `__kprof` is a constant: its address is its value.
 
 #![allow(non_upper_case_globals, reason = "upstream's names")]
 

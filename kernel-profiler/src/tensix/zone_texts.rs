@@ -1,10 +1,10 @@
-//! Texts of the runtime's own zones.
+//! Zone texts of the runtime's own zones.
 //!
-//! Unlike in the macros, the texts are not statics. This crate is linked into firmware and kernels,
-//! and kernels are linked against the firmware's symbols, where a duplicate symbol is an error. The
-//! section flags are the same as for statics.
+//! Unlike the texts in macros, these texts are not statics. This crate is linked into both firmware
+//! and kernels, and kernels are linked against the firmware's symbols, so that a static would be a
+//! duplicate symbol, which is an error. The section flags are the same as for statics.
 
-/// Puts a text into the section of zone texts.
+/// Puts a text into the ELF section of zone texts.
 #[cfg(target_arch = "riscv32")]
 macro_rules! zone_text {
     ($text:ident) => {
