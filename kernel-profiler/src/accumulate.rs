@@ -107,10 +107,10 @@ pub(crate) fn forget_launch<P: Port + ?Sized>(port: &mut P) {
 }
 
 impl State {
-    /// Begins a launch on the aggregating RISC, in the runs that the end of the previous launch
-    /// prepared.
+    /// Begins a launch on the aggregating RISC, in runs that were prepared at the end of the
+    /// previous one.
     ///
-    /// Prepares the runs now in the first launch, after a host has read the vectors, and if the
+    /// Prepares the runs now in the first launch, if a host has read the vectors since, and if the
     /// generation or the replay count has changed.
     #[inline(always)]
     pub(crate) fn begin_runs<P: Port + ?Sized>(&self, port: &mut P) {

@@ -20,7 +20,7 @@ use wire::{Header, PacketKind, ZoneId, loss::LossKind, marker, vector};
 /// `DISPATCH_HEADROOM_SIZE` of `kernel_profiler.hpp`.
 pub const DISPATCH_HEADROOM_WORDS: usize = 16;
 
-/// Number of these words that even metadata records leave free.
+/// Number of words of the dispatch headroom that even metadata records leave free.
 ///
 /// # Compatibility
 /// `DISPATCH_META_DATA_UINT32_SIZE` of `kernel_profiler.hpp`.

@@ -16,9 +16,9 @@ pub trait Clock {
     }
 
     /// Reads the low word and then the live high word, back to back.
+    ///
     /// If the low word wraps between the two loads, the result is 2^32 cycles too large; the host
     /// notices the step in the lane's times and repairs it.
-    /// within the lane and repairs it.
     fn now(&mut self) -> ClockWords;
 
     /// Makes the program wait for the result of a reading at this point, but not before. Stores

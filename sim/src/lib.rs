@@ -53,10 +53,10 @@
 //!
 //! # What is simplified
 //!
-//! A launch is simulated to its end once it begins. The host reads each word as it was at the time
-//! of the read, but a host write during a launch affects only the next launch.
-//! The NoC has distances, order and jitter, but no contention. A NoC read of a tile's L1 delays the
-//! loads and stores of that tile's RISCs.
+//! - A launch is simulated to its end once it begins. The host reads each word as it was at the
+//!   time of the read, but a host write during a launch affects only the next launch.
+//! - The NoC has distances, order and jitter, but no contention. A NoC read of a tile's L1 delays
+//!   the loads and stores of that tile's RISCs.
 
 #![forbid(unsafe_code)]
 

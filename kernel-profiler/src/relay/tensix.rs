@@ -4,6 +4,7 @@
 //! values. Buffer 1 is for reads. The other three are for writes, because a buffer is busy until
 //! its bytes have left the core.
 //!
+//! # Compatibility
 //! As in `tensix`. Reads and acknowledged writes with the same transaction id are counted together
 //! (tt-isa-documentation, `NoC/Counters.md`); the response to a read is counted when its data is in
 //! L1.

@@ -20,23 +20,24 @@
 //! One image per processor contains all kernels; a launch gives the entry address of its kernel.
 //! NCRISC runs code from L1 on both architectures. The linker scripts in `objects/link` implement
 //! this map.
+//!
 //! # Model
 //!
-//! A hart that waits for a byte of the mailbox is not executed until the byte is written; it
-//! continues at the time of the write.
-//! Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart up
-//! to one turn early or late, and a hart may use a port of L1 before another hart that needed it
-//! earlier. If waits are recorded, turns are shorter than polling intervals. With exact turns
-//! ([`MeshConfig::with_exact_turns`](crate::config::MeshConfig::with_exact_turns)), a turn is one
-//! instruction: the hart that is furthest behind goes first.
+//! - A hart that waits for a byte of the mailbox is not executed until the byte is written; it
+//!   continues at the time of the write.
+//! - Harts take turns of [`TURN_CYCLES`]. An effect within a turn may be visible to another hart up
+//!   to one turn early or late, and a hart may use a port of L1 before another hart that needed it
+//!   earlier. If waits are recorded, turns are shorter than polling intervals. With exact turns
+//!   ([`MeshConfig::with_exact_turns`](crate::config::MeshConfig::with_exact_turns)), a turn is one
+//!   instruction: the hart that is furthest behind goes first.
 //! - A fault that delays a clock read acts between the two loads of that read. It does not affect a
 //!   kernel that only waits, since such a kernel loads only the low word.
-//! A store is visible to the host, and a kernel counts as begun, when the hart executes the store,
-//! not when the store leaves its queue.
-//! The registers are those in `registers`, which has a table per architecture. An access to any
-//! other address stops the hart, since a chip would hang or behave differently. The failure reports
-//! the address, the pc and the attempted access. A register that exists but is not modelled also
-//! stops the hart, and the failure names the register.
+//! - A store is visible to the host, and a kernel counts as begun, when the hart executes the
+//!   store, not when the store leaves its queue.
+//! - The registers are those in `registers`, which has a table per architecture. An access to any
+//!   other address stops the hart, since a chip would hang or behave differently. The failure
+//!   reports the address, the pc and the attempted access. A register that exists but is not
+//!   modelled also stops the hart, and the failure names the register.
 //! - A NoC request is checked before it is sent: its coordinates on its own NoC, the tile at these
 //!   coordinates, the range, the alignment, and the tile that gets the acknowledgement. A write
 //!   whose acknowledgement goes to another core never completes.

@@ -42,7 +42,7 @@ pub(crate) struct Stage {
     /// Cycle at which the latest request arrives at each tile. Requests from one tile to another
     /// never overtake each other.
     pub(crate) last_arrival: BTreeMap<TileCoord, u64>,
-    /// The launch.
+    /// The launch that runs on the tile.
     pub(crate) launch: Arc<Launch>,
     /// Cycle at which a fault stops the core permanently.
     pub(crate) dies_at: Option<u64>,

@@ -1,8 +1,7 @@
 //! Programs, launches, and the properties of kernels.
 //!
 //! A program assigns kernels to processors. A launch runs a program on selected cores with a
-//! program id.
-//! [`crate::chip`] executes launches.
+//! program id. [`crate::chip`] executes launches.
 
 pub mod emission;
 

@@ -39,7 +39,8 @@ impl L1 {
         address.is_multiple_of(4) && address.saturating_add(bytes) <= self.size_bytes
     }
 
-    /// Returns the word at an address that is a multiple of four; 0 if it was never written.
+    /// Returns the word at an address that is a multiple of four; 0 if it was never written or is
+    /// outside.
     #[must_use]
     #[inline]
     pub fn word(&self, address: u64) -> u32 {

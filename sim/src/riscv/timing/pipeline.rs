@@ -44,8 +44,8 @@ pub(in super::super) struct Pipeline {
     /// First cycle in which each register is readable; forwarding by the integer unit may be
     /// earlier.
     readable: [u64; SLOT_COUNT],
-    /// Cycles at which the last eight instructions leave; the entry of the oldest one is at index
-    /// `count % 8` of the beat.
+    /// Cycles at which the last eight instructions leave; the oldest is at index `count % 8`, where
+    /// `count` is that of the beat.
     leaves: [u64; RETIRE_QUEUE_LENGTH],
     /// Cycles of the responses to the last four remote loads; the oldest is at `oldest_response`.
     responses: [u64; REMOTE_LOADS_IN_FLIGHT],

@@ -18,8 +18,8 @@ pub(super) const RETIRE_QUEUE_LENGTH: usize = 8;
 pub(super) const STORE_QUEUE_LENGTH: usize = 4;
 
 /// Maximum number of loads in flight outside the private RAM (ISA Wormhole load table: 4 in total;
-/// Blackhole silicon shows the same limit: 1.742-1.87 cycles per L1 load; a latency of 7 cycles
-/// divided by 4 is 1.75).
+/// Blackhole silicon shows the same limit: 1.742-1.87 cycles per L1 load, where 7 cycles for 4
+/// loads would be 1.75).
 pub(super) const REMOTE_LOADS_IN_FLIGHT: usize = 4;
 
 /// Cycles for which a write of less than 16 bytes blocks its L1 port (ISA `L1.md`; silicon shows
