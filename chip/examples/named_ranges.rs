@@ -1,12 +1,13 @@
-//! Prints which addresses of a core may be accessed, according to a firmware's files.
+//! Prints the address ranges of each kind of core that hold the profiler's data, as read from a
+//! firmware's ELF files.
 //!
-//! Usage: `named_ranges FOLDER`; the folder holds `brisc/brisc.elf`.
+//! Usage: `named_ranges FOLDER`, where `FOLDER` contains `brisc/brisc.elf`.
 
 use chip::layout::{FirmwareLayout, LayoutError};
 use std::{env, path::Path};
 use wire::CoreKind;
 
-/// Returns one line for each kind of core.
+/// Returns one line for each kind of core whose firmware file exists.
 fn lines(folder: &Path) -> Result<Vec<String>, LayoutError> {
     let layout = FirmwareLayout::open(folder)?;
     let kinds = [CoreKind::Tensix, CoreKind::ActiveEth, CoreKind::IdleEth];

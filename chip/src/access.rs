@@ -1,4 +1,4 @@
-//! The two calls that a back end must implement.
+//! Trait with the two calls that a back end (an interface to a chip) must implement.
 
 /// Coordinates of a tile on NoC 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,8 @@
 //! Chips of this host, accessed through the kernel driver with Tenstorrent's `luwen` crate.
 //!
-//! To identify a Wormhole, this module sends two messages to the chip's controller, which ask for
-//! the harvesting and the clock. `tt-smi` sends the same messages while a program runs. A Blackhole
-//! needs no message. Tiles are accessed only through [`crate::rails`].
+//! To identify a Wormhole, this module asks the chip's controller for the harvesting and the clock,
+//! with one message each. `tt-smi` sends the same messages while a program runs. A Blackhole needs
+//! no message. Tiles are accessed only through [`crate::rails`].
 
 use crate::{
     access::{AccessFailure, ChipAccess, NocResult, NocTile},
@@ -73,7 +73,7 @@ pub enum DriverError {
     Answer {
         /// The chip.
         chip_id: usize,
-        /// Subject of the question.
+        /// What was asked for.
         question: &'static str,
         /// The answer.
         answer: String,
@@ -166,7 +166,7 @@ impl LuwenChip {
         Err(DriverError::Answer { chip_id, question: "architecture", answer })
     }
 
-    /// Sends a message with a question to a Wormhole's controller; returns the answer.
+    /// Sends a question to the controller of a Wormhole and returns the answer.
     fn ask(
         &self,
         chip_id: usize,
@@ -212,5 +212,5 @@ fn list(chips: &[usize]) -> String {
 
 const DRIVER_VERSION_MIN: u32 = 2;
 const WORMHOLE_ROWS: u32 = 10;
-/// Mask with one bit for each column of Tensix tiles.
+/// Mask of the telemetry's column bits, one for each column of Tensix tiles.
 const BLACKHOLE_COLUMNS: u32 = 0x3FFF;

@@ -1,4 +1,4 @@
-//! Facts that can differ from chip to chip, such as harvesting.
+//! Properties that can differ between chips of one architecture, such as harvesting.
 
 use crate::access::NocTile;
 use reader::architecture::{
@@ -7,14 +7,15 @@ use reader::architecture::{
     translation::Translation,
 };
 
-/// Facts about a chip, as reported by its own controller.
+/// Properties of a chip, as reported by the chip's controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipFacts {
     /// Number of the chip on this host.
     pub chip_id: u32,
     /// The architecture.
     pub arch: Arch,
-    /// Harvested rows or columns, one bit each, in the architecture's harvest order.
+    /// Harvested rows or columns, with one bit each. The bits are in the architecture's harvest
+    /// order.
     pub harvest_mask: u32,
     /// Number of DRAM banks that are not harvested.
     pub dram_bank_count: u32,
@@ -22,13 +23,14 @@ pub struct ChipFacts {
     pub aiclk_mhz: u32,
     /// True if the chip's firmware has enabled coordinate translation.
     pub is_translated: bool,
-    /// Number of Ethernet channels with a link. They have the lowest numbers; all others are idle.
-    /// If `None`, the number is unknown, and Ethernet cores are searched for control vectors.
+    /// Number of Ethernet channels with a link. These channels have the lowest numbers; all others
+    /// are idle. If `None`, the number is unknown, and the Ethernet cores' memory is searched for
+    /// control vectors.
     pub active_ethernet: Option<usize>,
 }
 
 impl ChipFacts {
-    /// Returns the facts of a chip with all rows, columns and banks, at its nominal clock.
+    /// Returns the properties of a chip without harvesting that runs at its nominal clock.
     #[must_use]
     pub const fn whole(chip_id: u32, arch: Arch) -> Self {
         Self {
@@ -47,17 +49,17 @@ impl ChipFacts {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FactsError {
-    /// The mask has bits that do not correspond to a row or column.
+    /// The harvest mask has bits that do not correspond to a row or column.
     #[error("chip {chip_id}: bits {bits:#x} of the harvest mask mean no row or column of a {arch}")]
     HarvestMask {
         /// The chip.
         chip_id: u32,
         /// Its architecture.
         arch: Arch,
-        /// Bits without a row or column.
+        /// Bits of the mask that do not correspond to a row or column.
         bits: u32,
     },
-    /// The facts describe a floor plan that no product has.
+    /// The reported harvesting leads to a floor plan that no product has.
     #[error("chip {chip_id}: {source}")]
     Floorplan {
         /// The chip.
@@ -65,7 +67,7 @@ pub enum FactsError {
         /// The contradiction in the floor plan.
         source: FloorplanError,
     },
-    /// Some DRAM banks are harvested, and the locations of the remaining banks are unknown.
+    /// Some DRAM banks are harvested, and it is unknown where the remaining banks are.
     #[error(
         "chip {chip_id}: {found} DRAM banks are left; only chips with all {expected} can be read \
          so far"
@@ -75,7 +77,7 @@ pub enum FactsError {
         chip_id: u32,
         /// Number of banks that are not harvested.
         found: u32,
-        /// Number of banks that the architecture has.
+        /// Number of banks of a chip without harvesting.
         expected: u32,
     },
     /// The chip does not translate coordinates, so it is unknown which tile has which coordinates.
@@ -94,16 +96,16 @@ pub enum FactsError {
 /// The tiles of a chip, and their coordinates on NoC 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipPlan {
-    /// The cores.
+    /// The positions and kinds of the cores.
     pub floorplan: Floorplan,
     translation: Translation,
 }
 
 impl ChipPlan {
-    /// Computes the tiles and their coordinates from the facts.
+    /// Computes the tiles and their coordinates from the chip's reported properties.
     ///
     /// # Errors
-    /// If the facts contradict the architecture.
+    /// If the properties contradict the architecture, or if tile coordinates cannot be known.
     pub fn new(facts: &ChipFacts) -> Result<Self, FactsError> {
         let ChipFacts { chip_id, arch, .. } = *facts;
         if arch == Arch::Blackhole && !facts.is_translated {
@@ -123,9 +125,9 @@ impl ChipPlan {
 
     /// Returns the coordinates of a Tensix or Ethernet tile on NoC 1.
     ///
-    /// A Wormhole accepts raw coordinates, with or without translation. This method returns raw
-    /// coordinates on a Wormhole, because they never lead to a missing tile. A Blackhole refuses
-    /// raw coordinates of some tiles.
+    /// A Wormhole accepts raw coordinates whether or not translation is enabled. This method
+    /// returns raw coordinates on a Wormhole, because they never lead to a missing tile. A
+    /// Blackhole does not accept the raw coordinates of some tiles.
     #[must_use]
     pub fn core(&self, tile: TileCoord) -> Option<NocTile> {
         match self.floorplan.arch() {

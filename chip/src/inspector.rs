@@ -32,9 +32,9 @@ pub const LOG_NAME: &str = "mesh_workloads_log.yaml";
 /// One entry of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchEntry {
-    /// Program id that the launch carried.
+    /// Program id of the launch.
     pub runtime_id: u32,
-    /// Number of the workload; all launches of one program have the same number.
+    /// Number of the workload. All launches of one program have the same workload number.
     pub workload_id: Option<u64>,
     /// Name of the op, such as `MatmulDeviceOperation`.
     pub name: String,
@@ -42,7 +42,7 @@ pub struct LaunchEntry {
     pub parameters: String,
     /// Id of the trace that the launch was captured into.
     pub trace_id: Option<u32>,
-    /// Time of the entry on the system's clock; 0 if the entry has none.
+    /// Time at which the entry was written, on the system's clock; 0 if the entry contains no time.
     pub time_ns: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct LaunchEntry {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct LaunchLog {
-    /// Text after the last complete line.
+    /// Start of a line whose end has not been added yet.
     rest: String,
     open: Option<Fields>,
     entries: Vec<LaunchEntry>,
@@ -90,12 +90,13 @@ impl LaunchLog {
         }
     }
 
-    /// Returns the complete entries that were not returned before.
+    /// Returns the entries completed since the last call.
     pub fn take(&mut self) -> Vec<LaunchEntry> {
         std::mem::take(&mut self.entries)
     }
 
-    /// Returns the number of entries without an id or a name, or with an id too large for a record.
+    /// Returns the number of entries that lack an id or a name, or whose id is too large for a
+    /// record.
     #[must_use]
     pub const fn malformed_count(&self) -> u64 {
         self.malformed_count
@@ -146,7 +147,7 @@ pub struct OpNames {
     /// Names by runtime id. If an id was launched several times, this is the name of its last
     /// launch.
     pub names: BTreeMap<u32, Arc<str>>,
-    /// Number of entries without an id or a name, or with an id too large for a record.
+    /// Number of entries that lack an id or a name, or whose id is too large for a record.
     pub malformed: u64,
 }
 
@@ -183,7 +184,7 @@ impl OpNames {
     }
 }
 
-/// Reads a line, truncated to the limit.
+/// Reads a line into `line`, truncated to [`LINE_BYTES_MAX`]; returns false at the end of the log.
 fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if log.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', line)? == 0 {
@@ -198,9 +199,10 @@ fn next_line(log: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 
 /// Trace id of a launch outside a trace.
 const NO_TRACE: u32 = u32::MAX;
-/// Largest runtime id: records have 21 bits for program ids.
+/// Largest runtime id that a record can contain; records have 21 bits for program ids.
 const RUNTIME_ID_MAX: u32 = wire::RunHostId::BASE_MAX;
-/// Maximum number of bytes that are kept of each line; parameters may be longer.
+/// Maximum number of bytes that are read of a line. The rest, usually of long parameters, is
+/// skipped.
 const LINE_BYTES_MAX: u64 = 1 << 12;
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use wire::{CoreKind, control::ControlLayout, risc::RISCS_PER_CORE, vector::VECTO
 
 /// Addresses of the profiler's data by kind of core, and the architecture of the firmware.
 ///
-/// Builds of one release differ between harvested variants of a chip, but the addresses are the
-/// same.
+/// Within one release, firmware builds for differently harvested chips differ, but these addresses
+/// are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirmwareLayout {
     /// Architecture of the firmware.
@@ -30,7 +30,7 @@ pub struct FirmwareLayout {
     pub idle_ethernet: Option<ProfilerMemory>,
 }
 
-/// Failure to find a layout in the files.
+/// Failure to read a layout from the firmware's files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -51,7 +51,7 @@ pub enum LayoutError {
     Silent {
         /// The file.
         path: PathBuf,
-        /// The missing information.
+        /// The debug information that is missing.
         source: DebugInfoError,
     },
     /// The profiler's memory in this firmware has unexpected sizes.
@@ -81,8 +81,8 @@ pub enum LayoutError {
 }
 
 impl FirmwareLayout {
-    /// Reads `brisc.elf`, or a folder that contains `brisc/brisc.elf`. Also reads the Ethernet
-    /// cores' files next to it, if present.
+    /// Reads the layout from `brisc.elf`, or from a folder that contains `brisc/brisc.elf`. Also
+    /// reads the Ethernet cores' files next to it, if present.
     ///
     /// # Errors
     /// [`LayoutError`] if a file is missing or does not describe a known layout.
@@ -121,7 +121,7 @@ impl FirmwareLayout {
         })
     }
 
-    /// Returns the addresses on this kind of core, if a file contained them.
+    /// Returns the addresses on this kind of core; `None` if the firmware had no file for it.
     #[must_use]
     pub const fn memory(&self, kind: CoreKind) -> Option<ProfilerMemory> {
         match kind {

@@ -1,21 +1,21 @@
-//! Real chips as a mesh for the reader, accessed from outside the program that uses the chips.
+//! Access to real chips from outside the program that uses them, as a mesh for the reader.
 //!
 //! | question | module |
 //! |---|---|
 //! | which addresses may be accessed, and when does access stop? | [`rails`] |
 //! | what must a back end implement? | [`access`] |
 //! | which cores does this chip have, and how fast is it? | [`facts`] |
-//! | at which addresses does the running firmware keep the profiler's words? | [`layout`] |
-//! | how do chips become a mesh? | [`mesh`] |
+//! | at which addresses does the running firmware keep the profiler's data? | [`layout`] |
+//! | how does the reader access chips as a mesh? | [`mesh`] |
 //! | which firmware does a running program use? | [`process`] |
 //! | what are the names of the program's ops? | [`inspector`] |
 //! | which chips are there? | `driver`, with feature `luwen` |
-//! | how is a simulated chip of another process accessed? | [`shared`] |
-//! | where are the sockets of such chips, and which remain? | [`sockets`] |
+//! | how does one process access a chip that another process simulates? | [`shared`] |
+//! | where are the sockets of shared chips, and how are stale ones removed? | [`sockets`] |
 //!
 //! Reading a chip while another program uses it has crashed hosts, always through an access to a
-//! tile or register that does not answer. Here every access goes through [`rails::Rails`], which allow
-//! only memory ranges that are known to answer.
+//! tile or register that does not answer. Here every access goes through [`rails::Rails`], which
+//! allows access only to memory ranges that are known to answer.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! Chips as a mesh for the reader; all accesses go through `Rails`.
+//! Chips as a mesh for the reader; all accesses go through [`Rails`].
 
 use crate::{
     access::{ChipAccess, NocTile},
@@ -26,11 +26,12 @@ use wire::{
 /// Options for opening chips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// Permission to write.
+    /// Whether control vectors may be written.
     pub writes: Writes,
-    /// Number of programs that a lane holds; used if the device does not announce its lane size.
+    /// Number of programs that a lane can hold. Used only if the device does not announce its lane
+    /// size.
     pub program_support_count: u32,
-    /// True if lanes have room for sums; used if the device does not announce its lane size.
+    /// True if lanes have room for sums. Used only if the device does not announce its lane size.
     pub sums_enabled: bool,
 }
 
@@ -51,7 +52,7 @@ pub enum OpenError {
     /// The facts about the chip are contradictory or unknown.
     #[error(transparent)]
     Facts(#[from] FactsError),
-    /// The firmware was built for another chip.
+    /// The firmware was built for another architecture.
     #[error("chip {chip_id} is a {arch}, but the firmware was made for a {firmware}")]
     ForeignFirmware {
         /// The chip.
@@ -66,10 +67,10 @@ pub enum OpenError {
     Silent {
         /// The chip.
         chip_id: u32,
-        /// Error of the first core.
+        /// Error of the first core that was read.
         first: Refusal,
     },
-    /// No core has a plausible DRAM address for its markers.
+    /// No core's control vector has a plausible DRAM address for markers.
     #[error(
         "chip {chip_id}: no core has a plausible place for its markers in DRAM; is the program \
          running with TT_METAL_DEVICE_PROFILER=1, and is this its firmware?"
@@ -97,11 +98,12 @@ pub struct ChipDevice<A> {
 }
 
 impl<A: ChipAccess> ChipDevice<A> {
-    /// Reads the control vectors of all worker cores, which contain the location of the markers in
-    /// DRAM.
+    /// Opens a chip: reads the control vectors of all worker cores and finds in them where the
+    /// markers are in DRAM.
     ///
     /// # Errors
-    /// [`OpenError`] if permitted accesses do not suffice to find the location.
+    /// [`OpenError`] if the chip does not match the firmware, or if no control vector contains a
+    /// usable DRAM address.
     pub fn open(
         access: A,
         facts: &ChipFacts,
@@ -142,10 +144,10 @@ impl<A: ChipAccess> ChipDevice<A> {
         Ok(Self { rails, plan, description, untold })
     }
 
-    /// Opens the cores of the user's own program, which has reported the cores and the addresses of
-    /// their control vectors. Control vectors may be written.
+    /// Opens the cores that the user's own program has reported, with the addresses of their
+    /// control vectors. Control vectors may be written.
     ///
-    /// Lanes in DRAM are not accessed: the cores are expected to stream.
+    /// Lanes in DRAM are not accessed, because these cores are expected to stream their markers.
     ///
     /// # Errors
     /// [`FactsError`] if the facts about the chip are contradictory or unknown.
@@ -166,14 +168,14 @@ impl<A: ChipAccess> ChipDevice<A> {
         Ok(Self { rails, plan, description, untold: 0 })
     }
 
-    /// Returns the rails that check every access.
+    /// Returns the [`Rails`] that check every access to the chip.
     #[must_use]
     pub const fn rails(&self) -> &Rails<A> {
         &self.rails
     }
 
-    /// Returns the number of Ethernet cores that are not read, because no control vector gives the
-    /// location of their markers.
+    /// Returns the number of Ethernet cores that are not read because no control vector with the
+    /// DRAM address of their markers was found.
     #[must_use]
     pub const fn untold_ethernet_cores(&self) -> usize {
         self.untold
@@ -223,7 +225,7 @@ impl<A: ChipAccess> Device for ChipDevice<A> {
         self.read(Memory::Dram(bank), address, words)
     }
 
-    /// Reads the low word first, because that read latches the high word.
+    /// Reads the low word before the high word, because reading the low word latches the high word.
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         let mut words = [0; 2];
         self.read(Memory::WallClock(core), WALL_CLOCK, &mut words)?;
@@ -254,7 +256,8 @@ fn refused(refusal: &Refusal, range: &WordRange) -> AccessError {
     }
 }
 
-/// Describes the cores whose addresses are known, and permits access to their ranges.
+/// Returns a description of each core whose firmware is known, and permits access to the core's
+/// ranges.
 fn named_cores<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -271,7 +274,7 @@ fn named_cores<A: ChipAccess>(
     cores
 }
 
-/// Permits access to the ranges of a core, and describes the core.
+/// Permits access to the address ranges of a core, and returns the core's description.
 fn named_core<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,
@@ -290,7 +293,7 @@ fn named_core<A: ChipAccess>(
     }
 }
 
-/// Permits access to a core's control vector, to its vectors and to its clock.
+/// Permits access to a core's control vector, marker vectors and clock.
 fn name_ranges<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,
@@ -309,17 +312,18 @@ fn name_ranges<A: ChipAccess>(
 /// Ethernet cores whose firmware can be identified only by their control vectors.
 struct EthernetCores {
     cores: Vec<CoreDescription>,
-    /// Number of Ethernet cores for which the search did not find exactly one announced control
-    /// vector.
+    /// Number of Ethernet cores that are not read, because the search did not find exactly one
+    /// announced control vector.
     untold: usize,
 }
 
 impl EthernetCores {
-    /// Searches the addresses of both firmwares for a control vector in which the host has
-    /// announced the given DRAM address of the markers.
+    /// Searches each Ethernet core at the addresses used by the firmwares for active and for idle
+    /// cores. A control vector is accepted if the host has announced the DRAM address
+    /// `region_address` in it.
     ///
-    /// If both firmwares use the same address, the core is treated as idle: the control vector has
-    /// the same meaning in either case.
+    /// If the two firmwares (for active and for idle cores) use the same address, the core is
+    /// treated as idle: the control vector has the same meaning in both.
     fn find<A: ChipAccess>(
         rails: &mut Rails<A>,
         plan: &ChipPlan,
@@ -351,8 +355,8 @@ impl EthernetCores {
     }
 }
 
-/// Permits reading a possible control vector; returns true if a host has written the markers' DRAM
-/// address and the core's number to it.
+/// Permits reading a possible control vector and reads it. Returns true if a host has written the
+/// markers' DRAM address and the core's number to it.
 fn is_announced<A: ChipAccess>(
     rails: &mut Rails<A>,
     tile: NocTile,
@@ -371,7 +375,7 @@ fn is_announced<A: ChipAccess>(
         && word(LAYOUT.flat_id) == Some(flat_id)
 }
 
-/// Reads the location of the markers from all worker cores; returns the most frequent location.
+/// Reads the DRAM location of the markers from all worker cores, and returns the most frequent one.
 fn find_region<A: ChipAccess>(
     rails: &mut Rails<A>,
     plan: &ChipPlan,
@@ -408,7 +412,8 @@ fn find_region<A: ChipAccess>(
     })
 }
 
-/// Location of the markers in each bank, from a control vector.
+/// DRAM region of the markers, as announced in a control vector; it is at the same address in every
+/// bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct DramRegion {
     address: u64,
@@ -416,7 +421,8 @@ struct DramRegion {
 }
 
 impl DramRegion {
-    /// Returns the region that a host has announced to a core, if the region is plausible.
+    /// Returns the region that the host has announced to a core, or `None` if the region is not
+    /// plausible.
     fn announced(
         words: &[u32; LAYOUT.word_count],
         arch: Arch,

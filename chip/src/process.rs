@@ -21,7 +21,7 @@ pub struct Process {
     folder: PathBuf,
 }
 
-/// One execution of a program. A later process with the same number is another execution.
+/// One execution of a program. A later process that reuses the process number is another execution.
 #[derive(Clone, Debug)]
 pub struct Execution {
     process: Process,
@@ -39,7 +39,7 @@ impl Execution {
 /// Firmware of a program: one layout for each architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
-    /// Layouts, each with one of the firmware folders from which it was read.
+    /// Layout of each architecture, with one of the firmware folders from which it was read.
     pub layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)>,
     /// Description of the source in which the firmware was found.
     pub found_in: String,
@@ -69,13 +69,13 @@ pub enum ProcessError {
 }
 
 impl Process {
-    /// Returns the process with this number.
+    /// Creates a `Process` from its number.
     #[must_use]
     pub fn new(pid: u32) -> Self {
         Self { folder: PathBuf::from(format!("/proc/{pid}")) }
     }
 
-    /// Returns the process with this folder below `/proc`.
+    /// Creates a `Process` from its folder below `/proc`.
     #[must_use]
     pub const fn at(folder: PathBuf) -> Self {
         Self { folder }
@@ -84,8 +84,9 @@ impl Process {
     /// Finds the firmware that the program has loaded.
     ///
     /// The sources are searched in this order: files that the program has open or mapped; the build
-    /// used by its Inspector's last kernel; its build cache; the firmware shipped with its copy of
-    /// TT-Metal. A source is used if all of its firmware for an architecture has the same layout.
+    /// that contains the last kernel in its Inspector's log; its build cache; the firmware shipped
+    /// with its copy of TT-Metal. A source is used if all firmware that it contains for one
+    /// architecture has the same layout.
     ///
     /// # Errors
     /// [`ProcessError`], which lists the sources that were searched.
@@ -134,19 +135,20 @@ impl Process {
         Some(self.rooted(&socket))
     }
 
-    /// Returns the program's current execution, whose end can be detected; `None` if the program
-    /// has ended.
+    /// Returns the program's current execution, which can later tell whether the program has ended;
+    /// `None` if the program has ended already.
     #[must_use]
     pub fn execution(&self) -> Option<Execution> {
         let start_ticks = self.start_ticks()?;
         Some(Execution { process: self.clone(), start_ticks })
     }
 
-    /// Returns the time at which the process started; `None` if it has ended.
+    /// Returns the time at which the process started, in clock ticks since boot; `None` if the
+    /// process has ended.
     ///
     /// # Compatibility
-    /// Fields 3 and 22 of `/proc/PID/stat`, counted from the end of the program's name, which may
-    /// contain spaces and parentheses.
+    /// Fields 3 and 22 of `/proc/PID/stat`. They are located from the end of the program's name,
+    /// because the name may contain spaces and parentheses.
     fn start_ticks(&self) -> Option<u64> {
         let stat = fs::read(self.folder.join("stat")).ok()?;
         let name_end = stat.iter().rposition(|&byte| byte == b')')?;
@@ -162,9 +164,9 @@ impl Process {
         files.filter_map(|file| Some(file.parent()?.parent()?.to_owned())).collect()
     }
 
-    /// Finds the firmware of the last kernel in the Inspector's log. A kernel's path contains
-    /// either the folder of the firmware that the kernel was linked against, or the key of shipped
-    /// firmware.
+    /// Returns the firmware folder used by the last kernel in the Inspector's log, if found. A
+    /// kernel's path contains either the folder of the firmware that the kernel was linked against,
+    /// or the name of a folder with shipped firmware.
     fn inspected_sets(&self) -> Vec<PathBuf> {
         let Some(folder) = self.inspector() else { return Vec::new() };
         let Ok(kernels) = fs::read(folder.join("kernels.yaml")) else { return Vec::new() };
@@ -198,7 +200,8 @@ impl Process {
         sets.filter(|set| is_set(set)).take(SETS_MAX).collect()
     }
 
-    /// Returns the folders of firmware shipped with TT-Metal.
+    /// Returns the `pre-compiled` folders of the program's copies of TT-Metal. Each contains
+    /// folders with shipped firmware.
     fn shipped_roots(&self) -> Vec<PathBuf> {
         let libraries = self
             .files()
@@ -234,7 +237,7 @@ impl Process {
         files.into_iter().filter(|file| file.is_absolute()).map(|file| self.rooted(&file)).collect()
     }
 
-    /// Returns the path in a variable of the program's environment.
+    /// Returns the path in an environment variable of the program.
     fn variable(&self, name: &str) -> Option<PathBuf> {
         let environment = fs::read(self.folder.join("environ")).ok()?;
         let mut variables = environment.split(|&byte| byte == 0);
@@ -264,8 +267,8 @@ impl Process {
 /// Function that finds folders with firmware.
 type Search = fn(&Process) -> Vec<PathBuf>;
 
-/// Reads all sets of firmware. Returns the common layout of each architecture's sets, or an error
-/// if sets of one architecture differ.
+/// Reads all sets of firmware and returns one layout for each architecture. Returns an error if two
+/// sets of one architecture have different layouts.
 fn agreed(sets: &[PathBuf]) -> Result<BTreeMap<Arch, (PathBuf, FirmwareLayout)>, String> {
     let mut layouts: BTreeMap<Arch, (PathBuf, FirmwareLayout)> = BTreeMap::new();
     let mut failure: Option<LayoutError> = None;
@@ -304,7 +307,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
 
 /// Names of files that TT-Metal's Inspector keeps open.
 const INSPECTOR_FILES: [&str; 2] = [crate::inspector::LOG_NAME, "kernels.yaml"];
-/// Maximum number of firmware sets read from one source.
+/// Maximum number of firmware folders read from one source.
 const SETS_MAX: usize = 256;
 /// Maximum number of subfolders searched in one folder.
 const ENTRIES_MAX: usize = 4096;

@@ -1,15 +1,15 @@
-//! Rails: rules that every access to a chip must follow.
+//! Rules that every access to a chip must follow, enforced by [`Rails`].
 //!
 //! # Rules
-//! 1. Only named ranges are accessed: the profiler's words at the addresses in the firmware's ELF
-//!    files, the part of DRAM whose location these words give, and the two words of a tile's wall
-//!    clock.
+//! 1. Only named ranges are accessed: the profiler's data at the addresses in the firmware's ELF
+//! files, the DRAM region whose location these data contain, and the two words of a tile's wall
+//! clock.
 //! 2. Only NoC 1 is used; TT-Metal's own host traffic uses NoC 0.
 //! 3. The first word of each access is read separately. If the tile does not answer, the remaining
 //!    words are not read.
 //! 4. The bus returns a word of all ones if the chip no longer answers. Such a word is accepted
-//!    only if the first word of a control vector, which is never all ones, can still be read.
-//!    Otherwise this chip is not accessed again.
+//! only if the first word of a control vector, which is never all ones, can still be read.
+//! Otherwise the chip is not accessed again.
 //! 5. Nothing is written unless the caller permits it, and then only to control vectors.
 //!
 //! # Compatibility
@@ -19,7 +19,7 @@
 use crate::access::{AccessFailure, ChipAccess, NocTile};
 use std::collections::BTreeMap;
 
-/// Number of the NoC for all accesses.
+/// NoC that all accesses use.
 pub const NOC: u8 = 1;
 
 /// Permission to write to a chip.
@@ -53,7 +53,7 @@ pub struct NamedRange {
     pub start: u64,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// Content of the range.
+    /// What the range contains.
     pub range_use: RangeUse,
 }
 
@@ -94,7 +94,7 @@ pub enum Refusal {
     Stopped {
         /// Tile whose word was all ones.
         tile: NocTile,
-        /// Address of that word.
+        /// Address of the word that was all ones.
         address: u64,
     },
     /// The back end reported a failure.
@@ -109,27 +109,27 @@ pub enum Refusal {
     },
 }
 
-/// Checked access to a chip: every access must follow the rules.
+/// Access to a chip that checks every request against the rules of this module.
 #[derive(Debug)]
 pub struct Rails<A> {
     access: A,
     writes: Writes,
     ranges: BTreeMap<NocTile, Vec<NamedRange>>,
-    /// Location of a word that is never all ones as long as the chip answers.
+    /// Tile and address of a word that is never all ones while the chip answers.
     anchor: Option<(NocTile, u64)>,
     stopped: Option<Refusal>,
 }
 
 impl<A: ChipAccess> Rails<A> {
-    /// Creates rails without named ranges, so no access is permitted.
+    /// Creates `Rails` without named ranges, so that no access is permitted yet.
     #[must_use]
     pub const fn new(access: A, writes: Writes) -> Self {
         Self { access, writes, ranges: BTreeMap::new(), anchor: None, stopped: None }
     }
 
-    /// Permits accesses to a range of a tile.
+    /// Permits access to an address range of a tile.
     ///
-    /// The range replaces a candidate at the same address.
+    /// The range replaces a [`RangeUse::Candidate`] with the same start address.
     pub fn name(&mut self, tile: NocTile, range: NamedRange) {
         let ranges = self.ranges.entry(tile).or_default();
         ranges.retain(|known| known.range_use != RangeUse::Candidate || known.start != range.start);
@@ -190,7 +190,7 @@ impl<A: ChipAccess> Rails<A> {
         written.map_err(|failure| Refusal::Failed { tile, address, failure })
     }
 
-    /// Returns the named range that contains all words of an access.
+    /// Returns the named range that contains all words of an access; an error if there is none.
     fn permitted(
         &self,
         tile: NocTile,
@@ -207,7 +207,7 @@ impl<A: ChipAccess> Rails<A> {
         range.copied().ok_or(Refusal::NotNamed { tile, address, size_bytes })
     }
 
-    /// Reads one word; if it is all ones, confirms that the chip still answers.
+    /// Reads one word. If the word is all ones, confirms that the chip still answers.
     fn probe(&mut self, tile: NocTile, address: u64, range: NamedRange) -> Result<u32, Refusal> {
         let word = self.word(tile, address)?;
         if word == ALL_ONES {
@@ -218,8 +218,8 @@ impl<A: ChipAccess> Rails<A> {
         Ok(word)
     }
 
-    /// Confirms that the chip answers, by reading a word that is never all ones; otherwise stops
-    /// all accesses.
+    /// Confirms that the chip still answers by reading a word that is never all ones. If the chip
+    /// does not answer, refuses this access and all later ones.
     fn confirm(&mut self, tile: NocTile, address: u64) -> Result<(), Refusal> {
         if let Some((anchor, anchor_address)) = self.anchor
             && (anchor, anchor_address) != (tile, address)

@@ -1,12 +1,12 @@
-//! A chip that its process shares with other processes of the same user through a Unix socket.
+//! Sharing of a chip with other processes of the same user, through a Unix socket.
 //!
-//! A chip behind the kernel driver can be opened by several processes. A simulated chip exists in
-//! one process only, so this process serves it with [`ChipServer`], and another process accesses it
-//! as [`SharedChip`].
+//! Several processes can open a chip through the kernel driver. A simulated chip exists in only one
+//! process, so that process serves it with [`ChipServer`], and other processes access it as
+//! [`SharedChip`].
 //!
 //! # Protocol
-//! Numbers are little-endian. After a connection, the server sends the greeting. Then the client
-//! sends requests, and the server answers each before it takes the next one.
+//! Numbers are little-endian. When a client connects, the server sends the greeting. Then the
+//! client sends requests, and the server answers each one before it reads the next.
 //!
 //! | message | bytes |
 //! |---|---|
@@ -39,11 +39,13 @@ use std::{
 /// Environment variable with the path of the socket at which a process serves its chip.
 pub const SOCKET_VARIABLE: &str = "KPROF_CHIP_SOCKET";
 
-/// Environment variable with the path of the library whose chip kprof's own library serves.
+/// Environment variable with the path of another simulator library. kprof's own library then
+/// forwards all calls to that library, and serves its chip.
 pub const LIBRARY_VARIABLE: &str = "KPROF_CHIP_LIBRARY";
 
-/// Returns the path of a process's socket from the value of [`SOCKET_VARIABLE`], in which `{pid}`
-/// stands for the number of the process: several processes may have the same environment.
+/// Returns the path of a process's socket. `value` is the value of [`SOCKET_VARIABLE`], in which
+/// `{pid}` stands for the number of the process, because several processes may have the same
+/// environment.
 #[must_use]
 pub fn socket_path(value: &OsStr, pid: u32) -> PathBuf {
     match value.to_str() {
@@ -56,7 +58,7 @@ pub fn socket_path(value: &OsStr, pid: u32) -> PathBuf {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShareError {
-    /// The socket cannot be created or connected.
+    /// The socket cannot be created or connected to.
     #[error("the socket {} of a shared chip: {source}", .path.display())]
     Socket {
         /// The socket's path.
@@ -67,7 +69,7 @@ pub enum ShareError {
     /// Another process already serves a chip at this path.
     #[error("the socket {} is in use by another process; name another one", .0.display())]
     InUse(PathBuf),
-    /// The other side does not speak this protocol.
+    /// The process at the other end of the socket does not use this protocol.
     #[error(
         "the socket {}: expected the greeting of a chip shared by the same version of kprof, found \
          another one",
@@ -76,15 +78,16 @@ pub enum ShareError {
     Greeting(PathBuf),
 }
 
-/// A chip of another process.
+/// A chip that this process accesses through another process.
 #[derive(Debug)]
 pub struct SharedChip {
-    /// The connection; `None` after a failure, because requests and answers may no longer match.
+    /// The connection to the serving process; `None` after a failure, because requests and answers
+    /// may no longer match.
     stream: Mutex<Option<UnixStream>>,
 }
 
 impl SharedChip {
-    /// Connects to the process that serves a chip at this path; returns the chip with its facts.
+    /// Connects to the process that serves a chip at `path`; returns the chip and its properties.
     ///
     /// # Errors
     /// [`ShareError`] if no process serves a chip there.
@@ -151,20 +154,20 @@ impl ChipAccess for SharedChip {
     }
 }
 
-/// Returns the addresses of the pieces of an access.
+/// Returns the start addresses of the requests that an access is divided into.
 fn pieces(address: u64) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(address), |at| at.checked_add(PIECE_BYTES as u64))
 }
 
-/// A server of a chip for other processes; it ends with its process.
+/// Server that lets other processes access a chip. It runs until its process ends.
 #[derive(Debug)]
 pub struct ChipServer {
     path: PathBuf,
 }
 
 impl ChipServer {
-    /// Serves a chip at a path, in threads of their own. A socket that no process serves any more is
-    /// replaced.
+    /// Serves a chip at `path`, in separate threads. If a socket exists there that no process
+    /// serves any more, it is replaced.
     ///
     /// Only processes of the same user can connect, at most 16 at a time.
     ///
@@ -190,7 +193,7 @@ impl ChipServer {
                 let _ =
                     thread::Builder::new().name("kprof chip guest".to_owned()).spawn(move || {
                         let _guest = guest;
-                        // A guest that leaves ends its connection; there is nobody to tell.
+                        // An error ends this connection only, and there is nobody to report it to.
                         let _ = serve(stream, &greeting, &*access);
                     });
             }
@@ -205,12 +208,12 @@ impl ChipServer {
 
 impl Drop for ChipServer {
     fn drop(&mut self) {
-        // A socket file that stays is replaced by the next server.
+        // If the socket file cannot be removed, the next server replaces it.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// A connection, counted while it is open.
+/// A client's connection, counted while it is open.
 struct Guest {
     number: usize,
     open_count: Arc<AtomicUsize>,
@@ -245,7 +248,7 @@ fn bind(path: &Path) -> Result<UnixListener, ShareError> {
     Ok(listener)
 }
 
-/// Answers the requests of one connection until it ends or sends an invalid request.
+/// Answers the requests of one client until it disconnects or sends an invalid request.
 fn serve(
     mut stream: UnixStream,
     greeting: &[u8; GREETING_BYTES],
@@ -284,7 +287,7 @@ enum Operation {
     Write,
 }
 
-/// An access to a tile.
+/// A request to read from or write to a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Request {
     operation: Operation,
@@ -366,13 +369,13 @@ fn facts_of_greeting(greeting: &[u8; GREETING_BYTES]) -> Option<ChipFacts> {
 const MAGIC: [u8; 8] = *b"KPCHIP1\0";
 const GREETING_BYTES: usize = 36;
 const REQUEST_BYTES: usize = 16;
-/// Maximum number of bytes of a request.
+/// Maximum number of bytes that one request reads or writes.
 const PIECE_BYTES: usize = 1 << 16;
 const MESSAGE_BYTES_MAX: u64 = 4096;
-/// Maximum number of connections at a time.
+/// Maximum number of open connections.
 const GUESTS_MAX: usize = 16;
-/// Time after which a process that does not answer counts as gone. A simulator answers between two
-/// steps of its chip.
+/// Time without an answer after which the serving process counts as gone. A simulator answers
+/// between two steps of its chip.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Sockets that `kprof record` chooses for the chips of its programs, and removal of those that remain.
+//! Paths of the sockets at which programs under `kprof record` serve their chips, and removal of
+//! stale sockets.
 //!
-//! A program removes its socket when it ends. A program that is killed, or that a simulator's library
-//! ends, leaves the file behind.
+//! A program removes its socket when it ends. The file remains if the program is killed, or if a
+//! simulator's library ends the process.
 
 use std::{
     fs, io,
@@ -12,19 +13,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns the sockets of all programs that the process `recorder` starts.
+/// Returns the path pattern for the sockets of all programs that the process `recorder` starts.
 ///
-/// This is a path in the folder for temporary files, with `{pid}` for the number of the program's
-/// process: a value for [`SOCKET_VARIABLE`](crate::shared::SOCKET_VARIABLE).
+/// The path is in the folder for temporary files, and contains `{pid}` in place of the number of
+/// the program's process. It is a value for [`SOCKET_VARIABLE`](crate::shared::SOCKET_VARIABLE).
 #[must_use]
 pub fn recorded_socket(recorder: u32) -> PathBuf {
     std::env::temp_dir().join(format!("{PREFIX}{recorder}-{{pid}}"))
 }
 
-/// Removes the sockets of [`recorded_socket`] in a folder whose programs have ended; returns their
-/// number.
+/// Removes sockets named as by [`recorded_socket`] from a folder if their programs have ended;
+/// returns the number of removed sockets.
 ///
-/// A socket is removed if it belongs to this user, its process does not exist, and nobody accepts
+/// A socket is removed if it belongs to this user, its process does not exist, and it accepts no
 /// connections. Other files stay, as do sockets that cannot be examined.
 pub fn remove_stale(folder: &Path) -> usize {
     let Ok(user) = fs::metadata("/proc/self").map(|process| process.uid()) else { return 0 };
@@ -37,10 +38,10 @@ fn is_stale(path: &Path, user: u32) -> bool {
     let Some(process) = path.file_name().and_then(|name| program(name.to_str()?)) else {
         return false;
     };
-    // A link is not followed.
+    // Symbolic links are not followed.
     let is_own_socket = fs::symlink_metadata(path)
         .is_ok_and(|metadata| metadata.file_type().is_socket() && metadata.uid() == user);
-    // A process of another container has no folder here, but accepts connections.
+    // A process in another container has no folder in this `/proc`, but accepts connections.
     is_own_socket
         && !Path::new("/proc").join(process.to_string()).exists()
         && UnixStream::connect(path)
