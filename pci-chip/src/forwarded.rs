@@ -1,7 +1,9 @@
-//! A chip of another simulator's library, to which all calls of the host are forwarded.
+//! A chip that another simulator library simulates; all of the host's calls are forwarded to that
+//! library.
 //!
-//! Guests reach tiles through a window of the chip's BAR, which is the only access that such a
-//! library has. Between two accesses, the window is mapped as the host has mapped it.
+//! Guests (processes that access the chip through its socket) reach tiles through a window of the
+//! chip's BAR, because such a library offers no other access. After each access, the window is
+//! mapped again as the host had mapped it.
 //!
 //! # Compatibility
 //! ttsim 1.10, `docs/libttsim_api.md`: calls may come from any thread, but only one at a time. The
@@ -33,16 +35,16 @@ pub(super) struct ForwardedChip {
 /// A tile that guests may access.
 #[derive(Clone, Copy, Debug)]
 struct GuestTile {
-    /// The tile in the library's windows.
+    /// Coordinates of the tile in the library's windows.
     tile: Tile,
-    /// End of the tile's memory, which starts at 0.
+    /// End address of the tile's memory, which starts at address 0.
     end: u64,
     has_clock: bool,
 }
 
 impl ForwardedChip {
-    /// Creates the chip of a library, and initialises the library. Returns `None` if the library is
-    /// this one, whose chip is then its own.
+    /// Loads a library, initialises it and returns its chip. Returns `None` if the library is this
+    /// one, which then simulates the chip itself.
     pub(super) fn start(
         path: &Path,
         own_init: usize,
@@ -98,7 +100,8 @@ impl ForwardedChip {
         Ok(())
     }
 
-    /// Returns the tile of a guest's access, if the access cannot end the process.
+    /// Returns the tile that a guest accesses; an error if the library might end the process at
+    /// this access.
     fn guest_tile(&self, noc: u8, at: NocTile, address: u64, size: usize) -> Result<Tile, String> {
         if noc != rails::NOC {
             return Err(format!("expected an access over NoC {}, found NoC {noc}", rails::NOC));

@@ -1,4 +1,4 @@
-//! Accesses of other processes to the chip, through a socket.
+//! Access to the chip by other processes ("guests"), through a socket.
 
 use super::{CHIP, lock, simulation::Simulation};
 use chip::{
@@ -15,7 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The server of the chip, if one is requested, and the guests that wait for the chip.
+/// The socket server, if one was requested, and the number of guests waiting for access to the
+/// chip.
 pub(super) struct Guests {
     server: Mutex<Option<ChipServer>>,
     waiting_count: AtomicUsize,
@@ -34,14 +35,16 @@ impl Guests {
         Ok(())
     }
 
-    /// Removes the socket. Connections that are open stay, but the chip is gone.
+    /// Removes the socket. Open connections stay open, but their requests fail because the chip is
+    /// closed.
     pub(super) fn end(&self) {
         drop(lock(&self.server).take());
     }
 
-    /// Waits until guests that wait for the chip have had it, but at most [`PATIENCE`].
+    /// Waits until all waiting guests have accessed the chip, but no longer than [`PATIENCE`].
     ///
-    /// A host lets cycles pass in a loop, and would lock the chip again before a guest wakes up.
+    /// Without this wait, a host that calls `libttsim_clock` in a loop would lock the chip again
+    /// before a guest's thread wakes up.
     pub(super) fn let_pass(&self) {
         if self.waiting_count.load(Ordering::Acquire) == 0 {
             return;
@@ -62,7 +65,7 @@ impl Guests {
     }
 }
 
-/// The chip as guests access it.
+/// Access to the chip for guests.
 struct SimulatedChip(&'static Guests);
 
 impl ChipAccess for SimulatedChip {
@@ -77,10 +80,10 @@ impl ChipAccess for SimulatedChip {
     }
 }
 
-/// Cycles that pass during an access. A guest that polls a word therefore sees it change even while
-/// the host lets no cycles pass.
+/// Cycles by which the chip advances before each access of a guest, so that a guest that polls a
+/// word sees it change even while the host does not advance the chip.
 const ACCESS_CYCLES: u32 = 16;
-/// Longest time for which a host's access waits for guests.
+/// Longest time that the host's access waits for guests.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

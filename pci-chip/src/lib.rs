@@ -1,30 +1,30 @@
-//! The simulated chip as a library that tt-metal loads in place of a PCI device.
+//! The simulated chip as a library that TT-Metal loads instead of accessing a PCI device.
 //!
-//! `TT_METAL_SIMULATOR` is the path of the library. The `soc_descriptor.yaml` of tt-metal's package
-//! must be in the same folder; it also determines the chip's architecture. The entry points are
-//! those of Tenstorrent's libttsim, so any tt-metal host can drive the chip: PCI configuration, BAR
-//! windows, and cycles.
+//! `TT_METAL_SIMULATOR` is the path of the library. The `soc_descriptor.yaml` of TT-Metal's package
+//! must be in the same folder; it also determines the chip's architecture. The entry points (PCI
+//! configuration, BAR windows and cycles) are those of Tenstorrent's libttsim, so any TT-Metal host
+//! can use the chip.
 //!
 //! | variable | meaning |
 //! |---|---|
 //! | `KPROF_CHIP_ARCH` | `wormhole_b0` or `blackhole`, in place of the architecture in the descriptor |
-//! | `KPROF_CHIP_STATES` | prints each RISC's pc at the end, and what the RISC waits for |
-//! | `KPROF_CHIP_STORES` | CSV file for all RISCs' stores to a range of L1, written at the end |
-//! | `KPROF_CHIP_STORE_RANGE` | that range, as `FIRST-END` in hexadecimal digits |
-//! | `KPROF_CHIP_SOCKET` | path of a socket at which other processes can access the chip, such as `kprof attach` |
-//! | `KPROF_CHIP_LIBRARY` | another library with these entry points: it has the chip, and all calls are forwarded to it |
+//! | `KPROF_CHIP_STATES` | if set, prints at the end the program counter of each RISC and what the RISC waits for |
+//! | `KPROF_CHIP_STORES` | path of a CSV file with all RISCs' stores to a range of L1, written at the end |
+//! | `KPROF_CHIP_STORE_RANGE` | the range of L1, as `FIRST-END` in hexadecimal digits |
+//! | `KPROF_CHIP_SOCKET` | path of a socket at which other processes, such as `kprof attach`, can access the chip |
+//! | `KPROF_CHIP_LIBRARY` | path of another library with the same entry points: it simulates the chip, and all calls are forwarded to it |
 //!
 //! With `KPROF_CHIP_LIBRARY`, other processes can access the chip of a simulator that serves no
-//! socket, such as Tenstorrent's ttsim. The named library may be a copy of this one, which then reads
-//! the other variables, except `KPROF_CHIP_SOCKET`.
+//! socket, such as Tenstorrent's ttsim. The named library may be a copy of this one. The copy then
+//! uses the other variables, except `KPROF_CHIP_SOCKET`.
 //!
-//! These outputs are written by `libttsim_exit`, or at the end of the process if it does not call
-//! that function. The library is built as `libkprof_chip.so`; a host needs a copy of this file, or
-//! a link to it, named `libttsim.so`.
+//! The states and the CSV file are written by `libttsim_exit`, or at the end of the process if the
+//! host does not call that function. The library is built as `libkprof_chip.so`; a host needs a
+//! copy of this file, or a link to it, named `libttsim.so`.
 //!
 //! # Compatibility
-//! ttsim 1.10, `docs/libttsim_api.md`. If the chip would refuse an access, the library prints a
-//! line to standard error. A refused read returns all ones, as on PCI.
+//! ttsim 1.10, `docs/libttsim_api.md`. If the simulated chip does not support an access, the
+//! library prints a line to standard error. Such a read returns all ones, as on PCI.
 
 mod forwarded;
 mod guests;
@@ -49,7 +49,7 @@ use std::{
 pub use ttsim::library::{ReadHost, WriteHost};
 
 static CHIP: Mutex<Option<Simulation>> = Mutex::new(None);
-/// Other processes' accesses to the chip.
+/// Access to the chip by other processes.
 static GUESTS: Guests = Guests::new();
 static HOST: Mutex<Callbacks> = Mutex::new(Callbacks { read: None, write: None });
 
@@ -59,38 +59,38 @@ struct Callbacks {
     write: Option<WriteHost>,
 }
 
-/// The host's memory, accessed through its callbacks.
+/// The host's memory, accessed through the callbacks that the host has set.
 struct CallbackMemory(Callbacks);
 
 impl HostMemory for CallbackMemory {
     fn read(&mut self, address: u64, bytes: &mut [u8]) {
         let Some(read) = self.0.read else { return bytes.fill(0xFF) };
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        // SAFETY: the host gave the function for reads of its memory, and `bytes` holds `length` bytes
-        // that it may write.
+        // SAFETY: the host passed this function for reading its memory, and `bytes` has room for
+        // `length` bytes.
         unsafe { read(address, bytes.as_mut_ptr().cast(), length) };
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) {
         let Some(write) = self.0.write else { return };
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        // SAFETY: the host gave the function for writes of its memory, and `bytes` holds `length`
+        // SAFETY: the host passed this function for writing its memory, and `bytes` holds `length`
         // bytes.
         unsafe { write(address, bytes.as_ptr().cast(), length) };
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // After a panic in a call, the chip stays in the state that it had reached.
+    // If an earlier call panicked, the chip is used in the state in which that call left it.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints a message for the user.
+/// Prints a message to standard error.
 fn tell(sentence: &str) {
     eprintln!("kprof simulator: {sentence}");
 }
 
-/// Locks the chip and passes it to a function; returns `None` before `libttsim_init`.
+/// Locks the chip and calls a function with it; returns `None` before `libttsim_init`.
 fn with_chip<T>(call: impl FnOnce(&mut Simulation) -> T) -> Option<T> {
     GUESTS.let_pass();
     let mut chip = lock(&CHIP);
@@ -103,7 +103,7 @@ fn with_chip<T>(call: impl FnOnce(&mut Simulation) -> T) -> Option<T> {
     Some(result)
 }
 
-/// Returns the architecture given by the environment or the descriptor.
+/// Returns the architecture from `KPROF_CHIP_ARCH` or, without this variable, from the descriptor.
 fn architecture() -> Result<Arch, String> {
     if let Ok(name) = std::env::var("KPROF_CHIP_ARCH") {
         return Arch::from_name(&name).ok_or_else(|| {
@@ -138,8 +138,8 @@ fn hex_number(digits: &str) -> Option<u32> {
     u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok()
 }
 
-/// Returns the chip of the library in [`LIBRARY_VARIABLE`]; `None` without the variable, or if it
-/// names this library.
+/// Returns the chip of the library that [`LIBRARY_VARIABLE`] names; `None` if the variable is not
+/// set or names this library.
 fn forwarded_chip() -> Result<Option<ForwardedChip>, String> {
     let Some(path) = std::env::var_os(LIBRARY_VARIABLE) else { return Ok(None) };
     let Callbacks { read, write } = *lock(&HOST);
@@ -174,7 +174,7 @@ pub extern "C" fn libttsim_init() {
         }
     };
     let facts = chip.facts();
-    // The library that is named by the variable leaves the socket to the one that forwards to it.
+    // A library that forwards calls serves the socket, not the library that it forwards to.
     let is_server =
         matches!(chip, Simulation::Forwarded(_)) || std::env::var_os(LIBRARY_VARIABLE).is_none();
     *lock(&CHIP) = Some(chip);
@@ -206,11 +206,11 @@ fn write_outputs(mut chip: PciChip) {
     }
 }
 
-/// Ends a chip whose host has not called `libttsim_exit`; runs when the library is unloaded or the
-/// process ends.
+/// Ends the simulation if the host has not called `libttsim_exit`; runs when the library is
+/// unloaded or the process ends.
 extern "C" fn end() {
-    // The process may end during a call from the host, which then holds the lock. A library to which
-    // calls are forwarded may be unloaded already, and ends itself.
+    // The process may end during a call from the host, which then holds the lock. A library to
+    // which calls are forwarded may be unloaded already, and ends its own simulation.
     let is_own = CHIP.try_lock().is_ok_and(|chip| matches!(*chip, Some(Simulation::Own(_))));
     match is_own {
         true => libttsim_exit(),
@@ -242,7 +242,8 @@ pub extern "C" fn libttsim_set_pci_dma_mem_callbacks(
     *lock(&HOST) = Callbacks { read, write };
 }
 
-/// Reads a word of a PCI function's configuration space; all ones if the function does not exist.
+/// Reads a word of a PCI function's configuration space; returns all ones if the function does not
+/// exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn libttsim_pci_config_rd32(bus_device_function: u32, offset: u32) -> u32 {
     with_chip(|chip| chip.read_configuration(bus_device_function, offset)).unwrap_or(u32::MAX)
@@ -263,7 +264,8 @@ pub unsafe extern "C" fn libttsim_pci_mem_rd_bytes(address: u64, bytes: *mut c_v
     if bytes.is_null() || length == 0 {
         return;
     }
-    // SAFETY: the caller gives `length` bytes that may be written, and nobody else has them meanwhile.
+    // SAFETY: the caller provides `length` bytes that may be written and that nobody else accesses
+    // during the call.
     let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.cast::<u8>(), length as usize) };
     match with_chip(|chip| chip.read(address, bytes)) {
         Some(Ok(())) => {}
@@ -288,7 +290,7 @@ pub unsafe extern "C" fn libttsim_pci_mem_wr_bytes(
     if bytes.is_null() || length == 0 {
         return;
     }
-    // SAFETY: the caller gives `length` bytes, which nobody changes meanwhile.
+    // SAFETY: the caller provides `length` bytes that nobody changes during the call.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length as usize) };
     if let Some(Err(reason)) = with_chip(|chip| chip.write(address, bytes)) {
         tell(&format!("a write of the host: {reason}"));
@@ -316,7 +318,8 @@ pub unsafe extern "C" fn libttsim_tile_rd_bytes(
     if bytes.is_null() || length == 0 {
         return;
     }
-    // SAFETY: the caller gives `length` bytes that may be written, and nobody else has them meanwhile.
+    // SAFETY: the caller provides `length` bytes that may be written and that nobody else accesses
+    // during the call.
     let bytes = unsafe { std::slice::from_raw_parts_mut(bytes.cast::<u8>(), length as usize) };
     let result = with_chip(|chip| chip.read_tile((x, y), address, bytes));
     if let Some(Err(reason)) = result {
@@ -340,7 +343,7 @@ pub unsafe extern "C" fn libttsim_tile_wr_bytes(
     if bytes.is_null() || length == 0 {
         return;
     }
-    // SAFETY: the caller gives `length` bytes, which nobody changes meanwhile.
+    // SAFETY: the caller provides `length` bytes that nobody changes during the call.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), length as usize) };
     let result = with_chip(|chip| chip.write_tile((x, y), address, bytes));
     if let Some(Err(reason)) = result {

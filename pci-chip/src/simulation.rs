@@ -1,11 +1,11 @@
-//! The simulation that the entry points access: kprof's own, or that of another library.
+//! The simulation that the entry points use: kprof's own, or one in another library.
 
 use super::{forwarded::ForwardedChip, tell};
 use chip::{access::NocTile, facts::ChipFacts};
 use sim::board::pci::PciChip;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The chip of this process.
+/// The chip that this process simulates.
 pub(super) enum Simulation {
     /// kprof's own simulated chip.
     Own(Box<PciChip>),
@@ -17,7 +17,7 @@ pub(super) enum Simulation {
 static HAS_TOLD_OF_VALUES: AtomicBool = AtomicBool::new(false);
 
 impl Simulation {
-    /// Returns the facts that a controller would report about the chip.
+    /// Returns the properties that the chip's controller would report.
     pub(super) fn facts(&mut self) -> ChipFacts {
         let arch = match self {
             Self::Own(chip) => chip.board_mut().arch(),
@@ -125,7 +125,8 @@ impl Simulation {
         }
     }
 
-    /// Prints what the simulated chip has refused; another library prints its own messages.
+    /// Prints the accesses that kprof's own chip has refused. Another library prints its own
+    /// messages.
     pub(super) fn tell_failures(&mut self) {
         let Self::Own(chip) = self else { return };
         for failure in chip.board_mut().take_failures() {
@@ -144,7 +145,8 @@ fn offered(is_offered: bool) -> Result<(), String> {
     is_offered.then_some(()).ok_or_else(missing)
 }
 
-/// Converts coordinates to 16 bits. Coordinates that do not fit become coordinates of no tile.
+/// Converts coordinates to 16 bits. Coordinates that do not fit become 65,535, where there is no
+/// tile.
 fn coordinates((x, y): (u32, u32)) -> (u16, u16) {
     (u16::try_from(x).unwrap_or(u16::MAX), u16::try_from(y).unwrap_or(u16::MAX))
 }
