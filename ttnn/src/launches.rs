@@ -1,9 +1,9 @@
-//! Launches of ops, and the tensors that TT-Metal's Inspector describes in its log of them.
+//! Launches of ops from the log of TT-Metal's Inspector, and the tensors that the log describes.
 
 pub use chip::inspector::{LaunchEntry, LaunchLog};
 use serde_json::{Value, json};
 
-/// Returns descriptions of all tensors in a text, one for each `TensorSpec(...)` in it.
+/// Returns a description of each tensor in a text, one for each `TensorSpec(...)`.
 ///
 /// ```
 /// use ttnn::launches::tensors;
@@ -40,8 +40,8 @@ fn tensor(spec: &str) -> Value {
     tensor
 }
 
-/// Returns the padded and logical lengths of the last four dimensions, in the format of ops
-/// reports.
+/// Returns the padded and the logical length of each of the last four dimensions, in the format of
+/// ops reports.
 fn shape_of(shape: &[u64], alignment: &[u64]) -> Value {
     let mut described = serde_json::Map::new();
     for (name, from_last) in [("W", 3), ("Z", 2), ("Y", 1), ("X", 0)] {
@@ -55,8 +55,8 @@ fn shape_of(shape: &[u64], alignment: &[u64]) -> Value {
     described.into()
 }
 
-/// Returns the memory of a tensor in the format of ops reports. A tensor is in the same memory on
-/// all chips of a mesh, so the result names the first chip.
+/// Returns the memory that holds a tensor, in the format of ops reports. A tensor is in the same
+/// memory on all chips of a mesh, so the result names the first chip.
 fn memory(spec: &str) -> Option<String> {
     let buffer = word(spec, "BufferType::")?;
     let layout = word(spec, "TensorMemoryLayout::")?;

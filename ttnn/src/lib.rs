@@ -1,9 +1,11 @@
-//! Support for a stock `ttnn` installed by pip: chip memory, read by ttnn's own calls, as a mesh.
+//! Support for a stock `ttnn` installed by pip: presents chip memory, which ttnn's own calls read,
+//! as a mesh for the reader.
 //!
-//! Such a build has no device profiler. Kernels compiled with kprof's header still record, into
-//! lanes that are stored in a tensor. The Python package launches kernels that copy control vectors
-//! and lanes. This crate presents the copies as a [`Mesh`](reader::mesh::Mesh), so
-//! [`read_device_profiler`](reader::read_device_profiler) can read them like any other mesh.
+//! Such a build has no device profiler. Kernels that are compiled with kprof's header still record;
+//! their records go to lanes (one for each RISC), which are stored in a tensor. The Python package
+//! launches kernels that copy control vectors and lanes. This crate presents the copies as a
+//! [`Mesh`](reader::mesh::Mesh), so [`read_device_profiler`](reader::read_device_profiler) can read
+//! them like any other mesh.
 //!
 //! # Map
 //!
@@ -15,7 +17,7 @@
 //! | which op does a launch belong to? | [`launches`] |
 //! | which ttnn would a program import? | [`package`] |
 //! | how are a program's kernels compiled with kprof's header? | [`tree`] |
-//! | which simulator stands in for a chip? | [`simulator`] |
+//! | which simulator replaces a chip? | [`simulator`] |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

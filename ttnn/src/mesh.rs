@@ -1,4 +1,4 @@
-//! Chips whose control vectors and lanes were copied by kernels.
+//! Chips whose control vectors and lanes were copied to the host by kernels.
 
 use reader::mesh::{
     AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
@@ -12,7 +12,7 @@ pub(crate) const CONTROL_WORDS: usize = generation::CURRENT.control.word_count;
 
 const CONTROL_BYTES: u64 = 4 * CONTROL_WORDS as u64;
 
-/// A Tensix core, as found by the set-up kernel.
+/// A Tensix core, as reported by the set-up kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerCore {
     /// Coordinate on the NoC-0 grid, from the core's own `NOC_NODE_ID`.
@@ -47,11 +47,11 @@ pub enum ChipError {
     },
 }
 
-/// A chip whose control vectors and lanes were copied.
+/// A chip whose control vectors and lanes were copied to the host.
 ///
 /// Reads return the copied data. Writes change the copy of a control vector.
-/// [`take_written`](Self::take_written) returns the changed cores, whose vectors a launch must then
-/// write to the chip.
+/// [`take_written`](Self::take_written) returns the cores whose control vectors were changed; a
+/// launch must then write these vectors to the chip.
 ///
 /// ```
 /// use reader::mesh::{Device, LogicalCoord, Noc0Coord};
@@ -77,7 +77,7 @@ pub struct CopiedChip {
     places: Vec<Noc0Coord>,
     /// One control vector for each core, in the order of `places`.
     controls: Vec<u32>,
-    /// The regions of all banks, concatenated.
+    /// Copies of the lanes' regions of all banks, concatenated.
     lanes: Vec<u32>,
     written: BTreeSet<usize>,
 }
@@ -115,8 +115,8 @@ impl CopiedChip {
         Ok(chip)
     }
 
-    /// Adds the Tensix cores outside of ttnn's compute grid, some of which are dispatch cores.
-    /// Their flat ids and control vectors follow those of the worker cores.
+    /// Adds the Tensix cores outside of ttnn's compute grid, some of which are dispatch cores. They
+    /// follow the worker cores in the numbering and in the list of control vectors.
     ///
     /// # Errors
     /// If two cores have the same coordinate.
@@ -172,7 +172,7 @@ impl CopiedChip {
         Ok(())
     }
 
-    /// Stores a copy of the lanes of all banks, concatenated.
+    /// Stores a copy of the lanes' regions of all banks, concatenated.
     ///
     /// # Errors
     /// If the number of words is wrong.
@@ -207,13 +207,14 @@ impl CopiedChip {
         self.controls.chunks_exact(CONTROL_WORDS).nth(core_index)
     }
 
-    /// Returns the indices, in ttnn's order, of the cores whose control vectors were written since
-    /// they were copied.
+    /// Returns the cores whose control vectors were written since they were copied or since the
+    /// last call, as indices in ttnn's order.
     pub fn take_written(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.written).into_iter().collect()
     }
 
-    /// Returns the words of a core's copied control vector.
+    /// Returns a core's index, and the indices in `controls` of a range of words of its control
+    /// vector.
     fn control_words(
         &self,
         core: Noc0Coord,
@@ -307,7 +308,7 @@ impl Mesh for CopiedMesh {
     }
 }
 
-/// Nominal address of the vectors in L1, which are not copied.
+/// Nominal address of the marker vectors in L1, which are not copied.
 const VECTORS: u64 = 1 << 20;
 const _: () = assert!(VECTORS > (RISCS_PER_CORE * vector::VECTOR_BYTES) as u64);
 

@@ -1,5 +1,5 @@
-//! The ttnn that a program's Python would import, and whether that ttnn has a built-in device
-//! profiler.
+//! The ttnn package that a program's Python interpreter would import, and whether that package has
+//! a built-in device profiler.
 
 use serde::Deserialize;
 use std::{
@@ -21,18 +21,19 @@ pub struct Package {
     pub version: String,
     /// Folder of the Python package `kprof`, if installed in the same Python.
     pub kprof: Option<PathBuf>,
-    /// Whether this build includes tt-metal's own profiler.
+    /// Whether this build of ttnn includes TT-Metal's own profiler.
     pub profiler: BuiltInProfiler,
 }
 
-/// Whether a build includes tt-metal's device profiler.
+/// Whether a build of ttnn includes TT-Metal's device profiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltInProfiler {
-    /// Included: built with Tracy.
+    /// Included: the build uses Tracy.
     Present,
-    /// Not included: in a build without Tracy, enabling the profiler ends the program.
+    /// Not included: the build does not use Tracy. With such a build, enabling the profiler ends
+    /// the program.
     Absent,
-    /// Unknown, because the library to inspect was not found.
+    /// Unknown, because TT-Metal's library was not found or could not be read.
     Unknown,
 }
 
@@ -44,8 +45,8 @@ struct Answer {
     kprof: Option<PathBuf>,
 }
 
-/// Returns the Python interpreter that a command line starts: the program itself, or the
-/// interpreter named in the first line of a script.
+/// Returns the Python interpreter that runs a program: the program itself, or the interpreter in
+/// the first line of a script. Returns `None` for other programs.
 ///
 /// ```
 /// use ttnn::package::python_of;
@@ -69,7 +70,7 @@ pub fn python_of(program: &str) -> Option<PathBuf> {
     Path::new(interpreter).file_name()?.to_str()?.starts_with("python").then(|| interpreter.into())
 }
 
-/// Returns the file that a shell would run for a command.
+/// Returns the file that a shell would execute for a program name.
 fn on_path(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(program.into());
@@ -86,8 +87,8 @@ fn first_line(path: &Path) -> io::Result<String> {
 }
 
 impl Package {
-    /// Asks an interpreter where its ttnn is, without importing ttnn; `None` if ttnn is not
-    /// installed.
+    /// Asks an interpreter where its ttnn is installed, without importing ttnn; returns `None` if
+    /// ttnn is not installed.
     ///
     /// # Errors
     /// If the interpreter cannot be run, or does not answer.
@@ -106,7 +107,7 @@ impl Package {
     }
 }
 
-/// Inspects the library of a wheel, or the library of a source build next to the Python package.
+/// Inspects TT-Metal's library: in the package's folder (wheel) or in the root of a source build.
 fn built_in_profiler(folder: &Path) -> BuiltInProfiler {
     let root = folder.parent().and_then(Path::parent);
     let libraries = [Some(folder), root].map(|root| root.map(|root| root.join(LIBRARY)));
@@ -120,7 +121,7 @@ fn built_in_profiler(folder: &Path) -> BuiltInProfiler {
     }
 }
 
-/// Returns true if a file contains the bytes.
+/// Returns true if a file contains the bytes `wanted`.
 fn contains(path: &Path, wanted: &[u8]) -> io::Result<bool> {
     let mut file = fs::File::open(path)?;
     let mut window = Vec::new();
@@ -150,7 +151,7 @@ except importlib.metadata.PackageNotFoundError:
 print(json.dumps({'ttnn': folder('ttnn'), 'version': version, 'kprof': folder('kprof')}))
 ";
 /// # Compatibility
-/// Path in the wheels of ttnn 0.81 and in source builds.
+/// Path of the library in the wheels of ttnn 0.81 and in source builds.
 const LIBRARY: &str = "build/lib/libtt_metal.so";
 /// Part of the error message with which a build without Tracy refuses `TT_METAL_DEVICE_PROFILER`.
 ///

@@ -1,4 +1,4 @@
-//! Reads the chips of a program several times into one capture.
+//! Recording of a program's chips: several reads form one capture.
 
 use crate::{
     mesh::{CONTROL_WORDS, ChipError, CopiedChip, CopiedMesh},
@@ -27,7 +27,7 @@ use std::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// A copy does not fit its chip.
+    /// A copy does not match the description of its chip.
     #[error(transparent)]
     Chip(#[from] ChipError),
     /// The copies do not contain valid profiler data.
@@ -39,16 +39,16 @@ pub enum SessionError {
     /// The simulated chip of the program cannot be accessed.
     #[error(transparent)]
     Share(#[from] ShareError),
-    /// The facts about the chip are contradictory.
+    /// The chip's reported properties are contradictory.
     #[error(transparent)]
     Facts(#[from] FactsError),
-    /// The rings cannot be initialised.
+    /// The cores' ring buffers cannot be initialised.
     #[error(transparent)]
     Init(#[from] InitError),
     /// The chip does not answer.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The socket is that of another chip.
+    /// The process at the socket serves another chip.
     #[error("expected chip {chip_id} at the socket {}, found chip {found}", .socket.display())]
     OtherChip {
         /// The socket.
@@ -68,7 +68,7 @@ pub enum SessionError {
     },
 }
 
-/// Reading of a core's wall clock in a launch, between two readings of the host's clock.
+/// A core's wall clock as read by a launch, between two readings of the host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
     /// The core.
@@ -89,14 +89,14 @@ pub struct Session {
     recorder: MeshRecorder,
     mesh: CopiedMesh,
     streamed: StreamedChips,
-    /// True if the chips' rings are read in place of copies.
+    /// True if records are read from the cores' ring buffers ("rings") instead of from copies.
     is_streaming: bool,
-    /// First failure of a read between two calls of the program.
+    /// First failure of [`Session::read_meanwhile`] that was not returned yet.
     failure: Option<SessionError>,
     visitor: Option<Visitor>,
 }
 
-/// Function that receives what each read of the rings has found.
+/// Function that receives the data found by each read of the rings.
 struct Visitor(Box<dyn FnMut(LivePart) + Send>);
 
 impl std::fmt::Debug for Visitor {
@@ -115,8 +115,7 @@ impl Session {
         Ok(Self::new(options, Some(writer)))
     }
 
-    /// Creates a session that keeps all data in memory and, if a capture is given, also writes the
-    /// data there.
+    /// Creates a session that keeps all data in memory and also writes them to `capture`, if given.
     #[must_use]
     pub fn new(options: ReadOptions, capture: Option<CaptureWriter>) -> Self {
         let streamed = StreamedChips::new(ProfilerOptions {
@@ -134,8 +133,8 @@ impl Session {
         }
     }
 
-    /// Adds a chip and returns its number in the session. A chip that is opened again replaces its
-    /// earlier entry.
+    /// Adds a chip and returns its number in the session. If a chip with the same id was added
+    /// before, the new one replaces it.
     pub fn add_chip(&mut self, chip: CopiedChip) -> usize {
         let id = chip.description().chip_id;
         let known = self.mesh.chips.iter().position(|known| known.description().chip_id == id);
@@ -160,7 +159,8 @@ impl Session {
         self.mesh.chips.get_mut(index).ok_or(SessionError::NoSuchChip { index, count })
     }
 
-    /// Reads the rings of a chip's cores from now on, in place of copies. Kernels may then run.
+    /// Makes all later reads use the rings of the chip's cores instead of copies. Kernels may run
+    /// afterwards.
     ///
     /// # Errors
     /// If the chip cannot be accessed.
@@ -171,7 +171,7 @@ impl Session {
         self.read()
     }
 
-    /// Reads the copies of all chips, or their rings.
+    /// Reads all chips: their rings if the session streams, otherwise the copies of their memory.
     ///
     /// # Errors
     /// If nothing can be read, or if the capture cannot be written. In either case, data that was
@@ -191,21 +191,22 @@ impl Session {
         Ok(())
     }
 
-    /// Also passes what each read of the rings finds to a function, including the finished zones of
-    /// launches that are still running. The function delays the reads.
+    /// Calls `visit` with the data found by each read of the rings, including finished zones of
+    /// launches that are still running. A read returns only after `visit` has returned.
     pub fn visit_reads(&mut self, visit: impl FnMut(LivePart) + Send + 'static) {
         self.visitor = Some(Visitor(Box::new(visit)));
     }
 
-    /// Returns the chips whose rings are read.
+    /// Returns the mesh of the chips whose rings are read.
     pub const fn streamed_mesh(&mut self) -> &mut ChipMesh<SharedChip> {
         &mut self.streamed.mesh
     }
 
-    /// Reads rings between two calls of the program; [`Session::take_failure`] returns a failure.
+    /// Reads the rings between two calls of the program. A failure is stored;
+    /// [`Session::take_failure`] returns it.
     ///
-    /// Does nothing if a chip has made few cycles since its last read: a simulated chip is slower
-    /// than the host, and most reads would find nothing.
+    /// Does nothing if the first chip has advanced by few cycles since the last read: a simulated
+    /// chip is slower than the host, so most reads would find nothing.
     pub fn read_meanwhile(&mut self) {
         if self.is_streaming
             && self.failure.is_none()
@@ -216,14 +217,14 @@ impl Session {
         }
     }
 
-    /// Returns the first failure of [`Session::read_meanwhile`] since the last call. Until then,
-    /// rings are not read meanwhile.
+    /// Returns the first failure of [`Session::read_meanwhile`] since the last call. After a
+    /// failure, `read_meanwhile` does nothing until this method has returned the failure.
     pub const fn take_failure(&mut self) -> Option<SessionError> {
         self.failure.take()
     }
 
-    /// Reads rings until each RISC has published all of its records. The host must know that no
-    /// launch is running, but RISCs may still be ending the last one.
+    /// Reads the rings until each RISC has published all of its records, at most for some seconds.
+    /// The host must know that no launch is running, but RISCs may still be finishing the last one.
     ///
     /// # Errors
     /// As [`Session::read`].
@@ -239,8 +240,8 @@ impl Session {
         }
     }
 
-    /// Reads rings for the last time, and disconnects the streaming chips. Kernels that run later
-    /// drop their records.
+    /// Reads the rings for the last time, and disconnects the streaming chips. Kernels that run
+    /// later discard their records.
     ///
     /// # Errors
     /// As [`Session::read`], and if the rings cannot be released.
@@ -253,16 +254,17 @@ impl Session {
         let read = self.read();
         self.recorder.options_mut().last_read = false;
         read?;
-        // The clocks of all cores were read in the launch that found them. A simulated chip makes
-        // no cycles while the host reads it, so clocks read one after the other cannot be compared.
+        // The launch that found the cores read the clocks of all cores. A simulated chip does not
+        // advance while the host reads it, so clocks read one after the other cannot be compared.
         if let Some(burst) = self.streamed.ping() {
             self.recorder.add_clock_readings(burst)?;
         }
         self.streamed.disconnect()
     }
 
-    /// Returns the control vectors to write back after the last read. A changed core's vector is
-    /// complete, with 1 in its first word; the vectors of all other cores are all zeros.
+    /// Returns the control vectors that must be written to the chip after the last read. A changed
+    /// core's vector is complete, with 1 in its first word; the vectors of all other cores are all
+    /// zeros.
     ///
     /// # Errors
     /// If there is no such chip.
@@ -283,7 +285,7 @@ impl Session {
         Ok(words)
     }
 
-    /// Adds clock readings.
+    /// Adds clock readings of a chip's cores.
     ///
     /// # Errors
     /// If there is no such chip, or the capture cannot be written.
@@ -315,7 +317,7 @@ impl Session {
         Ok(self.recorder.add_ops(ops)?)
     }
 
-    /// Moves all events from a host recorder into the session.
+    /// Adds the events of a host recorder.
     ///
     /// # Errors
     /// If the capture cannot be written.
@@ -323,7 +325,7 @@ impl Session {
         Ok(self.recorder.add_host(recorder)?)
     }
 
-    /// Sets the zone names that later reads use.
+    /// Sets the table of zone names that later reads use.
     pub fn set_zones(&mut self, zones: ZoneTable) {
         self.recorder.options_mut().zones = zones;
     }
@@ -334,7 +336,7 @@ impl Session {
         self.recorder.readout().record_count()
     }
 
-    /// Finishes the capture and returns the run.
+    /// Finishes the capture and returns everything recorded.
     ///
     /// # Errors
     /// If the capture cannot be written.

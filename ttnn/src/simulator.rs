@@ -1,4 +1,4 @@
-//! A simulated chip for a real host: a library that takes the place of the PCI device.
+//! A simulated chip for a real host: a library that TT-Metal uses instead of the PCI device.
 //!
 //! # Compatibility
 //! tt-metal 0.81 loads the library whose path is in `TT_METAL_SIMULATOR`, and reads
@@ -14,7 +14,7 @@ use std::{
     str::FromStr,
 };
 
-/// Returns the path of the package's file that describes the chip.
+/// Returns the name of the file in TT-Metal's package that describes the chip.
 const fn descriptor(arch: Arch) -> &'static str {
     match arch {
         Arch::WormholeB0 => "wormhole_b0_80_arch.yaml",
@@ -22,7 +22,7 @@ const fn descriptor(arch: Arch) -> &'static str {
     }
 }
 
-/// Simulator that takes the place of the chip.
+/// Simulator that replaces the chip.
 ///
 /// ```
 /// use reader::architecture::Arch;
@@ -43,8 +43,8 @@ pub enum Simulator {
     Own(Arch),
     /// A library with libttsim's entry points.
     Library {
-        /// Architecture of the library's chip; if `None`, it is taken from the descriptor next to
-        /// the library.
+        /// Architecture of the library's chip; if `None`, the descriptor next to the library
+        /// determines it.
         arch: Option<Arch>,
         /// The library.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub enum SimulatorError {
         /// Paths that were searched.
         places: Vec<PathBuf>,
     },
-    /// The chip that a library simulates is unknown.
+    /// It is unknown which chip a library simulates.
     #[error(
         "expected {DESCRIPTOR} beside {}, which says which chip it is, found none; name the chip: \
          --simulate wormhole_b0={}, or blackhole=...",
@@ -102,16 +102,16 @@ pub enum SimulatorError {
 /// A simulator that a program can load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledSimulator {
-    /// The library, next to its chip's description: the value for `TT_METAL_SIMULATOR`.
+    /// The library, in a folder with its chip's description: the value for `TT_METAL_SIMULATOR`.
     pub library: PathBuf,
-    /// The library that has the chip, if `library` only forwards the host's calls: the value for
-    /// `KPROF_CHIP_LIBRARY`.
+    /// The library that simulates the chip, if `library` only forwards the host's calls: the value
+    /// for `KPROF_CHIP_LIBRARY`.
     pub forwarded: Option<PathBuf>,
 }
 
 impl InstalledSimulator {
-    /// Puts kprof's library before another one, so that other processes and threads can access the
-    /// chip. kprof's own chip stays as it is.
+    /// Makes kprof's library forward calls to this one, so that other processes and threads can
+    /// access the chip. Does nothing if this library is kprof's own.
     ///
     /// The folders in `places` are searched for kprof's library.
     ///
@@ -130,10 +130,9 @@ impl InstalledSimulator {
 impl Simulator {
     /// Creates a folder below `cache` that contains the library and its chip's description.
     ///
-    /// The description comes from `base`, the root of tt-metal. The folders in `places` are searched for the library that comes with kprof. No
-    /// folder is created for a library that has a descriptor next to it, unless an architecture is
-    /// given.
-    ///
+    /// The description comes from `base`, the root of TT-Metal. The folders in `places` are
+    /// searched for the library that comes with kprof. No folder is created for a library that has
+    /// a descriptor next to it, unless an architecture is given.
     /// # Errors
     /// If the library or the description is missing, or if the folder cannot be created.
     pub fn install(
@@ -165,8 +164,8 @@ impl Simulator {
     }
 }
 
-/// Creates a folder with links to a library and its chip's description. Programs that start at the
-/// same time share this folder.
+/// Creates a folder with links to a library and to its chip's description, and returns the path of
+/// the library in it. An existing folder is reused.
 fn link_pair(cache: &Path, library: &Path, descriptor: &Path) -> Result<PathBuf, TreeError> {
     let key = digest([library, descriptor].map(|path| path.as_os_str().as_encoded_bytes()));
     let folder = cache.join(format!("simulator-{key}"));

@@ -1,4 +1,4 @@
-//! Chips whose cores stream their records: the rings are read directly, while kernels run.
+//! Chips whose cores stream their records: the host reads the cores' rings while kernels run.
 
 use crate::session::SessionError;
 use chip::{
@@ -23,7 +23,7 @@ use wire::{
     stream::{Policy, ToldLaunch, words},
 };
 
-/// Access to the chip of this program, and the behaviour of its rings.
+/// How to access the chip of this program, and how its rings behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamLink {
     /// The socket at which the program's own process serves the simulated chip.
@@ -52,8 +52,8 @@ impl StreamedChips {
         self.mesh.devices.is_empty()
     }
 
-    /// Returns true if the first chip has made [`PERIOD_CYCLES`] since this was last true, or if its
-    /// clock cannot be read or has restarted.
+    /// Returns true if the first chip has advanced by [`PERIOD_CYCLES`] since this method last
+    /// returned true, or if the chip's clock cannot be read or has restarted.
     pub(crate) fn has_progress(&mut self) -> bool {
         let Some(device) = self.mesh.devices.first_mut() else { return false };
         let Some(core) = device.description().cores.first().map(|core| core.noc0) else {
@@ -67,7 +67,7 @@ impl StreamedChips {
         true
     }
 
-    /// Returns a reading of the clock of the first chip's first core.
+    /// Reads the clock of the first core of the first chip.
     pub(crate) fn ping(&mut self) -> Option<PingBurst> {
         let device = self.mesh.devices.first_mut()?;
         let (chip_id, core) =
@@ -80,8 +80,8 @@ impl StreamedChips {
         Some(PingBurst { tile: Tile::new(chip_id, x, y), pings: vec![ping] })
     }
 
-    /// Connects a chip and empties its rings; no program may run on it. A chip that was connected
-    /// before is replaced.
+    /// Connects to a chip and empties its rings; no program may run on the chip. If the chip was
+    /// connected before, the new connection replaces the old one.
     pub(crate) fn connect(
         &mut self,
         mut description: DeviceDescription,
@@ -99,7 +99,7 @@ impl StreamedChips {
         }
         let device = ChipDevice::open_known(access, &facts, description)?;
         let mut mesh = ChipMesh { devices: vec![device] };
-        // The launch that has found the cores may not have ended on all of them.
+        // The launch that found the cores may still be running on some of them.
         let begun = Instant::now();
         while !are_at_rest(&mut mesh)? && !is_rest_overdue(begun) {
             thread::sleep(REST_INTERVAL);
@@ -111,7 +111,8 @@ impl StreamedChips {
         Ok(())
     }
 
-    /// Disconnects all chips. Kernels that run later drop their records and wait for nobody.
+    /// Disconnects all chips. Kernels that run later discard their records and do not wait for a
+    /// reader.
     pub(crate) fn disconnect(&mut self) -> Result<(), SessionError> {
         let mut mesh = ChipMesh { devices: std::mem::take(&mut self.mesh.devices) };
         if !mesh.devices.is_empty() {
@@ -121,7 +122,8 @@ impl StreamedChips {
     }
 }
 
-/// Returns true if each RISC has ended the last launch that it announced, and published its cells.
+/// Returns true if each RISC has ended the last launch that it announced, and has published its
+/// records.
 pub(crate) fn are_at_rest(mesh: &mut ChipMesh<SharedChip>) -> Result<bool, AccessError> {
     for index in 0..mesh.device_count() {
         let Some(device) = mesh.device(index) else { continue };
@@ -138,18 +140,19 @@ pub(crate) fn are_at_rest(mesh: &mut ChipMesh<SharedChip>) -> Result<bool, Acces
     Ok(true)
 }
 
-/// Returns true if RISCs have had enough time to end a launch that the host knows to be over.
+/// Returns true if the RISCs have had enough time since `begun` to end a launch that the host knows
+/// to be over.
 pub(crate) fn is_rest_overdue(begun: Instant) -> bool {
     begun.elapsed() >= REST_MAX
 }
 
 const CONTROL_BYTES: u64 = ControlLayout::WORDS64.size_bytes() as u64;
-/// Position of the words in which RISCs announce launches.
+/// Byte offset in the control vector of the words in which RISCs announce launches.
 const TOLD_BYTES: u64 = 4 * words::TOLD as u64;
 /// Minimum number of a chip's cycles between two reads of its rings.
 const PERIOD_CYCLES: u64 = 100_000;
 const REST_MAX: Duration = Duration::from_secs(5);
-/// Time between two looks at RISCs that end a launch.
+/// Time between two checks whether RISCs have ended a launch.
 pub(crate) const REST_INTERVAL: Duration = Duration::from_micros(200);
 
 #[cfg(test)]

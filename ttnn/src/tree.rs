@@ -1,5 +1,6 @@
-//! A private root for tt-metal: links to an installed package, kprof's header, and a compiler
-//! script that uses the header. Neither the package's files nor the user's folders are changed.
+//! A private root folder for TT-Metal: links to an installed package, kprof's header, and a
+//! compiler script that uses the header. Neither the package's files nor the user's folders are
+//! changed.
 
 use crate::package::Package;
 use sha2::{Digest, Sha256};
@@ -15,15 +16,15 @@ use std::{
 /// # Compatibility
 /// `PROFILER_OPT_*` of tt-metal's `profiler_common.h`, like the two bits below.
 pub const PROFILE: u32 = 1;
-/// Bit of `PROFILE_KERNEL` for dispatch kernels.
+/// Bit of `PROFILE_KERNEL` that also profiles dispatch kernels.
 pub const DISPATCH_CORES: u32 = 1 << 1;
-/// Bit of `PROFILE_KERNEL` for sum zones.
+/// Bit of `PROFILE_KERNEL` that enables sum zones.
 pub const SUMS: u32 = 1 << 3;
 
 /// Options for compiling profiled kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// Files of kprof's C++ header, each with its path below an include folder and its contents.
+    /// Files of kprof's C++ header: the path below an include folder and the contents of each.
     pub header: &'static [(&'static str, &'static str)],
     /// Bits of `PROFILE_KERNEL`.
     pub profile_kernel: u32,
@@ -31,21 +32,22 @@ pub struct Build {
     pub lane_bytes: u32,
     /// Additional macro definitions, as `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// True if a kernel that does not compile with kprof's header is to be compiled without it.
+    /// True if kernels that do not compile with kprof's header are compiled without it.
     pub keeps_going: bool,
 }
 
-/// A complete root, and the files that belong to it.
+/// A complete root folder, and the files that belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     /// Value for `TT_METAL_RUNTIME_ROOT`.
     pub root: PathBuf,
-    /// Value for `TT_METAL_CACHE`. Runs with the same package, header and options share this cache.
+    /// Value for `TT_METAL_CACHE`. Runs with the same package, header and options share the cache.
     pub cache: PathBuf,
     /// File to which the compiler appends a line for each source that did not compile with kprof's
     /// header.
     pub problems: PathBuf,
-    /// File with the zone texts of all kernels that were compiled into the cache.
+    /// File with the zone names and locations that the compiler printed for all kernels in the
+    /// cache.
     pub zones: PathBuf,
 }
 
@@ -80,8 +82,8 @@ pub enum TreeError {
 pub const COMPILER_VARIABLE: &str = "KPROF_TTNN_COMPILER";
 
 impl Tree {
-    /// Creates a root below `folder` for a package whose own root is `base`, or reuses an existing
-    /// root. Programs that start at the same time share the root.
+    /// Creates a root below `folder` for a package whose own root is `base`, or reuses a root that
+    /// was created with the same options. Programs that start at the same time share the root.
     ///
     /// # Errors
     /// If there is no compiler, or a file cannot be written.
@@ -122,8 +124,8 @@ impl Tree {
     }
 }
 
-/// Renames a complete folder to its final path, unless another program was faster and has already
-/// created that.
+/// Renames the complete folder `part` to its final path `folder`. If another program has already
+/// created `folder`, removes `part` instead.
 pub(crate) fn put_in_place(part: &Path, folder: &Path) -> Result<(), TreeError> {
     match fs::rename(part, folder) {
         Err(_) if folder.is_dir() => {
@@ -134,8 +136,8 @@ pub(crate) fn put_in_place(part: &Path, folder: &Path) -> Result<(), TreeError> 
 }
 
 impl Tree {
-    /// Returns the environment variables that make tt-metal use this root and write its log of
-    /// launches below the folder `logs`.
+    /// Returns the environment variables that make TT-Metal use this root and write its log of
+    /// launches in a folder below `logs`.
     #[must_use]
     pub fn variables(&self, logs: &Path) -> Vec<(&'static str, OsString)> {
         vec![
@@ -225,7 +227,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Links all entries of tt-metal's root except the compiler, which the wrapper replaces.
+/// Creates links to all entries of TT-Metal's root except the compiler, which the wrapper replaces.
 fn link_tree(base: &Path, root: &Path, wrapper: &str) -> Result<(), TreeError> {
     link_entries(base, root, "runtime")?;
     let sfpi = match base.join("runtime/sfpi") {
@@ -243,8 +245,8 @@ fn link_tree(base: &Path, root: &Path, wrapper: &str) -> Result<(), TreeError> {
     fs::set_permissions(&compiler, executable).map_err(|source| failed(&compiler, source))
 }
 
-/// Creates a folder with links to the entries of `from`, except the entry `besides`. The folder is
-/// empty if `from` does not exist.
+/// Creates the folder `to` with links to all entries of `from` except the one called `besides`. The
+/// folder is empty if `from` does not exist.
 fn link_entries(from: &Path, to: &Path, besides: &str) -> Result<(), TreeError> {
     create_folder(to)?;
     let entries = match fs::read_dir(from) {
@@ -279,7 +281,7 @@ fn write_header(include: &Path, files: &[(&str, &str)]) -> Result<(), TreeError>
     Ok(())
 }
 
-/// Returns the root that tt-metal would use with a package.
+/// Returns the root folder that TT-Metal would use with a package.
 #[must_use]
 pub fn base_of(package: &Package) -> PathBuf {
     let named = ["TT_METAL_RUNTIME_ROOT", "TT_METAL_HOME"].into_iter().find_map(std::env::var_os);
@@ -299,7 +301,7 @@ pub fn cache_folder() -> Result<PathBuf, TreeError> {
         .join("kprof/ttnn"))
 }
 
-/// Returns a name of 16 digits: a hash of the parts.
+/// Returns 16 hexadecimal digits: a hash of the parts.
 pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -309,11 +311,11 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Folder of kprof's header in the root; the package has no entry with this name.
+/// Folder of kprof's header in the root; TT-Metal's package has no entry with this name.
 const INCLUDE: &str = "kprof-include";
 const GXX: &str = "riscv-tt-elf-g++";
 /// # Compatibility
-/// tt-metal 0.81 looks for its compiler below the root first, then on the system.
+/// tt-metal 0.81 searches for its compiler in the root first, then in [`SYSTEM_SFPI`].
 const COMPILER: &str = "runtime/sfpi/compiler/bin/riscv-tt-elf-g++";
 const SYSTEM_SFPI: &str = "/opt/tenstorrent/sfpi";
 
