@@ -1,8 +1,8 @@
 //! Runs a workload on Tenstorrent's ttsim and reads its records:
 //! `cargo run --example launch_on_ttsim LIBTTSIM_WH`.
 //!
-//! ttsim ends its process when it refuses something. The example therefore starts itself a second
-//! time, as the child that loads the library.
+//! ttsim ends its process when it refuses an operation. The example therefore starts itself a
+//! second time, as a child process that loads the library.
 
 use reader::{ProfilerOptions, init_device_profiler, read_device_profiler};
 use sim::{
@@ -17,7 +17,7 @@ use ttsim::{TtsimMesh, child};
 
 const AS_CHILD: &str = "--child";
 
-/// Returns the number of records that a workload's launches leave on a Wormhole.
+/// Runs a workload on a Wormhole and returns the number of records that its launches leave.
 fn record_count(workload: &str, library: &Path) -> Result<usize, Box<dyn Error>> {
     let chip = TtsimMesh::chip(Arch::WormholeB0);
     let config = MeshConfig::new(1).with_chip(chip).with_kernels(KernelKind::Riscv);

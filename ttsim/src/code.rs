@@ -1,4 +1,5 @@
-//! The code of a core, and the host's interface to it: this project's firmware or tt-metal's.
+//! The code that a core runs (this project's or TT-Metal's firmware), and the host's interface to
+//! it.
 
 use crate::simulator::TtsimError;
 use sim::{
@@ -23,13 +24,13 @@ pub(crate) enum Code {
         /// Size of the core's L1.
         l1_bytes: u64,
     },
-    /// Firmware built by tt-metal, and kernels from files.
+    /// Firmware built by TT-Metal, and kernels from files.
     TtMetal {
         /// The firmware.
         set: Arc<FirmwareSet>,
-        /// Description of the core for the firmware.
+        /// Properties of the core that the firmware needs.
         facts: CoreFacts,
-        /// The core.
+        /// Position and kind of the core.
         place: CorePlace,
     },
 }
@@ -61,7 +62,7 @@ impl Code {
         matches!(self, Self::Own { code, .. } if code.is_empty())
     }
 
-    /// Returns true if a launch leaves records.
+    /// Returns true if the firmware profiles, so that launches leave records.
     pub(crate) fn has_profiler(&self) -> bool {
         match self {
             Self::Own { .. } => true,
@@ -69,7 +70,7 @@ impl Code {
         }
     }
 
-    /// Returns the contents of L1 when BRISC leaves reset.
+    /// Returns the writes to L1 that must be made before BRISC leaves reset.
     pub(crate) fn boot_writes(&self) -> Vec<Write> {
         match self {
             Self::Own { code, .. } => {
@@ -81,7 +82,7 @@ impl Code {
         }
     }
 
-    /// Returns the writes of a launch before its go signal.
+    /// Returns the writes to L1 that a launch needs before its go signal.
     pub(crate) fn launch_writes(
         &self,
         launch: &Launch,

@@ -1,5 +1,5 @@
-//! The end of a launch's records: a core has pushed all of them, or has written the last of them
-//! into its rings.
+//! Detects when a core has no more records of a launch: it has pushed all of them, or has written
+//! the last of them into its rings.
 //!
 //! BRISC signals the end of a launch to the host before its own main zone ends. So records may
 //! follow the signal.
@@ -15,7 +15,7 @@ use wire::{
 type Control = [u32; ControlLayout::WORDS64.word_count];
 
 impl TtsimMesh {
-    /// Returns true if all cores have written or pushed all records of their finished launches.
+    /// Returns true if all cores have pushed or published all records of their finished launches.
     pub(crate) fn has_closed(&mut self) -> Result<bool, TtsimError> {
         while let Some((&index, &done_at)) = self.closing.first_key_value() {
             let core = &self.cores[index];
@@ -36,8 +36,8 @@ impl TtsimMesh {
     }
 }
 
-/// Returns true if a core has no more records of the last launch, `clocks` clocks after the core
-/// signalled the end of the launch.
+/// Returns true if a core has no more records of the last launch. `clocks` is the number of clocks
+/// since the core signalled the end of the launch.
 fn is_over(control: &Control, clocks: u64) -> bool {
     if control[ext::SIGNATURE] != words::SIGNATURE_VALUE {
         return control[ControlLayout::WORDS64.profiler_done] == 1;
@@ -48,8 +48,8 @@ fn is_over(control: &Control, clocks: u64) -> bool {
         told.filter(|told| u32::from(told.number) == launch & 0xFFFF)
     };
     let has_ended = |risc| told(risc).is_none_or(|told| told.has_ended);
-    // If the ring was full, BRISC could not announce the launch, and does not announce its end
-    // either. BRISC then waits for room at most once.
+    // If its ring was full, BRISC could not announce the launch, and does not announce the end of
+    // the launch either. In that case BRISC waits at most once more for room in its ring.
     let is_silent = launch != 0 && told(0).is_none();
     let least = CLOSING_CLOCKS + if is_silent { longest_wait(control) } else { 0 };
     clocks >= least && (0..RISCS_PER_CORE).all(has_ended)
@@ -63,7 +63,8 @@ fn longest_wait(control: &Control) -> u64 {
     }
 }
 
-/// Maximum number of clocks that BRISC needs to end its main zone if it does not wait for room.
+/// Maximum number of clocks from the end signal to the end of BRISC's main zone, if BRISC does not
+/// wait for room.
 const CLOSING_CLOCKS: u64 = 2000;
 /// Maximum duration of a push in clocks.
 const CLOCKS_MAX: u64 = 1_000_000;

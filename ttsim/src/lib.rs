@@ -13,7 +13,7 @@
 //! | How does a host reader access the chip? | [`mesh`] |
 //! | How do programs of [`sim`] run on the chip? | [`runner`] |
 //! | What does the process that runs the library do? | [`child`] |
-//! | How is a library called in this process? | [`library`], [`windows`] |
+//! | How is a library called within this process? | [`library`], [`windows`] |
 //!
 //! # Compatibility
 //! ttsim 1.10, as described in `docs/libttsim_api.md` and `docs/sim_error_handling.md` of its

@@ -1,4 +1,4 @@
-//! The loaded library: every call into foreign code, and all unsafe code of this crate.
+//! The loaded library: contains every call into foreign code, and all unsafe code of this crate.
 //!
 //! After [`Library::load`], only [`Library::set_callbacks`] may be called before
 //! [`Library::initialise`]: the library ends the process at any other call.
@@ -15,7 +15,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// A libttsim that is loaded.
+/// A loaded libttsim library.
 #[derive(Debug)]
 pub struct Library {
     init: Init,
@@ -29,13 +29,13 @@ pub struct Library {
     tile_read: Option<TileRead>,
     tile_write: Option<TileWrite>,
     is_initialised: bool,
-    /// Keeps the code of the pointers above mapped.
+    /// Keeps the code that the function pointers point to mapped.
     _mapped: libloading::Library,
 }
 
-/// Callback of the host that reads its physical memory.
+/// Host callback that reads the host's physical memory.
 pub type ReadHost = unsafe extern "C" fn(address: u64, bytes: *mut c_void, length: u32);
-/// Callback of the host that writes its physical memory.
+/// Host callback that writes the host's physical memory.
 pub type WriteHost = unsafe extern "C" fn(address: u64, bytes: *const c_void, length: u32);
 
 type Init = unsafe extern "C" fn();
@@ -49,13 +49,13 @@ type Clock = unsafe extern "C" fn(u32);
 type TileRead = unsafe extern "C" fn(u32, u32, u64, *mut c_void, u32);
 type TileWrite = unsafe extern "C" fn(u32, u32, u64, *const c_void, u32);
 
-/// True while this process has a library loaded: there can be one instance only.
+/// True while this process has a library loaded; only one is possible at a time.
 static IS_LOADED: AtomicBool = AtomicBool::new(false);
 
 impl Library {
     /// Loads the library at `path`.
     ///
-    /// The code in the file is executed: the user accepts this by giving the path.
+    /// Loading executes code in the file; the user accepts this by giving the path.
     ///
     /// # Errors
     /// If the file is not a library for this machine or lacks an entry point, or if this process
@@ -72,8 +72,8 @@ impl Library {
     }
 
     fn map(path: &Path) -> Result<Self, String> {
-        // SAFETY: the initialisers of the file are run, which the user asked for by naming it;
-        // libttsim has none that need anything of this process.
+        // SAFETY: loading runs the file's initialisers, which the user asked for by naming the
+        // file; those of libttsim need nothing of this process.
         let mapped = unsafe { libloading::Library::new(path) };
         let mapped = mapped.map_err(|error| error.to_string())?;
         Ok(Self {
@@ -81,8 +81,8 @@ impl Library {
             init: *unsafe { entry_point(&mapped, "libttsim_init") }?,
             // SAFETY: the interface documents this entry point with this type.
             exit: *unsafe { entry_point(&mapped, "libttsim_exit") }?,
-            // SAFETY: the interface documents this entry point with this type; a callback that is
-            // not given is a null pointer, as in an `Option`.
+            // SAFETY: the interface documents this entry point with this type; a missing callback
+            // is a null pointer, which is how Rust represents `None` here.
             set_callbacks: *unsafe { entry_point(&mapped, "libttsim_set_pci_dma_mem_callbacks") }?,
             // SAFETY: the interface documents this entry point with this type.
             config_read: *unsafe { entry_point(&mapped, "libttsim_pci_config_rd32") }?,
@@ -111,8 +111,8 @@ impl Library {
         self.init as usize
     }
 
-    /// Sets the callbacks through which the chip accesses the host's memory. Has no effect once the
-    /// library is initialised.
+    /// Sets the callbacks through which the chip accesses the host's memory. Has no effect after
+    /// [`Library::initialise`].
     pub fn set_callbacks(&mut self, read: Option<ReadHost>, write: Option<WriteHost>) {
         if !self.is_initialised {
             // SAFETY: the library is not initialised, as the interface demands. It calls the
@@ -121,7 +121,7 @@ impl Library {
         }
     }
 
-    /// Initialises the chip, once.
+    /// Initialises the chip. Only the first call has an effect.
     pub fn initialise(&mut self) {
         if !std::mem::replace(&mut self.is_initialised, true) {
             // SAFETY: `IS_LOADED` allows one library in this process, and `is_initialised` one call.
@@ -129,7 +129,7 @@ impl Library {
         }
     }
 
-    /// Ends the simulation of the chip. Later calls are refused by the library.
+    /// Ends the simulation of the chip.
     pub fn exit(mut self) {
         if std::mem::take(&mut self.is_initialised) {
             // SAFETY: the library is initialised, and `self` is consumed, so this is its last call.
@@ -139,8 +139,8 @@ impl Library {
 
     /// Reads a word of a PCI function's configuration space; `offset` is a multiple of 4.
     pub fn read_config(&mut self, function: u32, offset: u32) -> u32 {
-        // SAFETY: the library is initialised, and `&mut self` makes this the only call. Any
-        // offset that it does not know ends the process.
+        // SAFETY: the library is initialised, and `&mut self` makes this the only call. The library
+        // ends the process if it does not know the offset.
         unsafe { (self.config_read)(function, offset) }
     }
 
@@ -150,7 +150,7 @@ impl Library {
         unsafe { (self.config_write)(function, offset, value) };
     }
 
-    /// Reads from physical addresses in the chip's windows.
+    /// Reads from physical addresses in the chip's BARs.
     pub fn read(&mut self, address: u64, bytes: &mut [u8]) {
         let size = u32::try_from(bytes.len()).expect("callers read at most 4 GiB at once");
         // SAFETY: the library is initialised, `&mut self` makes this the only call, and it
@@ -158,7 +158,7 @@ impl Library {
         unsafe { (self.memory_read)(address, bytes.as_mut_ptr().cast(), size) };
     }
 
-    /// Writes to physical addresses in the chip's windows.
+    /// Writes to physical addresses in the chip's BARs.
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
         let size = u32::try_from(bytes.len()).expect("callers write at most 4 GiB at once");
         // SAFETY: the library is initialised, `&mut self` makes this the only call, and it
@@ -199,7 +199,7 @@ impl Drop for Library {
     }
 }
 
-/// Returns the function that a library exports under this name.
+/// Returns the function that a library exports as `name`.
 ///
 /// # Safety
 /// The library must export the name as a function of type `T`, a function pointer.

@@ -1,9 +1,8 @@
-//! A chip of ttsim as the device interface of a host reader.
+//! The chip that ttsim simulates, as a device for a host reader.
 //!
 //! # Model
-//! - Time passes on the chip only when the host accesses the chip. Each access takes
-//!   [`ACCESS_CLOCKS`] clocks unless configured otherwise, so a loop that polls the chip ends.
-//! - All tiles have the same clock. Each RISC executes one instruction per clock, so cycle counts
+//! - Time passes on the chip only when the host accesses the chip. Each access advances the chip by
+//! [`ACCESS_CLOCKS`] clocks unless configured otherwise, so a loop that polls the chip ends.
 //!   from ttsim have no meaning.
 
 use crate::{
@@ -16,10 +15,10 @@ use reader::mesh::{
 };
 use sim::arch::{Arch, translation::Translation};
 
-/// Number of clocks that pass on the chip with each access of the host.
+/// Default number of clocks by which each host access advances the chip.
 pub const ACCESS_CLOCKS: u32 = 100;
 
-/// A chip of ttsim.
+/// A chip that ttsim simulates, as a device for a host reader.
 #[derive(Debug)]
 pub struct TtsimDevice {
     pub(crate) simulator: Simulator,
@@ -29,7 +28,7 @@ pub struct TtsimDevice {
 }
 
 impl TtsimDevice {
-    /// Creates the device of a simulator's chip, laid out as in `description`.
+    /// Creates a device from a simulator and the description of its chip.
     #[must_use]
     pub const fn new(simulator: Simulator, description: DeviceDescription) -> Self {
         let (arch, access_clocks) = (simulator.arch(), ACCESS_CLOCKS);
@@ -41,12 +40,12 @@ impl TtsimDevice {
         &mut self.simulator
     }
 
-    /// Sets the number of clocks that pass with each access, at least one.
+    /// Sets the number of clocks by which each access advances the chip; at least 1 is used.
     pub const fn set_access_clocks(&mut self, clocks: u32) {
         self.access_clocks = if clocks == 0 { 1 } else { clocks };
     }
 
-    /// Converts a span of time to clocks.
+    /// Converts a duration in nanoseconds to clocks of the chip.
     pub(crate) fn clocks(&self, duration_ns: u64) -> u64 {
         duration_ns.saturating_mul(self.description.aiclk_mhz.into()) / 1000
     }
@@ -59,7 +58,7 @@ impl TtsimDevice {
         WordRange { chip_id: self.description.chip_id, memory, address, word_count }
     }
 
-    /// Returns the tile of an L1 range, if the range is within L1.
+    /// Returns the tile of a core; an error if the range of words is not within the core's L1.
     fn l1(&self, coord: Noc0Coord, address: u64, word_count: usize) -> Result<Tile, AccessError> {
         let range = self.range(Memory::L1(coord), address, word_count);
         let core = self.core(coord).ok_or_else(|| range.nowhere())?;
@@ -106,7 +105,7 @@ impl Device for TtsimDevice {
         self.core(core).ok_or_else(|| range.nowhere())?;
         let mut halves = [0; 2];
         let read = self.simulator.advance(self.access_clocks).and_then(|()| {
-            // No clock passes between the two reads.
+            // The chip does not advance between the two reads.
             let (low, high) = halves.split_at_mut(1);
             self.simulator.read_words(tile(core), WALL_CLOCK_LOW, low)?;
             self.simulator.read_words(tile(core), WALL_CLOCK_HIGH, high)
@@ -121,7 +120,7 @@ impl Device for TtsimDevice {
 
     fn wait_ns(&mut self, duration_ns: u64) {
         let clocks = self.clocks(duration_ns);
-        // A refusal in the meantime is reported by the next access.
+        // If ttsim refuses something meanwhile, the next access reports it.
         let _ = self.simulator.advance(u32::try_from(clocks).unwrap_or(u32::MAX));
     }
 }
@@ -143,8 +142,8 @@ pub(crate) fn tile(coord: Noc0Coord) -> Tile {
     Tile { x, y }
 }
 
-/// Returns the tile of a DRAM bank for windows and command buffers, and the bank's start address in
-/// the tile.
+/// Returns the tile of a DRAM bank, as host windows and command buffers address it, and the bank's
+/// start address in the tile.
 fn bank_place(arch: Arch, bank: u32) -> Option<(Tile, u64)> {
     let facts = arch.facts();
     let (x, y) = Translation::new(arch, &[]).dram(0, facts.bank_tile(bank)?)?;

@@ -1,40 +1,40 @@
 //! The messages between a host and the child process that runs the simulator.
 //!
-//! A message consists of its length in bytes as a little-endian word, a type, and the little-endian
-//! fields of that type. Lengths are checked before any allocation.
+//! A message consists of its length in bytes as a little-endian 32-bit word, a type byte, and the
+//! fields of that type (little-endian). Lengths are checked before any allocation.
 
 use std::io::{self, Read, Write};
 
 /// Maximum number of bytes that one message reads or writes on the chip.
 pub(crate) const CHUNK_BYTES_MAX: usize = 1 << 18;
 
-/// Version of the messages. Increase it when the messages change.
+/// Version of the protocol. Increase it when the messages change.
 pub(crate) const VERSION: u32 = 1;
 
-/// Maximum size of a message in bytes: a chunk and the fields before it.
+/// Maximum size of a message in bytes: one chunk of data and the fields before it.
 const MESSAGE_BYTES_MAX: usize = CHUNK_BYTES_MAX + 64;
 
-/// Request of the host to the chip.
+/// Request that the host sends to the child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Reads bytes from an address of a tile.
     Read { tile: Tile, address: u64, byte_count: u32 },
     /// Writes bytes to an address of a tile.
     Write { tile: Tile, address: u64, bytes: Vec<u8> },
-    /// Lets time pass on the chip.
+    /// Advances the chip by a number of clocks.
     Clock { clocks: u32 },
 }
 
 /// Response of the child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Response {
-    /// The library is loaded: version of the protocol, and the chip's PCI id.
+    /// The library is loaded; contains the version of the protocol and the chip's PCI id.
     Ready { version: u32, pci_id: u32 },
     /// The requested bytes.
     Data(Vec<u8>),
-    /// A write or a wait is over.
+    /// The write or the advance is done.
     Done,
-    /// The child cannot carry out the request; the reason is a sentence.
+    /// The child could not load the library; contains the reason.
     Refused(String),
 }
 

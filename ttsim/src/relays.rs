@@ -1,4 +1,5 @@
-//! Relays on ttsim. They begin before the first launch, and run until the host stops them.
+//! Relays (cores that gather other cores' records) on ttsim. They start before the first launch and
+//! run until the host stops them.
 
 use crate::{
     runner::{POLL_CLOCKS, RESET_ALL, SOFT_RESET, TtsimMesh},
@@ -8,7 +9,8 @@ use sim::program::CoreUse;
 use wire::{control::ext, relay::words};
 
 impl TtsimMesh {
-    /// Starts the relays if they have not started, and waits until they gather cells.
+    /// Starts the relays if they have not started, and waits until they gather cells (units of the
+    /// stream).
     pub(crate) fn begin_relays(&mut self) -> Result<(), TtsimError> {
         let Some(launch) = self.relay_launch.take() else { return Ok(()) };
         let relays = self.give(&launch, u64::MAX)?;
@@ -32,7 +34,7 @@ impl TtsimMesh {
         Ok(())
     }
 
-    /// Holds a relay's RISCs in reset permanently, so that the relay ends in the middle of its
+    /// Holds a relay's RISCs in reset permanently, so that the relay stops in the middle of its
     /// work. Relays are numbered in the order of their coordinates.
     ///
     /// # Errors
@@ -47,5 +49,6 @@ impl TtsimMesh {
     }
 }
 
-/// Maximum number of clocks until a relay gathers cells. The relay first fills its checksum table.
+/// Maximum number of clocks from a relay's start until it gathers cells. The relay first fills its
+/// checksum table.
 const START_CLOCKS_MAX: u64 = 1_000_000;

@@ -26,25 +26,25 @@ use std::{
 };
 use wire::{CoreKind, Risc};
 
-/// A chip of ttsim that runs the simulator's programs.
+/// A chip simulated by ttsim that runs the programs of [`sim`].
 ///
 /// Its Tensix cores are booted when a launch first needs them. Ethernet cores stay in reset, since
-/// ttsim provides their base firmware itself; launches skip them. Relays begin before the first
-/// launch.
+/// ttsim itself provides their base firmware; launches skip these cores. Relays start before the
+/// first launch.
 #[derive(Debug)]
 pub struct TtsimMesh {
     pub(crate) device: TtsimDevice,
     facts: ChipFacts,
     pub(crate) cores: Vec<Core>,
-    /// The launch of the relays, until that launch has begun.
+    /// Launch that starts the relays; `None` once it has begun.
     pub(crate) relay_launch: Option<Launch>,
     /// Launches that have not begun.
     queue: VecDeque<Launch>,
     launch_count: u64,
-    /// Cores that have not ended the current launch yet, in order.
+    /// Cores that have not ended the current launch yet, as indices in `cores`.
     under_way: BTreeSet<usize>,
-    /// Cores that may still write or push records of a launch that they have ended, each with the
-    /// clock at which the end was detected.
+    /// Cores that have ended a launch but may still write or push records of it, with the clock at
+    /// which the end was detected.
     pub(crate) closing: BTreeMap<usize, u64>,
     launched_at_clock: u64,
     truth: Truth,
@@ -61,7 +61,8 @@ pub(crate) struct Core {
 }
 
 impl TtsimMesh {
-    /// Returns the configuration of the whole chip that ttsim simulates for an architecture.
+    /// Returns the configuration of the chip that ttsim simulates for an architecture: without
+    /// harvesting.
     #[must_use]
     pub fn chip(arch: Arch) -> ChipConfig {
         let chip = ChipConfig::new(arch);
@@ -115,7 +116,7 @@ impl TtsimMesh {
     /// Checks that ttsim can carry out a plan.
     ///
     /// # Errors
-    /// If the plan needs faults or times of our simulator, or kernels that wait for other cores.
+    /// If the plan needs injected faults, set launch times, or kernels that wait for other cores.
     pub fn check(plan: &Plan) -> Result<(), TtsimError> {
         if !plan.rules.is_empty() {
             return Err(unsupported("the workload injects faults, which only our simulator can"));
@@ -130,8 +131,8 @@ impl TtsimMesh {
         Ok(())
     }
 
-    /// Waits for the end of the previous launch, writes a launch to the participating cores and
-    /// sends GO.
+    /// Waits for the end of the previous launch, writes a new launch to the participating cores and
+    /// sends them the go signal.
     ///
     /// # Errors
     /// If the launch cannot be written, the previous launch does not end, or ttsim refuses
@@ -152,13 +153,13 @@ impl TtsimMesh {
         Ok(())
     }
 
-    /// Enqueues a launch, which [`TtsimMesh::run_for`] then carries out.
+    /// Enqueues a launch. [`TtsimMesh::run_for`] carries it out.
     pub fn enqueue(&mut self, launch: Launch) {
         self.queue.push_back(launch);
     }
 
-    /// Carries out enqueued launches for a span of time; returns false once all of them, including
-    /// their records, have ended.
+    /// Carries out enqueued launches for a duration. Returns false once all launches have ended and
+    /// no more records of them can follow.
     ///
     /// # Errors
     /// The errors of [`TtsimMesh::begin`].
@@ -181,7 +182,7 @@ impl TtsimMesh {
         }
     }
 
-    /// Writes a launch to its cores and sends GO; returns the cores.
+    /// Writes a launch to its cores and sends the go signal; returns the indices of these cores.
     pub(crate) fn give(
         &mut self,
         launch: &Launch,
@@ -207,8 +208,8 @@ impl TtsimMesh {
         Ok(chosen)
     }
 
-    /// Returns true if every core has ended the launch; its last records may still be written or
-    /// pushed.
+    /// Returns true if every core has ended the current launch. The launch's last records may still
+    /// be written or pushed.
     ///
     /// # Errors
     /// If a core exceeds the time limit of the mesh, or ttsim refuses something.
@@ -233,7 +234,7 @@ impl TtsimMesh {
         Ok(true)
     }
 
-    /// Carries out a launch, including its push.
+    /// Carries out a launch, and waits until all of its records are pushed or published.
     ///
     /// # Errors
     /// The errors of [`TtsimMesh::begin`].
@@ -269,7 +270,8 @@ impl TtsimMesh {
         self.device.simulator.advance(clocks)
     }
 
-    /// Sets the number of clocks that pass with each access of a reader, at least one.
+    /// Sets the number of clocks by which each access of a reader advances the chip; at least 1 is
+    /// used.
     pub const fn set_access_clocks(&mut self, clocks: u32) {
         self.device.set_access_clocks(clocks);
     }
@@ -280,8 +282,8 @@ impl TtsimMesh {
         self.device.simulator.failure()
     }
 
-    /// Returns the records that the kernels of all launches so far emitted. Their times are
-    /// unknown.
+    /// Returns the records that the kernels of all launches so far have emitted. The times of these
+    /// records are unknown.
     #[must_use]
     pub const fn truth(&self) -> &Truth {
         &self.truth
@@ -308,11 +310,11 @@ impl TtsimMesh {
             return Ok(());
         }
         simulator.advance(BOOT_CLOCKS)?;
-        // Cores are ready when they show the same state as after a launch.
+        // A booted core shows the same state as a core that has ended a launch.
         self.launched_at_clock = self.device.simulator.clock();
         self.under_way = new.iter().copied().collect();
         self.finish_launch()?;
-        // A boot leaves no records.
+        // Booting creates no records.
         new.iter().for_each(|index| _ = self.closing.remove(index));
         Ok(())
     }
@@ -369,7 +371,7 @@ impl Core {
     }
 }
 
-/// Returns the mesh of our simulator with the same chip.
+/// Returns a mesh of our own simulator with the same chip, for its description and plan.
 fn blueprint(config: &MeshConfig) -> Result<SimulatedMesh, TtsimError> {
     let [chip] = &config.chips[..] else {
         return Err(unsupported("it has one chip; choose --devices 1"));
@@ -391,7 +393,7 @@ fn unsupported(reason: &str) -> TtsimError {
     TtsimError::Unsupported { reason: reason.to_owned() }
 }
 
-/// Adds the records that the RISCs of a core emit in a launch.
+/// Adds to `truth` the records that the RISCs of a core emit in a launch.
 fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: KernelContext) {
     let chip_id = context.chip_id;
     if !launch.program.runs_on(place.kind) {
@@ -415,7 +417,7 @@ fn add_truth(truth: &mut Truth, place: CorePlace, launch: &Launch, context: Kern
     }
 }
 
-/// Returns the texts of all zones of kernels and firmware.
+/// Returns the texts (name and source location) of all zones in kernels and firmware.
 #[must_use]
 pub fn zone_texts() -> Vec<String> {
     sim::machine::images::zones("kernels")
@@ -425,7 +427,7 @@ pub(crate) const SOFT_RESET: u64 = 0xFFB1_21B0;
 /// Reset bits of BRISC, the TRISCs and NCRISC.
 pub(crate) const RESET_ALL: u32 = 0x0004_7800;
 const RESET_ALL_BUT_BRISC: u32 = 0x0004_7000;
-/// Clocks between two polls of a core.
+/// Number of clocks between two polls of a core.
 pub(crate) const POLL_CLOCKS: u32 = 500;
 /// Number of clocks between the beginning of a core's boot and the first poll.
 const BOOT_CLOCKS: u32 = 1000;

@@ -34,7 +34,7 @@ pub enum TtsimError {
         /// Reason, as a sentence.
         reason: String,
     },
-    /// The library simulates another chip.
+    /// The library does not simulate the requested chip.
     #[error(
         "{} simulates {found}, but the run is for {expected}; choose --arch {found} or the other \
          library", library.display()
@@ -60,23 +60,23 @@ pub enum TtsimError {
     Ended {
         /// Description of how the child process ended.
         what: String,
-        /// The end of the child's output.
+        /// The last bytes of the child's output.
         output: String,
     },
-    /// A run that ttsim cannot carry out.
+    /// ttsim cannot carry out the run.
     #[error("cannot run this on ttsim: {reason}")]
     Unsupported {
-        /// Reason, and a remedy.
+        /// Reason, with a remedy if there is one.
         reason: String,
     },
-    /// A core that did not finish.
+    /// A core did not finish.
     #[error("core {core}: {what} after {clocks} clocks")]
     Stuck {
         /// The core.
         core: String,
         /// Step that was not completed.
         what: &'static str,
-        /// The time limit in clocks.
+        /// Number of clocks for which the host has waited.
         clocks: u64,
     },
 }
@@ -88,20 +88,20 @@ fn said(output: &str) -> String {
     }
 }
 
-/// A chip of ttsim in a child process.
+/// A chip that ttsim simulates in a child process.
 pub struct Simulator {
     socket: UnixStream,
     child: Child,
     output: Option<[JoinHandle<String>; 2]>,
     arch: Arch,
     clock: u64,
-    /// Reason why the child has ended.
+    /// Why the child ended; `None` while requests are possible.
     failure: Option<TtsimError>,
 }
 
 impl Simulator {
-    /// Starts the child with `command`, to which the library's path is appended. The child loads
-    /// the library.
+    /// Starts the child by running `command` with the library's path as an additional last
+    /// argument. The child loads the library.
     ///
     /// The program that `command` starts must call [`crate::child::serve`].
     ///
@@ -110,17 +110,19 @@ impl Simulator {
     pub fn start(mut command: Command, library: &Path) -> Result<Self, TtsimError> {
         let not_started = |error: io::Error| TtsimError::NotStarted { reason: error.to_string() };
         check_file(library)?;
-        // The path includes the folder: the system would search its own folders for a bare name.
+        // The path must include the folder: for a bare name, the system would search its own
+        // folders.
         let library = std::path::absolute(library).map_err(not_started)?;
         let (socket, for_child) = UnixStream::pair().map_err(not_started)?;
         socket.set_read_timeout(Some(PATIENCE)).map_err(not_started)?;
-        // This variable would let kernels send requests to the host, which are not simulated here.
+        // With this variable, kernels could send requests to the host, which are not simulated
+        // here.
         command.env_remove("TTSIM_SEMIHOSTING");
         command.arg(&library).stdin(Stdio::from(OwnedFd::from(for_child)));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(not_started)?;
-        // The command owns a copy of the child's socket. This copy must be closed for the parent to
-        // detect that the child has ended.
+        // The command owns a copy of the child's end of the socket. This copy must be closed so
+        // that the parent can detect the end of the child.
         drop(command);
         let output = Some([end_of(child.stdout.take()), end_of(child.stderr.take())]);
         let (arch, clock, failure) = (Arch::WormholeB0, 0, None);
@@ -144,19 +146,19 @@ impl Simulator {
         Err(TtsimError::NotALibrary { library, reason })
     }
 
-    /// Returns the chip that the library simulates.
+    /// Returns the architecture of the chip that the library simulates.
     #[must_use]
     pub const fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// Returns the number of clocks that have passed.
+    /// Returns the number of clocks by which the chip has advanced since its start.
     #[must_use]
     pub const fn clock(&self) -> u64 {
         self.clock
     }
 
-    /// Returns the reason why no more requests are possible.
+    /// Returns the failure after which no more requests are possible; `None` while they are.
     #[must_use]
     pub const fn failure(&self) -> Option<&TtsimError> {
         self.failure.as_ref()
@@ -251,7 +253,7 @@ impl Simulator {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        // If the child has ended, the attempt to receive reports why.
+        // If the child has ended, `receive` reports why.
         let _ = request.send(&mut self.socket);
         self.receive()
     }
@@ -279,7 +281,7 @@ impl Simulator {
         self.failure.get_or_insert(failure).clone()
     }
 
-    /// Returns the reason why the child ended.
+    /// Waits for the child that has ended, and returns the reason for its end.
     fn autopsy(&mut self) -> TtsimError {
         let status = self.child.wait();
         let [output, errors] = self.output.take().map_or_else(Default::default, |threads| {
@@ -350,8 +352,8 @@ fn ending(status: ExitStatus) -> String {
 /// Returns the violation that ttsim printed before it ended the process.
 ///
 /// # Compatibility
-/// `docs/sim_error_handling.md` of ttsim and its messages: `[clock] ERROR: Category: function:
-/// message`.
+/// `docs/sim_error_handling.md` of ttsim; ttsim prints violations as `[clock] ERROR: Category:
+/// function: message`.
 fn violation(output: &str) -> Option<TtsimError> {
     output.lines().rev().find_map(|line| {
         let (clock, violation) = line.strip_prefix('[')?.split_once("] ERROR: ")?;
@@ -360,7 +362,7 @@ fn violation(output: &str) -> Option<TtsimError> {
     })
 }
 
-/// Drains the output of a process and keeps its end.
+/// Reads the output of a process in a thread; the thread returns the last [`KEPT_BYTES`].
 fn end_of(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
@@ -375,10 +377,10 @@ fn end_of(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     })
 }
 
-/// Time limit of the child for one request.
+/// Maximum time that the child may take to answer one request.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Maximum number of clocks in one request. So many clocks take far less than [`PATIENCE`], even if
-/// every core is busy.
+/// Maximum number of clocks in one request. The child needs far less than [`PATIENCE`] for this
+/// number of clocks, even if every core is busy.
 const CLOCKS_MAX: u32 = 20_000;
 /// Maximum number of bytes kept of the child's output.
 const KEPT_BYTES: usize = 4096;

@@ -1,4 +1,4 @@
-//! The host's access to the library's chip: tiles are mapped into windows of the PCI BAR.
+//! Access to the tiles of the library's chip, which are mapped into windows of the PCI BAR.
 //!
 //! # Compatibility
 //! tt-isa-documentation, `PCIExpressTile/TLBs.md` of Wormhole and of Blackhole: addresses and
@@ -8,22 +8,24 @@ use crate::{library::Library, protocol::Tile};
 use sim::arch::Arch;
 use std::ops::Range;
 
-/// Windows to the tiles of a chip.
+/// Access to the tiles of a chip through one window of its BAR.
 ///
-/// One window is used. Another user of the chip, who accesses it through the functions that begin
-/// with `host_`, may use the same window: [`Windows::give_back`] maps it as this user did last.
+/// Another user of the chip ("the host"), who accesses it through the functions that begin with
+/// `host_`, may use the same window. [`Windows::give_back`] maps the window again as the host last
+/// mapped it.
 #[derive(Debug)]
 pub struct Windows {
     library: Library,
     bar: u64,
     layout: &'static Layout,
-    /// The tile that the window maps, and the index of the mapped address range in this tile.
+    /// The tile that the window currently maps, and which part of its address space: the address
+    /// divided by the window's size.
     shown: Option<(Tile, u64)>,
-    /// The window's configuration, as last written by the other user.
+    /// The window's configuration, as last written by the host.
     host_config: [u8; CONFIG_BYTES_MAX],
 }
 
-/// One window of an architecture, and its configuration.
+/// Location and configuration format of one window of an architecture.
 #[derive(Debug)]
 struct Layout {
     arch: Arch,
@@ -35,7 +37,7 @@ struct Layout {
     config: fn(Tile, u64) -> Vec<u32>,
 }
 
-/// Wormhole: window 166, the first of 16 MiB.
+/// Wormhole: window 166, the first window with 16 MiB.
 const WORMHOLE: Layout = Layout {
     arch: Arch::WormholeB0,
     pci_id: 0x401E_1E52,
@@ -44,13 +46,14 @@ const WORMHOLE: Layout = Layout {
     config_offset: CONFIG + 8 * 166,
     config_bytes: 8,
     config: |tile, stretch| {
-        // 12 bits of the address, then the tile's coordinates, then the order of accesses.
+        // The low 12 bits are the address divided by the window's size; the tile's coordinates and
+        // the order of accesses follow.
         let config = stretch | u64::from(tile.x) << 12 | u64::from(tile.y) << 18 | STRICT << 38;
         vec![low(config), low(config >> 32)]
     },
 };
 
-/// Blackhole: window 0, of 2 MiB.
+/// Blackhole: window 0, with 2 MiB.
 const BLACKHOLE: Layout = Layout {
     arch: Arch::Blackhole,
     pci_id: 0xB140_1E52,
@@ -59,7 +62,8 @@ const BLACKHOLE: Layout = Layout {
     config_offset: CONFIG,
     config_bytes: CONFIG_BYTES_MAX,
     config: |tile, stretch| {
-        // 43 bits of the address, then the tile's coordinates; the order is in the third word.
+        // The low 43 bits are the address divided by the window's size; the tile's coordinates
+        // follow. The third word contains the order of accesses.
         let coordinates = u64::from(tile.x) << 43 | u64::from(tile.y) << 49;
         let config = stretch | coordinates;
         vec![low(config), low(config >> 32), low(STRICT << 6)]
@@ -69,17 +73,17 @@ const BLACKHOLE: Layout = Layout {
 const CONFIG: u64 = 0x1FC0_0000;
 /// Maximum number of bytes of a window's configuration.
 const CONFIG_BYTES_MAX: usize = 12;
-/// Order of accesses: they take effect in the order in which they are issued.
+/// Value for the order of accesses: accesses take effect in the order in which they are issued.
 const STRICT: u64 = 1;
 
 const fn low(value: u64) -> u32 {
     (value & 0xFFFF_FFFF) as u32
 }
 
-/// Registers of a tile, which are accessed word by word.
+/// Address range of a tile's registers, which are accessed word by word.
 const REGISTERS: Range<u64> = 0xFF00_0000..1 << 32;
 
-/// Returns the architecture of a PCI id.
+/// Returns the architecture of a chip with this PCI id.
 pub(crate) fn arch_of(pci_id: u32) -> Option<Arch> {
     match pci_id {
         _ if pci_id == WORMHOLE.pci_id => Some(Arch::WormholeB0),
@@ -89,10 +93,10 @@ pub(crate) fn arch_of(pci_id: u32) -> Option<Arch> {
 }
 
 impl Windows {
-    /// Creates the windows of the first chip of an initialised library.
+    /// Creates the access to the first chip of an initialised library.
     ///
     /// # Errors
-    /// The PCI id, if it belongs to an unknown chip.
+    /// Returns the PCI id as the error if the chip is unknown.
     pub fn new(mut library: Library) -> Result<Self, u32> {
         let pci_id = library.read_config(0, 0);
         let layout = match arch_of(pci_id) {
@@ -121,7 +125,7 @@ impl Windows {
         &mut self.library
     }
 
-    /// Returns the library; there are no windows any more.
+    /// Consumes the windows and returns the library.
     #[must_use]
     pub fn into_library(self) -> Library {
         self.library
@@ -132,13 +136,13 @@ impl Windows {
         self.library.clock(clocks);
     }
 
-    /// Writes a word of a PCI function's configuration space, for the other user.
+    /// Writes a word of a PCI function's configuration space on behalf of the host.
     pub fn host_write_config(&mut self, function: u32, offset: u32, value: u32) {
         self.library.write_config(function, offset, value);
         self.bar = bar_0(&mut self.library);
     }
 
-    /// Writes to physical addresses in the chip's BARs, for the other user.
+    /// Writes to physical addresses in the chip's BARs on behalf of the host.
     pub fn host_write(&mut self, address: u64, bytes: &[u8]) {
         self.library.write(address, bytes);
         let config = self.bar.saturating_add(self.layout.config_offset);
@@ -154,7 +158,7 @@ impl Windows {
         }
     }
 
-    /// Maps the window as the other user did last.
+    /// Maps the window again as the host last mapped it.
     pub fn give_back(&mut self) {
         if self.shown.take().is_some() {
             let places = (self.bar + self.layout.config_offset..).step_by(4);
@@ -192,14 +196,16 @@ impl Windows {
         }
     }
 
-    /// Returns the number of bytes of one access: up to the end of the window, or one register.
+    /// Returns the size of the next partial access in bytes: up to the end of the window, or one
+    /// register.
     fn part_bytes(&self, address: u64, byte_count: usize) -> usize {
         let size = 1_u64 << self.layout.size_bits;
         let room = if REGISTERS.contains(&address) { 4 } else { size - address % size };
         usize::try_from(room).unwrap_or(usize::MAX).min(byte_count)
     }
 
-    /// Maps an address of a tile into the window; returns the host's address for it.
+    /// Maps an address of a tile into the window; returns the physical address at which the host
+    /// sees it.
     fn show(&mut self, tile: Tile, address: u64) -> u64 {
         let stretch = address >> self.layout.size_bits;
         if self.shown != Some((tile, stretch)) {
@@ -215,6 +221,6 @@ impl Windows {
 
 /// Returns the address of BAR 0.
 fn bar_0(library: &mut Library) -> u64 {
-    // The low bits of a BAR hold the type of the memory.
+    // The low four bits of a BAR describe the type of memory.
     u64::from(library.read_config(0, 0x10) & !0xF) | u64::from(library.read_config(0, 0x14)) << 32
 }
