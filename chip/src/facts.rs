@@ -105,7 +105,8 @@ impl ChipPlan {
     /// Computes the tiles and their coordinates from the chip's reported properties.
     ///
     /// # Errors
-    /// If the properties contradict the architecture, or if tile coordinates cannot be known.
+    /// If the properties contradict the architecture, or if the location of tiles or banks is
+    /// unknown.
     pub fn new(facts: &ChipFacts) -> Result<Self, FactsError> {
         let ChipFacts { chip_id, arch, .. } = *facts;
         if arch == Arch::Blackhole && !facts.is_translated {

@@ -317,7 +317,7 @@ impl Session {
         Ok(self.recorder.add_ops(ops)?)
     }
 
-    /// Adds the events of a host recorder.
+    /// Moves all events from a host recorder into the session.
     ///
     /// # Errors
     /// If the capture cannot be written.

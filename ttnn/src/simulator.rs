@@ -111,7 +111,8 @@ pub struct InstalledSimulator {
 
 impl InstalledSimulator {
     /// Makes kprof's library forward calls to this one, so that other processes and threads can
-    /// access the chip. Does nothing if this library is kprof's own.
+    /// access the chip. Does nothing if this library is kprof's own, or if calls are forwarded
+    /// already.
     ///
     /// The folders in `places` are searched for kprof's library.
     ///

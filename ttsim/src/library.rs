@@ -129,7 +129,7 @@ impl Library {
         }
     }
 
-    /// Ends the simulation of the chip.
+    /// Ends the simulation of the chip. The library refuses all later calls.
     pub fn exit(mut self) {
         if std::mem::take(&mut self.is_initialised) {
             // SAFETY: the library is initialised, and `self` is consumed, so this is its last call.
