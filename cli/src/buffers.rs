@@ -1,4 +1,4 @@
-//! Tables of buffers: peak use of the chips' memories, in total and by op.
+//! Tables of buffer use: peak bytes in each memory of the chips, in total and by op.
 
 use crate::{
     layout::{table, write_columns, write_table},
@@ -13,14 +13,14 @@ use host_reader::{
 use serde::Serialize;
 use std::{collections::BTreeSet, io::Write};
 
-/// Peak use of buffers, as part of a JSON document.
+/// Peak buffer use, as part of a JSON document.
 #[derive(Serialize)]
 pub(crate) struct BufferDocument<'a> {
     memories: Objects<&'a PoolPeak>,
     ops: Vec<OpRow<'a>>,
 }
 
-/// Peak use while the host worked on an op.
+/// Peak buffer use while the host enqueued an op.
 #[derive(Serialize)]
 struct OpRow<'a> {
     chip_id: u64,
@@ -30,7 +30,7 @@ struct OpRow<'a> {
     peak_bytes: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Converts peaks into JSON; `None` if no buffers were reported.
+/// Converts peaks into a part of a JSON document; `None` if the host reported no buffers.
 pub(crate) fn document(peaks: &BufferPeaks) -> Option<BufferDocument<'_>> {
     let memories = Objects::new(
         &peaks.pools,
@@ -56,7 +56,8 @@ pub(crate) fn document(peaks: &BufferPeaks) -> Option<BufferDocument<'_>> {
     (!peaks.pools.is_empty()).then(|| BufferDocument { memories, ops: ops.collect() })
 }
 
-/// Writes the peak use of each memory: in total, and by op in the host's order.
+/// Writes the peak use of each memory in total, then by op in the order in which the host enqueued
+/// the ops.
 pub(crate) fn write(peaks: &BufferPeaks, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if peaks.pools.is_empty() {
         return Ok(());

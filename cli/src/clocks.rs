@@ -8,13 +8,14 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct ChipClock {
     chip_id: u32,
-    /// Guaranteed maximum error of a time on the host's clock; null without a relation.
+    /// Guaranteed maximum error of a chip's time converted to the host's clock; null if the clocks
+    /// are not related.
     host_clock_bound_ns: Option<f64>,
-    /// Reasons why there is no relation, or why the relation is doubtful.
+    /// Reasons why the clocks are not related, or why their relation is doubtful.
     problems: Vec<String>,
 }
 
-/// Returns the relation of each chip of a run that sampled clocks.
+/// Returns how each chip's clock relates to the host's clock; empty if the run sampled no clocks.
 pub(crate) fn chip_clocks(run: &Recording) -> Vec<ChipClock> {
     let Some(clock) = run.clock.as_ref().filter(|_| run.samples.ping_count() > 0) else {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Tables of hardware counters: metrics over cores with their limits, and the counters.
+//! Tables of hardware counters: metrics over all cores with the limits of the metrics, and the
+//! counters.
 
 use crate::{
     layout::write_columns,
@@ -20,11 +21,11 @@ use std::{
 };
 use wire::RunHostId;
 
-/// The counters of all launches that have counters.
+/// Hardware counters and metrics of all launches that have hardware counters.
 #[derive(Default)]
 pub(crate) struct CounterFindings(Vec<OpCounters>);
 
-/// The counters of one launch.
+/// Hardware counters and metrics of one launch.
 #[derive(Serialize)]
 pub(crate) struct OpCounters {
     chip_id: u32,
@@ -40,7 +41,7 @@ pub(crate) struct OpCounters {
 }
 
 impl CounterFindings {
-    /// Computes the metrics of every launch.
+    /// Computes the metrics of every launch with hardware counters.
     pub(crate) fn new(readout: &Readout, launches: &[Launch]) -> Self {
         let blackholes: BTreeSet<u32> = readout
             .devices
@@ -65,7 +66,7 @@ impl CounterFindings {
         Self(counters.collect())
     }
 
-    /// Writes the metrics, their limits and the counters.
+    /// Writes the metrics, the limits of the metrics, and the counters.
     pub(crate) fn write(
         &self,
         names: &OpNames,
@@ -145,7 +146,7 @@ impl CounterFindings {
         })
     }
 
-    /// Returns metrics, limits and counters for JSON.
+    /// Returns the metrics and counters for JSON.
     pub(crate) fn document(&self) -> &[OpCounters] {
         &self.0
     }
@@ -154,7 +155,7 @@ impl CounterFindings {
 const NOT_OBSERVABLE: &str = "not observable";
 
 impl OpCounters {
-    /// Returns the cells that identify the launch: chip, program, number of the launch.
+    /// Returns the cells that identify the launch: chip, program and launch number.
     fn cells(&self) -> [String; 3] {
         let trace = self.trace_id.zip(self.trace_replay);
         let program = program_label(self.run_host_id, trace);
@@ -170,7 +171,7 @@ fn cycles_text(cycles: Option<(u64, u64)>) -> String {
     }
 }
 
-/// Limits of the shown metrics. Tables refer to each limit by a letter.
+/// Limits of the shown metrics: what a metric cannot see. Tables refer to each limit by a letter.
 struct Limits(Vec<Limit>);
 
 impl Limits {

@@ -1,7 +1,7 @@
-//! Logs made by simulations and from captures, which never replace a measurement.
+//! Logs that were made by a simulation or from a capture. They never replace a measured log.
 //!
-//! These logs have the same name as a measured log, `profile_log_device.csv`. Next to each of these
-//! logs is a note with the log's length and checksum. Only a log that matches its note may be
+//! These logs have the same name as a measured log, `profile_log_device.csv`. Next to each of them
+//! is a note file with the log's length and checksum. Only a log that matches its note may be
 //! replaced.
 
 use crate::failure::{Failure, OrFail, failure};
@@ -11,15 +11,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Ending of the note's name.
+/// Suffix of a note's file name.
 const NOTE_ENDING: &str = ".derived";
-/// Former ending of notes for simulated logs; such notes are still accepted.
+/// Earlier suffix for notes of simulated logs; such notes are still accepted.
 const EARLIER_NOTE_ENDING: &str = ".simulated";
 
 /// Refuses an existing file that was not made by a simulation or from a capture.
 ///
 /// # Errors
-/// One sentence with the file's name.
+/// One sentence that names the file.
 pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
@@ -37,7 +37,7 @@ pub(crate) fn check_replaceable(path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Writes the note of a new file.
+/// Writes the note for a new file.
 ///
 /// # Errors
 /// If the file cannot be read, or the note cannot be written.
@@ -53,7 +53,7 @@ fn note_path(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Returns length and CRC-32 of a file.
+/// Returns the length and the CRC-32 of a file as text.
 fn fingerprint(path: &Path) -> io::Result<String> {
     const CHUNK_BYTES: usize = 1 << 20;
     let mut file = File::open(path)?;

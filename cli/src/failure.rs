@@ -2,8 +2,8 @@
 
 use std::{path::Path, process::ExitCode};
 
-/// Prints a line to standard error. A write error, such as a closed pipe, is ignored: it must not
-/// change the exit code.
+/// Prints a line to standard error. If that fails, for example because of a closed pipe, the error
+/// is ignored: it must not change the exit code.
 macro_rules! note {
     ($($argument:tt)*) => {{
         use std::io::Write as _;
@@ -18,12 +18,12 @@ macro_rules! failure {
 }
 pub(crate) use failure;
 
-/// Results whose error ends the command.
+/// Extension of `Result` for errors that end the command.
 pub(crate) trait OrFail<T> {
     /// Converts an error and its sources into one sentence.
     fn or_fail(self) -> Result<T, Failure>;
 
-    /// Converts an error into a sentence that names the file.
+    /// Converts an error into one sentence that names the file `path`.
     fn or_fail_at(self, path: &Path) -> Result<T, Failure>;
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Refuses an output that would replace one of the inputs.
+/// Refuses an output file that would replace one of the inputs.
 pub(crate) fn refuse_input_as_output(
     inputs: impl IntoIterator<Item = impl AsRef<Path>>,
     output: &Path,
@@ -75,7 +75,7 @@ pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
 /// Failure of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The program that reads the output has closed the pipe, which is not an error.
+    /// The process that reads the output has closed the pipe, which is not an error.
     #[error("output closed")]
     OutputClosed,
     /// Any other failure, as a sentence.

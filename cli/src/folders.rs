@@ -1,17 +1,17 @@
-//! Default folders of commands.
+//! Default folders that commands read and write.
 
 use host_reader::environment::artifacts_folder;
 use std::path::PathBuf;
 
-/// Folder of simulations, which is not the folder of tt-metal's measurements.
+/// Default folder for logs of simulations. It differs from the folder of TT-Metal's measurements.
 const SIMULATION_FOLDER: &str = "generated/kprof";
 
-/// Returns the folder of measurements, into which tt-metal writes.
+/// Returns the folder of measurements, to which TT-Metal writes.
 pub(crate) fn measurements() -> PathBuf {
     artifacts_folder(|name| std::env::var_os(name))
 }
 
-/// Returns the folder of simulations.
+/// Returns the folder for logs of simulations.
 ///
 /// It differs from the folder of measurements, unless the user specifies one folder for both.
 pub(crate) fn simulations() -> PathBuf {

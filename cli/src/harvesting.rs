@@ -4,7 +4,7 @@ use crate::failure::{Failure, failure};
 use host_reader::{noc_events::lines_without, readout::Readout};
 use std::str::FromStr;
 
-/// Harvested rows or columns of one chip, or of all chips.
+/// Harvested rows or columns ("lines") of one chip or, without a chip id, of all chips.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Harvesting {
     chip_id: Option<u32>,
@@ -37,11 +37,11 @@ impl FromStr for Harvesting {
 }
 
 impl Harvesting {
-    /// Sets the harvested lines of each chip. Lines given for one chip replace lines given for all
-    /// chips.
+    /// Sets the harvested lines of each chip in a readout. Lines given for one chip take precedence
+    /// over lines given for all chips.
     ///
     /// # Errors
-    /// If a chip has no such lines, or the chip is not in the recording.
+    /// If a chip has no such lines, or a chip is not in the recording.
     pub(crate) fn apply(all: &[Self], readout: &mut Readout) -> Result<(), Failure> {
         if let Some(chip) = all
             .iter()

@@ -1,4 +1,4 @@
-//! Zones of kprof's own work while it runs a mesh, on the mesh's host clock.
+//! Zones for kprof's own work while it runs a mesh, timed by the mesh's host clock.
 
 use host_reader::{
     host::{HostRecorder, HostRecorderOptions, HostSource},
@@ -13,20 +13,20 @@ use wire::RunHostId;
 /// Zone for sampling the clocks of tiles.
 pub(crate) static SYNCHRONISE_CLOCKS: HostSource =
     HostSource::new("SynchroniseClocks", module_path!(), file!(), line!());
-/// Zone for running programs until all have ended.
+/// Zone for running programs until all of them have ended.
 pub(crate) static RUN_PROGRAMS: HostSource =
     HostSource::new("RunPrograms", module_path!(), file!(), line!());
 /// Zone for reading the records of the device profiler.
 pub(crate) static READ_DEVICE_PROFILER: HostSource =
     HostSource::new("ReadDeviceProfiler", module_path!(), file!(), line!());
 
-/// Traces that are recorded and replayed.
+/// Source of the messages about recorded and replayed traces.
 pub(crate) static TRACES: HostSource = HostSource::new("Traces", module_path!(), file!(), line!());
 
 /// A recorder that uses the host clock of a mesh.
 ///
-/// The time of a simulated host advances only while the mesh works, so the clock is read before and
-/// after the work.
+/// The clock of a simulated host advances only while the mesh works, so it is read before and after
+/// each piece of work.
 pub(crate) struct HostZones {
     recorder: HostRecorder,
     now_ns: Arc<AtomicU64>,
@@ -51,7 +51,7 @@ impl HostZones {
         self.zone_of_op(mesh, source, None, work)
     }
 
-    /// Records `work` as a zone, which may be the zone of an op.
+    /// Records `work` as a zone. If `id` is given, the zone belongs to the op with this id.
     pub(crate) fn zone_of_op<M: Mesh + ?Sized, T>(
         &self,
         mesh: &mut M,
@@ -70,7 +70,7 @@ impl HostZones {
         result
     }
 
-    /// Records a message.
+    /// Records a message at the current time of the mesh's host clock.
     pub(crate) fn message<M: Mesh + ?Sized>(
         &self,
         mesh: &mut M,
@@ -81,7 +81,7 @@ impl HostZones {
         self.recorder.message(source, text);
     }
 
-    /// Records a point of a plot.
+    /// Records a point of a plot at the current time of the mesh's host clock.
     pub(crate) fn plot<M: Mesh + ?Sized>(&self, mesh: &mut M, source: Arc<HostSource>, value: f64) {
         self.look_at_clock(mesh);
         self.recorder.plot_of(source, value);

@@ -1,4 +1,4 @@
-//! Input of commands: a device log, a capture, or the folder with TT-Metal's logs.
+//! Reads the input of commands: a device log, a capture, or a folder with TT-Metal's logs.
 
 use crate::{
     failure::{Failure, OrFail, failure, note},
@@ -14,8 +14,8 @@ use host_reader::{
 };
 use std::{path::Path, sync::Arc};
 
-/// Reads the file or folder at the path; the format is detected from the content. `-` reads a device
-/// log from standard input. The records of a device log are packed in `memory`.
+/// Reads the file or folder at the path. The format is detected from the content, and `-` means a
+/// device log on standard input. The packed records of a device log are stored in `memory`.
 pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Opened, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let opened = if path == Path::new("-") {
@@ -32,7 +32,7 @@ pub(crate) fn open_packed(path: &Path, memory: &Arc<PackedMemory>) -> Result<Ope
     Ok(opened)
 }
 
-/// Unpacks the records of a log.
+/// Unpacks the records of a log; a capture is returned unchanged.
 pub(crate) fn unpacked(opened: Opened) -> Result<Loaded, Failure> {
     opened.into_loaded().or_fail()
 }
@@ -54,7 +54,7 @@ pub(crate) fn retain(
     Ok(run.retain(&filter))
 }
 
-/// Joins all filters and checks them against a run.
+/// Joins all filters, and checks that the run has the signposts that they name.
 ///
 /// # Errors
 /// If a filter names a signpost that the run does not have.
@@ -69,26 +69,27 @@ pub(crate) fn filter_for(run: &Recording, filters: &[TraceFilter]) -> Result<Tra
     }
 }
 
-/// Joins several filters.
+/// Joins several filters into one.
 pub(crate) fn joined(filters: &[TraceFilter]) -> TraceFilter {
     let mut filter = TraceFilter::default();
     filters.iter().cloned().for_each(|terms| filter.extend(terms));
     filter
 }
 
-/// Reads the runs at a path like [`open_packed`]: all runs of a capture, at least one, or one of a log.
+/// Reads the runs at a path like [`open_packed`]: the runs of a capture (at least one), or the one
+/// run of a log.
 pub(crate) fn open_runs(path: &Path) -> Result<Vec<Recording>, Failure> {
     let opened = open_packed(path, &PackedMemory::unlimited())?;
     let _busy = Busy::new(format!("reading {}", path.display()));
     Ok(unpacked(opened)?.recordings)
 }
 
-/// Reads the only run at a path, or the run with this number, from 1.
+/// Reads the run with the given number at a path, or the only run. The first run has number 1.
 pub(crate) fn open_run(path: &Path, number: Option<usize>) -> Result<Recording, Failure> {
     chosen_run(open_runs(path)?, path, number)
 }
 
-/// Returns the only run, or the run with this number, from 1.
+/// Returns the run with the given number, or the only run. The first run has number 1.
 pub(crate) fn chosen_run(
     runs: Vec<Recording>,
     path: &Path,
@@ -109,7 +110,7 @@ pub(crate) fn chosen_run(
     })
 }
 
-/// Returns title, architecture and number of worker cores of a readout.
+/// Returns the title, the architecture and the number of worker cores of a readout.
 pub(crate) fn describe(readout: &Readout) -> (String, String, Option<u32>) {
     let Some(chip) = readout.devices.first().map(|device| &device.chip) else {
         return ("empty log".to_owned(), String::new(), None);

@@ -48,19 +48,19 @@ pub(crate) struct Document<'a> {
     /// Probe costs subtracted from `zones`, if any.
     probe_cost: Option<&'a SubtractedProbeCost>,
     losses: Rows<'a, Losses>,
-    /// Bytes of buffers, if the host reported them.
+    /// Peak buffer use, if the host reported its buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
     buffers: Option<BufferDocument<'a>>,
-    /// Counts of what `--filter` removed, if given.
+    /// Counts of the data that `--filter` removed, if the option is given.
     filtered_out: Option<&'a FilteredOut>,
 }
 
-/// Counts of what a filter removed.
+/// Counts of the data that a filter removed.
 #[derive(Serialize)]
 pub(crate) struct FilteredOut {
     #[serde(flatten)]
     pub(crate) launches: HiddenLaunches,
-    /// Rows of zones and sums whose names the filter excludes.
+    /// Number of rows of zones, sums and waits whose names the filter excludes.
     pub(crate) row_count: u64,
 }
 
@@ -85,7 +85,7 @@ impl FilteredOut {
     }
 }
 
-/// Records that were read. A zone counts once; zones with an artificial end are included.
+/// Numbers of records that were read. A zone counts once, even if its end is artificial.
 #[derive(Serialize)]
 struct Kept {
     zones: u64,
@@ -96,7 +96,7 @@ struct Kept {
     orphan_ends: u64,
 }
 
-/// Numbers of missing records, summed over all kinds of records.
+/// Numbers of missing records, by cause, summed over all kinds of records.
 #[derive(Serialize)]
 pub(crate) struct Lost {
     l1_full: u64,
@@ -104,16 +104,16 @@ pub(crate) struct Lost {
     validate_off: u64,
     other: u64,
     is_lower_bound: bool,
-    /// Reasons why more records may be lost: sources of records that do not count their losses.
+    /// Reasons why more records may be lost: sources of records that do not count what they lose.
     uncounted: Vec<&'static str>,
 }
 
-/// Counts of the events recorded by the host's threads.
+/// Counts of the events that the host's threads recorded.
 #[derive(Default, Serialize)]
 pub(crate) struct HostCounts {
     host_events: u64,
     host_events_dropped: u64,
-    /// Relation of the chips' clocks to the host's clock, if clocks were sampled.
+    /// Relations of the chips' clocks to the host's clock, if clocks were sampled.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     clocks: Vec<ChipClock>,
 }
@@ -127,7 +127,7 @@ impl HostCounts {
         }
     }
 
-    /// Writes a line for the events and a line for each clock, if there are any.
+    /// Writes a line for each clock and a line for the events, if there are any.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         for clock in &self.clocks {
             writeln!(out, "{}", clock.line())?;
@@ -141,16 +141,16 @@ impl HostCounts {
     }
 }
 
-/// Data of the run that is not part of a report.
+/// Information about the run that is not part of the report.
 #[derive(Serialize)]
 pub(crate) struct Source<'a> {
     pub(crate) arch: &'a str,
     pub(crate) devices: usize,
     pub(crate) worker_cores: Option<u32>,
     pub(crate) launches: u64,
-    /// Sentences about kernels that went wrong.
+    /// One sentence for each failure of a kernel.
     pub(crate) execution_failures: &'a [String],
-    /// Counts of reads, if chips were read while launches ran.
+    /// Number of reads and their pause, if chips were read while launches ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reads: Option<ReadCounts>,
     /// Counts of the host's events.
@@ -217,7 +217,7 @@ const fn kept(report: &Report) -> Kept {
 }
 
 impl Lost {
-    /// Sums up the losses of a ledger.
+    /// Sums up the losses in a ledger by cause.
     pub(crate) fn from_ledger(losses: &LossLedger) -> Self {
         let total = losses.total();
         let [l1_full, dram_full, validate_off] =

@@ -1,15 +1,16 @@
-//! The first rows of a sorted table, without all rows in memory.
+//! Selects the largest items without keeping all items in memory.
 
 use std::cmp::Reverse;
 
-/// Items with the largest keys. Among items with equal keys, earlier items come first.
+/// Collects the `count` items with the largest keys. Among items with equal keys, those added
+/// earlier come first.
 pub(crate) struct Largest<T, F> {
     count: usize,
     key: F,
     items: Vec<T>,
 }
 
-/// Number of additional items that are kept before the smallest items are removed.
+/// Number of additional items that are kept before surplus items are removed.
 const ITEMS_BEYOND: usize = 64;
 
 impl<T, K: Ord, F: Fn(&T) -> K> Largest<T, F> {

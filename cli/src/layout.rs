@@ -1,10 +1,10 @@
-//! Layout of tables on a terminal: columns, alignment, and removal of columns that do not fit.
+//! Layout of tables on a terminal: columns, alignment, and omission of columns that do not fit.
 
 use crate::{numbers::counted, terminal::width};
 use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 use std::{io::Write, num::ParseIntError};
 
-/// Returns a table with this header; numbers are aligned to the right.
+/// Returns an empty table with this header; columns of numbers are aligned to the right.
 pub(crate) fn table(titles: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(titles.iter().copied());
@@ -44,9 +44,10 @@ pub(crate) fn table(titles: &[&str]) -> Table {
     table
 }
 
-/// Writes a table with a row for each item. A column has a title and an expression for its cells.
+/// Writes a table with a row for each item. Each column has a title and an expression for its
+/// cells.
 ///
-/// The expressions may use values that `let` binds before the first column.
+/// The expressions may use variables that `let` statements before the first column define.
 macro_rules! write_columns {
     ($items:expr, $rows:expr, $out:expr, |$item:pat_param| {
         $(let $name:pat_param = $value:expr;)*
@@ -69,7 +70,8 @@ pub(crate) fn row_limit(text: &str) -> Result<usize, ParseIntError> {
     text.parse().map(|rows| if rows == 0 { usize::MAX } else { rows })
 }
 
-/// Titles of the columns that are removed first if a table is too wide.
+/// Titles of columns that may be hidden if a table is too wide, in the order in which they are
+/// hidden.
 const DISPENSABLE: [&str; 18] = [
     "ERISC",
     "imbalance",
@@ -91,8 +93,7 @@ const DISPENSABLE: [&str; 18] = [
     "runs",
 ];
 
-/// Returns the lines of a table without the columns that do not fit; a last line names these
-/// columns.
+/// Returns the lines of a table. Columns that do not fit are hidden, and a last line names them.
 pub(crate) fn lines_of(table: &mut Table) -> Vec<String> {
     let Some(width) = width() else { return trimmed_lines(table) };
     let mut shown = trimmed_lines(table);
@@ -119,7 +120,7 @@ fn trimmed_lines(table: &Table) -> Vec<String> {
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Writes the first rows of a table, and the number of remaining rows.
+/// Writes a table that contains at most `rows` of `row_count` rows, and the number of omitted rows.
 pub(crate) fn write_table(
     table: &mut Table,
     row_count: usize,

@@ -1,4 +1,4 @@
-//! Text about losses: missing records by cause, RISC and program, and their remedies.
+//! Text about losses: missing records by cause, RISC and program, and advice against each cause.
 
 use crate::{
     numbers::counted,
@@ -12,7 +12,7 @@ use host_reader::{
 };
 use std::io::Write;
 
-/// Writes the missing records, first in one line and then by cause, and the remedies.
+/// Writes the number of missing records in one line, then a table by cause, then the remedies.
 pub(crate) fn write_losses(
     losses: &LossLedger,
     rows: usize,
@@ -30,16 +30,16 @@ pub(crate) fn write_losses(
     writeln!(out)?;
     let groups = loss_groups(losses.entries().map(|(key, totals)| (*key, *totals)));
     write_rows::<LossGroups>(&groups, rows, out)?;
-    // Not every loss can be avoided by reading more often.
+    // The remedy depends on the cause: reading more often does not prevent every loss.
     for (cause, remedy) in loss_remedies(&groups) {
         writeln!(out, "{}: {remedy}", cause.label())?;
     }
     Ok(())
 }
 
-/// Returns all losses in one sentence, and why more records may be missing.
+/// Returns one line about all losses and, if there are any, the reasons why more may be missing.
 ///
-/// Launches excluded by configuration are not losses, but are mentioned.
+/// Launches without a kernel, which the configuration excludes, are mentioned but are not losses.
 pub(crate) fn lost_line(losses: &LossLedger) -> String {
     let mut line = match losses.is_intended() {
         true => "Lost: nothing".to_owned(),
@@ -60,7 +60,7 @@ pub(crate) fn lost_line(losses: &LossLedger) -> String {
     line
 }
 
-/// Returns a loss as text, such as `64 zones, 3 events`.
+/// Returns numbers of lost records as text, such as `64 zones, 3 events`.
 fn describe(totals: &LossTotals) -> String {
     totals.in_words(|kind, count| match kind {
         LostKind::Zones => counted(count, "zone", "zones"),

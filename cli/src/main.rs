@@ -1,6 +1,6 @@
 //! The `kprof` program: options, help text and exit codes around the libraries.
 //!
-//! Exit codes: 0 success, 1 losses (if requested) or damage, 2 an error.
+//! Exit codes: 0 for success, 1 for losses (if requested) or damage, 2 for an error.
 
 #![forbid(unsafe_code)]
 #![warn(
@@ -47,11 +47,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes log lines to standard error, from the level that `RUST_LOG` names.
+/// Starts logging to standard error. `RUST_LOG` sets the minimum level.
 fn start_log() {
     let level = env_logger::Env::default().default_filter_or("error");
     let mut builder = env_logger::Builder::from_env(level);
-    // Time stamps of the logging crate would need a second calendar library.
+    // The time stamps are formatted here, because those of env_logger would need a second calendar
+    // library.
     builder.format(|out, record| {
         let time = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
         let level = record.level();

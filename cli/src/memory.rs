@@ -20,7 +20,7 @@ pub(crate) struct MemoryArgs {
 }
 
 impl MemoryArgs {
-    /// Returns the memory with its limit.
+    /// Returns the memory for packed records, with the chosen or default limit.
     pub(crate) fn packed(self) -> Arc<PackedMemory> {
         let limit_bytes = self.memory.map_or_else(default_bytes, |size| size.0);
         PackedMemory::new(limit_bytes, &temporary_folder())
@@ -51,11 +51,11 @@ impl FromStr for MemorySize {
     }
 }
 
-/// Default limit on all but the smallest machines. A larger limit makes commands hardly faster.
+/// Default limit except on the smallest machines. A larger limit makes commands hardly faster.
 const DEFAULT_BYTES: u64 = 16 << 20;
 
-/// Returns the default limit: at most a quarter of the machine's memory, or of the container's limit
-/// if that is lower.
+/// Returns the default limit: [`DEFAULT_BYTES`], but at most a quarter of the memory of the machine
+/// or container.
 fn default_bytes() -> u64 {
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     let limits = limits.into_iter().filter_map(|path| {
@@ -66,14 +66,14 @@ fn default_bytes() -> u64 {
     limits.chain(machine).map(|bytes| bytes / 4).chain([DEFAULT_BYTES]).min().unwrap_or_default()
 }
 
-/// Returns the total memory in the text of `/proc/meminfo`.
+/// Returns the machine's total memory in bytes from the text of `/proc/meminfo`.
 fn total_of(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// Returns the folder of the temporary file. Often `/tmp` is in memory, but `/var/tmp` is not.
+/// Returns the folder for the temporary file. `/tmp` is often in memory, but `/var/tmp` is not.
 fn temporary_folder() -> PathBuf {
     const ON_DISK: &str = "/var/tmp";
     match env::var_os("TMPDIR") {

@@ -1,6 +1,6 @@
 //! Formats numbers as text for people.
 
-/// Formats a number, marked if it is only a lower bound.
+/// Formats a number; a lower bound is marked with `>=`.
 pub(crate) fn bounded(count: u64, is_lower_bound: bool) -> String {
     if is_lower_bound { format!(">= {}", grouped(count)) } else { grouped(count) }
 }

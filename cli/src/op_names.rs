@@ -4,7 +4,7 @@ use host_reader::{analysis::Op, capture::OpMetadata};
 use std::collections::BTreeMap;
 use wire::RunHostId;
 
-/// Names by chip and by encoded program id.
+/// Names by chip id and encoded program id.
 #[derive(Debug, Default)]
 pub(crate) struct OpNames(BTreeMap<(u32, u32), String>);
 
@@ -20,12 +20,12 @@ impl OpNames {
         Self(names)
     }
 
-    /// Returns the name of an op, if the host has named it.
+    /// Returns the name of an op, if the host has reported it.
     pub(crate) fn op_name(&self, op: &Op) -> Option<&str> {
         self.program_name(op.chip_id, RunHostId(op.run_host_id))
     }
 
-    /// Returns the name of a chip's program, if the host has named it.
+    /// Returns the name of a program on a chip, if the host has reported it.
     pub(crate) fn program_name(&self, chip_id: u32, program: RunHostId) -> Option<&str> {
         self.0.get(&(chip_id, program.0)).map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! Output of a result: tables or JSON on standard output, and the exit code.
+//! Output of results: tables or JSON on standard output, and the exit code.
 
 use crate::{
     args::ShowArgs,
@@ -23,22 +23,22 @@ use std::{
     process::ExitCode,
 };
 
-/// A recording with all figures that were computed from it.
+/// A recording, and all figures that were computed from it.
 pub(crate) struct Findings {
     pub(crate) readout: Readout,
     pub(crate) report: Report,
     pub(crate) counters: CounterFindings,
     pub(crate) names: OpNames,
     pub(crate) buffers: BufferPeaks,
-    /// Counts of what a filter removed, including rows of zones, sums and waits.
+    /// Counts of the data that a filter removed, including rows of zones, sums and waits.
     pub(crate) filtered: Option<FilteredOut>,
 }
 
 impl Findings {
-    /// Computes every figure.
+    /// Computes all figures of a recording.
     ///
     /// # Errors
-    /// If the cost of probes should be subtracted but was not measured.
+    /// If the cost of probes is to be subtracted, but was not measured.
     pub(crate) fn new(recording: Recording, show: ShowArgs) -> Result<Self, Failure> {
         let _busy = Busy::new("computing figures");
         let readout = &recording.readout;
@@ -62,16 +62,16 @@ impl Findings {
         Ok(Self { counters, buffers, ..Self::from_report(recording, report) })
     }
 
-    /// Wraps a report that was computed before, without figures of hardware counters and buffers.
-    /// The readout may no longer contain lanes.
+    /// Creates findings from a finished report, without hardware counters and buffers. The lanes of
+    /// the readout may already have been removed.
     pub(crate) fn from_report(recording: Recording, report: Report) -> Self {
         let Recording { readout, ops, .. } = recording;
         let (counters, buffers) = (CounterFindings::default(), BufferPeaks::default());
         Self { readout, report, counters, names: OpNames::new(&ops), buffers, filtered: None }
     }
 
-    /// Removes the buffers and the rows of zones, sums and waits that the filter excludes. Launches
-    /// were removed before.
+    /// Removes the buffers, and the rows of zones, sums and waits, that the filter excludes.
+    /// `launches` counts the launches that were already removed.
     pub(crate) fn filter(&mut self, filter: &TraceFilter, launches: HiddenLaunches) {
         if filter.is_empty() {
             return;
@@ -91,7 +91,7 @@ impl Findings {
         self.filtered = Some(FilteredOut { launches, row_count });
     }
 
-    /// Prints all results. The exit code reports losses if requested.
+    /// Prints all results. Returns exit code 1 for lost records, if requested.
     pub(crate) fn show(
         &self,
         title: &str,
@@ -113,10 +113,10 @@ impl Findings {
     }
 }
 
-/// Maximum number of characters in a title; the architecture in a log may be any text.
+/// Maximum number of characters in a title, which contains text from the log.
 const LONGEST_TITLE: usize = 200;
 
-/// Prints a document as JSON on one line; without a document, prints the lines that `write` writes.
+/// Prints `document` as one line of JSON; without a document, calls `write` to print lines.
 pub(crate) fn print(
     document: Option<impl Serialize>,
     write: impl FnOnce(&mut BufWriter<StdoutLock<'_>>) -> io::Result<()>,

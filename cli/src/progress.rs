@@ -1,4 +1,4 @@
-//! Progress of long work, shown only on a terminal.
+//! Progress messages for long work, shown only on a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Delay before anything is shown.
+/// Delay before progress is shown.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// Interval between updates.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Message about work of unknown length, shown until this value is dropped.
+/// Message about work of unknown duration, shown until this value is dropped.
 pub(crate) struct Busy {
     waiting: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -33,7 +33,7 @@ impl Busy {
                 }
                 bar.set_message(what);
                 bar.enable_steady_tick(TICK);
-                // Waits until the sender is dropped, which means that the work is done.
+                // This waits until the sender is dropped, which means that the work is done.
                 let _ = is_done.recv();
                 bar.finish_and_clear();
             }

@@ -1,4 +1,4 @@
-//! Reading a mesh with its clocks, and optionally into a capture.
+//! Recording of a mesh and its clocks, optionally into a capture.
 
 use crate::failure::{Failure, OrFail, failure};
 use host_reader::{
@@ -16,7 +16,7 @@ pub(crate) struct CaptureTarget {
     pub(crate) path: PathBuf,
     /// True if an existing capture is continued.
     pub(crate) append: bool,
-    /// True if this run repeats the capture's last run for other hardware counters.
+    /// True if this run repeats the capture's last run to read other hardware counters.
     pub(crate) is_counter_pass: bool,
 }
 
@@ -40,10 +40,10 @@ impl CaptureTarget {
     }
 }
 
-/// A recorder of a mesh, and viewers of what it reads.
+/// A recorder of a mesh, and the Tracy viewers that show its data.
 pub(crate) struct Recording {
     pub(crate) recorder: MeshRecorder,
-    /// Viewers that receive the records of each read.
+    /// Tracy viewers that receive the records of each read.
     pub(crate) view: Option<LiveView>,
 }
 
@@ -85,10 +85,9 @@ impl Recording {
         if ops.is_empty() { Ok(()) } else { self.recorder.add_ops(ops).or_fail() }
     }
 
-    /// Marks the end of the capture; returns the recording, with one clock per chip, and the
-    /// viewers.
+    /// Ends the capture; returns the recording, in which each chip has one clock, and the viewers.
     ///
-    /// Sends the viewers the data that concerns the whole recording.
+    /// Also sends data about the whole recording to the viewers.
     pub(crate) fn finish(self) -> Result<(recording::Recording, Option<LiveView>), Failure> {
         let run = self.recorder.finish().or_fail()?;
         let recording = recording::Recording::from_captured_run(run);

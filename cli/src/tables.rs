@@ -128,7 +128,7 @@ impl Findings {
     }
 }
 
-/// Number of ops for which a figure is missing, by figure and reason.
+/// Number of ops without a duration or without a latency, by reason.
 #[derive(Default)]
 struct DoubtCounts([[u64; Doubt::ALL.len()]; 2]);
 
@@ -155,8 +155,8 @@ impl DoubtCounts {
     }
 }
 
-/// Returns the base id of a program, followed by the ids of trace and replay if the launch was a
-/// replay.
+/// Returns the base id of a program. For a launch in a trace replay, the ids of trace and replay
+/// follow.
 pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> String {
     let base = wire::RunHostId(run_host_id).base();
     match trace {
@@ -165,7 +165,7 @@ pub(crate) fn program_label(run_host_id: u32, trace: Option<(u64, u64)>) -> Stri
     }
 }
 
-/// Writes a title and a table, unless the table is empty.
+/// Writes a title and a table; writes nothing if the table is empty.
 fn write_section<'a, T: Table>(
     title: &str,
     all: impl IntoIterator<Item = T::Row<'a>>,
@@ -180,7 +180,7 @@ fn write_section<'a, T: Table>(
     write_rows::<T>(&all, rows, out)
 }
 
-/// Writes a table of the schema, with the columns that have a title.
+/// Writes a table with those columns of its schema that have a title.
 pub(crate) fn write_rows<T: Table>(
     all: &[T::Row<'_>],
     rows: usize,
@@ -191,7 +191,9 @@ pub(crate) fn write_rows<T: Table>(
     write_columns(&columns, all, (all.len(), rows), out)
 }
 
-/// Columns with a title. The flag is true if any row has a value in the column.
+/// Columns with a title, and whether each is shown. A column that is hidden when empty is shown
+/// once a row has a value for it.
+/// value.
 struct ShownColumns<T: Table>(Vec<(&'static Column<T>, bool)>);
 
 impl<T: Table> Default for ShownColumns<T> {
@@ -213,7 +215,7 @@ impl<T: Table> ShownColumns<T> {
     }
 }
 
-/// Writes the first rows of a table, at most `limit`. The whole table has `row_count` rows.
+/// Writes a table of at most `limit` rows, and the number of remaining rows out of `row_count`.
 fn write_columns<T: Table>(
     columns: &ShownColumns<T>,
     rows: &[T::Row<'_>],
@@ -234,8 +236,8 @@ fn write_columns<T: Table>(
     write_table(&mut table, row_count, limit, out)
 }
 
-/// Returns a value as text. Amounts get digit groups, numbers of chips and programs do not. Ratios
-/// are rounded to two decimals.
+/// Returns a value as text. Amounts are written with digit groups, numbers of chips and programs
+/// without. Ratios are rounded to two decimals.
 fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String {
     let is_amount = column.is_bounded
         || column.unit().is_some()
@@ -254,7 +256,7 @@ fn cell(column: &ColumnSchema, value: Value<'_>, is_lower_bound: bool) -> String
     }
 }
 
-/// Writes values by id. Hardware counters and NoC events get one row each.
+/// Writes a row for each id of data values. Hardware counters and NoC events have one row each.
 fn write_data(data: &[DataStatistics], rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if data.is_empty() {
         return Ok(());
@@ -283,7 +285,8 @@ fn data_label(row: &DataStatistics) -> String {
     }
 }
 
-/// Writes the probe costs that were subtracted from zones, and failures of the subtraction.
+/// Writes the probe costs that were subtracted from zones, and how many zones could not be
+/// corrected.
 fn write_probe_cost(
     subtracted: &SubtractedProbeCost,
     rows: usize,
@@ -324,5 +327,5 @@ fn anomaly_line(anomaly: &Anomaly) -> String {
     format!("{} at {place}position {}{detail}", anomaly.kind.label(), anomaly.position)
 }
 
-/// Maximum number of characters in the details of an anomaly.
+/// Maximum number of characters shown of an anomaly's details.
 const LONGEST_DETAIL: usize = 200;

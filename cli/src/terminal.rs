@@ -2,8 +2,8 @@
 
 use std::io::{IsTerminal, stdout};
 
-/// Returns the maximum width of tables in columns; `None` if there is no limit, as in a file or
-/// pipe.
+/// Returns the maximum width of tables in characters; `None` if the width is unlimited, as in a
+/// file or pipe.
 ///
 /// The variable `COLUMNS` overrides the width of the terminal.
 pub(crate) fn width() -> Option<usize> {
@@ -35,7 +35,7 @@ pub(crate) enum Style {
     Doubtful,
 }
 
-/// Returns the text in a style, if the terminal supports styles.
+/// Returns the text in a style, if standard output uses colours.
 pub(crate) fn styled(text: &str, style: Style) -> String {
     let code = match style {
         Style::Bold => "1",
@@ -66,7 +66,7 @@ pub(crate) fn printable(text: &str, longest: usize) -> String {
     short
 }
 
-/// Replaces a harmful character.
+/// Returns the character, or a replacement if it is harmful.
 fn shown(c: char) -> char {
     if is_harmful(c) { char::REPLACEMENT_CHARACTER } else { c }
 }

@@ -1,4 +1,4 @@
-//! Tracy viewers of a program that still runs.
+//! Tracy viewers of a program that is still running.
 
 use crate::{
     args::TracyViewArgs,
@@ -11,7 +11,7 @@ use host_reader::{
 };
 use std::{fmt::Write as _, time::Duration};
 
-/// Starts to listen for viewers if the options request it. Also waits for the first viewer if
+/// Starts to listen for Tracy viewers if the options request it. Also waits for the first viewer if
 /// requested.
 pub(crate) fn begin_view(
     args: &TracyViewArgs,
@@ -31,7 +31,8 @@ pub(crate) fn begin_view(
     Ok(Some(view))
 }
 
-/// Waits until every viewer has received everything, or has stopped reading.
+/// Waits until each viewer has received everything or has stopped reading, and prints what is
+/// missing.
 pub(crate) fn wait_for_viewers(view: &LiveView) {
     if let Some(pressure) = view.wait_for_viewers() {
         note!(
@@ -50,7 +51,7 @@ fn print(result: Result<ServedViewer, ServeError>) {
     }
 }
 
-/// Returns lines about what a viewer has received, without a newline at the end.
+/// Returns one or more lines about the data that a viewer has received, without a final newline.
 pub(crate) fn served_label(served: &ServedViewer) -> String {
     let ServedViewer { peer, protocol, notes, is_whole, has_stalled, sent_bytes } = served;
     let releases = protocol.releases;

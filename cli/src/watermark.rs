@@ -7,8 +7,8 @@ use host_reader::{
 };
 use std::io::Write;
 
-/// Returns the lane with the highest fill level at a read; `None` for logs, which do not record
-/// fill levels.
+/// Returns the lane that was fullest when it was read; `None` for logs, which do not record fill
+/// levels.
 pub(crate) fn fullest_lane(watermarks: &Watermarks) -> Option<Object<LaneWatermark>> {
     Some(Object::new(
         *watermarks.fullest()?,
@@ -26,7 +26,7 @@ pub(crate) fn fullest_lane(watermarks: &Watermarks) -> Option<Object<LaneWaterma
     ))
 }
 
-/// Writes a line if a lane was more than half full.
+/// Writes a line about the fullest lane if it was more than half full or has lost launches.
 pub(crate) fn write_fullest(watermarks: &Watermarks, out: &mut impl Write) -> std::io::Result<()> {
     let is_worth_a_line =
         |mark: &&LaneWatermark| mark.used_words > mark.lane_words / 2 || mark.lost_launches > 0;

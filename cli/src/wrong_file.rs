@@ -1,4 +1,4 @@
-//! Detects the kind of a file that was given to the wrong command, and names the right command.
+//! Detects the kind of a file that was given to the wrong command, and suggests the right command.
 
 use crate::failure::Failure;
 use std::{fs::File, io::Read, path::Path};
@@ -9,9 +9,10 @@ const HEAD_BYTES: u64 = 4096;
 /// Kinds of files, identified by content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
-    /// `ops_perf_results*.csv` with op names, or the streaming profiler's CSV of programs.
+    /// `ops_perf_results*.csv` with op names, or the CSV of programs from TT-Metal's streaming
+    /// profiler.
     OpsCsv,
-    /// `ops_perf_results*.csv` made from a device log only, without a column `OP CODE`.
+    /// `ops_perf_results*.csv` made only from a device log, without a column `OP CODE`.
     DeviceOpsCsv,
     /// A Tracy recording.
     TracyFile,
@@ -45,7 +46,7 @@ impl FileKind {
     /// Identifies a file by its first bytes.
     ///
     /// # Compatibility
-    /// The headers are those of Tracy's files (`tlZ` or `tr`, then a packet type), and those that
+    /// Tracy's files begin with `tlZ` or `tr`, then a packet type. The other headers are those that
     /// `process_ops_logs.py` and `profiler.cpp` write.
     fn from_head(head: &[u8]) -> Self {
         const TRACY: [&[u8]; 3] = [b"tlZ\x04", b"tr\xFDP", b"tracy\0"];
@@ -72,7 +73,7 @@ impl FileKind {
     }
 }
 
-/// Returns true if a file with this beginning is a list of NoC events, as written by TT-Metal for
+/// Returns true if a file that begins with `head` is a list of NoC events, as TT-Metal writes for
 /// each op.
 fn is_noc_trace(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
@@ -86,7 +87,8 @@ pub(crate) fn is_ops_csv(path: &Path) -> bool {
     FileKind::from_path(path) == FileKind::OpsCsv
 }
 
-/// Replaces a recording's failure by a hint to the command that reads this file, if there is one.
+/// Replaces the failure to read a recording by a hint to the command that can read this file, if
+/// any.
 pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected a device log, a capture or a folder with .logs";
@@ -116,7 +118,8 @@ pub(crate) fn instead_of_recording(path: &Path, failure: Failure) -> Failure {
     Failure::Sentence(sentence)
 }
 
-/// Replaces an ops CSV's failure by a hint to the command that reads this file, if there is one.
+/// Replaces the failure to read an ops CSV by a hint to the command that can read this file, if
+/// any.
 pub(crate) fn instead_of_ops_csv(path: &Path, failure: Failure) -> Failure {
     let shown = path.display();
     let expected = "expected an ops CSV with op names";

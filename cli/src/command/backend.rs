@@ -1,4 +1,4 @@
-//! Back ends that run programs: kprof's simulator, or Tenstorrent's.
+//! Back ends that run programs: kprof's own simulator and Tenstorrent's ttsim.
 
 use crate::{
     args::{Backend, WorkloadArgs},
@@ -11,22 +11,23 @@ use sim::{
     workload::{Phase, Plan},
 };
 
-/// Chips that programs can be run on.
+/// A mesh of chips on which programs can be run.
 pub(super) trait Chips: Mesh {
-    /// Runs the launches of a phase to their end; calls `on_launch` after each.
+    /// Runs the launches of a phase to completion, and calls `on_launch` after each launch.
     fn run_phase(&mut self, phase: &Phase, on_launch: &mut dyn FnMut()) -> Result<(), Failure>;
 
-    /// Submits the launches of a phase, which [`Chips::run_for`] then runs.
+    /// Enqueues the launches of a phase. [`Chips::run_for`] then runs them.
     fn begin_phase(&mut self, phase: &Phase) -> Result<(), Failure>;
 
-    /// Runs for a span of time. Returns false once all launches have begun. In the debug dump, in
-    /// streaming and on ttsim, it returns false only once all launches have ended.
+    /// Runs enqueued launches for `duration_ns`. Returns false once all launches have begun. With
+    /// the debug dump, with streaming and on ttsim, returns false only once all launches have
+    /// ended.
     fn run_for(&mut self, duration_ns: u64) -> Result<bool, Failure>;
 
-    /// Ends the dispatch kernels, if there are any.
+    /// Ends the dispatch kernels, if the chips run any.
     fn close_command_queues(&mut self) {}
 
-    /// Returns the texts of the zones in the programs.
+    /// Returns the texts (name and source location) of all zones in the programs.
     fn zone_texts(&self) -> Vec<String>;
 
     /// Returns the failures of kernels, one sentence each.
@@ -40,7 +41,7 @@ pub(super) trait Chips: Mesh {
     }
 }
 
-/// Prepares the requested chips.
+/// Creates the chips of the back end that the arguments choose.
 pub(super) fn start(
     args: &WorkloadArgs,
     config: &MeshConfig,
@@ -103,7 +104,7 @@ mod on_ttsim {
     use std::process::Command;
     use ttsim::TtsimMesh;
 
-    /// Starts this program again as a child process that runs ttsim's library.
+    /// Starts ttsim's library in a child process, which runs this same executable.
     pub(super) fn start(
         args: &WorkloadArgs,
         config: &MeshConfig,

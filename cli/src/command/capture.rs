@@ -1,10 +1,10 @@
-//! `kprof capture`: a run with all raw words in a capture.
+//! `kprof capture`: runs a workload and stores all raw words read from the chips in a capture.
 
 use super::run::carry_out;
 use crate::{args::CaptureArgs, failure::Failure, recording::CaptureTarget};
 use std::process::ExitCode;
 
-/// Runs the work, reads the chips into a capture and shows the tables.
+/// Runs the workload, reads the chips into a capture and prints the tables.
 pub(crate) fn run(args: &CaptureArgs) -> Result<ExitCode, Failure> {
     let CaptureArgs { workload, output, append, show } = args;
     let is_file = output.extension().is_some_and(|extension| extension == "kprof");

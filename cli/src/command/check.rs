@@ -1,4 +1,4 @@
-//! `kprof check`: the unusable parts of a capture, if any.
+//! `kprof check`: lists the unusable parts of a capture.
 
 use crate::{
     args::CheckArgs,
@@ -10,7 +10,7 @@ use host_reader::capture::{Capture, Content, Problem, ProblemKind, SectionKind};
 use serde::Serialize;
 use std::{io::Write, process::ExitCode};
 
-/// Checks a capture and prints its problems. The exit code is not 0 if there are any.
+/// Checks a capture and prints its problems. The exit code is 1 if the capture has problems.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let capture = Capture::open(&args.file).or_fail_at(&args.file)?;
     let check = capture.check();
@@ -89,7 +89,7 @@ impl Line {
     }
 }
 
-/// Returns a problem's name, and descriptions of what was expected and found.
+/// Returns a problem's name, a description of what was expected, and one of what was found.
 fn fault(kind: &ProblemKind) -> (&'static str, String, String) {
     match kind {
         ProblemKind::DamagedFileHeader => {

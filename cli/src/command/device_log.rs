@@ -1,4 +1,4 @@
-//! `kprof export` of tt-metal's device log.
+//! `kprof export` to TT-Metal's device log.
 
 use super::written::{Written, cancel_on_signals, refusal};
 use crate::{
@@ -17,7 +17,7 @@ use host_reader::{
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Returns true if a file has the name of tt-metal's log.
+/// Returns true if a file has the name of TT-Metal's device log.
 pub(super) fn is_device_log(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == DEVICE_LOG)
 }
@@ -28,7 +28,7 @@ pub(super) struct RowCount {
     pub(super) rows: u64,
 }
 
-/// Writes the log; a failure leaves no partial file.
+/// Writes the device log; a failure leaves no partial file.
 pub(super) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let mut run = open_run(&args.file, args.run)?;
     let hidden = retain(&mut run, &args.filters)?;

@@ -1,4 +1,4 @@
-//! `kprof diff`: which ops and zones became slower or faster from one recording to another.
+//! `kprof diff`: shows which ops and zones are slower or faster in one recording than in another.
 
 use crate::{
     failure::{Failure, OrFail, failure, note},
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     Ok(if failed_count > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// Content of one side of the comparison.
+/// Content of one input file of the comparison.
 enum Recording {
     Ops(Box<PerfReport>),
     Runs(Vec<Run>),
@@ -179,8 +179,8 @@ impl Recording {
         Ok(Self::Ops(Box::new(report)))
     }
 
-    /// Returns true for an ops CSV whose rows are a single iteration. Repetitions are then ops with
-    /// the same name and source.
+    /// Returns true for an ops CSV whose rows are a single iteration. Ops with the same name and
+    /// source then count as repetitions.
     fn has_no_iterations(&self) -> bool {
         matches!(self, Self::Ops(report) if has_no_iterations(report))
     }
@@ -206,7 +206,7 @@ pub(super) fn has_no_iterations(report: &PerfReport) -> bool {
     report.iterations.rule == RepetitionRule::SameProgram
 }
 
-/// Measures the ops and zones of a run.
+/// Returns the measured times of a run's ops and zones.
 pub(super) fn measurements_of(run: &Run) -> Measurements {
     let timeline = Timeline::from_readout(&run.readout);
     let mut measurements = Measurements::default();
@@ -301,7 +301,8 @@ fn cells(change: &Change) -> [String; 12] {
     ]
 }
 
-/// Prints what a comparison of single recordings cannot show, and what to do instead.
+/// If a side has a single recording, prints what the comparison cannot show, and which options
+/// help.
 fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::Result<()> {
     if !(args.more_a.is_empty() || args.more_b.is_empty()) || diff.changes.is_empty() {
         return Ok(());
@@ -317,7 +318,7 @@ fn write_advice(args: &DiffArgs, diff: &Diff, out: &mut impl Write) -> std::io::
     )
 }
 
-/// Returns a source location, shortened if long. Its end, which contains file and line, is kept.
+/// Returns a source location, shortened at its start if it is long. Its end contains file and line.
 fn shortened(source: &str) -> String {
     const LONGEST: usize = 40;
     let count = source.chars().count();

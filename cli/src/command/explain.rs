@@ -1,4 +1,4 @@
-//! `kprof explain`: causes of slowness in at most ten sentences, and a breakdown of the time.
+//! `kprof explain`: explains slowness in at most ten sentences, and shows where the time went.
 
 use super::perf;
 use crate::{
@@ -95,11 +95,11 @@ impl From<WindowArg> for Window {
     }
 }
 
-/// Explanation of one run, with its source.
+/// Explanation of one run, with the input that it was read from.
 #[derive(Serialize)]
 struct Document<'a> {
     input: String,
-    /// Number of the run, from 1.
+    /// Number of the run in the input; the first run has number 1.
     run: usize,
     title: &'a str,
     #[serde(flatten)]
@@ -137,8 +137,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     Ok(if args.fail_on_loss && has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// Returns the ops CSV at the path: the file itself, or the newest one in a folder without records
-/// of chips.
+/// Returns the ops CSV at the path: the file itself or, in a folder without device logs or
+/// captures, the newest ops CSV.
 pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if is_ops_csv(path) {
         return Some(path.to_owned());
@@ -148,7 +148,7 @@ pub(super) fn ops_csv(path: &Path) -> Option<PathBuf> {
     if path.is_dir() && !has_records() { newest_ops_csv(path) } else { None }
 }
 
-/// Returns the report on an ops CSV, from which causes are derived.
+/// Reads an ops CSV, and returns the report from which causes are derived.
 pub(super) fn report_csv(path: &Path, filters: &[TraceFilter]) -> Result<PerfReport, Failure> {
     let _busy = Busy::new(format!("reading {}", path.display()));
     let options = PerfOptions { filter: perf::filter(filters)?, ..Explanation::report_options() };
@@ -252,13 +252,14 @@ fn write_finding(
     writeln!(out, "   try: {}", finding.advice)
 }
 
-/// Writes ops by op code, with the limits of their shapes.
+/// Writes a row for each op code: the time of its ops, and the limits that follow from their
+/// shapes.
 fn write_groups(groups: &[OpCodeGroup], rows: usize, out: &mut impl Write) -> io::Result<()> {
     if groups.is_empty() {
         return Ok(());
     }
     writeln!(out, "\nWhere the kernels' time went, and against which limit\n")?;
-    // NoC events are seldom recorded.
+    // The NoC column is omitted unless NoC events were recorded.
     let has_noc = groups.iter().any(|group| group.noc_percent.is_some());
     let mut titles = vec!["op", "ops", "kernels ns", "%", "FLOPs %", "DRAM %"];
     titles.extend(has_noc.then_some("NoC %"));
@@ -270,7 +271,7 @@ fn write_groups(groups: &[OpCodeGroup], rows: usize, out: &mut impl Write) -> io
     write_table(&mut shown, groups.len(), rows, out)
 }
 
-/// Returns the cells of a group in the order of the titles; an unknown value is a dash.
+/// Returns the cells of an op code's row in the order of the titles; a dash means unknown.
 fn group_cells(group: &OpCodeGroup, has_noc: bool) -> Vec<String> {
     let mut cells = vec![
         printable(&group.op, LONGEST_NAME),
@@ -315,7 +316,8 @@ fn titles_with(first: &[&'static str]) -> Vec<&'static str> {
     first.iter().copied().chain(classes).chain(["side by side"]).collect()
 }
 
-/// Returns the shares by class. If no waits were recorded, their shares are unknown.
+/// Returns the share of each class of time. If waits were not recorded, the shares of waits are
+/// unknown.
 fn cells(time: &TimeSplit) -> Vec<String> {
     let cell = |class| decimal(time.known_percent(class));
     let overlap = time.overlap.map_or_else(
@@ -351,7 +353,7 @@ fn write_phases(phases: &[Phase], rows: usize, out: &mut impl Write) -> io::Resu
     })
 }
 
-/// Classes of time in which the cores of a chip work, or wait for each other.
+/// Classes of time in which the cores of a chip work or wait for each other.
 const BUSY: [TimeClass; 4] =
     [TimeClass::Compute, TimeClass::DataMovement, TimeClass::Collective, TimeClass::Wait];
 

@@ -1,4 +1,4 @@
-//! `kprof export`: a trace for a viewer from a log or a capture.
+//! `kprof export`: converts a log or capture to a trace for a viewer, a log or a dataset.
 
 use super::{
     dataset::Dataset,
@@ -102,8 +102,8 @@ fn compare_is_of_html() -> Failure {
     failure!("--compare is of --format html; `kprof diff` compares in a terminal")
 }
 
-/// Returns the title of the input: the name of the file, or of the first parent folder that is not
-/// one of the usual folders of logs.
+/// Returns a title for the input: the name of the file or, if that is one of the usual names of
+/// logs and their folders, of the nearest parent folder with another name.
 fn title(file: &Path) -> String {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let usual = ["profile_log_device.csv", ".logs", "profiler", "generated"];
@@ -111,7 +111,7 @@ fn title(file: &Path) -> String {
     names.find(|name| !usual.contains(&&**name)).map_or_else(String::new, Into::into)
 }
 
-/// Compares the run with the recording of `--compare`, if given.
+/// Compares the run with the recording that `--compare` names, if the option is given.
 fn comparison(
     args: &ExportArgs,
     run: &Recording,
@@ -132,7 +132,7 @@ fn comparison(
     }))
 }
 
-/// Returns labels of the ops and zones that only this side has.
+/// Returns labels of the ops and zones that exist only on this side of the comparison.
 fn unmatched_labels(side: &Side) -> Vec<String> {
     side.only_here
         .iter()
@@ -159,7 +159,7 @@ fn compared(change: &Change) -> ComparedItem {
     }
 }
 
-/// The output: its format and destination.
+/// The output of an export: format and destination.
 enum Target {
     File(ExportFormat, Destination),
     Dataset(Dataset),
@@ -192,7 +192,7 @@ fn write_file(
     Written { output, format, counts, doubts }.print(args.json, &summary)
 }
 
-/// Returns the format and destination; either may be inferred from the other.
+/// Returns the format and the destination. If one is not given, it is inferred from the other.
 fn target(args: &ExportArgs) -> Result<Target, Failure> {
     let format = match args.format {
         Some(ExportTarget::Parquet) => return Ok(Target::Dataset(Dataset::new(args)?)),
@@ -228,8 +228,8 @@ fn unknown_format(destination: &Destination) -> Failure {
     )
 }
 
-/// Returns Tracy's options: the file's name as the title, and the file's modification time as the
-/// time.
+/// Returns the options of a Tracy trace: the file's name becomes the title, and the file's
+/// modification time becomes the time of the recording.
 pub(super) fn tracy_options(file: &Path) -> TracyOptions {
     let written = std::fs::metadata(file).and_then(|found| found.modified()).ok();
     let since_1970 = written.and_then(|written| written.duration_since(UNIX_EPOCH).ok());

@@ -1,4 +1,4 @@
-//! `kprof info`: the contents of a capture.
+//! `kprof info`: summarizes the contents of a capture.
 
 use crate::{
     args::InfoArgs,
@@ -24,11 +24,11 @@ pub(crate) fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The document that `--json` prints.
+/// The JSON document that `--json` prints.
 #[derive(Serialize)]
 struct Summary<'a> {
-    /// Version of the capture. This field and the next two are `None` if the file header is
-    /// damaged.
+    /// Version of the capture's format. This field and the next two are `None` if the file header
+    /// is damaged.
     version: Option<String>,
     id: Option<String>,
     created_unix_ns: Option<u64>,
@@ -40,7 +40,8 @@ struct Summary<'a> {
     marker_words: u64,
     reads: Objects<&'a ReadEnd>,
     open_reads: &'a BTreeSet<u32>,
-    /// True if the capture has an end mark; `None` if captures of its version have no end marks.
+    /// True if the capture has an end mark; `None` if captures of its format version have no end
+    /// marks.
     is_finished: Option<bool>,
     time_span_ns: Option<u64>,
     zone_count: u64,

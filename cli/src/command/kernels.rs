@@ -1,4 +1,5 @@
-//! The object code of a run's kernels, the number of threads they run on, and their failures.
+//! Checks for the kernels' object code, sets the number of threads, and reports failures of
+//! kernels.
 
 use crate::{
     failure::{Failure, failure, note},
@@ -19,7 +20,7 @@ fn no_object_code() -> Failure {
     )
 }
 
-/// Sets the number of threads; one per processor if none was given.
+/// Sets the number of threads; without a number, each processor gets one thread.
 pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
     let Some(count) = count else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(count.get());
@@ -27,7 +28,7 @@ pub(super) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
         .map_err(|error| failure!("cannot start {count} threads: {error}; choose fewer"))
 }
 
-/// Prints at most `rows` failed kernels; returns true if there were any.
+/// Prints at most `rows` failures of kernels; returns true if there is at least one failure.
 pub(super) fn print_failures(failures: &[String], rows: usize) -> bool {
     for failure in failures.iter().take(rows) {
         note!("kprof: {failure}");

@@ -1,4 +1,4 @@
-//! `kprof man`: manual pages from the help texts.
+//! `kprof man`: generates manual pages from the help texts.
 
 use crate::{
     args::{Cli, ManArgs},

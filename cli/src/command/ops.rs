@@ -1,4 +1,4 @@
-//! `kprof ops`: the reports that tt-metal's own scripts write, in its folders.
+//! `kprof ops`: writes the same reports as TT-Metal's own scripts, in the same folders.
 
 use super::written::cancel_on_signals;
 use crate::{
@@ -40,7 +40,7 @@ const ZONE_LOG: &str = "zone_src_locations.log";
 const SYNC_INFO: &str = "sync_device_info.csv";
 const PERF_REPORT: &str = "cpp_device_perf_report.csv";
 
-/// Reads the inputs, joins them and writes the reports.
+/// Reads the input files, joins their data and writes the reports.
 pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     let mut options = options(args)?;
     let mut files = Files { cancel: cancel_on_signals()?, written: Vec::new() };
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &OpsArgs) -> Result<ExitCode, Failure> {
     print_report(&report, &files, args)
 }
 
-/// Returns the error for an input without device data and without host ops.
+/// Returns the error for an input with neither device data nor host ops.
 fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
     let found = report.problems.kept().first().map_or_else(String::new, |problem| {
         let problem = problem.to_string();
@@ -106,10 +106,10 @@ fn nothing_to_report(path: &Path, report: &OpsReport) -> Failure {
     failure!("{expected} {}, found none{found}", path.display())
 }
 
-/// Refuses to replace logs that were not made by a simulation or from a capture.
+/// Refuses to replace logs, unless a simulation made them or they were derived from a capture.
 ///
 /// # Errors
-/// One sentence with the name of a file that would be replaced.
+/// One sentence that names a file that would be replaced.
 fn check_logs(logs: &Path) -> Result<(), Failure> {
     let log = logs.join(DEVICE_LOG);
     if log.exists() {
@@ -191,10 +191,10 @@ impl Source {
         ))
     }
 
-    /// Checks that there is a perf report.
+    /// Checks that a perf report exists next to the logs.
     ///
     /// # Errors
-    /// If there is no perf report next to the logs; a single device log or capture has none.
+    /// If there is none. A single device log or capture never has one.
     fn require_perf_report(&self) -> Result<(), Failure> {
         let (Self::Logs { folder: shown, .. } | Self::DeviceLog(shown) | Self::Capture(shown)) =
             self;
@@ -210,7 +210,7 @@ impl Source {
         ))
     }
 
-    /// Returns the artifacts folder that contains the source.
+    /// Returns TT-Metal's artifacts folder that contains the input.
     fn artifacts(&self) -> PathBuf {
         match self {
             Self::Logs { artifacts, .. } => artifacts.clone(),
@@ -238,7 +238,7 @@ fn parent(path: &Path) -> PathBuf {
     parent.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// Folder and names of a report's files.
+/// Folder of a report's files, and the suffix of their names.
 struct Names {
     folder: PathBuf,
     suffix: String,
@@ -260,7 +260,7 @@ impl Names {
     }
 }
 
-/// Writes the logs of a capture's run, and builds the report from them.
+/// Writes the logs of one run of a capture, and builds the report of this run.
 fn report_capture(
     path: &Path,
     args: &OpsArgs,
@@ -291,7 +291,7 @@ fn report_capture(
     Ok(OpsReport::from_recording(&run, options))
 }
 
-/// Written files; a failure leaves no partial file.
+/// Writer of the report's files; a failure leaves no partial file.
 struct Files {
     cancel: CancelFlag,
     written: Vec<PathBuf>,
@@ -312,7 +312,7 @@ impl Files {
         Ok(())
     }
 
-    /// Copies a file into a folder, unless it is already there.
+    /// Copies a file into a folder, unless the file is already in it.
     fn copy(&mut self, original: &Path, folder: &Path) -> Result<(), Failure> {
         let Some(name) = original.file_name() else { return Ok(()) };
         let copy = folder.join(name);
@@ -324,7 +324,7 @@ impl Files {
     }
 }
 
-/// Counts of what was written, for output.
+/// Summary of the written files, for output.
 #[derive(Serialize)]
 struct Told<'report> {
     files: Vec<String>,
@@ -335,9 +335,9 @@ struct Told<'report> {
     problems: &'report [Problem],
     /// Records missing from the device data.
     lost: Lost,
-    /// Sentence about the source of NoC figures; null if there are none.
+    /// Sentence about the source of the NoC figures; null if the report has none.
     noc_events: Option<&'report str>,
-    /// Counts of what `--filter` removed.
+    /// Counts of the data that `--filter` removed.
     filtered_out: &'report HiddenLaunches,
 }
 

@@ -1,4 +1,4 @@
-//! `kprof export` from an ops CSV to an HTML page.
+//! `kprof export` of an ops CSV to an HTML page.
 
 use super::{
     explain::report_csv,
@@ -16,7 +16,7 @@ use host_reader::{
 use serde::Serialize;
 use std::{path::Path, process::ExitCode};
 
-/// Counts of the rows and of unreadable lines in the CSV.
+/// Numbers of ops and of problems, such as unreadable lines, in the CSV.
 #[derive(Serialize)]
 struct OpCounts {
     ops: u64,

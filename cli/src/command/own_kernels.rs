@@ -7,14 +7,14 @@ use crate::{
 use sim::{kernel::file::KernelFile, tt_metal::firmware::FirmwareSet};
 use std::{fs, path::Path, sync::Arc};
 
-/// Reads the given firmware; `None` if no firmware was given.
+/// Reads the firmware in the folder of `--firmware`; `None` without this option.
 pub(super) fn read_firmware(args: &WorkloadArgs) -> Result<Option<Arc<FirmwareSet>>, Failure> {
     let Some(folder) = &args.own.firmware else { return Ok(None) };
     let set = FirmwareSet::open(folder).or_fail()?;
     Ok(Some(Arc::new(set)))
 }
 
-/// Reads a kernel.
+/// Reads a kernel's ELF file.
 pub(super) fn read_kernel(path: &Path) -> Result<KernelFile, Failure> {
     let file = fs::read(path)
         .map_err(|error| failure!("cannot read the kernel {}: {error}", path.display()))?;

@@ -1,4 +1,4 @@
-//! `kprof perf`: figures of each op in an ops CSV, and advice.
+//! `kprof perf`: shows figures of each op in an ops CSV, and advice.
 
 use crate::{
     failure::{Failure, OrFail, failure, note, refuse_input_as_output},
@@ -211,7 +211,7 @@ pub(crate) fn run(args: &PerfArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads an ops CSV, or the newest one in a folder.
+/// Reads an ops CSV or, if the path is a folder, the newest ops CSV in it.
 pub(crate) fn open(path: &Path) -> Result<OpsCsv, Failure> {
     let newest = if path.is_dir() { newest_ops_csv(path) } else { Some(path.to_owned()) };
     let found = newest.as_deref().unwrap_or(path);
@@ -254,7 +254,8 @@ fn options(args: &PerfArgs) -> Result<PerfOptions, Failure> {
     })
 }
 
-/// Joins the filters, if rows of an ops CSV have all fields that the filters use.
+/// Joins the filters. Returns an error if a filter uses a key other than `device` and `op`, which
+/// an ops CSV does not support.
 pub(crate) fn filter(filters: &[TraceFilter]) -> Result<TraceFilter, Failure> {
     let filter = joined(filters);
     match filter.keys_besides(&["device", "op"]).first() {
@@ -275,7 +276,7 @@ fn arch_table(path: Option<&Path>) -> Result<ArchTable, Failure> {
 
 const fn stack_by(args: &PerfArgs) -> StackBy {
     match args.look.group_by {
-        // tt-perf-report accepts the option and ignores it.
+        // tt-perf-report accepts `--no-stack-by-in0` and ignores it.
         GroupBy::Memory if args.look.no_stack_by_in0 && !args.chip.upstream_exact => StackBy::Op,
         GroupBy::Op => StackBy::Op,
         GroupBy::Memory => StackBy::Memory,
@@ -295,7 +296,7 @@ fn table_options(args: &PerfArgs) -> TableOptions {
     }
 }
 
-/// Writes the CSV, and warnings to standard error.
+/// Writes the CSV, and prints warnings to standard error.
 fn write_csv(args: &PerfArgs, path: &Path, report: &PerfReport) -> Result<(), Failure> {
     let options = CsvOptions {
         has_advice: !args.look.no_advice,
@@ -337,7 +338,7 @@ fn write_summary(args: &PerfArgs, base: &Path, report: &PerfReport) -> Result<()
     write_file(&with_ending(base, ".svg"), |out| write_stacked_picture(report, palette, out))
 }
 
-/// Appends an ending to the full file name of a path.
+/// Appends an ending to a path; an existing extension stays.
 fn with_ending(base: &Path, ending: &str) -> PathBuf {
     let mut path = base.to_owned().into_os_string();
     path.push(ending);

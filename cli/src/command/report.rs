@@ -1,4 +1,4 @@
-//! `kprof report`: the tables of an existing device log or capture.
+//! `kprof report`: prints the tables of an existing device log or capture.
 
 use crate::{
     args::ReportArgs,
@@ -17,9 +17,9 @@ use host_reader::{
 use std::{io::Write, process::ExitCode};
 use wire::ZoneId;
 
-/// Reads the log or capture and prints it; runs of a capture are printed one after the other.
+/// Reads the log or capture and prints its tables; runs of a capture follow one another.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    // Without options that change records, the records need not be kept.
+    // If no option changes records, the records need not be kept in memory.
     let is_whole = joined(&args.filters).is_empty() && !args.show.subtract_probe_cost;
     // Figures of hardware counters need all lanes.
     let has_counters = |log: &PackedLog| log.lanes.has_marker(ZoneId::PERF_COUNTER);

@@ -1,4 +1,4 @@
-//! `kprof run`: runs a workload on the simulator, and reads it like a real mesh.
+//! `kprof run`: runs a workload on the simulator, and reads the simulated chips like real ones.
 
 use super::{
     backend,
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Runs the workload, reads the mesh, writes the requested files and prints the tables. `logs` is
-/// the folder of logs, if logs are written.
+/// the folder for logs; `None` if no logs are requested.
 pub(super) fn carry_out(
     args: &WorkloadArgs,
     logs: Option<PathBuf>,
@@ -66,7 +66,7 @@ pub(super) fn carry_out(
     if !is_timed {
         check_untimed(is_foreign, show)?;
     }
-    // Kernels that measure probe costs need kprof's own firmware.
+    // The kernels that measure the cost of probes need kprof's own firmware.
     let is_calibrated = is_timed
         && !is_foreign
         && !config.modes.is_trace_only
@@ -105,12 +105,12 @@ pub(super) fn carry_out(
         files.print(&mut std::io::stdout().lock())?;
     }
     view.iter().for_each(wait_for_viewers);
-    // A faulty file fails in the same way on every core.
+    // A faulty kernel file fails in the same way on every core, so one failure suffices.
     let rows = if args.own.has_files() && show.rows < usize::MAX { 1 } else { show.rows };
     Ok(if kernels::print_failures(&failures, rows) { ExitCode::from(2) } else { code })
 }
 
-/// Refuses options that a simulator without times does not support.
+/// Refuses options that ttsim does not support because it has no timing.
 fn check_untimed(is_foreign: bool, show: ShowArgs) -> Result<(), Failure> {
     if is_foreign {
         return Err(failure!(

@@ -1,4 +1,4 @@
-//! Buffers of a run's host, reported in the same way as by TT-Metal's hosts.
+//! Buffers that a run's host allocates, reported in the same way as by TT-Metal's hosts.
 
 use crate::host_zones::HostZones;
 use host_reader::{
@@ -14,7 +14,7 @@ static ENQUEUE: HostSource = HostSource::new("TT_DNN_DEVICE_OP", module_path!(),
 /// Time of one step on the simulated host, in nanoseconds.
 const STEP_NS: u64 = 500;
 
-/// Bytes that the host has allocated, by pool.
+/// Bytes that the host has currently allocated, by memory pool.
 #[derive(Default)]
 pub(super) struct HostBuffers {
     totals: BTreeMap<BufferPool, u64>,
@@ -22,7 +22,7 @@ pub(super) struct HostBuffers {
 }
 
 impl HostBuffers {
-    /// Allocates buffers for the ops of a phase that the host itself enqueues. Ops of a trace are
+    /// Allocates buffers for those ops of a phase that the host itself enqueues. Ops of a trace are
     /// excluded.
     pub(super) fn enqueue<M: Mesh + ?Sized>(
         &mut self,

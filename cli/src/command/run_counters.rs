@@ -1,4 +1,4 @@
-//! Hardware counters of a run: the necessary runs, and the table of the counters.
+//! Hardware counters of a run: which groups are read in which run, and merging of these runs.
 
 use crate::{
     args::{Backend, CounterChoice, WorkloadArgs},
@@ -12,8 +12,8 @@ use host_reader::{
 use sim::arch::Arch;
 use wire::perf_counter;
 
-/// Returns the groups of hardware counters of the first run, and of each later run, as bits. Without
-/// requested groups, the first run reads no groups.
+/// Returns the groups of hardware counters that the first run reads, and those that each later run
+/// reads, as bit masks. If no groups were requested, the first run reads none.
 pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>), Failure> {
     let arch = match arch {
         Arch::WormholeB0 => CounterArch::Wormhole,
@@ -50,7 +50,7 @@ pub(super) fn passes(args: &WorkloadArgs, arch: Arch) -> Result<(u32, Vec<u32>),
     Ok((first, masks.collect()))
 }
 
-/// Adds the counters of later runs to the first run, and prints how many counters cannot be added.
+/// Adds the counters of later runs to the first run's readout, and prints how many cannot be added.
 pub(super) fn add_later(readout: &mut Readout, later: &[Readout]) {
     if later.is_empty() {
         return;

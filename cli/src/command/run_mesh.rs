@@ -1,4 +1,4 @@
-//! The mesh of `kprof run`, built from the options.
+//! Configuration of the mesh for `kprof run`, built from the options.
 
 use super::{
     kernels,
@@ -78,7 +78,7 @@ pub(super) fn config(args: &WorkloadArgs, arch: Arch, work: &Work) -> Result<Mes
     Ok(config)
 }
 
-/// Sets the kind of the kernels. In the debug dump, makes the kernels wait for the host.
+/// Configures the kernels for the debug dump or for streaming, if either is requested.
 pub(super) fn with_kernels(
     config: MeshConfig,
     args: &WorkloadArgs,
@@ -104,7 +104,8 @@ pub(super) fn with_kernels(
     Ok(config)
 }
 
-/// Returns an error if the work needs records of waits, but no such kernels are built for the mode.
+/// Returns an error if the work's kernels record waits, because no such kernels are built for
+/// `mode`.
 fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     if work.name() != PIPELINE {
         return Ok(());
@@ -115,7 +116,7 @@ fn check_waits(work: &Work, mode: &str) -> Result<(), Failure> {
     ))
 }
 
-/// Returns true if kernels wait for other kernels and these waits must be recorded.
+/// Returns true if the kernels wait for each other and can record these waits.
 fn records_waits(args: &WorkloadArgs, work: &Work) -> bool {
     let has_room =
         !args.enable_sum_profiling && !args.enable_accumulate_profiling && !args.noc_debug_dump;
@@ -128,7 +129,7 @@ fn unknown_arch(name: &str) -> Failure {
     failure!("there is no architecture `{name}`; choose from {}", known.join(", "))
 }
 
-/// Returns the numbers of a chip's worker cores and of its dispatching Tensix cores.
+/// Returns the number of worker cores of a chip, and the number of its Tensix cores that dispatch.
 pub(super) fn core_counts(mesh: &SimulatedMesh, config: &MeshConfig) -> (u32, u32) {
     let workers = mesh.chip(0).map_or(0, |chip| chip.workers().count());
     let workers = u32::try_from(workers).unwrap_or(u32::MAX);

@@ -18,15 +18,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files of a run, by content.
+/// Output files of a run with their contents, and the capture.
 pub(super) struct Files {
     files: Vec<(Output, PathBuf)>,
     pub(super) capture: Option<CaptureTarget>,
 }
 
 impl Files {
-    /// Collects the files that the settings request. `logs` is the folder of logs, if logs are
-    /// written.
+    /// Collects the files that the settings request. `logs` is the folder for logs; `None` if no
+    /// logs are requested.
     pub(super) fn new(
         logs: Option<PathBuf>,
         capture: Option<CaptureTarget>,
@@ -46,7 +46,8 @@ impl Files {
         Self { files: in_logs.chain(traces).collect(), capture }
     }
 
-    /// Refuses to replace files that no simulation wrote. Call this before any work is done.
+    /// Refuses to replace files that were not written by a simulation. Call this before any work is
+    /// done.
     pub(super) fn check(&self) -> Result<(), Failure> {
         self.files.iter().try_for_each(|(output, path)| match output {
             Output::NocTraces => check_traces(path),
@@ -54,7 +55,7 @@ impl Files {
         })
     }
 
-    /// Creates the folders. Call this before any work is done.
+    /// Creates the folders of the files. Call this before any work is done.
     pub(super) fn make_folders(&self) -> Result<(), Failure> {
         let capture = self.capture.as_ref().and_then(|target| target.path.parent());
         let folders = self.files.iter().filter_map(|(output, path)| match output {
@@ -65,7 +66,7 @@ impl Files {
         folders.try_for_each(make_folder)
     }
 
-    /// Writes every file except the capture, which is already complete.
+    /// Writes all files except the capture, which is already complete.
     pub(super) fn write(&self, recording: &Recording) -> Result<(), Failure> {
         end_on_signals()?;
         for (output, path) in &self.files {
@@ -92,7 +93,7 @@ impl Files {
         Ok(())
     }
 
-    /// Writes the names of the files.
+    /// Writes the path of each file.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out)?;
         for (output, path) in &self.files {
@@ -111,7 +112,7 @@ impl Files {
     }
 }
 
-/// Returns the file whose note marks the output as simulated.
+/// Returns the file that gets the note which marks the output as simulated.
 fn marked(output: Output, path: &Path) -> PathBuf {
     match output {
         Output::NocTraces => path.join(NocTraces::CLUSTER_FILE),
@@ -119,7 +120,7 @@ fn marked(output: Output, path: &Path) -> PathBuf {
     }
 }
 
-/// Refuses a folder with noc_trace files that no simulation wrote.
+/// Refuses a folder with noc_trace files that were not written by a simulation.
 fn check_traces(folder: &Path) -> Result<(), Failure> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
     let mut names = entries.flatten().map(|entry| entry.file_name());

@@ -1,4 +1,4 @@
-//! A run on a mesh: launches, reads of the chips, and host recordings.
+//! Execution of a run on a mesh: launches, reads of the chips, and the host's recording.
 
 use super::{
     backend::{self, Chips},
@@ -34,7 +34,7 @@ use sim::{
 use std::collections::BTreeSet;
 use wire::{RunHostId, stream::Policy};
 
-/// Options of a run that concern the recordings of host and chips.
+/// Options for recording the host and the chips in a run.
 pub(super) struct HostSession<'run> {
     /// Capture to write.
     pub(super) capture: Option<&'run CaptureTarget>,
@@ -44,11 +44,12 @@ pub(super) struct HostSession<'run> {
     pub(super) is_calibrated: bool,
     /// True if allocations of buffers are recorded.
     pub(super) has_buffers: bool,
-    /// Pause between two reads while launches run.
+    /// Pause between two reads while launches run, in nanoseconds; `None` if chips are read only
+    /// between launches.
     pub(super) pause_ns: Option<u64>,
-    /// Policy of streaming RISCs for a full ring.
+    /// What streaming RISCs do when their ring is full.
     pub(super) stream_policy: Policy,
-    /// Viewers of the run, and its title.
+    /// Options for Tracy viewers, and the title that the viewers show.
     pub(super) view: Option<(&'run TracyViewArgs, &'run str)>,
 }
 
@@ -56,7 +57,7 @@ pub(super) struct HostSession<'run> {
 pub(super) struct Executed {
     pub(super) recording: recording::Recording,
     pub(super) read_count: u64,
-    /// Viewers that may not have received everything yet.
+    /// Tracy viewers that may not have received everything yet.
     pub(super) view: Option<LiveView>,
 }
 
@@ -71,7 +72,7 @@ pub(super) fn execute(
     let stream_policy = session.stream_policy;
     let options = ProfilerOptions { stream_policy, ..settings.profiler_options() };
     init_device_profiler(mesh, &options).or_fail()?;
-    // In trace-only mode, records of a launch carry the number of a replay instead of a program id.
+    // In trace-only mode, a launch's records carry the number of a replay instead of a program id.
     let is_counter_pass = capture.is_some_and(|capture| capture.is_counter_pass);
     let is_named = !config.modes.is_trace_only && !is_counter_pass;
     let ops = if is_named { op_names(mesh, plan) } else { Vec::new() };
@@ -122,8 +123,8 @@ pub(super) fn execute(
     Ok(Executed { recording, read_count, view })
 }
 
-/// Reads while launches run, with a pause of simulated time before each read; returns the number of
-/// reads.
+/// Reads the chips while launches run, and lets `pause_ns` of simulated time pass before each read;
+/// returns the number of reads.
 fn read_meanwhile(
     mesh: &mut dyn Chips,
     host: &HostZones,
@@ -139,7 +140,7 @@ fn read_meanwhile(
     Ok(read_count)
 }
 
-/// Measures the cost of probes on a mesh, with a separate launch and read.
+/// Measures the cost of probes on a mesh, in a workload of its own.
 fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Failure> {
     let plan = Workload::named("probe-cost").or_fail()?;
     let blueprint = SimulatedMesh::new(config).or_fail()?;
@@ -153,7 +154,7 @@ fn calibrate(mesh: &mut dyn Chips, config: &MeshConfig) -> Result<ProbeCosts, Fa
     measure_probe_costs(&readout, &Timeline::from_readout(&readout)).or_fail()
 }
 
-/// Returns names and sub-devices of the programs, by chip and run host id.
+/// Returns the names and sub-devices of all planned programs, for each chip.
 fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
     let chips: Vec<u32> = (0..mesh.device_count())
         .filter_map(|index| Some(mesh.device(index)?.description().chip_id))
@@ -170,8 +171,8 @@ fn op_names(mesh: &mut dyn Chips, plan: &Plan) -> Vec<OpMetadata> {
     chips.into_iter().flat_map(of_chip).collect()
 }
 
-/// Data of a program that becomes metadata of its ops: id, name, and the sub-device with the number
-/// of its cores if known.
+/// Data of a planned program that becomes metadata of its ops: the id, the name, and the sub-device
+/// with the number of its cores if known.
 type PlannedProgram<'plan> = (u32, &'plan str, Option<(SubDevice, Option<usize>)>);
 
 fn metadata(&(base, name, sub_device): &PlannedProgram<'_>, chip_id: u32) -> OpMetadata {
@@ -187,8 +188,8 @@ fn metadata(&(base, name, sub_device): &PlannedProgram<'_>, chip_id: u32) -> OpM
     OpMetadata { chip_id, run_host_id, fields: fields.into() }
 }
 
-/// Returns the number of cores in a sub-device, which its programs use completely; `None` if the
-/// cores are not listed.
+/// Returns the number of cores in a sub-device; `None` if the cores are not listed. A program uses
+/// all cores of its sub-device, so `cores` are those of the program.
 const fn core_count(cores: &CoreSelection) -> Option<usize> {
     match cores {
         CoreSelection::At(coords) => Some(coords.len()),
@@ -196,7 +197,7 @@ const fn core_count(cores: &CoreSelection) -> Option<usize> {
     }
 }
 
-/// Returns the number of launches on all chips.
+/// Returns the number of launches of a plan, summed over all chips.
 pub(super) fn launch_count(plan: &Plan, config: &MeshConfig) -> u64 {
     plan.launch_count() as u64 * config.chips.len() as u64
 }
@@ -205,7 +206,8 @@ fn zone_names(mesh: &dyn Chips) -> Result<ZoneTable, Failure> {
     ZoneTable::from_texts(mesh.zone_texts()).or_fail()
 }
 
-/// Runs the work again for each further set of hardware counters, into the same capture.
+/// Runs the plan again for each further set of hardware counters, and adds these runs to the same
+/// capture.
 pub(super) fn execute_later_passes(
     args: &WorkloadArgs,
     plan: &Plan,

@@ -8,13 +8,14 @@ use crate::{
 };
 use host_reader::environment::{Environment, Problem, Settings};
 
-/// The options, with variables as their defaults, and the resulting settings.
+/// The command-line options, completed by environment variables, and the resulting settings.
 pub(super) struct Request {
     pub(super) args: WorkloadArgs,
     pub(super) settings: Settings,
 }
 
-/// Pause between reads in nanoseconds, if a variable requests reads while kernels run.
+/// Pause between two reads in nanoseconds, if an environment variable requests reads while kernels
+/// run.
 const MID_RUN_PAUSE_NS: u64 = 200_000;
 
 /// Default pause between two reads of rings, in nanoseconds.
@@ -22,10 +23,10 @@ const DRAIN_PAUSE_NS: u64 = 1_000_000;
 const NS_PER_MS: u64 = 1_000_000;
 
 impl Request {
-    /// Reads the variables of this process, and prints their problems.
+    /// Reads the environment variables of this process, and prints their problems.
     ///
     /// # Errors
-    /// If the variables request something impossible.
+    /// If the variables request something that a simulation cannot do.
     pub(super) fn new(args: &WorkloadArgs) -> Result<Self, Failure> {
         let Environment { settings, problems } = Environment::from_process();
         let problems = problems.iter().filter(|problem| !is_solved(problem, args));
@@ -47,7 +48,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Disables settings that are incompatible with an option, and prints a note.
+    /// Disables settings that are incompatible with a given option, and prints a note for each.
     fn yield_to_options(&mut self) {
         for (option, is_given, variable, setting) in EXCLUSIONS {
             let setting = setting(&mut self.settings);
@@ -58,7 +59,7 @@ impl Request {
         }
     }
 
-    /// Sets omitted options to the values of their variables.
+    /// Sets options that were not given to the values of the corresponding settings.
     fn fill_options(&mut self) {
         let Self { args, settings } = self;
         let dispatch = settings.dispatch_cores.then_some(DispatchCoreKind::Worker);
@@ -87,7 +88,7 @@ impl Request {
         args.read_every = args.read_every.or(drain_ns).or(pause_ns);
     }
 
-    /// Sets the settings to the values of the options.
+    /// Sets the settings to the values of the corresponding options.
     fn follow_options(&mut self) {
         let Self { args, settings } = self;
         settings.profiler = true;
@@ -102,25 +103,26 @@ impl Request {
     }
 }
 
-/// Returns true if a problem of the variables prevents the run.
+/// Returns true if a problem of the environment variables prevents the run.
 ///
-/// Some problems are fatal for TT-Metal but not for a simulation: it has no print server and no NoC
-/// checker, and reads several banks of L1 counters in several runs.
+/// Some problems are fatal for TT-Metal but not for a simulation: a simulation has no print server
+/// and no NoC checker, and it reads several banks of L1 counters in several runs.
 const fn stops_run(problem: &Problem) -> bool {
     use Problem::{MarginTooSmall, PrintServer, SeveralL1Banks};
     problem.is_fatal()
         && !matches!(problem, PrintServer | SeveralL1Banks { .. } | MarginTooSmall { .. })
 }
 
-/// Returns true if an option solves a problem of a variable.
+/// Returns true if an option solves the problem of an environment variable.
 fn is_solved(problem: &Problem, args: &WorkloadArgs) -> bool {
     let name = "TT_METAL_DEVICE_PROFILER_NOC_EVENTS_RPT_PATH";
     let is_folder = matches!(problem, Problem::HasNoEffect { name: found, .. } if *found == name);
     args.collect_noc_traces && is_folder
 }
 
-/// An option that excludes a variable: the option's name, a function that returns true if the
-/// option is given, the variable, and a function that returns the variable's setting.
+/// An option that excludes an environment variable: the option's name, a function that tells
+/// whether the option is given, the variable's name, and a function that returns the variable's
+/// setting.
 type Exclusion =
     (&'static str, fn(&WorkloadArgs) -> bool, &'static str, fn(&mut Settings) -> &mut bool);
 

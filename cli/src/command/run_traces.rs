@@ -1,4 +1,4 @@
-//! Messages about traces from a run's host, in the format of TT-Metal's hosts.
+//! Messages about traces that a run's host reports, in the format of TT-Metal's hosts.
 
 use crate::{
     failure::note,
@@ -15,7 +15,7 @@ use sim::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Prints a note if nothing will be recorded, because in trace-only mode the plan replays no trace.
+/// Prints a note if nothing will be recorded: in trace-only mode, if the plan replays no trace.
 pub(super) fn note_missing_replays(config: &MeshConfig, plan: &Plan) {
     if config.modes.is_trace_only && !plan.replays_traces() {
         note!(
@@ -25,7 +25,7 @@ pub(super) fn note_missing_replays(config: &MeshConfig, plan: &Plan) {
     }
 }
 
-/// Reports the programs of every trace of a plan.
+/// Reports each trace of a plan with its programs.
 pub(super) fn report_traces<M: Mesh + ?Sized>(host: &HostZones, mesh: &mut M, plan: &Plan) {
     let mut traces: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
     for launch in plan.phases.iter().flat_map(|phase| &phase.launches) {
@@ -40,7 +40,7 @@ pub(super) fn report_traces<M: Mesh + ?Sized>(host: &HostZones, mesh: &mut M, pl
     }
 }
 
-/// Reports the replays of a phase. Call this before the replays run.
+/// Reports the trace replays of a phase. Call this before the replays run.
 pub(super) fn report_replays<M: Mesh + ?Sized>(host: &HostZones, mesh: &mut M, phase: &Phase) {
     let begun = phase.launches.iter().filter(|launch: &&Launch| launch.begins_trace_replay);
     begun

@@ -1,4 +1,4 @@
-//! The work of `kprof run`: a built-in workload or the user's kernels.
+//! What `kprof run` runs: a built-in workload, or the user's own kernels.
 
 use super::own_kernels::read_kernel;
 use crate::{
@@ -15,7 +15,7 @@ use sim::{
 use std::sync::Arc;
 use wire::{CoreKind, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
-/// The work of a run.
+/// What a run executes.
 pub(super) enum Work {
     Workload(&'static Workload),
     /// A program with kernels from the user's files.
@@ -27,7 +27,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// Returns the kernels that were given as files, or else the workload.
+    /// Returns the user's kernels if files were given; otherwise the chosen workload.
     pub(super) fn chosen(args: &WorkloadArgs, arch: Arch) -> Result<Self, Failure> {
         if let Some(own) = Self::own(args, arch)? {
             refuse_options_of_workloads(args, None)?;
@@ -50,8 +50,8 @@ impl Work {
         Ok(Self::Workload(workload))
     }
 
-    /// Reads the given files as a program that is run instead of a workload; `None` if no file was
-    /// given.
+    /// Creates a program from the given kernel files, which runs instead of a workload; `None` if
+    /// no file was given.
     fn own(args: &WorkloadArgs, arch: Arch) -> Result<Option<Self>, Failure> {
         let files = args.own.files();
         let Some(first) = files.into_iter().flatten().next() else { return Ok(None) };
@@ -94,7 +94,8 @@ impl Work {
     }
 }
 
-/// Returns an error if an option of a workload is given, but this workload is not selected.
+/// Returns an error if an option that belongs to one workload is given with another workload.
+/// `given` is the chosen workload.
 fn refuse_options_of_workloads(args: &WorkloadArgs, given: Option<&str>) -> Result<(), Failure> {
     let options = [
         ("--pipeline", args.pipeline.is_some(), PIPELINE),

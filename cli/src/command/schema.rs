@@ -1,4 +1,4 @@
-//! `kprof schema`: the tables of all outputs.
+//! `kprof schema`: describes the tables of all outputs.
 
 use super::dataset::write_views;
 use crate::{
@@ -11,7 +11,7 @@ use comfy_table::{Table, presets};
 use host_reader::tables::{ColumnSchema, TableSchema, schemas};
 use std::{io::Write, process::ExitCode};
 
-/// Prints all tables, or the named one.
+/// Prints the columns of all tables, or of the table that is named.
 pub(crate) fn run(args: &SchemaArgs) -> Result<ExitCode, Failure> {
     let mut tables = schemas();
     if let Some(name) = &args.table {

@@ -1,4 +1,4 @@
-//! `kprof sdk`: linker scripts for the user's own kernels.
+//! `kprof sdk`: writes linker scripts for the user's own kernels.
 
 use crate::{
     args::SdkArgs,
@@ -11,7 +11,7 @@ use sim::{
 use std::{fs, io::Write, process::ExitCode};
 use wire::{CoreKind, risc::RISCS_PER_CORE};
 
-/// Writes a script for each processor of each architecture.
+/// Writes a linker script for each processor (RISC) of each architecture.
 pub(crate) fn run(args: &SdkArgs) -> Result<ExitCode, Failure> {
     for arch in Arch::ALL {
         let selection = Selection::new(arch, args.enable_sum_profiling);

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// Reads the input, builds the trace, and serves it to one viewer, or to all viewers in parallel.
+/// Reads the input, builds the trace, and serves it: to one viewer, or to any number in parallel.
 pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     debug_assert!(args.tracy, "there is no other protocol yet");
     let run = open_run(&args.file, args.run)?;
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
                 let (trace, options, ended) = (&trace, &options, ended.clone());
                 scope.spawn(move || {
                     let served = visitor.and_then(|visitor| visitor.serve(trace, options, viewers));
-                    // After the program has decided to end, the channel has no receiver. The error
-                    // is ignored.
+                    // Once the command has decided to end, the channel has no receiver, and the
+                    // error is ignored.
                     let _ = ended.send(served);
                 });
                 if is_end {
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
                 }
             }
         });
-        // A thread that waits for a connection ends only with the program.
+        // The thread that waits for connections ends only with the process.
         match told(&results, args.once) {
             Ok(code) => std::process::exit(code),
             Err(Failure::OutputClosed) => std::process::exit(0),
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Prints how each connection ended, and returns the exit code. With `--once`, stops after the
+/// Prints how each connection ended, and returns the exit code. With `--once`, returns after the
 /// first viewer.
 ///
 /// A connection without a viewer, such as a port scan, does not end the command.
@@ -88,7 +88,7 @@ fn told(
     Ok(0)
 }
 
-/// Returns true for failures that affect only one connection.
+/// Returns true for connection errors that do not affect later connections.
 const fn is_passing(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
 }

@@ -1,4 +1,4 @@
-//! The process that runs ttsim's library for `kprof run --backend ttsim`.
+//! Child process that runs ttsim's library for `kprof run --backend ttsim`.
 
 use crate::{
     args::TtsimChildArgs,
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::process::ExitCode;
 
-/// Serves the parent process.
+/// Serves the requests of the parent process until it disconnects.
 pub(crate) fn run(args: &TtsimChildArgs) -> Result<ExitCode, Failure> {
     let served = ttsim::child::serve(&args.library);
     served.map(|()| ExitCode::SUCCESS).map_err(|error| failure!("{error}"))

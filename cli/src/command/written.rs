@@ -1,4 +1,4 @@
-//! Common code of commands that write files: signals, and output about the files.
+//! Code shared by commands that write files: handling of signals, and messages about written files.
 
 use crate::{
     failure::{Failure, OrFail},
@@ -9,7 +9,7 @@ use host_reader::export::{CancelFlag, Destination, WriteError};
 use serde::Serialize;
 use std::{collections::BTreeMap, io::Write};
 
-/// Converts a write error; a closed standard output is not an error.
+/// Converts a write error to a failure; a closed standard output is not an error.
 pub(in crate::command) fn refusal(error: &WriteError) -> Failure {
     match error {
         WriteError::Io { destination: Destination::Stdout, source }
@@ -21,7 +21,7 @@ pub(in crate::command) fn refusal(error: &WriteError) -> Failure {
     }
 }
 
-/// Makes signals cancel a write in progress from here on, instead of ending the program.
+/// Makes signals from now on cancel a write in progress instead of ending the program.
 pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     let cancel = CancelFlag::default();
     let handler_flag = cancel.clone();
@@ -29,14 +29,14 @@ pub(in crate::command) fn cancel_on_signals() -> Result<CancelFlag, Failure> {
     Ok(cancel)
 }
 
-/// What a command has written, printed as JSON or as a line.
+/// Description of what a command has written, printed as JSON or as lines.
 #[derive(Serialize)]
 pub(in crate::command) struct Written<Counts> {
     pub(in crate::command) output: String,
     pub(in crate::command) format: &'static str,
     #[serde(flatten)]
     pub(in crate::command) counts: Counts,
-    /// Counts of what may be missing from the output, by kind.
+    /// Counts of data that may be missing from the output, by kind; `None` if not applicable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::command) doubts: Option<BTreeMap<String, u64>>,
 }

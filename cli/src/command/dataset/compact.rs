@@ -12,7 +12,7 @@ use crate::{
 use host_reader::export::compact;
 use std::{io::Write, process::ExitCode};
 
-/// Compacts the dataset, and prints the number of files and bytes before and after.
+/// Compacts the dataset, and prints the numbers of files and bytes before and after.
 pub(crate) fn run(args: &CompactArgs) -> Result<ExitCode, Failure> {
     let busy = Busy::new(format!("compacting {}", args.dataset.display()));
     let logs = delta_logs(args.delta_log);

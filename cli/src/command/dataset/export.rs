@@ -1,4 +1,4 @@
-//! `kprof export --format parquet`: a recording as part of a dataset.
+//! `kprof export --format parquet`: writes a recording into a dataset.
 
 use super::{
     location::{delta_logs, location},
@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 /// Default folder of the dataset.
 const DEFAULT_FOLDER: &str = "dataset";
 
-/// The dataset to write, from the arguments.
+/// The dataset to write and the labels of the recording in it, from the arguments.
 pub(crate) struct Dataset {
     file: PathBuf,
     location: DatasetLocation,
@@ -44,11 +44,11 @@ pub(crate) struct Dataset {
 enum RecordingName {
     /// The name given by the user.
     Named(String),
-    /// The file's name; the recording's id is appended.
+    /// The input file's name, to which the recording's id is appended.
     OfFile(String),
 }
 
-/// Counts of the exported data, and its place in the dataset.
+/// Counts of the exported data, and the labels of the recording in the dataset.
 #[derive(Serialize)]
 struct RecordingCounts<'a> {
     date: Option<String>,
@@ -58,7 +58,7 @@ struct RecordingCounts<'a> {
     counts: &'a DatasetCounts,
 }
 
-/// Default name of the host that owns the chips.
+/// Default name of the host to which the chips belong.
 const DEFAULT_HOST: &str = "local";
 
 impl Dataset {
@@ -84,7 +84,7 @@ impl Dataset {
             recording,
             filter: joined(&args.filters),
         };
-        // Invalid names are refused before anything is read.
+        // Invalid names are refused before the input is read.
         let (RecordingName::Named(name) | RecordingName::OfFile(name)) = &dataset.recording;
         dataset.files(name, &CancelFlag::default())?;
         Ok(dataset)
@@ -104,7 +104,7 @@ impl Dataset {
         files.map(|files| files.with_delta_logs(self.logs)).or_fail()
     }
 
-    /// Writes the recording, and prints counts of what was written.
+    /// Writes the recording, and prints the counts of written rows.
     pub(crate) fn write(
         &self,
         trace: &Trace<'_>,
@@ -140,14 +140,16 @@ impl Dataset {
     }
 }
 
-/// Returns the name of the file, with the number of the run if one was chosen.
+/// Returns the input file's name without its extension, and the number of the run if one was
+/// chosen.
 fn recording_of(args: &ExportArgs) -> String {
     let of_file = args.file.file_stem().filter(|_| !args.file.is_dir());
     let name = of_file.unwrap_or("profile_log_device".as_ref()).to_string_lossy();
     args.run.map_or_else(|| name.to_string(), |run| format!("{name}-run-{run}"))
 }
 
-/// Returns the counts of the written rows. Counts that are usually 0 are left out if they are.
+/// Returns the counts of the written rows as text. Counts that are usually 0 are omitted when they
+/// are 0.
 fn summary(recording: &str, counts: &DatasetCounts) -> String {
     let if_any = |count, one, many| (count > 0).then(|| counted(count, one, many));
     let of_host = counts.host_zones + counts.host_events > 0;

@@ -15,18 +15,19 @@ pub(super) fn location(path: &Path) -> Result<DatasetLocation, Failure> {
     })
 }
 
-/// Returns the location of `name` below another location.
+/// Returns the location of the file or folder `name` below a location.
 pub(super) fn below(location: &DatasetLocation, name: &str) -> Result<DatasetLocation, Failure> {
     location.join(name).or_fail()
 }
 
-/// Returns the tables that get a Delta Lake log, from the option `--delta-log`.
+/// Converts the option `--delta-log`: with it, Delta Lake logs are created; without it, only
+/// existing ones are continued.
 pub(super) const fn delta_logs(is_wanted: bool) -> DeltaLogs {
     if is_wanted { DeltaLogs::Create } else { DeltaLogs::Continue }
 }
 
-/// Folder for files that are removed at the end: the output's own folder, or a temporary folder if
-/// the output goes to an object store.
+/// Folder for temporary files of a command: the output's own folder, or a separate temporary folder
+/// if the output goes to an object store.
 pub(super) struct ScratchFolder {
     folder: PathBuf,
     #[cfg(feature = "object-store")]
@@ -34,7 +35,7 @@ pub(super) struct ScratchFolder {
 }
 
 impl ScratchFolder {
-    /// Returns the folder for an output, and creates the folder if it is missing.
+    /// Returns the folder for temporary files of an output; creates the folder if it is missing.
     pub(super) fn new(output: &DatasetLocation) -> Result<Self, Failure> {
         match output {
             DatasetLocation::Folder(folder) => {

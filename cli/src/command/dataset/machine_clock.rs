@@ -1,8 +1,9 @@
-//! The machines on which hosts ran, taken from their captures, and the relation of their clocks.
+//! The machines on which hosts ran, as stored in captures, and how the clocks of these hosts
+//! relate.
 //!
-//! Hosts on one machine share its monotonic clock. Hosts on several machines share the time of day,
-//! if a service synchronizes the time of day and states the error. Device logs and Tracy's files
-//! contain neither clock.
+//! Hosts on one machine share the machine's monotonic clock. Hosts on several machines share the
+//! time of day, provided that a service synchronizes it and states its error. Device logs and
+//! Tracy's files contain neither clock.
 
 use chrono::{DateTime, NaiveDate};
 use host_reader::{
@@ -13,22 +14,22 @@ use host_reader::{
 };
 use std::{collections::BTreeMap, path::Path, rc::Rc};
 
-/// Offset of one host's clock.
+/// Offset of one host's clock from the clock common to the merged hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HostOffset {
     /// Nanoseconds by which the common clock is ahead of the host's clock.
     pub(super) offset_ns: i64,
-    /// Bound of the offset's error while the host was recorded.
+    /// Upper bound of the offset's error during the recording.
     pub(super) error_ns: u64,
 }
 
 /// Known relation of a host's clock to the clocks of other hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum KnownClock {
-    /// One offset for all recordings.
+    /// One offset that applies to all of the host's recordings.
     Offset(HostOffset),
-    /// Readings of the time of day on the machine's clock, and the offset of the host's time
-    /// namespace.
+    /// Readings of the time of day, taken at known times of the machine's clock, and the offset of
+    /// the host's time namespace.
     Day { readings: Rc<[DayReading]>, namespace_ns: i64 },
     /// Unknown relation, with the reason.
     Unknown(&'static str),
@@ -40,7 +41,7 @@ impl KnownClock {
         matches!(self, Self::Unknown(_))
     }
 
-    /// Returns the offset of the common clock from the host's clock during a recording that began
+    /// Returns the offset from the host's clock to the common clock, during a recording that began
     /// at `origin_ns` and lasted `end_ns`.
     ///
     /// # Errors
@@ -62,8 +63,8 @@ impl KnownClock {
 }
 
 impl KnownClock {
-    /// Like [`KnownClock::offset`], for a recording in a dataset; its row contains the offset to
-    /// the time of day.
+    /// Returns the same offset as [`KnownClock::offset`], but for a recording in a dataset. The
+    /// recording's row contains the offset to the time of day.
     pub(super) fn offset_of_summary(
         &self,
         summary: &RecordingSummary,
@@ -79,7 +80,7 @@ impl KnownClock {
     }
 }
 
-/// Returns the machine clock of the recordings at a path.
+/// Returns the clock of the machine on which the recordings at a path were made.
 ///
 /// Returns `None` if the clock is unknown, or if the recordings were made on several machines.
 pub(super) fn machine_clock(path: &Path, trace: &Trace<'_>) -> Option<MachineClock> {
@@ -109,10 +110,10 @@ struct Residence {
     namespace_ns: i64,
 }
 
-/// Relates hosts with these clocks, by a common machine or by the time of day.
-///
-/// The relation that covers more hosts is chosen. If both cover the same number, the machine is
-/// chosen, because it has no error.
+/// Relates the clocks of several hosts, either by the clock of a common machine or by the time of
+/// day. `clocks` contains a list for each host, with the clock of each of its recordings.
+/// The method that relates more hosts is chosen. If both relate the same number, the machine's
+/// clock is chosen, because it has no error.
 pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {
     let mut readings: BTreeMap<u128, Vec<DayReading>> = BTreeMap::new();
     let residences: Vec<_> = clocks.iter().map(|clocks| residence(clocks)).collect();
@@ -152,7 +153,7 @@ pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {
     residences.iter().map(clock).collect()
 }
 
-/// Returns the host clocks in a capture; none for any other file or an unreadable file.
+/// Returns the host clocks in a capture; empty for any other file and for an unreadable file.
 ///
 /// An unreadable file is reported when its records are read.
 pub(super) fn clocks_of(path: &Path) -> Vec<HostClock> {
@@ -164,19 +165,19 @@ pub(super) fn clocks_of(path: &Path) -> Vec<HostClock> {
 
 /// Returns the host clock in a recording's row of a dataset; `None` if the row has no clock.
 ///
-/// If the row has a synchronized time of day, the clock gets a dummy reading with a bound.
-/// [`KnownClock::offset_of_summary`] uses the row's own offset and bound.
+/// If the row contains a synchronized time of day, the clock gets a dummy reading with a bound,
+/// because [`KnownClock::offset_of_summary`] uses the row's own offset and bound.
 pub(super) fn clock_of_summary(summary: &RecordingSummary) -> Option<HostClock> {
     let MachineClock { boot_id, namespace_ns, day } = summary.machine?;
     let is_kept = day != Err(DayProblem::Unbounded);
     let error_ns = is_kept.then_some(0);
-    // A time that is valid on the machine's clock in any namespace.
+    // This time is valid on the machine's clock in every namespace.
     let at_ns = 1 << 62;
     let reading = DayReading { before_ns: at_ns, day_ns: at_ns, after_ns: at_ns, error_ns };
     Some(HostClock { boot_id, namespace_ns, readings: vec![reading] })
 }
 
-/// Returns the machine on which all recordings of a host were made.
+/// Returns the machine and time namespace in which all recordings of a host were made.
 fn residence(clocks: &[HostClock]) -> Result<Residence, &'static str> {
     let mut found: Option<Residence> = None;
     for clock in clocks {
@@ -192,7 +193,8 @@ fn residence(clocks: &[HostClock]) -> Result<Residence, &'static str> {
 
 const UNTOLD: &str = "its recording does not tell on which machine it was made";
 
-/// Converts a host's readings to its machine's clock, omitting readings before the clock's start.
+/// Converts a host's readings to the machine's clock, and omits readings from before that clock's
+/// start.
 fn on_machine(clock: &HostClock) -> impl Iterator<Item = DayReading> {
     let shifted = |ns: u64| ns.checked_add_signed(clock.namespace_ns.checked_neg()?);
     clock.readings.iter().filter_map(move |reading| {

@@ -34,7 +34,7 @@ mod without_parquet {
     };
     use std::process::ExitCode;
 
-    /// Stands for a dataset in a build without `parquet`, which cannot write datasets.
+    /// Placeholder for the type `Dataset` in builds without `parquet`, which cannot write datasets.
     pub(crate) enum Dataset {}
 
     impl Dataset {

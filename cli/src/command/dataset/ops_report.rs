@@ -9,7 +9,7 @@ use host_reader::{
 };
 use std::path::Path;
 
-/// Builds the ops report of a recording, with the host's messages from its folder.
+/// Builds the ops report of a recording, including the host's messages in the recording's folder.
 pub(super) fn ops_report(path: &Path, run: &Recording, filter: TraceFilter) -> OpsReport {
     let options = OpsOptions { files: ReportFiles::Ops, filter, ..OpsOptions::default() };
     match logs_folder(path, OP_MESSAGES) {
@@ -18,7 +18,7 @@ pub(super) fn ops_report(path: &Path, run: &Recording, filter: TraceFilter) -> O
     }
 }
 
-/// Builds the ops report of a packed log, with the host's messages from its folder.
+/// Builds the ops report of a packed log, including the host's messages in the log's folder.
 pub(super) fn packed_ops_report(
     path: &Path,
     packed: &PackedRecording,
@@ -26,7 +26,7 @@ pub(super) fn packed_ops_report(
     let Some(logs) = logs_folder(path, OP_MESSAGES) else {
         return OpsReport::from_packed(packed).or_fail();
     };
-    // A report on a folder does not use zone names from other files.
+    // The report on a folder does not take zone names from other files.
     let options = OpsOptions { files: ReportFiles::Ops, ..OpsOptions::default() };
     let memory = packed.lanes.memory();
     let report = OpsReport::from_folder(&logs, &options, memory);

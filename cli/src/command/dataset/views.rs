@@ -1,13 +1,13 @@
 //! `kprof schema --views`: SQL statements that create a view for each table of a dataset.
 //!
-//! A table without rows has no file, which engines refuse to read. Its view returns no rows
-//! instead.
+//! A table without rows has no file, and SQL engines refuse to read a table without files. The view
+//! of such a table returns no rows instead.
 
 use crate::{args::SqlEngine, failure::Failure};
 use host_reader::tables::{ColumnKind, TableSchema};
 use std::{io::Write, path::Path};
 
-/// Writes a statement for each table of a dataset.
+/// Writes an SQL statement for each table of a dataset.
 pub(crate) fn write(
     tables: &[TableSchema],
     dataset: &Path,
@@ -70,7 +70,7 @@ fn columns(
     columns.into_iter().chain(table.partitions.iter().map(move |name| folder(name)))
 }
 
-/// Returns true if a table of a dataset has a file.
+/// Returns true if a table of a dataset has at least one file.
 #[cfg(feature = "parquet")]
 fn has_files(dataset: &Path, table: &str) -> Result<bool, Failure> {
     use crate::failure::OrFail;
@@ -82,7 +82,7 @@ fn has_files(dataset: &Path, table: &str) -> Result<bool, Failure> {
     Ok(has_files_below(&dataset.join(table), 2))
 }
 
-/// Returns true if there is a Parquet file at this depth below the folder.
+/// Returns true if a Parquet file exists `depth` levels below the folder.
 #[cfg(not(feature = "parquet"))]
 fn has_files_below(folder: &Path, depth: usize) -> bool {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -92,7 +92,7 @@ fn has_files_below(folder: &Path, depth: usize) -> bool {
     })
 }
 
-/// Returns a text as an SQL literal.
+/// Returns a text as a quoted SQL literal.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

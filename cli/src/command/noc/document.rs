@@ -14,18 +14,19 @@ pub(super) struct Document<'a> {
     pairs: Objects<&'a Pair>,
     links: Objects<&'a LinkLoad>,
     unplaced_pairs: Objects<&'a UnplacedPair>,
-    /// Present with `--utilization`.
+    /// Present only with `--utilization`.
     #[serde(skip_serializing_if = "Option::is_none")]
     utilization: Option<&'a [ProgramUse]>,
-    /// `None` if the input has no such data.
+    /// `None` if the input does not record held memory.
     held_memory: Option<Objects<&'a HeldMemory>>,
     multicast_count: u64,
     unplaced_count: u64,
     open_wait_count: u64,
     unknown_count: u64,
-    /// Kind and source of the first unknown event.
+    /// Kind and source location of the first unknown event.
     first_unknown: Option<&'a str>,
-    /// Sentence about the file that the events come from; `None` if there is only one kind of file.
+    /// Sentence that tells which file the events come from; `None` if the input has only one kind
+    /// of file.
     source: Option<&'a str>,
     notes: &'a [String],
 }
@@ -70,7 +71,7 @@ fn events(activities: &[Activity]) -> Objects<&Activity> {
             ("events", |one| one.event_count.into()),
             ("bytes", |one| one.byte_count.into()),
             ("is_lower_bound", |one| one.is_lower_bound().into()),
-            // The cell is null for an event that is not a wait.
+            // The value is null for an event that is not a wait.
             ("wait_cycles", |one| one.kind.end_of_wait().map(|_| one.wait_cycles).into()),
         ],
     )
@@ -92,7 +93,7 @@ fn pairs(pairs: &[Pair]) -> Objects<&Pair> {
     )
 }
 
-/// Returns transfers of cores with an unknown tile, in the coordinates of their kernels.
+/// Returns the transfers whose tiles are unknown, in the coordinates that the kernels used.
 fn unplaced_pairs(pairs: &[UnplacedPair]) -> Objects<&UnplacedPair> {
     Objects::new(
         pairs,
@@ -124,7 +125,7 @@ fn links(loads: &[LinkLoad]) -> Objects<&LinkLoad> {
     )
 }
 
-/// Returns memory that kernels held. Addresses and sizes of 16,777,215 mean this value or more.
+/// Returns the memory that kernels held. Addresses and sizes of 16,777,215 mean this value or more.
 fn held_memory(held: &[HeldMemory]) -> Objects<&HeldMemory> {
     Objects::new(
         held,

@@ -25,7 +25,7 @@ use std::{
     sync::Arc,
 };
 
-/// Returns the message for an input without events, which states how to record them.
+/// Returns the message for an input without NoC events, which tells how to record them.
 pub(super) fn no_events(file: &Path) -> String {
     format!(
         "{}: expected NoC events, found none; tt-metal records them with \
@@ -34,29 +34,29 @@ pub(super) fn no_events(file: &Path) -> String {
     )
 }
 
-/// Events of the input, and notes about unusable data.
+/// NoC events of the input, and notes about unusable data.
 pub(super) struct Events {
     source: Source,
-    /// Models of chips whose speeds are known.
+    /// Models of those chips whose NoC speeds are known, by chip id.
     pub(super) chips: BTreeMap<u32, NocChip>,
     /// Memory that kernels held; `None` for noc_trace files, which do not record it.
     pub(super) held: Option<Vec<HeldMemory>>,
-    /// Sentence about the file that the events come from, if the input has two kinds of files.
+    /// Sentence that tells which file the events come from, if the input has two kinds of files.
     pub(super) source_sentence: Option<String>,
-    /// Sentences about other data that cannot be used.
+    /// Sentences about data that cannot be used.
     notes: Vec<String>,
 }
 
-/// Source of the events.
+/// Source of the NoC events.
 enum Source {
-    /// noc_trace files, with the number of columns and rows of each chip's tiles. These files do
-    /// not name the architecture, so links are unknown.
+    /// noc_trace files, with the number of columns and rows of tiles of each chip. These files do
+    /// not contain the architecture, so links are unknown unless a log adds these numbers.
     Files(Vec<ProgramTrace>, BTreeMap<u32, (u16, u16)>),
     /// A log or a capture.
     Recorded(Box<Recorded>),
 }
 
-/// NoC events of a recording. The lanes of the recording are no longer needed.
+/// NoC events of a recording. The lanes of the readout itself were removed.
 struct Recorded {
     readout: Readout,
     names: OpNames,
@@ -70,7 +70,8 @@ impl Recorded {
 }
 
 impl Events {
-    /// Reads a log, a capture or noc_trace files; `memory` holds the packed records of a log.
+    /// Reads the events of a log, a capture or noc_trace files. `memory` holds the packed records
+    /// of a log.
     ///
     /// # Errors
     /// If the input cannot be read, or if filters are given for noc_trace files.
@@ -102,7 +103,8 @@ impl Events {
 
     /// Reads the events of a log or a capture.
     ///
-    /// Each thread unpacks one lane of a log at a time, unless a filter needs all lanes at once.
+    /// A log is unpacked lane by lane (one lane per thread at a time), unless a filter needs all
+    /// lanes at once.
     fn from_recording(
         file: &Path,
         run: Option<usize>,
@@ -164,7 +166,7 @@ impl Events {
         Self { source, chips, held: Some(locks.held), source_sentence, notes }
     }
 
-    /// Returns true if there is no program with events.
+    /// Returns true if no program has events.
     pub(super) fn is_empty(&self) -> bool {
         match &self.source {
             Source::Files(traces, _) => traces.is_empty(),
@@ -172,7 +174,7 @@ impl Events {
         }
     }
 
-    /// Returns the traffic of all programs, and sentences about data that cannot be used.
+    /// Returns the NoC traffic of all programs, and sentences about data that cannot be used.
     pub(super) fn traffic(&self) -> (Traffic, Vec<String>) {
         match &self.source {
             Source::Files(traces, grids) => {
@@ -187,7 +189,7 @@ impl Events {
         }
     }
 
-    /// Calls `take` with the trace of each program.
+    /// Calls `take` with the NoC trace of each program.
     pub(super) fn for_each_trace(&self, mut take: impl FnMut(&ProgramTrace)) {
         match &self.source {
             Source::Files(traces, _) => traces.iter().for_each(take),
@@ -199,7 +201,8 @@ impl Events {
         }
     }
 
-    /// Writes a file for each program; returns the number of files and of objects in them.
+    /// Writes a noc_trace file for each program; returns the number of files, and of objects in
+    /// them.
     pub(super) fn write_folder(
         &self,
         folder: &Path,
@@ -222,7 +225,7 @@ impl Events {
         Ok((file_count, object_count))
     }
 
-    /// Reads noc_trace files, which do not name the architecture.
+    /// Reads noc_trace files, which do not contain the architecture.
     fn from_files(files: &[PathBuf]) -> Result<Self, Failure> {
         let (mut traces, mut notes) = (Vec::new(), Vec::new());
         for path in files {
@@ -249,7 +252,7 @@ impl Events {
     }
 }
 
-/// Returns the models of chips whose speeds are known.
+/// Returns the models of those chips whose NoC speeds are known, by chip id.
 fn chips_of(readout: &Readout, topology: &[u8]) -> BTreeMap<u32, NocChip> {
     let chips = readout.devices.iter().filter_map(|device| {
         let chip = NocChip::from_arch(&device.chip.arch)?;
@@ -258,7 +261,8 @@ fn chips_of(readout: &Readout, topology: &[u8]) -> BTreeMap<u32, NocChip> {
     chips.collect()
 }
 
-/// Returns the text of the file next to a recording that names the board; empty if there is none.
+/// Returns the text of the file next to a recording that describes the board; empty if there is
+/// none.
 fn topology_beside(file: &Path) -> Vec<u8> {
     let logs = match file.is_dir() {
         true => logs_folder(file, NocTraces::TOPOLOGY_FILE),
@@ -268,7 +272,7 @@ fn topology_beside(file: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
 
-/// Returns messages about records missing from a readout, which may include NoC events.
+/// Returns messages about missing records of a readout, some of which may be NoC events.
 fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
     let lost = (!readout.losses.is_intended()).then(|| {
         let total = readout.losses.unintended_total();
@@ -283,8 +287,8 @@ fn missing_records(readout: &Readout) -> impl Iterator<Item = String> {
     lost.into_iter().chain(odd)
 }
 
-/// Returns the noc_trace files at the path, by name: the file itself, or the files in a folder
-/// without a device log.
+/// Returns the noc_trace files at the path, sorted by name: the file itself, or the files in a
+/// folder without a device log.
 fn trace_files(path: &Path) -> Vec<PathBuf> {
     if is_trace_file(path) {
         return vec![path.to_owned()];

@@ -1,4 +1,4 @@
-//! `kprof export` of tt-metal's noc_trace files.
+//! `kprof export` to TT-Metal's noc_trace files.
 
 use super::events::{Events, no_events};
 use crate::{
@@ -15,18 +15,19 @@ use host_reader::{
 };
 use std::path::{Path, PathBuf};
 
-/// Default folder.
+/// Default folder of the noc_trace files.
 const FOLDER: &str = "noc_traces";
 
 /// Maximum number of file names in an error message.
 const LISTED_NAMES: usize = 5;
 
-/// Returns true if a file name is one of tt-metal's names for traces.
+/// Returns true if the file has a name that TT-Metal gives to noc_trace files.
 pub(in crate::command) fn is_trace_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| ProgramTrace::is_file_name(&name.to_string_lossy()))
 }
 
-/// Writes a folder of traces, or the trace of one program. Files with other names are kept.
+/// Writes a folder of noc_trace files, or one file for one program. Other files in the folder are
+/// kept.
 pub(in crate::command) fn write(args: &ExportArgs) -> Result<(), Failure> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
     if Destination::from(path.as_path()) == Destination::Stdout {
@@ -64,7 +65,7 @@ pub(in crate::command) fn write(args: &ExportArgs) -> Result<(), Failure> {
     written.print(args.json, &told)
 }
 
-/// Returns the trace whose file has this name in tt-metal's scheme.
+/// Returns the program's trace whose file name, by TT-Metal's rule, is that of `path`.
 fn trace_named(path: &Path, events: &Events) -> Result<ProgramTrace, Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (mut names, mut found) = (Vec::new(), None);

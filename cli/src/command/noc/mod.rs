@@ -1,4 +1,4 @@
-//! `kprof noc`: traffic of the NoCs, and tt-metal's noc_trace files.
+//! `kprof noc`: shows the traffic of the NoCs, and writes noc_trace files like TT-Metal's.
 
 mod document;
 mod events;
@@ -19,7 +19,7 @@ use program_use::{ProgramUse, write_use};
 use std::{path::Path, process::ExitCode};
 use tables::{write_locks, write_tables};
 
-/// Reads the events, writes the requested files, and prints the traffic.
+/// Reads the NoC events, writes the requested files, and prints the traffic.
 pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     let events = Events::read(&args.file, args.run, &[], &args.harvesting, &args.memory.packed())?;
     let (traffic, notes) = events.traffic();
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &NocArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the noc_trace files of a new capture to tt-metal's folder.
+/// Writes the noc_trace files of a new capture to the folder in which TT-Metal would write them.
 pub(super) fn write_recorded(capture: &Path, folder: &Path) -> Result<(), Failure> {
     let events = Events::read(capture, None, &[], &[], &PackedMemory::unlimited())?;
     for note in &events.traffic().1 {

@@ -14,15 +14,16 @@ pub(super) struct ProgramUse {
     noc_percent: Option<f64>,
     multicast_noc_percent: Option<f64>,
     dram_percent: Option<f64>,
-    /// Percentage of each controller, by its number.
+    /// Utilization of each DRAM controller in percent, by controller number.
     dram_controller_percent: Option<BTreeMap<u16, f64>>,
     ethernet_percent: Option<Vec<EthernetUse>>,
     congestion_percent: Option<f64>,
-    /// Reasons for null figures.
+    /// Reasons why figures are null.
     gaps: Vec<String>,
-    /// Transfers that no figure includes: inline writes, and writes under a transaction id.
+    /// Number of transfers that no figure includes: inline writes, and writes with a transaction
+    /// id.
     ignored_transfers: u64,
-    /// Transfers that may have moved more bytes than their events can hold.
+    /// Number of transfers that may have moved more bytes than an event can state.
     saturated_transfers: u64,
     /// Text about ignored and saturated transfers.
     #[serde(skip)]
@@ -38,8 +39,8 @@ struct EthernetUse {
 }
 
 impl ProgramUse {
-    /// Returns the figures of a program. On a chip without a model, all figures are null, with the
-    /// reasons.
+    /// Computes the figures of a program. If the chip has no model, all figures are null, and
+    /// `gaps` contains the reason.
     pub(super) fn from_trace(trace: &ProgramTrace, chips: &BTreeMap<u32, NocChip>) -> Self {
         match chips.get(&trace.chip_id) {
             Some(chip) => Self::new(trace, NocFigures::from_trace(trace, chip), Vec::new()),

@@ -10,7 +10,7 @@ use crate::{
 use host_reader::noc_events::{HeldMemory, LinkLoad, LockEventKind, Pair, Traffic, UnplacedPair};
 use std::{cmp::Reverse, collections::BTreeMap, io::Write};
 
-/// Maximum number of characters shown of an unknown kind.
+/// Maximum number of characters that are shown of an unknown kind of event.
 const LONGEST_UNKNOWN: usize = 120;
 
 /// Writes all tables of the traffic.
@@ -66,7 +66,7 @@ fn write_activities(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std
     })
 }
 
-/// Writes pairs of tiles, the busiest first.
+/// Writes the traffic between pairs of tiles, with the busiest pair first.
 fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     let mut pairs: Vec<&Pair> = traffic.pairs.iter().collect();
     pairs.sort_by_key(|pair| Reverse(pair.byte_count));
@@ -81,7 +81,7 @@ fn write_pairs(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     })
 }
 
-/// Writes transfers with unknown tiles, the busiest first.
+/// Writes transfers whose tiles are unknown, with the busiest pair first.
 fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if traffic.unplaced_pairs.is_empty() {
         return Ok(());
@@ -104,7 +104,7 @@ fn write_unplaced(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::
     })
 }
 
-/// Writes links, the busiest first.
+/// Writes the traffic on links, with the busiest link first.
 fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io::Result<()> {
     if traffic.links.is_empty() {
         return match traffic.pairs.is_empty() {
@@ -124,7 +124,7 @@ fn write_links(traffic: &Traffic, rows: usize, out: &mut impl Write) -> std::io:
     })
 }
 
-/// Writes the memory that kernels held, over all cores, by program, RISC and kind.
+/// Writes the memory that kernels held, summed over all cores, by program, RISC and kind.
 pub(super) fn write_locks(
     held: &[HeldMemory],
     rows: usize,
@@ -152,7 +152,8 @@ pub(super) fn write_locks(
     })
 }
 
-/// Sum over locks of one kind. Cycles are summed only over locks with a known end.
+/// Sum over the memory ranges of one kind that kernels held. Cycles include only ranges with a
+/// known end.
 #[derive(Default)]
 struct LockSum {
     count: u64,

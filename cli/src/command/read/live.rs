@@ -25,7 +25,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Reads that repeat until there is a reason to end them.
+/// Repeated reads of chips, until there is a reason to end.
 pub(super) struct LiveReads {
     period: Duration,
     begun: Instant,
@@ -36,7 +36,7 @@ pub(super) struct LiveReads {
 }
 
 impl LiveReads {
-    /// Begins the time limit. From now on, the first SIGINT or SIGTERM ends the reads, and the
+    /// Starts the time limit. From now on, the first SIGINT or SIGTERM ends the reads, and the
     /// second one ends the process.
     pub(super) fn begin(args: StreamArgs, process: Option<&Process>) -> Result<Self, Failure> {
         let is_interrupted = Arc::new(AtomicBool::new(false));
@@ -62,9 +62,9 @@ impl LiveReads {
         })
     }
 
-    /// Reads until there is a reason to end, reads a last time, and prints the reason.
+    /// Reads until there is a reason to end, reads once more, and prints the reason.
     ///
-    /// If a read fails as a whole, the reads end, and what was read before is kept.
+    /// If a read fails completely, no more reads follow, and the data of earlier reads is kept.
     pub(super) fn run(
         &self,
         recording: &mut Recording,
@@ -106,7 +106,7 @@ impl LiveReads {
         Ok(())
     }
 
-    /// Returns the reason why the reads end now, if there is one.
+    /// Returns the reason to end the reads now; `None` if there is none.
     fn end(&self, recording: &Recording) -> Option<String> {
         let record_count = recording.recorder.readout().record_count();
         let reason = if self.is_interrupted.load(Ordering::Relaxed) {
@@ -126,7 +126,7 @@ impl LiveReads {
         Some(reason.to_owned())
     }
 
-    /// Waits until a time, or until a signal or the time limit.
+    /// Waits until `time`, or until a signal arrives or the time limit is reached.
     fn wait_until(&self, time: Instant) {
         let limit = self.limit.map_or(time, |limit| self.begun + limit);
         let time = time.min(limit);
@@ -140,7 +140,7 @@ impl LiveReads {
     }
 }
 
-/// Prints what the RISCs had lost before this process began to read.
+/// Prints the numbers of records that the RISCs had lost before this process began to read.
 fn print_earlier_losses(losses: &LossTotals) {
     let LossTotals { zones, data, events, unknown_markers, .. } = *losses;
     let records = zones.saturating_add(data).saturating_add(events);
@@ -159,9 +159,9 @@ fn print_earlier_losses(losses: &LossTotals) {
     }
 }
 
-/// Default time between two reads.
+/// Default time between the starts of two reads.
 const PERIOD: Duration = Duration::from_millis(1);
 /// Maximum time between two checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of records that are kept in memory, about 1 GB.
+/// Number of records in memory (about 1 GB) at which the reads end.
 const RECORDS_MAX: usize = 1 << 26;

@@ -1,4 +1,4 @@
-//! `kprof read` and `kprof attach`: reading a chip while another program uses it.
+//! `kprof read` and `kprof attach`: read a chip while another program uses it.
 
 mod live;
 mod names;
@@ -28,19 +28,19 @@ use names::Names;
 use std::{collections::BTreeMap, process::ExitCode};
 use wire::{CoreKind, dram::DEFAULT_PROGRAM_SUPPORT_COUNT};
 
-/// A chip behind the kernel driver, or a simulated chip of another process.
+/// A chip accessed through the kernel driver, or a simulated chip accessed through another process.
 type AnyChip = Box<dyn ChipAccess>;
 
 /// Chips to read.
 struct Chips {
     chips: Vec<(AnyChip, ChipFacts)>,
-    /// True if another process simulates the chips. A simulated chip makes no cycles while it is
+    /// True if another process simulates the chips. A simulated chip does not advance while it is
     /// read, so clocks that are read one after the other cannot be compared. All of its tiles have
     /// the same clock.
     are_simulated: bool,
 }
 
-/// Reads chips once, with information about their program from the environment.
+/// Reads chips once; information about their program comes from this process's environment.
 pub(crate) fn read(args: &ReadArgs) -> Result<ExitCode, Failure> {
     let process = Process::new(std::process::id());
     let chips = shared_chips(&process, &args.chip)?.map_or_else(|| driver_chips(&args.chip), Ok)?;
@@ -62,8 +62,8 @@ pub(crate) fn attach(args: &AttachArgs) -> Result<ExitCode, Failure> {
     read_chips(chips, &firmware, process.as_ref(), &args.chip, live)
 }
 
-/// Returns the simulated chip that a process serves, if its environment names a socket. Also removes
-/// sockets that killed programs have left.
+/// Returns the simulated chip that a process serves, if the process's environment names a socket.
+/// Also removes sockets that killed programs have left behind.
 fn shared_chips(process: &Process, args: &ChipArgs) -> Result<Option<Chips>, Failure> {
     remove_stale(&std::env::temp_dir());
     let Some(socket) = process.chip_socket() else { return Ok(None) };
@@ -98,7 +98,7 @@ fn refuse_build_without_driver() -> Result<(), Failure> {
     ))
 }
 
-/// Returns the firmware that the arguments name; otherwise, the firmware of the process.
+/// Returns the firmware that the arguments name or, if they name none, the firmware of the process.
 fn firmware(process: &Process, args: &ChipArgs) -> Result<Firmware, Failure> {
     let Some(elf) = &args.elf else { return process.firmware().or_fail() };
     let layout = FirmwareLayout::open(elf).or_fail()?;
@@ -197,8 +197,8 @@ fn open_mesh(
     Ok(ChipMesh { devices })
 }
 
-/// Prints the number of Ethernet cores that are not read, and why chips behind Ethernet may not be
-/// read.
+/// Prints how many Ethernet cores are not read. If the chip has Ethernet links, also prints that
+/// chips reached only over Ethernet may not be read.
 fn print_unread(device: &ChipDevice<AnyChip>) {
     let chip = device.description();
     let untold = device.untold_ethernet_cores();

@@ -1,4 +1,5 @@
-//! Names of a running program's ops and zones. The program's logs grow while it runs.
+//! Names of a running program's ops and zones, read from the program's logs, which grow while it
+//! runs.
 
 use super::AnyChip;
 use crate::{
@@ -19,7 +20,7 @@ use std::{
 };
 use wire::RunHostId;
 
-/// Names known so far, and the logs that they come from.
+/// The names known so far, and the logs that contain them.
 pub(super) struct Names {
     chips: Vec<u32>,
     /// The Inspector's log.
@@ -31,7 +32,7 @@ pub(super) struct Names {
     looked_at: Instant,
 }
 
-/// A file with the size and time of its last reading.
+/// A file, with its size and modification time when it was last checked.
 struct LogFile {
     path: PathBuf,
     state: Option<(u64, SystemTime)>,
@@ -51,7 +52,7 @@ impl LogFile {
 }
 
 impl Names {
-    /// Finds the logs of a program, and reads them; also returns the names of ops.
+    /// Finds and reads the logs of a program; also returns the names of the ops found.
     pub(super) fn open(
         mesh: &mut ChipMesh<AnyChip>,
         process: Option<&Process>,
@@ -79,18 +80,18 @@ impl Names {
         Ok((names, ops))
     }
 
-    /// Returns the names of zones.
+    /// Returns the names of zones known so far.
     pub(super) fn zones(&self) -> ZoneTable {
         self.zones.clone()
     }
 
-    /// Reads logs that have changed, at most once a second; returns the names of new ops.
+    /// Reads changed logs, at most once a second; returns the names of new ops.
     pub(super) fn refresh_in_time(&mut self) -> Vec<OpMetadata> {
         if self.looked_at.elapsed() < INTERVAL { Vec::new() } else { self.refresh() }
     }
 
-    /// Reads logs that have changed; returns the names of new ops. A log that cannot be read any
-    /// more leaves the names as they are.
+    /// Reads changed logs; returns the names of new ops. If a log can no longer be read, the names
+    /// known so far are kept.
     pub(super) fn refresh(&mut self) -> Vec<OpMetadata> {
         self.looked_at = Instant::now();
         if let Err(error) = self.read_zones() {

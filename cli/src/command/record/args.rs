@@ -130,7 +130,7 @@ pub(crate) enum KernelWaits {
 }
 
 impl KernelWaits {
-    /// Returns the define that makes kernels record these waits.
+    /// Returns the macro definition that makes kernels record these waits.
     pub(crate) const fn define(self) -> Option<&'static str> {
         match self {
             Self::Off => None,

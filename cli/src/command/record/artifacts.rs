@@ -1,4 +1,4 @@
-//! Files of a recording, with the names that tt-metal's scripts use.
+//! Writes the files of a recording, with the names that TT-Metal's scripts use.
 
 use crate::{
     failure::{Failure, OrFail, make_folder},
@@ -21,9 +21,9 @@ const CAPTURE: &str = "tracy_profile_log_host.kprof";
 /// Functions whose host time is summed by default in tt-metal's report.
 const CHILD_FUNCTIONS: [&str; 2] = ["CompileProgram", "HWCommandQueue_write_buffer"];
 
-/// Creates the folder of logs.
+/// Creates an empty folder for logs.
 ///
-/// Logs of an earlier run are moved to another folder, which is returned.
+/// Logs of an earlier run are moved to another folder, whose path is returned.
 pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
     let is_empty = match fs::read_dir(logs) {
         Ok(mut entries) => entries.next().is_none(),
@@ -50,8 +50,9 @@ pub(super) fn make_room(logs: &Path) -> Result<Option<PathBuf>, Failure> {
 
 /// Writes the files of each recording.
 ///
-/// Files of the recording with the most messages go into the folder itself, as tt-metal's scripts
-/// expect. Files of the other recordings go into folders named after their processes.
+/// The files of the recording with the most messages about ops go into the folder itself, as
+/// TT-Metal's scripts expect. The files of each other recording go into a folder named after its
+/// process.
 pub(super) fn write(
     recordings: &[&TracyRecording],
     logs: &Path,

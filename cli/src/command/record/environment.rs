@@ -1,4 +1,4 @@
-//! The program's environment: tt-metal's variables that control the recording.
+//! Environment of the recorded program: TT-Metal's variables that control the recording.
 //!
 //! # Compatibility
 //! `tools/tracy/__main__.py` of tt-metal 0.81.1.
@@ -7,15 +7,15 @@ use super::args::RecordArgs;
 use host_reader::environment::{Environment, Problem, Settings};
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-/// Variables to set or to remove.
+/// Variables to set to a value, or to remove (`None`).
 type Changes = BTreeMap<&'static str, Option<String>>;
 
 /// Variables that only options control. They are removed unless an option sets them.
 const REMOVED: [&str; 2] = ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_NO_CACHE_OP_INFO"];
 
-/// Sets the program's variables.
+/// Sets the environment variables of the program.
 ///
-/// Returns the problems of all its variables, including those that the user set.
+/// Returns the problems of all of the program's variables, including those that the user set.
 pub(super) fn apply(args: &RecordArgs, output: &Path, command: &mut Command) -> Vec<Problem> {
     let inherited = std::env::vars_os().map(|(name, value)| (lossy_text(name), lossy_text(value)));
     let mut variables: BTreeMap<String, String> = inherited.collect();
@@ -38,12 +38,14 @@ fn lossy_text(text: std::ffi::OsString) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// Returns the variables of the options. All other variables keep the user's values.
+/// Returns the variables that the options set or remove. All other variables keep the user's
+/// values.
 fn changes(args: &RecordArgs, output: &Path) -> Changes {
     let mut changes: Changes = REMOVED.map(|name| (name, None)).into();
     let wanted = settings(args, output);
     changes.extend(wanted.variables().map(|(name, value)| (name, Some(value))));
-    // A program that ends before kprof finds it then waits for its Tracy server, which is kprof.
+    // With this variable, a program that ends before kprof finds it waits for its Tracy server,
+    // which is kprof.
     changes.insert("TRACY_NO_EXIT", Some("1".to_owned()));
     if let Some(port) = args.port {
         changes.insert("TRACY_PORT", Some(port.to_string()));

@@ -1,36 +1,37 @@
-//! Ports on which the Tracy clients of a program and its children listen.
+//! Finds the ports on which the Tracy clients of a program and its children listen.
 
 use std::{collections::HashMap, net::SocketAddr};
 
-/// Ports that a client tries in turn, unless `TRACY_PORT` specifies another port.
+/// Ports that a Tracy client tries one after the other, unless `TRACY_PORT` specifies another port.
 const CLIENT_PORTS: std::ops::RangeInclusive<u16> = 8086..=8105;
 
-/// A listening socket, with its unique number.
+/// A listening socket: its address, and the unique number that the kernel gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Listener {
     pub(super) address: SocketAddr,
     pub(super) socket: u64,
 }
 
-/// Returns true if a client may listen on this port.
+/// Returns true if a Tracy client may listen on this port. `named` is the user's port, if given.
 fn may_be_client(port: u16, named: Option<u16>) -> bool {
     CLIENT_PORTS.contains(&port) || named == Some(port)
 }
 
-/// Search for clients.
+/// Search for Tracy clients.
 ///
-/// The search inspects all processes of the machine, which takes milliseconds on a processor that
-/// the program needs. It therefore runs only after a new socket has appeared.
+/// The search inspects all processes of the machine, which takes milliseconds of processor time
+/// that the program needs. It therefore runs only after a new socket has appeared.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// Known sockets, each with the number of failed searches for its process.
+    /// Known sockets, with the number of searches that did not find the socket's process.
     seen: HashMap<u64, u32>,
 }
 
 impl Search {
-    /// Returns new sockets of the process and its descendants on which a Tracy client may listen.
-    ///
-    /// Sockets of other programs are never returned, since a client accepts only one server.
+    /// Returns those new sockets of the process and its descendants on which a Tracy client may
+    /// listen.
+    /// Sockets of other programs are never returned: a Tracy client accepts only one server, so
+    /// connecting to it would keep other servers away.
     pub(super) fn new_clients(&mut self, process: u32, named: Option<u16>) -> Vec<Listener> {
         let mut listening = listening(named);
         listening.retain(|listener| self.is_wanted(listener.socket));
@@ -54,7 +55,7 @@ impl Search {
 
 /// Maximum number of searches for the process of a socket.
 ///
-/// The first search may fail because the socket is still being passed to that process.
+/// A search may fail because the socket is still being passed to that process.
 const MOST_LOOKS: u32 = 20;
 
 #[cfg(target_os = "linux")]
@@ -79,13 +80,13 @@ impl Listener {
     }
 }
 
-/// The kernel's state number of a listening socket.
+/// State of a listening socket in the kernel's table.
 #[cfg(target_os = "linux")]
 const LISTENS: &str = "0A";
 
-/// Parses an address as the kernel prints it: words of four bytes in the machine's byte order.
+/// Parses an IP address as the kernel prints it: words of four bytes in the machine's byte order.
 ///
-/// The address "any" becomes the loopback address.
+/// The unspecified address ("any") becomes the loopback address.
 #[cfg(target_os = "linux")]
 fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -109,7 +110,7 @@ fn ip_of(digits: &str) -> Option<std::net::IpAddr> {
     })
 }
 
-/// Returns the four bytes of eight hexadecimal digits, in memory order.
+/// Returns the four bytes that eight hexadecimal digits at `at` represent, in memory order.
 fn bytes_at(digits: &str, at: usize) -> Option<[u8; 4]> {
     let word = u32::from_str_radix(digits.get(at..at + 8)?, 16).ok()?;
     Some(word.to_ne_bytes())
@@ -124,7 +125,7 @@ fn sockets_of_tree(process: u32) -> std::collections::HashSet<u64> {
         processes.filter_map(|one| Some((one, parent_of(one)?))).collect();
     let descendants = parents.keys().filter(|&&one| {
         let ancestors = std::iter::successors(Some(one), |one| parents.get(one).copied());
-        // The limit ends a cycle, which can result from a reused process number.
+        // The limit ends a cycle of parents, which can result from a reused process number.
         ancestors.take(parents.len()).any(|one| one == process)
     });
     descendants.flat_map(|one| sockets_of(*one)).collect()
@@ -147,7 +148,7 @@ fn parent_in_stat(stat: &str) -> Option<u32> {
     behind_name.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Returns the numbers of a process's sockets; none if it has ended.
+/// Returns the numbers of a process's sockets; empty if the process has ended.
 #[cfg(target_os = "linux")]
 fn sockets_of(process: u32) -> Vec<u64> {
     let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten();
@@ -159,7 +160,8 @@ fn sockets_of(process: u32) -> Vec<u64> {
         .collect()
 }
 
-/// Returns the port given to the program, since this system has no list of sockets.
+/// Returns the port given to the program if something listens there, since this system has no list
+/// of sockets.
 #[cfg(not(target_os = "linux"))]
 fn listening(named: Option<u16>) -> Vec<Listener> {
     let port = named.unwrap_or(*CLIENT_PORTS.start());
@@ -168,7 +170,8 @@ fn listening(named: Option<u16>) -> Vec<Listener> {
     is_there.then_some(Listener { address, socket: port.into() }).into_iter().collect()
 }
 
-/// Treats the given port as the program's, since this system has no list of processes.
+/// Returns all ports, so that the given port counts as the program's: this system has no list of
+/// processes.
 #[cfg(not(target_os = "linux"))]
 fn sockets_of_tree(_process: u32) -> std::collections::HashSet<u64> {
     (0..=u64::from(u16::MAX)).collect()

@@ -1,4 +1,4 @@
-//! `kprof record`: runs a program, and records the data of its Tracy clients.
+//! `kprof record`: runs a program, and records the data of the program's Tracy clients.
 
 mod args;
 mod artifacts;
@@ -25,7 +25,7 @@ pub(crate) use args::RecordArgs;
 
 /// Name of the folder of logs in the artifacts folder.
 const LOGS: &str = ".logs";
-/// Exit code with `--check-exit-code` if the program failed.
+/// Exit code if the program failed and `--check-exit-code` is given.
 const PROGRAM_FAILED: u8 = 4;
 
 /// Runs the program, writes the files and, if requested, the report.
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let stock = stock::detect(args)?;
     stock::check_stream(args, stock.is_some())?;
     let simulated = stock::simulated_chip(args)?;
-    // A program on a real chip reads its rings through this process.
+    // If a program on a real chip is to stream, it reads its rings through this process.
     let is_served = args.stream.is_some() && simulated.is_none();
     let served = is_served.then(ServedChip::start).transpose()?;
     let logs = output.join(LOGS);
@@ -85,8 +85,8 @@ fn finish_stock(args: &RecordArgs, output: &Path, exit_code: i32) -> Result<Exit
     }
     for capture in &captures {
         note!("kprof: recorded {}; look: kprof report {}", capture.display(), capture.display());
-        // Program ids are unique only within one process, so the reports of several processes need
-        // separate folders.
+        // Program ids are unique only within one process, so each process needs its own folder of
+        // reports.
         let folder = match &captures[..] {
             [_] => output.to_owned(),
             _ => output.join(capture.file_stem().unwrap_or_default()),
@@ -130,8 +130,8 @@ fn check_port(port: Option<u16>) -> Result<(), Failure> {
 
 /// Returns the command line of the program.
 ///
-/// tt-metal's package `tracy` records Python functions and passes them to the process's Tracy
-/// client.
+/// For Python, the command line starts TT-Metal's package `tracy`, which records Python functions
+/// and sends them to the process's Tracy client.
 fn command(args: &RecordArgs) -> Command {
     let is_python = args.module || args.partial || args.lines;
     let mut words = args.command.iter();
@@ -159,7 +159,7 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 
-/// Writes the ops report like `kprof ops`.
+/// Writes the ops report by running `kprof ops`.
 ///
 /// If the program ran no ops, the report has no rows, which is not an error.
 fn report(args: &RecordArgs, input: &Path, output: &Path) -> Result<ExitCode, Failure> {

@@ -1,10 +1,10 @@
-//! The chip of this host, served to a recorded program that streams its records.
+//! The chip of this host, which kprof serves to a recorded program that streams its records.
 
 use crate::failure::{Failure, failure};
 use chip::{shared::SOCKET_VARIABLE, sockets::recorded_socket};
 use std::{ffi::OsString, path::PathBuf};
 
-/// Server of the chip; it ends when this is dropped.
+/// The chip that this process serves. Dropping this value removes the socket.
 #[derive(Debug)]
 pub(super) struct ServedChip {
     /// Path at which the recorded program accesses the chip.
@@ -13,7 +13,8 @@ pub(super) struct ServedChip {
     _server: chip::shared::ChipServer,
 }
 
-/// Returns the value of [`SOCKET_VARIABLE`] for a program: the value in the environment, if there is one.
+/// Returns the value of [`SOCKET_VARIABLE`] for a program: the value in this process's environment
+/// or, without one, a socket path of this process.
 pub(super) fn socket_variable() -> OsString {
     std::env::var_os(SOCKET_VARIABLE)
         .unwrap_or_else(|| recorded_socket(std::process::id()).into_os_string())
@@ -23,8 +24,8 @@ pub(super) fn socket_variable() -> OsString {
 impl ServedChip {
     /// Opens the only chip of this host and serves it.
     ///
-    /// ttnn's numbers of chips need not be the numbers of the driver. With one chip, no other chip
-    /// can be meant: ttnn's number is 0.
+    /// ttnn may number chips in another order than the driver. On a host with one chip, no
+    /// confusion is possible: ttnn's number is 0.
     ///
     /// # Errors
     /// If the driver lists several chips or none, or if the chip or the socket cannot be opened.

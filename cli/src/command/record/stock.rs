@@ -1,5 +1,5 @@
-//! Support for a stock ttnn, as installed by pip: without a device profiler, it is profiled with
-//! kprof's header.
+//! Support for a stock ttnn, as installed by pip. It has no device profiler, so its kernels are
+//! profiled with kprof's header.
 
 use super::{
     LOGS,
@@ -31,26 +31,27 @@ use wire::{
     stream::Policy,
 };
 
-/// Default time between two reads of the rings.
+/// Default time between the starts of two reads of the rings.
 const READ_EVERY_NS: u64 = 1_000_000;
 
-/// The version of ttnn used in the tests with a stock ttnn.
+/// Version of ttnn that is tested with kprof.
 const TRIED_VERSION: &str = "0.81.1";
 
-/// Profiling of a program that uses a stock ttnn.
+/// A program that uses a stock ttnn, to be profiled with kprof's header.
 #[derive(Debug)]
 pub(super) struct Stock {
     package: Package,
     python: PathBuf,
 }
 
-/// Detects a program whose ttnn must be profiled with kprof's header, and prints a note.
+/// Detects whether the program's ttnn must be profiled with kprof's header, and prints a note about
+/// it.
 ///
 /// # Errors
-/// If there is such a program, but its Python has no package `kprof`.
+/// If the ttnn must be profiled with the header, but the program's Python has no package `kprof`.
 pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     let Some(python) = interpreter(args) else { return Ok(None) };
-    // If the interpreter cannot run, the failure is reported later, when the program is started.
+    // If the interpreter cannot run, starting the program reports the failure later.
     let Ok(Some(package)) = Package::find(&python) else { return Ok(None) };
     let named = format!("ttnn {}", package.version);
     match package.profiler {
@@ -82,8 +83,8 @@ pub(super) fn detect(args: &RecordArgs) -> Result<Option<Stock>, Failure> {
     Ok(Some(Stock { package, python }))
 }
 
-/// Returns the simulated chip, if one was requested. Others than the program can access it if records
-/// are streamed, or if the environment names a socket for them.
+/// Returns the simulated chip, if one was requested. Other processes than the program can access
+/// this chip if records are streamed, or if the environment names a socket.
 ///
 /// # Errors
 /// If the library or its chip's description is missing.
@@ -112,7 +113,7 @@ pub(super) fn simulate(simulated: Option<&InstalledSimulator>, command: &mut Com
     if let Some(forwarded) = forwarded {
         command.env(LIBRARY_VARIABLE, forwarded);
     }
-    // On a simulated chip, telemetry of dispatch cores is useless and costs a separate kernel.
+    // On a simulated chip, the telemetry of dispatch cores is useless and needs an extra kernel.
     if std::env::var_os("TT_METAL_DISPATCH_TELEMETRY_DISABLE").is_none() {
         command.env("TT_METAL_DISPATCH_TELEMETRY_DISABLE", "1");
     }
@@ -137,7 +138,7 @@ impl Stock {
     /// Runs the program; returns its exit code.
     ///
     /// # Errors
-    /// If kprof's tree for ttnn cannot be created, or the program cannot be started.
+    /// If the root folder for ttnn cannot be created, or the program cannot be started.
     pub(super) fn run(
         &self,
         args: &RecordArgs,
@@ -167,7 +168,8 @@ impl Stock {
         Ok(exit_code(status))
     }
 
-    /// Returns the command line of the program, with the inspected Python.
+    /// Returns the command line of the program, with the Python interpreter whose ttnn was
+    /// inspected.
     fn command(&self, args: &RecordArgs) -> Command {
         let mut words = args.command.iter();
         let is_plain =
@@ -210,7 +212,7 @@ impl Stock {
     }
 
     fn set_environment(&self, args: &RecordArgs, logs: &Path, tree: &Tree, command: &mut Command) {
-        // A program whose ttnn has no profiler ends if one of these variables is set.
+        // A ttnn without a profiler ends the program if one of these variables is set.
         for name in ["TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_SYNC", "TTNN_OP_PROFILER"] {
             command.env_remove(name);
         }
@@ -237,7 +239,7 @@ impl Stock {
     }
 }
 
-/// Returns the options for viewers of the program; the program itself serves them.
+/// Returns the options for Tracy viewers. The program itself serves the viewers.
 fn tracy_options(args: &TracyViewArgs) -> Option<serde_json::Value> {
     let address = args.tracy.as_ref()?;
     Some(serde_json::json!({
@@ -252,7 +254,7 @@ const fn bit_if(is_on: bool, bit: u32) -> u32 {
     if is_on { bit } else { 0 }
 }
 
-/// Prints the kernels that did not compile with the header.
+/// Prints the kernels that did not compile with kprof's header.
 fn tell_problems(tree: &Tree, keeps_going: bool) {
     let Ok(problems) = fs::read_to_string(&tree.problems) else { return };
     let consequence = match keeps_going {
@@ -262,14 +264,14 @@ fn tell_problems(tree: &Tree, keeps_going: bool) {
     for problem in problems.lines() {
         note!("kprof: a kernel does not compile with kprof's header: {problem}; {consequence}");
     }
-    // Print the problems only once.
+    // The file is removed so that each problem is printed only once.
     let _ = fs::remove_file(&tree.problems);
 }
 
-/// Refuses `--stream` if nobody could read the rings.
+/// Refuses `--stream` if the program would not read its rings.
 ///
 /// # Errors
-/// If the program has a profiler of its own, or no stock ttnn.
+/// If the program does not use a stock ttnn.
 pub(super) fn check_stream(args: &RecordArgs, is_stock: bool) -> Result<(), Failure> {
     if args.stream.is_none() {
         return Ok(());
@@ -304,7 +306,7 @@ fn refuse_options(args: &RecordArgs) -> Result<(), Failure> {
 
 fn support_count(args: &RecordArgs) -> u32 {
     if args.stream.is_some() {
-        // Streamed records need no lanes in DRAM: the smallest ones will do.
+        // Streamed records need no lanes in DRAM, so the smallest lanes suffice.
         return 1;
     }
     args.device.op_support_count.unwrap_or(wire::dram::DEFAULT_PROGRAM_SUPPORT_COUNT)

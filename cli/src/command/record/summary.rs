@@ -33,11 +33,11 @@ struct Process {
     messages: usize,
     plots: usize,
     device_zones: usize,
-    /// Reason why the recording ended, if the client did not end by itself.
+    /// Reason why the recording ended; `None` if it ended with the client.
     end: Option<String>,
     /// Counts of missing or inconsistent data, by kind.
     damage: BTreeMap<&'static str, u64>,
-    /// Numbers of received items that are not kept, by kind.
+    /// Numbers of received items that were not stored, by kind.
     left_out: BTreeMap<String, u64>,
 }
 
@@ -116,7 +116,8 @@ impl Summary {
         }
     }
 
-    /// Writes the summary as lines. Standard output belongs to the program.
+    /// Writes the summary as lines. `out` must not be standard output, which belongs to the
+    /// program.
     pub(super) fn write(&self, is_verbose: bool, out: &mut impl Write) -> io::Result<()> {
         for process in &self.processes {
             process.write(out)?;

@@ -1,4 +1,5 @@
-//! Supervision of the running program: finds and records its Tracy clients, and forwards signals.
+//! Supervision of the recorded program: finds and records its Tracy clients, and forwards signals
+//! to it.
 
 use super::listeners::{Listener, Search};
 use host_reader::tracy::{RecordOptions, TracyClient, TracyError, TracyRecording};
@@ -19,15 +20,15 @@ use std::{
 
 /// Minimum time between two searches for new clients.
 const POLL_TIME: Duration = Duration::from_millis(5);
-/// Minimum ratio of a pause to the duration of the preceding search.
+/// Minimum length of the pause after a search, as a multiple of the search's duration.
 ///
-/// With a large socket table, a search takes milliseconds on a processor that the program needs.
+/// With a large socket table, a search takes milliseconds of processor time that the program needs.
 const PAUSE_PER_LOOK: u32 = 20;
 
 /// Result of recording one client.
 pub(super) type Taken = Result<TracyRecording, TracyError>;
 
-/// Exit status and recordings of a program.
+/// Exit status of a program, and the recordings of its Tracy clients.
 pub(super) struct Watched {
     pub(super) status: ExitStatus,
     pub(super) taken: Vec<Taken>,
@@ -41,7 +42,7 @@ pub(super) fn run_without_clients(command: Command) -> io::Result<ExitStatus> {
     start(command)?.wait()
 }
 
-/// Starts a program, and passes signals on to it.
+/// Starts a program, and forwards later signals of this process to it.
 fn start(mut command: Command) -> io::Result<Child> {
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let child = command.spawn()?;
@@ -49,7 +50,7 @@ fn start(mut command: Command) -> io::Result<Child> {
     Ok(child)
 }
 
-/// Runs a program to its end, and records each Tracy client in it and in its children.
+/// Runs a program to its end, and records each Tracy client in it and in its child processes.
 ///
 /// # Errors
 /// If the program cannot be started, or signals cannot be received.
@@ -57,7 +58,7 @@ pub(super) fn run(command: Command, port: Option<u16>) -> io::Result<Watched> {
     let mut child = start(command)?;
     let stop = Arc::new(AtomicBool::new(false));
     let (status, recorders) = watch(&mut child, port, &stop)?;
-    // Children that outlive the program are recorded only up to this point.
+    // Child processes that outlive the program are recorded only up to this point.
     stop.store(true, Ordering::Relaxed);
     let taken = recorders.into_iter().filter_map(|recorder| recorder.join().ok()).collect();
     Ok(Watched { status, taken })
@@ -94,7 +95,8 @@ fn record(listener: Listener, stop: &AtomicBool) -> Taken {
     Ok(client.record(&RecordOptions::default(), stop))
 }
 
-/// Forwards signals of this process to the program; a terminal itself interrupts both processes.
+/// Forwards signals of this process to the program. SIGINT is not forwarded if there is a terminal,
+/// which itself interrupts both processes.
 fn pass_signals_on(mut signals: Signals, process: u32) {
     let has_terminal = io::stdin().is_terminal();
     thread::spawn(move || {

@@ -1,10 +1,12 @@
-//! Clocks of the merged recordings: their relation to the common clock, or why there is none.
+//! Relations of the merged recordings' clocks to the common clock, or the reasons why there is
+//! none.
 
 use super::offsets::{Relation, offset_cells};
 use crate::numbers::{counted, grouped};
 use std::io::{self, Write};
 
-/// Relations of all recordings, in merge order.
+/// Relations of all recordings' clocks with host and recording, in the order in which they were
+/// merged.
 #[derive(Default)]
 pub(super) struct Clocks(Vec<(String, String, Relation)>);
 
@@ -26,7 +28,7 @@ impl Clocks {
         writer.flush()
     }
 
-    /// Prints which clocks are related.
+    /// Prints how many clocks are related and, for each of the others, why it is not.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let errors = self.0.iter().filter_map(|(_, _, relation)| Some(relation.ok()?.1.error_ns));
         let Some(widest) = errors.clone().max() else {

@@ -1,4 +1,4 @@
-//! `kprof merge`: recordings of many hosts as one report, one dataset and one trace.
+//! `kprof merge`: merges recordings of many hosts into one report, one dataset and one trace.
 //!
 //! Hosts are read one after the other, so that memory use does not grow with their number.
 
@@ -65,7 +65,7 @@ struct Host {
 enum Source {
     /// A capture, log or folder of logs.
     Path(PathBuf),
-    /// A dataset, and the host clocks in its recordings of this host. Only the dataset's ops are
+    /// A dataset, and the clocks of this host's recordings in it. Of the dataset, only the ops are
     /// read.
     Dataset { location: DatasetLocation, clocks: Vec<HostClock> },
 }
@@ -75,7 +75,7 @@ impl Host {
         Self { name, source, clock: KnownClock::Unknown("no offset is given") }
     }
 
-    /// Returns the date on which the host's first recording began.
+    /// Returns the date on which the host's earliest recording began.
     fn recorded_on(&self) -> Option<NaiveDate> {
         match &self.source {
             Source::Path(path) => recorded_on(path),
@@ -83,7 +83,7 @@ impl Host {
         }
     }
 
-    /// Returns the host clocks in the host's recordings.
+    /// Returns the clocks that the host's recordings contain.
     fn clocks(&self) -> Vec<HostClock> {
         match &self.source {
             Source::Path(path) => clocks_of(path),
@@ -92,7 +92,7 @@ impl Host {
     }
 }
 
-/// Outputs to which hosts are added.
+/// Outputs of the merge; hosts are added to them one after the other.
 struct Merge<'a> {
     output: &'a DatasetLocation,
     dataset: ParquetDataset,
@@ -102,7 +102,7 @@ struct Merge<'a> {
     clocks: Clocks,
     trace: MergedTrace,
     opened: OpenedDataset,
-    /// Memory for packed launches, and for packed records of the log that is read.
+    /// Memory for packed launches, and for the packed records of the log that is being read.
     memory: Arc<PackedMemory>,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
         Some(path) => relate_by_file(&mut hosts, path)?,
         None => relate_by_captures(&mut hosts),
     }
-    // The trace begins with hosts whose clocks are related.
+    // Hosts with related clocks come first, so that the trace begins with them.
     hosts.sort_by_key(|host| host.clock.is_unknown());
     let output = location(&args.output)?;
     let scratch = ScratchFolder::new(&output)?;
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     let mut added = Ok(0);
     let written = write_atomically(&trace, &cancel, |out| {
         added = merge.add_all(&hosts, out);
-        // An error here keeps an incomplete trace from getting the final name.
+        // Returning an error keeps an incomplete trace from getting the final name.
         added.as_ref().map(|_| ()).map_err(|_| io::Error::other("merging failed"))
     });
     let left_out = added?;
@@ -152,7 +152,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Sets the hosts' clocks to the offsets in a file.
+/// Relates the hosts' clocks by the offsets in a file.
 fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
     let offsets = HostOffsets::read(path)?;
     for host in hosts.iter_mut() {
@@ -168,7 +168,7 @@ fn relate_by_file(hosts: &mut [Host], path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sets the hosts' clocks from their captures.
+/// Relates the hosts' clocks by the clocks in their captures.
 fn relate_by_captures(hosts: &mut [Host]) {
     let clocks: Vec<Vec<HostClock>> = hosts.iter().map(Host::clocks).collect();
     let clocks = known_clocks(&clocks);
@@ -178,7 +178,7 @@ fn relate_by_captures(hosts: &mut [Host]) {
 }
 
 impl Merge<'_> {
-    /// Adds every host; returns how many could not be read.
+    /// Adds every host to the outputs; returns the number of hosts that could not be read.
     fn add_all(&mut self, hosts: &[Host], out: &mut dyn Write) -> Result<usize, Failure> {
         let mut left_out = 0;
         for host in hosts {
@@ -194,7 +194,7 @@ impl Merge<'_> {
                     }
                 }
             };
-            // A problem of one host does not affect the others.
+            // If one host cannot be read, the others are still merged.
             if let Some::<Failure>(failure) = added {
                 note!("kprof: {} is left out: {failure}", host.name);
                 left_out += 1;
@@ -206,7 +206,7 @@ impl Merge<'_> {
         Ok(left_out)
     }
 
-    /// Adds the recordings of a host: the runs of a capture, or a log.
+    /// Adds the recordings of one host to the outputs: the runs of a capture, or a log.
     fn add(
         &mut self,
         host: &Host,
@@ -225,7 +225,7 @@ impl Merge<'_> {
             capture => capture,
         };
         for run in &unpacked(opened)?.recordings {
-            // The trace needs as much memory as the report, so the report is finished before.
+            // The trace needs as much memory as the report, so the report is finished first.
             let report = ops_report(path, run, TraceFilter::default());
             let trace = Trace::new(run, &TraceFilter::default());
             self.add_recording(host, path, report, (&trace).into(), out)?;
@@ -233,7 +233,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Adds a log lane by lane.
+    /// Adds a log to the outputs; unpacks one lane at a time.
     fn add_packed(
         &mut self,
         host: &Host,
@@ -244,14 +244,14 @@ impl Merge<'_> {
         let busy = Busy::new(format!("reading the launches of {}", host.name));
         let packed = PackedRecording::new(log).or_fail()?;
         let trace = PackedTrace::new(&packed).or_fail()?;
-        // The report of a long recording is large, and the trace has read many lanes. So the report
-        // is built only after the trace has been read.
+        // The report of a long recording is large, and building the trace reads many lanes. So the
+        // report is built only after the trace.
         let report = packed_ops_report(path, &packed)?;
         drop(busy);
         self.add_recording(host, path, report, (&trace).into(), out)
     }
 
-    /// Prints a note that a log larger than the memory limit is nevertheless unpacked as a whole.
+    /// Prints a note if a log is unpacked as a whole although it is larger than the memory limit.
     fn print_obstacle(&self, host: &Host, what: &str) {
         if self.memory.written_bytes() > 0 {
             note!(
@@ -298,7 +298,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Adds a host's recordings from a dataset. Their rows are not copied.
+    /// Adds one host's recordings from a dataset. The rows of the dataset are not copied.
     fn add_summaries(
         &mut self,
         host: &Host,
@@ -342,7 +342,7 @@ impl Merge<'_> {
         let (ops, hosts) =
             (counted(row_count, "op", "ops"), counted(host_count as u64, "host", "hosts"));
         write!(out, "{output}: {ops} of {hosts}")?;
-        // Rows of input datasets are not copied.
+        // If all inputs are datasets, nothing was written to the output dataset.
         if counts.files > 0 {
             let zones = counted(counts.zones, "zone", "zones");
             let markers = counted(counts.markers, "marker", "markers");
@@ -355,8 +355,8 @@ impl Merge<'_> {
     }
 }
 
-/// The dataset that was read last. Hosts of one dataset usually follow each other, so it is read
-/// once.
+/// The input dataset that was read last. The hosts of one dataset usually follow each other, so
+/// each dataset is usually read once.
 #[derive(Default)]
 struct OpenedDataset {
     location: Option<DatasetLocation>,
@@ -364,7 +364,7 @@ struct OpenedDataset {
 }
 
 impl OpenedDataset {
-    /// Returns a host's recordings with their ops, and removes them from this dataset.
+    /// Removes a host's recordings from this dataset, and returns them with their ops.
     fn take_host(
         &mut self,
         location: &DatasetLocation,
@@ -403,8 +403,8 @@ fn hosts_of_dataset(location: &DatasetLocation) -> Result<Vec<Host>, Failure> {
     Ok(clocks.into_iter().map(host).collect())
 }
 
-/// Returns the hosts in the inputs: `NAME=PATH`, a dataset, a folder of rank folders, or a file or
-/// folder with recordings.
+/// Returns the hosts in the inputs. An input is `NAME=PATH`, a dataset, a folder with rank folders,
+/// or a file or folder with recordings.
 fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     let mut hosts = Vec::new();
     for input in inputs {
@@ -444,7 +444,7 @@ fn hosts_of(inputs: &[OsString]) -> Result<Vec<Host>, Failure> {
     Ok(hosts)
 }
 
-/// Returns the folders `rank<N>` in a folder or in its folder `ttrun`, sorted by number.
+/// Returns a host for each folder `rank<N>` in a folder or in its subfolder `ttrun`, sorted by N.
 ///
 /// # Compatibility
 /// `tt-run --tracy` gives each rank the folder `generated/profiler/ttrun/rank<N>`.

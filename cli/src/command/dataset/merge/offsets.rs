@@ -1,4 +1,4 @@
-//! Offsets between the clocks of hosts, from a file.
+//! Offsets between the clocks of hosts, as read from a file.
 
 use crate::command::dataset::machine_clock::{HostOffset, KnownClock};
 use crate::failure::{Failure, OrFail, failure};
@@ -6,7 +6,7 @@ use host_reader::export::CommonTime;
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::Path};
 
-/// Offsets by host.
+/// Clock offsets by host name.
 #[derive(Debug, Default)]
 pub(super) struct HostOffsets(BTreeMap<String, HostOffset>);
 
@@ -23,8 +23,8 @@ impl HostOffsets {
     /// Reads the columns `host`, `offset_ns` and `error_ns`.
     ///
     /// # Errors
-    /// If the file cannot be read, has other columns, has text in a column of numbers, or has a
-    /// host twice.
+    /// If the file cannot be read, has other columns, has text in a column of numbers, or contains
+    /// a host twice.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let mut reader = csv::ReaderBuilder::new();
         let reader = reader.comment(Some(b'#')).trim(csv::Trim::All);
@@ -52,17 +52,18 @@ impl HostOffsets {
         self.0.get(host).copied()
     }
 
-    /// Returns the hosts that have an offset.
+    /// Returns the names of the hosts that have an offset.
     pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }
 
-/// Relation of a recording's clock to the common clock of the hosts: the offset, and the start of the
-/// recording on the common clock. Otherwise, the reason why times cannot be compared.
+/// Relation of a recording's clock to the common clock of the hosts: the offset, and the
+/// recording's start on the common clock. The error is the reason why times cannot be compared.
 pub(super) type Relation = Result<(HostOffset, CommonTime), &'static str>;
 
-/// Relates a recording by the offset at its origin, if its chips are related to the host's clock.
+/// Relates a recording's clock to the common clock by the offset at the recording's origin. This
+/// requires that the recording's chips are related to the host's clock.
 pub(super) fn relation(
     origin_host_ns: Option<i64>,
     clock: &KnownClock,
@@ -77,7 +78,8 @@ pub(super) fn relation(
     Ok((offset, time.ok_or("its offset puts it before the common clock's start")?))
 }
 
-/// Returns the offset and its bound as table cells; empty if unknown.
+/// Returns the offset and its error bound as table cells, which are empty if the clock is not
+/// related.
 pub(super) fn offset_cells(relation: Relation) -> [String; 2] {
     relation.map_or_else(
         |_| Default::default(),

@@ -1,4 +1,4 @@
-//! The ops of all hosts in one CSV.
+//! CSV with the ops of all hosts.
 
 use crate::failure::{Failure, OrFail};
 use std::{
@@ -8,16 +8,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Reports of hosts, kept in files until all columns are known.
+/// Ops reports of hosts, which are kept in files until all columns are known.
 pub(super) struct MergedOps {
     folder: PathBuf,
     parts: Vec<Part>,
-    /// Columns in the order of their first occurrence, and their indices.
+    /// Names of columns in the order of their first occurrence. `places` contains their indices.
     columns: Vec<String>,
     places: BTreeMap<String, usize>,
 }
 
-/// The report of one host.
+/// The ops report of one host.
 struct Part {
     host: String,
     /// Offset of the host's clock and its bound; empty if the clock is not related to other hosts.
@@ -25,7 +25,7 @@ struct Part {
     path: PathBuf,
 }
 
-/// Columns before the columns of the reports.
+/// Columns for the host, which precede the columns of the reports.
 const OF_HOST: [&str; 3] = ["HOST", "HOST CLOCK OFFSET [ns]", "HOST CLOCK ERROR [ns]"];
 
 impl MergedOps {
@@ -34,7 +34,8 @@ impl MergedOps {
         Self { folder: folder.to_owned(), parts, columns, places }
     }
 
-    /// Adds the report of a host. Reports with more tensors have more columns.
+    /// Adds the ops report of a host. Reports differ in their columns: ops with more tensors need
+    /// more.
     pub(super) fn add(&mut self, host: &str, clock: [String; 2], csv: &str) -> Result<(), Failure> {
         let mut reader = reader(csv.as_bytes());
         let header = reader.headers().or_fail()?;
@@ -49,7 +50,8 @@ impl MergedOps {
         fs::write(&path, csv).or_fail_at(&path)
     }
 
-    /// Writes all rows, the host and its clock in the first columns; returns their number.
+    /// Writes the rows of all reports, with the host and its clock in the first columns; returns
+    /// the number of rows.
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<u64> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(OF_HOST.into_iter().chain(self.columns.iter().map(String::as_str)))?;
@@ -79,7 +81,7 @@ impl MergedOps {
 impl Drop for MergedOps {
     fn drop(&mut self) {
         for Part { path, .. } in &self.parts {
-            // A missing file needs no removal.
+            // An error is ignored: the file may be missing.
             let _ = fs::remove_file(path);
         }
     }

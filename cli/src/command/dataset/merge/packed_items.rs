@@ -1,18 +1,18 @@
-//! Items of a merge that are packed into a few bytes.
+//! Compact encoding for items of a merge.
 
 use host_reader::packed_numbers::{push, take};
 use std::slice::Iter;
 
-/// Item that is packed into a few bytes.
+/// Item that can be encoded in a few bytes.
 pub(super) trait Packed {
-    /// Appends the item.
+    /// Appends the encoded item to `bytes`.
     fn push(&self, bytes: &mut Vec<u8>);
 
-    /// Reads an item that [`Self::push`] has appended.
+    /// Removes an item that [`Self::push`] has appended from the start of `bytes`, and decodes it.
     fn take(bytes: &mut Iter<'_, u8>) -> Self;
 }
 
-/// Appends the number of a host or a name.
+/// Appends an index of a host or name.
 pub(super) fn push_index(bytes: &mut Vec<u8>, index: u32) {
     push(bytes, index.into());
 }

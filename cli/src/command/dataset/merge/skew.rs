@@ -1,4 +1,4 @@
-//! Skew between hosts: differences in duration and start of the same op.
+//! Skew between hosts: differences between the durations, and between the starts, of the same op.
 
 use super::{
     packed_items::{Packed, push_index, take_index},
@@ -33,7 +33,7 @@ pub(super) struct RankSkew {
     launches: PackedItems,
 }
 
-/// Names of ops, by number.
+/// Names of ops; each name has a number.
 #[derive(Default)]
 struct OpNames {
     names: Vec<String>,
@@ -58,15 +58,15 @@ impl OpNames {
     }
 }
 
-/// Durations and starts of one launch. Hosts are numbers.
+/// Durations and starts of one launch on all hosts. Each host is identified by its number.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Skew {
     key: LaunchKey,
     name: Option<u32>,
-    /// Number of hosts with a known duration; `sum_ns` is the sum of these durations.
+    /// Number of hosts on which the duration is known; `sum_ns` is the sum of these durations.
     known: u64,
     sum_ns: u64,
-    /// Number of hosts without a known duration, since records may be missing.
+    /// Number of hosts on which the duration is unknown, since records may be missing.
     unknown: u64,
     fastest: Option<(u64, u32)>,
     slowest: Option<(u64, u32)>,
@@ -94,7 +94,7 @@ impl Skew {
         }
     }
 
-    /// Adds the launch on a host.
+    /// Adds duration and start of the launch on one more host.
     fn add(&mut self, host: u32, launch: &HostLaunch, time: Option<CommonTime>) {
         self.name = launch.name;
         self.add_duration(host, launch.duration_ns);
@@ -136,7 +136,7 @@ impl RankSkew {
         Self { memory: Arc::clone(memory), hosts, names, launches: PackedItems::new(memory) }
     }
 
-    /// Sorts the launches of a trace.
+    /// Returns the launches of a trace, sorted by key.
     pub(super) fn launches_of_trace(&mut self, items: TraceItems<'_, '_>) -> SortedLaunches {
         let mut launches = SortedLaunches::new(&self.memory);
         for (device_index, device) in items.trace().devices.iter().enumerate() {
@@ -158,7 +158,7 @@ impl RankSkew {
         launches
     }
 
-    /// Sorts the launches of a recording in a dataset.
+    /// Returns the launches of a recording in a dataset, sorted by key.
     pub(super) fn launches_of_summary(&mut self, summary: &RecordingSummary) -> SortedLaunches {
         let mut launches = SortedLaunches::new(&self.memory);
         for op in &summary.ops {
@@ -180,7 +180,7 @@ impl RankSkew {
 
     /// Adds the launches of a host's recording.
     ///
-    /// Starts can be compared if the recording has a common time.
+    /// Starts are compared only if `time` is given, the recording's start on the common clock.
     ///
     /// # Errors
     /// If launches cannot be written to the temporary file, or read back.

@@ -11,11 +11,11 @@ use std::{cmp::Reverse, collections::BinaryHeap, slice::Iter, sync::Arc};
 /// Key of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LaunchKey {
-    /// Program, without the chip.
+    /// Base id of the program, which does not contain the chip.
     pub(super) program: u32,
     pub(super) trace_id: Option<u64>,
     pub(super) trace_replay: Option<u64>,
-    /// Number of the launch among the launches that have all other fields of the key in common.
+    /// Number of the launch among the launches with the same program, trace and replay.
     pub(super) launch: u64,
 }
 
@@ -37,21 +37,21 @@ impl Packed for LaunchKey {
     }
 }
 
-/// A launch on a host. It starts when the host's first chip starts, and takes as long as on the
-/// host's slowest chip.
+/// A launch on all chips of a host. It starts when the launch starts on the first chip, and its
+/// duration is that on the slowest chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct HostLaunch {
     pub(super) key: LaunchKey,
-    /// Number of the op's name; `None` if the host has not named it.
+    /// Number of the op's name; `None` if the host did not report a name.
     pub(super) name: Option<u32>,
     pub(super) duration_ns: Option<u64>,
     pub(super) start_ns: u64,
-    /// Error bound of the chips' clocks against the host's clock; `None` if unknown.
+    /// Maximum error of the chips' times on the host's clock; `None` if unknown.
     pub(super) bound_ns: Option<f64>,
 }
 
 impl HostLaunch {
-    /// Adds the same launch on another chip.
+    /// Merges the same launch on another chip of the host into this launch.
     fn add(&mut self, other: &Self) {
         let durations = self.duration_ns.zip(other.duration_ns);
         self.duration_ns = durations.map(|(known, duration)| known.max(duration));
@@ -81,14 +81,14 @@ impl Packed for HostLaunch {
     }
 }
 
-/// Launches of a recording that are sorted in pieces.
+/// Launches of a recording, sorted in blocks that are merged at the end.
 pub(super) struct SortedLaunches {
     memory: Arc<PackedMemory>,
     pieces: Vec<PackedItems>,
     unsorted: Vec<HostLaunch>,
 }
 
-/// Number of launches that are sorted at once.
+/// Number of launches in one sorted block.
 const PIECE_LAUNCHES: usize = 1 << 14;
 
 impl SortedLaunches {
@@ -112,13 +112,13 @@ impl SortedLaunches {
         self.pieces.push(piece);
     }
 
-    /// Calls `take` with each launch of the host, in the order of keys. Launches of several chips
-    /// with the same key are one launch.
+    /// Calls `take` with each launch of the host, in the order of keys. Launches with the same key
+    /// on several chips are merged into one launch.
     pub(super) fn for_each(mut self, mut take: impl FnMut(HostLaunch)) {
         self.end_piece();
         let mut pieces: Vec<_> =
             self.pieces.iter().map(|piece| piece.iter(HostLaunch::take)).collect();
-        // The first launch with a key names the op.
+        // The op's name is that of the first launch with its key.
         let mut nexts = BinaryHeap::new();
         let mut launches: Vec<Option<HostLaunch>> = Vec::new();
         for (number, piece) in pieces.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Starts of one launch on several hosts that share a clock, with their error bounds.
+//! Starts of one launch on several hosts with related clocks, with the error bounds of the starts.
 
 use super::packed_items::{Packed, push_index, push_wide, take_index, take_wide};
 use host_reader::{
@@ -7,7 +7,8 @@ use host_reader::{
 };
 use std::slice::Iter;
 
-/// Starts of a launch, reduced to the extremes that determine the skew. Hosts are numbers.
+/// Starts of a launch, reduced to the extremes that determine the skew. Each host is identified by
+/// its number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Starts {
     host_count: u64,
@@ -17,31 +18,31 @@ pub(super) struct Starts {
 /// Extremes of all hosts' starts, in nanoseconds of the common clock.
 #[derive(Clone, Debug, PartialEq)]
 struct Bounds {
-    /// Earliest measured start, and its host.
+    /// Earliest measured start, and the host on which it was measured.
     earliest: (i128, u32),
     latest: (i128, u32),
-    /// Minimum over the hosts of the earliest possible start.
+    /// Minimum, over all hosts, of the earliest possible start.
     least_low: i128,
     greatest_low: i128,
-    /// Minimum over the hosts of the latest possible start.
+    /// Minimum, over all hosts, of the latest possible start.
     least_high: i128,
     greatest_high: i128,
 }
 
-/// Time from the first to the last start of a launch on the hosts.
+/// Time between the earliest and the latest start of a launch on the hosts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StartSkew {
     pub(super) earliest: u32,
     pub(super) latest: u32,
     pub(super) measured_ns: u64,
-    /// Lower bound of the true skew; the measured skew is between the lower and the upper bound.
+    /// Lower bound of the true skew. The measured skew is between this bound and `at_most_ns`.
     pub(super) at_least_ns: u64,
     pub(super) at_most_ns: u64,
 }
 
 impl Starts {
-    /// Adds the start on a host, in nanoseconds since the recording's origin, and the bound of
-    /// its chips' clocks.
+    /// Adds the start on a host. `start_ns` counts from the recording's origin, and `bound_ns` is
+    /// the error bound of the host's chip clocks.
     pub(super) fn add(&mut self, host: u32, time: CommonTime, start_ns: u64, bound_ns: f64) {
         self.host_count += 1;
         let start = i128::from(time.origin_ns) + i128::from(start_ns);
@@ -82,7 +83,8 @@ impl Starts {
         })
     }
 
-    /// Returns the skew as table cells; empty with fewer than two hosts. `hosts` holds their names.
+    /// Returns the skew as table cells, which are empty with fewer than two hosts. `hosts` contains
+    /// the hosts' names.
     pub(super) fn cells(&self, hosts: &[String]) -> [String; 6] {
         let name = |host: u32| hosts.get(host as usize).cloned().unwrap_or_default();
         let skew = self.skew();
