@@ -125,7 +125,7 @@ impl LuwenChip {
         Self(chip)
     }
 
-    /// Asks the chip's controller for facts about the chip.
+    /// Asks the chip's controller for the properties of the chip.
     ///
     /// # Errors
     /// [`DriverError`] if an answer is missing or unusable.

@@ -45,7 +45,7 @@ impl ChipFacts {
     }
 }
 
-/// Error in the reported facts about a chip.
+/// Error in the reported properties of a chip.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FactsError {

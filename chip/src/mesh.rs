@@ -49,7 +49,7 @@ impl Default for OpenOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The facts about the chip are contradictory or unknown.
+    /// The chip's reported properties are contradictory or not supported.
     #[error(transparent)]
     Facts(#[from] FactsError),
     /// The firmware was built for another architecture.
@@ -88,7 +88,7 @@ pub struct ChipMesh<A> {
     pub devices: Vec<ChipDevice<A>>,
 }
 
-/// A chip.
+/// A chip that is accessed only through [`Rails`].
 #[derive(Debug)]
 pub struct ChipDevice<A> {
     rails: Rails<A>,
@@ -150,7 +150,7 @@ impl<A: ChipAccess> ChipDevice<A> {
     /// Lanes in DRAM are not accessed, because these cores are expected to stream their markers.
     ///
     /// # Errors
-    /// [`FactsError`] if the facts about the chip are contradictory or unknown.
+    /// [`FactsError`] if the chip's reported properties are contradictory or not supported.
     pub fn open_known(
         access: A,
         facts: &ChipFacts,

@@ -2,14 +2,14 @@
 //!
 //! # Rules
 //! 1. Only named ranges are accessed: the profiler's data at the addresses in the firmware's ELF
-//! files, the DRAM region whose location these data contain, and the two words of a tile's wall
-//! clock.
+//!    files, the DRAM region whose location these data contain, and the two words of a tile's wall
+//!    clock.
 //! 2. Only NoC 1 is used; TT-Metal's own host traffic uses NoC 0.
 //! 3. The first word of each access is read separately. If the tile does not answer, the remaining
 //!    words are not read.
 //! 4. The bus returns a word of all ones if the chip no longer answers. Such a word is accepted
-//! only if the first word of a control vector, which is never all ones, can still be read.
-//! Otherwise the chip is not accessed again.
+//!    only if the first word of a control vector, which is never all ones, can still be read.
+//!    Otherwise the chip is not accessed again.
 //! 5. Nothing is written unless the caller permits it, and then only to control vectors.
 //!
 //! # Compatibility

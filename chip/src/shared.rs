@@ -382,7 +382,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 mod tests {
     use super::*;
 
-    /// A chip with one tile of memory, whose NoC and coordinates must be right.
+    /// A chip with one tile of memory. An access must name the right NoC and the tile's
+    /// coordinates.
     #[derive(Debug)]
     struct OneTile(Mutex<Vec<u8>>);
 
@@ -439,7 +440,7 @@ mod tests {
         let (_folder, path, _server) = served();
         let (chip, facts) = SharedChip::connect(&path).unwrap();
         assert_eq!(facts, FACTS);
-        // Longer than a request, and not a multiple of one.
+        // This read is longer than one request can be, and not a multiple of that length.
         let mut bytes = vec![0; 150_001];
         chip.noc_read(1, TILE, 40_000, &mut bytes).unwrap();
         assert!(bytes.iter().zip(40_000..).all(|(byte, number)| *byte == (number % 251) as u8));
@@ -488,7 +489,7 @@ mod tests {
         let listener = bind(&path).unwrap();
         assert!(matches!(bind(&path), Err(ShareError::InUse(_))));
         let other = thread::spawn(move || {
-            // The guest of `bind` above is first.
+            // The first connection is the one that `bind` made above.
             let mut streams: Vec<_> = listener.incoming().flatten().take(2).collect();
             streams[1].write_all(&greeting_of_facts(&FACTS)).unwrap();
         });

@@ -134,6 +134,7 @@ impl Simulator {
     /// The description comes from `base`, the root of TT-Metal. The folders in `places` are
     /// searched for the library that comes with kprof. No folder is created for a library that has
     /// a descriptor next to it, unless an architecture is given.
+    ///
     /// # Errors
     /// If the library or the description is missing, or if the folder cannot be created.
     pub fn install(

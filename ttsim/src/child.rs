@@ -14,8 +14,8 @@ use std::{io, os::fd::AsFd, os::unix::net::UnixStream, path::Path};
 /// Serves a host through the socket on standard input; returns when the host disconnects.
 ///
 /// # Errors
-/// If standard input is not such a socket, or the host disconnects within a request or sends an
-/// invalid request.
+/// If standard input is not a socket, if the host disconnects within a request, or if the host
+/// sends an invalid request.
 pub fn serve(library: &Path) -> io::Result<()> {
     let socket = io::stdin().as_fd().try_clone_to_owned()?;
     let mut socket = UnixStream::from(socket);
