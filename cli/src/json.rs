@@ -65,7 +65,7 @@ pub(crate) struct FilteredOut {
 }
 
 impl FilteredOut {
-    /// Writes one line.
+    /// Writes the counts as one line of text.
     pub(crate) fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let HiddenLaunches { launch_count, lane_count, record_count, lost_record_count, .. } =
             self.launches;
@@ -166,7 +166,7 @@ pub(crate) struct ReadCounts {
 }
 
 impl ReadCounts {
-    /// Writes one line.
+    /// Writes the number of reads and the pause as one line of text.
     pub(crate) fn write(self, out: &mut impl Write) -> std::io::Result<()> {
         let Self { count, pause_ns } = self;
         let reads = counted(count, "time", "times");

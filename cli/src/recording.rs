@@ -14,7 +14,7 @@ use std::{io::ErrorKind, path::PathBuf};
 /// The capture to write.
 pub(crate) struct CaptureTarget {
     pub(crate) path: PathBuf,
-    /// True if an existing capture is continued.
+    /// True if the recording is appended to an existing capture.
     pub(crate) append: bool,
     /// True if this run repeats the capture's last run to read other hardware counters.
     pub(crate) is_counter_pass: bool,

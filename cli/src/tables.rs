@@ -193,7 +193,6 @@ pub(crate) fn write_rows<T: Table>(
 
 /// Columns with a title, and whether each is shown. A column that is hidden when empty is shown
 /// once a row has a value for it.
-/// value.
 struct ShownColumns<T: Table>(Vec<(&'static Column<T>, bool)>);
 
 impl<T: Table> Default for ShownColumns<T> {

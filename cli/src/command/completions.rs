@@ -1,4 +1,4 @@
-//! `kprof completions`: completion scripts for shells.
+//! `kprof completions`: writes completion scripts for shells.
 
 use crate::{
     args::{Cli, CompletionsArgs},

@@ -1,4 +1,4 @@
-//! `kprof mcp`: answers for agents, over the Model Context Protocol.
+//! `kprof mcp`: answers questions of agents, over the Model Context Protocol.
 
 use crate::failure::Failure;
 use clap::Args;

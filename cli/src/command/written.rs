@@ -36,7 +36,8 @@ pub(in crate::command) struct Written<Counts> {
     pub(in crate::command) format: &'static str,
     #[serde(flatten)]
     pub(in crate::command) counts: Counts,
-    /// Counts of data that may be missing from the output, by kind; `None` if not applicable.
+    /// Counts of data that may be missing from the output, by kind; `None` if they are not
+    /// determined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::command) doubts: Option<BTreeMap<String, u64>>,
 }

@@ -23,7 +23,7 @@ pub(super) struct HostOffset {
     pub(super) error_ns: u64,
 }
 
-/// Known relation of a host's clock to the clocks of other hosts.
+/// What is known about the relation of a host's clock to the clocks of other hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum KnownClock {
     /// One offset that applies to all of the host's recordings.
@@ -112,6 +112,7 @@ struct Residence {
 
 /// Relates the clocks of several hosts, either by the clock of a common machine or by the time of
 /// day. `clocks` contains a list for each host, with the clock of each of its recordings.
+///
 /// The method that relates more hosts is chosen. If both relate the same number, the machine's
 /// clock is chosen, because it has no error.
 pub(super) fn known_clocks(clocks: &[Vec<HostClock>]) -> Vec<KnownClock> {

@@ -7,7 +7,7 @@ use host_reader::{
 };
 use serde::Serialize;
 
-/// What `--json` prints.
+/// The JSON document that `--json` prints.
 #[derive(Serialize)]
 pub(super) struct Document<'a> {
     events: Objects<&'a Activity>,

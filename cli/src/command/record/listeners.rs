@@ -30,6 +30,7 @@ pub(super) struct Search {
 impl Search {
     /// Returns those new sockets of the process and its descendants on which a Tracy client may
     /// listen.
+    ///
     /// Sockets of other programs are never returned: a Tracy client accepts only one server, so
     /// connecting to it would keep other servers away.
     pub(super) fn new_clients(&mut self, process: u32, named: Option<u16>) -> Vec<Listener> {

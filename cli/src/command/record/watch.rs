@@ -25,7 +25,7 @@ const POLL_TIME: Duration = Duration::from_millis(5);
 /// With a large socket table, a search takes milliseconds of processor time that the program needs.
 const PAUSE_PER_LOOK: u32 = 20;
 
-/// Result of recording one client.
+/// Result of recording one Tracy client.
 pub(super) type Taken = Result<TracyRecording, TracyError>;
 
 /// Exit status of a program, and the recordings of its Tracy clients.
