@@ -67,7 +67,7 @@ impl CycleStatistics {
         let (min, max) = bounds.unwrap_or_default();
         let last = count.saturating_sub(1);
         let ranks = [last / 2, count / 2, last - count / 100];
-        let [lower, upper, p99] = at_ranks(durations, totals, ranks);
+        let [lower, upper, p99] = at_ranks(durations, totals, ranks, LISTED_MAX);
         let cycles = Self {
             count,
             total_cycles: total,
@@ -139,17 +139,20 @@ impl Totals {
     }
 }
 
-/// Maximum number of values that [`at_ranks`] copies to a list. More values are counted in bins.
-const FEW: u64 = 512;
+/// Maximum number of values that are copied to a list, which then takes 2 MiB. More values are
+/// counted in bins, for which they are read several times.
+const LISTED_MAX: u64 = 1 << 18;
 
 /// Returns the values at the given ranks of the sorted numbers, where rank 0 is the minimum. The
-/// value is arbitrary for a rank that is out of range.
+/// value is arbitrary for a rank that is out of range. `listed_max` is [`LISTED_MAX`] except in
+/// tests.
 fn at_ranks<const N: usize>(
     numbers: &(impl Numbers + ?Sized),
     totals: &Totals,
     ranks: [u64; N],
+    listed_max: u64,
 ) -> [u64; N] {
-    if totals.count > FEW {
+    if totals.count > listed_max {
         let bounds = totals.bounds.unwrap_or_default();
         let mut latest = None;
         return ranks.map(|rank| match latest {
@@ -157,7 +160,7 @@ fn at_ranks<const N: usize>(
             _ => latest.insert((rank, at_rank(numbers, bounds, rank))).1,
         });
     }
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(usize::try_from(totals.count).unwrap_or(0));
     numbers.for_each(|number| all.push(number));
     ranks.map(|rank| {
         let rank = usize::try_from(rank).unwrap_or(usize::MAX);
@@ -214,7 +217,7 @@ mod tests {
         assert_eq!((cycles.total_ns, cycles.max_ns), (None, Some(u64::MAX)));
     }
 
-    /// Generates values with few and with many bits, and value counts below and above `FEW`.
+    /// Generates values with few and with many bits.
     fn any_values() -> impl Strategy<Value = Vec<u64>> {
         let shift = prop::sample::select(vec![0, 30, 44, 54, 60, 64]);
         (shift, 1..2_500_usize).prop_flat_map(|(shift, count)| {
@@ -227,12 +230,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn values_at_ranks_are_those_of_a_full_sort(mut values in any_values()) {
+        fn values_at_ranks_are_those_of_a_full_sort(
+            mut values in any_values(),
+            listed_max in prop::sample::select(vec![0, 1_000, LISTED_MAX]),
+        ) {
             let mut totals = Totals::default();
             values.iter().for_each(|&value| totals.add(value));
             let count = values.len();
             let ranks = [0, count / 2, count * 99 / 100, count - 1];
-            let found = at_ranks(values.as_slice(), &totals, ranks.map(|rank| rank as u64));
+            let ranks_wide = ranks.map(|rank| rank as u64);
+            let found = at_ranks(values.as_slice(), &totals, ranks_wide, listed_max);
             values.sort_unstable();
             prop_assert_eq!(found, ranks.map(|rank| values[rank]));
             prop_assert_eq!(totals.bounds, Some((values[0], values[count - 1])));
