@@ -371,7 +371,8 @@ impl Core {
     }
 }
 
-/// Returns a mesh of our own simulator with the same chip, for its description and plan.
+/// Returns a mesh of our own simulator with the chip of `config`. Only the mesh's description and
+/// plan are used.
 fn blueprint(config: &MeshConfig) -> Result<SimulatedMesh, TtsimError> {
     let [chip] = &config.chips[..] else {
         return Err(unsupported("it has one chip; choose --devices 1"));

@@ -391,7 +391,7 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
     op
 }
 
-/// Clears the figures of kernels and firmware that did not end on every core.
+/// Clears the figures of kernels and firmware that are unfinished on at least one core.
 fn empty_unfinished(op: &mut Op, cores: &[CoreLaunch]) {
     let open = open_kernels(cores);
     op.risc_kernels.empty(open);

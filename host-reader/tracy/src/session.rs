@@ -47,8 +47,8 @@ pub(crate) struct Session {
     facts: Vec<String>,
     crash: Option<(usize, i64, TextRef)>,
     thread_time: Reference,
-    /// Time of the serial queue. Each item about locks, memory or devices contains a difference
-    /// that is added to this time.
+    /// Time of the latest item of the serial queue. Each event of a lock, of memory or of a device
+    /// stores the difference from the item before it, which is added to this time.
     serial_time: Reference,
     pools: Pools,
     first_text: Option<Box<str>>,

@@ -26,7 +26,7 @@ pub(super) struct Loaded {
     /// Number of damaged parts of a capture, or of unreadable lines in an ops CSV. All other data
     /// is used.
     pub(super) problem_count: u64,
-    /// The runs of a capture or log, or an ops CSV as one part.
+    /// Parts of the input: one for each run of a capture or log; an ops CSV is a single part.
     pub(super) parts: Vec<Part>,
     /// Measured durations of all runs together; `None` for an ops CSV.
     pub(super) measurements: Option<Measurements>,

@@ -24,7 +24,7 @@ pub(crate) struct Packet {
     /// The packet's own events; several if it writes to several addresses.
     pub(crate) writes: Vec<Event>,
     pub(crate) routing: Routing,
-    /// Write to the router, or to a core that forwards packets.
+    /// Event of a write to the router, or to a core that forwards packets.
     pub(crate) local: Event,
     /// Write of the forwarding core to the router.
     pub(crate) mux: Option<Event>,

@@ -37,7 +37,7 @@ pub struct TraceObject {
     /// Row of a rectangle's other corner on NoC 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcast_end_y: Option<i32>,
-    /// Column of a rectangle's first corner on NoC 0.
+    /// NoC 0 column of the corner at which a multicast rectangle starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcast_start_x: Option<i32>,
     /// Row of a rectangle's first corner on NoC 0.

@@ -34,8 +34,9 @@ pub(super) struct Rectangle {
 }
 
 impl Rectangle {
-    /// Returns the columns and the rows, each in ascending order; `None` if the rectangle, and so
-    /// the route of its packet, wraps around the grid's edge, or if the network is undefined.
+    /// Returns the columns and the rows of the rectangle, each in ascending order. Returns `None` if
+    /// the rectangle wraps around the grid's edge, as its packet then does, or if the network is
+    /// undefined.
     pub(super) fn lines(self, noc: Noc) -> Option<[std::ops::RangeInclusive<u16>; 2]> {
         let (low, high) = match noc {
             Noc::Undefined => return None,

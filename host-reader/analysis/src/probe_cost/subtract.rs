@@ -54,7 +54,8 @@ pub fn subtract_probe_costs(
     (timeline, subtracted)
 }
 
-/// Shortens the zones of one lane; returns the number of zones that were shorter than their cost.
+/// Subtracts the cost of probes from each zone of a lane. Returns the number of zones that were
+/// shorter than this cost.
 fn shorten(paired: &mut LaneTimeline, lane: &Lane, cost: ProbeCost) -> u64 {
     let inside = zones_inside(&paired.zones);
     let records = RecordCosts::new(lane, cost);

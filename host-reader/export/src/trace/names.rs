@@ -104,7 +104,7 @@ impl<'a> TraceNames<'a> {
         NameId(number.unwrap_or(0))
     }
 
-    /// Returns the name with this number.
+    /// Returns the name that has the given number.
     #[must_use]
     pub fn get(&self, id: NameId) -> Option<&TraceName<'a>> {
         self.names.get(id.index())

@@ -95,8 +95,8 @@ pub struct FrequencyStep {
     pub split: Split,
     /// New frequency divided by old frequency, minus one, in parts per million.
     pub change_ppm: f64,
-    /// Vertical distance of the two lines at the split, in units of the bracketing clock. It is
-    /// zero if the lines meet inside the zone.
+    /// Difference between the two fitted lines at the time where one replaces the other, in units
+    /// of the bracketing clock. It is zero if the lines meet inside the zone.
     pub gap_units: f64,
     /// Evidence for the step.
     pub evidence: Evidence,

@@ -184,7 +184,7 @@ pub enum StreamRecord {
     Skipped(u32),
 }
 
-/// Cells that are not valid in this format.
+/// Cells that are not valid in the format of streamed records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
     /// A cell has an unknown code. The rest of the chunk is skipped.

@@ -100,7 +100,8 @@ impl NocInput {
     /// Adds the cells of all ops, and the reason for empty cells. TT-Metal's own report has no
     /// column for the reason, so exact reports leave it out.
     ///
-    /// Returns a sentence about the source of the figures; `None` without NoC events.
+    /// Returns a sentence that names the source of the NoC figures; `None` if there are no NoC
+    /// events.
     pub(super) fn add_cells(&self, ops: &mut DeviceOps, is_exact: bool) -> Option<String> {
         if self.is_empty() {
             return None;

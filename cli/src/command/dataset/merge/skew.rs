@@ -22,7 +22,7 @@ use std::{
     sync::Arc,
 };
 
-/// Durations and starts of each launch on all hosts, packed.
+/// Durations and start times of each launch on all hosts, as packed numbers.
 ///
 /// Durations can be compared even if the clocks of the hosts are not related.
 pub(super) struct RankSkew {

@@ -104,8 +104,9 @@ impl Workload {
         workload
     }
 
-    /// Makes each transfer wait for the transfer two places before it among those that leave the
-    /// same tile by the same link, because a NoC has two virtual channels for requests.
+    /// Makes each transfer wait for an earlier one. A NoC has two virtual channels for requests, so
+    /// of the transfers that leave a tile by the same link, each waits for the last but one before
+    /// it.
     fn queue_up(&mut self, grid: Grid) {
         let mut queues: BTreeMap<(Noc, Noc0Coord, Option<Direction>), Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flows.iter().enumerate() {
