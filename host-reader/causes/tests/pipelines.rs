@@ -5,10 +5,12 @@
 mod dram;
 mod honest;
 mod model;
+mod path_shares;
 
 use causes::{Cause, Explanation, StepKind, TimeClass, Window};
 use honest::assert_honest;
 use model::{CoreRun, Form, Numbers, READER, Recorder, WRITER, Work, run};
+use path_shares::shares;
 use reader::ledger::{LossCause, LossKey, LossTotals, LossWindow, ProgramSpan};
 use std::collections::HashMap;
 use wire::{PacketKind, Risc, RunHostId};
@@ -154,20 +156,6 @@ fn time_of_a_core_with_waits_adds_up() {
         assert!((movement - 37.0).abs() < 3.0, "{form:?}: {movement}");
         assert!(runs[0].starved > 0);
     }
-}
-
-/// Returns the shares of the path on reader, math and writer, in percent.
-fn shares(explanation: &Explanation) -> [f64; 3] {
-    let path = explanation.ops[0].critical_path.as_ref().unwrap();
-    let works = |share: &&causes::PathShare| {
-        matches!(share.kind, causes::StepKind::Busy | causes::StepKind::Barrier)
-    };
-    let percent = |riscs: &[Risc]| -> f64 {
-        let own = path.shares.iter().filter(works).filter(|share| riscs.contains(&share.risc));
-        own.map(|share| share.percent).sum()
-    };
-    let math = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
-    [percent(&[READER]), percent(&math), percent(&[WRITER])]
 }
 
 /// Checks that each joined wait of the path was ended by the same RISC as in the model.

@@ -4,10 +4,11 @@
 #![allow(dead_code, reason = "the model serves other tests, too")]
 
 mod model;
+mod path_shares;
 
 use causes::Explanation;
-use model::{CoreRun, Form, Numbers, READER, Recorder, WRITER, Windows, Work, run};
-use wire::Risc;
+use model::{CoreRun, Form, Numbers, Recorder, Windows, Work, run};
+use path_shares::shares;
 
 const WINDOWS: Windows = Windows { length_log2: 14, period_log2: 17, ahead: 0 };
 
@@ -17,20 +18,6 @@ fn explain(cores: &[(&CoreRun, Form)]) -> Explanation {
         recorder.core((x, 1), 1, core, *form);
     }
     Explanation::from_recording(&recorder.finish())
-}
-
-/// Returns the shares of the path on reader, math and writer, in percent.
-fn shares(explanation: &Explanation) -> [f64; 3] {
-    let path = explanation.ops[0].critical_path.as_ref().unwrap();
-    let works = |share: &&causes::PathShare| {
-        matches!(share.kind, causes::StepKind::Busy | causes::StepKind::Barrier)
-    };
-    let percent = |riscs: &[Risc]| -> f64 {
-        let own = path.shares.iter().filter(works).filter(|share| riscs.contains(&share.risc));
-        own.map(|share| share.percent).sum()
-    };
-    let math = [Risc::Trisc0, Risc::Trisc1, Risc::Trisc2];
-    [percent(&[READER]), percent(&math), percent(&[WRITER])]
 }
 
 /// Returns the pipeline of a case, with more than a million cycles in total.
