@@ -33,7 +33,7 @@ struct Process {
     messages: usize,
     plots: usize,
     device_zones: usize,
-    /// Reason why the recording ended; `None` if it ended with the client.
+    /// Reason why the recording is not complete; `None` if the client sent all of it.
     end: Option<String>,
     /// Counts of missing or inconsistent data, by kind.
     damage: BTreeMap<&'static str, u64>,

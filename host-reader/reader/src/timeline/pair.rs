@@ -234,8 +234,8 @@ impl<'lane> Pairing<'lane> {
         self.lane.times[self.order.record(position)]
     }
 
-    /// Finds an unused record after `position` that has the same time as the record there, and this
-    /// kind and key.
+    /// Finds an unused record with the given kind and key that stands after `position` and has the
+    /// same time as the record at `position`.
     fn find_tied(&self, position: usize, kind: PacketKind, key: u32) -> Option<usize> {
         let time = self.time_at(position);
         let candidates = (position..self.order.len()).skip(1).take(TIES_MAX);
