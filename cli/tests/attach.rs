@@ -418,9 +418,10 @@ fn a_program_whose_reader_is_killed_runs_on_and_each_loss_is_counted() {
         let [early, late] = [&early, &late].map(|found| found.get(lane).unwrap_or(&nothing));
         assert_eq!(early[..], expected[..early.len()], "{lane}: the first records");
         assert_eq!(late[..], expected[expected.len() - late.len()..], "{lane}: the last records");
-        // What was acknowledged is in a capture, except for the read that was cut off.
-        let between = expected.len() - early.len() - late.len();
-        assert!(between <= 256, "{lane}: {between} records are in no capture");
+        // A reader writes cells into its capture before it acknowledges them. If it is killed between
+        // the two, the next reader reads these cells again; the capture may also end before them.
+        let between = expected.len() as i64 - early.len() as i64 - late.len() as i64;
+        assert!(between.abs() <= 256, "{lane}: {between} records are in no capture, or in both");
         missing += between;
     }
     let is_cut = |readout: &Readout| readout.losses.uncounted().count() > 0;
