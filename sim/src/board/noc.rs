@@ -4,7 +4,7 @@ use super::{Board, core::BoardCore};
 use crate::{
     arch::TileCoord,
     chip::facts::{ChipFacts, Endpoint},
-    machine::{Action, Answer, Devices, Payload, Request, read_bytes},
+    machine::{Action, Answer, Payload, Request, read_bytes},
     noc,
     tile::Tile,
 };
@@ -71,7 +71,6 @@ impl Flights {
         &mut self,
         chip: &ChipFacts,
         tile: &mut Tile,
-        _: &mut Devices,
         cycle: u64,
         request: &Request,
     ) {

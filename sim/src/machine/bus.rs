@@ -26,11 +26,13 @@ pub(crate) trait Station {
     /// Sends a request of a hart.
     fn issue(&mut self, devices: &mut Devices, risc_index: usize, cycle: u64, request: &Request);
     /// Records a hart's store to L1, before the store takes effect.
-    fn note_store(&mut self, address: u64, value: u32, cycle: u64);
+    fn note_store(&mut self, risc_index: usize, address: u64, value: u32, cycle: u64);
     /// Returns the number of cycles by which a fault delays the read of the clock's high word.
-    fn clock_stall_at(&mut self, risc_index: usize, chip_cycle: u64) -> u64;
+    fn clock_stall_at(&mut self, _risc_index: usize, _chip_cycle: u64) -> u64 {
+        0
+    }
     /// Records the times at which a RISC read the low and the high word of one clock reading.
-    fn note_clock_pair(&mut self, risc_index: usize, low_at: u64, high_at: u64);
+    fn note_clock_pair(&mut self, _risc_index: usize, _low_at: u64, _high_at: u64) {}
 }
 
 impl Station for Stage {
@@ -52,7 +54,7 @@ impl Station for Stage {
         Self::issue(self, devices, risc_index, cycle, request);
     }
 
-    fn note_store(&mut self, address: u64, value: u32, cycle: u64) {
+    fn note_store(&mut self, _: usize, address: u64, value: u32, cycle: u64) {
         self.note_cells(address, value);
         let before = self.tile.l1.word(address);
         self.tile.journal.record(address, before, cycle);
@@ -88,22 +90,24 @@ impl ClockReads {
 
 /// One RISC's access to its tile.
 pub(crate) struct TileBus<'a, S> {
-    pub(crate) stage: &'a mut S,
+    pub(crate) station: &'a mut S,
     pub(crate) devices: &'a mut Devices,
     pub(crate) clock_reads: &'a mut ClockReads,
     pub(crate) local_ram: &'a mut [u8],
     pub(crate) risc_index: usize,
+    /// Set once the RISC has stored to L1.
+    pub(crate) has_stored: bool,
 }
 
 impl<S: Station> Bus for TileBus<'_, S> {
     #[inline]
     fn l1(&self) -> &[u8] {
-        self.stage.tile().l1.kept()
+        self.station.tile().l1.kept()
     }
 
     #[inline]
     fn l1_mut(&mut self) -> &mut [u8] {
-        self.stage.tile_mut().l1.kept_mut()
+        self.station.tile_mut().l1.kept_mut()
     }
 
     #[inline]
@@ -121,12 +125,12 @@ impl<S: Station> Bus for TileBus<'_, S> {
     }
 
     fn has_bit_manipulation(&self) -> bool {
-        self.stage.chip().arch == Arch::Blackhole
+        self.station.chip().arch == Arch::Blackhole
     }
 
     #[inline]
     fn region(&self, address: u32) -> Option<Region> {
-        if u64::from(address) < self.stage.tile().l1.size_bytes() {
+        if u64::from(address) < self.station.tile().l1.size_bytes() {
             return Some(Region::L1);
         }
         Region::in_tensix_tile(address)
@@ -136,8 +140,8 @@ impl<S: Station> Bus for TileBus<'_, S> {
         if width == Width::Word && self.devices.is_clock_low(self.risc_index, address) {
             return Ok(self.read_clock_low(cycle));
         }
-        if u64::from(address) < self.stage.tile().l1.size_bytes() {
-            let word = self.stage.tile().l1.word(u64::from(address & !3));
+        if u64::from(address) < self.station.tile().l1.size_bytes() {
+            let word = self.station.tile().l1.word(u64::from(address & !3));
             return Ok(word >> (8 * (address & 3)));
         }
         let found = match self.devices.find(self.risc_index, address & !3, false) {
@@ -146,7 +150,7 @@ impl<S: Station> Bus for TileBus<'_, S> {
         };
         match found.register.effect {
             Effect::WallClockHigh if width == Width::Word => return self.read_clock_high(cycle),
-            Effect::WallClockLatched => return Ok(self.stage.tile().clock.latched_high()),
+            Effect::WallClockLatched => return Ok(self.station.tile().clock.latched_high()),
             _ => {}
         }
         if width != Width::Word && found.register.effect != Effect::Config {
@@ -155,7 +159,7 @@ impl<S: Station> Bus for TileBus<'_, S> {
             return Err(self.refuse(format!("{name} is read as a word, not by {bytes} bytes")));
         }
         let place = (address & !3, self.risc_index);
-        match self.devices.load(self.stage.chip(), found, place, cycle) {
+        match self.devices.load(self.station.chip(), found, place, cycle) {
             Ok(word) => Ok(word >> (8 * (address & 3))),
             Err(fault) => Err(self.fail(fault, found.register.name)),
         }
@@ -169,11 +173,12 @@ impl<S: Station> Bus for TileBus<'_, S> {
         if address.wrapping_sub(mailbox) < size_bytes {
             self.devices.note(address, value, cycle);
         }
-        self.stage.note_store(u64::from(address & !3), value, cycle);
+        self.has_stored = true;
+        self.station.note_store(self.risc_index, u64::from(address & !3), value, cycle);
         if TileWatch::is_semaphore(address)
             && let Some(watch) = &mut self.devices.tile_watch
         {
-            let sent = self.stage.tile().clock.value(cycle);
+            let sent = self.station.tile().clock.value(cycle);
             watch.note_increment(self.risc_index, address, (cycle, sent));
         }
         Ok(())
@@ -189,7 +194,7 @@ impl<S: Station> Bus for TileBus<'_, S> {
     }
 
     fn mmio_store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> StoreResult {
-        if u64::from(address) < self.stage.tile().l1.size_bytes() {
+        if u64::from(address) < self.station.tile().l1.size_bytes() {
             self.store_beyond_kept(address, width, value, cycle);
             return Ok(Flow::Continue);
         }
@@ -203,12 +208,12 @@ impl<S: Station> Bus for TileBus<'_, S> {
             return Err(self.refuse(format!("{name} is written as a word, not by {bytes} bytes")));
         }
         let place = (address, self.risc_index);
-        match self.devices.store(self.stage.chip(), found, place, (value, cycle)) {
+        match self.devices.store(self.station.chip(), found, place, (value, cycle)) {
             Ok(Consequence::Nothing) => Ok(Flow::Continue),
             Ok(Consequence::Resets) => Ok(Flow::Yield),
             Ok(Consequence::Request(request)) => {
                 let devices = &mut *self.devices;
-                self.stage.issue(devices, self.risc_index, cycle, &request);
+                self.station.issue(devices, self.risc_index, cycle, &request);
                 Ok(Flow::Yield)
             }
             Ok(Consequence::Move) => self.move_data(cycle),
@@ -245,7 +250,7 @@ impl<S: Station> TileBus<'_, S> {
     fn read_clock_low(&mut self, cycle: u64) -> u32 {
         let read = ClockRead { held_until: None, low_at: Some(cycle) };
         self.clock_reads.0[self.risc_index] = read;
-        let low = self.stage.tile_mut().clock.read_low(cycle);
+        let low = self.station.tile_mut().clock.read_low(cycle);
         if let Some(watch) = &mut self.devices.tile_watch {
             watch.note_clock(self.risc_index, low);
         }
@@ -258,7 +263,7 @@ impl<S: Station> TileBus<'_, S> {
         let ClockRead { held_until, low_at } = self.clock_reads.0[self.risc_index];
         if let Some(low_at) = low_at {
             let held_until = held_until.unwrap_or_else(|| {
-                match self.stage.clock_stall_at(self.risc_index, low_at) {
+                match self.station.clock_stall_at(self.risc_index, low_at) {
                     0 => 0,
                     stall => low_at + stall + 1,
                 }
@@ -269,9 +274,9 @@ impl<S: Station> TileBus<'_, S> {
                 return Err(Refusal::Busy);
             }
             *read = ClockRead::default();
-            self.stage.note_clock_pair(self.risc_index, low_at, cycle);
+            self.station.note_clock_pair(self.risc_index, low_at, cycle);
         }
-        Ok(self.stage.tile().clock.read_live_high(cycle))
+        Ok(self.station.tile().clock.read_live_high(cycle))
     }
 
     /// Stores to L1 beyond its allocated part, which grows for the store.
@@ -279,8 +284,8 @@ impl<S: Station> TileBus<'_, S> {
         let shift = 8 * (address & 3);
         let mask = u32::MAX >> (32 - 8 * width.byte_count()) << shift;
         let word_address = u64::from(address & !3);
-        self.stage.note_store(word_address, value, cycle);
-        let tile = self.stage.tile_mut();
+        self.station.note_store(self.risc_index, word_address, value, cycle);
+        let tile = self.station.tile_mut();
         let word = tile.l1.word(word_address) & !mask | value << shift & mask;
         tile.l1.replace_word(word_address, word);
     }
@@ -291,7 +296,7 @@ impl<S: Station> TileBus<'_, S> {
     /// tt-isa-documentation, `WormholeB0/TensixTile/Mover.md`.
     fn move_data(&mut self, cycle: u64) -> Result<Flow, Refusal> {
         let [to, from, byte_count, mode] = self.devices.mover_parameters();
-        let l1_bytes = self.stage.tile().l1.size_bytes();
+        let l1_bytes = self.station.tile().l1.size_bytes();
         let copies = matches!(mode, MOVE_L1_TO_L0 | MOVE_L1_TO_L1);
         let mut bytes = vec![0; byte_count as usize];
         if copies {
@@ -300,7 +305,7 @@ impl<S: Station> TileBus<'_, S> {
                     "the mover was to copy {byte_count} bytes from {from:#x}, which leaves L1"
                 )));
             }
-            bytes = super::arrival::read_bytes(self.stage.tile(), u64::from(from), byte_count);
+            bytes = super::arrival::read_bytes(self.station.tile(), u64::from(from), byte_count);
         }
         let start = to.wrapping_sub(INSTRUCTION_RAM_OF_MOVER);
         let ram_end = start as usize + bytes.len();
@@ -321,7 +326,7 @@ impl<S: Station> TileBus<'_, S> {
                 )));
             }
             let bytes = (u64::from(to)..).zip(bytes);
-            super::arrival::write_bytes((self.stage.tile_mut(), self.devices), bytes, cycle);
+            super::arrival::write_bytes((self.station.tile_mut(), self.devices), bytes, cycle);
         }
         Ok(Flow::Yield)
     }

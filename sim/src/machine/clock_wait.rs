@@ -63,20 +63,20 @@ impl Run<'_> {
     /// Advances a hart that waits for a clock value to the last rounds of its wait.
     pub(super) fn skip_clock_wait(&mut self, index: usize) {
         let Some(found) = self.clock_loop(index) else { return };
-        let hart = &self.machine.processors[index].hart;
+        let hart = &self.machine.riscs.harts[index].hart;
         let missing = hart.register(found.limit).saturating_sub(hart.register(found.distance));
         if missing < LONG_WAIT_CYCLES || !self.is_wall_clock(index, found) {
             return;
         }
         let Some((period, last_low)) = self.steady_period(index, found) else { return };
-        let hart = &self.machine.processors[index].hart;
+        let hart = &self.machine.riscs.harts[index].hart;
         let passed = hart.register(found.distance);
         let missing = hart.register(found.limit).saturating_sub(passed);
         let in_budget = self.budget_end().saturating_sub(hart.cycle());
         let rounds = (u64::from(missing).min(in_budget) / period).saturating_sub(ROUNDS_LEFT);
         let cycles = rounds * period;
         let Ok(low_cycles) = u32::try_from(cycles) else { return };
-        let hart = &mut self.machine.processors[index].hart;
+        let hart = &mut self.machine.riscs.harts[index].hart;
         hart.move_on(cycles);
         hart.set_register(found.low, last_low.wrapping_add(low_cycles));
         hart.set_register(found.distance, passed.wrapping_add(low_cycles));
@@ -84,7 +84,7 @@ impl Run<'_> {
 
     /// Returns the wait loop that a hart is executing, if any.
     fn clock_loop(&self, index: usize) -> Option<ClockLoop> {
-        let pc = self.machine.processors[index].hart.pc();
+        let pc = self.machine.riscs.harts[index].hart.pc();
         if pc >= LOCAL_RAM_BASE {
             return None;
         }
@@ -102,7 +102,7 @@ impl Run<'_> {
     /// Returns true if the loop loads the low word of the wall clock.
     fn is_wall_clock(&self, index: usize, found: ClockLoop) -> bool {
         let load = self.stage.tile.load(found.head.into());
-        let base = self.machine.processors[index].hart.register((load >> 15 & 31) as usize);
+        let base = self.machine.riscs.harts[index].hart.register((load >> 15 & 31) as usize);
         base.wrapping_add_signed(load.cast_signed() >> 20) == WALL_CLOCK_LOW
     }
 
@@ -110,17 +110,17 @@ impl Run<'_> {
     /// cycles and the clock value that the last round read. Returns `None` if the loop ends before
     /// that.
     fn steady_period(&mut self, index: usize, found: ClockLoop) -> Option<(u64, u32)> {
-        while self.machine.processors[index].hart.pc() != found.head {
+        while self.machine.riscs.harts[index].hart.pc() != found.head {
             self.step_in(index, found)?;
         }
         let mut last: Option<(u64, Round)> = None;
         let mut equal_rounds = 0;
         for _ in 0..ROUNDS_MAX {
-            let begun_at = self.machine.processors[index].hart.cycle();
+            let begun_at = self.machine.riscs.harts[index].hart.cycle();
             for _ in 0..3 {
                 self.step_in(index, found)?;
             }
-            let hart = &self.machine.processors[index].hart;
+            let hart = &self.machine.riscs.harts[index].hart;
             if hart.pc() != found.head {
                 return None;
             }
@@ -143,9 +143,11 @@ impl Run<'_> {
     /// Executes one instruction of the loop; returns `None` if the hart leaves the loop or is
     /// interrupted.
     fn step_in(&mut self, index: usize, found: ClockLoop) -> Option<()> {
-        let until = self.machine.processors[index].hart.cycle() + 1;
-        let Ok(Pause::Cycle) = self.execute(index, until) else { return None };
-        let pc = self.machine.processors[index].hart.pc();
+        let until = self.machine.riscs.harts[index].hart.cycle() + 1;
+        let (Ok(Pause::Cycle), _) = self.machine.riscs.execute(index, self.stage, until) else {
+            return None;
+        };
+        let pc = self.machine.riscs.harts[index].hart.pc();
         (pc.wrapping_sub(found.head) < LOOP_BYTES).then_some(())
     }
 }

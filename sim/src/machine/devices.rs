@@ -56,6 +56,7 @@ pub(crate) struct Devices {
     /// Other tiles' reads of this L1 that the L1 front does not know of yet.
     pub(crate) noc_reads: Vec<NocRead>,
     arch: Arch,
+    kind: TileKind,
 }
 
 /// Location of the firmware's mailbox and of its bytes with signals.
@@ -148,27 +149,32 @@ impl Devices {
             overwritten: Vec::new(),
             noc_reads: Vec::new(),
             arch: chip.arch,
+            kind,
         }
     }
 
     /// Returns true if the RISC is held in reset.
-    pub(crate) const fn is_in_reset(&self, risc_index: usize) -> bool {
-        self.soft_reset & SOFT_RESET[risc_index] != 0
-    }
-
-    /// Returns the entry address that was written for a RISC.
-    pub(crate) const fn reset_address(&self, risc_index: usize) -> u32 {
-        self.reset_addresses[risc_index]
-    }
-
-    /// Returns the address at which a RISC starts after reset.
-    pub(crate) const fn reset_pc(&self, risc_index: usize) -> u32 {
-        let is_overridden = match risc_index {
-            0 => return 0,
-            1 => self.ncrisc_reset_override & 1 != 0,
-            _ => self.trisc_reset_override >> (risc_index - 2) & 1 != 0,
+    pub(crate) fn is_in_reset(&self, risc_index: usize) -> bool {
+        let bit = match self.kind {
+            TileKind::Tensix => SOFT_RESET[risc_index],
+            TileKind::Ethernet => SOFT_RESET[0] << risc_index,
         };
-        if is_overridden { self.reset_addresses[risc_index] } else { DEFAULT_RESET_PC[risc_index] }
+        self.soft_reset & bit != 0
+    }
+
+    /// Returns the address at which a RISC starts when its reset ends; `None` if it then runs the
+    /// base firmware, which is not modelled, until the host sets its entry point.
+    pub(crate) fn entry(&self, risc_index: usize) -> Option<u32> {
+        let set = self.reset_addresses[risc_index];
+        let is_overridden = match (self.kind, risc_index) {
+            (TileKind::Ethernet, _) => {
+                return (self.arch == Arch::WormholeB0 || set != 0).then_some(set);
+            }
+            (TileKind::Tensix, 0) => false,
+            (TileKind::Tensix, 1) => self.ncrisc_reset_override & 1 != 0,
+            (TileKind::Tensix, _) => self.trisc_reset_override >> (risc_index - 2) & 1 != 0,
+        };
+        Some(if is_overridden { set } else { DEFAULT_RESET_PC[risc_index] })
     }
 
     /// Returns true if a load from an address by a RISC reads the low word of the wall clock.

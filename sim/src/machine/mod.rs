@@ -1,9 +1,10 @@
 //! Cores that run RV32IM object code, firmware and kernels, as on a chip.
 //!
-//! A machine contains a core's harts with their local RAMs, and the core's devices; L1 and clock
-//! belong to the tile. The machine runs one launch at a time: it writes the launch message and GO,
-//! and runs the harts in turns until all of them wait again. [`crate::riscv`] models the harts'
-//! pipelines; `stage` issues writes to DRAM.
+//! `riscs` has a core's harts with their local RAMs, and the core's devices; L1 and clock belong to
+//! the tile. [`crate::board`] drives them as its host says. A machine adds the code of the harts and
+//! runs one launch at a time: it writes the launch message and GO, and runs the harts in turns until
+//! all of them wait again. [`crate::riscv`] models the harts' pipelines; `stage` issues writes to
+//! DRAM.
 //!
 //! # Memory map
 //!
@@ -77,6 +78,7 @@ mod queues;
 mod registers;
 mod request;
 mod rest;
+mod riscs;
 mod run;
 mod stage;
 #[cfg(object_code)]
@@ -86,15 +88,15 @@ mod tile_watch;
 mod tt_metal;
 
 use crate::{
-    arch::{Arch, floorplan::CorePlace},
+    arch::floorplan::CorePlace,
     chip::facts::ChipFacts,
     program::CoreUse,
-    riscv::{self, Hart, L1Front, L1Port},
+    riscv,
     tile::{Tile, l1::L1},
     tt_metal::firmware::FirmwareSet,
 };
 pub(crate) use arrival::{Payload, carry_out, read_bytes, write_bytes};
-pub(crate) use bus::{ClockReads, Station, TileBus};
+pub(crate) use bus::Station;
 use core_code::{CoreCode, RiscCode};
 pub(crate) use devices::Devices;
 use devices::MailboxPlace;
@@ -102,9 +104,10 @@ pub use failure::{ExecutionFailure, FailureReason};
 pub use images::KernelKind;
 pub(crate) use message::Answer;
 pub(crate) use niu::{Change, counter, logical_id};
-pub(crate) use polling::{Watched, next_access};
+pub(crate) use polling::PollRules;
 pub(crate) use request::{Action, FIRST_REGISTER, Request};
 use rest::Rest;
+pub(crate) use riscs::{HartState, Riscs};
 pub(crate) use run::Progress;
 pub(crate) use stage::Stage;
 use std::sync::Arc;
@@ -131,43 +134,23 @@ pub const fn cpp_compiler_version() -> Option<&'static str> {
     option_env!("CPP_COMPILER_VERSION")
 }
 
-/// The harts of a core and their state.
+/// The RISCs of a core, and the code that they run.
 pub(crate) struct Machine {
     code: CoreCode,
     /// tt-metal's firmware, if it replaces this project's firmware.
     set: Option<Arc<FirmwareSet>>,
+    riscs: Riscs,
+    /// Where the code of each RISC waits.
     processors: Vec<Processor>,
-    devices: Devices,
-    clock_reads: ClockReads,
-    front: L1Front,
     has_booted: bool,
 }
 
-/// One RISC: its hart, its private memory and its code.
+/// The code in which a RISC waits.
+#[derive(Default)]
 struct Processor {
-    hart: Hart,
-    local_ram: Vec<u8>,
-    /// This project's own code; `None` if tt-metal's firmware runs.
-    code: Option<RiscCode>,
     /// Address of the loop in which this project's firmware waits for a byte, if known.
     wait_loop: Option<u32>,
-    state: HartState,
     rest: Rest,
-}
-
-/// State of a hart between turns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum HartState {
-    InReset,
-    Running,
-    /// Waits until a byte of L1 has a certain value.
-    Waiting {
-        address: u32,
-        value: u8,
-    },
-    /// Waits until one of the words that it polls changes.
-    Polling(Watched),
-    Failed,
 }
 
 impl Machine {
@@ -176,85 +159,57 @@ impl Machine {
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let set = chip.modes.firmware.clone().filter(|_| core_use == CoreUse::Programs);
         let code = CoreCode::new(core_use, chip, place);
-        let codes: Vec<Option<RiscCode>> = match &set {
-            Some(set) if place.kind == CoreKind::Tensix => vec![None; set.processors().len()],
+        let processors: Vec<Processor> = match &set {
+            Some(set) if place.kind == CoreKind::Tensix => {
+                set.processors().iter().map(|_| Processor::default()).collect()
+            }
             Some(_) => Vec::new(),
-            None => code.riscs().iter().copied().map(Some).collect(),
+            None => code.riscs().iter().map(|&risc| Processor::new(chip, risc)).collect(),
         };
-        let processors = codes.into_iter().enumerate();
-        Self {
-            processors: processors.map(|(index, code)| Processor::new(chip, code, index)).collect(),
-            devices: devices(set.as_deref(), &code, chip, place),
-            code,
-            set,
-            clock_reads: ClockReads::default(),
-            front: L1Front::new(),
-            has_booted: false,
-        }
+        let mut riscs = Riscs::new(chip, place, processors.len());
+        riscs.devices = devices(set.as_deref(), &code, chip, place);
+        Self { code, set, riscs, processors, has_booted: false }
     }
 
-    /// Stops all harts permanently.
-    fn stop(&mut self) {
-        for risc in &mut self.processors {
-            risc.state = HartState::InReset;
-        }
+    /// Returns this project's code of a RISC; `None` if tt-metal's firmware runs.
+    fn own_code(&self, index: usize) -> Option<RiscCode> {
+        self.code.riscs().get(index).copied().filter(|_| self.set.is_none())
     }
 
     /// Removes and returns the completed intervals in which banks of performance counters counted.
     pub(crate) fn take_counter_windows(&mut self) -> Vec<performance::Window> {
-        self.devices.take_counter_windows()
+        self.riscs.devices.take_counter_windows()
     }
 
     /// Returns the devices that the core's RISCs share.
     pub(crate) const fn devices_mut(&mut self) -> &mut Devices {
-        &mut self.devices
+        &mut self.riscs.devices
     }
 
     /// Starts the code at address 0 on the first RISC, without firmware.
     #[cfg(object_code)]
     #[cfg(test)]
     pub(crate) fn start_bare(&mut self, chip: &ChipFacts, place: CorePlace) {
-        self.devices = Devices::new(chip, place);
-        self.devices.mailbox.address = u32::MAX - mailbox::SIZE_BYTES;
-        self.devices.soft_reset = 0x4_7000;
-        self.front.invalidate(0..u32::MAX);
-        let leader = &mut self.processors[0];
-        leader.hart.reset(0);
-        leader.state = HartState::Running;
+        let devices = &mut self.riscs.devices;
+        *devices = Devices::new(chip, place);
+        devices.mailbox.address = u32::MAX - mailbox::SIZE_BYTES;
+        devices.soft_reset = 0x4_7000;
+        self.riscs.invalidate(0..u32::MAX);
+        self.riscs.harts[0].start(0, 0);
     }
 
     /// Updates the harts after other tiles or the host have accessed this tile: for changed code,
     /// for NoC reads that occupy banks of L1, and for changed bytes that harts wait for.
     pub(crate) fn follow_arrivals(&mut self, tile: &Tile) {
-        for range in self.devices.overwritten.drain(..) {
-            self.front.invalidate(range);
-        }
-        for read in self.devices.noc_reads.drain(..) {
-            self.front.note_noc_read(read);
-        }
-        if let Some(cycle) = self.devices.signals.written_at.take() {
-            self.wake(tile, cycle);
-        }
-    }
-
-    /// Wakes harts whose awaited values have changed.
-    fn wake(&mut self, tile: &Tile, cycle: u64) {
-        for risc in &mut self.processors {
-            let is_over = match &risc.state {
-                HartState::Waiting { address, value } => byte(tile, *address) == *value,
-                HartState::Polling(watched) => watched.has_changed(tile),
-                HartState::InReset | HartState::Running | HartState::Failed => false,
-            };
-            if is_over {
-                risc.hart.advance_to(cycle);
-                risc.state = HartState::Running;
-            }
+        self.riscs.follow_writes();
+        if let Some(cycle) = self.riscs.devices.signals.written_at.take() {
+            self.riscs.wake(tile, cycle);
         }
     }
 
     /// Writes all code, and the words that describe the core to the firmware, to L1.
     fn load(&self, l1: &mut L1) {
-        l1.keep(u64::from(self.devices.code.end));
+        l1.keep(u64::from(self.riscs.devices.code.end));
         for (address, words) in self.code.boot_writes() {
             l1.write_words(u64::from(address), &words);
         }
@@ -286,24 +241,10 @@ fn devices(
     devices
 }
 
-/// Returns a byte from a tile's L1.
-fn byte(tile: &Tile, address: u32) -> u8 {
-    (tile.load(u64::from(address & !3)) >> (8 * (address & 3)) & 0xFF) as u8
-}
-
 impl Processor {
-    fn new(chip: &ChipFacts, code: Option<RiscCode>, risc_index: usize) -> Self {
-        let arch = chip.arch;
-        let port = if risc_index < 3 { L1Port::Port2 } else { L1Port::Port3 };
-        let wait_loop = code.and_then(|code| code.firmware.symbol("__wait_for_byte"));
-        Self {
-            hart: Hart::new(arch, port),
-            local_ram: vec![0; local_ram_bytes(arch, risc_index)],
-            code,
-            wait_loop: wait_loop.map(|symbol| symbol.address),
-            state: HartState::InReset,
-            rest: code.map(|code| Rest::new(chip, code)).unwrap_or_default(),
-        }
+    fn new(chip: &ChipFacts, code: RiscCode) -> Self {
+        let wait_loop = code.firmware.symbol("__wait_for_byte").map(|symbol| symbol.address);
+        Self { wait_loop, rest: Rest::new(chip, code) }
     }
 }
 
@@ -311,17 +252,4 @@ impl Processor {
 fn symbol_at(image: &riscv::Image<'_>, pc: u32) -> Option<String> {
     let symbol = image.symbol_at(pc)?;
     Some(format!("{}+{:#x}", symbol.name, pc - symbol.address))
-}
-
-/// Returns the size of a RISC's local RAM.
-///
-/// # Compatibility
-/// tt-isa-documentation, `TensixTile/BabyRISCV/README.md`.
-pub(crate) const fn local_ram_bytes(arch: Arch, risc_index: usize) -> usize {
-    let kib = match (arch, risc_index) {
-        (Arch::WormholeB0, 0 | 1) | (Arch::Blackhole, 2..) => 4,
-        (Arch::WormholeB0, _) => 2,
-        (Arch::Blackhole, _) => 8,
-    };
-    kib * 1024
 }

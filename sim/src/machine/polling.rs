@@ -4,9 +4,12 @@
 //! stored nothing and has accessed only memory. So it repeats the same loop until one of the words
 //! that it reads changes, and it need not be executed until then.
 
-use super::{HartState, run::Run};
+use super::{
+    bus::Station,
+    riscs::{Riscs, TileHart, Turn},
+};
 use crate::{
-    riscv::{Hart, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, Pause},
+    riscv::{Hart, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE},
     tile::Tile,
 };
 
@@ -20,7 +23,7 @@ pub(crate) struct Watched {
 
 /// Memory access of an instruction that has no other effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+enum Access {
     /// No access, or a load from private RAM.
     None,
     Store,
@@ -31,7 +34,7 @@ pub(crate) enum Access {
 impl Watched {
     /// Records the access of an instruction in a loop; returns `None` if the loop can end without a
     /// change of memory, or polls more than `words_max` words.
-    pub(crate) fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
+    fn note(&mut self, access: Access, tile: &Tile, words_max: usize) -> Option<()> {
         match access {
             Access::None | Access::Store => {}
             // A clock advances by itself.
@@ -55,7 +58,7 @@ impl Watched {
 
 /// Returns the memory access of a hart's next instruction; `None` if the instruction may have
 /// another effect.
-pub(crate) fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Access> {
+fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Access> {
     let pc = hart.pc();
     let word = if pc >= INSTRUCTION_RAM_BASE {
         let first = (pc - INSTRUCTION_RAM_BASE) as usize;
@@ -78,51 +81,64 @@ pub(crate) fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> O
         OPCODE_STORE => Some(Access::Store),
         OPCODE_FENCE | OPCODE_IMMEDIATE | OPCODE_AUIPC | OPCODE_REGISTER | OPCODE_LUI
         | OPCODE_BRANCH | OPCODE_JALR | OPCODE_JAL => Some(Access::None),
-        // Also accepts reads of control and status registers by setting no bits, as in
-        // `invalidate_l1_cache`.
         _ => None,
     }
 }
 
-impl Run<'_> {
-    /// Suspends a hart that polls memory, because only a change of memory can let it continue.
-    pub(super) fn park_if_polling(&mut self, index: usize) {
-        if self.machine.processors[index].state == HartState::Running
-            && let Some(watched) = self.polled_words(index)
-        {
-            self.machine.processors[index].state = HartState::Polling(watched);
-        }
-    }
+/// What counts as a polling loop.
+pub(crate) struct PollRules {
+    /// Maximum number of instructions in a loop.
+    pub(crate) instructions_max: usize,
+    /// Maximum number of words that a loop polls.
+    pub(crate) words_max: usize,
+    /// True if a loop may only load, from L1 and private RAM, and must be in L1 itself.
+    pub(crate) is_l1_only: bool,
+}
 
-    /// Executes one round of a polling loop and returns the polled words; returns `None` if the
-    /// hart does anything other than poll.
-    fn polled_words(&mut self, index: usize) -> Option<Watched> {
-        let hart = &self.machine.processors[index].hart;
+impl Riscs {
+    /// Executes one round of a polling loop and returns the polled words.
+    ///
+    /// # Errors
+    /// If the hart does anything other than poll: its last turn, which is empty if the hart was
+    /// not executed that far.
+    pub(crate) fn poll<S: Station>(
+        &mut self,
+        index: usize,
+        station: &mut S,
+        rules: &PollRules,
+    ) -> Result<Watched, Turn> {
+        let hart = &self.harts[index].hart;
         let start = (hart.pc(), *hart.registers());
         let mut watched = Watched::default();
-        for _ in 0..INSTRUCTIONS_MAX {
-            let hart = &self.machine.processors[index].hart;
-            // Code outside L1 belongs to a kernel, and kernels do not wait forever.
-            let access = next_access(hart, &self.stage.tile, &[])?;
-            if matches!(access, Access::Store | Access::LoadRegister(_)) {
-                return None;
+        // Private RAM before the first store to it; other stores are effects.
+        let mut ram = None;
+        for _ in 0..rules.instructions_max {
+            let TileHart { hart, local_ram, .. } = &self.harts[index];
+            let (tile, until) = (station.tile(), hart.cycle() + 1);
+            let code: &[u8] = if rules.is_l1_only { &[] } else { &self.devices.instruction_ram };
+            let access = next_access(hart, tile, code).filter(|access| {
+                !rules.is_l1_only || matches!(access, Access::None | Access::LoadL1(_))
+            });
+            if access == Some(Access::Store) {
+                ram.get_or_insert_with(|| local_ram.clone());
             }
-            watched.note(access, &self.stage.tile, WORDS_MAX)?;
-            let until = hart.cycle() + 1;
-            let Ok(Pause::Cycle) = self.execute(index, until) else { return None };
-            let hart = &self.machine.processors[index].hart;
+            if access.and_then(|access| watched.note(access, tile, rules.words_max)).is_none() {
+                return Err(Turn::default());
+            }
+            let turn = self.take_turn(index, station, until);
+            if turn.has_effect || turn.is_interrupted {
+                return Err(turn);
+            }
+            let TileHart { hart, local_ram, .. } = &self.harts[index];
             if (hart.pc(), *hart.registers()) == start {
-                return Some(watched);
+                let is_unchanged = ram.is_none_or(|ram| ram == *local_ram);
+                return if is_unchanged { Ok(watched) } else { Err(Turn::default()) };
             }
         }
-        None
+        Err(Turn::default())
     }
 }
 
-/// Maximum number of words that firmware polls in one loop.
-const WORDS_MAX: usize = 8;
-/// Maximum number of instructions in a polling loop.
-const INSTRUCTIONS_MAX: usize = 64;
 /// First address after the largest private RAM.
 const LOCAL_RAM_END: u32 = LOCAL_RAM_BASE + 0x2000;
 

@@ -5,7 +5,7 @@
 //! time until their next access is skipped. The checks near the limit of a wait are simulated, so
 //! that a hart gives up at the time at which it would on a chip.
 
-use super::{HartState, core_code::RiscCode, images::Image, run::Run};
+use super::{core_code::RiscCode, images::Image, riscs::HartState, run::Run};
 use crate::{chip::facts::ChipFacts, tile::Tile};
 use kernel_profiler::port::STALL_CYCLES;
 use std::ops::Range;
@@ -117,14 +117,15 @@ const REST_BYTES: u32 = 16;
 impl Run<'_> {
     /// Advances a resting hart to the time at which its checks can find a change.
     pub(super) fn skip_rest(&mut self, index: usize) {
-        let risc = &mut self.machine.processors[index];
-        if risc.state != HartState::Running || !risc.rest.contains(risc.hart.pc()) {
+        let risc = &mut self.machine.riscs.harts[index];
+        let rest = &mut self.machine.processors[index].rest;
+        if risc.state != HartState::Running || !rest.contains(risc.hart.pc()) {
             return;
         }
         let cycle = risc.hart.cycle();
         let tile = &self.stage.tile;
         let Some(limit_cycles) = limit_cycles(&self.stage.chip, tile, index) else { return };
-        let simulated_from = risc.rest.simulated_from(cycle, limit_cycles);
+        let simulated_from = rest.simulated_from(cycle, limit_cycles);
         // The host may have written since the hart's last check.
         if cycle < tile.host_wrote_at.saturating_add(LOOK_CYCLES) {
             return;
@@ -134,7 +135,7 @@ impl Run<'_> {
         let goes_on = goes_on.min(simulated_from);
         if goes_on > cycle {
             risc.hart.advance_to(goes_on);
-            risc.rest.skip_to(goes_on, goes_on - cycle);
+            rest.skip_to(goes_on, goes_on - cycle);
         }
     }
 }

@@ -1,20 +1,20 @@
 //! One launch on a core: the dispatcher's writes, and the turns of the harts.
 
 use super::{
-    ExecutionFailure, FailureReason, HartState, Machine, TURN_CYCLES,
-    bus::TileBus,
-    byte,
+    ExecutionFailure, FailureReason, Machine, TURN_CYCLES,
     core_code::{LaunchMessage, RiscCode},
     devices,
     devices::{SOFT_RESET_OF_SUBORDINATES, Signals},
     go::{LaunchReport, arrival_cycle},
     mailbox::{self, signal},
+    polling::PollRules,
+    riscs::{HartState, byte},
     stage::Stage,
     symbol_at,
 };
 use crate::{
     program::{CoreUse, Emission},
-    riscv::{Image, Pause, Trap},
+    riscv::Image,
     truth::{KernelTimes, LaunchTruth},
 };
 use wire::Risc;
@@ -75,7 +75,7 @@ impl Progress {
 
     /// Returns the cycle at which the core continues; `None` if it cannot.
     pub(crate) fn next_cycle(&self, machine: &Machine) -> Option<u64> {
-        let running = machine.processors.iter().filter(|risc| risc.state == HartState::Running);
+        let running = machine.riscs.harts.iter().filter(|risc| risc.state == HartState::Running);
         let next = running.map(|risc| risc.hart.cycle()).min();
         let goes_on = !matches!(self.phase, Phase::Suspended | Phase::Done);
         next.or_else(|| goes_on.then_some(self.arrival_cycle))
@@ -88,7 +88,7 @@ impl Progress {
         (machine, stage): (&mut Machine, &mut Stage),
         (until, pause): (u64, u64),
     ) {
-        if machine.processors.is_empty() {
+        if machine.riscs.harts.is_empty() {
             if std::mem::replace(&mut self.phase, Phase::Done) == Phase::Start {
                 self.refuse(machine, stage);
             }
@@ -96,7 +96,7 @@ impl Progress {
         }
         if stage.dies_at.is_some_and(|dies_at| dies_at < until) {
             self.phase = Phase::Done;
-            machine.stop();
+            machine.riscs.stop();
             return;
         }
         let mut run = Run { machine, stage, until, pause, progress: self };
@@ -173,26 +173,21 @@ impl Run<'_> {
         if std::mem::replace(&mut self.machine.has_booted, true) {
             return;
         }
-        self.machine.front.invalidate(0..u32::MAX);
-        for risc in &mut self.machine.processors {
-            risc.state = HartState::InReset;
-        }
+        self.machine.riscs.invalidate(0..u32::MAX);
+        self.machine.riscs.stop();
         let set = self.machine.set.clone();
         match &set {
             Some(set) => self.load_tt_metal(set),
             None => self.machine.load(&mut self.stage.tile.l1),
         }
         let Stage { chip, tile, .. } = &*self.stage;
-        self.machine.devices = devices(set.as_deref(), &self.machine.code, chip, tile.place);
-        self.machine.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
+        self.machine.riscs.devices = devices(set.as_deref(), &self.machine.code, chip, tile.place);
+        self.machine.riscs.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
         if set.is_none() {
             self.write_byte(mailbox::GO, signal::DONE, 0);
         }
         let cycle = self.progress.arrival_cycle.saturating_sub(BOOT_CYCLES);
-        let leader = &mut self.machine.processors[0];
-        leader.hart.advance_to(cycle);
-        leader.hart.reset(0);
-        leader.state = HartState::Running;
+        self.machine.riscs.harts[0].start(0, cycle);
     }
 
     /// Writes the launch message and GO.
@@ -212,7 +207,7 @@ impl Run<'_> {
         for (address, words) in message.writes() {
             self.write_words(*address, words, cycle);
         }
-        self.machine.devices.signals = Signals::default();
+        self.machine.riscs.devices.signals = Signals::default();
         self.write_byte(mailbox::GO, signal::GO, cycle);
         self.wake(cycle);
     }
@@ -224,7 +219,7 @@ impl Run<'_> {
         for (at, &word) in (u64::from(address)..).step_by(4).zip(words) {
             self.stage.tile.store(at, word, cycle);
         }
-        self.machine.front.invalidate(address..u32::try_from(end).unwrap_or(u32::MAX));
+        self.machine.riscs.invalidate(address..u32::try_from(end).unwrap_or(u32::MAX));
     }
 
     fn message(&mut self, cycle: u64) -> Result<LaunchMessage, String> {
@@ -251,7 +246,7 @@ impl Run<'_> {
         while let Some((index, until)) = self.next_turn() {
             self.take_turn(index, until);
         }
-        let mut riscs = self.machine.processors.iter();
+        let mut riscs = self.machine.riscs.harts.iter();
         if riscs.any(|risc| risc.state == HartState::Running) {
             return false;
         }
@@ -268,7 +263,7 @@ impl Run<'_> {
         let mut second: Option<(usize, u64)> = None;
         // An answer from another tile must be delivered before a hart checks for it.
         let limit = self.until.min(self.stage.answer_due().unwrap_or(u64::MAX));
-        for (index, risc) in self.machine.processors.iter().enumerate() {
+        for (index, risc) in self.machine.riscs.harts.iter().enumerate() {
             if risc.state != HartState::Running {
                 continue;
             }
@@ -299,7 +294,7 @@ impl Run<'_> {
     /// Returns the number of cycles by which a hart may be ahead of the others after a turn; `None`
     /// if harts take turns after every instruction.
     fn turn_cycles(&self) -> Option<u64> {
-        match self.machine.devices.tile_watch {
+        match self.machine.riscs.devices.tile_watch {
             _ if self.stage.chip.modes.has_exact_turns => None,
             // Short turns, because the truth records how long harts wait for each other.
             Some(_) => Some(EXACT_TURN_CYCLES),
@@ -308,65 +303,27 @@ impl Run<'_> {
     }
 
     fn take_turn(&mut self, index: usize, until: u64) {
-        let result = self.execute(index, until);
-        match result {
-            Ok(Pause::Cycle) => {}
-            Ok(Pause::Blocked { .. }) => self.wait_for_device(index),
-            Ok(Pause::Yielded) => self.follow_resets(index),
-            Ok(Pause::Breakpoint | Pause::EnvironmentCall) => {
-                self.fail(index, FailureReason::Stopped);
-            }
-            Err(trap) => self.fail_by(index, trap),
+        let turn = self.machine.riscs.take_turn(index, self.stage, until);
+        if let Some(reason) = turn.failure {
+            self.fail(index, reason);
         }
-        if self.machine.processors[index].state == HartState::Running {
+        if self.is_running(index) {
             self.check_budget(index);
             self.park(index);
             self.skip_rest(index);
         }
-        if self.machine.processors[index].state == HartState::Running {
+        if self.is_running(index) {
             self.skip_clock_wait(index);
         }
         self.machine.follow_arrivals(&self.stage.tile);
         if self.machine.set.is_some() {
             // Harts may poll any word of L1, not only words of the mailbox.
-            self.wake(self.machine.processors[index].hart.cycle());
+            self.wake(self.machine.riscs.harts[index].hart.cycle());
         }
     }
 
-    pub(super) fn execute(&mut self, index: usize, until: u64) -> Result<Pause, Trap> {
-        let Machine { processors, devices, clock_reads, front, .. } = &mut *self.machine;
-        let risc = &mut processors[index];
-        let local_ram = &mut risc.local_ram;
-        let stage = &mut *self.stage;
-        let mut bus = TileBus { stage, devices, clock_reads, local_ram, risc_index: index };
-        risc.hart.run_until(&mut bus, front, until)
-    }
-
-    /// Makes a hart repeat its access later: in the next cycle, or once no fault delays its clock
-    /// read.
-    fn wait_for_device(&mut self, index: usize) {
-        let hart = &mut self.machine.processors[index].hart;
-        let held_until = self.machine.clock_reads.held_until(index);
-        hart.advance_to(held_until.unwrap_or(0).max(hart.cycle() + 1));
-    }
-
-    /// Puts harts into the reset state if they are now held in reset, and starts those released
-    /// from it.
-    fn follow_resets(&mut self, writer: usize) {
-        let cycle = self.machine.processors[writer].hart.cycle();
-        for (index, risc) in self.machine.processors.iter_mut().enumerate() {
-            let is_held = self.machine.devices.is_in_reset(index);
-            match risc.state {
-                HartState::InReset if !is_held => {
-                    risc.hart.advance_to(cycle);
-                    risc.hart.reset(self.machine.devices.reset_pc(index));
-                    risc.state = HartState::Running;
-                }
-                HartState::Failed => {}
-                _ if is_held => risc.state = HartState::InReset,
-                _ => {}
-            }
-        }
+    fn is_running(&self, index: usize) -> bool {
+        self.machine.riscs.harts[index].state == HartState::Running
     }
 
     /// Returns the cycle at which the launch exceeds its cycle budget.
@@ -375,8 +332,8 @@ impl Run<'_> {
     }
 
     fn check_budget(&mut self, index: usize) {
-        let risc = &self.machine.processors[index];
-        if risc.hart.cycle() - risc.rest.skipped_cycles >= self.progress.budget_end {
+        let cycle = self.machine.riscs.harts[index].hart.cycle();
+        if cycle - self.machine.processors[index].rest.skipped_cycles >= self.progress.budget_end {
             let budget_cycles = self.stage.chip.modes.cycle_budget;
             self.fail(index, FailureReason::CycleBudget { budget_cycles });
         }
@@ -387,8 +344,8 @@ impl Run<'_> {
         if self.machine.set.is_some() {
             return self.park_if_polling(index);
         }
-        let risc = &mut self.machine.processors[index];
-        let Some(wait) = risc.wait_loop else { return };
+        let Some(wait) = self.machine.processors[index].wait_loop else { return };
+        let risc = &mut self.machine.riscs.harts[index];
         let ahead = risc.hart.pc().wrapping_sub(wait);
         // With exact turns, the end of a turn must not decide where in the loop the hart continues.
         let is_polling = if self.stage.chip.modes.has_exact_turns {
@@ -406,17 +363,32 @@ impl Run<'_> {
         }
     }
 
+    /// Suspends a hart that polls memory, because only a change of memory can let it continue.
+    fn park_if_polling(&mut self, index: usize) {
+        if !self.is_running(index) {
+            return;
+        }
+        match self.machine.riscs.poll(index, self.stage, &POLLS_OF_FIRMWARE) {
+            Ok(watched) => self.machine.riscs.harts[index].state = HartState::Polling(watched),
+            Err(turn) => {
+                if let Some(reason) = turn.failure {
+                    self.fail(index, reason);
+                }
+            }
+        }
+    }
+
     pub(super) fn wake(&mut self, cycle: u64) {
-        self.machine.wake(&self.stage.tile, cycle);
+        self.machine.riscs.wake(&self.stage.tile, cycle);
     }
 
     /// Reports a deadlock, unless the harts wait only for the next launch.
     fn report_deadlock(&mut self) {
-        let mailbox = self.machine.devices.mailbox.address;
+        let mailbox = self.machine.riscs.devices.mailbox.address;
         if !self.progress.failures.is_empty() {
             return;
         }
-        let leader = &self.machine.processors[0].state;
+        let leader = &self.machine.riscs.harts[0].state;
         let is_idle_wait = matches!(
             leader, HartState::Waiting { address, .. } if address - mailbox == mailbox::GO
         );
@@ -425,16 +397,8 @@ impl Run<'_> {
         }
     }
 
-    fn fail_by(&mut self, index: usize, trap: Trap) {
-        let reason = match self.machine.devices.refusal.take() {
-            Some(reason) => FailureReason::Refused { reason, trap },
-            None => FailureReason::Trap(trap),
-        };
-        self.fail(index, reason);
-    }
-
     pub(super) fn fail(&mut self, index: usize, reason: FailureReason) {
-        let risc = &mut self.machine.processors[index];
+        let risc = &mut self.machine.riscs.harts[index];
         risc.state = HartState::Failed;
         let (pc, chip_cycle) = (risc.hart.pc(), risc.hart.cycle());
         let symbol = self.symbol_at(index, pc);
@@ -461,7 +425,7 @@ impl Run<'_> {
         let risc = self.stage.context().place.kind.risc(index)?;
         let kernel = self.stage.launch.program.kernel(risc);
         let file = kernel.and_then(|kernel| kernel.object_file()?.image().ok());
-        let own = self.machine.processors[index].code;
+        let own = self.machine.own_code(index);
         let file_symbol = file.and_then(|image| symbol_at(&image, pc));
         file_symbol
             .or_else(|| {
@@ -476,7 +440,7 @@ impl Run<'_> {
     }
 
     fn write_byte(&mut self, offset: u32, value: u8, cycle: u64) {
-        let address = self.machine.devices.mailbox.address + offset;
+        let address = self.machine.riscs.devices.mailbox.address + offset;
         let shift = 8 * (address & 3);
         let word_address = u64::from(address & !3);
         let word = self.stage.tile.load(word_address);
@@ -487,14 +451,14 @@ impl Run<'_> {
     /// Moves the waits observed on the bus to the stage, from which they are added to the truth.
     fn hand_waits_over(&mut self) {
         let context = self.stage.context().clone();
-        if let Some(watch) = &mut self.machine.devices.tile_watch {
+        if let Some(watch) = &mut self.machine.riscs.devices.tile_watch {
             self.stage.watched = watch.take(&context, &self.stage.tile.clock);
         }
     }
 
     fn report(&self) -> LaunchReport {
-        let signals = &self.machine.devices.signals;
-        let cycles = self.machine.processors.iter().map(|risc| risc.hart.cycle());
+        let signals = &self.machine.riscs.devices.signals;
+        let cycles = self.machine.riscs.harts.iter().map(|risc| risc.hart.cycle());
         let free_cycle = cycles.max().unwrap_or(0).max(self.progress.arrival_cycle);
         LaunchReport {
             done_cycle: signals.done_cycle.unwrap_or(free_cycle),
@@ -536,7 +500,7 @@ impl Run<'_> {
     }
 
     fn kernel_times(&self, index: usize) -> Option<KernelTimes> {
-        let signals = &self.machine.devices.signals;
+        let signals = &self.machine.riscs.devices.signals;
         let clock = &self.stage.tile.clock;
         let start = clock.value(signals.kernel_start[index]?);
         Some(KernelTimes { start, end: clock.value(signals.kernel_end[index]?) })
@@ -549,5 +513,9 @@ const BOOT_CYCLES: u64 = 20_000;
 const EXACT_TURN_CYCLES: u64 = 4;
 /// Length of a turn in cycles while all other harts wait.
 const LONE_TURN_CYCLES: u64 = 256;
+/// The polling loops of tt-metal's firmware. Code outside L1 belongs to a kernel, and kernels do not
+/// wait forever.
+const POLLS_OF_FIRMWARE: PollRules =
+    PollRules { instructions_max: 64, words_max: 8, is_l1_only: true };
 /// Size in bytes of the loop in `__wait_for_byte`: two instructions.
 const WAIT_LOOP_BYTES: u32 = 8;

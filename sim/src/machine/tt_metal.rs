@@ -47,7 +47,7 @@ impl Run<'_> {
     /// Returns true if a launch with this firmware is not done although none of the core's harts
     /// can continue.
     pub(super) fn is_unfinished(&self) -> bool {
-        let is_done = self.machine.devices.signals.done_cycle.is_some();
+        let is_done = self.machine.riscs.devices.signals.done_cycle.is_some();
         self.machine.set.is_some() && !self.has_failed() && !is_done
     }
 
@@ -63,7 +63,7 @@ impl Run<'_> {
                 return self.fail(0, FailureReason::NotLaunched { reason });
             }
         };
-        self.machine.devices.signals = Signals::default();
+        self.machine.riscs.devices.signals = Signals::default();
         for write in writes.into_iter().chain([set.go_write()]) {
             self.write_words(write.address, &write.words(), cycle);
         }

@@ -1,0 +1,213 @@
+//! The RISCs of a tile: their state, their turns, and what accesses from outside do to them.
+//!
+//! The drivers above decide when which hart takes its turn: [`super::run`] for whole launches, and
+//! the board for a host that lets cycles pass.
+
+use super::{
+    FailureReason,
+    bus::{ClockReads, Station, TileBus},
+    devices::Devices,
+    polling::Watched,
+};
+use crate::{
+    arch::{Arch, floorplan::CorePlace},
+    chip::facts::ChipFacts,
+    riscv::{Hart, L1Front, L1Port, Pause, Trap},
+    tile::Tile,
+};
+use std::ops::Range;
+
+/// The RISCs of a tile, and what they share besides L1 and the clock.
+pub(crate) struct Riscs {
+    pub(crate) harts: Vec<TileHart>,
+    pub(crate) devices: Devices,
+    clock_reads: ClockReads,
+    front: L1Front,
+}
+
+/// A hart with its private memory.
+pub(crate) struct TileHart {
+    pub(crate) hart: Hart,
+    pub(crate) state: HartState,
+    pub(super) local_ram: Vec<u8>,
+    /// Number of consecutive windows without an effect, which boards count.
+    pub(crate) quiet_windows: u32,
+}
+
+/// State of a hart between turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HartState {
+    InReset,
+    Running,
+    /// Waits until a byte of L1 has a certain value.
+    Waiting {
+        address: u32,
+        value: u8,
+    },
+    /// Waits until one of the words that it polls changes.
+    Polling(Watched),
+    Failed,
+}
+
+/// What a hart did in a turn.
+#[derive(Default)]
+pub(crate) struct Turn {
+    /// True if the hart has stored to L1 or to a register.
+    pub(crate) has_effect: bool,
+    /// True if something other than the turn's last cycle ended it.
+    pub(crate) is_interrupted: bool,
+    /// Reason for which the hart has stopped, if it has.
+    pub(crate) failure: Option<FailureReason>,
+}
+
+impl Riscs {
+    /// Creates RISCs in reset.
+    pub(crate) fn new(chip: &ChipFacts, place: CorePlace, count: usize) -> Self {
+        let harts = (0..count).map(|index| TileHart {
+            hart: Hart::new(chip.arch, if index < 3 { L1Port::Port2 } else { L1Port::Port3 }),
+            state: HartState::InReset,
+            local_ram: vec![0; local_ram_bytes(chip.arch, index)],
+            quiet_windows: 0,
+        });
+        Self {
+            harts: harts.collect(),
+            devices: Devices::new(chip, place),
+            clock_reads: ClockReads::default(),
+            front: L1Front::new(),
+        }
+    }
+
+    /// Puts all harts into reset, whatever the reset register says.
+    pub(super) fn stop(&mut self) {
+        self.harts.iter_mut().for_each(|hart| hart.state = HartState::InReset);
+    }
+
+    /// Runs a hart up to a cycle, and follows what ends the run.
+    pub(crate) fn take_turn<S: Station>(
+        &mut self,
+        index: usize,
+        station: &mut S,
+        until: u64,
+    ) -> Turn {
+        let stores = self.harts[index].hart.counters().mmio_store_count;
+        let (result, has_stored) = self.execute(index, station, until);
+        let hart = &mut self.harts[index].hart;
+        let has_effect = has_stored || hart.counters().mmio_store_count != stores;
+        let is_interrupted = !matches!(result, Ok(Pause::Cycle));
+        let failure = match result {
+            Ok(Pause::Cycle) => None,
+            Ok(Pause::Blocked { .. }) => {
+                // The access is repeated in the next cycle, or once no fault delays a clock read.
+                let held_until = self.clock_reads.held_until(index);
+                hart.advance_to(held_until.unwrap_or(0).max(hart.cycle() + 1));
+                None
+            }
+            Ok(Pause::Yielded) => {
+                let cycle = hart.cycle();
+                self.follow_resets(cycle);
+                None
+            }
+            Ok(Pause::Breakpoint | Pause::EnvironmentCall) => Some(FailureReason::Stopped),
+            Err(trap) => Some(match self.devices.refusal.take() {
+                Some(reason) => FailureReason::Refused { reason, trap },
+                None => FailureReason::Trap(trap),
+            }),
+        };
+        if failure.is_some() {
+            self.harts[index].state = HartState::Failed;
+        }
+        self.follow_writes();
+        Turn { has_effect, is_interrupted, failure }
+    }
+
+    /// Runs a hart up to a cycle; returns what ended the run, and whether the hart stored to L1.
+    pub(super) fn execute<S: Station>(
+        &mut self,
+        index: usize,
+        station: &mut S,
+        until: u64,
+    ) -> (Result<Pause, Trap>, bool) {
+        let Self { harts, devices, clock_reads, front } = self;
+        let TileHart { hart, local_ram, .. } = &mut harts[index];
+        let has_stored = false;
+        let mut bus =
+            TileBus { station, devices, clock_reads, local_ram, risc_index: index, has_stored };
+        let result = hart.run_until(&mut bus, front, until);
+        (result, bus.has_stored)
+    }
+
+    /// Puts harts into the reset state if they are now held in reset, and starts those released
+    /// from it.
+    pub(crate) fn follow_resets(&mut self, cycle: u64) {
+        for (index, hart) in self.harts.iter_mut().enumerate() {
+            if self.devices.is_in_reset(index) {
+                hart.state = HartState::InReset;
+            } else if hart.state == HartState::InReset
+                && let Some(entry) = self.devices.entry(index)
+            {
+                hart.start(entry, cycle);
+            }
+        }
+    }
+
+    /// Wakes suspended harts that may find something else at a cycle than when they last looked.
+    pub(crate) fn wake(&mut self, tile: &Tile, cycle: u64) {
+        for hart in &mut self.harts {
+            let is_over = match &hart.state {
+                HartState::Waiting { address, value } => byte(tile, *address) == *value,
+                HartState::Polling(watched) => watched.has_registers || watched.has_changed(tile),
+                HartState::InReset | HartState::Running | HartState::Failed => false,
+            };
+            if is_over {
+                hart.resume(cycle);
+            }
+        }
+    }
+
+    /// Reports to the L1 front what other tiles and devices have written and read.
+    pub(crate) fn follow_writes(&mut self) {
+        for range in self.devices.overwritten.drain(..) {
+            self.front.invalidate(range);
+        }
+        for read in self.devices.noc_reads.drain(..) {
+            self.front.note_noc_read(read);
+        }
+    }
+
+    /// Reports to the L1 front that the host has written these addresses.
+    pub(crate) fn invalidate(&mut self, written: Range<u32>) {
+        self.front.invalidate(written);
+    }
+}
+
+impl TileHart {
+    /// Starts the hart at an address, not before a cycle.
+    pub(super) fn start(&mut self, pc: u32, cycle: u64) {
+        self.resume(cycle);
+        self.hart.reset(pc);
+    }
+
+    fn resume(&mut self, cycle: u64) {
+        self.hart.advance_to(cycle);
+        self.state = HartState::Running;
+        self.quiet_windows = 0;
+    }
+}
+
+/// Returns a byte from a tile's L1.
+pub(super) fn byte(tile: &Tile, address: u32) -> u8 {
+    (tile.load(u64::from(address & !3)) >> (8 * (address & 3)) & 0xFF) as u8
+}
+
+/// Returns the size of a RISC's local RAM.
+///
+/// # Compatibility
+/// tt-isa-documentation, `TensixTile/BabyRISCV/README.md`.
+const fn local_ram_bytes(arch: Arch, risc_index: usize) -> usize {
+    let kib = match (arch, risc_index) {
+        (Arch::WormholeB0, 0 | 1) | (Arch::Blackhole, 2..) => 4,
+        (Arch::WormholeB0, _) => 2,
+        (Arch::Blackhole, _) => 8,
+    };
+    kib * 1024
+}
