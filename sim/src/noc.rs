@@ -27,6 +27,15 @@ pub struct WriteLatency {
     pub acknowledgement_cycles: u64,
 }
 
+impl WriteLatency {
+    /// Returns the cycle at which a write issued at a cycle has landed: after the last write on the
+    /// same path, which this one replaces, since writes on a path never overtake each other.
+    pub(crate) fn arrival(self, issued_at: u64, last: &mut u64) -> u64 {
+        *last = (issued_at + self.landing_cycles).max(*last + 1);
+        *last
+    }
+}
+
 /// Returns the number of hops between two tiles on NoC 0, on which packets go only right and down
 /// around the torus.
 ///

@@ -9,8 +9,8 @@ use crate::{
     arch::{Arch, TileCoord, floorplan::CorePlace},
     chip::facts::ChipFacts,
     machine::{
-        Answer, Devices, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request,
-        Riscs, Station, carry_out,
+        Devices, FIRST_REGISTER, FailureReason, HartState, Payload, PollRules, Request, Riscs,
+        Station, message::Content,
     },
     tile::Tile,
 };
@@ -162,28 +162,19 @@ impl BoardCore {
         }
     }
 
-    /// Carries out another tile's or the host's request to this tile; returns the bytes read.
-    pub(super) fn receive(&mut self, chip: &ChipFacts, payload: &Payload, cycle: u64) -> Vec<u8> {
-        let is_reset = matches!(payload, Payload::Bytes { address, .. } | Payload::Masked { address, .. }
-            if *address == SOFT_RESET);
-        self.is_touched |= !matches!(payload, Payload::Read { .. });
-        let found = carry_out(payload, (&mut self.tile, &mut self.riscs.devices), chip, cycle);
-        if is_reset {
-            self.riscs.follow_resets(cycle);
+    /// Lets a message of another tile or of the host take effect; returns the bytes that it reads.
+    pub(super) fn receive(&mut self, chip: &ChipFacts, content: &Content, cycle: u64) -> Vec<u8> {
+        let found = content.arrive((&mut self.tile, &mut self.riscs.devices), chip, cycle);
+        match content {
+            Content::Request { payload: Payload::Read { .. }, .. } => return found,
+            Content::Request {
+                payload: Payload::Bytes { address, .. } | Payload::Masked { address, .. },
+                ..
+            } if *address == SOFT_RESET => self.riscs.follow_resets(cycle),
+            _ => {}
         }
+        self.is_touched = true;
         found
-    }
-
-    /// Stores data received in answer to this tile's own request.
-    pub(super) fn take_answer(&mut self, chip: &ChipFacts, answer: Answer, bytes: &[u8]) {
-        answer.receive(bytes, (&mut self.tile, &mut self.riscs.devices), chip);
-        self.is_touched = true;
-    }
-
-    /// Counts a write acknowledgement that has arrived.
-    pub(super) fn acknowledge(&mut self, noc: usize, transaction_id: usize, cycle: u64) {
-        crate::chip::traffic::count_ack(&mut self.riscs.devices, noc, transaction_id, cycle);
-        self.is_touched = true;
     }
 
     /// Reads memory or registers for the host.
@@ -208,7 +199,7 @@ impl BoardCore {
         for (address, word) in (address..).step_by(4).zip(bytes.chunks_mut(4)) {
             self.expect_register(address, word.len(), false)?;
             let payload = Payload::Read { address, byte_count: 4 };
-            let found = self.receive(chip, &payload, now);
+            let found = self.receive(chip, &Content::Request { payload, answer: None }, now);
             word.copy_from_slice(found.get(..word.len()).ok_or("a register is read by words")?);
         }
         Ok(())
@@ -239,7 +230,8 @@ impl BoardCore {
         }
         for (address, word) in (address..).step_by(4).zip(bytes.chunks(4)) {
             self.expect_register(address, word.len(), true)?;
-            self.receive(chip, &Payload::Bytes { address, bytes: word.to_vec() }, now);
+            let payload = Payload::Bytes { address, bytes: word.to_vec() };
+            self.receive(chip, &Content::Request { payload, answer: None }, now);
         }
         Ok(())
     }

@@ -13,42 +13,15 @@ use crate::{
     dram::Dram,
     host_memory::HostMemory,
     machine::{
-        Action, Change, Devices, FIRST_REGISTER, Payload, Request, Stage, TileWatch, carry_out,
-        counter,
-        message::{Answer, Content, Message},
-        read_bytes, write_bytes,
+        Action, Devices, FIRST_REGISTER, Payload, Request, Stage, TileWatch,
+        message::{Content, Message},
     },
     noc,
     riscv::NocRead,
-    tile::Tile,
     truth::{NocOperation, NocRequest, ReleaseTruth},
 };
+use std::sync::Arc;
 use wire::vector::VECTOR_BYTES;
-
-impl Answer {
-    /// Writes the returned bytes into the requesting tile, and updates the counters of its NoC
-    /// interface.
-    pub(crate) fn receive(
-        self,
-        bytes: &[u8],
-        (tile, devices): (&mut Tile, &mut Devices),
-        chip: &ChipFacts,
-    ) {
-        let Self { cycle, noc, transaction_id, destination, is_atomic } = self;
-        write_bytes((tile, devices), (u64::from(destination)..).zip(bytes.iter().copied()), cycle);
-        let flits = (bytes.len() as u64).div_ceil(chip.arch.facts().noc_flit_bytes);
-        let flits = u32::try_from(flits).unwrap_or(0);
-        let received = if is_atomic {
-            [(counter::ATOMIC_RESPONSES, 1), (counter::READ_DATA_WORDS, 0)]
-        } else {
-            [(counter::READ_RESPONSES, 1), (counter::READ_DATA_WORDS, flits)]
-        };
-        let done = (counter::OUTSTANDING + transaction_id, u32::MAX);
-        for (counter, amount) in received.into_iter().chain([done]) {
-            devices.noc.expect(noc, Change { cycle, counter, amount });
-        }
-    }
-}
 
 impl Stage {
     /// Sends a request from this tile's hart.
@@ -63,43 +36,21 @@ impl Stage {
         if let (Some(watch), Some(_)) = (&mut devices.tile_watch, request.semaphore()) {
             watch.note_signal(risc_index);
         }
-        let from = (risc_index, cycle);
-        match &request.action {
-            Action::Write { source, byte_count, targets, address, acknowledge_to } => {
-                let data = (u64::from(*source), *byte_count);
-                let tells = targets
-                    .iter()
-                    .any(|target| matches!(self.chip.endpoint(*target), Some(Endpoint::Core(_))));
-                if tells && self.dies_telling_at.is_some_and(|at| at <= cycle) {
-                    self.dies_at.get_or_insert(cycle);
-                    return;
-                }
-                for &target in targets {
-                    let at = (target, *address);
-                    let ack = self.write(devices, from, request.noc, data, at);
-                    if request.wants_response {
-                        let id = self.acknowledged_id(request, target);
-                        self.acknowledge(devices, (request.noc, id), *acknowledge_to, ack);
-                    }
-                }
-            }
-            &Action::Inline { target: [target], address, value, byte_mask } => {
-                let payload = Payload::Masked { address, value, byte_mask };
-                let ack = self.pass(devices, (request.noc, from), target, payload, 4);
-                if request.wants_response {
-                    let id = (request.noc, request.transaction_id);
-                    self.acknowledge(devices, id, self.own(), ack);
-                }
-            }
-            &Action::Read { target: [target], address, destination, byte_count } => {
-                let payload = Payload::Read { address, byte_count };
-                let destination = Some((destination, false));
-                self.ask(devices, (request, from), target, payload, destination, byte_count);
-            }
-            &Action::Increment { target: [target], address, amount, mask, reply } => {
-                let payload = Payload::Increment { address, amount, mask };
-                let destination = request.wants_response.then_some((reply, true));
-                self.ask(devices, (request, from), target, payload, destination, 4);
+        let is_core = |target| matches!(self.chip.endpoint(target), Some(Endpoint::Core(_)));
+        if matches!(request.action, Action::Write { .. })
+            && self.dies_telling_at.is_some_and(|at| at <= cycle)
+            && request.targets().iter().copied().any(is_core)
+        {
+            self.dies_at.get_or_insert(cycle);
+            return;
+        }
+        let payload = request.payload(&self.tile);
+        for &target in request.targets() {
+            let returned = self.send_to(devices, (request, &payload), target, (risc_index, cycle));
+            if let Some(to) = request.acknowledge_to(self.own()) {
+                let transaction_id = self.acknowledged_id(request, target);
+                let content = Content::Acknowledgement { noc: request.noc, transaction_id };
+                self.deliver_or_post(devices, (returned, to), None, content);
             }
         }
     }
@@ -168,100 +119,35 @@ impl Stage {
         self.context().place.coord
     }
 
-    /// Sends bytes from this tile's L1 to an address in another tile; returns the cycle at which
-    /// the acknowledgement arrives.
-    fn write(
+    /// Sends a request to one of its targets; returns the cycle at which the acknowledgement or the
+    /// first flit of the answer arrives.
+    fn send_to(
         &mut self,
         devices: &mut Devices,
+        (request, payload): (&Request, &Payload),
+        target: TileCoord,
         (risc_index, cycle): (usize, u64),
-        noc: usize,
-        (source, byte_count): (u64, u32),
-        (target, address): (TileCoord, u64),
     ) -> u64 {
-        if let Some((bank, address)) = self.chip.bank_at(target, address) {
-            let data = (source, byte_count / 4);
-            return self.push_at(risc_index, cycle, noc, data, (bank, address));
+        let noc = request.noc;
+        if let Payload::Bytes { address, bytes } = payload {
+            let words = || bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes).collect();
+            if let Some(bank_address) = self.chip.bank_at(target, *address) {
+                return self.push_at(risc_index, cycle, noc, words(), bank_address);
+            }
+            if self.chip.endpoint(target) == Some(Endpoint::Host) {
+                return self.push_to_host((risc_index, cycle), noc, words(), *address);
+            }
         }
-        if self.chip.endpoint(target) == Some(Endpoint::Host) {
-            let data = (source, byte_count / 4);
-            return self.push_to_host((risc_index, cycle), noc, data, address);
-        }
-        let bytes = read_bytes(&self.tile, source, byte_count);
-        let payload = Payload::Bytes { address, bytes };
-        self.pass(devices, (noc, (risc_index, cycle)), target, payload, u64::from(byte_count))
-    }
-
-    /// Sends a write to a core; returns the cycle at which the acknowledgement arrives.
-    fn pass(
-        &mut self,
-        devices: &mut Devices,
-        (noc, from): (usize, (usize, u64)),
-        target: TileCoord,
-        payload: Payload,
-        byte_count: u64,
-    ) -> u64 {
-        let (_, cycle) = from;
-        let (arrival, back) = self.travel((noc, cycle), target, byte_count);
-        if target == self.own() {
-            let chip = std::sync::Arc::clone(&self.chip);
-            carry_out(&payload, (&mut self.tile, devices), &chip, arrival);
-        } else {
-            let by = self.sender(from);
-            self.post(arrival, target, by, Content::Request { payload, answer: None });
-        }
-        arrival + back
-    }
-
-    /// Sends a request whose answer, if `destination` is given, is stored in this tile.
-    fn ask(
-        &mut self,
-        devices: &mut Devices,
-        (request, from): (&Request, (usize, u64)),
-        target: TileCoord,
-        payload: Payload,
-        destination: Option<(u32, bool)>,
-        byte_count: u32,
-    ) {
-        let (_, cycle) = from;
-        let (arrival, back) = self.travel((request.noc, cycle), target, 0);
-        let answer = destination.map(|(destination, is_atomic)| Answer {
-            cycle: arrival + back + self.flits(byte_count),
-            noc: request.noc,
-            transaction_id: request.transaction_id,
-            destination,
-            is_atomic,
-        });
-        if target != self.own() {
-            let by = self.sender(from);
-            return self.post(arrival, target, by, Content::Request { payload, answer });
-        }
-        let chip = std::sync::Arc::clone(&self.chip);
-        let bytes = carry_out(&payload, (&mut self.tile, devices), &chip, arrival);
-        if let Some(answer) = answer {
-            answer.receive(&bytes, (&mut self.tile, devices), &chip);
-        }
-    }
-
-    fn flits(&self, byte_count: u32) -> u64 {
-        u64::from(byte_count).div_ceil(self.chip.arch.facts().noc_flit_bytes)
-    }
-
-    /// Returns the cycle at which a request reaches its target, and the further cycles until the
-    /// answer.
-    fn travel(
-        &mut self,
-        (noc, cycle): (usize, u64),
-        target: TileCoord,
-        byte_count: u64,
-    ) -> (u64, u64) {
-        let way = (self.own(), target);
+        let (way, byte_count) = ((self.own(), target), request.payload_bytes());
         let facts = self.chip.arch.facts();
-        let random = &mut self.tile.noc_random;
-        let latency = noc::write_latency(facts, noc, way, byte_count, random);
-        let last = self.last_arrival.entry(target).or_insert(0);
-        let arrival = (cycle + latency.landing_cycles).max(*last + 1);
-        *last = arrival;
-        (arrival, latency.acknowledgement_cycles)
+        let latency = noc::write_latency(facts, noc, way, byte_count, &mut self.tile.noc_random);
+        let arrival = latency.arrival(cycle, self.last_arrival.entry(target).or_insert(0));
+        let returned = arrival + latency.acknowledgement_cycles;
+        let answer = request.answer(&self.chip, returned);
+        let content = Content::Request { payload: payload.clone(), answer };
+        let by = self.sender(risc_index, cycle);
+        self.deliver_or_post(devices, (arrival, target), by, content);
+        returned
     }
 
     /// Returns the transaction id under which the acknowledgement of a write is counted.
@@ -274,42 +160,30 @@ impl Stage {
         if is_host { 0 } else { request.transaction_id }
     }
 
-    /// Sends a write's acknowledgement to the tile `to`, which the request specifies.
-    fn acknowledge(
-        &mut self,
-        devices: &mut Devices,
-        (noc, transaction_id): (usize, usize),
-        to: TileCoord,
-        cycle: u64,
-    ) {
-        if to == self.own() {
-            count_ack(devices, noc, transaction_id, cycle);
-        } else {
-            self.post(cycle, to, None, Content::StrayAck { noc, transaction_id });
-        }
-    }
-
-    fn sender(&self, (risc_index, cycle): (usize, u64)) -> Option<ReleaseTruth> {
+    fn sender(&self, risc_index: usize, cycle: u64) -> Option<ReleaseTruth> {
         let risc = self.context().place.kind.risc(risc_index)?;
         Some(ReleaseTruth { core: self.own(), risc, sent: self.tile.clock.value(cycle) })
     }
 
-    fn post(
+    /// Lets a message to this tile take effect at once, because it changes counters only when it
+    /// arrives; sends a message to another tile.
+    fn deliver_or_post(
         &mut self,
-        arrival: u64,
-        target: TileCoord,
+        devices: &mut Devices,
+        (arrival, target): (u64, TileCoord),
         by: Option<ReleaseTruth>,
         content: Content,
     ) {
         let (number, sender) = (self.outgoing.len(), self.own());
-        self.outgoing.push(Message { arrival, number, sender, by, target, content });
-    }
-}
-
-pub(crate) fn count_ack(devices: &mut Devices, noc: usize, transaction_id: usize, cycle: u64) {
-    let counts = [(counter::WRITE_ACKS, 1), (counter::OUTSTANDING + transaction_id, u32::MAX)];
-    for (counter, amount) in counts {
-        devices.noc.expect(noc, Change { cycle, counter, amount });
+        if target != sender {
+            self.outgoing.push(Message { arrival, number, sender, by, target, content });
+            return;
+        }
+        let chip = Arc::clone(&self.chip);
+        let bytes = content.arrive((&mut self.tile, devices), &chip, arrival);
+        if let Content::Request { answer: Some(answer), .. } = content {
+            Content::Answer { answer, bytes }.arrive((&mut self.tile, devices), &chip, arrival);
+        }
     }
 }
 
@@ -369,34 +243,31 @@ pub(crate) struct Arrived {
 }
 
 fn deliver_one(cores: &mut [Core], dram: &Dram, chip: &ChipFacts, message: &Message, seen_at: u64) {
-    let (arrival, target) = (message.arrival, message.target);
-    let (payload, answer) = match &message.content {
-        &Content::StrayAck { noc, transaction_id } => {
-            if let Some(core) = core_at(cores, target) {
-                core.with_devices(chip, |_, devices| {
-                    count_ack(devices, noc, transaction_id, arrival);
-                });
-            }
-            return;
+    let Message { arrival, target, ref content, .. } = *message;
+    let bytes = match (chip.endpoint(target), content) {
+        (Some(Endpoint::Dram { .. }), Content::Request { payload, .. }) => {
+            read_dram(dram, chip, message, payload)
         }
-        Content::Request { payload, answer } => (payload, *answer),
-    };
-    let bytes = match chip.endpoint(target) {
-        Some(Endpoint::Dram { .. }) => read_dram(dram, chip, message, payload),
         _ => core_at(cores, target).map_or_else(Vec::new, |core| {
             core.with_devices(chip, |tile, devices| {
-                if let (Some(watch), Some(address)) = (&mut devices.tile_watch, payload.semaphore())
-                {
-                    watch.note_arrival(address, arrival.max(seen_at), message.by);
+                if let Content::Request { payload, .. } = content {
+                    let seen_at = arrival.max(seen_at);
+                    if let (Some(watch), Some(address)) =
+                        (&mut devices.tile_watch, payload.semaphore())
+                    {
+                        watch.note_arrival(address, seen_at, message.by);
+                    }
+                    devices.noc_reads.extend(noc_read(chip, payload, seen_at));
                 }
-                devices.noc_reads.extend(noc_read(chip, payload, arrival.max(seen_at)));
-                carry_out(payload, (tile, devices), chip, arrival)
+                content.arrive((tile, devices), chip, arrival)
             })
         }),
     };
-    let sender = core_at(cores, message.sender);
-    if let (Some(answer), Some(core)) = (answer, sender) {
-        core.with_devices(chip, |tile, devices| answer.receive(&bytes, (tile, devices), chip));
+    if let &Content::Request { answer: Some(answer), .. } = content
+        && let Some(core) = core_at(cores, message.sender)
+    {
+        let answer = Content::Answer { answer, bytes };
+        core.with_devices(chip, |tile, devices| answer.arrive((tile, devices), chip, arrival));
     }
 }
 

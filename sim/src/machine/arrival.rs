@@ -38,7 +38,7 @@ pub(crate) fn carry_out(
     match payload {
         Payload::Bytes { address, bytes } if *address >= FIRST_REGISTER => {
             let value = bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-            store_register((tile, devices), chip, *address, value, cycle);
+            store_register(devices, chip, (*address, value), cycle);
             Vec::new()
         }
         Payload::Bytes { address, bytes } => {
@@ -47,7 +47,7 @@ pub(crate) fn carry_out(
             Vec::new()
         }
         Payload::Masked { address, value, .. } if *address >= FIRST_REGISTER => {
-            store_register((tile, devices), chip, *address, *value, cycle);
+            store_register(devices, chip, (*address, *value), cycle);
             Vec::new()
         }
         &Payload::Masked { address, value, byte_mask } => {
@@ -73,9 +73,12 @@ pub(crate) fn carry_out(
 
 /// Returns bytes from a tile's L1.
 pub(crate) fn read_bytes(tile: &Tile, address: u64, byte_count: u32) -> Vec<u8> {
-    (address..address + u64::from(byte_count))
-        .map(|at| tile.load(at & !3).to_le_bytes()[(at & 3) as usize])
-        .collect()
+    let mut bytes = vec![0; byte_count as usize];
+    let first = usize::try_from(address).unwrap_or(usize::MAX);
+    let kept = tile.l1.kept().get(first..).unwrap_or_default();
+    let length = kept.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&kept[..length]);
+    bytes
 }
 
 /// Writes bytes to a tile's L1, given pairs of an address and a byte.
@@ -102,13 +105,11 @@ pub(crate) fn write_bytes(
 }
 
 fn store_register(
-    (tile, devices): (&mut Tile, &mut Devices),
+    devices: &mut Devices,
     chip: &ChipFacts,
-    address: u64,
-    value: u32,
+    (address, value): (u64, u32),
     cycle: u64,
 ) {
-    let _ = tile;
     if let Ok(address) = u32::try_from(address) {
         devices.remote_store(chip, address, value, cycle);
     }

@@ -32,11 +32,9 @@ impl Stage {
         &mut self,
         (risc_index, issued_at): (usize, u64),
         noc: usize,
-        (source, word_count): (u64, u32),
+        words: Vec<u32>,
         address: u64,
     ) -> u64 {
-        let words: Vec<u32> =
-            (0..u64::from(word_count)).map(|index| self.tile.load(source + 4 * index)).collect();
         let byte_count = 4 * words.len() as u64;
         let offset = address.wrapping_sub(host_window(self.chip.arch));
         let mut landing =

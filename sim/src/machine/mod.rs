@@ -95,15 +95,14 @@ use crate::{
     tile::{Tile, l1::L1},
     tt_metal::firmware::FirmwareSet,
 };
-pub(crate) use arrival::{Payload, carry_out, read_bytes, write_bytes};
+pub(crate) use arrival::Payload;
 pub(crate) use bus::Station;
 use core_code::{CoreCode, RiscCode};
 pub(crate) use devices::Devices;
 use devices::MailboxPlace;
 pub use failure::{ExecutionFailure, FailureReason};
 pub use images::KernelKind;
-pub(crate) use message::Answer;
-pub(crate) use niu::{Change, counter, logical_id};
+pub(crate) use niu::logical_id;
 pub(crate) use polling::PollRules;
 pub(crate) use request::{Action, FIRST_REGISTER, Request};
 use rest::Rest;

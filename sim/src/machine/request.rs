@@ -74,7 +74,8 @@ impl Request {
     pub(crate) const fn payload_bytes(&self) -> u64 {
         match self.action {
             Action::Write { byte_count, .. } => byte_count as u64,
-            _ => 0,
+            Action::Inline { .. } => 4,
+            Action::Read { .. } | Action::Increment { .. } => 0,
         }
     }
 }

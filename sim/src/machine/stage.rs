@@ -160,11 +160,9 @@ impl Stage {
         risc_index: usize,
         issued_at: u64,
         noc: usize,
-        (source, word_count): (u64, u32),
+        words: Vec<u32>,
         (bank, address): (u32, u64),
     ) -> u64 {
-        let words: Vec<u32> =
-            (0..u64::from(word_count)).map(|index| self.tile.load(source + 4 * index)).collect();
         let landing = Landing { chip_cycle: issued_at, bank, address, words };
         match self.chip.arch.facts().bank_tile(bank) {
             Some(_) if self.chip.bank_holds(address, landing.words.len()) => {
@@ -194,9 +192,7 @@ impl Stage {
             &mut self.tile.noc_random,
         );
         let last = &mut self.tile.last_landing[landing.bank as usize];
-        let arrival = landing.chip_cycle + latency.landing_cycles + fate.delay_cycles();
-        landing.chip_cycle = arrival.max(*last + 1);
-        *last = landing.chip_cycle;
+        landing.chip_cycle = latency.arrival(landing.chip_cycle + fate.delay_cycles(), last);
         let acknowledged_at = landing.chip_cycle + latency.acknowledgement_cycles;
         let pushes = &mut self.pushes[risc_index];
         pushes.acknowledged_at = pushes.acknowledged_at.max(acknowledged_at);
@@ -353,7 +349,7 @@ mod tests {
         rules.add(Arc::new(DelayWrite { selection, cycles: 500 }));
         let mut stage = stage(rules);
         for _ in 0..200 {
-            stage.push_at(0, 1_000, 0, (0xC00, 12), (3, 0x40));
+            stage.push_at(0, 1_000, 0, vec![0; 12], (3, 0x40));
         }
         let cycles: Vec<u64> = stage.landings.iter().map(|landing| landing.chip_cycle).collect();
         assert!(cycles.is_sorted_by(|one, next| one < next));
@@ -363,15 +359,15 @@ mod tests {
     #[test]
     fn an_acknowledgement_comes_after_the_last_landing() {
         let mut stage = stage(RuleSet::default());
-        let acknowledged_at = stage.push_at(0, 1_000, 0, (0xC00, 512), (11, 0x40));
+        let acknowledged_at = stage.push_at(0, 1_000, 0, vec![0; 512], (11, 0x40));
         assert!(acknowledged_at > stage.landings[0].chip_cycle + 10);
     }
 
     #[test]
     fn a_write_to_no_bank_is_logged_and_goes_nowhere() {
         let mut stage = stage(RuleSet::default());
-        stage.push_at(0, 1_000, 0, (0xC00, 12), (12, 0x40));
-        stage.push_at(0, 1_000, 0, (0xC00, 12), (0, u64::MAX - 3));
+        stage.push_at(0, 1_000, 0, vec![0; 12], (12, 0x40));
+        stage.push_at(0, 1_000, 0, vec![0; 12], (0, u64::MAX - 3));
         assert!(stage.landings.is_empty());
         let effects: Vec<&FaultEffect> = stage.faults.iter().map(|fault| &fault.effect).collect();
         assert!(matches!(
