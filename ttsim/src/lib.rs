@@ -23,7 +23,6 @@
 #![cfg(unix)]
 
 pub mod child;
-mod code;
 mod ending;
 pub mod library;
 pub mod mesh;

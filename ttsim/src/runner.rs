@@ -3,7 +3,6 @@
 //! The firmware, kernels and launch messages have the same words as in the simulator of [`sim`].
 
 use crate::{
-    code::Code,
     mesh::{TtsimDevice, tile},
     protocol::Tile,
     simulator::{Simulator, TtsimError},
@@ -13,6 +12,7 @@ use sim::{
     arch::{Arch, floorplan::CorePlace},
     chip::ChipFacts,
     config::{ChipConfig, MeshConfig, RelaySink},
+    machine::core_code::CoreCode,
     mesh::SimulatedMesh,
     program::{CoreUse, Emission, KernelContext, Launch},
     truth::{LaunchTruth, RiscKey, Truth},
@@ -53,7 +53,7 @@ pub struct TtsimMesh {
 /// A Tensix core.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub(crate) code: Code,
+    pub(crate) code: CoreCode,
     pub(crate) tile: Tile,
     pub(crate) control_address: u64,
     pub(crate) core_use: CoreUse,
@@ -194,8 +194,9 @@ impl TtsimMesh {
         self.boot(&chosen)?;
         for &index in &chosen {
             let core = &self.cores[index];
-            let writes =
-                core.code.launch_writes(launch, &self.context(core, launch, launch_index))?;
+            let context = self.context(core, launch, launch_index);
+            let writes = core.code.launch_writes(launch, &context);
+            let writes = writes.map_err(|reason| TtsimError::Unsupported { reason })?;
             for (address, words) in writes.iter().filter(|(_, words)| !words.is_empty()) {
                 self.device.simulator.write_words(core.tile, u64::from(*address), words)?;
             }
@@ -203,7 +204,7 @@ impl TtsimMesh {
         for &index in &chosen {
             let core = &self.cores[index];
             let (address, value) = core.code.go();
-            self.device.simulator.write(core.tile, address, &[value])?;
+            self.device.simulator.write(core.tile, address.into(), &[value])?;
         }
         Ok(chosen)
     }
@@ -218,7 +219,7 @@ impl TtsimMesh {
             let core = &self.cores[index];
             let (address, done) = core.code.done();
             let mut signal = [0];
-            self.device.simulator.read(core.tile, address, &mut signal)?;
+            self.device.simulator.read(core.tile, address.into(), &mut signal)?;
             if signal[0] != done {
                 let clocks = self.device.simulator.clock() - self.launched_at_clock;
                 let is_stuck = clocks > self.facts.modes.cycle_budget;
@@ -296,7 +297,7 @@ impl TtsimMesh {
             chosen.iter().copied().filter(|&index| !self.cores[index].has_booted).collect();
         for &index in &new {
             let core = &mut self.cores[index];
-            if core.code.is_missing() {
+            if core.code.is_empty() {
                 return Err(unsupported("this build has no object code for the RISCs"));
             }
             simulator.write_words(core.tile, SOFT_RESET, &[RESET_ALL])?;
@@ -354,7 +355,7 @@ impl Core {
         let noc0 = Noc0Coord { x: place.coord.x, y: place.coord.y };
         let described = chip.cores.iter().find(|core| core.noc0 == noc0);
         Self {
-            code: Code::new(core_use, facts, place),
+            code: CoreCode::new(core_use, facts, place),
             tile: tile(noc0),
             control_address: described.map_or(0, |core| core.control_address),
             core_use,

@@ -1,30 +1,33 @@
-//! Host writes that boot a core and that launch programs on it.
+//! Host writes that boot a core and that launch programs on it, with this project's firmware or with
+//! tt-metal's.
 //!
 //! The simulator's dispatcher uses these writes, and so does a host that drives another simulator.
 //! Firmware and kernels therefore read the same words in both.
 
 use super::{
     KernelKind,
+    devices::MailboxPlace,
     images::{self, Image, Mode, Selection},
-    link_script, mailbox,
+    link_script,
+    mailbox::{self, signal},
 };
 use crate::{
     arch::{Arch, TileCoord, floorplan::CorePlace},
     chip::facts::ChipFacts,
     kernel::file::KernelFile,
     program::{CoreUse, KernelContext, Launch},
-    riscv,
+    riscv::{self, LOCAL_RAM_BASE},
+    tt_metal::{HostWrite, boot::CoreFacts, firmware::FirmwareSet},
 };
 use kernel_profiler::port::WaitRecords;
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 
-/// The object code of a core, and its layout in L1.
+/// The code of a core, and how a host boots the core and launches programs on it.
 ///
-/// A host writes [`CoreCode::boot_writes`] while the core is in reset, then ends the reset of
-/// BRISC, which boots the other RISCs. To launch, the host writes the words of
-/// [`CoreCode::message`] and then [`mailbox::signal::GO`] to the byte [`mailbox::GO`], and waits
-/// until that byte is [`mailbox::signal::DONE`].
+/// A host makes [`CoreCode::boot_writes`] while the core is in reset, then ends the reset of BRISC,
+/// which boots the other RISCs. To launch, the host makes [`CoreCode::launch_writes`], then writes
+/// the byte [`CoreCode::go`], and waits until the byte at the same address is [`CoreCode::done`].
 ///
 /// ```
 /// use sim::{
@@ -42,8 +45,16 @@ use wire::{CoreKind, Risc, risc::RISCS_PER_CORE};
 pub struct CoreCode {
     chip: ChipFacts,
     place: CorePlace,
+    /// This project's code; empty if the build has none, and if tt-metal's firmware runs.
     riscs: Vec<RiscCode>,
+    /// tt-metal's firmware, if it replaces this project's firmware.
+    set: Option<Arc<FirmwareSet>>,
+    /// L1 address of the [`mailbox`] of this project's firmware.
+    mailbox: u32,
 }
+
+/// An L1 address and the words that a host writes there.
+pub type Write = (u32, Vec<u32>);
 
 /// The code of one RISC.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +64,8 @@ pub(crate) struct RiscCode {
 }
 
 impl CoreCode {
-    /// Returns the code of a core for a use of the core; empty if the build has no object code.
+    /// Returns the code of a core for a use of the core; empty if the build has no object code, or
+    /// if tt-metal's firmware has none for this kind of core.
     #[must_use]
     pub fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let plain = Selection::new(chip.arch, false);
@@ -62,7 +74,9 @@ impl CoreCode {
             CoreUse::Dispatch => (Selection { mode: Mode::Dispatch, ..plain }, KernelKind::Riscv),
             CoreUse::Relay => (Selection { mode: Mode::Relay, ..plain }, KernelKind::Riscv),
         };
-        let riscs = (0..place.kind.risc_count())
+        let set = chip.modes.firmware.clone().filter(|_| core_use == CoreUse::Programs);
+        let count = if set.is_some() { 0 } else { place.kind.risc_count() };
+        let riscs: Vec<RiscCode> = (0..count)
             .filter_map(|index| {
                 let name = images::processor(place.kind, index);
                 Some(RiscCode {
@@ -71,13 +85,30 @@ impl CoreCode {
                 })
             })
             .collect();
-        Self { chip: chip.clone(), place, riscs }
+        let mailbox = riscs.first().and_then(|risc| risc.firmware.symbol("__mailbox"));
+        let mailbox = mailbox.map_or(0, |symbol| symbol.address);
+        Self { chip: chip.clone(), place, riscs, set, mailbox }
     }
 
-    /// Returns true if the build has no object code for this core.
+    /// Returns true if there is no code for this core.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.riscs.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.risc_count() == 0
+    }
+
+    /// Returns the number of RISCs with code.
+    pub(crate) fn risc_count(&self) -> usize {
+        match &self.set {
+            Some(set) if self.place.kind == CoreKind::Tensix => set.processors().len(),
+            Some(_) => 0,
+            None => self.riscs.len(),
+        }
+    }
+
+    /// Returns true if the firmware profiles, so that launches leave records.
+    #[must_use]
+    pub fn has_profiler(&self) -> bool {
+        self.set.as_ref().is_none_or(|set| set.has_profiler())
     }
 
     /// Returns the core's place on the chip.
@@ -86,74 +117,129 @@ impl CoreCode {
         self.place
     }
 
+    /// Returns this project's code of each RISC.
     pub(crate) fn riscs(&self) -> &[RiscCode] {
         &self.riscs
     }
 
-    /// Returns the L1 address of the [`mailbox`].
-    #[must_use]
-    pub fn mailbox(&self) -> u32 {
-        let firmware = self.riscs.first().map(|risc| risc.firmware);
-        let mailbox = firmware.and_then(|image| image.symbol("__mailbox"));
-        mailbox.map_or(0, |symbol| symbol.address)
+    /// Returns tt-metal's firmware, if it replaces this project's firmware.
+    pub(crate) fn firmware_set(&self) -> Option<&FirmwareSet> {
+        self.set.as_deref()
     }
 
-    /// Returns the address of the first byte of code, and the first address after all code.
-    #[must_use]
-    pub fn bounds(&self) -> (u32, u32) {
-        let images = self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
-        let all = images.map(Image::bounds);
-        all.reduce(|all, (start, end)| (all.0.min(start), all.1.max(end))).unwrap_or_default()
+    /// Returns the location of the mailboxes that the firmware and its host share.
+    pub(crate) fn mailbox_place(&self) -> MailboxPlace {
+        if let Some(set) = &self.set {
+            let (done_address, done_value) = set.done_signal();
+            return MailboxPlace {
+                address: set.mailboxes().address,
+                size_bytes: set.mailboxes().signals_end,
+                done_address,
+                done_value,
+                stages: None,
+            };
+        }
+        let address = self.mailbox;
+        MailboxPlace {
+            address,
+            size_bytes: mailbox::SIZE_BYTES,
+            done_address: address + mailbox::GO,
+            done_value: signal::DONE,
+            stages: Some(address + mailbox::STAGE),
+        }
     }
 
-    /// Returns the contents of L1 when the core leaves reset, as pairs of an address and words.
-    ///
-    /// These words are all code, the words that describe the core, and at address 0 the jump to
-    /// BRISC's firmware.
+    /// Returns the address range from the first byte of code to the end of all code.
+    pub(crate) fn bounds(&self) -> Range<u32> {
+        let processors = self.set.iter().flat_map(|set| set.processors());
+        let (mut start, mut end) = (u32::MAX, 0);
+        let mut add = |image: &riscv::Image<'_>| {
+            let in_l1 = image.segments().iter().filter(|at| at.address < LOCAL_RAM_BASE);
+            for segment in in_l1.filter(|segment| !segment.bytes.is_empty()) {
+                let size_bytes = u32::try_from(segment.bytes.len()).unwrap_or(0);
+                start = start.min(segment.address);
+                end = end.max(segment.address.saturating_add(size_bytes));
+            }
+        };
+        self.images().for_each(|image| add(&image.program));
+        processors.filter_map(|firmware| firmware.image()).for_each(|image| add(&image));
+        if start < end { start..end } else { 0..0 }
+    }
+
+    /// Returns the images of this project's code.
+    fn images(&self) -> impl Iterator<Item = &'static Image> {
+        self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels])
+    }
+
+    /// Returns the writes to L1 that a host makes before BRISC leaves reset: code, the words that
+    /// describe the core, and at address 0 the jump to BRISC's firmware.
     #[must_use]
-    pub fn boot_writes(&self) -> Vec<(u32, Vec<u32>)> {
-        let images = self.riscs.iter().flat_map(|risc| [risc.firmware, risc.kernels]);
-        let segments = images.flat_map(|image| image.program.segments());
+    pub fn boot_writes(&self) -> Vec<Write> {
+        if let Some(set) = &self.set {
+            return writes(set.boot_writes(&CoreFacts::new(&self.chip, self.place)));
+        }
+        let segments = self.images().flat_map(|image| image.program.segments());
         let mut writes: Vec<_> =
             segments.map(|segment| (segment.address, words(segment.bytes))).collect();
         let entry = self.riscs.first().map_or(0, |risc| risc.firmware.program.entry());
         writes.push((0, vec![jump_to(entry)]));
-        let mailbox = self.mailbox();
         let described = core_words(&self.chip, self.place);
-        writes.extend(described.into_iter().map(|(offset, word)| (mailbox + offset, vec![word])));
+        writes.extend(described.into_iter().map(|(offset, word)| self.word(offset, word)));
+        writes.push(self.word(mailbox::GO, signal::DONE.into()));
         writes
     }
 
-    /// Returns the L1 region for the kernels' data: from the end of all code to the mailbox, to the
-    /// regions of kernel files, or to the end of L1. `l1_bytes` is the size of L1.
+    /// Returns the address and the value of the byte that starts a launch.
     #[must_use]
-    pub fn data_area(&self, l1_bytes: u64) -> Range<u32> {
-        let start = self.bounds().1.next_multiple_of(16);
+    pub fn go(&self) -> (u32, u8) {
+        match &self.set {
+            Some(set) => set.go_signal(),
+            None => (self.mailbox + mailbox::GO, signal::GO),
+        }
+    }
+
+    /// Returns the address and the value of the byte that signals the end of a launch.
+    #[must_use]
+    pub fn done(&self) -> (u32, u8) {
+        let MailboxPlace { done_address, done_value, .. } = self.mailbox_place();
+        (done_address, done_value)
+    }
+
+    /// Returns the write of a word to the mailbox.
+    fn word(&self, offset: u32, value: u32) -> Write {
+        (self.mailbox + offset, vec![value])
+    }
+
+    /// Returns the L1 region for the kernels' data: from the end of all code to the mailbox, to the
+    /// regions of kernel files, or to the end of L1.
+    fn data_area(&self) -> Range<u32> {
+        let start = self.bounds().end.next_multiple_of(16);
+        let l1_bytes = self.chip.arch.facts().l1_bytes(self.place.kind);
         let l1_end = u32::try_from(l1_bytes).unwrap_or(u32::MAX);
-        let mailbox = self.mailbox();
-        let end = if mailbox > start { mailbox } else { l1_end };
+        let end = if self.mailbox > start { self.mailbox } else { l1_end };
         start..end.min(FILE_REGIONS)
     }
 
-    /// Returns the host writes of a launch that precede GO; the kernels' data is stored in
-    /// `data_area`.
+    /// Returns the writes to L1 that a launch needs before its go signal.
     ///
     /// # Errors
     /// If a kernel has no object code, or if arguments or data do not fit. The error is a sentence.
-    pub fn message(
+    pub fn launch_writes(
         &self,
         launch: &Launch,
         context: &KernelContext,
-        data_area: Range<u32>,
-    ) -> Result<LaunchMessage, String> {
+    ) -> Result<Vec<Write>, String> {
+        if let Some(set) = &self.set {
+            let written = set.writes_for(launch, context);
+            return written.map(writes).map_err(|error| error.to_string());
+        }
         let arg_count = u32::try_from(context.args.len()).unwrap_or(u32::MAX);
         if arg_count > mailbox::ARG_COUNT_MAX {
             let most = mailbox::ARG_COUNT_MAX;
             return Err(format!("{arg_count} arguments, a launch message holds {most}"));
         }
-        let mut message = LaunchMessage { mailbox: self.mailbox(), writes: Vec::new() };
         let seed = context.random().next_u64();
-        for (offset, word) in [
+        let words = [
             (mailbox::PROGRAM_ID, context.program_id),
             (mailbox::REPLAYS_BEGUN, context.replays_begun),
             (mailbox::LATE, 0),
@@ -161,19 +247,31 @@ impl CoreCode {
             (mailbox::SEED, (seed & 0xFFFF_FFFF) as u32),
             (mailbox::SEED + 4, (seed >> 32) as u32),
             (mailbox::ARG_COUNT, arg_count),
-        ] {
-            message.set(offset, word);
-        }
-        message.writes.push((message.mailbox + mailbox::ARGS, context.args.to_vec()));
-        let enables = self.add_kernels(&mut message, (launch, context), data_area)?;
-        message.set(mailbox::ENABLES, enables);
-        Ok(message)
+        ];
+        let mut writes: Vec<Write> =
+            words.into_iter().map(|(offset, word)| self.word(offset, word)).collect();
+        writes.push((self.mailbox + mailbox::ARGS, context.args.to_vec()));
+        let enables = self.add_kernels(&mut writes, launch, context)?;
+        writes.push(self.word(mailbox::ENABLES, enables));
+        Ok(writes)
+    }
+
+    /// Returns the writes that make each listed RISC signal that it is done before it closes its
+    /// main zone, which it closes the given number of cycles later.
+    pub(crate) fn late_writes(&self, riscs: &[(usize, u64)]) -> Vec<Write> {
+        let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);
+        let cycles = riscs.iter().map(|&(index, cycles)| {
+            let place = (0..).step_by(4).nth(index).unwrap_or(0);
+            let cycles = u32::try_from(cycles).unwrap_or(u32::MAX);
+            self.word(mailbox::LATE_CYCLES + place, cycles)
+        });
+        std::iter::once(self.word(mailbox::LATE, bits)).chain(cycles).collect()
     }
 
     /// Adds the code of a kernel that is a file; returns the address of its entry point.
     fn add_file(
         &self,
-        message: &mut LaunchMessage,
+        writes: &mut Vec<Write>,
         index: usize,
         file: &KernelFile,
     ) -> Result<u32, String> {
@@ -185,7 +283,7 @@ impl CoreCode {
         let image = fitting_image(selection, index, file)?;
         for segment in image.segments() {
             let zeros = vec![0; segment.zero_byte_count as usize];
-            message.writes.push((segment.address, words(&[segment.bytes, &zeros].concat())));
+            writes.push((segment.address, words(&[segment.bytes, &zeros].concat())));
         }
         Ok(image.entry())
     }
@@ -194,17 +292,17 @@ impl CoreCode {
     /// kernel.
     fn add_kernels(
         &self,
-        message: &mut LaunchMessage,
-        (launch, context): (&Launch, &KernelContext),
-        data_area: Range<u32>,
+        writes: &mut Vec<Write>,
+        launch: &Launch,
+        context: &KernelContext,
     ) -> Result<u32, String> {
-        let (mut enables, mut free) = (0, data_area);
+        let (mut enables, mut free) = (0, self.data_area());
         let places = (0..).step_by(4);
         for ((index, code), place) in self.riscs.iter().enumerate().zip(places) {
             let Some(risc) = self.place.kind.risc(index) else { continue };
             let Some(kernel) = launch.program.kernel(risc) else { continue };
             let entry = match kernel.object_file() {
-                Some(file) => self.add_file(message, index, file)?,
+                Some(file) => self.add_file(writes, index, file)?,
                 None => embedded_entry(code, risc, launch)?,
             };
             let context = KernelContext { risc, ..context.clone() };
@@ -216,13 +314,13 @@ impl CoreCode {
                 format!("{risc} brings {word_count} words of data, L1 has {room_bytes} bytes left")
             })?;
             let address = if data.is_empty() { 0 } else { free.start };
-            message.writes.push((free.start, data.into_owned()));
+            writes.push((free.start, data.into_owned()));
             let semaphores = kernel.semaphores();
             let word_count = semaphores.len() / 4;
-            message.writes.push((semaphores.start, vec![0; word_count]));
+            writes.push((semaphores.start, vec![0; word_count]));
             free.start += size_bytes;
-            message.set(mailbox::ENTRIES + place, entry);
-            message.set(mailbox::DATA + place, address);
+            writes.push(self.word(mailbox::ENTRIES + place, entry));
+            writes.push(self.word(mailbox::DATA + place, address));
             enables |= 1 << index;
         }
         Ok(enables)
@@ -306,36 +404,6 @@ pub fn file_region(risc_index: usize) -> Range<u32> {
     start..start + FILE_REGION_BYTES
 }
 
-/// Host writes that precede the GO of one launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaunchMessage {
-    mailbox: u32,
-    writes: Vec<(u32, Vec<u32>)>,
-}
-
-impl LaunchMessage {
-    /// Returns pairs of an L1 address and the words to write there, in order.
-    #[must_use]
-    pub fn writes(&self) -> &[(u32, Vec<u32>)] {
-        &self.writes
-    }
-
-    /// Makes each listed RISC signal that it is done before it closes its main zone, which it
-    /// closes the given number of cycles later.
-    pub(crate) fn set_late(&mut self, riscs: Vec<(usize, u64)>) {
-        let bits = riscs.iter().fold(0_u32, |bits, &(index, _)| bits | 1 << index);
-        self.set(mailbox::LATE, bits);
-        for (index, cycles) in riscs {
-            let place = (0..).step_by(4).nth(index).unwrap_or(0);
-            self.set(mailbox::LATE_CYCLES + place, u32::try_from(cycles).unwrap_or(u32::MAX));
-        }
-    }
-
-    fn set(&mut self, offset: u32, word: u32) {
-        self.writes.push((self.mailbox + offset, vec![word]));
-    }
-}
-
 /// Returns the mailbox words that describe the core.
 fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     let bank_count = chip.arch.facts().bank_count;
@@ -388,6 +456,11 @@ pub(crate) fn bank_coordinates(chip: &ChipFacts, noc: u32, bank: u32) -> u16 {
 /// Returns the offset of a bank's addresses, which the firmware reads from a table.
 pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
     u32::try_from(arch.facts().bank_offset(bank)).unwrap_or(0)
+}
+
+/// Converts the writes of a host that drives tt-metal's firmware.
+fn writes(host: Vec<HostWrite>) -> Vec<Write> {
+    host.into_iter().map(|write| (write.address, write.words())).collect()
 }
 
 /// Converts bytes to words; the last word is padded with zeros.

@@ -85,21 +85,14 @@ mod stage;
 #[cfg(test)]
 mod tests;
 mod tile_watch;
-mod tt_metal;
 
 use crate::{
-    arch::floorplan::CorePlace,
-    chip::facts::ChipFacts,
-    program::CoreUse,
-    riscv,
-    tile::{Tile, l1::L1},
-    tt_metal::firmware::FirmwareSet,
+    arch::floorplan::CorePlace, chip::facts::ChipFacts, program::CoreUse, riscv, tile::Tile,
 };
 pub(crate) use arrival::Payload;
 pub(crate) use bus::Station;
 use core_code::{CoreCode, RiscCode};
 pub(crate) use devices::Devices;
-use devices::MailboxPlace;
 pub use failure::{ExecutionFailure, FailureReason};
 pub use images::KernelKind;
 pub(crate) use niu::logical_id;
@@ -109,9 +102,7 @@ use rest::Rest;
 pub(crate) use riscs::{HartState, Riscs};
 pub(crate) use run::Progress;
 pub(crate) use stage::Stage;
-use std::sync::Arc;
 pub(crate) use tile_watch::TileWatch;
-use wire::CoreKind;
 
 /// Cycles that a hart runs before the other harts have their turns.
 pub const TURN_CYCLES: u64 = 64;
@@ -136,8 +127,6 @@ pub const fn cpp_compiler_version() -> Option<&'static str> {
 /// The RISCs of a core, and the code that they run.
 pub(crate) struct Machine {
     code: CoreCode,
-    /// tt-metal's firmware, if it replaces this project's firmware.
-    set: Option<Arc<FirmwareSet>>,
     riscs: Riscs,
     /// Where the code of each RISC waits.
     processors: Vec<Processor>,
@@ -156,23 +145,12 @@ impl Machine {
     /// Creates a machine in reset, with the code for a use of the core. The machine has no
     /// processors if the build has no object code.
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
-        let set = chip.modes.firmware.clone().filter(|_| core_use == CoreUse::Programs);
         let code = CoreCode::new(core_use, chip, place);
-        let processors: Vec<Processor> = match &set {
-            Some(set) if place.kind == CoreKind::Tensix => {
-                set.processors().iter().map(|_| Processor::default()).collect()
-            }
-            Some(_) => Vec::new(),
-            None => code.riscs().iter().map(|&risc| Processor::new(chip, risc)).collect(),
-        };
-        let mut riscs = Riscs::new(chip, place, processors.len());
-        riscs.devices = devices(set.as_deref(), &code, chip, place);
-        Self { code, set, riscs, processors, has_booted: false }
-    }
-
-    /// Returns this project's code of a RISC; `None` if tt-metal's firmware runs.
-    fn own_code(&self, index: usize) -> Option<RiscCode> {
-        self.code.riscs().get(index).copied().filter(|_| self.set.is_none())
+        let mut riscs = Riscs::new(chip, place, code.risc_count());
+        riscs.devices = devices(&code, chip, place);
+        let waits = |index| code.riscs().get(index).map(|&risc| Processor::new(chip, risc));
+        let processors = (0..code.risc_count()).map(|index| waits(index).unwrap_or_default());
+        Self { riscs, processors: processors.collect(), code, has_booted: false }
     }
 
     /// Removes and returns the completed intervals in which banks of performance counters counted.
@@ -205,38 +183,12 @@ impl Machine {
             self.riscs.wake(tile, cycle);
         }
     }
-
-    /// Writes all code, and the words that describe the core to the firmware, to L1.
-    fn load(&self, l1: &mut L1) {
-        l1.keep(u64::from(self.riscs.devices.code.end));
-        for (address, words) in self.code.boot_writes() {
-            l1.write_words(u64::from(address), &words);
-        }
-    }
 }
 
 /// Returns a tile's devices after a reset of the tile.
-fn devices(
-    set: Option<&FirmwareSet>,
-    code: &CoreCode,
-    chip: &ChipFacts,
-    place: CorePlace,
-) -> Devices {
+fn devices(code: &CoreCode, chip: &ChipFacts, place: CorePlace) -> Devices {
     let mut devices = Devices::new(chip, place);
-    (devices.code, devices.mailbox) = match set {
-        Some(set) => (tt_metal::code_bounds(set), tt_metal::mailbox_place(set)),
-        None => {
-            let ((start, end), address) = (code.bounds(), code.mailbox());
-            let mailbox = MailboxPlace {
-                address,
-                size_bytes: mailbox::SIZE_BYTES,
-                done_address: address + mailbox::GO,
-                done_value: mailbox::signal::DONE,
-                stages: Some(address + mailbox::STAGE),
-            };
-            (start..end, mailbox)
-        }
-    };
+    (devices.code, devices.mailbox) = (code.bounds(), code.mailbox_place());
     devices
 }
 

@@ -2,11 +2,11 @@
 
 use super::{
     ExecutionFailure, FailureReason, Machine, TURN_CYCLES,
-    core_code::{LaunchMessage, RiscCode},
+    core_code::{RiscCode, Write},
     devices,
     devices::{SOFT_RESET_OF_SUBORDINATES, Signals},
     go::{LaunchReport, arrival_cycle},
-    mailbox::{self, signal},
+    mailbox,
     polling::PollRules,
     riscs::{HartState, byte},
     stage::Stage,
@@ -135,7 +135,7 @@ impl Progress {
 
     /// Records a `NotLaunched` failure: no object code was built.
     fn refuse(&mut self, machine: &Machine, stage: &Stage) {
-        let reason = if machine.set.is_some() {
+        let reason = if machine.code.firmware_set().is_some() {
             "the set of firmware has none for Ethernet cores"
         } else {
             "this build has none for these modes: what is shipped was not there, or its target was not \
@@ -175,16 +175,13 @@ impl Run<'_> {
         }
         self.machine.riscs.invalidate(0..u32::MAX);
         self.machine.riscs.stop();
-        let set = self.machine.set.clone();
-        match &set {
-            Some(set) => self.load_tt_metal(set),
-            None => self.machine.load(&mut self.stage.tile.l1),
-        }
-        let Stage { chip, tile, .. } = &*self.stage;
-        self.machine.riscs.devices = devices(set.as_deref(), &self.machine.code, chip, tile.place);
-        self.machine.riscs.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
-        if set.is_none() {
-            self.write_byte(mailbox::GO, signal::DONE, 0);
+        let Machine { code, riscs, .. } = &mut *self.machine;
+        let Stage { chip, tile, .. } = &mut *self.stage;
+        riscs.devices = devices(code, chip, tile.place);
+        riscs.devices.soft_reset = SOFT_RESET_OF_SUBORDINATES;
+        tile.l1.keep(riscs.devices.code.end.into());
+        for (address, words) in code.boot_writes() {
+            tile.l1.write_words(address.into(), &words);
         }
         let cycle = self.progress.arrival_cycle.saturating_sub(BOOT_CYCLES);
         self.machine.riscs.harts[0].start(0, cycle);
@@ -197,18 +194,19 @@ impl Run<'_> {
         for risc in &mut self.machine.processors {
             risc.rest.skipped_cycles = 0;
         }
-        if let Some(set) = self.machine.set.clone() {
-            return self.give_kernels(&set, cycle);
+        if self.has_failed() {
+            return;
         }
-        let message = match self.message(cycle) {
-            Ok(message) => message,
+        let writes = match self.launch_writes(cycle) {
+            Ok(writes) => writes,
             Err(reason) => return self.fail(0, FailureReason::NotLaunched { reason }),
         };
-        for (address, words) in message.writes() {
-            self.write_words(*address, words, cycle);
+        for (address, words) in writes {
+            self.write_words(address, &words, cycle);
         }
         self.machine.riscs.devices.signals = Signals::default();
-        self.write_byte(mailbox::GO, signal::GO, cycle);
+        let (address, value) = self.machine.code.go();
+        self.write_byte(address, value, cycle);
         self.wake(cycle);
     }
 
@@ -222,18 +220,23 @@ impl Run<'_> {
         self.machine.riscs.invalidate(address..u32::try_from(end).unwrap_or(u32::MAX));
     }
 
-    fn message(&mut self, cycle: u64) -> Result<LaunchMessage, String> {
-        let context = self.stage.context().clone();
-        let area = self.machine.code.data_area(self.stage.tile.l1.size_bytes());
-        let mut message = self.machine.code.message(&self.stage.launch, &context, area)?;
-        let with_kernel = self.riscs().into_iter().filter(|(index, risc)| {
-            *index > 0 && self.stage.launch.program.kernel(*risc).is_some()
-        });
-        let with_kernel: Vec<usize> = with_kernel.map(|(index, _)| index).collect();
-        let late =
-            with_kernel.into_iter().map(|index| (index, self.stage.late_cycles(index, cycle)));
-        message.set_late(late.filter(|&(_, cycles)| cycles > 0).collect());
-        Ok(message)
+    /// Returns the host's writes of the launch that precede its go signal.
+    fn launch_writes(&mut self, cycle: u64) -> Result<Vec<Write>, String> {
+        let Self { machine: Machine { code, .. }, stage, .. } = self;
+        let mut writes = code.launch_writes(&stage.launch, stage.context())?;
+        if code.firmware_set().is_none() {
+            let kind = stage.context().place.kind;
+            let has_kernel = |index| {
+                kind.risc(index).is_some_and(|risc| stage.launch.program.kernel(risc).is_some())
+            };
+            let subordinates: Vec<usize> =
+                (1..kind.risc_count()).filter(|&index| has_kernel(index)).collect();
+            let late =
+                subordinates.into_iter().map(|index| (index, stage.late_cycles(index, cycle)));
+            let late: Vec<_> = late.filter(|&(_, cycles)| cycles > 0).collect();
+            writes.extend(code.late_writes(&late));
+        }
+        Ok(writes)
     }
 
     pub(super) fn riscs(&self) -> Vec<(usize, Risc)> {
@@ -250,8 +253,7 @@ impl Run<'_> {
         if riscs.any(|risc| risc.state == HartState::Running) {
             return false;
         }
-        if self.machine.set.is_none() && !matches!(self.progress.phase, Phase::Start | Phase::Done)
-        {
+        if !self.has_set() && !matches!(self.progress.phase, Phase::Start | Phase::Done) {
             self.report_deadlock();
         }
         true
@@ -316,7 +318,7 @@ impl Run<'_> {
             self.skip_clock_wait(index);
         }
         self.machine.follow_arrivals(&self.stage.tile);
-        if self.machine.set.is_some() {
+        if self.has_set() {
             // Harts may poll any word of L1, not only words of the mailbox.
             self.wake(self.machine.riscs.harts[index].hart.cycle());
         }
@@ -341,7 +343,7 @@ impl Run<'_> {
 
     /// Suspends a hart that waits in the firmware for a byte of L1, or that polls memory.
     fn park(&mut self, index: usize) {
-        if self.machine.set.is_some() {
+        if self.has_set() {
             return self.park_if_polling(index);
         }
         let Some(wait) = self.machine.processors[index].wait_loop else { return };
@@ -415,6 +417,18 @@ impl Run<'_> {
         });
     }
 
+    /// Returns true if tt-metal's firmware runs.
+    fn has_set(&self) -> bool {
+        self.machine.code.firmware_set().is_some()
+    }
+
+    /// Returns true if a launch with tt-metal's firmware is not done although none of the core's
+    /// harts can continue.
+    fn is_unfinished(&self) -> bool {
+        let is_done = self.machine.riscs.devices.signals.done_cycle.is_some();
+        self.has_set() && !self.has_failed() && !is_done
+    }
+
     /// Returns true if this launch has failed.
     pub(super) const fn has_failed(&self) -> bool {
         !self.progress.failures.is_empty()
@@ -425,7 +439,7 @@ impl Run<'_> {
         let risc = self.stage.context().place.kind.risc(index)?;
         let kernel = self.stage.launch.program.kernel(risc);
         let file = kernel.and_then(|kernel| kernel.object_file()?.image().ok());
-        let own = self.machine.own_code(index);
+        let own = self.machine.code.riscs().get(index);
         let file_symbol = file.and_then(|image| symbol_at(&image, pc));
         file_symbol
             .or_else(|| {
@@ -433,14 +447,13 @@ impl Run<'_> {
                 symbol_at(&kernels.program, pc).or_else(|| symbol_at(&firmware.program, pc))
             })
             .or_else(|| {
-                let firmware: Image<'_> =
-                    self.machine.set.as_ref()?.processors().get(index)?.image()?;
+                let set = self.machine.code.firmware_set()?;
+                let firmware: Image<'_> = set.processors().get(index)?.image()?;
                 symbol_at(&firmware, pc)
             })
     }
 
-    fn write_byte(&mut self, offset: u32, value: u8, cycle: u64) {
-        let address = self.machine.riscs.devices.mailbox.address + offset;
+    fn write_byte(&mut self, address: u32, value: u8, cycle: u64) {
         let shift = 8 * (address & 3);
         let word_address = u64::from(address & !3);
         let word = self.stage.tile.load(word_address);
@@ -474,7 +487,7 @@ impl Run<'_> {
         let program = &self.stage.launch.program;
         // The records of tt-metal's firmware are unknown; a relay's firmware records nothing.
         let is_relay = self.stage.launch.core_use == CoreUse::Relay;
-        if !program.runs_on(context.place.kind) || self.machine.set.is_some() || is_relay {
+        if !program.runs_on(context.place.kind) || self.has_set() || is_relay {
             return Vec::new();
         }
         let has_failed =

@@ -54,7 +54,7 @@ pub enum LaunchError {
 
 impl FirmwareSet {
     /// Returns the writes of arguments, kernels and launch message, in the order in which a host
-    /// makes them. The go signal must follow: see [`FirmwareSet::go_write`].
+    /// makes them. The go signal must follow: see [`FirmwareSet::go_signal`].
     ///
     /// # Errors
     /// [`LaunchError`] if a kernel cannot be loaded or does not fit.
@@ -124,13 +124,11 @@ impl FirmwareSet {
         self.launch_writes(&CoreLaunch { program_id, args, kernels })
     }
 
-    /// Returns the write that sends the go signal of a launch.
+    /// Returns the L1 address of BRISC's signal byte, and the value that starts a launch.
     #[must_use]
-    pub fn go_write(&self) -> HostWrite {
-        let mailboxes = &self.mailboxes;
-        let signal = mailboxes.address_of(mailboxes.go_signal);
-        let word = mailboxes.signals.go << (8 * (signal & 3));
-        HostWrite { address: signal & !3, bytes: word.to_le_bytes().to_vec() }
+    pub const fn go_signal(&self) -> (u32, u8) {
+        let (address, _) = self.done_signal();
+        (address, (self.mailboxes.signals.go & 0xFF) as u8)
     }
 
     /// Returns the L1 address of BRISC's signal byte, and the byte's value once a launch is over.
