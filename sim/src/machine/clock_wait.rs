@@ -6,14 +6,16 @@
 //! by as many cycles as executing the rounds would have taken.
 
 use super::{registers::WALL_CLOCK_LOW, run::Run};
-use crate::riscv::{LOCAL_RAM_BASE, Pause};
+use crate::riscv::{Code, LOCAL_RAM_BASE, Op, Pause, SINK, decode};
 
 /// A loop that reads a word, subtracts a start value, and repeats while the difference is below a
 /// limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ClockLoop {
     head: u32,
-    /// Numbers of the registers with the loaded word (`low`) and its distance from the start value.
+    load: Op,
+    /// Numbers of the registers with the loaded word (`low`), its distance from the start value,
+    /// and the limit.
     low: usize,
     distance: usize,
     limit: usize,
@@ -23,34 +25,21 @@ impl ClockLoop {
     /// Returns the loop that these instructions form: `lw` at `head`, `sub`, and `bltu` back to
     /// `head`.
     fn new(head: u32, words: [u32; 3]) -> Option<Self> {
-        let [load, subtract, branch] = words;
-        let found = Self {
-            head,
-            low: register(load, 7),
-            distance: register(subtract, 7),
-            limit: register(branch, 20),
-        };
-        let [start, base] = [register(subtract, 20), register(load, 15)];
-        let is_loop = load & 0x707F == LOAD_WORD
-            && subtract & 0xFE00_707F == SUBTRACT
-            && branch & 0xFE00_7FFF == BRANCH_BACK_TWO
-            && register(subtract, 15) == found.low
-            && register(branch, 15) == found.distance;
-        let written = [found.low, found.distance];
-        let is_steady = [start, base, found.limit].iter().all(|read| !written.contains(read));
-        (is_loop && is_steady && !written.contains(&0)).then_some(found)
+        let [load, subtract, branch] = words.map(|word| decode(word, head + 8));
+        let is_loop =
+            [load, subtract, branch].map(|op| op.code) == CODES && branch.immediate == head;
+        let is_linked = subtract.rs1 == load.rd && branch.rs1 == subtract.rd;
+        let written = [load.rd, subtract.rd];
+        let is_steady = ![load.rs1, subtract.rs2, branch.rs2, SINK]
+            .iter()
+            .any(|register| written.contains(register));
+        let [low, distance, limit] = [load.rd, subtract.rd, branch.rs2].map(usize::from);
+        (is_loop && is_linked && is_steady).then_some(Self { head, load, low, distance, limit })
     }
 }
 
-/// Returns the number of the register in the field at bit `shift` of an instruction.
-const fn register(word: u32, shift: u32) -> usize {
-    (word >> shift & 31) as usize
-}
-
-const LOAD_WORD: u32 = 0x2003;
-const SUBTRACT: u32 = 0x4000_0033;
-/// The instruction `bltu` with a branch back by two instructions.
-const BRANCH_BACK_TWO: u32 = 0xFE00_6CE3;
+/// Instructions of the loop.
+const CODES: [Code; 3] = [Code::LoadWord, Code::Subtract, Code::BranchLessUnsigned];
 
 /// One round of a loop: the cycle at which it began and the clock value that it read.
 #[derive(Clone, Copy)]
@@ -101,9 +90,8 @@ impl Run<'_> {
 
     /// Returns true if the loop loads the low word of the wall clock.
     fn is_wall_clock(&self, index: usize, found: ClockLoop) -> bool {
-        let load = self.stage.tile.load(found.head.into());
-        let base = self.machine.riscs.harts[index].hart.register((load >> 15 & 31) as usize);
-        base.wrapping_add_signed(load.cast_signed() >> 20) == WALL_CLOCK_LOW
+        let base = self.machine.riscs.harts[index].hart.register(found.load.rs1.into());
+        base.wrapping_add(found.load.immediate) == WALL_CLOCK_LOW
     }
 
     /// Executes rounds of a loop until several in a row take the same time; returns that time in

@@ -9,7 +9,7 @@ use super::{
     riscs::{Riscs, TileHart, Turn},
 };
 use crate::{
-    riscv::{Hart, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE},
+    riscv::{Code, Hart, INSTRUCTION_RAM_BASE, LOCAL_RAM_BASE, decode, decode_bits},
     tile::Tile,
 };
 
@@ -66,23 +66,31 @@ fn next_access(hart: &Hart, tile: &Tile, instruction_ram: &[u8]) -> Option<Acces
     } else {
         tile.load(pc.into())
     };
-    match word & 0x7F {
-        OPCODE_LOAD => {
-            let base = hart.register((word >> 15 & 31) as usize);
-            let address = base.wrapping_add_signed(word.cast_signed() >> 20);
-            Some(if u64::from(address) < tile.l1.size_bytes() {
+    let op = decode(word, pc);
+    Some(match op.code {
+        Code::LoadByte
+        | Code::LoadHalf
+        | Code::LoadWord
+        | Code::LoadByteUnsigned
+        | Code::LoadHalfUnsigned => {
+            let address = hart.register(op.rs1.into()).wrapping_add(op.immediate);
+            if u64::from(address) < tile.l1.size_bytes() {
                 Access::LoadL1(address)
             } else if (LOCAL_RAM_BASE..LOCAL_RAM_END).contains(&address) {
                 Access::None
             } else {
                 Access::LoadRegister(address & !3)
-            })
+            }
         }
-        OPCODE_STORE => Some(Access::Store),
-        OPCODE_FENCE | OPCODE_IMMEDIATE | OPCODE_AUIPC | OPCODE_REGISTER | OPCODE_LUI
-        | OPCODE_BRANCH | OPCODE_JALR | OPCODE_JAL => Some(Access::None),
-        _ => None,
-    }
+        Code::StoreByte | Code::StoreHalf | Code::StoreWord => Access::Store,
+        Code::Illegal => decode_bits(word).map(|_| Access::None)?,
+        Code::Undecoded
+        | Code::EnvironmentCall
+        | Code::Breakpoint
+        | Code::ControlStatus
+        | Code::PushTensix => return None,
+        _ => Access::None,
+    })
 }
 
 /// What counts as a polling loop.
@@ -141,14 +149,3 @@ impl Riscs {
 
 /// First address after the largest private RAM.
 const LOCAL_RAM_END: u32 = LOCAL_RAM_BASE + 0x2000;
-
-const OPCODE_LOAD: u32 = 0x03;
-const OPCODE_FENCE: u32 = 0x0F;
-const OPCODE_IMMEDIATE: u32 = 0x13;
-const OPCODE_AUIPC: u32 = 0x17;
-const OPCODE_STORE: u32 = 0x23;
-const OPCODE_REGISTER: u32 = 0x33;
-const OPCODE_LUI: u32 = 0x37;
-const OPCODE_BRANCH: u32 = 0x63;
-const OPCODE_JALR: u32 = 0x67;
-const OPCODE_JAL: u32 = 0x6F;

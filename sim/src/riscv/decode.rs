@@ -8,7 +8,7 @@ use super::bits;
 /// Operation of an [`Op`]. `Undecoded` must be all zeros, because new lines are filled with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
-pub(super) enum Code {
+pub(crate) enum Code {
     #[default]
     Undecoded,
     Illegal,
@@ -73,20 +73,20 @@ pub(super) enum Code {
 /// register field that the instruction does not have is 0 ([`SINK`] for `rd`), so that timing need
 /// not know which fields an instruction has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Op {
-    pub(super) code: Code,
-    pub(super) rd: u8,
-    pub(super) rs1: u8,
-    pub(super) rs2: u8,
+pub(crate) struct Op {
+    pub(crate) code: Code,
+    pub(crate) rd: u8,
+    pub(crate) rs1: u8,
+    pub(crate) rs2: u8,
     /// Immediate operand, absolute target of a branch or `jal`, or result of `lui` or `auipc`.
-    pub(super) immediate: u32,
+    pub(crate) immediate: u32,
 }
 
 const _: () = assert!(size_of::<Op>() == 8);
 
 impl Op {
     /// Returns true if straight-line execution always ends at this instruction.
-    pub(super) fn ends_run(self) -> bool {
+    pub(crate) fn ends_run(self) -> bool {
         matches!(
             self.code,
             Code::Illegal
@@ -99,14 +99,14 @@ impl Op {
 }
 
 /// Slot in the register file that receives writes to `x0`.
-pub(super) const SINK: u8 = 32;
+pub(crate) const SINK: u8 = 32;
 
 /// Number of slots in the register file: the registers, [`SINK`], and an unused slot for every
 /// other value of a byte. The inner loop therefore needs neither bounds checks nor masks.
-pub(super) const SLOT_COUNT: usize = 256;
+pub(crate) const SLOT_COUNT: usize = 256;
 
 /// Decodes the word at `pc`; a word that RV32IM does not define becomes [`Code::Illegal`].
-pub(super) fn decode(word: u32, pc: u32) -> Op {
+pub(crate) fn decode(word: u32, pc: u32) -> Op {
     let funct3 = word >> 12 & 7;
     if word & 3 != 3 {
         return push_tensix(word);
@@ -130,7 +130,7 @@ pub(super) fn decode(word: u32, pc: u32) -> Op {
 }
 
 /// Decodes an instruction word of Zba or Zbb; returns `None` for other words.
-pub(super) fn decode_bits(word: u32) -> Option<Op> {
+pub(crate) fn decode_bits(word: u32) -> Option<Op> {
     bits::result(word, 0, 0)?;
     Some(Op { rs1: field(word, 15), rs2: field(word, 20), ..writes(Code::Bits, word, word) })
 }
