@@ -57,7 +57,6 @@ mod coprocessor;
 pub mod core_code;
 mod devices;
 pub mod failure;
-mod go;
 mod host_push;
 pub mod images;
 #[cfg(object_code)]

@@ -5,7 +5,6 @@ use super::{
     core_code::{RiscCode, Write},
     devices,
     devices::{SOFT_RESET_OF_SUBORDINATES, Signals},
-    go::{LaunchReport, arrival_cycle},
     mailbox,
     polling::PollRules,
     riscs::{HartState, byte},
@@ -13,7 +12,9 @@ use super::{
     symbol_at,
 };
 use crate::{
-    program::{CoreUse, Emission},
+    noc,
+    program::{CoreUse, Emission, KernelContext},
+    random::Stream,
     riscv::Image,
     truth::{KernelTimes, LaunchTruth},
 };
@@ -27,6 +28,17 @@ pub(crate) struct Progress {
     arrival_cycle: u64,
     budget_end: u64,
     failures: Vec<ExecutionFailure>,
+}
+
+/// Report on a launch from one core.
+pub(crate) struct LaunchReport {
+    /// Cycle at which the dispatcher received the core's done signal.
+    pub(crate) done_cycle: u64,
+    /// Cycle at which every RISC of the core was idle again.
+    pub(crate) free_cycle: u64,
+    /// True if no kernel ran on this core.
+    pub(crate) is_idle: bool,
+    pub(crate) launches: Vec<(Risc, LaunchTruth)>,
 }
 
 /// Phases of a launch on a core; a phase ends when none of the core's harts can continue.
@@ -520,6 +532,22 @@ impl Run<'_> {
     }
 }
 
+/// Returns the cycle at which a core receives the GO message that leaves the dispatcher at `cycle`.
+fn arrival_cycle(context: &KernelContext, cycle: u64) -> u64 {
+    let coord = context.place.coord;
+    let path = [
+        GO_STREAM,
+        u64::from(context.chip_id),
+        u64::from(coord.x),
+        u64::from(coord.y),
+        context.launch_index,
+    ];
+    let mut random = Stream::new(context.seed, &path);
+    cycle + u64::from(coord.x + coord.y) * noc::HOP_CYCLES + random.below(GO_JITTER_CYCLES)
+}
+
+const GO_STREAM: u64 = 0xF1;
+const GO_JITTER_CYCLES: u64 = 60;
 /// Cycles from the end of a core's reset to GO, for the first launch on the core.
 const BOOT_CYCLES: u64 = 20_000;
 /// Length of a turn in cycles if waits are recorded. It is shorter than the interval between polls.
