@@ -165,8 +165,8 @@ impl Stage {
         Some(ReleaseTruth { core: self.own(), risc, sent: self.tile.clock.value(cycle) })
     }
 
-    /// Lets a message to this tile take effect at once, because it changes counters only when it
-    /// arrives; sends a message to another tile.
+    /// Sends a message. A message to this tile itself takes effect at once, except that counters
+    /// change when it arrives.
     fn deliver_or_post(
         &mut self,
         devices: &mut Devices,
@@ -294,8 +294,11 @@ fn read_dram(dram: &Dram, chip: &ChipFacts, message: &Message, payload: &Payload
     if !dram.read_at(bank, first, &mut words, message.arrival) {
         return vec![0; byte_count as usize];
     }
-    let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-    bytes.skip(skipped).take(byte_count as usize).collect()
+    let mut bytes = Vec::with_capacity(4 * words.len());
+    words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    bytes.drain(..skipped);
+    bytes.truncate(byte_count as usize);
+    bytes
 }
 
 /// Returns the L1 address of the semaphore at an address; `None` if there is no semaphore.

@@ -42,8 +42,7 @@ pub(crate) fn carry_out(
             Vec::new()
         }
         Payload::Bytes { address, bytes } => {
-            let bytes = (*address..).zip(bytes.iter().copied());
-            write_bytes((tile, devices), bytes, cycle);
+            write_bytes((tile, devices), *address, bytes, cycle);
             Vec::new()
         }
         Payload::Masked { address, value, .. } if *address >= FIRST_REGISTER => {
@@ -52,9 +51,10 @@ pub(crate) fn carry_out(
         }
         &Payload::Masked { address, value, byte_mask } => {
             let value = value.to_le_bytes();
-            let bytes = (0..16).filter(|index| byte_mask >> index & 1 != 0);
-            let bytes = bytes.map(|index| (address + index, value[(index & 3) as usize]));
-            write_bytes((tile, devices), bytes, cycle);
+            for index in (0..16).filter(|index| byte_mask >> index & 1 != 0) {
+                let byte = [value[(index & 3) as usize]];
+                write_bytes((tile, devices), address + index, &byte, cycle);
+            }
             Vec::new()
         }
         &Payload::Read { address, .. } if address >= FIRST_REGISTER => {
@@ -64,8 +64,7 @@ pub(crate) fn carry_out(
         &Payload::Increment { address, amount, mask } => {
             let before = tile.load(address);
             let after = before.wrapping_add(amount) & mask | before & !mask;
-            let bytes = (address..).zip(after.to_le_bytes());
-            write_bytes((tile, devices), bytes, cycle);
+            write_bytes((tile, devices), address, &after.to_le_bytes(), cycle);
             before.to_le_bytes().to_vec()
         }
     }
@@ -81,27 +80,29 @@ pub(crate) fn read_bytes(tile: &Tile, address: u64, byte_count: u32) -> Vec<u8> 
     bytes
 }
 
-/// Writes bytes to a tile's L1, given pairs of an address and a byte.
+/// Writes bytes to a tile's L1.
 pub(crate) fn write_bytes(
     (tile, devices): (&mut Tile, &mut Devices),
-    bytes: impl Iterator<Item = (u64, u8)>,
+    address: u64,
+    bytes: &[u8],
     cycle: u64,
 ) {
-    let mut bytes = bytes.peekable();
-    while let Some(&(address, _)) = bytes.peek() {
-        let word_address = address & !3;
-        let mut word = tile.load(word_address).to_le_bytes();
-        while let Some((at, byte)) = bytes.next_if(|(at, _)| at & !3 == word_address) {
-            word[(at & 3) as usize] = byte;
-        }
-        tile.store(word_address, u32::from_le_bytes(word), cycle);
-        let first = u32::try_from(word_address).unwrap_or(u32::MAX - 3);
-        match devices.overwritten.last_mut() {
-            Some(range) if range.end == first => range.end = first + 4,
-            _ => devices.overwritten.push(first..first + 4),
-        }
-    }
     devices.signals.written_at = Some(cycle);
+    let (mut at, mut rest) = (address, bytes);
+    while !rest.is_empty() {
+        let (word_address, first) = (at & !3, (at & 3) as usize);
+        let (now, later) = rest.split_at(rest.len().min(4 - first));
+        let mut word = tile.load(word_address).to_le_bytes();
+        word[first..first + now.len()].copy_from_slice(now);
+        tile.store(word_address, u32::from_le_bytes(word), cycle);
+        (at, rest) = (word_address + 4, later);
+    }
+    let [first, end] = [address & !3, at].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+    match devices.overwritten.last_mut() {
+        _ if bytes.is_empty() => {}
+        Some(range) if range.end == first => range.end = end,
+        _ => devices.overwritten.push(first..end),
+    }
 }
 
 fn store_register(

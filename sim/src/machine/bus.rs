@@ -325,8 +325,8 @@ impl<S: Station> TileBus<'_, S> {
                     "the mover was to write {byte_count} bytes at {to:#x}, which leaves L1"
                 )));
             }
-            let bytes = (u64::from(to)..).zip(bytes);
-            super::arrival::write_bytes((self.station.tile_mut(), self.devices), bytes, cycle);
+            let tile = self.station.tile_mut();
+            super::arrival::write_bytes((tile, self.devices), to.into(), &bytes, cycle);
         }
         Ok(Flow::Yield)
     }

@@ -25,16 +25,20 @@ impl ClockLoop {
     /// Returns the loop that these instructions form: `lw` at `head`, `sub`, and `bltu` back to
     /// `head`.
     fn new(head: u32, words: [u32; 3]) -> Option<Self> {
-        let [load, subtract, branch] = words.map(|word| decode(word, head + 8));
-        let is_loop =
-            [load, subtract, branch].map(|op| op.code) == CODES && branch.immediate == head;
+        let mut ops = words
+            .into_iter()
+            .zip([head, head + 4, head + 8])
+            .zip(CODES)
+            .map(|((word, pc), code)| Some(decode(word, pc)).filter(|op| op.code == code));
+        let (load, subtract, branch) = (ops.next()??, ops.next()??, ops.next()??);
         let is_linked = subtract.rs1 == load.rd && branch.rs1 == subtract.rd;
+        let is_loop = is_linked && branch.immediate == head;
         let written = [load.rd, subtract.rd];
         let is_steady = ![load.rs1, subtract.rs2, branch.rs2, SINK]
             .iter()
             .any(|register| written.contains(register));
         let [low, distance, limit] = [load.rd, subtract.rd, branch.rs2].map(usize::from);
-        (is_loop && is_linked && is_steady).then_some(Self { head, load, low, distance, limit })
+        (is_loop && is_steady).then_some(Self { head, load, low, distance, limit })
     }
 }
 

@@ -121,7 +121,7 @@ impl Answer {
     /// interface.
     fn receive(self, bytes: &[u8], (tile, devices): (&mut Tile, &mut Devices), chip: &ChipFacts) {
         let Self { cycle, noc, transaction_id, destination, is_atomic } = self;
-        write_bytes((tile, devices), (u64::from(destination)..).zip(bytes.iter().copied()), cycle);
+        write_bytes((tile, devices), destination.into(), bytes, cycle);
         let received = if is_atomic {
             (counter::ATOMIC_RESPONSES, 1)
         } else {

@@ -145,8 +145,7 @@ impl Machine {
     /// processors if the build has no object code.
     pub(crate) fn new(core_use: CoreUse, chip: &ChipFacts, place: CorePlace) -> Self {
         let code = CoreCode::new(core_use, chip, place);
-        let mut riscs = Riscs::new(chip, place, code.risc_count());
-        riscs.devices = devices(&code, chip, place);
+        let riscs = Riscs::new(chip, place, code.risc_count());
         let waits = |index| code.riscs().get(index).map(|&risc| Processor::new(chip, risc));
         let processors = (0..code.risc_count()).map(|index| waits(index).unwrap_or_default());
         Self { riscs, processors: processors.collect(), code, has_booted: false }
@@ -178,6 +177,11 @@ impl Machine {
     /// for NoC reads that occupy banks of L1, and for changed bytes that harts wait for.
     pub(crate) fn follow_arrivals(&mut self, tile: &Tile) {
         self.riscs.follow_writes();
+        self.wake_after_writes(tile);
+    }
+
+    /// Wakes harts that may wait for what has been written to memory.
+    fn wake_after_writes(&mut self, tile: &Tile) {
         if let Some(cycle) = self.riscs.devices.signals.written_at.take() {
             self.riscs.wake(tile, cycle);
         }

@@ -329,7 +329,7 @@ impl Run<'_> {
         if self.is_running(index) {
             self.skip_clock_wait(index);
         }
-        self.machine.follow_arrivals(&self.stage.tile);
+        self.machine.wake_after_writes(&self.stage.tile);
         if self.has_set() {
             // Harts may poll any word of L1, not only words of the mailbox.
             self.wake(self.machine.riscs.harts[index].hart.cycle());
