@@ -60,7 +60,7 @@ RUNTIME = "kernel-profiler/src/tensix/noc.rs"
 REGISTERS = "kernel-profiler/src/registers.rs"
 INCLUDE = "kernel-profiler/include/"
 HEADER = INCLUDE + "kernel_profiler/"
-TABLES = "sim/src/machine/core_code.rs"
+TABLES = "sim/src/machine/coordinates.rs"
 
 # The room that a NoC event without addresses takes.
 DATA_WORDS = (

@@ -16,7 +16,7 @@ use crate::{
     config::{ConfigError, RelaySink},
     fault::FaultEffect,
     host_memory::HOST_MEMORY_BYTES,
-    machine::core_code::{bank_coordinates, bank_offset, own_coordinates},
+    machine::coordinates::{bank_coordinates, bank_offset, own_coordinates},
     program::{CoreSelection, CoreUse, Emission, Kernel, KernelContext, Launch, Program},
 };
 use std::{borrow::Cow, sync::Arc};

@@ -6,17 +6,18 @@
 
 use super::{
     KernelKind,
+    coordinates::{bank_coordinates, bank_offset, own_coordinates},
     devices::MailboxPlace,
     images::{self, Image, Mode, Selection},
     link_script,
     mailbox::{self, signal},
 };
 use crate::{
-    arch::{Arch, TileCoord, floorplan::CorePlace},
+    arch::floorplan::CorePlace,
     chip::facts::ChipFacts,
     kernel::file::KernelFile,
     program::{CoreUse, KernelContext, Launch},
-    riscv::{self, LOCAL_RAM_BASE},
+    riscv::{self, LOCAL_RAM_BASE, jump_to},
     tt_metal::{HostWrite, boot::CoreFacts, firmware::FirmwareSet},
 };
 use kernel_profiler::port::WaitRecords;
@@ -429,35 +430,6 @@ fn core_words(chip: &ChipFacts, place: CorePlace) -> Vec<(u32, u32)> {
     words
 }
 
-/// Returns a core's coordinates on a NoC in the format of the NoC's registers: one byte each.
-pub(crate) fn own_coordinates(chip: &ChipFacts, noc: usize, tile: TileCoord) -> u32 {
-    let (x, y) = match chip.arch {
-        Arch::WormholeB0 => chip.translation.mirrored(noc, tile.x, tile.y),
-        Arch::Blackhole => chip.translation.logical(tile).unwrap_or((tile.x, tile.y)),
-    };
-    u32::from(x) | u32::from(y) << 8
-}
-
-/// Returns a bank's coordinates on a NoC in the format of the NoC's request initiators.
-///
-/// # Compatibility
-/// `dram_bank_to_noc_xy`.
-pub(crate) fn bank_coordinates(chip: &ChipFacts, noc: u32, bank: u32) -> u16 {
-    let tile = chip.arch.facts().bank_tile(bank);
-    let place = tile.and_then(|tile| chip.translation.dram(noc as usize, tile));
-    let (x, y) = place.unwrap_or((0, 0));
-    let coordinates = x | y << 6;
-    match chip.arch {
-        Arch::WormholeB0 => coordinates << 4,
-        Arch::Blackhole => coordinates,
-    }
-}
-
-/// Returns the offset of a bank's addresses, which the firmware reads from a table.
-pub(crate) fn bank_offset(arch: Arch, bank: u32) -> u32 {
-    u32::try_from(arch.facts().bank_offset(bank)).unwrap_or(0)
-}
-
 /// Converts the writes of a host that drives tt-metal's firmware.
 fn writes(host: Vec<HostWrite>) -> Vec<Write> {
     host.into_iter().map(|write| (write.address, write.words())).collect()
@@ -473,12 +445,6 @@ fn words(bytes: &[u8]) -> Vec<u32> {
         words.push(u32::from_le_bytes(last));
     }
     words
-}
-
-/// Returns the instruction `jal zero, address`, encoded for address 0.
-pub(crate) fn jump_to(address: u32) -> u32 {
-    let bits = |high: u32, low: u32| address >> low & (u32::MAX >> (31 - (high - low)));
-    bits(20, 20) << 31 | bits(10, 1) << 21 | bits(11, 11) << 20 | bits(19, 12) << 12 | 0x6F
 }
 
 /// Start of the L1 regions for kernels from files; each processor has a region of its own.

@@ -53,6 +53,7 @@
 mod arrival;
 mod bus;
 mod clock_wait;
+pub(crate) mod coordinates;
 mod coprocessor;
 pub mod core_code;
 mod devices;

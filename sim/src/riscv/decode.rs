@@ -300,6 +300,12 @@ fn jump_offset(word: u32) -> u32 {
         | (word >> 21 & 0x3FF) << 1
 }
 
+/// Returns the instruction `jal zero, address`, encoded for address 0.
+pub(crate) fn jump_to(address: u32) -> u32 {
+    let bits = |high: u32, low: u32| address >> low & (u32::MAX >> (31 - (high - low)));
+    bits(20, 20) << 31 | bits(10, 1) << 21 | bits(11, 11) << 20 | bits(19, 12) << 12 | 0x6F
+}
+
 /// Shifts right and fills the upper bits with the sign bit.
 fn signed_shift(word: u32, shift: u32) -> u32 {
     (word.cast_signed() >> shift).cast_unsigned()

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     arch::{Arch, floorplan::CorePlace},
     chip::facts::ChipFacts,
-    machine::core_code::{bank_coordinates, bank_offset},
+    machine::coordinates::{bank_coordinates, bank_offset},
     riscv::LOCAL_RAM_BASE,
 };
 use reader::firmware_elf::debug_info::Part;
@@ -91,7 +91,7 @@ impl FirmwareSet {
         writes.push(self.virtual_coordinates(core));
         writes.extend(self.mailbox_writes(core));
         let entry = self.processors().first().and_then(|brisc| Some(brisc.image()?.entry()));
-        let jump = crate::machine::core_code::jump_to(entry.unwrap_or_default());
+        let jump = crate::riscv::jump_to(entry.unwrap_or_default());
         writes.push(HostWrite { address: 0, bytes: jump.to_le_bytes().to_vec() });
         writes
     }
