@@ -19,7 +19,7 @@ fn main() -> Result<()> {
     println!("cargo:rustc-check-cfg=cfg(cpp_code)");
     let build = Build::new()?;
     build.forget_images()?;
-    build.announce_inputs(&["benches/build.rs"]);
+    build.announce_inputs(&["benches/build.rs", "benches/probes"]);
     let mut images = Vec::new();
     match build.hindrance() {
         None => {
@@ -60,7 +60,7 @@ fn rust_images(build: &Build) -> Result<Vec<Linked>> {
     for variant in recording().chain([switched_off()]) {
         images.push(probes(&variant, "probes")?);
     }
-    let small = Variant { out_of_line: true, ..Variant::plain(ARCHITECTURES[0]) };
+    let small = Variant { mode: Some("out-of-line"), ..Variant::plain(ARCHITECTURES[0]) };
     images.push(probes(&small, "probes-out-of-line")?);
     let libraries = build.compile(&switched_off(), &["firmware"])?;
     for processor in PROCESSORS {

@@ -8,7 +8,8 @@
 use crate::{
     MODES,
     objects::{
-        ARCHITECTURES, Build, Linked, PROCESSORS, Result, Variant, announce, digest, variable,
+        ARCHITECTURES, Build, Linked, PROCESSORS, Result, SOURCES, Variant, announce, digest,
+        variable,
     },
 };
 use std::{
@@ -18,27 +19,6 @@ use std::{
 
 /// Environment variable; if set to `compile`, a build always compiles the object code.
 const CHOICE: &str = "KPROF_OBJECT_CODE";
-
-/// Sources of the firmware and kernels in Rust, and the files that determine how these are built.
-const SOURCES: [&str; 17] = [
-    "kernel-profiler/Cargo.toml",
-    "kernel-profiler/src",
-    "rust-toolchain.toml",
-    "sim/build/objects.rs",
-    "sim/objects/Cargo.lock",
-    "sim/objects/Cargo.toml",
-    "sim/objects/firmware",
-    "sim/objects/kernels",
-    "sim/objects/link",
-    "sim/src/dispatch/words.rs",
-    "sim/src/kernel/body.rs",
-    "sim/src/kernel/script_body.rs",
-    "sim/src/kernel/tile_words.rs",
-    "sim/src/machine/mailbox.rs",
-    "sim/src/random.rs",
-    "wire/Cargo.toml",
-    "wire/src",
-];
 
 /// Shipped images that have not been unpacked yet.
 pub(super) struct Archive {

@@ -90,7 +90,7 @@ impl<'a> CppCompiler<'a> {
 /// loops.
 fn twin_lines(build: &Build) -> Result<String> {
     let mut macros = String::new();
-    for file in ["sim/src/kernel/body.rs", "sim/objects/probes/src/launch.rs"] {
+    for file in ["sim/src/kernel/body.rs", "benches/probes/src/launch.rs"] {
         let source = fs::read_to_string(build.repository.join(file))?;
         for (line, text) in (1..).zip(source.lines()) {
             add_macro(&mut macros, line, text)?;

@@ -19,6 +19,30 @@ pub(crate) const ARCHITECTURES: [&str; 2] = ["wormhole_b0", "blackhole"];
 pub(crate) const PROCESSORS: [&str; 7] =
     ["brisc", "ncrisc", "trisc0", "trisc1", "trisc2", "erisc", "idle_erisc"];
 
+/// Sources of the firmware and kernels in Rust, and the files that determine how these are built.
+pub(crate) const SOURCES: [&str; 17] = [
+    "kernel-profiler/Cargo.toml",
+    "kernel-profiler/src",
+    "rust-toolchain.toml",
+    "sim/build/objects.rs",
+    "sim/objects/Cargo.lock",
+    "sim/objects/Cargo.toml",
+    "sim/objects/firmware",
+    "sim/objects/kernels",
+    "sim/objects/link",
+    "sim/src/dispatch/words.rs",
+    "sim/src/kernel/body.rs",
+    "sim/src/kernel/script_body.rs",
+    "sim/src/kernel/tile_words.rs",
+    "sim/src/machine/mailbox.rs",
+    "sim/src/random.rs",
+    "wire/Cargo.toml",
+    "wire/src",
+];
+
+/// The mode of size-optimized code with out-of-line markers; only for the probes of the benches.
+const OUT_OF_LINE: &str = "out-of-line";
+
 /// Processors that push the markers of all RISCs of their core.
 const AGGREGATING: [&str; 3] = ["brisc", "erisc", "idle_erisc"];
 
@@ -42,9 +66,7 @@ pub(crate) struct Variant {
     pub(crate) arch: &'static str,
     pub(crate) sums: bool,
     pub(crate) enabled: bool,
-    /// Size-optimized, with out-of-line markers; only for the `probes` crate.
-    pub(crate) out_of_line: bool,
-    /// The feature of a mode; only for firmware and kernels.
+    /// The feature of a mode.
     pub(crate) mode: Option<&'static str>,
 }
 
@@ -92,20 +114,8 @@ impl Build {
 
     /// Announces all inputs of images to cargo; then no other change triggers a rebuild.
     pub(crate) fn announce_inputs(&self, own: &[&str]) {
-        let simulator = [
-            "sim/build",
-            "sim/objects",
-            "sim/src/kernel/body.rs",
-            "sim/src/kernel/script_body.rs",
-            "sim/src/kernel/tile_words.rs",
-            "sim/src/dispatch/words.rs",
-            "sim/src/random.rs",
-            "sim/src/machine/mailbox.rs",
-        ];
-        let shared = ["Cargo.toml", "rust-toolchain.toml", "wire/src", "wire/Cargo.toml"];
-        let runtime = ["kernel-profiler/src", "kernel-profiler/Cargo.toml"];
-        let cpp = ["kernel-profiler/include"];
-        for input in [own, &simulator, &shared, &runtime, &cpp].concat() {
+        let others = ["Cargo.toml", "kernel-profiler/include", "sim/build", "sim/objects/cpp"];
+        for input in [own, &SOURCES, &others].concat() {
             announce(&self.repository.join(input));
         }
         println!("cargo:rerun-if-env-changed=CI");
@@ -126,7 +136,7 @@ impl Build {
 
     /// Compiles crates, and copies their libraries to the variant's folder, which it returns.
     pub(crate) fn compile(&self, variant: &Variant, crates: &[&str]) -> Result<PathBuf> {
-        let profile = if variant.out_of_line { "small" } else { "device" };
+        let profile = if variant.mode == Some(OUT_OF_LINE) { "small" } else { "device" };
         let libraries = self.cargo(variant, profile, crates)?;
         let directory = variant.directory(self)?;
         for name in crates {
@@ -172,6 +182,7 @@ impl Build {
             remap("firmware", "sim/objects/firmware"),
             remap("kernels", "sim/objects/kernels"),
             remap("kernels/src/../../../src", "sim/src"),
+            remap(&format!("{repository}/benches/probes"), "probes"),
         ]
         .join("\x1f")
     }
@@ -249,7 +260,7 @@ pub(crate) fn announce(path: &Path) {
 impl Variant {
     /// Returns the variant with the profiler and no other features.
     pub(crate) const fn plain(arch: &'static str) -> Self {
-        Self { arch, sums: false, enabled: true, out_of_line: false, mode: None }
+        Self { arch, sums: false, enabled: true, mode: None }
     }
 
     fn features(&self, crates: &[&str]) -> String {
@@ -257,7 +268,6 @@ impl Variant {
             ("enabled", self.enabled),
             ("blackhole", self.arch == "blackhole"),
             ("sums", self.sums),
-            ("out-of-line", self.out_of_line),
         ];
         let wanted = wanted.iter().filter(|(_, is_wanted)| *is_wanted).map(|(name, _)| *name);
         let of_crate =
@@ -267,10 +277,9 @@ impl Variant {
     }
 
     fn name(&self) -> String {
-        let Self { arch, sums, enabled, out_of_line, mode } = self;
-        let form = if *out_of_line { "-out-of-line" } else { "" };
+        let Self { arch, sums, enabled, mode } = self;
         let mode = mode.map_or_else(String::new, |feature| format!("-{feature}"));
-        format!("{arch}-sums-{sums}-enabled-{enabled}{form}{mode}")
+        format!("{arch}-sums-{sums}-enabled-{enabled}{mode}")
     }
 
     /// Returns the folder of the variant's libraries, objects and images, which tests also read.
