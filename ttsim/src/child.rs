@@ -1,15 +1,19 @@
 //! The child process: loads the library and carries out the host's requests until the host
 //! disconnects.
 //!
-//! The socket on standard input carries both requests and responses, because the library writes its
+//! The socket on standard input carries both requests and answers, because the library writes its
 //! own messages to standard output.
 
 use crate::{
     library::Library,
-    protocol::{Request, Response, VERSION},
+    protocol::{CHUNK_BYTES_MAX, Greeting, Operation, Request},
     windows::Windows,
 };
-use std::{io, os::fd::AsFd, os::unix::net::UnixStream, path::Path};
+use std::{
+    io::{self, Read, Write},
+    os::{fd::AsFd, unix::net::UnixStream},
+    path::Path,
+};
 
 /// Serves a host through the socket on standard input; returns when the host disconnects.
 ///
@@ -25,31 +29,26 @@ pub fn serve(library: &Path) -> io::Result<()> {
             format!("its chip has PCI id {pci_id:#010x}, which is no Wormhole and no Blackhole")
         })
     });
-    let mut windows = match windows {
-        Ok(windows) => windows,
-        Err(reason) => return Response::Refused(reason).send(&mut socket),
-    };
-    Response::Ready { version: VERSION, pci_id: windows.pci_id() }.send(&mut socket)?;
+    let pci_id = windows.as_ref().map(Windows::pci_id).map_err(Clone::clone);
+    Greeting { pci_id }.send(&mut socket)?;
+    let Ok(mut windows) = windows else { return Ok(()) };
+    let mut bytes = vec![0; CHUNK_BYTES_MAX];
     while let Some(request) = Request::receive(&mut socket)? {
-        carry_out(&mut windows, request).send(&mut socket)?;
+        let Request { operation, tile, address, count } = request;
+        let data = &mut bytes[..CHUNK_BYTES_MAX.min(count as usize)];
+        match operation {
+            Operation::Read => {
+                windows.read(tile, address, data);
+                socket.write_all(data)?;
+                continue;
+            }
+            Operation::Write => {
+                socket.read_exact(data)?;
+                windows.write(tile, address, data);
+            }
+            Operation::Clock => windows.clock(count),
+        }
+        socket.write_all(&[0])?;
     }
     Ok(())
-}
-
-fn carry_out(windows: &mut Windows, request: Request) -> Response {
-    match request {
-        Request::Read { tile, address, byte_count } => {
-            let mut bytes = vec![0; byte_count as usize];
-            windows.read(tile, address, &mut bytes);
-            Response::Data(bytes)
-        }
-        Request::Write { tile, address, bytes } => {
-            windows.write(tile, address, &bytes);
-            Response::Done
-        }
-        Request::Clock { clocks } => {
-            windows.clock(clocks);
-            Response::Done
-        }
-    }
 }

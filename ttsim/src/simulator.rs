@@ -2,13 +2,13 @@
 //! a chip would not perform.
 
 use crate::{
-    protocol::{CHUNK_BYTES_MAX, Request, Response, Tile, VERSION},
+    protocol::{CHUNK_BYTES_MAX, Greeting, Operation, Request, Tile},
     windows::arch_of,
 };
 use sim::arch::Arch;
 use std::{
     fmt,
-    io::{self, Read},
+    io::{self, Read, Write},
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
@@ -132,18 +132,13 @@ impl Simulator {
     }
 
     fn greet(&mut self, library: PathBuf) -> Result<(), TtsimError> {
-        let reason = match self.receive()? {
-            Response::Refused(reason) => reason,
-            Response::Ready { version, pci_id } if version == VERSION => match arch_of(pci_id) {
-                Some(arch) => {
-                    self.arch = arch;
-                    return Ok(());
-                }
-                None => format!("its chip has the unknown PCI id {pci_id:#010x}"),
-            },
-            other => format!("expected version {VERSION} of the protocol, found {other:?}"),
-        };
-        Err(TtsimError::NotALibrary { library, reason })
+        let greeting = Greeting::receive(&mut self.socket).map_err(|error| self.lost(&error))?;
+        let arch = greeting.pci_id.and_then(|pci_id| {
+            let unknown = || format!("its chip has the unknown PCI id {pci_id:#010x}");
+            arch_of(pci_id).ok_or_else(unknown)
+        });
+        self.arch = arch.map_err(|reason| TtsimError::NotALibrary { library, reason })?;
+        Ok(())
     }
 
     /// Returns the architecture of the chip that the library simulates.
@@ -169,14 +164,10 @@ impl Simulator {
     /// # Errors
     /// If ttsim refuses the access, or has refused an earlier one.
     pub fn read(&mut self, tile: Tile, address: u64, bytes: &mut [u8]) -> Result<(), TtsimError> {
-        let mut address = address;
-        for part in bytes.chunks_mut(CHUNK_BYTES_MAX) {
-            let byte_count = u32::try_from(part.len()).unwrap_or(0);
-            match self.ask(&Request::Read { tile, address, byte_count })? {
-                Response::Data(data) if data.len() == part.len() => part.copy_from_slice(&data),
-                other => return Err(self.fail(unexpected(&other))),
-            }
-            address = address.wrapping_add(part.len() as u64);
+        for (address, part) in parts(address).zip(bytes.chunks_mut(CHUNK_BYTES_MAX)) {
+            let count = u32::try_from(part.len()).unwrap_or(0);
+            let request = Request { operation: Operation::Read, tile, address, count };
+            self.ask(request, &[], part)?;
         }
         Ok(())
     }
@@ -186,10 +177,10 @@ impl Simulator {
     /// # Errors
     /// The errors of [`Simulator::read`].
     pub fn write(&mut self, tile: Tile, address: u64, bytes: &[u8]) -> Result<(), TtsimError> {
-        let mut address = address;
-        for part in bytes.chunks(CHUNK_BYTES_MAX) {
-            self.order(&Request::Write { tile, address, bytes: part.to_vec() })?;
-            address = address.wrapping_add(part.len() as u64);
+        for (address, part) in parts(address).zip(bytes.chunks(CHUNK_BYTES_MAX)) {
+            let count = u32::try_from(part.len()).unwrap_or(0);
+            let request = Request { operation: Operation::Write, tile, address, count };
+            self.ask(request, part, &mut [0])?;
         }
         Ok(())
     }
@@ -234,45 +225,36 @@ impl Simulator {
     pub fn advance(&mut self, clocks: u32) -> Result<(), TtsimError> {
         let mut rest = clocks;
         while rest > 0 {
-            let clocks = rest.min(CLOCKS_MAX);
-            self.order(&Request::Clock { clocks })?;
-            self.clock += u64::from(clocks);
-            rest -= clocks;
+            let count = rest.min(CLOCKS_MAX);
+            let (operation, tile) = (Operation::Clock, Tile { x: 0, y: 0 });
+            self.ask(Request { operation, tile, address: 0, count }, &[], &mut [0])?;
+            self.clock += u64::from(count);
+            rest -= count;
         }
         Ok(())
     }
 
-    fn order(&mut self, request: &Request) -> Result<(), TtsimError> {
-        match self.ask(request)? {
-            Response::Done => Ok(()),
-            other => Err(self.fail(unexpected(&other))),
-        }
-    }
-
-    fn ask(&mut self, request: &Request) -> Result<Response, TtsimError> {
+    /// Sends a request with the bytes to write, and receives the answer.
+    fn ask(&mut self, request: Request, data: &[u8], answer: &mut [u8]) -> Result<(), TtsimError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        // If the child has ended, `receive` reports why.
-        let _ = request.send(&mut self.socket);
-        self.receive()
+        // If the child has ended, receiving the answer reports it.
+        let _ = self.socket.write_all(&[&request.to_bytes(), data].concat());
+        self.socket.read_exact(answer).map_err(|error| self.lost(&error))
     }
 
-    fn receive(&mut self) -> Result<Response, TtsimError> {
-        match Response::receive(&mut self.socket) {
-            Ok(Some(response)) => Ok(response),
-            Ok(None) => Err(self.autopsy()),
-            Err(error) if is_end(&error) => Err(self.autopsy()),
-            Err(error) if is_timeout(&error) => {
-                let seconds = PATIENCE.as_secs();
-                let what = format!("did not answer for {seconds} seconds and was ended");
-                Err(self.fail(TtsimError::Ended { what, output: String::new() }))
+    /// Returns the reason why the child gave no answer.
+    fn lost(&mut self, error: &io::Error) -> TtsimError {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock};
+        let what = match error.kind() {
+            BrokenPipe | ConnectionReset | UnexpectedEof => return self.autopsy(),
+            WouldBlock | TimedOut => {
+                format!("did not answer for {} seconds and was ended", PATIENCE.as_secs())
             }
-            Err(error) => {
-                let what = format!("answered what is no answer: {error}");
-                Err(self.fail(TtsimError::Ended { what, output: String::new() }))
-            }
-        }
+            _ => format!("answered what is no answer: {error}"),
+        };
+        self.fail(TtsimError::Ended { what, output: String::new() })
     }
 
     /// Records a failure and ends the child. All later requests return this failure.
@@ -322,22 +304,9 @@ fn check_file(library: &Path) -> Result<(), TtsimError> {
     Err(TtsimError::NotALibrary { library: library.to_owned(), reason })
 }
 
-fn unexpected(response: &Response) -> TtsimError {
-    let what = match response {
-        Response::Refused(reason) => format!("refused: {reason}"),
-        Response::Data(bytes) => format!("answered with {} bytes too many or too few", bytes.len()),
-        other => format!("answered {other:?} out of turn"),
-    };
-    TtsimError::Ended { what, output: String::new() }
-}
-
-fn is_end(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
-    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+/// Returns the start addresses of the requests that an access is divided into.
+fn parts(address: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(address), |at| Some(at.wrapping_add(CHUNK_BYTES_MAX as u64)))
 }
 
 fn ending(status: ExitStatus) -> String {

@@ -38,7 +38,7 @@ struct Layout {
 }
 
 /// Wormhole: window 166, the first window with 16 MiB.
-const WORMHOLE: Layout = Layout {
+static WORMHOLE: Layout = Layout {
     arch: Arch::WormholeB0,
     pci_id: 0x401E_1E52,
     offset: 0x0B00_0000,
@@ -54,7 +54,7 @@ const WORMHOLE: Layout = Layout {
 };
 
 /// Blackhole: window 0, with 2 MiB.
-const BLACKHOLE: Layout = Layout {
+static BLACKHOLE: Layout = Layout {
     arch: Arch::Blackhole,
     pci_id: 0xB140_1E52,
     offset: 0,
@@ -85,11 +85,11 @@ const REGISTERS: Range<u64> = 0xFF00_0000..1 << 32;
 
 /// Returns the architecture of a chip with this PCI id.
 pub(crate) fn arch_of(pci_id: u32) -> Option<Arch> {
-    match pci_id {
-        _ if pci_id == WORMHOLE.pci_id => Some(Arch::WormholeB0),
-        _ if pci_id == BLACKHOLE.pci_id => Some(Arch::Blackhole),
-        _ => None,
-    }
+    layout_of(pci_id).map(|layout| layout.arch)
+}
+
+fn layout_of(pci_id: u32) -> Option<&'static Layout> {
+    [&WORMHOLE, &BLACKHOLE].into_iter().find(|layout| layout.pci_id == pci_id)
 }
 
 impl Windows {
@@ -99,11 +99,7 @@ impl Windows {
     /// Returns the PCI id as the error if the chip is unknown.
     pub fn new(mut library: Library) -> Result<Self, u32> {
         let pci_id = library.read_config(0, 0);
-        let layout = match arch_of(pci_id) {
-            Some(Arch::WormholeB0) => &WORMHOLE,
-            Some(Arch::Blackhole) => &BLACKHOLE,
-            None => return Err(pci_id),
-        };
+        let layout = layout_of(pci_id).ok_or(pci_id)?;
         let bar = bar_0(&mut library);
         Ok(Self { library, bar, layout, shown: None, host_config: [0; CONFIG_BYTES_MAX] })
     }
@@ -172,36 +168,37 @@ impl Windows {
 
     /// Reads from a tile, at its coordinates on NoC 0.
     pub fn read(&mut self, tile: Tile, address: u64, bytes: &mut [u8]) {
-        let mut address = address;
-        let mut rest = bytes;
-        while !rest.is_empty() {
+        for (address, part) in self.parts(address, bytes.len()) {
             let at = self.show(tile, address);
-            let (part, behind) = rest.split_at_mut(self.part_bytes(address, rest.len()));
-            self.library.read(at, part);
-            address = address.wrapping_add(part.len() as u64);
-            rest = behind;
+            self.library.read(at, &mut bytes[part]);
         }
     }
 
     /// Writes to a tile, at its coordinates on NoC 0.
     pub fn write(&mut self, tile: Tile, address: u64, bytes: &[u8]) {
-        let mut address = address;
-        let mut rest = bytes;
-        while !rest.is_empty() {
+        for (address, part) in self.parts(address, bytes.len()) {
             let at = self.show(tile, address);
-            let (part, behind) = rest.split_at(self.part_bytes(address, rest.len()));
-            self.library.write(at, part);
-            address = address.wrapping_add(part.len() as u64);
-            rest = behind;
+            self.library.write(at, &bytes[part]);
         }
     }
 
-    /// Returns the size of the next partial access in bytes: up to the end of the window, or one
-    /// register.
-    fn part_bytes(&self, address: u64, byte_count: usize) -> usize {
+    /// Returns the partial accesses that an access is divided into, each with its address and its
+    /// bytes: up to the end of the window, or one register.
+    fn parts(
+        &self,
+        address: u64,
+        byte_count: usize,
+    ) -> impl Iterator<Item = (u64, Range<usize>)> + use<> {
         let size = 1_u64 << self.layout.size_bits;
-        let room = if REGISTERS.contains(&address) { 4 } else { size - address % size };
-        usize::try_from(room).unwrap_or(usize::MAX).min(byte_count)
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            let at = address.wrapping_add(done as u64);
+            let room = if REGISTERS.contains(&at) { 4 } else { size - at % size };
+            let room = usize::try_from(room).unwrap_or(usize::MAX).min(byte_count - done);
+            let part = done..done + room;
+            done = part.end;
+            (!part.is_empty()).then_some((at, part))
+        })
     }
 
     /// Maps an address of a tile into the window; returns the physical address at which the host
