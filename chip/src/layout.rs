@@ -95,11 +95,7 @@ impl FirmwareLayout {
         let file = read(&brisc)?;
         let tables = TableSizes::from_file(&file)
             .map_err(|source| LayoutError::Silent { path: brisc.clone(), source })?;
-        let arch = Arch::ALL.into_iter().find(|arch| {
-            let (columns, rows) = arch.facts().grid;
-            tables.fit_grid(columns, rows)
-        });
-        let arch = arch.ok_or_else(|| LayoutError::UnknownChip {
+        let arch = tables.arch().ok_or_else(|| LayoutError::UnknownChip {
             path: brisc.clone(),
             columns: tables.column_count,
             rows: tables.row_count,

@@ -3,7 +3,7 @@
 //! This is the only module that depends on the reader's device interface. It only converts types.
 
 use crate::{
-    arch::{TileCoord, floorplan::CorePlace},
+    arch::floorplan::CorePlace,
     chip::{Chip, Unreached},
     clock::PS_PER_NS,
     host::{AccessTime, HostClock},
@@ -11,7 +11,7 @@ use crate::{
 };
 use reader::mesh::{
     AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription, L1Read,
-    LogicalCoord, Memory, Mesh, Noc0Coord, WordRange, no_host_memory,
+    Memory, Mesh, Noc0Coord, WordRange, no_host_memory,
 };
 
 /// A simulated chip, and the host that all chips of the mesh share.
@@ -40,7 +40,7 @@ impl ChipDevice {
     fn read_l1_at(&mut self, time: AccessTime, read: L1Read<'_>) -> AccessResult {
         let L1Read { core, address, words } = read;
         let word_count = words.len();
-        let result = self.chip.host_read_l1(tile_coord(core), address, words, time);
+        let result = self.chip.host_read_l1(core, address, words, time);
         result.map_err(|reason| self.refused(reason, Memory::L1(core), address, word_count))
     }
 
@@ -88,7 +88,7 @@ impl Device for ChipDevice {
 
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
         let time = self.host.write(words.len());
-        let result = self.chip.host_write_l1(tile_coord(core), address, words, time);
+        let result = self.chip.host_write_l1(core, address, words, time);
         result.map_err(|reason| self.refused(reason, Memory::L1(core), address, words.len()))
     }
 
@@ -111,7 +111,7 @@ impl Device for ChipDevice {
 
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
         let time = self.host.read(1);
-        let result = self.chip.host_read_clock(tile_coord(core), time);
+        let result = self.chip.host_read_clock(core, time);
         result.map_err(|reason| self.refused(reason, Memory::WallClock(core), 0, 2))
     }
 
@@ -156,16 +156,5 @@ fn describe(chip: &Chip) -> DeviceDescription {
 
 fn describe_core(chip: &Chip, place: &CorePlace) -> CoreDescription {
     let (control_address, vector_address) = chip.facts().profiler_addresses(place.kind);
-    CoreDescription {
-        noc0: Noc0Coord { x: place.coord.x, y: place.coord.y },
-        logical: LogicalCoord { x: place.logical.x, y: place.logical.y },
-        kind: place.kind,
-        flat_id: place.flat_id,
-        control_address,
-        vector_address,
-    }
-}
-
-const fn tile_coord(core: Noc0Coord) -> TileCoord {
-    TileCoord { x: core.x, y: core.y }
+    place.description(control_address, vector_address)
 }

@@ -4,7 +4,10 @@
 #![cfg(feature = "firmware-elf")]
 #![expect(clippy::unwrap_used, reason = "a panic is the report")]
 
-use reader::firmware_elf::{debug_info::DebugInfo, profiler::ProfilerMemory, tables::TableSizes};
+use reader::{
+    architecture::Arch,
+    firmware_elf::{debug_info::DebugInfo, profiler::ProfilerMemory, tables::TableSizes},
+};
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -86,8 +89,8 @@ fn tables_of_every_set_tell_its_chip() {
     for set in sets() {
         let sizes = TableSizes::from_file(&file(&set, "brisc")).unwrap();
         let is_blackhole = set.join("drisc").is_dir();
-        assert_eq!(sizes.fit_grid(17, 12), is_blackhole);
-        assert_eq!(sizes.fit_grid(10, 12), !is_blackhole);
+        let arch = if is_blackhole { Arch::Blackhole } else { Arch::WormholeB0 };
+        assert_eq!(sizes.arch(), Some(arch));
         let banks: &[usize] = if is_blackhole { &[7, 8] } else { &[12] };
         assert!(banks.contains(&sizes.dram_bank_count), "{sizes:?}");
     }

@@ -169,8 +169,10 @@ impl FirmwareSet {
             processor: "brisc",
             source: DebugInfoError::Missing { kind: "file of", name: "brisc".to_owned() },
         })?;
-        let arch =
-            tables.arch().ok_or(FirmwareError::UnknownChip { columns: tables.sizes.column_count });
+        let arch = tables
+            .sizes
+            .arch()
+            .ok_or(FirmwareError::UnknownChip { columns: tables.sizes.column_count });
         Ok(Self { arch: arch?, processors, mailboxes, tables })
     }
 
@@ -178,12 +180,6 @@ impl FirmwareSet {
     #[must_use]
     pub const fn arch(&self) -> Arch {
         self.arch
-    }
-
-    /// Returns the number of DRAM banks that the firmware was built for.
-    #[must_use]
-    pub const fn dram_bank_count(&self) -> usize {
-        self.tables.sizes.dram_bank_count
     }
 
     /// Returns the L1 address of the profiler's control vector; the processors' vectors follow it.
@@ -301,15 +297,6 @@ impl Tables {
                 "noc_worker_logical_to_virtual_map_init",
                 "worker_logical_to_virtual_map_addr",
             )?,
-        })
-    }
-
-    /// Returns the architecture whose numbers of NoC columns and rows match the sizes of the
-    /// tables, which are rounded up to whole words.
-    fn arch(&self) -> Option<Arch> {
-        Arch::ALL.into_iter().find(|arch| {
-            let (columns, rows) = arch.facts().grid;
-            self.sizes.fit_grid(columns, rows)
         })
     }
 

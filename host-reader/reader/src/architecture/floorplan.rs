@@ -1,6 +1,7 @@
 //! Cores of one particular chip, and their numbering.
 
 use super::{Arch, HarvestAxis, TileCoord};
+use crate::mesh::{CoreDescription, LogicalCoord};
 use wire::CoreKind;
 
 /// A core that runs kernels, and its position on the chip.
@@ -14,6 +15,17 @@ pub struct CorePlace {
     pub kind: CoreKind,
     /// Index of the core on the chip, with cores of all kinds ordered by x, then y.
     pub flat_id: u32,
+}
+
+impl CorePlace {
+    /// Returns the core's description for a reader, with the L1 addresses of its control vector and
+    /// of its first RISC's vector.
+    #[must_use]
+    pub const fn description(&self, control_address: u64, vector_address: u64) -> CoreDescription {
+        let Self { coord: noc0, logical, kind, flat_id } = *self;
+        let logical = LogicalCoord { x: logical.x, y: logical.y };
+        CoreDescription { noc0, logical, kind, flat_id, control_address, vector_address }
+    }
 }
 
 /// The cores of one chip.

@@ -1,6 +1,6 @@
 //! Sizes of the tables through which the host describes a chip to BRISC's firmware.
 
-use crate::firmware_elf::debug_info::DebugInfoError;
+use crate::{architecture::Arch, firmware_elf::debug_info::DebugInfoError};
 use object::{Object, ObjectSymbol};
 
 /// Sizes of the tables of banks, columns and rows in BRISC's firmware.
@@ -36,11 +36,14 @@ impl TableSizes {
         })
     }
 
-    /// Returns true if the table sizes match a NoC of this size.
+    /// Returns the architecture whose NoC has the numbers of columns and rows of the tables, if any.
     #[must_use]
-    pub fn fit_grid(&self, columns: u16, rows: u16) -> bool {
-        [self.column_count, self.row_count]
-            == [columns, rows].map(|count| usize::from(count).next_multiple_of(4))
+    pub fn arch(&self) -> Option<Arch> {
+        Arch::ALL.into_iter().find(|arch| {
+            let (columns, rows) = arch.facts().grid;
+            [self.column_count, self.row_count]
+                == [columns, rows].map(|count| usize::from(count).next_multiple_of(4))
+        })
     }
 }
 
