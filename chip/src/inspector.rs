@@ -66,13 +66,13 @@ pub struct LaunchLog {
     malformed_count: u64,
 }
 
+/// The fields of an entry so far.
 #[derive(Clone, Debug, Default)]
 struct Fields {
     runtime_id: Option<u32>,
-    workload_id: Option<u64>,
     name: Option<String>,
-    parameters: String,
-    trace_id: Option<u32>,
+    /// The entry with its other fields.
+    others: LaunchEntry,
 }
 
 impl LaunchLog {
@@ -114,30 +114,23 @@ impl LaunchLog {
             // Parameters may span several lines, some of which look like fields. If a field name
             // occurs more than once, the first occurrence counts.
             "runtime_id" if open.runtime_id.is_none() => open.runtime_id = value.parse().ok(),
-            "mesh_workload_id" => open.workload_id = value.parse().ok(),
+            "mesh_workload_id" => open.others.workload_id = value.parse().ok(),
             "name" if open.name.is_none() => open.name = Some(value.to_owned()),
-            "parameters" => value.clone_into(&mut open.parameters),
-            "trace_id" => open.trace_id = value.parse().ok().filter(|&id| id != NO_TRACE),
+            "parameters" => value.clone_into(&mut open.others.parameters),
+            "trace_id" => open.others.trace_id = value.parse().ok().filter(|&id| id != NO_TRACE),
             "timestamp_ns" => self.close(value.parse().unwrap_or(0)),
             _ => {}
         }
     }
 
     fn close(&mut self, time_ns: u64) {
-        let Some(fields) = self.open.take() else { return };
-        let id = fields.runtime_id.filter(|&id| id <= RUNTIME_ID_MAX);
-        let Some((runtime_id, name)) = id.zip(fields.name) else {
+        let Some(Fields { runtime_id, name, others }) = self.open.take() else { return };
+        let id = runtime_id.filter(|&id| id <= RUNTIME_ID_MAX);
+        let Some((runtime_id, name)) = id.zip(name) else {
             self.malformed_count = self.malformed_count.saturating_add(1);
             return;
         };
-        self.entries.push(LaunchEntry {
-            runtime_id,
-            workload_id: fields.workload_id,
-            name,
-            parameters: fields.parameters,
-            trace_id: fields.trace_id,
-            time_ns,
-        });
+        self.entries.push(LaunchEntry { runtime_id, name, time_ns, ..others });
     }
 }
 

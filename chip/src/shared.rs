@@ -28,10 +28,7 @@ use std::{
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
@@ -181,18 +178,16 @@ impl ChipServer {
         let listener = bind(path)?;
         let greeting = greeting_of_facts(facts);
         let access = Arc::new(access);
-        let open_count = Arc::new(AtomicUsize::new(0));
         let accept = move || {
             for stream in listener.incoming().flatten() {
-                let guest = Guest::new(&open_count);
-                if guest.number >= GUESTS_MAX {
+                // Each open connection has a reference to the access.
+                if Arc::strong_count(&access) > GUESTS_MAX {
                     continue;
                 }
                 let access = Arc::clone(&access);
                 // If no thread can be created, the connection is closed.
                 let _ =
                     thread::Builder::new().name("kprof chip guest".to_owned()).spawn(move || {
-                        let _guest = guest;
                         // An error ends this connection only, and there is nobody to report it to.
                         let _ = serve(stream, &greeting, &*access);
                     });
@@ -210,25 +205,6 @@ impl Drop for ChipServer {
     fn drop(&mut self) {
         // If the socket file cannot be removed, the next server replaces it.
         let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// A client's connection, counted while it is open.
-struct Guest {
-    number: usize,
-    open_count: Arc<AtomicUsize>,
-}
-
-impl Guest {
-    fn new(open_count: &Arc<AtomicUsize>) -> Self {
-        let number = open_count.fetch_add(1, Ordering::Relaxed);
-        Self { number, open_count: Arc::clone(open_count) }
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        self.open_count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
