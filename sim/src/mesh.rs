@@ -99,11 +99,15 @@ impl SimulatedMesh {
     /// # Errors
     /// If there is no such chip.
     pub fn enqueue(&mut self, chip_id: u32, launch: Launch) -> Result<(), NoSuchChip> {
-        let (now, chip_count) = (self.host.now(), self.devices.len());
-        let device = self.devices.get_mut(chip_id as usize);
-        let device = device.ok_or(NoSuchChip { chip_id, chip_count })?;
-        device.chip_mut().enqueue(launch, now);
+        let now = self.host.now();
+        self.chip_mut(chip_id)?.enqueue(launch, now);
         Ok(())
+    }
+
+    fn chip_mut(&mut self, chip_id: u32) -> Result<&mut Chip, NoSuchChip> {
+        let chip_count = self.devices.len();
+        let device = self.devices.get_mut(chip_id as usize);
+        device.map(ChipDevice::chip_mut).ok_or(NoSuchChip { chip_id, chip_count })
     }
 
     /// Appends a launch to every chip's queue.
@@ -120,11 +124,9 @@ impl SimulatedMesh {
     /// # Errors
     /// If there is no such chip.
     pub fn begin_relay_successors(&mut self, chip_id: u32) -> Result<(), NoSuchChip> {
-        let (now, chip_count) = (self.host.now(), self.devices.len());
-        let device = self.devices.get_mut(chip_id as usize);
-        let device = device.ok_or(NoSuchChip { chip_id, chip_count })?;
-        let chip = device.chip_mut();
-        let cycle = chip.cycles_at(now);
+        let now = self.host.now();
+        let chip = self.chip_mut(chip_id)?;
+        let cycle = chip.clock().cycles_at(now);
         chip.begin_relays(1, cycle);
         Ok(())
     }
@@ -275,8 +277,7 @@ fn new_chip(config: &MeshConfig, chip_id: u32, chip: &ChipConfig) -> Result<Chip
         chip.reserve_for(commands);
     }
     if config.relays > 0 {
-        let terms = if config.has_relay_successors { 2 } else { 1 };
-        chip.keep_relays((config.relays, terms), (config.relay_sink, config.relay_ring_bytes))?;
+        chip.keep_relays(config)?;
     }
     Ok(chip)
 }

@@ -67,13 +67,6 @@ pub(crate) struct Outcome {
     pub(crate) cells: StreamedCells,
 }
 
-/// Runs a launch on every core that takes part in it; returns outcomes in the order of the cores.
-pub(crate) fn run(cores: &mut [Core], dram: &mut Dram, job: &Job<'_>) -> Vec<Outcome> {
-    begin(cores, job);
-    run_windows((cores, dram), job.chip, u64::MAX);
-    end(cores, job.launch_index)
-}
-
 /// Begins a launch on every core that takes part in it.
 pub(crate) fn begin(cores: &mut [Core], job: &Job<'_>) {
     for core in cores.iter_mut().filter(|core| core.takes_part_in(job.launch)) {

@@ -6,11 +6,10 @@
 //! only if kernels may wait for the host: in the debug dump and in streaming.
 
 pub(crate) mod core;
-mod dispatch;
 pub(crate) mod facts;
 mod host_access;
-mod pacing;
 mod relays;
+mod schedule;
 pub(crate) mod traffic;
 
 use crate::{
@@ -29,12 +28,11 @@ use crate::{
     tile::Tile,
     truth::{StreamedCells, Truth, append},
 };
-use core::{Core, Job, Outcome};
-use dispatch::Dispatch;
+use core::{Core, Outcome};
 pub use facts::ChipFacts;
 pub use host_access::Unreached;
-use pacing::Pacing;
 use relays::Relays;
+use schedule::Schedule;
 use std::{
     collections::{BTreeSet, VecDeque},
     sync::Arc,
@@ -58,8 +56,7 @@ pub struct Chip {
     launch_count: u64,
     /// Zone texts of kernels loaded from files.
     file_zones: BTreeSet<String>,
-    dispatch: Dispatch,
-    pacing: Pacing,
+    schedule: Schedule,
     /// The relays of each term. Term 0 has the first relays, the next term their successors.
     relays: Vec<Relays>,
     /// Present if dispatch cores are simulated.
@@ -102,8 +99,7 @@ impl Chip {
             queue: VecDeque::new(),
             launch_count: 0,
             file_zones: BTreeSet::new(),
-            dispatch: Dispatch::default(),
-            pacing: Pacing::default(),
+            schedule: Schedule::default(),
             relays: Vec::new(),
             commands: None,
             truth: Truth::default(),
@@ -203,11 +199,6 @@ impl Chip {
         self.queue.push_back(Queued { launch, queued_at_cycle });
     }
 
-    /// Returns the cycle at the given time.
-    pub(crate) fn cycles_at(&self, now: Picoseconds) -> u64 {
-        self.clock.cycles_at(now)
-    }
-
     /// Advances the chip to the given time: begins launches and lands writes that are due.
     pub(crate) fn run_until(&mut self, now: Picoseconds) {
         self.begin_until(now, now);
@@ -216,59 +207,41 @@ impl Chip {
 
     /// Runs every launch due by `now`. The host will not access the chip before the time `seen`.
     fn begin_until(&mut self, now: Picoseconds, seen: Picoseconds) {
-        let (now_cycle, seen_until) = (self.clock.cycles_at(now), self.clock.cycles_at(seen));
-        if self.keeps_pace() {
-            return self.carry_on(now_cycle, seen_until, &mut || {});
-        }
-        while self.next_go_cycle().is_some_and(|go| go <= now_cycle) {
-            self.run_next(seen_until);
-        }
+        self.carry_on(self.clock.cycles_at(now), self.clock.cycles_at(seen), &mut || {});
     }
 
     /// Runs all launches, calling `on_launch` after each, and lets all writes land. Returns the
     /// time at which the last launch or write has ended.
     pub(crate) fn run_to_completion(&mut self, on_launch: &mut dyn FnMut()) -> Picoseconds {
-        if self.keeps_pace() {
-            self.carry_on(u64::MAX, u64::MAX, on_launch);
-        }
-        while let Some(go_cycle) = self.next_go_cycle() {
-            self.dram.land_until(go_cycle);
-            self.run_next(u64::MAX);
-            on_launch();
-        }
+        self.carry_on(u64::MAX, u64::MAX, on_launch);
         let quiet_from = self.dram.quiet_from().unwrap_or(0);
         let ended = self.cores.iter().map(Core::free_at_cycle).max().unwrap_or(0);
-        let end_cycle = quiet_from.max(ended).max(self.dispatch.free_at(None));
+        let end_cycle = quiet_from.max(ended).max(self.schedule.free_at(None));
         self.dram.land_until(end_cycle);
         self.clock.ps_at(end_cycle)
     }
 
     /// Returns true if a launch is in progress or can begin.
     pub(crate) fn has_launch_to_run(&self) -> bool {
-        self.next_go_cycle().is_some() || !self.pacing.is_idle()
+        self.next_go_cycle().is_some() || !self.schedule.is_idle()
     }
 
     /// Returns the cycle at which the next launch begins; `None` if the chip is lost before that.
     fn next_go_cycle(&self) -> Option<u64> {
         let Queued { launch, queued_at_cycle } = self.queue.front()?;
         let earliest = self.clock.cycles_at(launch.earliest_ns.saturating_mul(PS_PER_NS));
-        let free_at = self.dispatch.free_at(launch.sub_device);
+        let free_at = self.schedule.begins_at(launch.sub_device)?;
         let ready_at = self.commands.as_ref().map_or(0, CommandQueue::ready_at);
         let ready_at = ready_at.max(self.relays.first().map_or(0, Relays::ready_at));
         let go = (queued_at_cycle + DISPATCH_CYCLES).max(free_at).max(earliest).max(ready_at);
-        let go =
-            if self.keeps_pace() { go.max(self.pacing.free_at(launch.sub_device)?) } else { go };
         let is_lost = self.lost_at.is_some_and(|lost_at| self.clock.ps_at(go) >= lost_at);
         (!is_lost).then_some(go)
     }
 
-    fn run_next(&mut self, seen_until: u64) {
-        let Some(go_cycle) = self.next_go_cycle() else { return };
-        let Some(Queued { launch, .. }) = self.queue.pop_front() else { return };
-        self.announce(&launch, go_cycle);
-        let sub_device = launch.sub_device;
-        let done_cycle = self.carry_out(launch, go_cycle, seen_until);
-        self.dispatch.note(sub_device, go_cycle, done_cycle);
+    /// Returns the index of the next launch, and counts the launch.
+    const fn next_index(&mut self) -> u64 {
+        self.launch_count += 1;
+        self.launch_count - 1
     }
 
     /// Notifies the command queue and the cores that a launch begins.
@@ -279,21 +252,6 @@ impl Chip {
         if launch.begins_trace_replay {
             self.cores.iter_mut().for_each(Core::begin_replay);
         }
-    }
-
-    /// Runs a launch; returns the cycle at which the last of its cores was done.
-    fn carry_out(&mut self, launch: Launch, go_cycle: u64, seen_until: u64) -> u64 {
-        let job = Job {
-            launch: &Arc::new(launch),
-            launch_index: self.launch_count,
-            go_cycle,
-            seen_until,
-            chip: &self.facts,
-            rules: &self.rules,
-        };
-        self.launch_count += 1;
-        let outcomes = core::run(&mut self.cores, &mut self.dram, &job);
-        self.take(outcomes, go_cycle)
     }
 
     /// Adds a launch's outcomes to the chip's results; returns the cycle at which the last core was
@@ -343,7 +301,9 @@ impl Chip {
         let closed = self.commands.as_mut().and_then(|commands| commands.close(closed_at, traffic));
         let Some((opened_at, launches)) = closed else { return now };
         for launch in launches {
-            self.carry_out(launch, opened_at, u64::MAX);
+            let launch_index = self.next_index();
+            self.begin(&Arc::new(launch), launch_index, (opened_at, u64::MAX));
+            self.advance(u64::MAX, &mut || {});
         }
         let end_cycle = self.cores.iter().map(Core::free_at_cycle).max().unwrap_or(closed_at);
         let end_cycle = end_cycle.max(self.dram.quiet_from().unwrap_or(0));

@@ -7,13 +7,12 @@
 
 use super::{
     Chip,
-    core::{self, Core, Job},
     facts::{ChipFacts, host_tile, host_window},
 };
 use crate::{
     arch::{Arch, TileCoord},
     clock::PS_PER_NS,
-    config::{ConfigError, RelaySink},
+    config::{ConfigError, MeshConfig, RelaySink},
     fault::FaultEffect,
     host_memory::HOST_MEMORY_BYTES,
     machine::coordinates::{bank_coordinates, bank_offset, own_coordinates},
@@ -51,7 +50,7 @@ impl Relays {
     fn new(
         chip: &ChipFacts,
         (term, cores): (u32, Vec<TileCoord>),
-        sink: (RelaySink, u32),
+        config: &MeshConfig,
         workers: &[TileCoord],
     ) -> Result<Self, ConfigError> {
         let gatherers = cores.iter().flat_map(|relay| GATHERERS.map(|risc| (*relay, risc)));
@@ -61,8 +60,8 @@ impl Relays {
             .map(|(index, gatherer)| {
                 let dealt = workers.iter().skip(index as usize).step_by(gatherers.len());
                 let producers: Vec<TileCoord> = dealt.copied().collect();
-                let ring = term * low(gatherers.len() as u64) + index;
-                let words = setup_words(chip, (term, ring), *gatherer, sink, &producers)?;
+                let ring = Ring::new(chip, config, term * low(gatherers.len() as u64) + index)?;
+                let words = setup_words(chip, (term, ring), *gatherer, config, &producers);
                 Ok((*gatherer, words))
             })
             .collect();
@@ -126,18 +125,16 @@ impl Chip {
     ///
     /// # Errors
     /// If no core is left for kernels, or if the sink has no room for the rings.
-    pub(crate) fn keep_relays(
-        &mut self,
-        (count, terms): (u32, u32),
-        (sink, ring_bytes): (RelaySink, u32),
-    ) -> Result<(), ConfigError> {
+    pub(crate) fn keep_relays(&mut self, config: &MeshConfig) -> Result<(), ConfigError> {
         let chip_id = self.facts.chip_id as usize;
         let mut workers: Vec<TileCoord> = self.workers().map(|place| place.coord).collect();
+        let (count, terms) = (config.relays, if config.has_relay_successors { 2 } else { 1 });
         let all = count.saturating_mul(terms);
         let Some(first) = workers.len().checked_sub(all as usize).filter(|rest| *rest > 0) else {
             let worker_count = workers.len();
             return Err(ConfigError::NoRoomForRelays { chip_id, relay_count: all, worker_count });
         };
+        let ring_bytes = config.relay_ring_bytes;
         if !ring_bytes.is_power_of_two() || ring_bytes < RING_BYTES_MIN {
             return Err(ConfigError::RelayRing { ring_bytes });
         }
@@ -145,16 +142,14 @@ impl Chip {
         for core in self.cores.iter_mut().filter(|core| relays.contains(&core.coord())) {
             core.keep_for(CoreUse::Relay);
         }
-        if sink == RelaySink::HostMemory {
+        if config.relay_sink == RelaySink::HostMemory {
             let facts = Arc::make_mut(&mut self.facts);
             (facts.host_tile, facts.host_writers) = (Some(host_tile(facts.arch)), count);
         }
         // In the order of cores, successors come before the relays that they replace.
         let terms = (0..terms).zip(relays.rchunks(count as usize));
         self.relays = terms
-            .map(|(term, cores)| {
-                Relays::new(&self.facts, (term, cores.to_vec()), (sink, ring_bytes), &workers)
-            })
+            .map(|(term, cores)| Relays::new(&self.facts, (term, cores.to_vec()), config, &workers))
             .collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -164,76 +159,37 @@ impl Chip {
         let relays = self.relays.get_mut(term).filter(|relays| relays.begun_at.is_none());
         let Some(relays) = relays else { return };
         relays.begun_at = Some(cycle);
-        let job = Job {
-            launch: &relays.launch,
-            launch_index: relays.launch_index,
-            go_cycle: cycle,
-            seen_until: 0,
-            chip: &self.facts,
-            rules: &self.rules,
-        };
-        core::begin(&mut self.cores, &job);
-        let mut deaths = Vec::new();
-        let first = u32::try_from(term * relays.cores.len()).unwrap_or(u32::MAX);
-        for (index, core) in (first..).zip(relays.cores.clone()) {
+        let Relays { launch, launch_index, cores, .. } = relays.clone();
+        self.begin(&launch, launch_index, (cycle, 0));
+        let first = u32::try_from(term * cores.len()).unwrap_or(u32::MAX);
+        for (index, core) in (first..).zip(cores) {
             let Some((death, rule)) = self.rules.relay_death(self.facts.chip_id, index) else {
                 continue;
             };
             let dies_at = self.clock.cycles_at(death.at_ns.saturating_mul(PS_PER_NS));
             let stage = self.core_index(core).and_then(|index| self.cores[index].stage_mut());
-            if let Some(stage) = stage {
-                let death = if death.is_before_telling {
-                    &mut stage.dies_telling_at
-                } else {
-                    &mut stage.dies_at
-                };
-                *death = Some(dies_at);
-                deaths.push((rule, core, dies_at));
+            let Some(stage) = stage else { continue };
+            if death.is_before_telling {
+                stage.dies_telling_at = Some(dies_at);
+            } else {
+                stage.dies_at = Some(dies_at);
             }
-        }
-        for (rule, core, dies_at) in deaths {
             self.log(&rule, Some(core), dies_at, FaultEffect::RelayDied);
-        }
-    }
-
-    /// Collects the outcomes of relays that have ended.
-    pub(super) fn end_relays(&mut self) {
-        let mut ended = Vec::new();
-        for relays in &self.relays {
-            let mut running = self.cores.iter().filter(|core| core.runs(relays.launch_index));
-            if running.all(Core::is_at_rest) {
-                ended.push(core::end(&mut self.cores, relays.launch_index));
-            }
-        }
-        for outcomes in ended {
-            self.take(outcomes, 0);
-        }
-    }
-
-    /// Tells the journals of the relays' tiles that the host will not access these tiles before a
-    /// cycle.
-    pub(super) fn see_relays_until(&mut self, cycle: u64) {
-        for relays in &self.relays {
-            let running = self.cores.iter_mut().filter(|core| core.runs(relays.launch_index));
-            running.for_each(|core| core.tile_mut().journal.see_until(cycle));
         }
     }
 }
 
-/// Returns the setup words of a gatherer, whose ring has the number `index` on the chip.
+/// Returns the setup words of a gatherer.
 fn setup_words(
     chip: &ChipFacts,
-    (term, index): (u32, u32),
+    (term, ring): (u32, Ring),
     (relay, risc): (TileCoord, Risc),
-    (sink, ring_bytes): (RelaySink, u32),
+    config: &MeshConfig,
     producers: &[TileCoord],
-) -> Result<Vec<u32>, ConfigError> {
+) -> Vec<u32> {
     let (control, _) = chip.profiler_addresses(CoreKind::Tensix);
     let gatherer = u32::from(risc != GATHERERS[0]);
-    let Ring { bank, address, tile, noc_address } = match sink {
-        RelaySink::Dram => ring_in_dram(chip, index, gatherer, ring_bytes)?,
-        RelaySink::HostMemory => ring_of_host(chip, index, gatherer, ring_bytes)?,
-    };
+    let (tile, noc_address) = ring.place_on(chip, gatherer);
     let tile_of = |tile: TileCoord| {
         let coordinates = own_coordinates(chip, gatherer as usize, tile);
         tile_word(chip.arch, coordinates & 0x3F, coordinates >> 8 & 0x3F)
@@ -246,9 +202,9 @@ fn setup_words(
         (setup::SINK_TILE, tile),
         (setup::SINK_ADDRESS, low(noc_address & 0xFFFF_FFFF)),
         (setup::SINK_ADDRESS_HIGH, low(noc_address >> 32)),
-        (setup::BANK, bank),
-        (setup::RING_ADDRESS, low(address)),
-        (setup::RING_BYTES, ring_bytes),
+        (setup::BANK, ring.bank),
+        (setup::RING_ADDRESS, low(ring.address)),
+        (setup::RING_BYTES, config.relay_ring_bytes),
         (setup::PRODUCERS, low(producers.len() as u64)),
         (setup::GATHERER, gatherer),
         (setup::OWN_TILE, tile_of(relay)),
@@ -262,70 +218,69 @@ fn setup_words(
         words[first + setup::TILE] = tile_of(producer);
         words[first + setup::LABEL] = u32::from(producer.x) | u32::from(producer.y) << 16;
     }
-    Ok(words)
+    words
 }
 
 fn low(address: u64) -> u32 {
     u32::try_from(address).unwrap_or(u32::MAX)
 }
 
-/// Location of a gatherer's ring.
+/// Location of a gatherer's ring: the bank (or the host's memory) and the address at which the host
+/// accesses the ring.
+#[derive(Clone, Copy)]
 struct Ring {
-    /// Bank (or the host's memory) and address at which the host accesses the ring.
     bank: u32,
     address: u64,
-    /// Word for the tile, and address in that tile, at which the gatherer accesses the ring.
-    tile: u32,
-    noc_address: u64,
 }
 
-/// Returns the location in DRAM of the ring with number `index`, after the profiler's region.
-fn ring_in_dram(
-    chip: &ChipFacts,
-    index: u32,
-    noc: u32,
-    ring_bytes: u32,
-) -> Result<Ring, ConfigError> {
-    let facts = chip.arch.facts();
-    let bank = index % facts.bank_count;
-    let behind_region = facts.dram_align_bytes + chip.region_bytes;
-    let in_front = u64::from(index / facts.bank_count) * u64::from(ring_bytes);
-    let address = behind_region.next_multiple_of(ALIGN_BYTES.into()) + in_front;
-    let end = address + u64::from(ring_bytes);
-    if end > facts.bank_bytes {
-        let (chip_id, bank_bytes) = (chip.chip_id as usize, facts.bank_bytes);
-        return Err(ConfigError::RelayRings { chip_id, needed_bytes: end, bank_bytes });
+impl Ring {
+    /// Locates the ring with number `index`: in DRAM, after the profiler's region, or in the host's
+    /// memory.
+    fn new(chip: &ChipFacts, config: &MeshConfig, index: u32) -> Result<Self, ConfigError> {
+        let (facts, chip_id) = (chip.arch.facts(), chip.chip_id as usize);
+        let ring_bytes = u64::from(config.relay_ring_bytes);
+        match config.relay_sink {
+            RelaySink::Dram => {
+                let region_end = facts.dram_align_bytes + chip.region_bytes;
+                let in_front = u64::from(index / facts.bank_count) * ring_bytes;
+                let address = region_end.next_multiple_of(ALIGN_BYTES.into()) + in_front;
+                let (needed_bytes, bank_bytes) = (address + ring_bytes, facts.bank_bytes);
+                if needed_bytes > bank_bytes {
+                    return Err(ConfigError::RelayRings { chip_id, needed_bytes, bank_bytes });
+                }
+                Ok(Self { bank: index % facts.bank_count, address })
+            }
+            RelaySink::HostMemory => {
+                let address = u64::from(index) * ring_bytes;
+                let (needed_bytes, host_bytes) = (address + ring_bytes, HOST_MEMORY_BYTES);
+                if needed_bytes > host_bytes {
+                    return Err(ConfigError::RelayRingsOfHost {
+                        chip_id,
+                        needed_bytes,
+                        host_bytes,
+                    });
+                }
+                Ok(Self { bank: HOST_MEMORY, address })
+            }
+        }
     }
-    let tile = bank_coordinates(chip, noc, bank).into();
-    let noc_address = address + u64::from(bank_offset(chip.arch, bank));
-    Ok(Ring { bank, address, tile, noc_address })
-}
 
-/// Returns the location in the host's memory of the ring with number `index`.
-fn ring_of_host(
-    chip: &ChipFacts,
-    index: u32,
-    noc: u32,
-    ring_bytes: u32,
-) -> Result<Ring, ConfigError> {
-    let address = u64::from(index) * u64::from(ring_bytes);
-    let needed_bytes = address + u64::from(ring_bytes);
-    if needed_bytes > HOST_MEMORY_BYTES {
-        let chip_id = chip.chip_id as usize;
-        return Err(ConfigError::RelayRingsOfHost {
-            chip_id,
-            needed_bytes,
-            host_bytes: HOST_MEMORY_BYTES,
-        });
+    /// Returns the setup word for the tile, and the address in that tile, at which a gatherer
+    /// accesses the ring.
+    fn place_on(self, chip: &ChipFacts, noc: u32) -> (u32, u64) {
+        let Self { bank, address } = self;
+        if bank != HOST_MEMORY {
+            let address = address + u64::from(bank_offset(chip.arch, bank));
+            return (bank_coordinates(chip, noc, bank).into(), address);
+        }
+        let address = host_window(chip.arch) + address;
+        let (x, y) = chip.translation.host(noc as usize, host_tile(chip.arch));
+        let tile = tile_word(chip.arch, x.into(), y.into());
+        match chip.arch {
+            Arch::WormholeB0 => (tile | low(address >> 32), address),
+            Arch::Blackhole => (tile, address),
+        }
     }
-    let noc_address = host_window(chip.arch) + address;
-    let (x, y) = chip.translation.host(noc as usize, host_tile(chip.arch));
-    let tile = tile_word(chip.arch, x.into(), y.into());
-    let tile = match chip.arch {
-        Arch::WormholeB0 => tile | low(noc_address >> 32),
-        Arch::Blackhole => tile,
-    };
-    Ok(Ring { bank: HOST_MEMORY, address, tile, noc_address })
 }
 
 /// Returns the setup word for a tile's coordinates; see [`wire::relay::setup`].
