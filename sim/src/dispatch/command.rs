@@ -6,48 +6,45 @@
 //! sequences in tt-metal's `program/dispatch.cpp`: no source gives the number of commands of a
 //! particular program.
 
-/// Data of a command in addition to its number.
+use super::words;
+
+/// A command, and the data that the dispatcher records in addition to the command's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// No data.
-    None,
-    /// The low half of the id of the program whose commands follow.
-    HostId(u16),
-    /// The type of small writes; its lowest bit is set for a multicast.
-    Packed(u32),
-    /// The type of large writes.
-    PackedLarge(u32),
+pub(crate) struct Command {
+    number: u32,
+    /// Type of the further data, as in [`words`]; 0 means that there is none.
+    sort: u32,
+    data: u32,
 }
 
-/// A command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// The command's number.
-    pub id: u8,
-    /// Further data.
-    pub detail: Detail,
-}
+/// The low half of the id of the program whose commands follow.
+const HOST_ID: u32 = 1;
+/// The type of small writes; its lowest bit is set for a multicast.
+const PACKED: u32 = 2;
+/// The type of large writes.
+const PACKED_LARGE: u32 = 3;
 
 impl Command {
-    const fn new(id: u8) -> Self {
-        Self { id, detail: Detail::None }
+    const fn new(number: u32) -> Self {
+        Self { number, sort: 0, data: 0 }
     }
 
     const fn packed(kind: u32, is_multicast: bool) -> Self {
-        Self { id: 5, detail: Detail::Packed(kind << 1 | is_multicast as u32) }
+        Self { number: 5, sort: PACKED, data: kind << 1 | is_multicast as u32 }
     }
 
     const fn packed_large(kind: u32) -> Self {
-        Self { id: 6, detail: Detail::PackedLarge(kind) }
+        Self { number: 6, sort: PACKED_LARGE, data: kind }
+    }
+
+    /// Returns the command's head word without flags.
+    pub(crate) const fn head(self) -> u32 {
+        self.number | self.sort << words::SORT_SHIFT | self.data << words::DATA_SHIFT
     }
 
     /// Returns the number of 8-byte records that a dispatcher writes for the command.
-    #[must_use]
-    pub const fn data_count(self) -> u64 {
-        match self.detail {
-            Detail::None => 1,
-            _ => 2,
-        }
+    pub(crate) const fn data_count(self) -> u64 {
+        if self.sort == 0 { 1 } else { 2 }
     }
 }
 
@@ -55,7 +52,8 @@ const WRITE_LINEAR: Command = Command::new(1);
 const WRITE_LINEAR_H_HOST: Command = Command::new(3);
 const WRITE_PAGED: Command = Command::new(4);
 const WAIT: Command = Command::new(7);
-const TERMINATE: Command = Command::new(13);
+/// The command that ends the queue.
+pub(crate) const TERMINATE: Command = Command::new(13);
 const SEND_GO_SIGNAL: Command = Command::new(14);
 const NOTIFY_SUBORDINATE: Command = Command::new(15);
 const SET_NUM_WORKER_SEMS: Command = Command::new(16);
@@ -97,8 +95,7 @@ pub(crate) fn opening() -> impl Iterator<Item = Command> {
 
 /// Returns the commands of a program, which contain its id and data and start its launch.
 pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
-    let [low, high, ..] = program_id.to_le_bytes();
-    let offset = Command { id: 12, detail: Detail::HostId(u16::from_le_bytes([low, high])) };
+    let offset = Command { number: 12, sort: HOST_ID, data: program_id & 0xFFFF };
     let wait = awaits_room.then_some(WAIT);
     let rest = [[ARGUMENTS; 3].as_slice(), &[CONFIGURATION], &[BINARIES; 3]];
     let rest = rest.concat().into_iter().chain([LAUNCH, NOTIFY_SUBORDINATE]);
@@ -109,11 +106,6 @@ pub(crate) fn program(program_id: u32, awaits_room: bool) -> Vec<Command> {
 pub(crate) const fn access(is_read: bool) -> [Command; ACCESS_COMMANDS] {
     let transfer = if is_read { WRITE_LINEAR_H_HOST } else { WRITE_LINEAR };
     [WAIT, transfer, WAIT, EVENT, WRITE_LINEAR_H_HOST]
-}
-
-/// Returns the command that ends the queue.
-pub(crate) const fn terminate() -> Command {
-    TERMINATE
 }
 
 /// Returns the commands of the dispatcher's subordinate: the first command, the command for each

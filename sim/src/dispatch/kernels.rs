@@ -10,25 +10,17 @@
 
 use super::{
     Session,
-    command::{self, Command, Detail, UNAWAITED_PROGRAMS},
-    words::{DATA_SHIFT, HAS_DONE, HAS_LONG_ARRIVAL, HAS_LONG_DONE, LONG_CYCLES, SORT_SHIFT},
+    command::{self, Command, UNAWAITED_PROGRAMS},
+    words::{HAS_DONE, HAS_LONG_ARRIVAL, HAS_LONG_DONE, LONG_CYCLES},
 };
-use crate::program::{Emission, Kernel, KernelContext};
-use std::{borrow::Cow, sync::Arc};
+use crate::{
+    kernel::ObjectKernel,
+    program::{Emission, Kernel},
+};
+use std::sync::Arc;
 
 /// Cycles by which a command arrives at the prefetcher earlier than at the dispatcher.
 const PREFETCH_CYCLES: u64 = 400;
-
-/// Role of a dispatch kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Duty {
-    /// Receives commands from the host and passes them to the dispatcher.
-    Prefetch,
-    /// Carries out the commands.
-    Dispatch,
-    /// Sends the GO messages.
-    Subordinate,
-}
 
 /// A command with its arrival and completion times.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +39,56 @@ impl Due {
 }
 
 impl Session {
+    /// Returns the kernel that receives commands from the host and passes them to the dispatcher.
+    pub(super) fn prefetcher(&self) -> Arc<dyn Kernel> {
+        let due = self.dispatched();
+        let emission = Emission::zones(due.len() as u64);
+        self.kernel("dispatch_prefetch", &due, PREFETCH_CYCLES, emission)
+    }
+
+    /// Returns the kernel that carries out the commands.
+    pub(super) fn dispatcher(&self) -> Arc<dyn Kernel> {
+        let due = self.dispatched();
+        self.kernel("dispatch_commands", &due, 0, with_data(&due))
+    }
+
+    /// Returns the kernel that sends the GO messages.
+    pub(super) fn subordinate(&self) -> Arc<dyn Kernel> {
+        let due = self.announced();
+        self.kernel("dispatch_announce", &due, 0, with_data(&due))
+    }
+
+    fn kernel(
+        &self,
+        name: &'static str,
+        due: &[Due],
+        ahead_cycles: u64,
+        emission: Emission,
+    ) -> Arc<dyn Kernel> {
+        let words = self.command_words(due, ahead_cycles);
+        Arc::new(ObjectKernel::new(name).with_data(words).with_emission(emission))
+    }
+
+    /// Encodes commands for the object code. They arrive `ahead_cycles` cycles before their time.
+    fn command_words(&self, due: &[Due], ahead_cycles: u64) -> Vec<u32> {
+        let mut words = vec![u32::try_from(due.len()).unwrap_or(u32::MAX)];
+        let mut since = self.opened_at;
+        for &Due { command, arrives_at, done_at } in due {
+            let place = words.len();
+            words.push(command.head());
+            if push_time(&mut words, &mut since, arrives_at.saturating_sub(ahead_cycles)) {
+                words[place] |= HAS_LONG_ARRIVAL;
+            }
+            if done_at > arrives_at {
+                words[place] |= HAS_DONE;
+                if push_time(&mut words, &mut since, done_at) {
+                    words[place] |= HAS_LONG_DONE;
+                }
+            }
+        }
+        words
+    }
+
     /// Returns the dispatcher's commands with their times.
     ///
     /// A program's commands arrive once the GO message of the previous program has left.
@@ -62,7 +104,7 @@ impl Session {
         let accesses = accesses
             .into_iter()
             .flat_map(|(count, is_read)| std::iter::repeat_n(command::access(is_read), count));
-        let closing = accesses.flatten().chain([command::terminate()]);
+        let closing = accesses.flatten().chain([command::TERMINATE]);
         let closing = closing.map(|command| Due::at_once(command, self.closed_at));
         let opening = command::opening().map(|command| Due::at_once(command, self.opened_at));
         opening.chain(program_commands).chain(closing).collect()
@@ -82,59 +124,10 @@ impl Session {
     }
 }
 
-/// A dispatch kernel.
-pub(super) struct QueueKernel {
-    session: Arc<Session>,
-    duty: Duty,
-    /// The kernel's commands, encoded for the object code.
-    words: Vec<u32>,
-}
-
-impl QueueKernel {
-    pub(super) fn new(session: &Arc<Session>, duty: Duty) -> Self {
-        let mut kernel = Self { session: Arc::clone(session), duty, words: Vec::new() };
-        kernel.words = kernel.command_words();
-        kernel
-    }
-
-    fn due(&self) -> Vec<Due> {
-        match self.duty {
-            Duty::Prefetch | Duty::Dispatch => self.session.dispatched(),
-            Duty::Subordinate => self.session.announced(),
-        }
-    }
-
-    fn command_words(&self) -> Vec<u32> {
-        let due = self.due();
-        let mut words = vec![u32::try_from(due.len()).unwrap_or(u32::MAX)];
-        let mut since = self.session.opened_at;
-        let ahead = if self.duty == Duty::Prefetch { PREFETCH_CYCLES } else { 0 };
-        for Due { command, arrives_at, done_at } in due {
-            let place = words.len();
-            words.push(u32::from(command.id) | detail_bits(command.detail));
-            if push_time(&mut words, &mut since, arrives_at.saturating_sub(ahead)) {
-                words[place] |= HAS_LONG_ARRIVAL;
-            }
-            if self.duty == Duty::Subordinate && done_at > arrives_at {
-                words[place] |= HAS_DONE;
-                if push_time(&mut words, &mut since, done_at) {
-                    words[place] |= HAS_LONG_DONE;
-                }
-            }
-        }
-        words
-    }
-}
-
-/// Returns the bits of a command's head that encode its further data.
-fn detail_bits(detail: Detail) -> u32 {
-    let (sort, data) = match detail {
-        Detail::None => (0, 0),
-        Detail::HostId(id) => (1, u32::from(id)),
-        Detail::Packed(sort) => (2, sort),
-        Detail::PackedLarge(sort) => (3, sort),
-    };
-    sort << SORT_SHIFT | data << DATA_SHIFT
+/// Returns the records of a dispatcher or its subordinate: for each command a zone and its data.
+fn with_data(due: &[Due]) -> Emission {
+    let data = due.iter().map(|due| due.command.data_count()).sum();
+    Emission { data, ..Emission::zones(due.len() as u64) }
 }
 
 /// Appends a time relative to `since`. If the time is [`LONG_CYCLES`] or more away, first appends
@@ -148,32 +141,6 @@ fn push_time(words: &mut Vec<u32>, since: &mut u64, cycle: u64) -> bool {
     }
     words.push(u32::try_from(passed % u64::from(LONG_CYCLES)).unwrap_or(0));
     turns > 0
-}
-
-impl Kernel for QueueKernel {
-    fn emission(&self, _: &KernelContext) -> Emission {
-        let due = self.due();
-        due.iter()
-            .map(|due| match self.duty {
-                Duty::Prefetch => Emission::zones(1),
-                Duty::Dispatch | Duty::Subordinate => {
-                    Emission { data: due.command.data_count(), ..Emission::zones(1) }
-                }
-            })
-            .fold(Emission::NONE, |sum, emission| sum + emission)
-    }
-
-    fn object_name(&self) -> Option<&str> {
-        Some(match self.duty {
-            Duty::Prefetch => "dispatch_prefetch",
-            Duty::Dispatch => "dispatch_commands",
-            Duty::Subordinate => "dispatch_announce",
-        })
-    }
-
-    fn object_data(&self, _: &KernelContext) -> Cow<'_, [u32]> {
-        Cow::Borrowed(&self.words)
-    }
 }
 
 #[cfg(test)]
@@ -190,8 +157,8 @@ mod tests {
         ];
         let traffic = HostTraffic { reads: 0, writes: 0 };
         let closed_at = 4 * TURN + 90;
-        let session = Arc::new(Session { opened_at: 100, launches, closed_at, traffic });
-        let kernel = QueueKernel::new(&session, Duty::Subordinate);
+        let session = Session { opened_at: 100, launches, closed_at, traffic };
+        let words = session.command_words(&session.announced(), 0);
         // The first command, two GO messages and the last command. All but the first wait for the
         // announced event. The events occur 400, `3 * TURN - 30` and `4 * TURN - 10` cycles after
         // the opening.
@@ -201,6 +168,6 @@ mod tests {
             &[14 | 1 << 13 | 1 << 14, 400, 2, 0x017F_FFE2],
             &[13 | 1 << 12, 1, 0x017F_FFF6],
         ];
-        assert_eq!(kernel.words, expected.concat());
+        assert_eq!(words, expected.concat());
     }
 }

@@ -17,9 +17,8 @@ use crate::{
         HarvestAxis, TileCoord,
         floorplan::{CorePlace, Floorplan},
     },
-    program::{CoreSelection, CoreUse, Kernel, Launch, Program},
+    program::{CoreSelection, CoreUse, Launch, Program},
 };
-use kernels::{Duty, QueueKernel};
 use std::sync::Arc;
 use wire::{CoreKind, Risc};
 
@@ -134,26 +133,24 @@ impl CommandQueue {
     ) -> Option<(u64, Vec<Launch>)> {
         let opened_at = self.opened_at.take()?;
         let launches = std::mem::take(&mut self.launches);
-        let session = Arc::new(Session { opened_at, launches, closed_at, traffic });
+        let session = Session { opened_at, launches, closed_at, traffic };
         self.is_profiled.then(|| (opened_at, self.kernels(&session)))
     }
 
-    fn kernels(&self, session: &Arc<Session>) -> Vec<Launch> {
-        let kernel = |duty| -> Arc<dyn Kernel> { Arc::new(QueueKernel::new(session, duty)) };
-        let prefetcher = kernel(Duty::Prefetch);
+    fn kernels(&self, session: &Session) -> Vec<Launch> {
         let (prefetch, dispatch) = (Program::new("prefetch"), Program::new("dispatch"));
         let programs = match self.kind {
             DispatchCores::Worker => {
                 let dispatch = dispatch
-                    .with_kernel(Risc::Brisc, kernel(Duty::Dispatch))
-                    .with_kernel(Risc::Ncrisc, kernel(Duty::Subordinate));
-                vec![prefetch.with_kernel(Risc::Brisc, prefetcher), dispatch]
+                    .with_kernel(Risc::Brisc, session.dispatcher())
+                    .with_kernel(Risc::Ncrisc, session.subordinate());
+                vec![prefetch.with_kernel(Risc::Brisc, session.prefetcher()), dispatch]
             }
             DispatchCores::Ethernet => vec![
-                prefetch.with_kernel(Risc::Erisc, prefetcher),
-                dispatch.with_kernel(Risc::Erisc, kernel(Duty::Dispatch)),
+                prefetch.with_kernel(Risc::Erisc, session.prefetcher()),
+                dispatch.with_kernel(Risc::Erisc, session.dispatcher()),
                 Program::new("dispatch-subordinate")
-                    .with_kernel(Risc::Erisc, kernel(Duty::Subordinate)),
+                    .with_kernel(Risc::Erisc, session.subordinate()),
             ],
         };
         programs
