@@ -46,7 +46,7 @@ fn same_kernel(name: &str, kernel: &Arc<dyn Kernel>, ops: u32, options: &Workloa
         cores = CoreSelection::All;
     }
     let program = Arc::new(program);
-    Plan::new((1..=ops).map(|id| Launch::new(&program, id).on(cores.clone())).collect())
+    Plan::new((1..=ops).map(|id| Launch::new(&program, id).on(cores.clone())))
 }
 
 const MULTI_OP_ROUNDS: u32 = 2;
@@ -72,15 +72,10 @@ const OVERFLOW_COMPUTE_EVERY: u32 = 5;
 pub(super) fn multi_op_overflow(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let ops = options.ops.unwrap_or(OVERFLOW_LAUNCHES);
     let (plain, computing) = (Arc::new(data_movement()), Arc::new(data_movement().with_compute()));
-    Plan::new(
-        (0..ops)
-            .map(|op| {
-                let program =
-                    if op.is_multiple_of(OVERFLOW_COMPUTE_EVERY) { &computing } else { &plain };
-                Launch::new(program, op + 1)
-            })
-            .collect(),
-    )
+    Plan::new((0..ops).map(|op| {
+        let is_computing = op.is_multiple_of(OVERFLOW_COMPUTE_EVERY);
+        Launch::new(if is_computing { &computing } else { &plain }, op + 1)
+    }))
 }
 
 pub(super) fn op_support_count(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
@@ -88,7 +83,7 @@ pub(super) fn op_support_count(mesh: &SimulatedMesh, options: &WorkloadOptions) 
     let supported = lane_words / u32::try_from(FIRST_OPTIONAL).unwrap_or(1);
     let ops = options.ops.unwrap_or(supported + supported / 4);
     let program = Arc::new(Program::new("one-kernel").with_kernel(Risc::Brisc, short_kernel()));
-    Plan::new((1..=ops).map(|id| Launch::new(&program, id)).collect())
+    Plan::launching(&program, ops, &[])
 }
 
 /// Returns a program with a kernel on each of the two RISCs that move data.

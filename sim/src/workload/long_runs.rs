@@ -17,8 +17,7 @@ use wire::{Risc, cycles::TIMESTAMP_BITS};
 pub(super) fn cycle_count(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let kernel = ObjectKernel::shared("cycle_count");
     let program = Arc::new(Program::new("cycle-count").with_kernel_on_all(&kernel));
-    let ops = options.ops.unwrap_or(1);
-    Plan::new((1..=ops).map(|id| Launch::new(&program, id)).collect())
+    Plan::launching(&program, options.ops.unwrap_or(1), &[])
 }
 
 const NS_PER_MINUTE: u64 = 60_000_000_000;

@@ -37,17 +37,9 @@ pub(super) fn plan(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
             .with_kernel(Risc::Trisc2, ObjectKernel::shared("matmul_pack")),
     );
     let first_shape = Stream::new(options.seed, &[]).below(SHAPES.len() as u64);
-    Plan::new(
-        (0..options.ops.unwrap_or(DEFAULT_OPS))
-            .map(|op| {
-                let shape = SHAPES[(op as usize + index(first_shape)) % SHAPES.len()];
-                let args = [shape.blocks, shape.tiles_in, shape.tiles_out];
-                Launch::new(&program, op + 1).with_args(&args)
-            })
-            .collect(),
-    )
-}
-
-fn index(value: u64) -> usize {
-    usize::try_from(value).unwrap_or(0)
+    let shapes = SHAPES.iter().cycle().skip(usize::try_from(first_shape).unwrap_or(0));
+    Plan::new((1..=options.ops.unwrap_or(DEFAULT_OPS)).zip(shapes).map(|(id, shape)| {
+        let args = [shape.blocks, shape.tiles_in, shape.tiles_out];
+        Launch::new(&program, id).with_args(&args)
+    }))
 }

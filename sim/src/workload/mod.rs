@@ -5,7 +5,6 @@
 
 mod buffers;
 mod floods;
-mod instructions;
 mod long_runs;
 mod matmul;
 mod pipeline;
@@ -66,15 +65,15 @@ pub struct Plan {
 
 impl Plan {
     /// Returns a plan with one phase and no faults.
-    fn new(launches: Vec<Launch>) -> Self {
-        Self { phases: vec![Phase { launches }], rules: Vec::new() }
+    fn new(launches: impl Iterator<Item = Launch>) -> Self {
+        Self { phases: vec![Phase { launches: launches.collect() }], rules: Vec::new() }
     }
 
     /// Returns a plan of `count` launches of a program on all worker cores. The program ids count
     /// from 1, and the arguments are the same.
     #[must_use]
     pub fn launching(program: &Arc<Program>, count: u32, args: &[u32]) -> Self {
-        Self::new((1..=count).map(|id| Launch::new(program, id).with_args(args)).collect())
+        Self::new((1..=count).map(|id| Launch::new(program, id).with_args(args)))
     }
 
     /// Returns true if any launch begins a trace replay.
@@ -111,6 +110,15 @@ pub struct Workload {
 }
 
 impl Workload {
+    const fn new(
+        name: &'static str,
+        description: &'static str,
+        plan: fn(&SimulatedMesh, &WorkloadOptions) -> Plan,
+    ) -> Self {
+        let program_support_count = DEFAULT_PROGRAM_SUPPORT_COUNT;
+        Self { name, description, program_support_count, plan }
+    }
+
     /// Returns every workload; the first one is the default.
     #[must_use]
     pub const fn all() -> &'static [Self] {
@@ -153,108 +161,90 @@ fn known_names() -> String {
 }
 
 const ALL: &[Workload] = &[
+    Workload::new(
+        "matmul",
+        "matrix products of several shapes: reader, writer and compute kernels",
+        matmul::plan,
+    ),
+    Workload::new(
+        "pipeline",
+        "reader, compute and writer over circular buffers that block",
+        pipeline::plan,
+    ),
+    Workload::new(
+        "full-buffer",
+        "150 zones per RISC and launch where 125 fit, 23 launches",
+        floods::full_buffer,
+    ),
+    Workload::new(
+        "timestamped-events",
+        "2 launches of 150 times a zone, data and an event, of which 100 events fit",
+        floods::timestamped_events,
+    ),
     Workload {
-        name: "matmul",
-        description: "matrix products of several shapes: reader, writer and compute kernels",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: matmul::plan,
-    },
-    Workload {
-        name: "pipeline",
-        description: "reader, compute and writer over circular buffers that block",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: pipeline::plan,
-    },
-    Workload {
-        name: "full-buffer",
-        description: "150 zones per RISC and launch where 125 fit, 23 launches",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: floods::full_buffer,
-    },
-    Workload {
-        name: "timestamped-events",
-        description: "2 launches of 150 times a zone, data and an event, of which 100 events fit",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: floods::timestamped_events,
-    },
-    Workload {
-        name: "multi-op",
-        description: "1000 launches, a read, and 1000 launches more",
         program_support_count: 1200,
-        plan: floods::multi_op,
+        ..Workload::new(
+            "multi-op",
+            "1000 launches, a read, and 1000 launches more",
+            floods::multi_op,
+        )
     },
-    Workload {
-        name: "multi-op-overflow",
-        description: "1400 launches without a read, compute kernels in every fifth",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: floods::multi_op_overflow,
-    },
-    Workload {
-        name: "op-support-count",
-        description: "a quarter more one-kernel launches than DRAM is kept for",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: floods::op_support_count,
-    },
-    Workload {
-        name: "long-kernel",
-        description: "a launch of 5000 zones with data on both movers of data, more than DRAM holds",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: floods::long_kernel,
-    },
-    Workload {
-        name: "cycle-count",
-        description: "2000 loops of 52 cycles on every RISC",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: long_runs::cycle_count,
-    },
-    Workload {
-        name: "two-hour",
-        description: "two hours in which one clock's 44 bits wrap and another is read torn",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: long_runs::two_hour,
-    },
-    Workload {
-        name: "random",
-        description: "random kernels on random cores, with trace replays and idle launches",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: random_scripts::random,
-    },
-    Workload {
-        name: "quick-push",
-        description: "random kernels that push in the middle of a launch",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: random_scripts::quick_push,
-    },
-    Workload {
-        name: "trace-replay",
-        description: "one launch, and 5 replays of a trace of 100 ops",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: traces::trace_replay,
-    },
-    Workload {
-        name: "sub-devices",
-        description: "three ops on two sub-devices that run side by side",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: traces::sub_devices,
-    },
-    Workload {
-        name: "instructions",
-        description: "instructions of FPU and SFPU by the hundred, for hardware counters",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: instructions::plan,
-    },
-    Workload {
-        name: "probe-cost",
-        description: "zones that hold nothing but another probe: what probes themselves cost",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: special_kernels::probe_cost,
-    },
-    Workload {
-        name: "broken-kernels",
-        description: "kernels that go wrong in six ways, beside sound ones",
-        program_support_count: DEFAULT_PROGRAM_SUPPORT_COUNT,
-        plan: special_kernels::broken_kernels,
-    },
+    Workload::new(
+        "multi-op-overflow",
+        "1400 launches without a read, compute kernels in every fifth",
+        floods::multi_op_overflow,
+    ),
+    Workload::new(
+        "op-support-count",
+        "a quarter more one-kernel launches than DRAM is kept for",
+        floods::op_support_count,
+    ),
+    Workload::new(
+        "long-kernel",
+        "a launch of 5000 zones with data on both movers of data, more than DRAM holds",
+        floods::long_kernel,
+    ),
+    Workload::new("cycle-count", "2000 loops of 52 cycles on every RISC", long_runs::cycle_count),
+    Workload::new(
+        "two-hour",
+        "two hours in which one clock's 44 bits wrap and another is read torn",
+        long_runs::two_hour,
+    ),
+    Workload::new(
+        "random",
+        "random kernels on random cores, with trace replays and idle launches",
+        random_scripts::random,
+    ),
+    Workload::new(
+        "quick-push",
+        "random kernels that push in the middle of a launch",
+        random_scripts::quick_push,
+    ),
+    Workload::new(
+        "trace-replay",
+        "one launch, and 5 replays of a trace of 100 ops",
+        traces::trace_replay,
+    ),
+    Workload::new(
+        "sub-devices",
+        "three ops on two sub-devices that run side by side",
+        traces::sub_devices,
+    ),
+    Workload::new(
+        "instructions",
+        "instructions of FPU and SFPU by the hundred, for hardware counters",
+        special_kernels::instructions,
+    ),
+    Workload::new(
+        "probe-cost",
+        "zones that hold nothing but another probe: what probes themselves cost",
+        special_kernels::probe_cost,
+    ),
+    Workload::new(
+        "broken-kernels",
+        "kernels that go wrong in six ways, beside sound ones",
+        special_kernels::broken_kernels,
+    ),
 ];
 
 impl SimulatedMesh {

@@ -24,15 +24,11 @@ pub(super) fn quick_push(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Pla
 fn scripts(mesh: &SimulatedMesh, options: &WorkloadOptions, has_pushes: bool) -> Plan {
     let coords = all_coords(mesh);
     let mut random = Stream::new(options.seed, &[SCRIPT_STREAM]);
-    Plan::new(
-        (0..options.ops.unwrap_or(DEFAULT_OPS))
-            .map(|op| {
-                let program = Arc::new(random_program(&mut random, has_pushes));
-                let launch = Launch::new(&program, op + 1).on(random_cores(&mut random, &coords));
-                if random.chance(100_000) { launch.beginning_trace_replay() } else { launch }
-            })
-            .collect(),
-    )
+    Plan::new((1..=options.ops.unwrap_or(DEFAULT_OPS)).map(|id| {
+        let program = Arc::new(random_program(&mut random, has_pushes));
+        let launch = Launch::new(&program, id).on(random_cores(&mut random, &coords));
+        if random.chance(100_000) { launch.beginning_trace_replay() } else { launch }
+    }))
 }
 
 fn all_coords(mesh: &SimulatedMesh) -> Vec<TileCoord> {

@@ -1,4 +1,5 @@
-//! Workloads with unusual kernels: some measure the cost of probes, others fail.
+//! Workloads with unusual kernels: some measure the cost of probes, some issue instructions to the
+//! coprocessor for hardware counters, others fail.
 
 use super::{Plan, WorkloadOptions};
 use crate::{
@@ -15,7 +16,20 @@ use wire::Risc;
 pub(super) fn probe_cost(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
     let program = Arc::new(on_every_risc("probe-cost", "calibration"));
     let ops = options.ops.unwrap_or(1);
-    Plan::new((1..=ops).map(|id| Launch::new(&program, id).on(CoreSelection::All)).collect())
+    Plan::new((1..=ops).map(|id| Launch::new(&program, id).on(CoreSelection::All)))
+}
+
+const INSTRUCTION_LAUNCHES: u32 = 5;
+
+/// Returns launches in which only TRISC 1 issues instructions. Launch n issues 100 n instructions
+/// of the FPU, 50 n of the SFPU, and 10 n of neither unit.
+pub(super) fn instructions(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan {
+    let kernel = ObjectKernel::shared("instructions");
+    let program = Arc::new(Program::new("instructions").with_kernel(Risc::Trisc1, kernel));
+    Plan::new((1..=options.ops.unwrap_or(INSTRUCTION_LAUNCHES)).map(|op| {
+        let amounts = [100, 50, 10].map(|amount: u32| amount.saturating_mul(op));
+        Launch::new(&program, op).with_args(&amounts)
+    }))
 }
 
 /// Returns launches of each broken kernel, each on TRISC 1 of a different worker core, then a
@@ -33,9 +47,7 @@ pub(super) fn broken_kernels(mesh: &SimulatedMesh, _: &WorkloadOptions) -> Plan 
         [(sound.clone(), CoreSelection::At(others)), (sound.clone(), CoreSelection::AllTensix)];
     let programs = broken.chain(sound_ones);
     let launches = (1..).zip(programs);
-    Plan::new(
-        launches.map(|(id, (program, at))| Launch::new(&Arc::new(program), id).on(at)).collect(),
-    )
+    Plan::new(launches.map(|(id, (program, at))| Launch::new(&Arc::new(program), id).on(at)))
 }
 
 fn on_every_risc(name: &str, kernel: &str) -> Program {

@@ -61,7 +61,7 @@ pub(super) fn trace_replay(_: &SimulatedMesh, options: &WorkloadOptions) -> Plan
     let trace = Trace::new(TRACE_ID, (0..ops).map(|op| Launch::new(&program, op + 2)));
     let replays = options.replays.unwrap_or(DEFAULT_REPLAYS);
     let replayed = (0..replays).flat_map(|_| trace.replay());
-    Plan::new(std::iter::once(Launch::new(&program, 1)).chain(replayed).collect())
+    Plan::new(std::iter::once(Launch::new(&program, 1)).chain(replayed))
 }
 
 /// Returns launches of three programs on two sub-devices that share the worker cores.
@@ -84,7 +84,7 @@ pub(super) fn sub_devices(mesh: &SimulatedMesh, options: &WorkloadOptions) -> Pl
                 .on_sub_device(SubDevice { id, manager_id: 1 })
         })
     });
-    Plan::new(launches.collect())
+    Plan::new(launches)
 }
 
 /// Divides the mesh's worker cores, ordered by column and row, into two halves.
