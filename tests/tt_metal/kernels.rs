@@ -9,8 +9,8 @@ use crate::{
     toolchain::{
         Chip, Header, Mode, Processor, Target, first_error, folder, in_parallel, run, zone_texts,
     },
+    weaken::weaken,
 };
-use sim::tt_metal::weaken;
 use std::{
     fmt::Write as _,
     fs,
@@ -347,7 +347,8 @@ pub(crate) fn link(
     run(command.arg(job.wrapper(package)).arg("-o").arg(&object))?;
     let firmware = firmware::program_in(package, job.chip, job.processor, (header, job.mode))?;
     let weakened = job.folder.join(format!("{header}_weakened.elf"));
-    weaken(&firmware, &weakened)?;
+    let file = weaken(&firmware.file).map_err(|error| error.to_string())?;
+    fs::write(&weakened, file).map_err(|error| error.to_string())?;
     let mut objects = vec![object];
     if (job.chip, job.processor) == (Chip::Wormhole, Processor::Ncrisc) {
         objects.insert(0, package.root.join("runtime/hw/lib/wormhole/wh-iram-start.o"));
@@ -359,12 +360,6 @@ pub(crate) fn link(
     let script = firmware::script(package, &target);
     target.link(package, &script, &[vec![PathBuf::from(symbols)], objects].concat(), &program)?;
     Program::read(&program)
-}
-
-/// Converts firmware to a file that kernels can be linked against.
-fn weaken(firmware: &Program, into: &Path) -> Result<(), String> {
-    let weakened = weaken::weaken(&firmware.file).map_err(|error| error.to_string())?;
-    fs::write(into, weakened).map_err(|error| error.to_string())
 }
 
 /// Kernels link against weakened firmware, have no orphan sections, and take no more text than with

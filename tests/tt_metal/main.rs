@@ -7,6 +7,7 @@
 //! | how large is a linked program | [`program`] |
 //! | does firmware fit | [`firmware`] |
 //! | do kernels compile and link | [`kernels`] |
+//! | what are they linked against | [`weaken`] |
 //! | does clang accept the header | [`clang`] |
 //! | which functions do the tests call | [`probes`], `probes.cpp` |
 //! | on which simulated core do they run | [`core`], [`noc`] |
@@ -74,6 +75,7 @@ mod turns;
 mod two_buffers;
 mod wait_windows;
 mod waits;
+mod weaken;
 
 /// Writes a table for people to the tests' build folder.
 fn publish(name: &str, table: &str) {

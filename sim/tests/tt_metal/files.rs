@@ -1,35 +1,11 @@
-//! Tests that need only the files: weakened symbols, layouts and constants.
+//! Tests that need only the files: layouts and constants.
 
 use crate::package::sets;
 use object::{Object as _, ObjectSymbol as _};
 use reader::firmware_elf::debug_info::DebugInfo;
-use sim::{
-    arch::Arch,
-    random::Stream,
-    tt_metal::{firmware::FirmwareSet, weaken::weaken},
-};
+use sim::{arch::Arch, random::Stream, tt_metal::firmware::FirmwareSet};
 use std::{fs, path::Path};
 use wire::risc::RISCS_PER_CORE;
-
-/// Compares weakened files with the package, which contains tt-metal's own weakened version of each
-/// file.
-#[test]
-fn weakened_files_have_the_bytes_of_the_package() {
-    let Some(sets) = sets() else { return };
-    let mut count = 0;
-    for set in &sets {
-        for entry in fs::read_dir(set).unwrap() {
-            let folder = entry.unwrap().path();
-            let name = folder.file_name().unwrap().to_str().unwrap();
-            let file = fs::read(folder.join(format!("{name}.elf"))).unwrap();
-            let expected = fs::read(folder.join(format!("{name}_weakened.elf"))).unwrap();
-            assert_ne!(file, expected, "{folder:?}: nothing to do");
-            assert!(weaken(&file).unwrap() == expected, "{folder:?}");
-            count += 1;
-        }
-    }
-    assert!(count >= 7 * sets.len(), "seven processors at least in each set: {count}");
-}
 
 fn info(set: &Path, processor: &str) -> DebugInfo {
     let file = fs::read(set.join(processor).join(format!("{processor}.elf"))).unwrap();
@@ -163,8 +139,7 @@ fn damaged_files_are_refused_or_read() {
             file[at] = random.below(256).to_le_bytes()[0];
         }
         file.truncate(file.len() - usize::try_from(random.below(2) * random.below(9000)).unwrap());
-        refused += u32::from(weaken(&file).is_err());
-        let _ = DebugInfo::parse(&file);
+        refused += u32::from(DebugInfo::parse(&file).is_err());
         let all = [(); 5].map(|()| file.clone());
         let _ = FirmwareSet::from_files(all);
     }

@@ -9,6 +9,7 @@
 //! are those of `JitBuildState::weaken`. The result has the same bytes as the `*_weakened.elf`
 //! files that tt-metal ships with its precompiled firmware.
 
+use crate::package::package;
 use object::{
     LittleEndian as Le, SymbolIndex,
     elf::{
@@ -17,13 +18,20 @@ use object::{
     },
     read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym},
 };
+use sim::random::Stream;
+use std::{fs, path::PathBuf};
 
 /// Reason why a file cannot be weakened.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a linked 32-bit ELF file of a firmware: {reason}")]
-pub struct WeakenError {
+#[derive(Debug)]
+pub(crate) struct WeakenError {
     /// The reason, as a sentence.
-    pub reason: String,
+    reason: String,
+}
+
+impl std::fmt::Display for WeakenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "expected a linked 32-bit ELF file of a firmware: {}", self.reason)
+    }
 }
 
 impl From<object::Error> for WeakenError {
@@ -39,7 +47,7 @@ impl From<object::Error> for WeakenError {
 ///
 /// # Errors
 /// [`WeakenError`] if the file is not a 32-bit little-endian ELF file with valid tables.
-pub fn weaken(file: &[u8]) -> Result<Vec<u8>, WeakenError> {
+pub(crate) fn weaken(file: &[u8]) -> Result<Vec<u8>, WeakenError> {
     let header = FileHeader32::<Le>::parse(file)?;
     let endian = header.endian()?;
     let sections = header.sections(endian, file)?;
@@ -210,3 +218,57 @@ fn put(file: &mut [u8], at: usize, bytes: &[u8]) -> Result<(), WeakenError> {
 
 /// Offset within a section header of the field with the number of local symbols.
 const SH_INFO: usize = 28;
+
+/// Returns the folders of the package's precompiled firmware; `None` without a package.
+fn sets() -> Option<Vec<PathBuf>> {
+    let folder = package()?.root.join("tt_metal/pre-compiled");
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let sets: Vec<PathBuf> =
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    assert!(!sets.is_empty(), "{folder:?} has no firmware");
+    Some(sets)
+}
+
+/// Compares weakened files with the package, which contains tt-metal's own weakened version of each
+/// file.
+#[test]
+fn weakened_files_have_the_bytes_of_the_package() {
+    let Some(sets) = sets() else { return };
+    let mut count = 0;
+    for set in &sets {
+        for entry in fs::read_dir(set).unwrap() {
+            let folder = entry.unwrap().path();
+            let name = folder.file_name().unwrap().to_str().unwrap();
+            let file = fs::read(folder.join(format!("{name}.elf"))).unwrap();
+            let expected = fs::read(folder.join(format!("{name}_weakened.elf"))).unwrap();
+            assert_ne!(file, expected, "{folder:?}: nothing to do");
+            assert!(weaken(&file).unwrap() == expected, "{folder:?}");
+            count += 1;
+        }
+    }
+    assert!(count >= 7 * sets.len(), "seven processors at least in each set: {count}");
+}
+
+/// Checks that no file contents cause a panic or an endless loop.
+#[test]
+fn damaged_files_are_refused_or_weakened() {
+    let Some(sets) = sets() else { return };
+    let file = fs::read(sets[0].join("trisc1/trisc1.elf")).unwrap();
+    let mut random = Stream::new(0xDA11, &[]);
+    let mut refused = 0;
+    for _ in 0..300 {
+        let mut file = file.clone();
+        for _ in 0..1 + random.below(12) {
+            let at = usize::try_from(random.below(file.len() as u64)).unwrap();
+            file[at] = random.below(256).to_le_bytes()[0];
+        }
+        // Damages the headers, because parsers are most likely to trust them.
+        if random.below(2) == 0 {
+            let at = usize::try_from(random.below(200)).unwrap();
+            file[at] = random.below(256).to_le_bytes()[0];
+        }
+        file.truncate(file.len() - usize::try_from(random.below(2) * random.below(9000)).unwrap());
+        refused += u32::from(weaken(&file).is_err());
+    }
+    assert!(refused > 50, "{refused}");
+}
