@@ -7,11 +7,11 @@ use crate::{
     rails::{NamedRange, Rails, RangeUse, Refusal, Writes},
 };
 use reader::{
-    architecture::{Arch, TileCoord, floorplan::CorePlace},
+    architecture::{Arch, floorplan::CorePlace},
     firmware_elf::profiler::ProfilerMemory,
     mesh::{
         AccessError, AccessResult, CoreDescription, Device, DeviceDescription, DramDescription,
-        LogicalCoord, Memory, Mesh, Noc0Coord, WordRange,
+        Memory, Mesh, Noc0Coord, WordRange,
     },
 };
 use std::collections::BTreeMap;
@@ -120,9 +120,9 @@ impl<A: ChipAccess> ChipDevice<A> {
         let dram = find_region(&mut rails, &plan, &cores, facts, options)?;
         let mut untold = 0;
         if facts.active_ethernet.is_none() {
-            let ethernet = EthernetCores::find(&mut rails, &plan, firmware, dram.region_address);
-            untold = ethernet.untold;
-            cores.extend(ethernet.cores);
+            let ethernet;
+            (ethernet, untold) = ethernet_cores(&mut rails, &plan, firmware, dram.region_address);
+            cores.extend(ethernet);
             cores.sort_by_key(|core| core.flat_id);
         }
         for bank in 0..dram.bank_count {
@@ -159,9 +159,7 @@ impl<A: ChipAccess> ChipDevice<A> {
         let plan = ChipPlan::new(facts)?;
         let mut rails = Rails::new(access, Writes::ControlVectors);
         for core in &description.cores {
-            let Some(tile) = plan.core(TileCoord { x: core.noc0.x, y: core.noc0.y }) else {
-                continue;
-            };
+            let Some(tile) = plan.core(core.noc0) else { continue };
             let vectors = (core.kind.risc_count() as u64).saturating_mul(VECTOR_BYTES as u64);
             name_ranges(&mut rails, tile, core.control_address, (core.vector_address, vectors));
         }
@@ -183,10 +181,7 @@ impl<A: ChipAccess> ChipDevice<A> {
 
     fn tile(&self, memory: Memory) -> Option<(NocTile, u64)> {
         match memory {
-            Memory::L1(core) | Memory::WallClock(core) => {
-                let tile = TileCoord { x: core.x, y: core.y };
-                Some((self.plan.core(tile)?, 0))
-            }
+            Memory::L1(core) | Memory::WallClock(core) => Some((self.plan.core(core)?, 0)),
             Memory::Dram(bank) => self.plan.bank(bank),
             Memory::Host => None,
         }
@@ -283,14 +278,7 @@ fn named_core<A: ChipAccess>(
 ) -> CoreDescription {
     let vectors = memory.size_bytes.saturating_sub(memory.control_bytes);
     name_ranges(rails, tile, memory.control_address, (memory.vector_address(), vectors));
-    CoreDescription {
-        noc0: Noc0Coord { x: place.coord.x, y: place.coord.y },
-        logical: LogicalCoord { x: place.logical.x, y: place.logical.y },
-        kind: place.kind,
-        flat_id: place.flat_id,
-        control_address: memory.control_address,
-        vector_address: memory.vector_address(),
-    }
+    place.description(memory.control_address, memory.vector_address())
 }
 
 /// Permits access to a core's control vector, marker vectors and clock.
@@ -309,50 +297,37 @@ fn name_ranges<A: ChipAccess>(
     }
 }
 
-/// Ethernet cores whose firmware can be identified only by their control vectors.
-struct EthernetCores {
-    cores: Vec<CoreDescription>,
-    /// Number of Ethernet cores that are not read, because the search did not find exactly one
-    /// announced control vector.
-    untold: usize,
-}
-
-impl EthernetCores {
-    /// Searches each Ethernet core at the addresses used by the firmwares for active and for idle
-    /// cores. A control vector is accepted if the host has announced the DRAM address
-    /// `region_address` in it.
-    ///
-    /// If the two firmwares (for active and for idle cores) use the same address, the core is
-    /// treated as idle: the control vector has the same meaning in both.
-    fn find<A: ChipAccess>(
-        rails: &mut Rails<A>,
-        plan: &ChipPlan,
-        firmware: &FirmwareLayout,
-        region_address: u64,
-    ) -> Self {
-        let mut found = Self { cores: Vec::new(), untold: 0 };
-        let places: BTreeMap<u64, (CoreKind, ProfilerMemory)> =
-            [CoreKind::ActiveEth, CoreKind::IdleEth]
-                .into_iter()
-                .filter_map(|kind| firmware.memory(kind).map(|memory| (kind, memory)))
-                .map(|(kind, memory)| (memory.control_address, (kind, memory)))
-                .collect();
-        for place in plan.floorplan.cores().iter().filter(|core| core.kind != CoreKind::Tensix) {
-            let Some(tile) = plan.core(place.coord) else { continue };
-            let mut told = places.values().copied().collect::<Vec<_>>();
-            told.retain(|(_, memory)| {
-                is_announced(rails, tile, memory, region_address, place.flat_id)
-            });
-            match told[..] {
-                [(kind, memory)] => {
-                    let place = CorePlace { kind, ..*place };
-                    found.cores.push(named_core(rails, tile, &place, memory));
-                }
-                _ => found.untold = found.untold.saturating_add(1),
+/// Searches each Ethernet core at the addresses used by the firmwares for active and for idle cores.
+/// A control vector is accepted if the host has announced the DRAM address `region_address` in it.
+///
+/// If the two firmwares (for active and for idle cores) use the same address, the core is treated
+/// as idle: the control vector has the same meaning in both.
+///
+/// Returns the cores that were found, and the number of Ethernet cores that are not read, because
+/// the search did not find exactly one announced control vector.
+fn ethernet_cores<A: ChipAccess>(
+    rails: &mut Rails<A>,
+    plan: &ChipPlan,
+    firmware: &FirmwareLayout,
+    region_address: u64,
+) -> (Vec<CoreDescription>, usize) {
+    let (mut cores, mut untold) = (Vec::new(), 0_usize);
+    let kinds = [CoreKind::ActiveEth, CoreKind::IdleEth].into_iter();
+    let firmwares = kinds.filter_map(|kind| Some((kind, firmware.memory(kind)?)));
+    let places: BTreeMap<u64, (CoreKind, ProfilerMemory)> =
+        firmwares.map(|(kind, memory)| (memory.control_address, (kind, memory))).collect();
+    for place in plan.floorplan.cores().iter().filter(|core| core.kind != CoreKind::Tensix) {
+        let Some(tile) = plan.core(place.coord) else { continue };
+        let mut told = places.values().copied().collect::<Vec<_>>();
+        told.retain(|(_, memory)| is_announced(rails, tile, memory, region_address, place.flat_id));
+        match told[..] {
+            [(kind, memory)] => {
+                cores.push(named_core(rails, tile, &CorePlace { kind, ..*place }, memory));
             }
+            _ => untold = untold.saturating_add(1),
         }
-        found
     }
+    (cores, untold)
 }
 
 /// Permits reading a possible control vector and reads it. Returns true if a host has written the
@@ -384,15 +359,15 @@ fn find_region<A: ChipAccess>(
     options: &OpenOptions,
 ) -> Result<DramDescription, OpenError> {
     let chip_id = facts.chip_id;
-    let mut votes: BTreeMap<DramRegion, usize> = BTreeMap::new();
+    let mut votes: BTreeMap<(u64, u64), usize> = BTreeMap::new();
     let (mut first, mut has_answer) = (None, false);
     for core in cores.iter().filter(|core| core.kind == CoreKind::Tensix) {
-        let Some(tile) = plan.core(TileCoord { x: core.noc0.x, y: core.noc0.y }) else { continue };
+        let Some(tile) = plan.core(core.noc0) else { continue };
         let mut words = [0; LAYOUT.word_count];
         match rails.read(tile, core.control_address, &mut words) {
             Ok(()) => {
                 has_answer = true;
-                if let Some(region) = DramRegion::announced(&words, facts.arch, options) {
+                if let Some(region) = announced_region(&words, facts.arch, options) {
                     let count = votes.entry(region).or_default();
                     *count = count.saturating_add(1);
                 }
@@ -404,51 +379,38 @@ fn find_region<A: ChipAccess>(
         return Err(OpenError::Silent { chip_id, first });
     }
     let most = votes.into_iter().max_by_key(|&(_, count)| count);
-    let (region, _) = most.ok_or(OpenError::NotProfiled { chip_id })?;
-    Ok(DramDescription {
-        bank_count: facts.arch.facts().bank_count,
-        region_address: region.address,
-        region_bytes: region.size_bytes,
-    })
+    let ((region_address, region_bytes), _) = most.ok_or(OpenError::NotProfiled { chip_id })?;
+    let bank_count = facts.arch.facts().bank_count;
+    Ok(DramDescription { bank_count, region_address, region_bytes })
 }
 
-/// DRAM region of the markers, as announced in a control vector; it is at the same address in every
-/// bank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct DramRegion {
-    address: u64,
-    size_bytes: u64,
-}
-
-impl DramRegion {
-    /// Returns the region that the host has announced to a core, or `None` if the region is not
-    /// plausible.
-    fn announced(
-        words: &[u32; LAYOUT.word_count],
-        arch: Arch,
-        options: &OpenOptions,
-    ) -> Option<Self> {
-        let word = |index: usize| words.get(index).copied().unwrap_or(0);
-        let arch = arch.facts();
-        let cores_per_bank = word(LAYOUT.cores_per_bank);
-        let is_plausible = (1..=arch.profiled_core_max).contains(&cores_per_bank);
-        let lane_bytes = match word(ext::DRAM_LANE_WORDS) {
-            words @ 1.. if word(ext::SIGNATURE) == ext::SIGNATURE_VALUE => {
-                u64::from(words).saturating_mul(4)
-            }
-            _ => {
-                let sums = options.sums_enabled;
-                let count = effective_support_count(options.program_support_count, sums);
-                u64::from(count).saturating_mul(bytes_per_program(sums).into())
-            }
-        };
-        let lanes = u64::from(cores_per_bank).saturating_mul(RISCS_PER_CORE as u64);
-        let address = u64::from(word(LAYOUT.dram_address));
-        let size_bytes = lane_bytes.saturating_mul(lanes);
-        let is_inside = address.saturating_add(size_bytes) <= arch.bank_bytes;
-        let is_aligned = address != 0 && address.is_multiple_of(arch.dram_align_bytes);
-        (is_plausible && is_inside && is_aligned).then_some(Self { address, size_bytes })
-    }
+/// Returns the address and the size in bytes of the markers' DRAM region, which is at the same
+/// address in every bank, as the host has announced it to a core; `None` if it is not plausible.
+fn announced_region(
+    words: &[u32; LAYOUT.word_count],
+    arch: Arch,
+    options: &OpenOptions,
+) -> Option<(u64, u64)> {
+    let word = |index: usize| words.get(index).copied().unwrap_or(0);
+    let arch = arch.facts();
+    let cores_per_bank = word(LAYOUT.cores_per_bank);
+    let is_plausible = (1..=arch.profiled_core_max).contains(&cores_per_bank);
+    let lane_bytes = match word(ext::DRAM_LANE_WORDS) {
+        words @ 1.. if word(ext::SIGNATURE) == ext::SIGNATURE_VALUE => {
+            u64::from(words).saturating_mul(4)
+        }
+        _ => {
+            let sums = options.sums_enabled;
+            let count = effective_support_count(options.program_support_count, sums);
+            u64::from(count).saturating_mul(bytes_per_program(sums).into())
+        }
+    };
+    let lanes = u64::from(cores_per_bank).saturating_mul(RISCS_PER_CORE as u64);
+    let address = u64::from(word(LAYOUT.dram_address));
+    let size_bytes = lane_bytes.saturating_mul(lanes);
+    let is_inside = address.saturating_add(size_bytes) <= arch.bank_bytes;
+    let is_aligned = address != 0 && address.is_multiple_of(arch.dram_align_bytes);
+    (is_plausible && is_inside && is_aligned).then_some((address, size_bytes))
 }
 
 const LAYOUT: ControlLayout = ControlLayout::WORDS64;
