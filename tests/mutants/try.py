@@ -529,8 +529,8 @@ MUTANTS = [
     (
         "losses counted again at each read",
         READER + "read/memory.rs",
-        "            counters: Some(Counters::from_control(control)),",
-        "            counters: self.counters,",
+        "            words: Some(control.words),",
+        "            words: self.words,",
         TRUTH,
     ),
     (

@@ -1,16 +1,16 @@
 //! Acknowledgement of a read to the device, so that no word is read twice and no word is lost.
 
 use super::{
-    control::{ControlVector, WORDS},
+    control::ControlVector,
     dram,
-    plan::{self, CoreRead, LaneWords},
+    plan::{CoreRead, LaneRead, LaneWords},
     session::Session,
 };
 use crate::{
     anomaly::AnomalyKind,
     ledger::{LossCause, LossTotals},
 };
-use wire::{LaneEnd, control::ext, risc::RISCS_PER_CORE};
+use wire::{LaneEnd, control::ext};
 
 /// Acknowledges a read to a core that runs our runtime. Returns the number of runs that the core
 /// has finished and the host has read, if this number was written to the core.
@@ -22,7 +22,7 @@ pub(super) fn acknowledge(session: &mut Session<'_>, core: &CoreRead) -> Option<
     // The read positions must be written before the run number: after the device has received the
     // run number, it reuses the lanes and clears the read positions.
     write_consumed(session, core);
-    let is_whole = core.lanes.iter().all(|lane| lane.unread() == 0 || lane.words.is_some());
+    let is_whole = core.lanes.iter().all(LaneRead::is_taken);
     let run_counter = core.control.run_counter();
     if !is_whole || run_counter == core.control.word(ext::SEEN_RUNS) {
         return None;
@@ -36,12 +36,10 @@ fn write_consumed(session: &mut Session<'_>, core: &CoreRead) {
     if !core.control.has_turning_lanes() {
         return;
     }
-    let before: [u32; RISCS_PER_CORE] =
-        std::array::from_fn(|risc_index| core.control.consumed(risc_index));
+    let before = core.control.of_riscs(ext::CONSUMED);
     let mut consumed = before;
-    for lane in &core.lanes {
-        let is_taken = lane.unread() == 0 || lane.words.is_some();
-        if let Some(word) = consumed.get_mut(lane.risc_index).filter(|_| is_taken) {
+    for lane in core.lanes.iter().filter(|lane| lane.is_taken()) {
+        if let Some(word) = consumed.get_mut(lane.risc_index) {
             *word = lane.end.end;
         }
     }
@@ -63,7 +61,7 @@ pub(super) fn reset(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
         }
     }
     let late = fresh_control(session, core).unwrap_or_else(|| core.control.clone());
-    let is_whole = core.lanes.iter().all(|lane| lane.unread() == 0 || lane.words.is_some());
+    let is_whole = core.lanes.iter().all(LaneRead::is_taken);
     if !is_whole {
         return reset_taken_lanes(session, core);
     }
@@ -91,7 +89,7 @@ fn reset_taken_lanes(session: &mut Session<'_>, core: &CoreRead) {
     }
 }
 
-fn lose_overwritten(session: &mut Session<'_>, lane: &plan::LaneRead, end: u32) {
+fn lose_overwritten(session: &mut Session<'_>, lane: &LaneRead, end: u32) {
     let read = lane.end.end;
     if end > read {
         session.note(AnomalyKind::MissingRun, Some(lane.id), read as usize, || {
@@ -130,7 +128,7 @@ fn take_raced_words(session: &mut Session<'_>, core: &mut CoreRead, pieces: &[Ve
 
 fn fresh_control(session: &mut Session<'_>, core: &CoreRead) -> Option<ControlVector> {
     let layout = core.control.layout;
-    let words: [u32; WORDS] = plan::read_words(session, &core.core, layout.word_count).ok()?;
+    let words = session.read_control_vector(&core.core, layout.word_count).ok()?;
     Some(ControlVector { words, layout })
 }
 

@@ -6,6 +6,7 @@ use wire::{
     control::{ControlLayout, ext},
     dram::DramGeometry,
     generation, relay,
+    risc::RISCS_PER_CORE,
     run::GENERATIONS,
     stream,
 };
@@ -24,6 +25,12 @@ impl ControlVector {
     /// Returns the word at `index`; 0 beyond the vector.
     pub(super) fn word(&self, index: usize) -> u32 {
         self.words.get(index).copied().unwrap_or(0)
+    }
+
+    /// Returns the words of all RISCs from an array with one word for each RISC; `first` is the
+    /// index of the first RISC's word.
+    pub(super) fn of_riscs(&self, first: usize) -> [u32; RISCS_PER_CORE] {
+        std::array::from_fn(|risc_index| self.word(first.saturating_add(risc_index)))
     }
 
     /// Returns true if our runtime has written the vector.

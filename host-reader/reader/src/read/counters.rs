@@ -5,8 +5,8 @@
 //! counted the loss.
 
 use super::{
-    control::ControlVector,
     plan::{CoreRead, LaneRead},
+    prepare::word_of,
     session::Session,
 };
 use crate::{
@@ -17,80 +17,34 @@ use crate::{
 use wire::{
     control::ext,
     loss::{LossCounts, LossKind},
-    risc::RISCS_PER_CORE,
     vector,
 };
 
-/// The counters of one RISC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct RiscCounters {
-    pub(super) lost: LossCounts,
-    pub(super) refused_runs: u32,
-    pub(super) refused_markers: u32,
-    pub(super) late_runs: u32,
+/// What one RISC has counted.
+#[derive(Clone, Copy, Debug)]
+struct RiscCounts {
+    lost: LossCounts,
+    refused_runs: u32,
+    refused_markers: u32,
+    late_runs: u32,
 }
 
-/// The counters of one core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counters {
-    pub(super) riscs: [RiscCounters; RISCS_PER_CORE],
-    pub(super) timed_out_pushes: u32,
-    pub(super) idle_launches: u32,
-}
-
-impl RiscCounters {
-    fn from_control(control: &ControlVector, risc_index: usize) -> Self {
-        let word = |first: usize| control.word(first.saturating_add(risc_index));
-        let [zones, data, events] = LossKind::ALL.map(|kind| word(kind.control_word()));
+impl RiscCounts {
+    /// Collects the counts of a RISC. `count` returns the count in a control word.
+    fn new(risc_index: usize, count: impl Fn(usize) -> u32) -> Self {
+        let of_risc = |first: usize| count(first.saturating_add(risc_index));
+        let [zones, data, events] = LossKind::ALL.map(|kind| of_risc(kind.control_word()));
         Self {
             lost: LossCounts { zones, data, events },
-            refused_runs: word(ext::REFUSED_RUNS),
-            refused_markers: word(ext::REFUSED_MARKERS),
-            late_runs: ext::late_runs(risc_index).map_or(0, |index| control.word(index)),
-        }
-    }
-
-    const fn since(self, earlier: Self) -> Self {
-        Self {
-            lost: self.lost.since(earlier.lost),
-            refused_runs: self.refused_runs.wrapping_sub(earlier.refused_runs),
-            refused_markers: self.refused_markers.wrapping_sub(earlier.refused_markers),
-            late_runs: self.late_runs.wrapping_sub(earlier.late_runs),
+            refused_runs: of_risc(ext::REFUSED_RUNS),
+            refused_markers: of_risc(ext::REFUSED_MARKERS),
+            late_runs: ext::late_runs(risc_index).map_or(0, count),
         }
     }
 
     /// Returns true if records are missing for a cause other than a full L1 vector.
     const fn has_lost_runs(&self) -> bool {
         self.refused_runs != 0 || self.refused_markers != 0 || self.late_runs != 0
-    }
-}
-
-impl Counters {
-    /// Returns the counters of a core; all are 0 if the runtime has none.
-    pub(super) fn from_control(control: &ControlVector) -> Self {
-        if !control.is_ours() {
-            return Self::default();
-        }
-        Self {
-            riscs: std::array::from_fn(|risc_index| {
-                RiscCounters::from_control(control, risc_index)
-            }),
-            timed_out_pushes: control.word(ext::TIMED_OUT_PUSHES),
-            idle_launches: control.word(ext::IDLE_LAUNCHES),
-        }
-    }
-
-    /// Returns the differences from an earlier reading of the counters.
-    pub(super) fn since(self, earlier: Self) -> Self {
-        let mut riscs = self.riscs;
-        for (now, earlier) in riscs.iter_mut().zip(earlier.riscs) {
-            *now = now.since(earlier);
-        }
-        Self {
-            riscs,
-            timed_out_pushes: self.timed_out_pushes.wrapping_sub(earlier.timed_out_pushes),
-            idle_launches: self.idle_launches.wrapping_sub(earlier.idle_launches),
-        }
     }
 }
 
@@ -106,8 +60,10 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
         }
         return;
     }
-    let Some(earlier) = core.memory.counters else { return add_unknown(session, core) };
-    let new = Counters::from_control(&core.control).since(earlier);
+    let Some(before) = core.memory.words else { return add_unknown(session, core) };
+    let now = core.control.words;
+    let count = |index| word_of(&now, index).wrapping_sub(word_of(&before, index));
+    let timed_out_pushes = count(ext::TIMED_OUT_PUSHES);
     let refused = refused_programs(session, core);
     let launches = core.control.run_counter().wrapping_sub(core.memory.run_counter);
     let is_accumulated = session.options.mode == CaptureMode::Accumulate;
@@ -117,8 +73,8 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     let is_under_way = core.control.is_under_way();
     for index in 0..core.lanes.len() {
         let LaneRead { id, risc_index, .. } = core.lanes[index];
-        let Some(counted) = new.riscs.get(risc_index).copied() else { continue };
-        add_refused(session, core, id, &counted, (new.timed_out_pushes, refused));
+        let counted = RiscCounts::new(risc_index, count);
+        add_refused(session, core, id, &counted, (timed_out_pushes, refused));
         add_late(session, id, counted.late_runs);
         core.lanes[index].loss = LaneLoss {
             counts: counted.lost,
@@ -126,10 +82,10 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
             has_other_launches: counted.has_lost_runs() || is_under_way || are_others_in_l1,
             others: refused.filter(|_| counted.refused_runs != 0),
             launches_of_full_lane: None,
-            missing: missing_runs(core, index, &counted, &new),
+            missing: missing_runs(core, index, &counted, timed_out_pushes),
         };
     }
-    add_idle(session, core, new.idle_launches);
+    add_idle(session, core, count(ext::IDLE_LAUNCHES));
 }
 
 /// Returns the position of missing runs among the runs of a lane; `None` if no runs are missing.
@@ -141,11 +97,11 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
 fn missing_runs(
     core: &CoreRead,
     index: usize,
-    counted: &RiscCounters,
-    new: &Counters,
+    counted: &RiscCounts,
+    timed_out_pushes: u32,
 ) -> Option<MissingRuns> {
     let lane = core.lanes.get(index)?;
-    let is_late = counted.late_runs != 0 || new.timed_out_pushes != 0;
+    let is_late = counted.late_runs != 0 || timed_out_pushes != 0;
     let others = u64::from(counted.refused_runs).saturating_sub(1);
     let pairs = u64::from(counted.refused_markers).saturating_sub(others);
     match (counted.has_lost_runs(), is_late) {
@@ -163,10 +119,10 @@ fn add_refused(
     session: &mut Session<'_>,
     core: &CoreRead,
     lane: LaneId,
-    counted: &RiscCounters,
+    counted: &RiscCounts,
     (timed_out_pushes, programs): (u32, Option<ProgramSpan>),
 ) {
-    let RiscCounters { refused_runs, refused_markers, .. } = *counted;
+    let RiscCounts { refused_runs, refused_markers, .. } = *counted;
     let is_accumulated = session.options.mode == CaptureMode::Accumulate;
     if refused_runs == 0 && refused_markers == 0 {
         return;
@@ -215,9 +171,8 @@ fn add_idle(session: &mut Session<'_>, core: &mut CoreRead, idle_launches: u32) 
 /// Adds a loss of unknown size for each RISC that has counted losses, since it is unknown how many
 /// of them are new.
 fn add_unknown(session: &mut Session<'_>, core: &CoreRead) {
-    let counters = Counters::from_control(&core.control);
     for lane in &core.lanes {
-        let Some(counted) = counters.riscs.get(lane.risc_index) else { continue };
+        let counted = RiscCounts::new(lane.risc_index, |index| core.control.word(index));
         let unknown = LossTotals::at_least_markers(0);
         if !counted.lost.is_zero() {
             session.lose(lane.id, LossCause::L1Full, None, unknown);
@@ -241,7 +196,7 @@ fn refused_programs(session: &Session<'_>, core: &CoreRead) -> Option<ProgramSpa
 ///
 /// The result is 0 if unknown.
 pub(super) fn refused_runs(core: &CoreRead, risc_index: usize) -> u32 {
-    let Some(earlier) = core.memory.counters.filter(|_| core.control.is_ours()) else { return 0 };
-    let new = Counters::from_control(&core.control).since(earlier);
-    new.riscs.get(risc_index).map_or(0, |counted| counted.refused_runs)
+    let Some(before) = core.memory.words.filter(|_| core.control.is_ours()) else { return 0 };
+    let index = ext::REFUSED_RUNS.saturating_add(risc_index);
+    core.control.word(index).wrapping_sub(word_of(&before, index))
 }

@@ -1,9 +1,9 @@
 //! State of a core between two reads: the read positions and the counters.
 
 use super::{
-    control::ControlVector,
-    counters::Counters,
+    control::{ControlVector, WORDS},
     plan::{CoreRead, LaneRead},
+    prepare::word_of,
     watermark::PUSH_ALIGN_WORDS,
 };
 use wire::{control::ext, risc::RISCS_PER_CORE};
@@ -21,11 +21,9 @@ pub(super) struct CoreMemory {
     generation: u32,
     /// Number of words read from each lane.
     read_words: [u32; RISCS_PER_CORE],
-    /// Number of words of each lane that were acknowledged before the last acknowledgement; `None`
-    /// if unknown.
-    consumed_before: Option<[u32; RISCS_PER_CORE]>,
-    /// The counters; `None` if unknown, because another reader has read them.
-    pub(super) counters: Option<Counters>,
+    /// The control vector that the last read found, before its acknowledgement; zeros if no host
+    /// has read the core yet. `None` if unknown, because another reader has read the core.
+    pub(super) words: Option<[u32; WORDS]>,
 }
 
 impl CoreMemory {
@@ -59,13 +57,12 @@ impl CoreMemory {
             ..Self::default()
         };
         if control.has_turning_lanes() {
-            memory.read_words = consumed_words(control);
+            memory.read_words = control.of_riscs(ext::CONSUMED);
         } else if seen_runs != 0 && seen_runs == run_counter {
-            memory.read_words = std::array::from_fn(|risc_index| control.host_end(risc_index));
+            memory.read_words = control.of_riscs(control.layout.host_end);
         }
         if seen_runs == 0 {
-            memory.counters = Some(Counters::default());
-            memory.consumed_before = Some([0; RISCS_PER_CORE]);
+            memory.words = Some([0; WORDS]);
         }
         memory
     }
@@ -89,7 +86,7 @@ impl CoreMemory {
     /// acknowledgements applies. Without such a limit, the result is the size of the lane.
     pub(super) fn room_end(&self, control: &ControlVector, lane: &LaneRead) -> Option<u32> {
         let before = if control.word(ext::GENERATION) == self.generation {
-            self.consumed_before?.get(lane.risc_index).copied()?
+            word_of(&self.words?, ext::CONSUMED.saturating_add(lane.risc_index))
         } else {
             0
         };
@@ -106,8 +103,7 @@ impl CoreMemory {
         let control = &core.control;
         let mut read_words: [u32; RISCS_PER_CORE] =
             std::array::from_fn(|risc_index| self.read_words(control, risc_index));
-        let is_taken = |lane: &&LaneRead| lane.unread() == 0 || lane.words.is_some();
-        for lane in core.lanes.iter().filter(is_taken) {
+        for lane in core.lanes.iter().filter(|lane| lane.is_taken()) {
             if let Some(words) = read_words.get_mut(lane.risc_index) {
                 *words = lane.end.end;
             }
@@ -118,13 +114,7 @@ impl CoreMemory {
             run_counter: control.run_counter(),
             generation: control.word(ext::GENERATION),
             read_words,
-            consumed_before: Some(consumed_words(control)),
-            counters: Some(Counters::from_control(control)),
+            words: Some(control.words),
         }
     }
-}
-
-/// Returns the number of words in each lane of a core that are acknowledged as read.
-fn consumed_words(control: &ControlVector) -> [u32; RISCS_PER_CORE] {
-    std::array::from_fn(|risc_index| control.consumed(risc_index))
 }

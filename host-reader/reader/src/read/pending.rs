@@ -5,7 +5,7 @@ use super::{
     session::Session,
 };
 use crate::{anomaly::AnomalyKind, decode::CaptureMode, mesh::AccessError};
-use wire::{Generation, marker::EMPTY_HEADER, risc::RISCS_PER_CORE, run::ID_LL, vector};
+use wire::{Generation, marker::EMPTY_HEADER, run::ID_LL, vector};
 
 /// Returns true if a RISC's L1 vector contains a run that was not pushed.
 ///
@@ -38,8 +38,7 @@ pub(super) fn take_accumulated(session: &mut Session<'_>, core: &CoreRead) {
     if core.control.is_under_way() || core.lanes.iter().any(|lane| lane.pending_error.is_some()) {
         return;
     }
-    let before: [u32; RISCS_PER_CORE] =
-        std::array::from_fn(|risc_index| core.control.device_end(risc_index));
+    let before = core.control.of_riscs(core.control.layout.device_end);
     let mut ends = before;
     for lane in core.lanes.iter().filter(|lane| lane.pending.is_some()) {
         if let Some(end) = ends.get_mut(lane.risc_index) {

@@ -1,7 +1,7 @@
 //! One core during one read: its control vector, and the unread words of its lanes.
 
 use super::{
-    control::{self, ControlVector, WORDS},
+    control::{self, ControlVector},
     memory::CoreMemory,
     session::Session,
     two_buffers::{self, TwoBuffers},
@@ -83,6 +83,12 @@ impl LaneRead {
         count(older).saturating_add(count(newer))
     }
 
+    /// Returns true if no later read needs the lane's words: there are none, they were read, or they
+    /// are lost.
+    pub(super) fn is_taken(&self) -> bool {
+        self.unread() == 0 || self.words.is_some()
+    }
+
     /// Returns the ranges of unread words. If the lane has wrapped, the part before the wrap is
     /// first.
     pub(super) const fn unread_ranges(&self) -> [Range<u32>; 2] {
@@ -135,18 +141,6 @@ impl LaneRead {
     }
 }
 
-/// Reads the first `word_count` words of a core's control vector; the other words of the result are
-/// 0.
-pub(super) fn read_words(
-    session: &mut Session<'_>,
-    core: &CoreDescription,
-    word_count: usize,
-) -> Result<[u32; WORDS], AccessError> {
-    let mut words = [0; WORDS];
-    session.read_control(core, words.get_mut(..word_count).unwrap_or_default())?;
-    Ok(words)
-}
-
 /// Reads a control vector again until its words are consistent, or until there were too many
 /// attempts.
 ///
@@ -162,7 +156,7 @@ pub(super) fn settle(
         return Ok(control);
     }
     for _ in 0..ATTEMPTS {
-        let words = read_words(session, core, control.layout.word_count)?;
+        let words = session.read_control_vector(core, control.layout.word_count)?;
         let is_settled = words == control.words;
         control = ControlVector { words, ..control };
         if is_settled {
@@ -267,7 +261,7 @@ impl CoreRead {
     ///
     /// It is then unknown which losses and words are new.
     pub(super) fn is_known(&self) -> bool {
-        !self.control.is_ours() || self.memory.counters.is_some()
+        !self.control.is_ours() || self.memory.words.is_some()
     }
 
     /// Returns true if the core has recorded or dropped anything; TT-Metal's host then resets the

@@ -137,7 +137,7 @@ fn read_vectors(
         }
         let words = match known.get(&core.noc0) {
             Some(words) => Ok(*words),
-            None => plan::read_words(session, core, layout.word_count),
+            None => session.read_control_vector(core, layout.word_count),
         };
         match words {
             Ok(words) => vectors.push((core.clone(), words)),

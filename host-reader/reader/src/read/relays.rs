@@ -177,9 +177,10 @@ fn look(session: &mut Session<'_>, relay: &CoreWords, gatherers: &mut [Gatherer]
 fn await_end(session: &mut Session<'_>, relay: &CoreWords, gatherers: &[Gatherer]) -> [u32; WORDS] {
     let mut control = relay.words;
     for _ in 0..LIFE_US / LOOK_US {
-        if session.read_control(&relay.core, &mut control).is_err() {
+        let Ok(words) = session.read_control_vector(&relay.core, WORDS) else {
             return relay.words;
-        }
+        };
+        control = words;
         if !gatherers.iter().any(|gatherer| gatherer.state(&control) == Some(State::Runs)) {
             break;
         }

@@ -1,6 +1,9 @@
 //! Access to one chip during one read, which collects the anomalies and losses of the read.
 
-use super::plan::{self, CoreRead, LaneWords};
+use super::{
+    control::WORDS,
+    plan::{self, CoreRead, LaneWords},
+};
 use crate::{
     anomaly::{AnomalyKind, AnomalyLog},
     lane::LaneId,
@@ -31,18 +34,21 @@ impl<'a> Session<'a> {
         Self { device, options, anomalies, losses, unread, watermarks, words_read: 0 }
     }
 
-    /// Reads the first words of a core's control vector.
-    pub(super) fn read_control(
+    /// Reads the first `word_count` words of a core's control vector; the other words of the result
+    /// are 0.
+    pub(super) fn read_control_vector(
         &mut self,
         core: &CoreDescription,
-        words: &mut [u32],
-    ) -> Result<(), AccessError> {
-        self.read_control_from(core, 0, words)
+        word_count: usize,
+    ) -> Result<[u32; WORDS], AccessError> {
+        let mut words = [0; WORDS];
+        self.read_control(core, 0, words.get_mut(..word_count).unwrap_or_default())?;
+        Ok(words)
     }
 
     /// Reads words of a core's control vector, from word `first` on. Words after the vector can
     /// also be read.
-    pub(super) fn read_control_from(
+    pub(super) fn read_control(
         &mut self,
         core: &CoreDescription,
         first: usize,

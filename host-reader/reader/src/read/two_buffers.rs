@@ -19,7 +19,7 @@
 
 use super::{
     control::{ControlVector, WORDS},
-    plan::{self, CoreRead, LaneWords},
+    plan::{CoreRead, LaneWords},
     session::Session,
 };
 use crate::{
@@ -64,15 +64,13 @@ impl TwoBuffers {
         let first = u32::try_from(chip.dram.region_address).ok()?;
         let addresses = [first, first.checked_add(geometry.bank_bytes())?];
         let is_slot = |word: u32| addresses.contains(&word) || word == debug_dump::STALLED;
-        let mut slots: [u32; RISCS_PER_CORE] = std::array::from_fn(|risc_index| {
-            control.word(debug_dump::BUFFER_ADDRESS.saturating_add(risc_index))
-        });
+        let mut slots = control.of_riscs(debug_dump::BUFFER_ADDRESS);
         if first == 0 || !slots.iter().any(|&slot| is_slot(slot)) {
             return None;
         }
         if core.kind.risc_count() == RISCS_PER_CORE {
             let mut behind = [0];
-            session.read_control_from(core, WORDS, &mut behind).ok()?;
+            session.read_control(core, WORDS, &mut behind).ok()?;
             let [.., last] = &mut slots;
             [*last] = behind;
         }
@@ -90,13 +88,11 @@ impl TwoBuffers {
         }
         if slots.contains(&debug_dump::STALLED) {
             // The end words may have been read before these buffers were full.
-            control.words = plan::read_words(session, core, WORDS).ok()?;
+            control.words = session.read_control_vector(core, WORDS).ok()?;
         }
         let given = control.word(debug_dump::GIVEN_BUFFERS);
         let are_at_rest = !control.is_under_way() || session.options.last_read;
-        let read_to = std::array::from_fn(|risc_index| {
-            control.word(debug_dump::READ_TO.saturating_add(risc_index))
-        });
+        let read_to = control.of_riscs(debug_dump::READ_TO);
         Some(Self { addresses, slots, given, read_to, are_at_rest })
     }
 
@@ -185,10 +181,9 @@ pub(super) fn hand_over(session: &mut Session<'_>, core: &CoreRead) {
     (*given, *read_to) = (buffers.given, buffers.read_to);
     let before = (*given, *read_to);
     let mut addresses = Vec::new();
-    for lane in &core.lanes {
+    for lane in core.lanes.iter().filter(|lane| lane.is_taken()) {
         let risc_index = lane.risc_index;
-        let is_taken = lane.unread() == 0 || lane.words.is_some();
-        let Some(read_to) = read_to.get_mut(risc_index).filter(|_| is_taken) else { continue };
+        let Some(read_to) = read_to.get_mut(risc_index) else { continue };
         if buffers.is_stalled(risc_index) {
             let is_new = !buffers.are_stored(risc_index);
             if is_new {

@@ -7,7 +7,7 @@ use crate::{
     lane::LaneId,
     ledger::LossCause,
     mesh::CoreDescription,
-    read::{prepare::CoreWords, session::Session},
+    read::{control::WORDS, prepare::CoreWords, session::Session},
     stream::Frame,
 };
 use wire::stream::{RING_CELLS, words};
@@ -44,39 +44,31 @@ impl Rings {
             if cells.is_empty() {
                 continue;
             }
-            self.begin_lane(core, (id, risc_index), (first, has_all));
-            if let Some(reading) = self.framed(session, core, (id, risc_index), (first, cells)) {
+            let cells = (first, cells, has_all);
+            if let Some(reading) = self.framed(session, core, (id, risc_index), cells) {
                 self.decode(session, reading, read_at);
             }
         }
     }
 
-    /// Creates the state of a lane that has not been read before. Its first cell is the frame's
-    /// first cell of this lane.
-    fn begin_lane(
-        &mut self,
-        core: &CoreWords,
-        (id, risc_index): (LaneId, usize),
-        (first, has_all): (u32, bool),
-    ) {
-        let new = || if has_all { Ring::new(core, id, risc_index, first) } else { Ring::first(id) };
-        let ring = self.lanes.entry(id).or_insert_with(new);
-        if has_all && ring.read_count == 0 && ring.next == 0 && first != 0 {
-            *ring = new();
-        }
-    }
-
     /// Returns the cells of a frame that are new to this reader, with the number of missing cells
     /// before them.
+    ///
+    /// The first cell of a lane that has not been read before is the frame's first cell of this
+    /// lane; with `has_all` false, cells from cell 0 on are missing before it.
     fn framed(
         &mut self,
         session: &Session<'_>,
         core: &CoreWords,
         (id, risc_index): (LaneId, usize),
-        (first, mut cells): (u32, Vec<CellWords>),
+        (first, mut cells, has_all): (u32, Vec<CellWords>, bool),
     ) -> Option<RingRead> {
         let new = || Ring::new(core, id, risc_index, first);
-        let ring = self.lanes.entry(id).or_insert_with(new);
+        let unread = || if has_all { new() } else { Ring::first(id) };
+        let ring = self.lanes.entry(id).or_insert_with(unread);
+        if has_all && ring.read_count == 0 && ring.next == 0 && first != 0 {
+            *ring = new();
+        }
         let begun = core.word(words::LAUNCHES).wrapping_sub(ring.open.begun());
         let mut ahead = first.wrapping_sub(ring.next).cast_signed();
         if begun.cast_signed() < 0 || ahead < -RING_CELLS_SIGNED {
@@ -112,11 +104,11 @@ impl Rings {
         if !is_relayed && !was_relayed {
             return None;
         }
-        let mut newest = CoreWords { core: core.core.clone(), words: core.words };
-        if let Err(error) = session.read_control(&core.core, &mut newest.words) {
+        let words = session.read_control_vector(&core.core, WORDS).unwrap_or_else(|error| {
             session.note(AnomalyKind::UnreadableCore, None, 0, || error.to_string());
-        }
-        Some(newest)
+            core.words
+        });
+        Some(CoreWords { core: core.core.clone(), words })
     }
 
     /// Returns a reading without cells for each RISC whose cells were all in frames.

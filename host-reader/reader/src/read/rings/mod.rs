@@ -716,11 +716,8 @@ fn overwritten_meanwhile(
     unread: &Unread,
 ) -> Result<u32, AccessError> {
     let mut written = [0];
-    session.read_control_from(
-        &core.core,
-        words::WRITTEN.saturating_add(risc_index),
-        &mut written,
-    )?;
+    let index = words::WRITTEN.saturating_add(risc_index);
+    session.read_control(&core.core, index, &mut written)?;
     let [written] = written;
     let gone = unread.and_in_writing(written).overwritten();
     let to_next = if gone == 0 { 0 } else { cells_to_next_chunk(unread.first.wrapping_add(gone)) };

@@ -84,7 +84,8 @@ impl Rings {
             self.drained.refer_to(chip_id, reference, clock);
         }
         let mut taken = Vec::with_capacity(cores.len());
-        let mut words = cores.first().and_then(|core| read_vector(session, core));
+        let mut words =
+            cores.first().and_then(|core| session.read_control_vector(core, WORDS).ok());
         for (index, core) in cores.iter().enumerate() {
             let next = cores.get(index.saturating_add(1));
             let streaming = words.filter(control::streams);
@@ -129,11 +130,6 @@ impl Rings {
     }
 }
 
-fn read_vector(session: &mut Session<'_>, core: &CoreDescription) -> Option<[u32; WORDS]> {
-    let mut words = [0; WORDS];
-    session.read_control(core, &mut words).ok().map(|()| words)
-}
-
 /// Reads all rings of a core in one transaction, if they hold many cells, and the control vector of
 /// the next core.
 fn read_with_next(
@@ -144,7 +140,8 @@ fn read_with_next(
     let rings = core.and_then(whole_rings);
     let (Some(core), Some(mut rings), Some(next)) = (core, rings, next) else {
         let rings = core.and_then(|core| read_whole_rings(session, core));
-        return (rings, next.and_then(|next| read_vector(session, next)));
+        let words = next.and_then(|next| session.read_control_vector(next, WORDS).ok());
+        return (rings, words);
     };
     let mut words = [0; WORDS];
     let [has_rings, has_words] =
