@@ -1,14 +1,18 @@
 //! Reading of streamed lanes while kernels run. A thread reads batches and sends them to a consumer
-//! through a bounded queue.
+//! through a queue. While the queue is full, the thread does not read.
 
 use super::{PeriodicThread, ReadError, Reader};
 use crate::{mesh::Mesh, readout::Readout, stream::Batch};
 use std::{
-    collections::VecDeque,
     io,
     ops::ControlFlow,
     panic::resume_unwind,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
     time::Duration,
 };
 
@@ -152,98 +156,41 @@ pub struct Backpressure {
 /// ```
 #[derive(Debug)]
 pub struct LiveReader<M> {
-    thread: Option<PeriodicThread<Reading<M>>>,
-    queue: Arc<Queue>,
+    thread: Option<PeriodicThread<(M, Reader, Sender<ReadResult>)>>,
+    reads: Receiver<ReadResult>,
+    waiting: Arc<Waiting>,
 }
 
-/// State owned by the reading thread.
-#[derive(Debug)]
-struct Reading<M> {
-    mesh: M,
-    reader: Reader,
-    queue: EndOnDrop,
-}
+type ReadResult = Result<LiveRead, ReadError>;
 
-#[derive(Debug, Default)]
-struct Queue {
-    state: Mutex<Waiting>,
-    changed: Condvar,
-}
-
+/// Counts of the reads and the batches in the queue.
 #[derive(Debug, Default)]
 struct Waiting {
-    reads: VecDeque<Result<LiveRead, ReadError>>,
-    pressure: Backpressure,
-    has_ended: bool,
-}
-
-/// Guard that closes the queue when the thread ends, even by a panic, so that no consumer waits
-/// forever.
-#[derive(Debug)]
-struct EndOnDrop(Arc<Queue>);
-
-impl Drop for EndOnDrop {
-    fn drop(&mut self) {
-        self.0.lock().has_ended = true;
-        self.0.changed.notify_all();
-    }
-}
-
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns true if the queue has room for a read. Otherwise counts a postponed read and, if the
-    /// period is shorter than [`ATTEMPT_PERIOD`], waits up to [`ATTEMPT_PERIOD`] for room.
-    fn has_room(&self, most_batches: usize, period: Duration) -> bool {
-        let mut waiting = self.lock();
-        if waiting.has_room(most_batches) {
-            return true;
-        }
-        waiting.pressure.put_off_reads = waiting.pressure.put_off_reads.saturating_add(1);
-        if period < ATTEMPT_PERIOD {
-            let is_full = |waiting: &mut Waiting| !waiting.has_room(most_batches);
-            drop(self.changed.wait_timeout_while(waiting, ATTEMPT_PERIOD, is_full));
-        }
-        false
-    }
-
-    /// Removes the next read, and notifies the thread that the queue has room.
-    fn pop(&self, waiting: &mut Waiting) -> Option<Result<LiveRead, ReadError>> {
-        let read = waiting.pop()?;
-        self.changed.notify_all();
-        Some(read)
-    }
-
-    fn push(&self, read: Result<LiveRead, ReadError>) {
-        if read.as_ref().is_ok_and(LiveRead::is_empty) {
-            return;
-        }
-        let mut waiting = self.lock();
-        let count = waiting.pressure.waiting_batches.saturating_add(batch_count(&read));
-        waiting.pressure.waiting_batches = count;
-        waiting.reads.push_back(read);
-        self.changed.notify_all();
-    }
-}
-
-fn batch_count(read: &Result<LiveRead, ReadError>) -> usize {
-    read.as_ref().map_or(0, |read| read.batches.len())
+    reads: AtomicUsize,
+    batches: AtomicUsize,
+    put_off_reads: AtomicU64,
 }
 
 impl Waiting {
     fn has_room(&self, most_batches: usize) -> bool {
         // Failed reads and reads without batches also take room in the queue.
-        self.pressure.waiting_batches.max(self.reads.len()) < most_batches.max(1)
+        let [reads, batches] = [&self.reads, &self.batches].map(|count| count.load(Relaxed));
+        batches.max(reads) < most_batches.max(1)
     }
 
-    fn pop(&mut self) -> Option<Result<LiveRead, ReadError>> {
-        let read = self.reads.pop_front()?;
-        let count = self.pressure.waiting_batches.saturating_sub(batch_count(&read));
-        self.pressure.waiting_batches = count;
-        Some(read)
+    fn add(&self, read: &ReadResult) {
+        self.reads.fetch_add(1, Relaxed);
+        self.batches.fetch_add(batch_count(read), Relaxed);
     }
+
+    fn remove(&self, read: &ReadResult) {
+        self.reads.fetch_sub(1, Relaxed);
+        self.batches.fetch_sub(batch_count(read), Relaxed);
+    }
+}
+
+fn batch_count(read: &ReadResult) -> usize {
+    read.as_ref().map_or(0, |read| read.batches.len())
 }
 
 /// Minimum time between two attempts to read while the queue is full. The thread tries earlier if
@@ -267,18 +214,31 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
         period: Duration,
         most_batches: usize,
     ) -> io::Result<Self> {
-        let queue = Arc::new(Queue::default());
-        let reading = Reading { mesh, reader, queue: EndOnDrop(Arc::clone(&queue)) };
-        let thread = PeriodicThread::start(period, reading, move |reading, is_last| {
-            let Reading { mesh, reader, queue: EndOnDrop(queue) } = reading;
+        // When the thread ends, even by a panic, it drops the sender, so that no consumer waits
+        // forever.
+        let (sender, reads) = channel();
+        let waiting = Arc::new(Waiting::default());
+        let queue = Arc::clone(&waiting);
+        let state = (mesh, reader, sender);
+        let thread = PeriodicThread::start(period, state, move |state, is_last| {
+            let (mesh, reader, sender) = state;
             if is_last {
                 reader.options_mut().last_read = true;
-            } else if !queue.has_room(most_batches, period) {
+            } else if !queue.has_room(most_batches) {
+                queue.put_off_reads.fetch_add(1, Relaxed);
+                if period < ATTEMPT_PERIOD {
+                    thread::park_timeout(ATTEMPT_PERIOD);
+                }
                 return;
             }
-            queue.push(reader.read_live(mesh));
+            let read = reader.read_live(mesh);
+            if !read.as_ref().is_ok_and(LiveRead::is_empty) {
+                queue.add(&read);
+                // If the consumer has been dropped, the read is dropped too.
+                let _ = sender.send(read);
+            }
         })?;
-        Ok(Self { thread: Some(thread), queue })
+        Ok(Self { thread: Some(thread), reads, waiting })
     }
 
     /// Stops the thread after one more read, with [`last_read`](super::ReadOptions::last_read), and
@@ -290,7 +250,8 @@ impl<M: Mesh + Send + 'static> LiveReader<M> {
     /// If the reading thread has panicked; the same panic is resumed here.
     pub fn stop(&mut self) -> Option<M> {
         let stopped = self.thread.take()?.stop();
-        Some(stopped.unwrap_or_else(|panic| resume_unwind(panic)).mesh)
+        let (mesh, ..) = stopped.unwrap_or_else(|panic| resume_unwind(panic));
+        Some(mesh)
     }
 }
 
@@ -298,12 +259,26 @@ impl<M> LiveReader<M> {
     /// Returns the number of queued batches and the number of postponed reads.
     #[must_use]
     pub fn backpressure(&self) -> Backpressure {
-        self.queue.lock().pressure
+        let Waiting { batches, put_off_reads, .. } = &*self.waiting;
+        Backpressure {
+            waiting_batches: batches.load(Relaxed),
+            put_off_reads: put_off_reads.load(Relaxed),
+        }
     }
 
     /// Returns the next read without waiting; `None` if the queue is empty.
     pub fn try_next(&mut self) -> Option<Result<LiveRead, ReadError>> {
-        self.queue.pop(&mut self.queue.lock())
+        self.reads.try_recv().ok().map(|read| self.removed(read))
+    }
+
+    /// Counts a read that was removed from the queue, and notifies the thread that the queue has
+    /// room.
+    fn removed(&self, read: ReadResult) -> ReadResult {
+        self.waiting.remove(&read);
+        if let Some(thread) = &self.thread {
+            thread.wake();
+        }
+        read
     }
 
     /// Calls `take` for each batch, until `take` returns `Break` or the reader has stopped.
@@ -333,16 +308,6 @@ impl<M> Iterator for LiveReader<M> {
     /// Waits for the next read that finds something new. Returns `None` if the reader was stopped
     /// and the queue is empty.
     fn next(&mut self) -> Option<Self::Item> {
-        let mut waiting = self.queue.lock();
-        loop {
-            if let Some(read) = self.queue.pop(&mut waiting) {
-                return Some(read);
-            }
-            if waiting.has_ended {
-                return None;
-            }
-            let changed = self.queue.changed.wait(waiting);
-            waiting = changed.unwrap_or_else(PoisonError::into_inner);
-        }
+        self.reads.recv().ok().map(|read| self.removed(read))
     }
 }

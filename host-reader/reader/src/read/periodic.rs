@@ -65,6 +65,13 @@ impl<T: Send + 'static> PeriodicThread<T> {
     }
 }
 
+impl<T> PeriodicThread<T> {
+    /// Ends a [`park_timeout`](std::thread::park_timeout) of the read function.
+    pub(super) fn wake(&self) {
+        self.thread.thread().unpark();
+    }
+}
+
 /// Calls `read` every `period` until a message arrives or the sender is dropped, and then once
 /// more.
 fn read_until<T>(
