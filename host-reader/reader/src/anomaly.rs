@@ -98,8 +98,7 @@ pub const KEPT_PER_LANE_AND_KIND: u64 = 8;
 /// All anomalies of a readout or a log: all are counted, some are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnomalyLog {
-    counts: BTreeMap<AnomalyKind, u64>,
-    lane_counts: BTreeMap<(Option<LaneId>, AnomalyKind), u64>,
+    counts: BTreeMap<(Option<LaneId>, AnomalyKind), u64>,
     kept: Vec<Anomaly>,
 }
 
@@ -112,10 +111,9 @@ impl AnomalyLog {
         position: u64,
         detail: impl FnOnce() -> String,
     ) {
-        raise(self.counts.entry(kind).or_default(), 1);
-        let lane_count = self.lane_counts.entry((lane, kind)).or_default();
-        raise(lane_count, 1);
-        if *lane_count <= KEPT_PER_LANE_AND_KIND {
+        let count = self.counts.entry((lane, kind)).or_default();
+        raise(count, 1);
+        if *count <= KEPT_PER_LANE_AND_KIND {
             self.kept.push(Anomaly { kind, lane, position, detail: detail() });
         }
     }
@@ -125,21 +123,17 @@ impl AnomalyLog {
     /// Call [`Self::record`] for the first anomalies, so that their positions are stored.
     pub fn count_more(&mut self, kind: AnomalyKind, lane: Option<LaneId>, count: u64) {
         if count > 0 {
-            raise(self.counts.entry(kind).or_default(), count);
-            raise(self.lane_counts.entry((lane, kind)).or_default(), count);
+            raise(self.counts.entry((lane, kind)).or_default(), count);
         }
     }
 
     /// Adds all anomalies of another log. The limit per lane and kind also applies to the result.
     pub fn merge(&mut self, other: Self) {
-        for (kind, count) in other.counts {
-            raise(self.counts.entry(kind).or_default(), count);
-        }
         let mut room: BTreeMap<_, u64> = BTreeMap::new();
-        for (key, count) in other.lane_counts {
-            let lane_count = self.lane_counts.entry(key).or_default();
-            room.insert(key, KEPT_PER_LANE_AND_KIND.saturating_sub(*lane_count));
-            raise(lane_count, count);
+        for (key, count) in other.counts {
+            let known = self.counts.entry(key).or_default();
+            room.insert(key, KEPT_PER_LANE_AND_KIND.saturating_sub(*known));
+            raise(known, count);
         }
         self.kept.extend(other.kept.into_iter().filter(|anomaly| {
             let room = room.get_mut(&(anomaly.lane, anomaly.kind));
@@ -158,14 +152,18 @@ impl AnomalyLog {
     }
 
     /// Iterates over the kinds with their counts.
-    pub fn counts(&self) -> impl Iterator<Item = (AnomalyKind, u64)> {
-        self.counts.iter().map(|(&kind, &count)| (kind, count))
+    pub fn counts(&self) -> impl Iterator<Item = (AnomalyKind, u64)> + use<> {
+        let mut counts: BTreeMap<AnomalyKind, u64> = BTreeMap::new();
+        for (&(_, kind), &count) in &self.counts {
+            raise(counts.entry(kind).or_default(), count);
+        }
+        counts.into_iter()
     }
 
     /// Returns the count of this kind.
     #[must_use]
     pub fn count(&self, kind: AnomalyKind) -> u64 {
-        self.counts.get(&kind).copied().unwrap_or(0)
+        self.counts().find(|(counted, _)| *counted == kind).map_or(0, |(_, count)| count)
     }
 
     /// Returns the number of anomalies that were not repaired: data is lost or doubtful.
@@ -183,7 +181,7 @@ impl AnomalyLog {
     /// Returns the count of this kind in one lane.
     #[must_use]
     pub fn lane_count(&self, lane: Option<LaneId>, kind: AnomalyKind) -> u64 {
-        self.lane_counts.get(&(lane, kind)).copied().unwrap_or(0)
+        self.counts.get(&(lane, kind)).copied().unwrap_or(0)
     }
 
     /// Returns the anomalies that were stored with their position.
