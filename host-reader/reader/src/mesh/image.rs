@@ -15,8 +15,8 @@ use std::{collections::BTreeMap, ops::Range};
 pub struct DeviceImage {
     description: DeviceDescription,
     l1_bytes: u64,
-    l1: BTreeMap<Noc0Coord, PagedWords>,
-    dram: BTreeMap<u32, PagedWords>,
+    /// Written pages, by memory and number; all other words are 0.
+    pages: BTreeMap<(Memory, u64), Vec<u32>>,
     wall_clock: u64,
     host_time_ns: u64,
 }
@@ -35,9 +35,8 @@ impl DeviceImage {
             .map(|core| core.vector_address.saturating_add(VECTORS))
             .max()
             .unwrap_or(0);
-        let l1 = description.cores.iter().map(|core| (core.noc0, PagedWords::default())).collect();
-        let dram = BTreeMap::new();
-        Self { description, l1_bytes, l1, dram, wall_clock: 0, host_time_ns: 0 }
+        let pages = BTreeMap::new();
+        Self { description, l1_bytes, pages, wall_clock: 0, host_time_ns: 0 }
     }
 
     /// Writes DRAM, which is not possible through [`Device`].
@@ -45,9 +44,7 @@ impl DeviceImage {
     /// # Errors
     /// If there is no such bank or the range exceeds the bank.
     pub fn write_dram(&mut self, bank: u32, address: u64, words: &[u32]) -> AccessResult {
-        let first = self.first_word(Memory::Dram(bank), address, words.len())?;
-        self.dram.entry(bank).or_default().write(first, words);
-        Ok(())
+        self.write(Memory::Dram(bank), address, words)
     }
 
     /// Sets the value of all tiles' wall clocks.
@@ -65,7 +62,9 @@ impl DeviceImage {
         let range = WordRange { chip_id: self.description.chip_id, memory, address, word_count };
         let dram = self.description.dram;
         let end = match memory {
-            Memory::L1(core) | Memory::WallClock(core) if !self.l1.contains_key(&core) => {
+            Memory::L1(core) | Memory::WallClock(core)
+                if !self.description.cores.iter().any(|known| known.noc0 == core) =>
+            {
                 return Err(range.nowhere());
             }
             Memory::L1(_) | Memory::WallClock(_) => self.l1_bytes,
@@ -76,6 +75,29 @@ impl DeviceImage {
         };
         range.first_word_below(end)
     }
+
+    fn read(&self, memory: Memory, address: u64, words: &mut [u32]) -> AccessResult {
+        let first = self.first_word(memory, address, words.len())?;
+        for_each_page(first, words.len(), |page, in_page, range| {
+            let Some(target) = words.get_mut(range) else { return };
+            match self.pages.get(&(memory, page)).and_then(|stored| stored.get(in_page)) {
+                Some(stored) => target.copy_from_slice(stored),
+                None => target.fill(0),
+            }
+        });
+        Ok(())
+    }
+
+    fn write(&mut self, memory: Memory, address: u64, words: &[u32]) -> AccessResult {
+        let first = self.first_word(memory, address, words.len())?;
+        for_each_page(first, words.len(), |page, in_page, range| {
+            let stored = self.pages.entry((memory, page)).or_insert_with(|| vec![0; PAGE_WORDS]);
+            if let (Some(stored), Some(source)) = (stored.get_mut(in_page), words.get(range)) {
+                stored.copy_from_slice(source);
+            }
+        });
+        Ok(())
+    }
 }
 
 impl Device for DeviceImage {
@@ -84,28 +106,15 @@ impl Device for DeviceImage {
     }
 
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
-        let first = self.first_word(Memory::L1(core), address, words.len())?;
-        if let Some(l1) = self.l1.get(&core) {
-            l1.read(first, words);
-        }
-        Ok(())
+        self.read(Memory::L1(core), address, words)
     }
 
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
-        let first = self.first_word(Memory::L1(core), address, words.len())?;
-        if let Some(l1) = self.l1.get_mut(&core) {
-            l1.write(first, words);
-        }
-        Ok(())
+        self.write(Memory::L1(core), address, words)
     }
 
     fn read_dram(&mut self, bank: u32, address: u64, words: &mut [u32]) -> AccessResult {
-        let first = self.first_word(Memory::Dram(bank), address, words.len())?;
-        match self.dram.get(&bank) {
-            Some(dram) => dram.read(first, words),
-            None => words.fill(0),
-        }
-        Ok(())
+        self.read(Memory::Dram(bank), address, words)
     }
 
     fn read_wall_clock(&mut self, core: Noc0Coord) -> Result<u64, AccessError> {
@@ -137,33 +146,6 @@ impl Mesh for MeshImage {
 }
 
 const PAGE_WORDS: usize = 1024;
-
-/// Words of a memory, which are zero until they are written.
-#[derive(Clone, Debug, Default)]
-struct PagedWords {
-    pages: BTreeMap<u64, Vec<u32>>,
-}
-
-impl PagedWords {
-    fn read(&self, first: u64, words: &mut [u32]) {
-        for_each_page(first, words.len(), |page, in_page, range| {
-            let Some(target) = words.get_mut(range) else { return };
-            match self.pages.get(&page).and_then(|stored| stored.get(in_page)) {
-                Some(stored) => target.copy_from_slice(stored),
-                None => target.fill(0),
-            }
-        });
-    }
-
-    fn write(&mut self, first: u64, words: &[u32]) {
-        for_each_page(first, words.len(), |page, in_page, range| {
-            let stored = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_WORDS]);
-            if let (Some(stored), Some(source)) = (stored.get_mut(in_page), words.get(range)) {
-                stored.copy_from_slice(source);
-            }
-        });
-    }
-}
 
 /// Calls `visit` for each page that the range touches. The arguments are the number of the page,
 /// the part of the range in this page, and the corresponding part of the caller's words.
