@@ -187,21 +187,9 @@ impl LaneDecoder<'_> {
     fn is_older_than_run(&self, words: LaneWords<'_>, index: usize) -> bool {
         let Some(oldest) = self.oldest_slot else { return false };
         let layout = self.context.generation.header;
-        let (mut next, mut stamps) = (index, 0_u8);
-        while let Some([header, low]) = words.pair(next)
-            && stamps < 2
-        {
-            let word = Header(header);
-            let (true, Some(kind)) = (word.is_marker(), word.kind()) else { break };
-            if !word.is_empty() && kind != PacketKind::ZoneTotal {
-                if !self.order.is_before(layout.time(header, low).0, oldest) {
-                    return false;
-                }
-                stamps = stamps.saturating_add(1);
-            }
-            next = after(next, kind.record_words());
-        }
-        stamps > 0
+        let records = words.timed_records(index).take(2);
+        let mut stamps = records.map(|[header, low]| layout.time(header, low).0).peekable();
+        stamps.peek().is_some() && stamps.all(|stamp| self.order.is_before(stamp, oldest))
     }
 
     /// Adds the loss of `word_count` words that contained whole runs to the ledger.

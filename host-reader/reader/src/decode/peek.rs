@@ -23,22 +23,11 @@ impl FirstStamps {
         layout: HeaderLayout,
     ) -> Self {
         let starts = [vector::MAIN_START, vector::CHILD_START].map(|slot| stamp(run, slot, layout));
-        let mut first = Self { starts, ..Self::default() };
-        let mut next = after(index, vector::FIRST_OPTIONAL);
-        let mut found = 0_usize;
-        while let Some([header, low]) = words.pair(next)
-            && let Some(stamp) = first.optional.get_mut(found)
-        {
-            let header_word = Header(header);
-            let (true, Some(kind)) = (header_word.is_marker(), header_word.kind()) else { break };
-            if !header_word.is_empty() && kind != PacketKind::ZoneTotal {
-                first.first_optional.get_or_insert([header, low]);
-                *stamp = Some(layout.time(header, low).0);
-                found = found.saturating_add(1);
-            }
-            next = after(next, kind.record_words());
-        }
-        first
+        let mut records = words.timed_records(after(index, vector::FIRST_OPTIONAL));
+        let optional = [records.next(), records.next()];
+        let [first_optional, _] = optional;
+        let stamps = optional.map(|record| record.map(|[header, low]| layout.time(header, low).0));
+        Self { starts, optional: stamps, first_optional }
     }
 
     /// Returns the first two stamps, in the order in which the device wrote them.

@@ -131,13 +131,9 @@ impl LaneDecoder<'_> {
     }
 
     fn remember(&mut self, first: &FirstStamps) {
-        // A torn stamp is too high, so the oldest of several stamps is correct.
-        let leading = first.leading().into_iter().flatten().chain(self.oldest_slot);
-        let order = self.order;
-        let oldest =
-            leading.reduce(|one, other| if order.is_before(other, one) { other } else { one });
-        if first.leading().is_some() {
-            self.state.leading_stamp = oldest;
+        if let Some(leading) = first.leading() {
+            let stamps = leading.into_iter().chain(self.oldest_slot);
+            self.state.leading_stamp = self.order.oldest(stamps);
         }
         self.state.starts = first.starts;
         self.state.first_optional = first.first_optional;
@@ -169,14 +165,10 @@ impl LaneDecoder<'_> {
     }
 
     /// Returns the oldest stamp in the guaranteed slots.
-    ///
-    /// A torn clock reading gives a stamp that is too high, so the oldest of several stamps is
-    /// correct.
     fn oldest_slot_of(&self, run: &RunWords) -> Option<u64> {
         let layout = self.context.generation.header;
         let slots = (vector::MAIN_START..vector::FIRST_OPTIONAL).step_by(2);
-        let stamps = slots.filter_map(|slot| peek::stamp(run, slot, layout));
-        stamps.reduce(|one, other| if self.order.is_before(other, one) { other } else { one })
+        self.order.oldest(slots.filter_map(|slot| peek::stamp(run, slot, layout)))
     }
 
     fn ends_precede(&self, run: &RunWords, first: &FirstStamps) -> bool {

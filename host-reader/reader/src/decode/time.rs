@@ -70,6 +70,13 @@ impl StampOrder {
         }
     }
 
+    /// Returns the oldest of several stamps.
+    ///
+    /// A torn clock reading gives a stamp that is too high, so the oldest stamp is correct.
+    pub(super) fn oldest(self, stamps: impl Iterator<Item = u64>) -> Option<u64> {
+        stamps.reduce(|one, other| if self.is_before(other, one) { other } else { one })
+    }
+
     /// Returns true if a stamp lower than `last` is later than `last`, because the stamps wrapped.
     const fn has_wrapped(self, stamp: u64, last: u64) -> bool {
         match self.read_at {

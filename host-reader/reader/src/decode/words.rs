@@ -107,6 +107,23 @@ impl<'a> LaneWords<'a> {
         self.len()
     }
 
+    /// Iterates over the header and low word of each timed record from `index` on, up to the first
+    /// word that is not a valid marker.
+    pub(super) fn timed_records(self, index: usize) -> impl Iterator<Item = [u32; 2]> {
+        let mut next = index;
+        let records = std::iter::from_fn(move || {
+            let [header, low] = self.pair(next)?;
+            let kind = Header(header).kind().filter(|_| Header(header).is_marker())?;
+            next = after(next, kind.record_words());
+            Some((kind, [header, low]))
+        });
+        records
+            .filter(|(kind, [header, _])| {
+                !Header(*header).is_empty() && *kind != PacketKind::ZoneTotal
+            })
+            .map(|(_, words)| words)
+    }
+
     /// Returns the index after the pairs of zeros that begin at `from`.
     pub(super) fn zeros_end(self, from: usize) -> usize {
         let (pairs, _) = self.from(from).as_chunks::<2>();
