@@ -131,11 +131,6 @@ impl Watermarks {
             self.lanes.insert(lane.lane, lane);
         }
     }
-
-    /// Adds the watermarks of other chips.
-    pub(crate) fn extend(&mut self, others: Self) {
-        self.lanes.extend(others.lanes);
-    }
 }
 
 #[cfg(test)]

@@ -271,7 +271,7 @@ impl Reader {
                     continue;
                 }
             }
-            whole.get_or_insert_default().merge(watermark::look_of(session));
+            whole.get_or_insert_default().add(session);
         }
         whole.ok_or_else(|| failure.unwrap_or(ReadError::NothingToRead))
     }

@@ -197,17 +197,11 @@ fn pushed_launches(lane: &Lane, read: &LaneRead, is_ours: bool, roles: &RoleTabl
     u32::try_from(launches).unwrap_or(u32::MAX)
 }
 
-/// Returns the result of a session that only read control vectors.
-pub(super) fn look_of(session: Session<'_>) -> Look {
-    let Session { anomalies, watermarks, words_read, .. } = session;
-    Look { watermarks, anomalies, words_read }
-}
-
 impl Look {
-    /// Adds the result from another chip.
-    pub(super) fn merge(&mut self, other: Self) {
-        self.watermarks.extend(other.watermarks);
-        self.anomalies.merge(other.anomalies);
-        self.words_read = self.words_read.saturating_add(other.words_read);
+    /// Adds the result of a session that only read control vectors.
+    pub(super) fn add(&mut self, session: Session<'_>) {
+        self.watermarks.merge(session.watermarks);
+        self.anomalies.merge(session.anomalies);
+        self.words_read = self.words_read.saturating_add(session.words_read);
     }
 }
