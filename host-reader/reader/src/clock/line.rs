@@ -52,9 +52,8 @@ impl Line {
         anchor_fraction: f64,
         slope: f64,
     ) -> Option<Self> {
-        let is_clock = (SLOPE_LIMIT.recip()..=SLOPE_LIMIT).contains(&slope);
         let is_small = anchor_fraction.abs() < (1u64 << 52) as f64;
-        if !(is_clock && is_small) {
+        if !(is_clock_slope(slope) && is_small) {
             return None;
         }
         let (whole, anchor_fraction) = split(anchor_fraction);
@@ -72,11 +71,6 @@ impl Line {
     /// Returns the slope, in units per cycle.
     pub fn slope(&self) -> f64 {
         self.slope
-    }
-
-    /// Returns the cycle of the anchor.
-    pub fn anchor_cycles(&self) -> u64 {
-        self.anchor_cycles
     }
 
     /// Returns the value at a cycle: whole units, rounded down, and the fraction in `0..1`.
@@ -164,6 +158,11 @@ impl Line {
         let whole = distance * i128::from(self.whole_slope) + (product >> 64);
         (whole + i128::from(self.anchor_units), low_word(product))
     }
+}
+
+/// Returns true if a clock can have this slope, in units per cycle.
+pub(super) fn is_clock_slope(slope: f64) -> bool {
+    (SLOPE_LIMIT.recip()..=SLOPE_LIMIT).contains(&slope)
 }
 
 /// Height of an admissible line above the fitted line, as a linear function of the cycle.

@@ -15,7 +15,7 @@
 //! This fit exists for compatibility. The line includes the average latency from host to chip and
 //! the average of all other delays. It has no error bound.
 
-use super::{ClockError, Line};
+use super::{ClockError, line::is_clock_slope};
 
 /// A reading of a core's wall clock, and the host's time of the write that caused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +31,12 @@ pub struct HostStamp {
 /// # Compatibility
 ///
 /// The fit is that of `syncDeviceHost` in `tt_metal/impl/profiler/tt_metal_profiler.cpp`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Regression {
-    frequency_ghz: f64,
-    delay_cycles: f64,
-    line: Line,
+    /// Frequency in GHz: cycles per nanosecond.
+    pub frequency_ghz: f64,
+    /// Device cycles at the start of the earliest session.
+    pub delay_cycles: f64,
 }
 
 impl Regression {
@@ -54,100 +55,42 @@ impl Regression {
     /// // 1.25 cycles per nanosecond.
     /// let stamp = |host_ns| HostStamp { device_cycles: 1000 + host_ns / 4 * 5, host_ns };
     /// let fit = Regression::fit(&[stamp(0), stamp(1000), stamp(2000)])?;
-    /// assert!((fit.frequency_ghz() - 1.25).abs() < 1e-12);
-    /// assert_eq!(fit.delay_cycles(), 1000.0);
+    /// assert!((fit.frequency_ghz - 1.25).abs() < 1e-12);
+    /// assert_eq!(fit.delay_cycles, 1000.0);
     /// # Ok::<(), reader::clock::ClockError>(())
     /// ```
     pub fn fit(stamps: &[HostStamp]) -> Result<Self, ClockError> {
-        let stamps = StampSet::collect(stamps)?;
-        let slope = stamps.cycles_per_ns()?;
-        Ok(Self {
-            frequency_ghz: slope,
-            delay_cycles: stamps.cycles_at_zero(slope),
-            line: stamps.host_line(slope).ok_or(ClockError::NotIncreasing { slope })?,
-        })
-    }
-
-    /// Returns the frequency in GHz: cycles per nanosecond.
-    pub fn frequency_ghz(&self) -> f64 {
-        self.frequency_ghz
-    }
-
-    /// Returns the device cycles at the start of the earliest session.
-    pub fn delay_cycles(&self) -> f64 {
-        self.delay_cycles
-    }
-
-    /// Returns the map from device cycles to nanoseconds since the earliest session's start.
-    pub fn line(&self) -> &Line {
-        &self.line
-    }
-}
-
-/// All stamps, as differences from the mean host time and the mean device time.
-struct StampSet {
-    /// Rounded means; the stamps' differences from the rounded means are exact integers.
-    base_ns: i128,
-    base_cycles: i128,
-    /// Differences between the means and the rounded means, at most one half.
-    mean_ns: f64,
-    mean_cycles: f64,
-    /// (nanoseconds, cycles) of each stamp, minus the rounded means.
-    pairs: Vec<(f64, f64)>,
-}
-
-impl StampSet {
-    fn collect(stamps: &[HostStamp]) -> Result<Self, ClockError> {
         if stamps.len() < 2 {
             return Err(ClockError::TooFewSamples { needed: 2, found: stamps.len() });
         }
         let wide = |stamp: &HostStamp| [stamp.host_ns, stamp.device_cycles].map(i128::from);
-        let count = stamps.len() as i128;
-        let [base_ns, base_cycles] =
-            [0, 1].map(|of| stamps.iter().map(|stamp| wide(stamp)[of]).sum::<i128>() / count);
+        // Means, rounded, so that each stamp's differences from them are exact integers.
+        let [base_ns, base_cycles] = [0, 1].map(|of| {
+            stamps.iter().map(|stamp| wide(stamp)[of]).sum::<i128>() / stamps.len() as i128
+        });
         let pairs: Vec<_> = stamps
             .iter()
             .map(wide)
             .map(|[ns, cycles]| ((ns - base_ns) as f64, (cycles - base_cycles) as f64))
             .collect();
+        // Differences between the means and the rounded means, at most one half.
         let mean_ns = pairs.iter().map(|p| p.0).sum::<f64>() / pairs.len() as f64;
         let mean_cycles = pairs.iter().map(|p| p.1).sum::<f64>() / pairs.len() as f64;
-        Ok(Self { base_ns, base_cycles, mean_ns, mean_cycles, pairs })
-    }
-
-    fn centred(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
-        self.pairs.iter().map(|p| (p.0 - self.mean_ns, p.1 - self.mean_cycles))
-    }
-
-    fn cycles_per_ns(&self) -> Result<f64, ClockError> {
-        let products: f64 = self.centred().map(|(ns, cycles)| ns * cycles).sum();
-        let squares: f64 = self.centred().map(|(ns, _)| ns * ns).sum();
+        let centred = pairs.iter().map(|p| (p.0 - mean_ns, p.1 - mean_cycles));
+        let products: f64 = centred.clone().map(|(ns, cycles)| ns * cycles).sum();
+        let squares: f64 = centred.map(|(ns, _)| ns * ns).sum();
         if squares == 0.0 {
             return Err(ClockError::NoBaseline);
         }
-        Ok(products / squares)
-    }
-
-    fn cycles_at_zero(&self, slope: f64) -> f64 {
+        let slope = products / squares;
+        if !is_clock_slope(slope.recip()) {
+            return Err(ClockError::NotIncreasing { slope });
+        }
         // The large parts are added first, so the small parts are rounded only at the end.
-        let small = self.mean_cycles - slope * self.mean_ns;
-        (self.base_cycles as f64 - slope * self.base_ns as f64) + small
+        let small = mean_cycles - slope * mean_ns;
+        let delay_cycles = (base_cycles as f64 - slope * base_ns as f64) + small;
+        Ok(Self { frequency_ghz: slope, delay_cycles })
     }
-
-    /// Returns the line from cycles to nanoseconds, anchored at the means. `slope` is in cycles per
-    /// nanosecond.
-    fn host_line(&self, slope: f64) -> Option<Line> {
-        let to_mean = self.mean_ns - self.mean_cycles / slope;
-        let whole_ns = rounded(self.base_ns as f64);
-        let fraction = (self.base_ns as f64 - whole_ns as f64) + to_mean;
-        let anchor = u64::try_from(self.base_cycles).ok()?;
-        Line::through(anchor, whole_ns, fraction, slope.recip())
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is wanted")]
-fn rounded(value: f64) -> i64 {
-    value.round() as i64
 }
 
 #[cfg(test)]
@@ -188,12 +131,8 @@ mod tests {
             let stamps: Vec<_> = starts.iter().flat_map(session).collect();
             let (frequency, delay) = as_defined(&stamps);
             let fit = Regression::fit(&stamps).unwrap();
-            prop_assert!((fit.frequency_ghz() / frequency - 1.0).abs() < 1e-12);
-            prop_assert!((fit.delay_cycles() - delay).abs() < 0.02);
-            let cycles = stamps[0].device_cycles;
-            let (whole, rest) = fit.line().at(cycles);
-            let expected = (cycles as f64 - delay) / frequency;
-            prop_assert!((whole as f64 + rest - expected).abs() < 0.05);
+            prop_assert!((fit.frequency_ghz / frequency - 1.0).abs() < 1e-12);
+            prop_assert!((fit.delay_cycles - delay).abs() < 0.02);
         }
     }
 

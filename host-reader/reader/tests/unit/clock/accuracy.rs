@@ -39,11 +39,12 @@ fn percentile(values: &mut [f64], percent: usize) -> f64 {
     values[((values.len() * percent).div_ceil(100)).max(1) - 1]
 }
 
-/// Converts the line of a fit, which counts nanoseconds from the session's start, to absolute time.
-fn absolute(line: &Line, clock: &TrueClock) -> Line {
-    let (whole, fraction) = line.at(line.anchor_cycles());
-    let whole = whole + clock.host_origin_ns;
-    Line::through(line.anchor_cycles(), whole, fraction, line.slope()).unwrap()
+/// Returns the line of a fit, which counts nanoseconds from the session's start, in absolute time.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a counter value")]
+fn absolute(fit: &Regression, clock: &TrueClock) -> Line {
+    let anchor = fit.delay_cycles.round();
+    let fraction = (anchor - fit.delay_cycles) / fit.frequency_ghz;
+    Line::through(anchor as u64, clock.host_origin_ns, fraction, fit.frequency_ghz.recip()).unwrap()
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn corridor_bound_always_holds_and_slope_is_within_a_hundredth_ppm() {
 
         let stamps = session(&clock, &Latency::MMIO, Schedule::ONE_SECOND, &mut random);
         let least_squares = Regression::fit(&stamps).unwrap();
-        regression.add(&clock, &absolute(least_squares.line(), &clock));
+        regression.add(&clock, &absolute(&least_squares, &clock));
     }
     assert!(percentile(&mut corridor.slopes_ppm, 95) <= 0.01);
     let table =

@@ -62,7 +62,7 @@ pub fn write_sync_info(samples: &MeshSamples, mut out: impl Write) -> io::Result
             let Ok(fit) = Regression::fit(&stamps) else { continue };
             for (ping, stamp) in session.iter().zip(self::stamps(session, start_ns)) {
                 let HostStamp { device_cycles, host_ns } = stamp;
-                let (delay, frequency) = (fit.delay_cycles(), fit.frequency_ghz());
+                let (delay, frequency) = (fit.delay_cycles, fit.frequency_ghz);
                 writeln!(
                     out,
                     "{:5},{:5},{:5},{device_cycles:20},{host_ns:20},{:20.2},{:20},{start_ns:20},\
