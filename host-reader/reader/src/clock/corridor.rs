@@ -134,12 +134,28 @@ impl CorridorFit {
     ) -> Result<Self, ClockError> {
         let brackets: Vec<Bracket> = samples.iter().map(|&sample| sample.into()).collect();
         let walls = Walls::new(&brackets, resolution)?;
-        let best = Sweep::new(&walls)?.best();
-        best.require_feasible()?;
+        let sweep = Sweep::new(&walls)?;
+        let Best { peak, pivot, above_pivot, slope, width } = sweep.best();
+        if width < 0.0 {
+            return Err(ClockError::Infeasible { deficit_units: -width, slope });
+        }
+        let anchor_cycles = walls.base_cycles.wrapping_add_signed(pivot.x);
+        let anchor_units = walls.base_units.saturating_add(pivot.y);
+        let line = Line::through(anchor_cycles, anchor_units, above_pivot, slope)
+            .ok_or(ClockError::NotIncreasing { slope })?;
+        let corners = sweep.polygon(peak);
+        let [steepest, shallowest] =
+            [corners[0], corners[1]].map(|(from, to)| Slope::between(from, to).value());
+        let deviation = |(from, to): (Point, Point)| {
+            let corner = Slope::between(from, to);
+            let at_anchor = corner.height_above(from, pivot) - above_pivot;
+            Deviation { at_anchor, per_cycle: corner.value() - slope }
+        };
+        let bound = ErrorBound::from_corners(corners.into_iter().map(deviation).collect());
         Ok(Self {
-            line: best.bounded_line(&walls)?,
-            half_width: best.width / 2.0,
-            slope_interval: best.slope_interval(),
+            line: BoundedLine::new(line, bound),
+            half_width: width / 2.0,
+            slope_interval: (shallowest, steepest),
             sample_count: brackets.len(),
         })
     }
@@ -243,7 +259,8 @@ impl<'a> Sweep<'a> {
         (self.walls.upper[upper], self.walls.lower[lower])
     }
 
-    /// Returns the fit in the first interval between breaks in which `w` does not rise.
+    /// Returns the peak: the beginning of the first interval between breaks in which `w` does not
+    /// rise.
     fn best(&self) -> Best {
         // Both hulls have the same range of x, so `w` rises before the first break and falls after
         // the last. The peak therefore has a break on its left.
@@ -259,17 +276,13 @@ impl<'a> Sweep<'a> {
             let right = self.breaks.get(peak).unwrap_or(&left);
             let slope = f64::midpoint(left.slope().value(), right.slope().value());
             let width = (upper.y - lower.y) as f64;
-            return self.finish(peak, lower, slope, width, width / 2.0);
+            return Best { peak, pivot: lower, above_pivot: width / 2.0, slope, width };
         }
         let opposite = if left.is_upper { lower } else { upper };
         let height = left.slope().height_above(left.from, opposite);
         let width = if left.is_upper { height } else { -height };
-        self.finish(peak, opposite, left.slope().value(), width, height / 2.0)
-    }
-
-    fn finish(&self, peak: usize, pivot: Point, slope: f64, width: f64, above_pivot: f64) -> Best {
-        let corners = if width < 0.0 { Vec::new() } else { self.polygon(peak) };
-        Best { pivot, above_pivot, slope, width, corners }
+        let slope = left.slope().value();
+        Best { peak, pivot: opposite, above_pivot: height / 2.0, slope, width }
     }
 
     /// Returns the admissible lines at the corners of the polygon in the (offset, slope) plane.
@@ -304,52 +317,16 @@ fn edge_break(edge: &[Point], is_upper: bool) -> Break {
     Break { from: edge[0], to: edge[1], is_upper }
 }
 
-/// The peak of `w(b)`, and the lines at the corners of the polygon of admissible lines.
+/// The peak of `w(b)`.
 struct Best {
+    /// Index of the interval between breaks that begins at the peak.
+    peak: usize,
     /// The anchor of the fit: an active corner at the peak, on the hull that has no break at the
     /// peak.
     pivot: Point,
     above_pivot: f64,
     slope: f64,
     width: f64,
-    corners: Vec<(Point, Point)>,
-}
-
-impl Best {
-    fn require_feasible(&self) -> Result<(), ClockError> {
-        if self.width < 0.0 {
-            return Err(ClockError::Infeasible { deficit_units: -self.width, slope: self.slope });
-        }
-        Ok(())
-    }
-
-    fn slope_interval(&self) -> (f64, f64) {
-        let [steepest, shallowest] =
-            [self.corners[0], self.corners[1]].map(|(from, to)| Slope::between(from, to).value());
-        (shallowest, steepest)
-    }
-
-    fn bounded_line(&self, walls: &Walls) -> Result<BoundedLine, ClockError> {
-        let line = Line::through(
-            walls.base_cycles.wrapping_add_signed(self.pivot.x),
-            walls.base_units.saturating_add(self.pivot.y),
-            self.above_pivot,
-            self.slope,
-        )
-        .ok_or(ClockError::NotIncreasing { slope: self.slope })?;
-        let corners = self
-            .corners
-            .iter()
-            .map(|&(from, to)| {
-                let slope = Slope::between(from, to);
-                Deviation {
-                    at_anchor: slope.height_above(from, self.pivot) - self.above_pivot,
-                    per_cycle: slope.value() - self.slope,
-                }
-            })
-            .collect();
-        Ok(BoundedLine::new(line, ErrorBound::from_corners(corners)))
-    }
 }
 
 #[cfg(test)]
