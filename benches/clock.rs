@@ -1,9 +1,7 @@
 //! Time of the corridor fit and of converting cycles to host time.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use host_reader::clock::{
-    CorridorFit, PiecewiseClock, Resolution, Sensitivity, SteppedFit, TwoWayPing,
-};
+use host_reader::clock::{CorridorFit, PiecewiseClock, Resolution, SteppedFit, TwoWayPing};
 use std::hint::black_box;
 
 /// Pings at 1.25 GHz. The two directions take 350 and 430 ns plus jitter; every tenth ping is
@@ -32,10 +30,7 @@ fn fits(criterion: &mut Criterion) {
         bencher.iter(|| CorridorFit::fit(black_box(&samples), Resolution::HOST_NANOSECONDS));
     });
     group.bench_function("corridor with steps", |bencher| {
-        bencher.iter(|| {
-            let sensitivity = Sensitivity::FloorCalibrated;
-            SteppedFit::fit(black_box(&samples), Resolution::HOST_NANOSECONDS, sensitivity)
-        });
+        bencher.iter(|| SteppedFit::fit(black_box(&samples), Resolution::HOST_NANOSECONDS));
     });
     group.finish();
 }

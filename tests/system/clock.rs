@@ -202,7 +202,7 @@ fn frequency_steps_of_five_ppm_and_more_split_the_map_where_they_are() {
         let mut mesh = SimulatedMesh::new(&wormholes(seed, &[stepped, old_chip()])).unwrap();
         let clock = synchronise(&mut mesh, PINGS_OF_A_SECOND);
         assert_eq!(clock.problems(), [], "{step:?}");
-        let found: Vec<_> = clock.chips().map(|(_, chip)| chip.fit.steps().to_vec()).collect();
+        let found: Vec<_> = clock.chips().map(|(_, chip)| chip.fit.steps.to_vec()).collect();
         assert_eq!((found[0].len(), found[1].len()), (1, 0), "{step:?}");
         let (chip, reference) = (mesh.chip(0).unwrap(), clock.chips().next().unwrap().1.reference);
         let change = found[0][0].change_ppm - step_ppb as f64 / 1000.0;
@@ -298,17 +298,17 @@ fn links_between_chips_are_used_and_every_loop_closes() {
     let clock = synchronise(&mut mesh, PINGS_OF_A_SECOND);
     assert_eq!(clock.problems(), []);
     let tree = clock.tree().unwrap();
-    assert_eq!(tree.closures().len(), 4);
-    assert!(tree.closures().iter().all(|closure| closure.holds()));
+    assert_eq!(tree.closures.len(), 4);
+    assert!(tree.closures.iter().all(|closure| closure.holds()));
     let middle_ps = mesh.mesh.now_ps() / 2;
     let reading = |chip_id: u32| {
         let chip = mesh.mesh.chip(chip_id).unwrap();
         let tile = clock.chips().find(|(id, _)| *id == chip_id).unwrap().1.reference;
         counter(chip, tile, chip.clock().cycles_at(middle_ps))
     };
-    for (chip_id, line) in tree.chips() {
+    for (&chip_id, line) in &tree.to_root {
         let cycles = reading(chip_id);
-        let error = line.line().nearest(cycles) - reading(tree.root()).cast_signed();
+        let error = line.line().nearest(cycles) - reading(tree.root).cast_signed();
         let bound = line.bound_at(cycles);
         // Both counters are read in whole cycles.
         assert!(error.abs() as f64 <= bound + 2.0 && bound < 320.0, "{chip_id}: {error} {bound}");

@@ -97,15 +97,15 @@ fn lane_columns<'a>(device: &'a TraceDevice<'a>) -> Arrays<(usize, &'a TraceLane
 
 impl FitFacts {
     fn new(chip: &ChipFit) -> Self {
-        let fits = chip.fit.fits();
+        let fits = &chip.fit.fits;
         let bounds = chip.offsets.values().map(|offset| offset.bound_cycles);
         Self {
             ping_count: fits.iter().map(CorridorFit::sample_count).sum(),
-            rejected_ping_count: chip.fit.rejected().len(),
-            unexplained_ping_count: chip.fit.unfitted_count(),
-            step_count: chip.fit.steps().len(),
+            rejected_ping_count: chip.fit.rejected.len(),
+            unexplained_ping_count: chip.fit.unfitted_count,
+            step_count: chip.fit.steps.len(),
             frequency_range_ppm: fits.iter().map(range_ppm).fold(0.0, f64::max),
-            is_assured: chip.fit.is_assured(),
+            is_assured: chip.fit.is_assured,
             tile_count: chip.offsets.len(),
             tile_bound_cycles: bounds.fold(0.0, f64::max),
         }

@@ -25,25 +25,23 @@ pub struct ChipEdge {
     pub window_cycles: (u64, u64),
 }
 
-/// All measured edges between the chips of a mesh.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ChipGraph {
-    edges: Vec<ChipEdge>,
-}
-
 /// All chips with a path to the root, and their maps to root cycles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChipTree {
-    root: u32,
-    to_root: BTreeMap<u32, BoundedLine>,
-    parents: BTreeMap<u32, u32>,
-    closures: Vec<LoopClosure>,
+    /// The chip to whose counter the counters of all other chips are mapped.
+    pub root: u32,
+    /// Maps of the reachable chips to root cycles.
+    pub to_root: BTreeMap<u32, BoundedLine>,
+    /// The next chip on each chip's path to the root.
+    pub parents: BTreeMap<u32, u32>,
+    /// Checks of all edges outside the tree.
+    pub closures: Vec<LoopClosure>,
 }
 
 /// Check of the loop that one edge outside the tree forms with the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoopClosure {
-    /// Index of the edge in the order of insertion.
+    /// Index of the edge.
     pub edge_index: usize,
     /// The edge's sender chip.
     pub sender: u32,
@@ -73,84 +71,6 @@ impl LoopClosure {
     }
 }
 
-impl ChipGraph {
-    /// Returns a graph without edges.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a measured edge. Several edges between the same two chips are allowed.
-    pub fn insert(&mut self, edge: ChipEdge) {
-        self.edges.push(edge);
-    }
-
-    /// Builds the tree of all chips reachable from `root`.
-    ///
-    /// # Compatibility
-    ///
-    /// Maps are composed as in TT-Metal: `scale = parent * child`, `shift = parent_scale *
-    /// child_shift + parent_shift`. TT-Metal walks its tree depth first from the root. TT-Metal's
-    /// reverse edges are `(1 / scale, -shift)`. In this module, reverse edges are `(1 / scale,
-    /// -shift / scale)`.
-    pub fn tree(&self, root: u32) -> ChipTree {
-        let mut growth = Growth::new(root);
-        let mut used = BTreeSet::new();
-        while let Some((edge_index, step)) = self.best_step(&growth) {
-            used.insert(edge_index);
-            growth.to_root.insert(step.chip, step.to_root);
-            growth.parents.insert(step.chip, step.parent);
-        }
-        let closures = self
-            .edges
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !used.contains(index))
-            .filter_map(|(index, edge)| growth.closure(index, edge))
-            .collect();
-        ChipTree { root, to_root: growth.to_root, parents: growth.parents, closures }
-    }
-
-    /// Returns the edge with the smallest bound among the edges from the tree to a new chip.
-    fn best_step(&self, growth: &Growth) -> Option<(usize, Step)> {
-        let steps = self.edges.iter().enumerate();
-        let steps = steps.filter_map(|(index, edge)| Some((index, growth.step(edge)?)));
-        steps.min_by(|(_, one), (_, other)| one.bound_cycles.total_cmp(&other.bound_cycles))
-    }
-}
-
-impl ChipTree {
-    /// Returns the root: the chip to whose counter the counters of all other chips are mapped.
-    pub fn root(&self) -> u32 {
-        self.root
-    }
-
-    /// Iterates over the reachable chips with their maps to root cycles, ascending by chip.
-    pub fn chips(&self) -> impl Iterator<Item = (u32, &BoundedLine)> + '_ {
-        self.to_root.iter().map(|(&chip, line)| (chip, line))
-    }
-
-    /// Returns a chip's map to root cycles, or `None` if no edge leads to the chip.
-    pub fn to_root(&self, chip: u32) -> Option<&BoundedLine> {
-        self.to_root.get(&chip)
-    }
-
-    /// Returns the next chip on the path to the root; `None` for the root itself.
-    pub fn parent(&self, chip: u32) -> Option<u32> {
-        self.parents.get(&chip).copied()
-    }
-
-    /// Returns the checks of all edges outside the tree.
-    pub fn closures(&self) -> &[LoopClosure] {
-        &self.closures
-    }
-}
-
-/// A tree under construction.
-struct Growth {
-    to_root: BTreeMap<u32, BoundedLine>,
-    parents: BTreeMap<u32, u32>,
-}
-
 /// A chip that could be added to the tree, with its map to root cycles.
 struct Step {
     chip: u32,
@@ -159,11 +79,36 @@ struct Step {
     bound_cycles: f64,
 }
 
-impl Growth {
-    fn new(root: u32) -> Self {
+impl ChipTree {
+    /// Builds the tree of all chips reachable from `root`. Several edges between the same two chips
+    /// are allowed.
+    ///
+    /// # Compatibility
+    ///
+    /// Maps are composed as in TT-Metal: `scale = parent * child`, `shift = parent_scale *
+    /// child_shift + parent_shift`. TT-Metal walks its tree depth first from the root. TT-Metal's
+    /// reverse edges are `(1 / scale, -shift)`. In this module, reverse edges are `(1 / scale,
+    /// -shift / scale)`.
+    pub fn new(root: u32, edges: &[ChipEdge]) -> Self {
         let identity = BoundedLine::from_scale_and_shift(1.0, 0.0, 0.0);
         let to_root = identity.map(|line| (root, line)).into_iter().collect();
-        Self { to_root, parents: BTreeMap::new() }
+        let mut tree = Self { root, to_root, parents: BTreeMap::new(), closures: Vec::new() };
+        let mut used = BTreeSet::new();
+        while let Some((edge_index, step)) = tree.best_step(edges) {
+            used.insert(edge_index);
+            tree.to_root.insert(step.chip, step.to_root);
+            tree.parents.insert(step.chip, step.parent);
+        }
+        let others = edges.iter().enumerate().filter(|(index, _)| !used.contains(index));
+        tree.closures = others.filter_map(|(index, edge)| tree.closure(index, edge)).collect();
+        tree
+    }
+
+    /// Returns the edge with the smallest bound among the edges from the tree to a new chip.
+    fn best_step(&self, edges: &[ChipEdge]) -> Option<(usize, Step)> {
+        let steps = edges.iter().enumerate();
+        let steps = steps.filter_map(|(index, edge)| Some((index, self.step(edge)?)));
+        steps.min_by(|(_, one), (_, other)| one.bound_cycles.total_cmp(&other.bound_cycles))
     }
 
     fn step(&self, edge: &ChipEdge) -> Option<Step> {
@@ -223,12 +168,8 @@ mod tests {
         ChipEdge { sender, receiver, to_sender: fit.line().clone(), window_cycles }
     }
 
-    fn graph(chips: &[TrueClock], ends: &[(u32, u32)], random: &mut Seeded) -> ChipGraph {
-        let mut graph = ChipGraph::new();
-        for &(sender, receiver) in ends {
-            graph.insert(edge(chips, sender, receiver, random));
-        }
-        graph
+    fn edges(chips: &[TrueClock], ends: &[(u32, u32)], random: &mut Seeded) -> Vec<ChipEdge> {
+        ends.iter().map(|&(sender, receiver)| edge(chips, sender, receiver, random)).collect()
     }
 
     #[test]
@@ -237,9 +178,9 @@ mod tests {
             let mut random = Seeded::new(seed);
             let chips = chips(&mut random);
             // Chip 2 is only reachable against the direction of its edge.
-            let tree = graph(&chips, &[(0, 1), (2, 1), (2, 3)], &mut random).tree(0);
-            assert_eq!((tree.parent(2), tree.parent(3), tree.parent(0)), (Some(1), Some(2), None));
-            for (chip, to_root) in tree.chips() {
+            let tree = ChipTree::new(0, &edges(&chips, &[(0, 1), (2, 1), (2, 3)], &mut random));
+            assert_eq!(tree.parents, [(1, 0), (2, 1), (3, 2)].into());
+            for (&chip, to_root) in &tree.to_root {
                 for at_ns in [0.0, 2e8, 4e8] {
                     let cycles = chips[chip as usize].reading_at(at_ns);
                     let (whole, rest) = to_root.line().at(cycles);
@@ -257,9 +198,9 @@ mod tests {
         let mut random = Seeded::new(7);
         let chips = chips(&mut random);
         let ends = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)];
-        let tree = graph(&chips, &ends, &mut random).tree(0);
-        assert_eq!(tree.closures().len(), 2);
-        for closure in tree.closures() {
+        let tree = ChipTree::new(0, &edges(&chips, &ends, &mut random));
+        assert_eq!(tree.closures.len(), 2);
+        for closure in &tree.closures {
             assert!(closure.holds(), "{closure:?}");
             assert!(closure.allowed_cycles < 10_000.0);
         }
@@ -269,12 +210,12 @@ mod tests {
     fn loop_with_a_wrong_edge_does_not_close() {
         let mut random = Seeded::new(8);
         let mut chips = chips(&mut random);
-        let mut graph = graph(&chips, &[(0, 1), (1, 2)], &mut random);
+        let mut edges = edges(&chips, &[(0, 1), (1, 2)], &mut random);
         // Chip 2 was reset between the measurements.
         chips[2] = chips[2].clone().with_offset(5_000_000);
-        graph.insert(edge(&chips, 0, 2, &mut random));
-        let tree = graph.tree(0);
-        let [closure] = tree.closures() else { panic!("one loop") };
+        edges.push(edge(&chips, 0, 2, &mut random));
+        let tree = ChipTree::new(0, &edges);
+        let [closure] = &tree.closures[..] else { panic!("one loop") };
         assert!(!closure.holds());
         assert!((closure.residual_cycles.abs() - 5e6).abs() < 10_000.0, "{closure:?}");
     }
@@ -283,8 +224,8 @@ mod tests {
     fn chips_without_an_edge_are_left_out() {
         let mut random = Seeded::new(9);
         let chips = chips(&mut random);
-        let tree = graph(&chips, &[(0, 1), (2, 3)], &mut random).tree(0);
-        assert_eq!(tree.chips().map(|(chip, _)| chip).collect::<Vec<_>>(), [0, 1]);
-        assert!(tree.closures().is_empty());
+        let tree = ChipTree::new(0, &edges(&chips, &[(0, 1), (2, 3)], &mut random));
+        assert_eq!(tree.to_root.keys().collect::<Vec<_>>(), [&0, &1]);
+        assert!(tree.closures.is_empty());
     }
 }

@@ -9,7 +9,7 @@
 //! | what would TT-Metal have fitted? | [`Regression`] |
 //! | did the frequency change in the window, and when? | [`SteppedFit`] |
 //! | what is the offset of this tile's counter? | [`TileOffset`] |
-//! | how do the clocks of several chips relate? | [`ChipGraph`], [`ChipTree`] |
+//! | how do the clocks of several chips relate? | [`ChipTree`] |
 //! | which host time belongs to a cycle? | [`PiecewiseClock::to_host_ns`] |
 //! | what is the offset of the time of day from the host's own clock? | [`DayOffset`] |
 //!
@@ -64,7 +64,7 @@ pub use conversion::HostTime;
 pub use corridor::{Bracket, CorridorFit, Resolution};
 pub use day::{DayOffset, DayProblem, DayReading};
 pub use error::ClockError;
-pub use graph::{ChipEdge, ChipGraph, ChipTree, LoopClosure};
+pub use graph::{ChipEdge, ChipTree, LoopClosure};
 pub use line::{BoundedLine, Deviation, ErrorBound, Line};
 pub use offset::TileOffset;
 pub use piecewise::{PiecewiseClock, Split};
@@ -72,4 +72,4 @@ pub use regression::{HostStamp, Regression};
 pub use samples::{
     EthernetPing, OneWaySession, OneWayStamp, PingBurst, Tile, TwoWayPing, extend_cycles,
 };
-pub use steps::{Evidence, FrequencyStep, Sensitivity, SteppedFit};
+pub use steps::{Evidence, FrequencyStep, SteppedFit};

@@ -72,7 +72,7 @@ fn rounded(value: f64) -> i64 {
 mod tests {
     use super::*;
     use crate::clock::{
-        BoundedLine, CorridorFit, Sensitivity, SteppedFit, TwoWayPing,
+        BoundedLine, CorridorFit, SteppedFit, TwoWayPing,
         simulated::{Latency, Schedule, Seeded, TrueClock, pings},
     };
 
@@ -91,10 +91,10 @@ mod tests {
             let offset = -9_000_000_000_000;
             let tile = chip.clone().with_offset(offset);
             let samples = pings(&chip, &Latency::MMIO, Schedule::ONE_SECOND, &mut random);
-            let fit = SteppedFit::fit(&samples, RESOLUTION, Sensitivity::default()).unwrap();
+            let fit = SteppedFit::fit(&samples, RESOLUTION).unwrap();
             let mut near = burst(&tile, 2e8, &mut random);
             near.extend(burst(&tile, 9e8, &mut random));
-            let found = TileOffset::from_pings(fit.clock(), &near, RESOLUTION).unwrap();
+            let found = TileOffset::from_pings(&fit.clock, &near, RESOLUTION).unwrap();
             let TileOffset { cycles, bound_cycles } = found;
             assert!((cycles - offset).abs() as f64 <= bound_cycles, "seed {seed}: {cycles}");
             assert!(bound_cycles < 1500.0, "seed {seed}: {bound_cycles}");

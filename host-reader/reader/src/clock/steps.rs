@@ -10,12 +10,13 @@
 //! samples between two zones certainly belong to one frequency. The corridor of these samples gives
 //! the segment's line, and a step is placed at the intersection of two lines.
 //!
-//! # Two sensitivities
+//! # Calibration
 //!
 //! The brackets alone prove a step only if it bends the line by more than half a round trip (0.4
 //! us). In a window of a second, this is the case for 5 ppm in the middle, but not near the ends.
-//! [`Sensitivity::FloorCalibrated`] therefore shortens each bracket by a delay that all pings have
-//! in common: the shortest round trip, minus the slack. To find the slack, all round trips are
+//! An undetected step makes the error bounds wrong, while a superfluous step only makes them wider.
+//! The search therefore shortens each bracket by a delay that all pings have in common: the
+//! shortest round trip, minus the slack. To find the slack, all round trips are
 //! ordered by duration: the slack is the longest round trip of the shortest eighth, minus the
 //! shortest round trip.
 //!
@@ -68,17 +69,6 @@ const SLACK_SHARE: usize = 8;
 /// No clock steps that often, but legs that vary in opposite directions can look like such steps.
 const INFERRED_STEPS_MAX: usize = 3;
 
-/// Minimum evidence for a step to be reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sensitivity {
-    /// Report only steps that the brackets prove.
-    Proved,
-    /// Also report steps that are only proved under an assumption: the delay of the fastest legs is
-    /// the same in the whole window.
-    #[default]
-    FloorCalibrated,
-}
-
 /// Evidence for a reported step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
@@ -105,12 +95,23 @@ pub struct FrequencyStep {
 /// A clock with its frequency steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SteppedFit {
-    clock: PiecewiseClock,
-    fits: Vec<CorridorFit>,
-    steps: Vec<FrequencyStep>,
-    rejected: Vec<usize>,
-    unfitted_count: usize,
-    is_assured: bool,
+    /// Piecewise map from cycles to the bracketing clock.
+    pub clock: PiecewiseClock,
+    /// The corridor fit of each interval of constant frequency.
+    pub fits: Vec<CorridorFit>,
+    /// The steps, ordered by time.
+    pub steps: Vec<FrequencyStep>,
+    /// Indices of rejected samples, such as torn reads. A rejected sample is inverted, or
+    /// contradicts the samples before and after it.
+    pub rejected: Vec<usize>,
+    /// Number of samples that were not rejected but have no line, because their segments were too
+    /// short for a fit.
+    pub unfitted_count: usize,
+    /// True if every segment has samples outside the zones.
+    ///
+    /// Otherwise, steps follow each other too closely for the samples, and the bound around the
+    /// steps is an estimate.
+    pub is_assured: bool,
 }
 
 impl SteppedFit {
@@ -126,14 +127,10 @@ impl SteppedFit {
     pub fn fit<B: Copy + Into<Bracket>>(
         samples: &[B],
         resolution: Resolution,
-        sensitivity: Sensitivity,
     ) -> Result<Self, ClockError> {
         let all: Vec<Bracket> = samples.iter().map(|&sample| sample.into()).collect();
-        let (kept, rejected) = Screening::new(&all, resolution).run();
-        let zones = match sensitivity {
-            Sensitivity::Proved => Zones::find(&kept, resolution),
-            Sensitivity::FloorCalibrated => Zones::find_calibrated(&kept, resolution),
-        };
+        let (kept, rejected) = screened(&all, resolution);
+        let zones = Zones::find_calibrated(&kept, resolution);
         let segments = zones.fit_segments(&kept, resolution);
         let is_assured = zones.is_confirmed
             && segments.len() == zones.segment_count()
@@ -150,107 +147,48 @@ impl SteppedFit {
         let fits = segments.into_iter().map(|segment| segment.fit).collect();
         Ok(Self { clock, fits, steps, rejected, unfitted_count, is_assured })
     }
-
-    /// Returns the piecewise map from cycles to the bracketing clock.
-    pub fn clock(&self) -> &PiecewiseClock {
-        &self.clock
-    }
-
-    /// Returns the corridor fit of each interval of constant frequency.
-    pub fn fits(&self) -> &[CorridorFit] {
-        &self.fits
-    }
-
-    /// Returns the steps, ordered by time.
-    pub fn steps(&self) -> &[FrequencyStep] {
-        &self.steps
-    }
-
-    /// Returns the indices of rejected samples, such as torn reads. A rejected sample is inverted,
-    /// or contradicts the samples before and after it.
-    pub fn rejected(&self) -> &[usize] {
-        &self.rejected
-    }
-
-    /// Returns the number of samples that were not rejected but have no line, because their
-    /// segments were too short for a fit.
-    pub fn unfitted_count(&self) -> usize {
-        self.unfitted_count
-    }
-
-    /// Returns true if every segment has samples outside the zones.
-    ///
-    /// Otherwise, steps follow each other too closely for the samples, and the bound around the
-    /// steps is an estimate.
-    pub fn is_assured(&self) -> bool {
-        self.is_assured
-    }
 }
 
-/// State of the search for samples that contradict both the preceding and the following samples.
-struct Screening {
-    resolution: Resolution,
-    /// Samples from `start` on are not yet checked. To reject a sample, the unchecked samples
-    /// before it are moved up by one, which overwrites it.
-    samples: Vec<Bracket>,
-    indices: Vec<usize>,
-    start: usize,
-    rejected: Vec<usize>,
-}
-
-impl Screening {
-    fn new(all: &[Bracket], resolution: Resolution) -> Self {
-        let (rejected, indices): (_, Vec<usize>) =
-            (0..all.len()).partition(|index| all[*index].after < all[*index].before);
-        let samples = indices.iter().map(|&index| all[index]).collect();
-        Self { resolution, samples, indices, start: 0, rejected }
-    }
-
-    fn run(mut self) -> (Vec<Bracket>, Vec<usize>) {
-        let mut kept = Vec::with_capacity(self.samples.len());
-        while self.start < self.samples.len() {
-            let pending = &self.samples[self.start..];
-            let end = longest_feasible(pending, self.resolution);
-            match self.wrong_sample(pending, end) {
-                Some(position) => self.reject(position),
-                None => {
-                    kept.extend_from_slice(&pending[..end]);
-                    self.start += end;
-                }
+/// Returns the samples without those that contradict both the preceding and the following samples,
+/// and the indices of the rejected samples.
+fn screened(all: &[Bracket], resolution: Resolution) -> (Vec<Bracket>, Vec<usize>) {
+    let (mut rejected, mut indices): (Vec<usize>, Vec<usize>) =
+        (0..all.len()).partition(|index| all[*index].after < all[*index].before);
+    let mut samples: Vec<Bracket> = indices.iter().map(|&index| all[index]).collect();
+    let mut start = 0;
+    while start < samples.len() {
+        let pending = &samples[start..];
+        let end = longest_feasible(pending, resolution);
+        match wrong_sample(pending, end, resolution) {
+            Some(position) => {
+                samples.remove(start + position);
+                rejected.push(indices.remove(start + position));
             }
+            None => start += end,
         }
-        self.rejected.sort_unstable();
-        (kept, self.rejected)
     }
+    rejected.sort_unstable();
+    (samples, rejected)
+}
 
-    fn reject(&mut self, position: usize) {
-        let position = self.start + position;
-        self.rejected.push(self.indices[position]);
-        self.indices.copy_within(self.start..position, self.start + 1);
-        self.samples.copy_within(self.start..position, self.start + 1);
-        self.start += 1;
+/// Returns the index of the sample whose removal lets the segment extend beyond its end.
+///
+/// Usually this is the sample at which the segment ended. But two samples always fit a line, so if
+/// one of the first two samples is wrong, the third sample ends the segment.
+fn wrong_sample(pending: &[Bracket], end: usize, resolution: Resolution) -> Option<usize> {
+    if end >= pending.len() {
+        return None;
     }
-
-    /// Returns the index of the sample whose removal lets the segment extend beyond its end.
-    ///
-    /// Usually this is the sample at which the segment ended. But two samples always fit a line, so
-    /// if one of the first two samples is wrong, the third sample ends the segment.
-    fn wrong_sample(&self, pending: &[Bracket], end: usize) -> Option<usize> {
-        if end >= pending.len() {
-            return None;
-        }
-        let candidates = if end <= 2 { 0..=end } else { end..=end };
-        candidates.rev().find(|&position| self.continues_without(pending, end, position))
-    }
-
-    fn continues_without(&self, pending: &[Bracket], end: usize, position: usize) -> bool {
-        let next = end + usize::from(position == end);
+    let continues_without = |position: &usize| {
+        let next = end + usize::from(*position == end);
         let following = &pending[next..pending.len().min(next + CONFIRMING_SAMPLES)];
-        let before = &pending[..position.min(end)];
+        let before = &pending[..end.min(*position)];
         let between = pending.get(position + 1..end).unwrap_or_default();
         following.len() >= FEWEST_CONFIRMING_SAMPLES
-            && is_feasible(&[before, between, following].concat(), self.resolution)
-    }
+            && is_feasible(&[before, between, following].concat(), resolution)
+    };
+    let candidates = if end <= 2 { 0..=end } else { end..=end };
+    candidates.rev().find(continues_without)
 }
 
 /// Returns the length of the longest feasible prefix; at least one.
@@ -314,16 +252,12 @@ impl Zones {
     fn find(brackets: &[Bracket], resolution: Resolution) -> Self {
         let count = brackets.len();
         let latest = boundaries(brackets, resolution);
-        if latest.is_empty() {
-            return Self {
-                sample_count: count,
-                earliest: latest.clone(),
-                latest,
-                is_confirmed: true,
-            };
-        }
-        let backwards: Vec<Bracket> = brackets.iter().rev().copied().collect();
-        let mirrored = boundaries(&backwards, resolution);
+        let mirrored = if latest.is_empty() {
+            Vec::new()
+        } else {
+            let backwards: Vec<Bracket> = brackets.iter().rev().copied().collect();
+            boundaries(&backwards, resolution)
+        };
         // The counts differ if a sample is too far from the first sample, but near enough to the
         // last sample.
         let is_confirmed = mirrored.len() == latest.len();
@@ -474,7 +408,7 @@ mod tests {
     }
 
     fn fit(samples: &[TwoWayPing]) -> SteppedFit {
-        SteppedFit::fit(samples, RESOLUTION, Sensitivity::default()).unwrap()
+        SteppedFit::fit(samples, RESOLUTION).unwrap()
     }
 
     #[test]
@@ -482,7 +416,9 @@ mod tests {
         for seed in 0..20 {
             let (clock, samples) = stepped(seed, &[(3e8, 20.0), (7e8, -12.0)]);
             let found = fit(&samples);
-            let [first, second] = found.steps() else { panic!("seed {seed}: {:?}", found.steps()) };
+            let [first, second] = &found.steps[..] else {
+                panic!("seed {seed}: {:?}", found.steps)
+            };
             for (step, at_ns, ppm) in [(first, 3e8, 20.0), (second, 7e8, -12.0)] {
                 assert!((step.change_ppm - ppm).abs() < 0.5, "seed {seed}: {}", step.change_ppm);
                 assert!((clock.time_of(step.split.cycles) - at_ns).abs() < 3e6, "seed {seed}");
@@ -491,7 +427,7 @@ mod tests {
                 assert!(step.gap_units < 1e-3);
                 assert_eq!(step.evidence, Evidence::Proved);
             }
-            assert!(found.is_assured());
+            assert!(found.is_assured);
         }
     }
 
@@ -500,17 +436,16 @@ mod tests {
         // The frequency changes from 800 MHz to 1350 MHz.
         let (_, samples) = stepped(1, &[(4e8, -407_407.4)]);
         let found = fit(&samples);
-        let [step] = found.steps() else { panic!("one step") };
+        let [step] = &found.steps[..] else { panic!("one step") };
         assert!((step.change_ppm + 407_407.4).abs() < 1.0, "{}", step.change_ppm);
     }
 
     #[test]
     fn small_step_is_inferred_but_not_proved() {
         let (_, samples) = stepped(2, &[(5e8, 2.0)]);
-        assert_eq!(fit(&samples).steps()[0].evidence, Evidence::Inferred);
-        let strict = SteppedFit::fit(&samples, RESOLUTION, Sensitivity::Proved).unwrap();
-        assert!(strict.steps().is_empty());
-        assert_eq!(strict.fits().len(), 1);
+        assert_eq!(fit(&samples).steps[0].evidence, Evidence::Inferred);
+        let brackets: Vec<Bracket> = samples.into_iter().map(Bracket::from).collect();
+        assert!(Zones::find(&brackets, RESOLUTION).latest.is_empty());
     }
 
     #[test]
@@ -522,9 +457,9 @@ mod tests {
                 let cycles = &mut samples[index].device_cycles;
                 *cycles = cycles.wrapping_add_signed(torn);
                 let found = fit(&samples);
-                assert_eq!(found.rejected(), [index]);
-                assert!(found.steps().is_empty());
-                let slope = |fit: &SteppedFit| fit.fits()[0].line().line().slope();
+                assert_eq!(found.rejected, [index]);
+                assert!(found.steps.is_empty());
+                let slope = |fit: &SteppedFit| fit.fits[0].line().line().slope();
                 assert!((slope(&found) / slope(&clean) - 1.0).abs() < 1e-8);
             }
         }
@@ -537,8 +472,8 @@ mod tests {
             let cycles = &mut samples[index].device_cycles;
             *cycles = cycles.wrapping_sub(1 << 32);
             let found = fit(&samples);
-            assert!(found.steps().is_empty() && !found.is_assured());
-            assert_eq!(found.unfitted_count(), 249 - index);
+            assert!(found.steps.is_empty() && !found.is_assured);
+            assert_eq!(found.unfitted_count, 249 - index);
         }
     }
 
@@ -546,7 +481,7 @@ mod tests {
     fn inverted_samples_are_rejected() {
         let (_, mut samples) = stepped(4, &[]);
         samples[9].host_receive_ns = samples[9].host_send_ns - 1;
-        assert_eq!(fit(&samples).rejected(), [9]);
+        assert_eq!(fit(&samples).rejected, [9]);
     }
 
     #[test]
@@ -564,7 +499,7 @@ mod tests {
                 }
             })
             .collect();
-        assert!(fit(&samples).steps().is_empty());
+        assert!(fit(&samples).steps.is_empty());
     }
 
     #[test]
@@ -611,10 +546,9 @@ mod tests {
                     Bracket { before: near(before), cycles, after: near(after) }
                 })
                 .collect();
-            for sensitivity in [Sensitivity::Proved, Sensitivity::FloorCalibrated] {
-                if let Ok(fit) = SteppedFit::fit(&brackets, RESOLUTION, sensitivity) {
-                    prop_assert_eq!(fit.fits().len(), fit.steps().len() + 1);
-                }
+            let _ = Zones::find(&brackets, RESOLUTION).fit_segments(&brackets, RESOLUTION);
+            if let Ok(fit) = SteppedFit::fit(&brackets, RESOLUTION) {
+                prop_assert_eq!(fit.fits.len(), fit.steps.len() + 1);
             }
         }
     }

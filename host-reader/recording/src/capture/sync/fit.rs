@@ -2,16 +2,10 @@
 
 use super::{ChipFit, ClockSource, LinkBurst, MeshClock, MeshSamples, SyncProblem};
 use reader::clock::{
-    BoundedLine, Bracket, ChipEdge, ChipGraph, ChipTree, ClockError, CorridorFit, PiecewiseClock,
-    Resolution, Sensitivity, SteppedFit, Tile, TileOffset, TwoWayPing,
+    BoundedLine, Bracket, ChipEdge, ChipTree, ClockError, CorridorFit, PiecewiseClock, Resolution,
+    SteppedFit, Tile, TileOffset, TwoWayPing,
 };
 use std::collections::BTreeMap;
-
-/// Evidence required for a frequency step.
-///
-/// This detects steps of 5 ppm. An undetected step makes the error bounds wrong, while a
-/// superfluous step only makes them wider.
-const SENSITIVITY: Sensitivity = Sensitivity::FloorCalibrated;
 
 /// Resolution of the host's and the chips' clocks.
 const RESOLUTION: Resolution = Resolution::HOST_NANOSECONDS;
@@ -45,7 +39,7 @@ impl Fitting<'_> {
     fn fit_chip(&mut self, chip_id: u32) {
         let Some(reference) = self.samples.reference(chip_id) else { return };
         let pings = in_order(self.pings(reference));
-        let fit = match SteppedFit::fit(&pings, RESOLUTION, SENSITIVITY) {
+        let fit = match SteppedFit::fit(&pings, RESOLUTION) {
             Ok(fit) => fit,
             Err(source) => return self.problems.push(SyncProblem::ChipFit { chip_id, source }),
         };
@@ -55,7 +49,7 @@ impl Fitting<'_> {
             let offset = if tile == reference {
                 Some(TileOffset { cycles: 0, bound_cycles: 0.0 })
             } else {
-                self.offset(tile, fit.clock(), pings)
+                self.offset(tile, &fit.clock, pings)
             };
             offsets.extend(offset.map(|offset| (tile, offset)));
         }
@@ -64,12 +58,12 @@ impl Fitting<'_> {
     }
 
     fn note_doubts(&mut self, tile: Tile, fit: &SteppedFit) {
-        if !fit.rejected().is_empty() {
-            let rejected_count = fit.rejected().len();
+        if !fit.rejected.is_empty() {
+            let rejected_count = fit.rejected.len();
             self.problems.push(SyncProblem::Rejected { tile, rejected_count });
         }
-        if !fit.is_assured() {
-            let unfitted_count = fit.unfitted_count();
+        if !fit.is_assured {
+            let unfitted_count = fit.unfitted_count;
             self.problems.push(SyncProblem::Unassured { chip_id: tile.chip, unfitted_count });
         }
     }
@@ -98,16 +92,14 @@ impl Fitting<'_> {
     /// whose clocks disagree over two paths.
     fn tree(&mut self) -> Option<ChipTree> {
         let root = self.root()?;
-        let mut graph = ChipGraph::new();
-        let hosted: Vec<ChipEdge> = self.host_edges(root);
-        let linked: Vec<ChipEdge> =
-            self.samples.link_bursts().filter_map(|burst| self.link_edge(&burst)).collect();
-        if hosted.is_empty() && linked.is_empty() {
+        let mut edges = self.host_edges(root);
+        let bursts = self.samples.link_bursts();
+        edges.extend(bursts.filter_map(|burst| self.link_edge(&burst)));
+        if edges.is_empty() {
             return None;
         }
-        hosted.into_iter().chain(linked).for_each(|edge| graph.insert(edge));
-        let tree = graph.tree(root);
-        let open = tree.closures().iter().filter(|closure| !closure.holds());
+        let tree = ChipTree::new(root, &edges);
+        let open = tree.closures.iter().filter(|closure| !closure.holds());
         self.problems.extend(open.map(|closure| SyncProblem::OpenLoop {
             sender: closure.sender,
             receiver: closure.receiver,
@@ -121,7 +113,7 @@ impl Fitting<'_> {
     /// frequency.
     fn root(&self) -> Option<u32> {
         let chips = self.chips.iter().filter(|(_, chip)| only_line(chip).is_some());
-        let bounds = chips.map(|(&id, chip)| (id, self.bound_in_middle(chip, chip.fit.clock())));
+        let bounds = chips.map(|(&id, chip)| (id, self.bound_in_middle(chip, &chip.fit.clock)));
         bounds.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(id, _)| id)
     }
 
@@ -219,7 +211,7 @@ impl Fitting<'_> {
                     chip.source = ClockSource::OverChip { parent };
                     clock
                 }
-                None => chip.fit.clock().clone(),
+                None => chip.fit.clock.clone(),
             };
             clocks.insert(chip_id, clock);
         }
@@ -229,17 +221,17 @@ impl Fitting<'_> {
     /// Returns the next chip on the tree's path and the clock computed through this path, if this
     /// clock has a smaller error bound than the clock from the chip's own pings.
     fn clock_over(&self, tree: &ChipTree, chip_id: u32) -> Option<(u32, PiecewiseClock)> {
-        let parent = tree.parent(chip_id)?;
+        let parent = *tree.parents.get(&chip_id)?;
         let chip = self.chips.get(&chip_id)?;
-        let root = self.chips.get(&tree.root())?;
-        let clock = root.fit.clock().after(tree.to_root(chip_id)?)?;
-        let own = self.bound_in_middle(chip, chip.fit.clock());
+        let root = self.chips.get(&tree.root)?;
+        let clock = root.fit.clock.after(tree.to_root.get(&chip_id)?)?;
+        let own = self.bound_in_middle(chip, &chip.fit.clock);
         (self.bound_in_middle(chip, &clock) < own).then_some((parent, clock))
     }
 }
 
 fn only_line(chip: &ChipFit) -> Option<&BoundedLine> {
-    match chip.fit.clock().lines() {
+    match chip.fit.clock.lines() {
         [line] => Some(line),
         _ => None,
     }
