@@ -207,48 +207,29 @@ impl ErrorBound {
 
     /// Returns the bound at a distance from the line's anchor, in units.
     fn at(&self, cycles_from_anchor: f64) -> f64 {
-        self.constant
-            + self
-                .parts
-                .iter()
-                .map(|corners| {
-                    corners
-                        .iter()
-                        .map(|corner| corner.at(cycles_from_anchor).abs())
-                        .fold(0.0, f64::max)
-                })
-                .sum::<f64>()
+        self.constant + self.sum_of_largest(|corner| corner.at(cycles_from_anchor))
     }
 
     /// Returns the maximum error of the slope, in units per cycle.
     fn slope_bound(&self) -> f64 {
-        self.parts
-            .iter()
-            .map(|corners| corners.iter().map(|corner| corner.per_cycle.abs()).fold(0.0, f64::max))
-            .sum()
+        self.sum_of_largest(|corner| corner.per_cycle)
+    }
+
+    /// Returns the sum over all parts of the largest absolute value of a part's corners.
+    fn sum_of_largest(&self, value: impl Fn(&Deviation) -> f64) -> f64 {
+        let parts = self.parts.iter();
+        parts.map(|corners| corners.iter().map(|c| value(c).abs()).fold(0.0, f64::max)).sum()
     }
 
     /// Returns the bound after applying `change` to each deviation and scaling the result by
     /// `factor`.
     fn mapped(&self, factor: f64, change: impl Fn(&Deviation) -> Deviation) -> Self {
-        Self {
-            constant: self.constant * factor,
-            parts: self
-                .parts
-                .iter()
-                .map(|part| {
-                    part.iter()
-                        .map(|corner| {
-                            let Deviation { at_anchor, per_cycle } = change(corner);
-                            Deviation {
-                                at_anchor: at_anchor * factor,
-                                per_cycle: per_cycle * factor,
-                            }
-                        })
-                        .collect()
-                })
-                .collect(),
-        }
+        let scaled = |corner: &Deviation| {
+            let Deviation { at_anchor, per_cycle } = change(corner);
+            Deviation { at_anchor: at_anchor * factor, per_cycle: per_cycle * factor }
+        };
+        let parts = self.parts.iter().map(|part| part.iter().map(scaled).collect()).collect();
+        Self { constant: self.constant * factor, parts }
     }
 
     fn plus(mut self, other: Self) -> Self {
@@ -296,14 +277,6 @@ impl BoundedLine {
     pub fn bound_at(&self, cycles: u64) -> f64 {
         let distance = self.line.cycles_from_anchor(cycles) as f64;
         self.bound.at(distance) + ROUNDING * (1.0 + (self.line.slope * distance).abs())
-    }
-
-    /// Returns the value at cycle zero as one number, in units. This is TT-Metal's `shift`.
-    ///
-    /// The number is less precise than the anchored line. Use it only for display and CSV.
-    pub fn shift(&self) -> f64 {
-        let (whole, fraction) = self.line.at_wide(0);
-        whole as f64 + fraction
     }
 
     /// Returns the inverse map, with its bound in cycles.
@@ -419,7 +392,8 @@ mod tests {
         let there = BoundedLine::from_scale_and_shift(1.25, 1000.0, 5.0).unwrap();
         let back = there.inverse().unwrap();
         assert_eq!(back.line().slope(), 0.8);
-        assert!((back.shift() - -800.0).abs() < 1e-9);
+        let (whole, fraction) = back.line().at(0);
+        assert!((whole as f64 + fraction - -800.0).abs() < 1e-9);
         assert!((back.bound_at(0) - 4.0).abs() < 1e-6);
     }
 
