@@ -227,17 +227,12 @@ impl Lane {
         &mut self,
         mut text_of: impl FnMut(&Record<'_>) -> Option<Box<str>>,
     ) -> u64 {
-        let mut texts = Vec::new();
-        for Annotated { index, record, text, .. } in self.annotated_records() {
-            if text.is_none() {
-                texts.extend(text_of(&record).map(|text| (index, text)));
-            }
-        }
+        let records = self.annotated_records().filter(|annotated| annotated.text.is_none());
+        let texts: Vec<_> = records
+            .filter_map(|Annotated { index, record, .. }| Some((index, text_of(&record)?)))
+            .collect();
         let count = texts.len() as u64;
-        if count > 0 {
-            self.metadata.extend(texts);
-            self.metadata.sort_by_key(|(record, _)| *record);
-        }
+        self.add_texts(texts);
         count
     }
 

@@ -121,19 +121,13 @@ impl ProgramSpan {
         Self { first: program, last: program }
     }
 
-    /// Returns the span from the first launch of `self` to the last launch of `later`.
-    #[must_use]
-    pub const fn and_later(self, later: Self) -> Self {
-        Self { first: self.first, last: later.last }
-    }
-
-    /// Joins two optional spans, the earlier first; `None` if both are unknown.
+    /// Returns the span from the first launch of one span to the last launch of a later span. If
+    /// one of the spans is unknown, returns the other span.
     #[must_use]
     pub const fn joined(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
         match (earlier, later) {
-            (Some(earlier), Some(later)) => Some(earlier.and_later(later)),
-            (Some(span), None) | (None, Some(span)) => Some(span),
-            (None, None) => None,
+            (Some(Self { first, .. }), Some(Self { last, .. })) => Some(Self { first, last }),
+            (span, None) | (None, span) => span,
         }
     }
 }

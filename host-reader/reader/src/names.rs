@@ -112,21 +112,20 @@ impl ZoneTable {
 
     /// Adds a source location under `id`. A second, different location makes the id ambiguous.
     pub fn add(&mut self, id: ZoneId, source: ZoneSource) {
-        let sources = self.by_id.entry(u32::from(id.0)).or_default();
-        if !sources.contains(&source) {
-            sources.push(source);
+        self.add_direct(id.0.into(), source);
+    }
+
+    fn add_direct(&mut self, id: u32, source: ZoneSource) {
+        let known = self.by_id.entry(id).or_default();
+        if !known.contains(&source) {
+            known.push(source);
         }
     }
 
     /// Adds all source locations of another table.
     pub fn merge(&mut self, other: Self) {
         for (id, sources) in other.by_id {
-            let known = self.by_id.entry(id).or_default();
-            for source in sources {
-                if !known.contains(&source) {
-                    known.push(source);
-                }
-            }
+            sources.into_iter().for_each(|source| self.add_direct(id, source));
         }
     }
 
