@@ -164,22 +164,14 @@ impl Floorplan {
     /// Returns the number of columns and rows in the grid of worker cores.
     #[must_use]
     pub fn worker_grid(&self) -> (u16, u16) {
-        let [columns, rows] = [self.worker_columns(), self.worker_rows()]
-            .map(|lines| u16::try_from(lines.len()).unwrap_or(u16::MAX));
+        let [columns, rows] = [HarvestAxis::Columns, HarvestAxis::Rows]
+            .map(|axis| u16::try_from(self.worker_lines(axis).len()).unwrap_or(u16::MAX));
         (columns, rows)
     }
 
-    fn worker_columns(&self) -> Vec<u16> {
-        self.lines_left(self.arch.facts().tensix_columns, HarvestAxis::Columns)
-    }
-
-    fn worker_rows(&self) -> Vec<u16> {
-        self.lines_left(self.arch.facts().tensix_rows, HarvestAxis::Rows)
-    }
-
-    fn lines_left(&self, lines: &[u16], axis: HarvestAxis) -> Vec<u16> {
-        let is_cut = self.arch.facts().harvest_axis == axis;
-        lines.iter().copied().filter(|line| !is_cut || !self.harvested.contains(line)).collect()
+    fn worker_lines(&self, axis: HarvestAxis) -> Vec<u16> {
+        let [left, _] = self.arch.facts().tensix_lines(axis, &self.harvested);
+        left
     }
 
     fn numbered_cores(&self, active_eth_count: usize) -> Vec<CorePlace> {
@@ -194,8 +186,8 @@ impl Floorplan {
 
     fn tensix_cores(&self) -> Vec<CorePlace> {
         let mut cores = Vec::new();
-        for (logical_x, x) in (0..).zip(self.worker_columns()) {
-            for (logical_y, y) in (0..).zip(self.worker_rows()) {
+        for (logical_x, x) in (0..).zip(self.worker_lines(HarvestAxis::Columns)) {
+            for (logical_y, y) in (0..).zip(self.worker_lines(HarvestAxis::Rows)) {
                 cores.push(CorePlace {
                     coord: TileCoord { x, y },
                     logical: TileCoord { x: logical_x, y: logical_y },

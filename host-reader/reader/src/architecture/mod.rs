@@ -161,6 +161,18 @@ impl ArchFacts {
         (bank as usize % self.banks_per_group()) as u64 * self.bank_bytes
     }
 
+    /// Returns the rows or columns with Tensix tiles that remain after harvesting, and the harvested
+    /// ones.
+    fn tensix_lines(&self, axis: HarvestAxis, harvested: &[u16]) -> [Vec<u16>; 2] {
+        let lines = match axis {
+            HarvestAxis::Rows => self.tensix_rows,
+            HarvestAxis::Columns => self.tensix_columns,
+        };
+        let is_cut = self.harvest_axis == axis;
+        let (gone, left) = lines.iter().partition(|line| is_cut && harvested.contains(line));
+        [left, gone]
+    }
+
     const fn banks_per_group(&self) -> usize {
         let count = self.bank_count as usize / self.dram_groups.len();
         if count == 0 { 1 } else { count }

@@ -38,19 +38,9 @@ impl Translation {
     /// `harvested` are disabled.
     #[must_use]
     pub fn new(arch: Arch, harvested: &[u16]) -> Self {
-        let facts = arch.facts();
-        let ordered = |lines: &[u16], axis| {
-            let is_cut = facts.harvest_axis == axis;
-            let (gone, left): (Vec<u16>, Vec<u16>) =
-                lines.iter().partition(|line| is_cut && harvested.contains(line));
-            [left, gone].concat()
-        };
-        Self {
-            arch,
-            columns: ordered(facts.tensix_columns, HarvestAxis::Columns),
-            rows: ordered(facts.tensix_rows, HarvestAxis::Rows),
-            harvested: harvested.to_vec(),
-        }
+        let [columns, rows] = [HarvestAxis::Columns, HarvestAxis::Rows]
+            .map(|axis| arch.facts().tensix_lines(axis, harvested).concat());
+        Self { arch, columns, rows, harvested: harvested.to_vec() }
     }
 
     /// Returns the tile at a pair of coordinates on a NoC; `None` if no tile answers.
