@@ -27,6 +27,15 @@ pub struct Noc0Coord {
     pub y: u16,
 }
 
+impl Noc0Coord {
+    /// Returns the coordinate in a word with the column in the low half and the row in the high
+    /// half.
+    pub(crate) fn from_word(word: u32) -> Self {
+        let [x, y] = [word & 0xFFFF, word >> 16].map(|half| u16::try_from(half).unwrap_or(0));
+        Self { x, y }
+    }
+}
+
 impl std::fmt::Display for Noc0Coord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "({},{})", self.x, self.y)

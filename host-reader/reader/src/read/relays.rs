@@ -413,9 +413,7 @@ fn producers(session: &mut Session<'_>, relay: &CoreWords, index: usize) -> BTre
         return BTreeSet::new();
     }
     let (producers, _) = list.as_chunks::<{ setup::PRODUCER_WORDS }>();
-    let coordinate = |bits: u32| u16::try_from(bits & 0xFFFF).unwrap_or(0);
-    let labels = producers.iter().map(|words| words[setup::LABEL]);
-    labels.map(|label| Noc0Coord { x: coordinate(label), y: coordinate(label >> 16) }).collect()
+    producers.iter().map(|words| Noc0Coord::from_word(words[setup::LABEL])).collect()
 }
 
 /// Returns the description of the core at a coordinate, if the chip has such a core and it is

@@ -58,12 +58,10 @@ impl Header {
             && word(header::CRC) == crc32(&covered)
             && (ALIGN_BYTES..=longest).contains(&byte_count)
             && byte_count.is_multiple_of(ALIGN_BYTES);
-        let coordinate = |bits: u32| u16::try_from(bits & 0xFFFF).unwrap_or(0);
-        let (x, y) = (coordinate(producer), coordinate(producer >> 16));
         is_header.then_some(Self {
             sequence: word(header::SEQUENCE),
             byte_count,
-            producer: (!is_filler).then_some(Noc0Coord { x, y }),
+            producer: (!is_filler).then(|| Noc0Coord::from_word(producer)),
             sum: word(header::SUM),
         })
     }
