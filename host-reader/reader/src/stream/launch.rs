@@ -59,11 +59,6 @@ impl LaneAssembly {
         }
     }
 
-    /// Returns the program to which the next records belong, if known.
-    pub(crate) fn program(&self) -> Option<RunHostId> {
-        self.launch.map(|launch| launch.program)
-    }
-
     /// Returns the number of the launch to which the next records belong, if known.
     pub(crate) fn launch_number(&self) -> Option<u16> {
         self.launch.map(|launch| launch.number)
@@ -77,11 +72,6 @@ impl LaneAssembly {
     /// Returns the launch to which the next records belong, if known.
     pub(crate) const fn launch(&self) -> Option<Launch> {
         self.launch
-    }
-
-    /// Returns true if the next records are known to belong to this launch.
-    pub(crate) fn is_in(&self, launch: &Launch) -> bool {
-        self.launch_number() == Some(launch.number)
     }
 
     /// Adds a piece of parsed cells; `cell` is the number of the piece's first cell.

@@ -523,7 +523,8 @@ impl Decoding<'_, '_> {
         let totals = LossTotals::at_least_markers(cells as u64);
         // The damaged cells may have announced another launch. The program is only known if the
         // core's last launch is the current launch.
-        let launch = reading.launch.filter(|launch| self.ring.lane.is_in(launch));
+        let current = self.ring.lane.launch_number();
+        let launch = reading.launch.filter(|launch| current == Some(launch.number));
         self.lose(LossCause::Damaged, launch.map(|launch| launch.program), totals);
         self.lost_after = Some(self.ring.last_time);
     }
@@ -542,8 +543,9 @@ impl Decoding<'_, '_> {
             self.lose_counted(LossCause::Skipped, reading, totals);
         }
         (self.ring.counts, self.ring.skipped) = (reading.counts, reading.skipped);
-        let lane = &self.ring.lane;
-        let program_of = |number| lane.program().filter(|_| lane.launch_number() == Some(number));
+        let launch = self.ring.lane.launch();
+        let launch_of = |number| launch.filter(|launch| launch.number == number);
+        let program_of = |number| launch_of(number).map(|launch| launch.program);
         self.ring.open = self.ring.open.after_read(reading.told, reading.launches, program_of);
         self.ring.was_at_rest = reading.told.is_none_or(|told| told.has_ended);
         self.end_window(read_at);
