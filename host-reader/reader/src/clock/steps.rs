@@ -505,7 +505,7 @@ mod tests {
     #[test]
     fn nothing_to_fit_is_an_error() {
         let none: [TwoWayPing; 0] = [];
-        let error = SteppedFit::fit(&none, RESOLUTION, Sensitivity::default()).unwrap_err();
+        let error = SteppedFit::fit(&none, RESOLUTION).unwrap_err();
         assert_eq!(error, ClockError::TooFewSamples { needed: 2, found: 0 });
     }
 
@@ -523,7 +523,7 @@ mod tests {
                 -2_851_726_560_433_161_731,
             ),
         ];
-        let fit = SteppedFit::fit(&samples, RESOLUTION, Sensitivity::Proved);
+        let fit = SteppedFit::fit(&samples, RESOLUTION);
         // The first bracket ends 1.4e18 units after its own start; 2^60 is 1.15e18.
         assert_eq!(fit, Err(ClockError::SpanTooWide { index: 0 }));
     }
