@@ -44,7 +44,7 @@ pub(super) struct Attached<'a> {
 pub(super) struct ThreadLog {
     number: u64,
     name: String,
-    written: Totals,
+    dropped: Dropped,
     /// Number of events that readers have removed from the log. The writer calculates its free
     /// space from this number.
     taken_events: AtomicU64,
@@ -57,12 +57,21 @@ pub(super) struct ThreadLog {
     reader: Mutex<Reader>,
 }
 
-/// Counts of dropped items. The counts only grow, and only the log's thread writes them.
+/// Counts of dropped items since the last call of `take`.
 #[derive(Debug, Default)]
-struct Totals {
-    dropped_zones: AtomicU64,
-    dropped_others: AtomicU64,
-    dropped_texts: AtomicU64,
+struct Dropped {
+    zones: AtomicU64,
+    others: AtomicU64,
+    texts: AtomicU64,
+}
+
+impl Dropped {
+    /// Resets the counts and returns them.
+    fn take(&self) -> HostDrops {
+        let [zones, others, texts] =
+            [&self.zones, &self.others, &self.texts].map(|count| count.swap(0, Ordering::Relaxed));
+        HostDrops { zones, others, texts }
+    }
 }
 
 /// State of the readers of a thread's log, such as the read position.
@@ -73,7 +82,6 @@ struct Reader {
     position: usize,
     places: VecDeque<Arc<HostSource>>,
     open_zone_count: u64,
-    dropped: HostDrops,
 }
 
 /// Writer of a thread's log, owned by that thread.
@@ -95,7 +103,7 @@ impl ThreadLog {
         Self {
             number,
             name,
-            written: Totals::default(),
+            dropped: Dropped::default(),
             taken_events: AtomicU64::new(0),
             taken_text_bytes: AtomicU64::new(0),
             is_ended: AtomicBool::new(false),
@@ -128,7 +136,7 @@ impl ThreadLog {
         }
         self.record_taken(&thread.events);
         thread.open_zone_count = reader.open_zone_count;
-        thread.dropped = reader.newly_dropped(&self.written);
+        thread.dropped = self.dropped.take();
         let is_any =
             !thread.events.is_empty() || thread.dropped.count() > 0 || thread.open_zone_count > 0;
         is_any.then(|| HostThread { number: self.number, name: self.name.clone(), ..thread })
@@ -175,20 +183,6 @@ impl Reader {
         };
         HostEvent { source, time_ns, kind, text, color }
     }
-
-    fn newly_dropped(&mut self, written: &Totals) -> HostDrops {
-        let before = self.dropped;
-        self.dropped = HostDrops {
-            zones: written.dropped_zones.load(Ordering::Relaxed),
-            others: written.dropped_others.load(Ordering::Relaxed),
-            texts: written.dropped_texts.load(Ordering::Relaxed),
-        };
-        HostDrops {
-            zones: self.dropped.zones - before.zones,
-            others: self.dropped.others - before.others,
-            texts: self.dropped.texts - before.texts,
-        }
-    }
 }
 
 impl Writer {
@@ -219,7 +213,7 @@ impl Writer {
     pub(super) fn begin_zone(&mut self) -> Option<u16> {
         let depth = self.open_zones;
         if !self.has_room() || depth == u16::MAX {
-            grow(&self.log.written.dropped_zones);
+            self.log.dropped.zones.fetch_add(1, Ordering::Relaxed);
             return None;
         }
         self.open_zones += 1;
@@ -252,7 +246,7 @@ impl Writer {
         if self.has_room() {
             self.push(source, time_ns, kind, attached);
         } else {
-            grow(&self.log.written.dropped_others);
+            self.log.dropped.others.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -301,7 +295,7 @@ impl Writer {
         if is_room {
             self.text_bytes += length;
         } else {
-            grow(&self.log.written.dropped_texts);
+            self.log.dropped.texts.fetch_add(1, Ordering::Relaxed);
         }
         is_room
     }
@@ -319,12 +313,6 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.log.is_ended.store(true, Ordering::Release);
     }
-}
-
-/// Increments a counter that only this thread writes.
-#[inline]
-fn grow(total: &AtomicU64) {
-    total.store(total.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 /// Locks a mutex, even if it is poisoned. Poisoned data is still consistent, because every change
