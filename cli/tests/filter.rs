@@ -62,7 +62,7 @@ fn set_signposts(path: &Path) {
     for (name, op) in [("start", 2), ("stop", 5)] {
         let cycle = begin(op).firmware.unwrap().start_cycle;
         now.store(u64::try_from(chip.to_host_ns(cycle).ns).unwrap() - 300, Ordering::Relaxed);
-        recorder.signpost(name, None);
+        recorder.signpost(name, None, None);
     }
     CaptureWriter::append_to(path).unwrap().append_recorder(&recorder).unwrap();
 }

@@ -306,7 +306,7 @@ fn record_host_events(path: &Path) {
     let mut enqueue = recorder.zone(&ENQUEUE);
     enqueue.text("id:1024");
     at(50);
-    recorder.colored_signpost("warm", Some("3 runs"), color(0));
+    recorder.signpost("warm", Some("3 runs"), Some(color(0)));
     at(100);
     let mut write = recorder.zone(&WRITE);
     write.color(color(0x00_FF80));
@@ -314,7 +314,7 @@ fn record_host_events(path: &Path) {
     drop(write);
     at(400);
     let note = HostSource::new("", "host", "src/host.rs", 10);
-    recorder.colored_message_of(note.into(), "an op has run", color(0xFF_0A00));
+    recorder.message_of(note.into(), "an op has run", Some(color(0xFF_0A00)));
     at(500);
     recorder.plot(&QUEUED, 1.5);
     at(900);

@@ -81,10 +81,7 @@ impl Host {
         rgb: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let source = source("", "", file, line);
-        match color(rgb)? {
-            Some(color) => self.recorder.colored_message_of(source, text, color),
-            None => self.recorder.message_of(source, text),
-        }
+        self.recorder.message_of(source, text, color(rgb)?);
         Ok(())
     }
 
@@ -96,10 +93,7 @@ impl Host {
         message: Option<&str>,
         rgb: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        match color(rgb)? {
-            Some(color) => self.recorder.colored_signpost(header, message, color),
-            None => self.recorder.signpost(header, message),
-        }
+        self.recorder.signpost(header, message, color(rgb)?);
         Ok(())
     }
 

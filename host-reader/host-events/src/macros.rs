@@ -48,12 +48,12 @@ macro_rules! host_message {
 macro_rules! host_signpost {
     ($name:expr $(,)?) => {
         if let Some(recorder) = $crate::installed() {
-            recorder.signpost($name, None);
+            recorder.signpost($name, None, None);
         }
     };
     ($name:expr, $text:expr $(,)?) => {
         if let Some(recorder) = $crate::installed() {
-            recorder.signpost($name, Some($text));
+            recorder.signpost($name, Some($text), None);
         }
     };
 }

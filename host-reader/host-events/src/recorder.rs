@@ -169,7 +169,8 @@ impl HostRecorder {
 
     /// Records a message.
     pub fn message(&self, source: &'static HostSource, text: impl AsRef<str>) {
-        self.add(SourceRef::Static(source), HostEventKind::Message, said(text.as_ref()));
+        let attached = Attached { text: Some(text.as_ref()), color: None };
+        self.add(SourceRef::Static(source), HostEventKind::Message, attached);
     }
 
     /// Records a message given as the result of `format_args!`.
@@ -181,34 +182,20 @@ impl HostRecorder {
     }
 
     /// Records a message with a source location that is only known at run time.
-    pub fn message_of(&self, source: Arc<HostSource>, text: impl AsRef<str>) {
-        self.add(SourceRef::Made(source), HostEventKind::Message, said(text.as_ref()));
-    }
-
-    /// Records a coloured message with a source location that is only known at run time.
-    pub fn colored_message_of(
+    pub fn message_of(
         &self,
         source: Arc<HostSource>,
         text: impl AsRef<str>,
-        color: HostColor,
+        color: Option<HostColor>,
     ) {
-        let attached = Attached { text: Some(text.as_ref()), color: Some(color) };
+        let attached = Attached { text: Some(text.as_ref()), color };
         self.add(SourceRef::Made(source), HostEventKind::Message, attached);
     }
 
     /// Records a signpost. Reports can use signposts as the limits of time windows.
-    pub fn signpost(&self, name: impl Into<String>, text: Option<&str>) {
-        self.signpost_with(name.into(), Attached { text, color: None });
-    }
-
-    /// Records a coloured signpost.
-    pub fn colored_signpost(&self, name: impl Into<String>, text: Option<&str>, color: HostColor) {
-        self.signpost_with(name.into(), Attached { text, color: Some(color) });
-    }
-
-    fn signpost_with(&self, name: String, attached: Attached<'_>) {
-        let source = Arc::new(HostSource::from_name(name));
-        self.add(SourceRef::Made(source), HostEventKind::Signpost, attached);
+    pub fn signpost(&self, name: impl Into<String>, text: Option<&str>, color: Option<HostColor>) {
+        let source = Arc::new(HostSource::from_name(name.into()));
+        self.add(SourceRef::Made(source), HostEventKind::Signpost, Attached { text, color });
     }
 
     /// Records the end of a frame, such as an iteration.
@@ -319,11 +306,6 @@ impl HostRecorder {
         writers.push((self.shared.id, writer));
         writers.len() - 1
     }
-}
-
-#[inline]
-const fn said(text: &str) -> Attached<'_> {
-    Attached { text: Some(text), color: None }
 }
 
 #[inline]

@@ -21,7 +21,7 @@ fn all_kinds(recorder: &HostRecorder) {
     outer.text("program 7");
     drop(recorder.zone(&INNER));
     recorder.message(&OUTER, "half way");
-    recorder.signpost("start", Some("of the model"));
+    recorder.signpost("start", Some("of the model"), None);
     recorder.frame_mark(&INNER);
     recorder.plot(&QUEUE, 2.5);
 }
@@ -61,11 +61,11 @@ fn colours_stay_with_the_events_that_they_were_given_to() {
     zone.color(color(0xFF_0000));
     zone.color(color(0x12_3456));
     zone.text("program 7");
-    recorder.colored_message_of(Arc::new(INNER.clone()), "half way", color(0));
+    recorder.message_of(Arc::new(INNER.clone()), "half way", Some(color(0)));
     recorder.message(&OUTER, "plain");
-    recorder.colored_signpost("start", None, color(0xFF_FFFF));
-    recorder.colored_signpost("next", Some("of two"), color(0xF0_F8FF));
-    recorder.signpost("end", None);
+    recorder.signpost("start", None, Some(color(0xFF_FFFF)));
+    recorder.signpost("next", Some("of two"), Some(color(0xF0_F8FF)));
+    recorder.signpost("end", None, None);
     drop(zone);
     let recording = recorder.take();
     let events = recording.threads[0].events.iter();
@@ -239,7 +239,7 @@ fn nothing_is_lost_between_threads_that_record_and_one_that_takes() {
                     let _outer = recorder.zone(&OUTER);
                     let _inner = recorder.zone(&INNER);
                     recorder.message(&OUTER, "half way");
-                    recorder.signpost("made", None);
+                    recorder.signpost("made", None, None);
                     recorder.plot(&QUEUE, 2.5);
                 }
                 ended.fetch_add(1, Ordering::Release);

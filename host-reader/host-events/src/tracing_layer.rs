@@ -74,7 +74,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for HostLayer {
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
         let mut text = FieldText::default();
         event.record(&mut text);
-        self.recorder.message_of(Arc::new(source_of(event.metadata())), text.0);
+        self.recorder.message_of(Arc::new(source_of(event.metadata())), text.0, None);
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {

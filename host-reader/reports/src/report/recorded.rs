@@ -237,7 +237,7 @@ mod tests {
             })),
             ..HostRecorderOptions::default()
         });
-        recorder.signpost("start", Some("of it"));
+        recorder.signpost("start", Some("of it"), None);
         let op = OpMetadata { run_host_id: RunHostId(1024), ..OpMetadata::default() };
         let outer = recorder.zone(&MODEL);
         for _ in 0..2 {

@@ -16,7 +16,7 @@ fn a_capture_keeps_a_recording_and_its_ops() {
     recorder.message(&OUTER, "half way");
     recorder.frame_mark(&OUTER);
     recorder.plot(&OUTER, 2.5);
-    recorder.signpost("start", Some("of the model"));
+    recorder.signpost("start", Some("of the model"), None);
     let fields = [("name".to_owned(), "Matmul".to_owned())].into();
     recorder.op(OpMetadata { fields, ..OpMetadata::default() });
     let mut recording = capture.append_recorder(&recorder).unwrap();
