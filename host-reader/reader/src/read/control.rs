@@ -24,7 +24,7 @@ pub(super) struct ControlVector {
 impl ControlVector {
     /// Returns the word at `index`; 0 beyond the vector.
     pub(super) fn word(&self, index: usize) -> u32 {
-        self.words.get(index).copied().unwrap_or(0)
+        word_of(&self.words, index)
     }
 
     /// Returns the words of all RISCs from an array with one word for each RISC; `first` is the
@@ -136,19 +136,41 @@ impl ControlVector {
     }
 }
 
+/// A core and the words of its control vector.
+pub(super) struct CoreWords {
+    pub(super) core: CoreDescription,
+    pub(super) words: [u32; WORDS],
+}
+
+impl CoreWords {
+    pub(super) fn word(&self, index: usize) -> u32 {
+        word_of(&self.words, index)
+    }
+
+    /// Returns a RISC's word of an array with one word per RISC; `first` is the index of the first
+    /// RISC's word.
+    pub(super) fn of_risc(&self, first: usize, risc_index: usize) -> u32 {
+        self.word(first.saturating_add(risc_index))
+    }
+}
+
+pub(super) fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
+    words.get(index).copied().unwrap_or(0)
+}
+
 /// Returns the format generation of a chip's control vectors, which is found by a vote of all
 /// cores.
 ///
 /// Each core has one vote. A core with the signature of this project's runtime votes for the
 /// current generation. Any other core votes for the generation whose indices match the largest
 /// number of the three host-written words, if at least two words match.
-pub(super) fn detect<'a>(
+pub(super) fn detect(
     chip: &DeviceDescription,
     geometry: &DramGeometry,
-    vectors: impl Iterator<Item = (&'a CoreDescription, &'a [u32; WORDS])>,
+    vectors: &[CoreWords],
 ) -> Option<Generation> {
     let mut votes = [0_u32; generation::ALL.len()];
-    for (core, words) in vectors {
+    for CoreWords { core, words } in vectors {
         let expected = expected_words(chip, geometry, core);
         let scores = generation::ALL.map(|generation| {
             let is_known = has_signature(words) || streams(words);
@@ -162,11 +184,8 @@ pub(super) fn detect<'a>(
         }
     }
     let most = votes.into_iter().max().filter(|&most| most > 0)?;
-    votes
-        .iter()
-        .position(|&count| count == most)
-        .and_then(|index| generation::ALL.get(index))
-        .copied()
+    let winner = votes.iter().position(|&count| count == most)?;
+    generation::ALL.get(winner).copied()
 }
 
 /// Returns the values that a core's host-written words must have.

@@ -5,8 +5,8 @@
 //! counted the loss.
 
 use super::{
+    control::word_of,
     plan::{CoreRead, LaneRead},
-    prepare::word_of,
     session::Session,
 };
 use crate::{

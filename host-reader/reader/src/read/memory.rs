@@ -1,9 +1,8 @@
 //! State of a core between two reads: the read positions and the counters.
 
 use super::{
-    control::{ControlVector, WORDS},
+    control::{ControlVector, WORDS, word_of},
     plan::{CoreRead, LaneRead},
-    prepare::word_of,
     watermark::PUSH_ALIGN_WORDS,
 };
 use wire::{control::ext, risc::RISCS_PER_CORE};

@@ -3,12 +3,12 @@
 
 use super::{
     ReadError, ReadOptions,
-    control::{self, ControlVector, WORDS},
+    control::{self, ControlVector, CoreWords, WORDS},
     memory::CoreMemory,
     plan::{self, CoreRead},
     session::Session,
 };
-use crate::mesh::{CoreDescription, DeviceDescription, Mesh, Noc0Coord};
+use crate::mesh::{DeviceDescription, Mesh, Noc0Coord};
 use std::collections::BTreeMap;
 use wire::{Generation, control::ControlLayout, dram::DramGeometry};
 
@@ -24,28 +24,6 @@ pub(super) struct Planned {
     pub(super) streams: Vec<CoreWords>,
     /// Cores that gather the cells of other cores.
     pub(super) relays: Vec<CoreWords>,
-}
-
-/// A core and the words of its control vector.
-pub(super) struct CoreWords {
-    pub(super) core: CoreDescription,
-    pub(super) words: [u32; WORDS],
-}
-
-impl CoreWords {
-    pub(super) fn word(&self, index: usize) -> u32 {
-        word_of(&self.words, index)
-    }
-
-    /// Returns a RISC's word of an array with one word per RISC; `first` is the index of the first
-    /// RISC's word.
-    pub(super) fn of_risc(&self, first: usize, risc_index: usize) -> u32 {
-        self.word(first.saturating_add(risc_index))
-    }
-}
-
-pub(super) fn word_of(words: &[u32; WORDS], index: usize) -> u32 {
-    words.get(index).copied().unwrap_or(0)
 }
 
 /// Whether control vectors are read again until they are consistent.
@@ -73,15 +51,16 @@ pub(super) fn plan(
     let generation = choose_generation(session, &chip, geometry, &vectors)?;
     let mut cores = Vec::with_capacity(vectors.len());
     let (mut streams, mut relays) = (Vec::new(), Vec::new());
-    for (core, words) in vectors {
-        if control::streams(&words) && generation == wire::generation::CURRENT {
-            streams.push(CoreWords { core, words });
+    for vector in vectors {
+        if control::streams(&vector.words) && generation == wire::generation::CURRENT {
+            streams.push(vector);
             continue;
         }
-        if control::relays(&words) {
-            relays.push(CoreWords { core, words });
+        if control::relays(&vector.words) {
+            relays.push(vector);
             continue;
         }
+        let CoreWords { core, words } = vector;
         let control = ControlVector { words, layout: generation.control };
         let control = match care {
             Care::Quick => Ok(control),
@@ -119,14 +98,12 @@ pub(super) fn geometries<M: Mesh + ?Sized>(
     Ok(geometries)
 }
 
-type Vectors = Vec<(CoreDescription, [u32; WORDS])>;
-
 /// Returns the control vectors of all selected cores.
 fn read_vectors(
     session: &mut Session<'_>,
     chip: &DeviceDescription,
     known: &KnownVectors,
-) -> Result<Vectors, ReadError> {
+) -> Result<Vec<CoreWords>, ReadError> {
     let chosen = session.options.generation.generation();
     let layout = chosen.map_or(ControlLayout::WORDS64, |generation| generation.control);
     let mut vectors = Vec::new();
@@ -140,7 +117,7 @@ fn read_vectors(
             None => session.read_control_vector(core, layout.word_count),
         };
         match words {
-            Ok(words) => vectors.push((core.clone(), words)),
+            Ok(words) => vectors.push(CoreWords { core: core.clone(), words }),
             Err(error) => {
                 session.note_unreadable(core, &error);
                 first.get_or_insert(error);
@@ -157,15 +134,15 @@ fn choose_generation(
     session: &Session<'_>,
     chip: &DeviceDescription,
     geometry: &DramGeometry,
-    vectors: &Vectors,
+    vectors: &[CoreWords],
 ) -> Result<Generation, ReadError> {
-    let found = || control::detect(chip, geometry, vectors.iter().map(|(core, w)| (core, w)));
+    let found = || control::detect(chip, geometry, vectors);
     let generation = session.options.generation.generation().or_else(found);
     if let Some(generation) = generation {
         return Ok(plan::with_layout(generation, session));
     }
     let (expected, [as_current, as_legacy]) = match vectors.first() {
-        Some((core, words)) => (
+        Some(CoreWords { core, words }) => (
             control::expected_words(chip, geometry, core),
             [ControlLayout::WORDS64, ControlLayout::WORDS32]
                 .map(|layout| control::host_words(words, &layout)),

@@ -8,8 +8,8 @@
 //! the rings of the producers, which still contain all cells that are in no frame.
 
 use super::{
-    control::WORDS,
-    prepare::{CoreId, CoreWords, word_of},
+    control::{CoreWords, WORDS, word_of},
+    prepare::CoreId,
     rings::Rings,
     session::Session,
 };

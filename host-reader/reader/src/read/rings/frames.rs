@@ -7,7 +7,10 @@ use crate::{
     lane::LaneId,
     ledger::LossCause,
     mesh::CoreDescription,
-    read::{control::WORDS, prepare::CoreWords, session::Session},
+    read::{
+        control::{CoreWords, WORDS},
+        session::Session,
+    },
     stream::Frame,
 };
 use wire::stream::{RING_CELLS, words};

@@ -15,9 +15,9 @@ mod frames;
 mod sweep;
 
 use super::{
-    control::WORDS,
+    control::{CoreWords, WORDS, word_of},
     open_launches::OpenLaunches,
-    prepare::{CoreId, CoreWords, word_of},
+    prepare::CoreId,
     session::Session,
 };
 use crate::{

@@ -16,8 +16,8 @@ use super::{CellsAt, Rings, SweptCores, read_whole_rings, whole_rings};
 use crate::{
     mesh::{CoreDescription, Noc0Coord},
     read::{
-        control::{self, WORDS},
-        prepare::{CoreId, CoreWords},
+        control::{self, CoreWords, WORDS},
+        prepare::CoreId,
         session::Session,
     },
 };
