@@ -52,7 +52,6 @@ impl RiscCounts {
 /// RISC in its lane.
 ///
 /// The L1 losses are added to the ledger later, when the lane's runs are known.
-#[expect(clippy::indexing_slicing, reason = "the index counts the lanes of the core")]
 pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     if !core.control.is_ours() {
         if core.has_activity() {
@@ -71,20 +70,21 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
     // The lost records may belong to launches that still wait in L1.
     let are_others_in_l1 = is_accumulated && !session.options.last_read;
     let is_under_way = core.control.is_under_way();
-    for index in 0..core.lanes.len() {
-        let LaneRead { id, risc_index, .. } = core.lanes[index];
-        let counted = RiscCounts::new(risc_index, count);
-        add_refused(session, core, id, &counted, (timed_out_pushes, refused));
-        add_late(session, id, counted.late_runs);
-        core.lanes[index].loss = LaneLoss {
+    let mut lanes = std::mem::take(&mut core.lanes);
+    for lane in &mut lanes {
+        let counted = RiscCounts::new(lane.risc_index, count);
+        add_refused(session, core, lane.id, &counted, (timed_out_pushes, refused));
+        add_late(session, lane.id, counted.late_runs);
+        lane.loss = LaneLoss {
             counts: counted.lost,
             is_of_one_launch,
             has_other_launches: counted.has_lost_runs() || is_under_way || are_others_in_l1,
             others: refused.filter(|_| counted.refused_runs != 0),
             launches_of_full_lane: None,
-            missing: missing_runs(core, index, &counted, timed_out_pushes),
+            missing: missing_runs(core, lane, &counted, timed_out_pushes),
         };
     }
+    core.lanes = lanes;
     add_idle(session, core, count(ext::IDLE_LAUNCHES));
 }
 
@@ -96,11 +96,10 @@ pub(super) fn record(session: &mut Session<'_>, core: &mut CoreRead) {
 /// other refused run.
 fn missing_runs(
     core: &CoreRead,
-    index: usize,
+    lane: &LaneRead,
     counted: &RiscCounts,
     timed_out_pushes: u32,
 ) -> Option<MissingRuns> {
-    let lane = core.lanes.get(index)?;
     let is_late = counted.late_runs != 0 || timed_out_pushes != 0;
     let others = u64::from(counted.refused_runs).saturating_sub(1);
     let pairs = u64::from(counted.refused_markers).saturating_sub(others);

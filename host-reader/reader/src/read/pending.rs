@@ -57,8 +57,8 @@ pub(super) fn read_runs(
     generation: &Generation,
     pieces: &[Vec<u32>],
 ) {
-    for index in 0..core.lanes.len() {
-        let Some(lane) = core.lanes.get(index) else { return };
+    let mut lanes = std::mem::take(&mut core.lanes);
+    for lane in &mut lanes {
         if !is_pending(core, lane.risc_index, session.options.mode) {
             continue;
         }
@@ -71,13 +71,13 @@ pub(super) fn read_runs(
             // twice.
             Some(if is_pushed { Vec::new() } else { run })
         });
-        let Some(lane) = core.lanes.get_mut(index) else { return };
         match run {
             Ok(None) => {}
             Ok(run) => lane.pending = run,
             Err(error) => lane.pending_error = Some(error),
         }
     }
+    core.lanes = lanes;
 }
 
 /// Returns the waiting run, converted to the layout of a push; `None` if the run is not complete

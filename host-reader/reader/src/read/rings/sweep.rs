@@ -26,25 +26,19 @@ use std::collections::BTreeMap;
 /// Cores whose rings the host reads itself, without a relay.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DrainedCores {
-    cores: BTreeMap<CoreId, Clock>,
+    /// For each core, an upper bound of its clock minus the clock of the reference core, modulo
+    /// 2^64; `None` if unknown.
+    cores: BTreeMap<CoreId, Option<u64>>,
     /// The reference core of each chip, with its clock at the last sweep. This clock bounds the
     /// clocks of the chip's other cores.
     references: BTreeMap<u32, (Noc0Coord, u64)>,
-}
-
-/// A core's clock relative to the clock of the reference core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Clock {
-    Unknown,
-    /// Upper bound of the core's clock minus the reference clock, modulo 2^64.
-    AheadAtMost(u64),
 }
 
 impl DrainedCores {
     /// Adds a core after a read if the host has read its rings; otherwise removes it.
     pub(super) fn note(&mut self, core: CoreId, is_drained_by_host: bool) {
         if is_drained_by_host {
-            self.cores.entry(core).or_insert(Clock::Unknown);
+            self.cores.entry(core).or_default();
         } else {
             self.cores.remove(&core);
         }
@@ -67,7 +61,7 @@ impl DrainedCores {
         let before = self.references.insert(chip_id, (reference, clock));
         if before.is_none_or(|(core, earlier)| core != reference || clock < earlier) {
             let of_chip = self.cores.iter_mut().filter(|((chip, _), _)| *chip == chip_id);
-            of_chip.for_each(|(_, clock)| *clock = Clock::Unknown);
+            of_chip.for_each(|(_, ahead)| *ahead = None);
         }
     }
 }
@@ -118,13 +112,13 @@ impl Rings {
         span: Option<(u64, u64)>,
     ) -> Option<u64> {
         let core_id = (session.device.description().chip_id, core);
-        let known = self.drained.cores.get(&core_id).copied();
-        if let (Some(Clock::AheadAtMost(ahead)), Some((_, ended_at))) = (known, span) {
+        let known = self.drained.cores.get(&core_id).copied().flatten();
+        if let Some((ahead, (_, ended_at))) = known.zip(span) {
             return Some(ended_at.wrapping_add(ahead));
         }
         let clock = session.device.read_wall_clock(core).ok()?;
         if let (Some((began_at, _)), Some(known)) = (span, self.drained.cores.get_mut(&core_id)) {
-            *known = Clock::AheadAtMost(clock.wrapping_sub(began_at));
+            *known = Some(clock.wrapping_sub(began_at));
         }
         Some(clock)
     }
