@@ -16,9 +16,9 @@
 //! us). In a window of a second, this is the case for 5 ppm in the middle, but not near the ends.
 //! An undetected step makes the error bounds wrong, while a superfluous step only makes them wider.
 //! The search therefore shortens each bracket by a delay that all pings have in common: the
-//! shortest round trip, minus the slack. To find the slack, all round trips are
-//! ordered by duration: the slack is the longest round trip of the shortest eighth, minus the
-//! shortest round trip.
+//! shortest round trip, minus the slack. To find the slack, all round trips are ordered by
+//! duration: the slack is the longest round trip of the shortest eighth, minus the shortest round
+//! trip.
 //!
 //! The two legs of a ping are its ways to the chip and back. The calibration assumes that the
 //! shortest round trip exceeds the sum of the fastest forward leg and the fastest return leg in the
