@@ -5,7 +5,7 @@
 use crate::{Recording, TraceFilter, clocks_of, names_of};
 use analysis::launches_of;
 use reader::{
-    lane::{Lane, LaneId, Run},
+    lane::{Annotated, Lane, LaneId, RecordHead, Run},
     readout::HiddenLaunch,
 };
 use std::collections::{BTreeSet, HashMap};
@@ -165,29 +165,18 @@ fn with_runs(lane: Lane, is_wanted: impl Fn(usize) -> bool) -> Lane {
         return lane;
     }
     let mut kept = Lane { goes_on: lane.goes_on, ..Lane::new(lane.id) };
-    let mut values = lane.data.iter().copied();
-    let mut metadata = lane.metadata.into_iter().peekable();
-    for (number, run) in lane.runs.iter().enumerate() {
-        let records = run.first_record
-            ..lane.runs.get(number + 1).map_or(lane.heads.len(), |next| next.first_record);
-        let first_record = kept.heads.len();
-        let is_kept = is_wanted(number);
-        if is_kept {
-            kept.runs.push(Run { first_record, ..*run });
+    let mut runs = lane.runs.iter().enumerate().filter(|(run, _)| is_wanted(*run)).peekable();
+    for Annotated { record, run: of, text, .. } in lane.annotated_records() {
+        while let Some((_, run)) = runs.next_if(|(run, _)| Some(*run) <= of) {
+            kept.runs.push(Run { first_record: kept.record_count(), ..*run });
         }
-        for record in records {
-            let (Some(&head), Some(&time)) = (lane.heads.get(record), lane.times.get(record))
-            else {
-                break;
-            };
-            let data: Vec<u64> = values.by_ref().take(head.data_count()).collect();
-            let text = metadata.next_if(|(of, _)| *of == record);
-            if is_kept {
-                kept.metadata.extend(text.map(|(_, text)| (kept.heads.len(), text)));
-                kept.push(head, time, &data);
-            }
+        if of.is_some_and(&is_wanted) {
+            kept.metadata.extend(text.map(|text| (kept.record_count(), text.into())));
+            kept.push(RecordHead::new(record.kind, record.zone), record.time, record.data);
         }
     }
+    let first_record = kept.record_count();
+    kept.runs.extend(runs.map(|(_, run)| Run { first_record, ..*run }));
     kept
 }
 

@@ -411,25 +411,6 @@ impl LaneColumns {
         Some((step.launch, step.line.saturating_add(since)))
     }
 
-    /// Returns the line of each record. The indices in `records` must be in ascending order. The
-    /// line is 0 for records before the first step.
-    pub(super) fn origins(
-        &self,
-        records: impl Iterator<Item = usize>,
-    ) -> impl Iterator<Item = u64> {
-        let mut steps = self.steps.iter().peekable();
-        let mut latest = None;
-        records.map(move |record| {
-            while let Some(step) = steps.next_if(|step| step.record <= record) {
-                latest = Some(step);
-            }
-            latest.map_or(0, |step| {
-                let since = record.saturating_sub(step.record) as u64;
-                step.line.saturating_add(since)
-            })
-        })
-    }
-
     /// Sorts the records by time; records with equal times remain in line order.
     pub(super) fn in_time_order(self) -> Self {
         if self.lane.times.is_sorted() {

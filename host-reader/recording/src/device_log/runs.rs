@@ -12,7 +12,10 @@
 //!    of dispatch cores with the program that the core serves; the firmware end shows that all
 //!    these lines belong to one launch.
 
-use super::{packed::LaneColumns, row::LaunchKey};
+use super::{
+    packed::{LaneColumns, Step},
+    row::LaunchKey,
+};
 use reader::lane::Run;
 use std::ops::Range;
 use wire::{PacketKind, RunHostId};
@@ -33,30 +36,30 @@ pub(super) fn split_runs(
     let mut splitter = Splitter { lane, is_firmware, begins: Vec::new(), relabelled_count: 0 };
     let ends = lane.steps().iter().skip(1).map(|step| step.record).chain([lane.lane.heads.len()]);
     for (step, end) in lane.steps().iter().zip(ends) {
-        splitter.add_stretch(step.launch, step.record..end);
+        splitter.add_stretch(*step, end);
     }
-    let origins = lane.origins(splitter.begins.iter().map(|begin| begin.first_record));
-    let run_of = |(begin, line): (&Begin, u64)| run(keys, begin, line);
-    SplitRuns {
-        runs: splitter.begins.iter().zip(origins).map(run_of).collect(),
-        relabelled_count: splitter.relabelled_count,
-    }
+    let Splitter { begins, relabelled_count, .. } = splitter;
+    SplitRuns { runs: begins.iter().map(|begin| run(keys, begin)).collect(), relabelled_count }
 }
 
-fn run(keys: &[LaunchKey], begin: &Begin, line: u64) -> Run {
+fn run(keys: &[LaunchKey], begin: &Begin) -> Run {
     let key = keys.get(begin.launch as usize);
+    let (first_record, origin) = begin.first;
     Run {
         program: RunHostId(key.map_or(0, |key| key.program)),
         trace_counter: 0,
         trace: key.and_then(|key| key.trace),
-        first_record: begin.first_record,
-        origin: line,
+        first_record,
+        origin,
     }
 }
 
+/// Index of a record in its lane, and the record's line in the log.
+type Position = (usize, u64);
+
 /// First record of a run, and the state of its firmware zone.
 struct Begin {
-    first_record: usize,
+    first: Position,
     launch: u32,
     firmware: Firmware,
 }
@@ -65,7 +68,7 @@ struct Begin {
 enum Firmware {
     Unseen,
     Open { place: u32 },
-    Closed { place: u32, end_time: u64, next_run: Option<usize> },
+    Closed { place: u32, end_time: u64, next_run: Option<Position> },
 }
 
 struct Splitter<'lane> {
@@ -76,45 +79,47 @@ struct Splitter<'lane> {
 }
 
 impl Splitter<'_> {
-    /// Adds consecutive records of one launch.
+    /// Adds the records from `step` to `end`, which have the same launch and consecutive lines.
     ///
     /// During this call, the last run always belongs to this launch, since only runs of other
     /// launches are removed.
-    fn add_stretch(&mut self, launch: u32, records: Range<usize>) {
+    fn add_stretch(&mut self, step: Step, end: usize) {
+        let Step { record: first, launch, line: first_line } = step;
         if self.begins.last().is_none_or(|run| run.launch != launch) {
-            self.begin(records.start, launch);
+            self.begin((first, first_line), launch);
         }
-        let heads = self.lane.lane.heads.get(records.clone()).unwrap_or(&[]);
-        let times = self.lane.lane.times.get(records.clone()).unwrap_or(&[]);
-        for ((record, head), &time) in records.zip(heads).zip(times) {
-            let place = head.zone().0;
-            let is_firmware = self.is_firmware.get(place as usize).is_some_and(|&is| is);
+        let heads = self.lane.lane.heads.get(first..end).unwrap_or(&[]);
+        let times = self.lane.lane.times.get(first..end).unwrap_or(&[]);
+        let places = (first..).zip(first_line..);
+        for ((place, head), &time) in places.zip(heads).zip(times) {
+            let zone = head.zone().0;
+            let is_firmware = self.is_firmware.get(zone as usize).is_some_and(|&is| is);
             match head.kind() {
-                PacketKind::ZoneStart if is_firmware => self.add_start(record, place),
+                PacketKind::ZoneStart if is_firmware => self.add_start(place, zone),
                 PacketKind::ZoneEnd if is_firmware => {
-                    self.add_end((record, launch), time, place);
+                    self.add_end((place.0, launch), time, zone);
                 }
-                _ => self.add_other(record, time),
+                _ => self.add_other(place, time),
             }
         }
     }
 
-    fn begin(&mut self, first_record: usize, launch: u32) {
-        self.begins.push(Begin { first_record, launch, firmware: Firmware::Unseen });
+    fn begin(&mut self, first: Position, launch: u32) {
+        self.begins.push(Begin { first, launch, firmware: Firmware::Unseen });
     }
 
-    fn add_start(&mut self, record: usize, started: u32) {
+    fn add_start(&mut self, at: Position, started: u32) {
         let Some(run) = self.begins.last() else { return };
         let relaunch_at = match run.firmware {
-            Firmware::Open { place } if place == started => Some(record),
+            Firmware::Open { place } if place == started => Some(at),
             Firmware::Closed { place, next_run, .. } if place == started => {
-                Some(next_run.unwrap_or(record))
+                Some(next_run.unwrap_or(at))
             }
             _ => None,
         };
         let is_first = run.firmware == Firmware::Unseen;
-        if let Some(first_record) = relaunch_at {
-            self.begin(first_record, run.launch);
+        if let Some(first) = relaunch_at {
+            self.begin(first, run.launch);
         }
         if is_first || relaunch_at.is_some() {
             self.set_firmware(Firmware::Open { place: started });
@@ -137,7 +142,7 @@ impl Splitter<'_> {
             return;
         }
         let Some(detour) = self.begins.get(index.saturating_add(1)) else { return };
-        let others = self.others_between(detour.first_record..record, launch);
+        let others = self.others_between(detour.first.0..record, launch);
         self.relabelled_count = self.relabelled_count.saturating_add(others);
         self.begins.truncate(index.saturating_add(1));
     }
@@ -158,13 +163,13 @@ impl Splitter<'_> {
     /// Stores the first record whose time is later than the firmware's end. A relaunch begins with
     /// it.
     #[inline]
-    fn add_other(&mut self, record: usize, time: u64) {
+    fn add_other(&mut self, at: Position, time: u64) {
         if let Some(Begin { firmware: Firmware::Closed { end_time, next_run, .. }, .. }) =
             self.begins.last_mut()
             && next_run.is_none()
             && time > *end_time
         {
-            *next_run = Some(record);
+            *next_run = Some(at);
         }
     }
 

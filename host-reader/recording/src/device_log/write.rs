@@ -20,7 +20,7 @@
 use super::{error::LogError, logical};
 use crate::whole_file::write_whole_file;
 use reader::{
-    lane::{Lane, LaneId, RecordHead, Run, ZoneIndex},
+    lane::{Annotated, Lane, LaneId, Record, Run, ZoneIndex},
     names::ZoneTable,
     readout::{ChipSummary, Readout},
     role::ZoneRole,
@@ -29,7 +29,7 @@ use std::{
     io::{self, Write},
     path::Path,
 };
-use wire::Risc;
+use wire::{PacketKind, Risc};
 
 /// Counts of written lines and of data that does not fit the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -150,7 +150,8 @@ struct RowWriter<'readout, W> {
 
 impl<'readout, W: Write> RowWriter<'readout, W> {
     fn new(out: &'readout mut W, zones: &'readout ZoneTable) -> Self {
-        let texts = [false, true].map(|is_aggregate| ZoneTexts::new(zones, is_aggregate));
+        let texts = [false, true];
+        let texts = texts.map(|is_aggregate| ZoneTexts { zones, is_aggregate, texts: Vec::new() });
         let report = LogWriteReport::default();
         let (rows, number, logical) = (Vec::new(), itoa::Buffer::new(), String::new());
         Self { out, rows, number, texts, report, has_logical: false, logical }
@@ -169,32 +170,41 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
 
     fn write_lane(&mut self, lane: &Lane) -> io::Result<()> {
         let texts = usize::from(lane.id.risc == Risc::TensixAggregate);
-        let rows = LaneRows::new(lane, self.texts[texts].zones);
         let prefix =
             format!("{},{},{},{},", lane.id.chip_id, lane.id.core.x, lane.id.core.y, lane.id.risc);
-        for position in 0..rows.ids.len() {
-            self.rows.extend_from_slice(prefix.as_bytes());
-            self.push_row(&rows, rows.record_at(position), texts);
-            if self.rows.len() >= FLUSH_BYTES {
-                self.flush()?;
-            }
+        let zones = self.texts[texts].zones;
+        let place = |one: &Annotated<'_>| (one.record.time, zones.id(one.record.zone));
+        if lane.annotated_records().is_sorted_by_key(|one| place(&one)) {
+            return lane
+                .annotated_records()
+                .try_for_each(|one| self.write_row(&prefix, lane, &one, texts));
         }
-        Ok(())
+        let mut records: Vec<_> = lane.annotated_records().collect();
+        records.sort_by_key(place);
+        records.iter().try_for_each(|one| self.write_row(&prefix, lane, one, texts))
     }
 
-    fn push_row(&mut self, rows: &LaneRows<'_>, record: usize, texts: usize) {
-        let head = rows.lane.heads[record];
-        let values = rows.values(record);
-        let run = rows.run(record);
-        self.push_number(rows.ids[record].into());
-        self.push_number(rows.lane.times[record]);
-        self.push_number(values.first().copied().unwrap_or(0));
+    /// Appends the row of a record, and writes the buffered rows if there are many.
+    fn write_row(
+        &mut self,
+        prefix: &str,
+        lane: &Lane,
+        &Annotated { record, run, text, .. }: &Annotated<'_>,
+        texts: usize,
+    ) -> io::Result<()> {
+        let Record { kind, zone, time, data } = record;
+        let run = run.and_then(|run| lane.runs.get(run));
+        self.rows.extend_from_slice(prefix.as_bytes());
+        self.push_number(self.texts[texts].zones.id(zone).into());
+        self.push_number(time);
+        self.push_number(data.first().copied().unwrap_or(0));
         self.push_number(run.map_or(0, |run| run.program.0.into()));
         self.push_trace(run);
-        self.push_place(head, texts);
-        self.push_metadata(rows.metadata(record));
+        self.push_place(kind, zone, texts);
+        self.push_metadata(text.unwrap_or_default());
         self.report.row_count += 1;
-        self.report.unwritten_value_count += values.len().saturating_sub(1) as u64;
+        self.report.unwritten_value_count += data.len().saturating_sub(1) as u64;
+        if self.rows.len() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
 
     fn push_number(&mut self, number: u64) {
@@ -213,11 +223,11 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
     }
 
     /// Appends zone name, type, source line and source file.
-    fn push_place(&mut self, head: RecordHead, texts: usize) {
-        let text = self.texts[texts].text(head.zone());
+    fn push_place(&mut self, kind: PacketKind, zone: ZoneIndex, texts: usize) {
+        let text = self.texts[texts].text(zone);
         self.rows.extend_from_slice(&text.name);
         self.rows.push(b',');
-        self.rows.extend_from_slice(head.kind().label().as_bytes());
+        self.rows.extend_from_slice(kind.label().as_bytes());
         self.rows.extend_from_slice(&text.place);
         self.report.replaced_character_count += text.replaced_count;
     }
@@ -242,55 +252,6 @@ impl<'readout, W: Write> RowWriter<'readout, W> {
     }
 }
 
-/// Records of a lane, in the order of the log's rows.
-struct LaneRows<'lane> {
-    lane: &'lane Lane,
-    ids: Vec<u32>,
-    first_values: Vec<usize>,
-    /// Indices of records, sorted by time and id; `None` if the records are already sorted.
-    order: Option<Vec<usize>>,
-}
-
-impl<'lane> LaneRows<'lane> {
-    fn new(lane: &'lane Lane, zones: &ZoneTable) -> Self {
-        let ids: Vec<_> = lane.heads.iter().map(|head| zones.id(head.zone())).collect();
-        let mut first_values = Vec::with_capacity(ids.len());
-        let mut next = 0;
-        for head in &lane.heads {
-            first_values.push(next);
-            next += head.data_count();
-        }
-        let key = |&record: &usize| (lane.times[record], ids[record]);
-        let order = (!(0..ids.len()).is_sorted_by_key(|record| key(&record))).then(|| {
-            let mut order: Vec<_> = (0..ids.len()).collect();
-            order.sort_by_key(key);
-            order
-        });
-        Self { lane, ids, first_values, order }
-    }
-
-    fn record_at(&self, position: usize) -> usize {
-        self.order.as_ref().map_or(position, |order| order[position])
-    }
-
-    fn values(&self, record: usize) -> &'lane [u64] {
-        let first = self.first_values[record];
-        let end = first + self.lane.heads[record].data_count();
-        self.lane.data.get(first..end).unwrap_or(&[])
-    }
-
-    fn run(&self, record: usize) -> Option<&'lane Run> {
-        let after = self.lane.runs.partition_point(|run| run.first_record <= record);
-        self.lane.runs.get(after.checked_sub(1)?)
-    }
-
-    fn metadata(&self, record: usize) -> &'lane str {
-        let texts = &self.lane.metadata;
-        let position = texts.binary_search_by_key(&record, |(at, _)| *at);
-        position.ok().and_then(|at| texts.get(at)).map_or("", |(_, text)| text)
-    }
-}
-
 /// A zone's text in a row: `name`, and the part `,line,file,` that follows the type.
 struct ZoneText {
     name: Vec<u8>,
@@ -298,50 +259,36 @@ struct ZoneText {
     replaced_count: u64,
 }
 
-/// Texts of zones, created at the first use of each zone.
-struct ZoneTexts<'readout> {
-    zones: &'readout ZoneTable,
-    is_aggregate: bool,
-    texts: Vec<ZoneText>,
-    position_of: Vec<u32>,
-}
-
-const NOT_MADE: u32 = u32::MAX;
-
-impl<'readout> ZoneTexts<'readout> {
-    fn new(zones: &'readout ZoneTable, is_aggregate: bool) -> Self {
-        Self { zones, is_aggregate, texts: Vec::new(), position_of: Vec::new() }
-    }
-
-    fn text(&mut self, zone: ZoneIndex) -> &ZoneText {
-        let index = zone.0 as usize;
-        if self.position_of.len() <= index {
-            self.position_of.resize(index + 1, NOT_MADE);
-        }
-        if self.position_of[index] == NOT_MADE {
-            self.position_of[index] = u32::try_from(self.texts.len()).unwrap_or(NOT_MADE);
-            self.texts.push(self.made(zone));
-        }
-        &self.texts[self.position_of[index] as usize]
-    }
-
-    fn made(&self, zone: ZoneIndex) -> ZoneText {
-        let source = self.zones.sources(zone).first();
+impl ZoneText {
+    fn new(zones: &ZoneTable, zone: ZoneIndex, is_aggregate: bool) -> Self {
+        let source = zones.sources(zone).first();
+        let envelope = ZoneRole::from_name(zones.name(zone)).envelope_name();
+        let envelope = envelope.filter(|_| is_aggregate);
         let mut name = Vec::new();
-        let mut replaced_count = push_plain(&mut name, self.name(zone));
+        let mut replaced_count = push_plain(&mut name, envelope.unwrap_or(zones.name(zone)));
         let line = source.map_or(0, |source| source.line);
         let mut place = format!(",{line},").into_bytes();
         replaced_count += push_plain(&mut place, source.map_or("", |source| &source.file));
         place.push(b',');
-        ZoneText { name, place, replaced_count }
+        Self { name, place, replaced_count }
     }
+}
 
-    fn name(&self, zone: ZoneIndex) -> &'readout str {
-        let name = self.zones.name(zone);
-        if !self.is_aggregate {
-            return name;
+/// Texts of zones, by index of the zone, created at the first use of each zone.
+struct ZoneTexts<'readout> {
+    zones: &'readout ZoneTable,
+    is_aggregate: bool,
+    texts: Vec<Option<Box<ZoneText>>>,
+}
+
+impl ZoneTexts<'_> {
+    fn text(&mut self, zone: ZoneIndex) -> &ZoneText {
+        let index = zone.0 as usize;
+        if self.texts.len() <= index {
+            self.texts.resize_with(index + 1, || None);
         }
-        ZoneRole::from_name(name).envelope_name().unwrap_or(name)
+        let new = || Box::new(ZoneText::new(self.zones, zone, self.is_aggregate));
+        self.texts[index].get_or_insert_with(new)
     }
 }
 
