@@ -145,6 +145,13 @@ impl AnomalyLog {
         }));
     }
 
+    /// Returns the log with `by` added to the position of each anomaly.
+    #[must_use]
+    pub fn moved_by(mut self, by: u64) -> Self {
+        self.kept.iter_mut().for_each(|anomaly| raise(&mut anomaly.position, by));
+        self
+    }
+
     /// Returns true if there are no anomalies.
     #[must_use]
     pub fn is_empty(&self) -> bool {

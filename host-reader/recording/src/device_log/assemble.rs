@@ -2,7 +2,7 @@
 
 use super::{
     blocks::LINE_BYTES_MAX,
-    chunk::{ChunkTables, Faults, Launches, UnknownRiscs},
+    chunk::{ChunkTables, Launches, UnknownRiscs},
     header::LogChip,
     logical,
     packed::{ChunkNumbers, PackedLane},
@@ -85,8 +85,9 @@ impl Assembly {
             self.lanes.values_mut().for_each(|lane| lane.write(&self.memory));
             self.packed_bytes = 0;
         }
-        self.add_faults(AnomalyKind::MalformedLine, first_line, chunk.malformed);
-        self.add_faults(AnomalyKind::StrayValue, first_line, chunk.stray_values);
+        for faults in [chunk.malformed, chunk.stray_values] {
+            self.anomalies.merge(faults.moved_by(first_line));
+        }
         for (core, logical) in chunk.logical {
             self.logical.entry(core).or_insert(logical);
         }
@@ -99,14 +100,6 @@ impl Assembly {
     /// Returns false if records could not be written to the temporary file.
     pub(super) fn has_room(&self) -> bool {
         self.memory.check().is_ok()
-    }
-
-    fn add_faults(&mut self, kind: AnomalyKind, first_line: u64, faults: Faults) {
-        let unkept = faults.count.saturating_sub(faults.kept.len() as u64);
-        for (line, detail) in faults.kept {
-            self.anomalies.record(kind, None, first_line.saturating_add(line), || detail);
-        }
-        self.anomalies.count_more(kind, None, unkept);
     }
 
     /// Builds the log.

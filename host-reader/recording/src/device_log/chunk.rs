@@ -10,10 +10,13 @@ use super::{
     places::Places,
     quoted::{Unquoted, has_quoted_field},
     repeats::{Recognised, Repeats},
-    row::{LaunchKey, Row, RowFault},
+    row::{LaunchKey, LineFault, LogLine},
     text::shown,
 };
-use reader::{anomaly::KEPT_PER_LANE_AND_KIND, mesh::Noc0Coord};
+use reader::{
+    anomaly::{AnomalyKind, AnomalyLog},
+    mesh::Noc0Coord,
+};
 use std::collections::{BTreeMap, HashMap};
 use wire::Risc;
 
@@ -75,22 +78,6 @@ impl Launches {
     }
 }
 
-/// Number of faulty lines, and the line number and description of the first of them.
-#[derive(Default)]
-pub(super) struct Faults {
-    pub(super) count: u64,
-    pub(super) kept: Vec<(u64, String)>,
-}
-
-impl Faults {
-    pub(super) fn add(&mut self, line: u64, detail: impl FnOnce() -> String) {
-        self.count = self.count.saturating_add(1);
-        if (self.kept.len() as u64) < KEPT_PER_LANE_AND_KIND {
-            self.kept.push((line, detail()));
-        }
-    }
-}
-
 /// Unknown RISCs, for which there is no lane. Each has its first line and its number of lines.
 #[derive(Default)]
 pub(super) struct UnknownRiscs {
@@ -117,9 +104,9 @@ pub(super) struct ChunkTables {
     pub(super) places: Places,
     pub(super) launches: Launches,
     pub(super) line_count: u64,
-    pub(super) malformed: Faults,
+    pub(super) malformed: AnomalyLog,
     /// Lines that contain a value although records of their kind have no value.
-    pub(super) stray_values: Faults,
+    pub(super) stray_values: AnomalyLog,
     pub(super) unknown_riscs: UnknownRiscs,
     /// Logical coordinates of cores.
     pub(super) logical: BTreeMap<(u32, Noc0Coord), (u16, u16)>,
@@ -133,8 +120,8 @@ impl ChunkTables {
             places: Places::new(),
             launches: Launches::default(),
             line_count: 0,
-            malformed: Faults::default(),
-            stray_values: Faults::default(),
+            malformed: AnomalyLog::default(),
+            stray_values: AnomalyLog::default(),
             unknown_riscs: UnknownRiscs::default(),
             logical: BTreeMap::new(),
         };
@@ -172,19 +159,19 @@ impl ChunkTables {
         &mut self,
         line: &'text [u8],
         Lines { log, fields, repeats }: &mut Lines<'_, 'text>,
-    ) -> Result<(), RowFault<'text>> {
+    ) -> Result<(), LineFault<'text>> {
         if std::str::from_utf8(line).is_err() {
-            return Err(RowFault::NotUtf8);
+            return Err(LineFault::NotUtf8);
         }
         if is_header(line) {
-            return if log.repeats(line) { Ok(()) } else { Err(RowFault::RepeatedHeader) };
+            return if log.repeats(line) { Ok(()) } else { Err(LineFault::RepeatedHeader) };
         }
         if has_quoted_field(line) {
             self.read_quoted(line, log);
             return Ok(());
         }
         fields.split(line);
-        let row = Row::parse(fields, &log.layout)?;
+        let row = LogLine::parse(fields, &log.layout)?;
         let record = self.add_row(&row);
         repeats.remember(line, (fields, &row), (record.lane, record.place));
         Ok(())
@@ -193,8 +180,8 @@ impl ChunkTables {
     #[cold]
     fn read_quoted(&mut self, line: &[u8], log: &LogShape) {
         let mut unquoted = Unquoted::new();
-        let fields = unquoted.split(line).ok_or(RowFault::OpenQuote);
-        match fields.as_ref().map_err(|&fault| fault).and_then(|f| Row::parse(f, &log.layout)) {
+        let fields = unquoted.split(line).ok_or(LineFault::OpenQuote);
+        match fields.as_ref().map_err(|&fault| fault).and_then(|f| LogLine::parse(f, &log.layout)) {
             Ok(row) => {
                 self.add_row(&row);
             }
@@ -203,16 +190,18 @@ impl ChunkTables {
     }
 
     #[cold]
-    fn add_fault(&mut self, fault: RowFault<'_>) {
+    fn add_fault(&mut self, fault: LineFault<'_>) {
         match fault {
-            RowFault::UnknownRisc { chip_id, core, label } => {
+            LineFault::UnknownRisc { chip_id, core, label } => {
                 self.unknown_riscs.add((chip_id, core, shown(label)), self.line_count, 1);
             }
-            _ => self.malformed.add(self.line_count, || fault.detail()),
+            _ => self
+                .malformed
+                .record(AnomalyKind::MalformedLine, None, self.line_count, || fault.detail()),
         }
     }
 
-    fn add_row(&mut self, row: &Row<'_>) -> Recognised {
+    fn add_row(&mut self, row: &LogLine<'_>) -> Recognised {
         let record = Recognised {
             lane: self.lanes.number(row.lane),
             place: self.places.number(row.marker_id, &row.place),
@@ -251,7 +240,7 @@ impl ChunkTables {
     fn add_stray_value(&mut self, record: &Recognised) {
         let (kind, value) = (record.kind.label(), record.value);
         let detail = || format!("expected no value for {kind}, found {value}; the rest is kept");
-        self.stray_values.add(self.line_count, detail);
+        self.stray_values.record(AnomalyKind::StrayValue, None, self.line_count, detail);
     }
 }
 

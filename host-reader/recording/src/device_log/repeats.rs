@@ -8,7 +8,7 @@
 use super::{
     fields::Fields,
     header::{Column, Layout},
-    row::{LaunchKey, NO_TRACE, Row},
+    row::{LaunchKey, LogLine, NO_TRACE},
     text::take_number,
 };
 use reader::lane::TraceReplay;
@@ -137,7 +137,7 @@ impl<'text> Repeats<'text> {
     pub(super) fn remember(
         &mut self,
         line: &'text [u8],
-        (fields, row): (&Fields<'text>, &Row<'text>),
+        (fields, row): (&Fields<'text>, &LogLine<'text>),
         (lane, place): (usize, u32),
     ) {
         if !self.is_known_layout || !row.metadata.is_empty() {

@@ -13,9 +13,11 @@ use wire::{PacketKind, Risc};
 
 /// Key that distinguishes the launches to which lines belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct LaunchKey {
-    pub(super) program: u32,
-    pub(super) trace: Option<TraceReplay>,
+pub struct LaunchKey {
+    /// Run host id.
+    pub program: u32,
+    /// Trace replay, if the log contains it.
+    pub trace: Option<TraceReplay>,
     /// Run counter in logs before July 2025, or number of the writing process in a streaming log;
     /// otherwise 0.
     pub(super) run_id: u64,
@@ -35,30 +37,39 @@ impl LaunchKey {
 
 /// The name and source location of a line's marker id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place<'text> {
-    pub(super) name: &'text [u8],
+pub struct Place<'text> {
+    /// Name of the zone.
+    pub name: &'text [u8],
     pub(super) line: u32,
     pub(super) file: &'text [u8],
 }
 
-/// A parsed line.
+/// A parsed line of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row<'text> {
-    pub(super) lane: LaneId,
-    pub(super) marker_id: u16,
-    pub(super) kind: PacketKind,
-    pub(super) time: u64,
-    pub(super) value: u64,
-    pub(super) key: LaunchKey,
-    pub(super) place: Place<'text>,
-    pub(super) metadata: &'text [u8],
+pub struct LogLine<'text> {
+    /// Lane of the record.
+    pub lane: LaneId,
+    /// Marker id.
+    pub marker_id: u16,
+    /// Kind of the record.
+    pub kind: PacketKind,
+    /// Timestamp.
+    pub time: u64,
+    /// Value, or 0 if there is none.
+    pub value: u64,
+    /// Launch to which the line belongs.
+    pub key: LaunchKey,
+    /// Name and source location.
+    pub place: Place<'text>,
+    /// Meta data; empty if there is none.
+    pub metadata: &'text [u8],
     /// Column and row of the core in the grid of usable workers, if the log contains them.
     pub(super) logical: Option<(u16, u16)>,
 }
 
 /// Reason why a line cannot be parsed as a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RowFault<'text> {
+pub(super) enum LineFault<'text> {
     ColumnCount { expected: usize, found: usize },
     Field { column: Column, expected: &'static str, found: &'text [u8] },
     OpenQuote,
@@ -67,7 +78,7 @@ pub(super) enum RowFault<'text> {
     UnknownRisc { chip_id: u32, core: Noc0Coord, label: &'text [u8] },
 }
 
-impl RowFault<'_> {
+impl LineFault<'_> {
     /// Returns the fault as text for a message.
     pub(super) fn detail(&self) -> String {
         match *self {
@@ -96,12 +107,12 @@ const TYPED_ID_MAX: u64 = (1 << 19) - 1;
 /// TT-Metal's value for "no trace", which was meant to be printed as an empty field.
 pub(super) const NO_TRACE: u64 = 1 << 63;
 
-impl<'text> Row<'text> {
+impl<'text> LogLine<'text> {
     /// Parses the fields of one line.
-    pub(super) fn parse(fields: &Fields<'text>, layout: &Layout) -> Result<Self, RowFault<'text>> {
+    pub(super) fn parse(fields: &Fields<'text>, layout: &Layout) -> Result<Self, LineFault<'text>> {
         let expected = layout.column_count();
         if fields.count() != expected {
-            return Err(RowFault::ColumnCount { expected, found: fields.count() });
+            return Err(LineFault::ColumnCount { expected, found: fields.count() });
         }
         let cells = Cells { fields, layout };
         let kind = cells.kind()?;
@@ -131,34 +142,34 @@ impl<'text> Cells<'_, 'text> {
         self.layout.position(column).map_or(&[], |position| trimmed(self.fields.at(position)))
     }
 
-    fn fault(&self, column: Column, expected: &'static str) -> RowFault<'text> {
-        RowFault::Field { column, expected, found: self.text(column) }
+    fn fault(&self, column: Column, expected: &'static str) -> LineFault<'text> {
+        LineFault::Field { column, expected, found: self.text(column) }
     }
 
     #[inline]
-    fn number(&self, column: Column) -> Result<u64, RowFault<'text>> {
+    fn number(&self, column: Column) -> Result<u64, LineFault<'text>> {
         parse_number(self.text(column)).ok_or_else(|| self.fault(column, "a whole number"))
     }
 
     #[inline]
-    fn number_of<T: TryFrom<u64>>(&self, column: Column) -> Result<T, RowFault<'text>> {
+    fn number_of<T: TryFrom<u64>>(&self, column: Column) -> Result<T, LineFault<'text>> {
         let number = self.number(column)?;
         T::try_from(number).map_err(|_| self.fault(column, "a smaller number"))
     }
 
     #[inline]
-    fn optional_number(&self, column: Column) -> Result<Option<u64>, RowFault<'text>> {
+    fn optional_number(&self, column: Column) -> Result<Option<u64>, LineFault<'text>> {
         if self.text(column).is_empty() { Ok(None) } else { self.number(column).map(Some) }
     }
 
-    fn logical(&self) -> Result<Option<(u16, u16)>, RowFault<'text>> {
+    fn logical(&self) -> Result<Option<(u16, u16)>, LineFault<'text>> {
         if self.text(Column::LogicalX).is_empty() || self.text(Column::LogicalY).is_empty() {
             return Ok(None);
         }
         Ok(Some((self.number_of(Column::LogicalX)?, self.number_of(Column::LogicalY)?)))
     }
 
-    fn kind(&self) -> Result<PacketKind, RowFault<'text>> {
+    fn kind(&self) -> Result<PacketKind, LineFault<'text>> {
         match self.text(Column::Kind) {
             b"ZONE_START" | b"begin" => Ok(PacketKind::ZoneStart),
             b"ZONE_END" | b"end" => Ok(PacketKind::ZoneEnd),
@@ -173,18 +184,18 @@ impl<'text> Cells<'_, 'text> {
         }
     }
 
-    fn lane(&self) -> Result<LaneId, RowFault<'text>> {
+    fn lane(&self) -> Result<LaneId, LineFault<'text>> {
         let chip_id = self.number_of(Column::Chip)?;
         let core =
             Noc0Coord { x: self.number_of(Column::CoreX)?, y: self.number_of(Column::CoreY)? };
         let label = self.text(Column::Risc);
         let risc = std::str::from_utf8(label).ok().and_then(Risc::from_label);
-        let risc = risc.ok_or(RowFault::UnknownRisc { chip_id, core, label })?;
+        let risc = risc.ok_or(LineFault::UnknownRisc { chip_id, core, label })?;
         Ok(LaneId { chip_id, core, risc })
     }
 
     /// Returns the 16-bit id. Until 2024, the bits above the id contained the packet type.
-    fn marker_id(&self, kind: PacketKind) -> Result<u16, RowFault<'text>> {
+    fn marker_id(&self, kind: PacketKind) -> Result<u16, LineFault<'text>> {
         let number = self.number(Column::MarkerId)?;
         if let Ok(id) = u16::try_from(number) {
             return Ok(id);
@@ -204,7 +215,7 @@ impl<'text> Cells<'_, 'text> {
         }
     }
 
-    fn launch_key(&self) -> Result<LaunchKey, RowFault<'text>> {
+    fn launch_key(&self) -> Result<LaunchKey, LineFault<'text>> {
         let run_id = self.optional_number(Column::RunId)?.unwrap_or(0);
         let has_program = self.layout.position(Column::RunHostId).is_some();
         let column = if has_program { Column::RunHostId } else { Column::RunId };
@@ -217,7 +228,7 @@ impl<'text> Cells<'_, 'text> {
         Ok(LaunchKey { program, trace: self.trace()?, run_id })
     }
 
-    fn trace(&self) -> Result<Option<TraceReplay>, RowFault<'text>> {
+    fn trace(&self) -> Result<Option<TraceReplay>, LineFault<'text>> {
         let trace_id = self.optional_number(Column::TraceId)?.filter(|&id| id != NO_TRACE);
         let counter = self.optional_number(Column::TraceCounter)?.filter(|&id| id != NO_TRACE);
         match (trace_id, counter) {
@@ -230,7 +241,7 @@ impl<'text> Cells<'_, 'text> {
         }
     }
 
-    fn place(&self) -> Result<Place<'text>, RowFault<'text>> {
+    fn place(&self) -> Result<Place<'text>, LineFault<'text>> {
         let line = self.optional_number(Column::SourceLine)?.unwrap_or(0);
         let line = u32::try_from(line).map_err(|_| self.fault(Column::SourceLine, "a line"))?;
         Ok(Place { name: self.text(Column::ZoneName), line, file: self.text(Column::SourceFile) })
@@ -246,11 +257,11 @@ mod tests {
         source line, source file, meta data";
 
     /// Parses a line and calls `check` with the result.
-    fn with_row<T>(line: &str, check: impl FnOnce(Result<Row<'_>, RowFault<'_>>) -> T) -> T {
+    fn with_row<T>(line: &str, check: impl FnOnce(Result<LogLine<'_>, LineFault<'_>>) -> T) -> T {
         let layout = Layout::parse(TITLES.as_bytes()).unwrap();
         let mut fields = Fields::new();
         fields.split(line.as_bytes());
-        check(Row::parse(&fields, &layout))
+        check(LogLine::parse(&fields, &layout))
     }
 
     #[test]

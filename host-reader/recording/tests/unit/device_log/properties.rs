@@ -118,13 +118,13 @@ fn read_line_by_line(log: &[u8]) -> (Vec<FullRecord>, u64) {
             line.kind,
             line.marker_id.into(),
             if has_value { line.value } else { 0 },
-            line.program,
-            line.trace,
-            text(line.name),
+            line.key.program,
+            line.key.trace,
+            text(line.place.name),
             text(line.metadata),
         ));
     };
-    walk_device_log(log, "log", add, |_| fault_count += 1).unwrap();
+    walk_device_log(log, "log", add, |_, _| fault_count += 1).unwrap();
     records.sort_by_key(|record| (record.0, record.1));
     (records, fault_count)
 }

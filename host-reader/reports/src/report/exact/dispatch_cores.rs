@@ -29,11 +29,11 @@ pub(super) fn dispatch_of(
         let key = (u64::from(line.lane.chip_id), line.lane.core);
         let Some(rows) = of_cores.get_mut(&key) else { return };
         let is_end = line.kind == PacketKind::ZoneEnd;
-        let (name, risc) = (String::from_utf8_lossy(line.name), line.lane.risc);
+        let (name, risc) = (String::from_utf8_lossy(line.place.name), line.lane.risc);
         rows.push((risc, DispatchRow::new(line.time, risc, is_end, &name, line.metadata)));
     };
     // The log has already been read, and its errors were reported then.
-    let _ = walk_device_log(text, file, visit, |_| ());
+    let _ = walk_device_log(text, file, visit, |_, _| ());
     let mut of_cores: Vec<_> = of_cores.into_iter().collect();
     of_cores.sort_by_key(|(key, _)| *key);
     for ((chip_id, core), mut rows) in of_cores {

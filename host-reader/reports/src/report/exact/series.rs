@@ -54,8 +54,8 @@ impl ExactCounters {
         let risc = line.lane.risc;
         let is_reader = risc == Risc::Brisc || (risc.is_quasar() && !risc.moves_data());
         if line.marker_id == COUNTER_ID && is_data && is_reader {
-            let replay = line.trace.map(|trace| trace.counter);
-            let key = (line.lane.chip_id.into(), line.program.into(), replay);
+            let replay = line.key.trace.map(|trace| trace.counter);
+            let key = (line.lane.chip_id.into(), line.key.program.into(), replay);
             let counters = self.of_ops.entry(key).or_default();
             add_row(counters, line.lane.core, risc, line.metadata);
         }
@@ -102,23 +102,17 @@ impl DeviceLog {
     /// Reads a log; `None` if it is not a device log.
     pub(super) fn read(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<Self> {
         let mut gathered = Gathered::default();
-        let mut faults = Vec::new();
         let visit = |line: &LogLine<'_>| gathered.record(line);
-        let chip = match walk_device_log(text, file, visit, |fault| faults.push(fault)) {
-            Ok(chip) => chip,
+        let fault = |line, detail: String| {
+            problems.add_to_log_line(file, line, &format!("{detail}; the line is left out"));
+        };
+        match walk_device_log(text, file, visit, fault) {
+            Ok(chip) => Some(gathered.finish(&chip)),
             Err(error) => {
                 problems.add_to_file(file, error.to_string());
-                return None;
+                None
             }
-        };
-        for fault in faults {
-            problems.add_to_log_line(
-                file,
-                fault.line,
-                &format!("{}; the line is left out", fault.detail),
-            );
         }
-        Some(gathered.finish(&chip))
     }
 
     /// Returns the index of a name. A new name is added to the log.
@@ -153,15 +147,15 @@ impl Gathered {
             time: line.time,
             value: line.value,
             core: line.lane.core,
-            program: line.program,
-            name: self.number(line.name),
+            program: line.key.program,
+            name: self.number(line.place.name),
             marker_id: line.marker_id,
             risc: line.lane.risc,
             kind: line.kind,
         };
         self.log.counters.record(line);
         if let Some(sub_device) = sub_device_of(line.metadata) {
-            let key = (chip_id, u64::from(line.program), line.trace);
+            let key = (chip_id, u64::from(line.key.program), line.key.trace);
             self.log.sub_devices.insert(key, sub_device);
         }
         let cores = self.log.chips.entry(chip_id).or_default();
