@@ -102,8 +102,8 @@ fn captures(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("open and decode", launches), |bencher| {
             bencher.iter(|| {
                 let capture = Capture::open(&path).expect("a capture");
-                let readout = capture.readout().expect("a read");
-                black_box(readout)
+                let runs = capture.runs().expect("a read");
+                black_box(runs)
             });
         });
         group.bench_function(BenchmarkId::new("read a mesh", launches), |bencher| {

@@ -327,7 +327,7 @@ fn recorded(readout: &Readout) -> Records {
 }
 
 fn readout_of(path: &Path) -> Readout {
-    Capture::open(path).unwrap().readout().unwrap()
+    Capture::open(path).unwrap().runs().unwrap().remove(0).readout
 }
 
 /// Number of zones and data that the kernels record: on two RISCs of each core, 5,000 of each, and the

@@ -304,7 +304,7 @@ fn a_minute_of_one_launch_is_captured_in_flat_memory() {
     println!("{} s, {visited} records, {file_bytes} bytes of capture, {peaks:?}", seconds());
     assert!(peaks.all - peaks.first_tenth < FLAT_BYTES, "{peaks:?}");
 
-    let read = Capture::open(&path).unwrap().readout().unwrap();
+    let read = Capture::open(&path).unwrap().runs().unwrap().remove(0).readout;
     assert!(read.losses.is_empty() && read.anomalies.anomaly_count() == 0);
     assert_eq!(read.record_count(), visited);
     assert_captured(&read, &sums, truth);

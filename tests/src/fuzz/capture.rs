@@ -24,10 +24,9 @@ fn check(bytes: Vec<u8>) {
     check_extents(&capture);
     let info = capture.info();
     assert!(info.marker_words() <= size as u64 / 4, "{} words", info.marker_words());
-    let _ = (capture.clock_samples(), capture.op_metadata());
-    if let Ok(readout) = capture.readout() {
-        readout.lanes().for_each(check_columns);
-        check_anomalies_of_reads(&capture);
+    for run in capture.runs().unwrap_or_default() {
+        run.readout.lanes().for_each(check_columns);
+        check_anomalies(&run.readout.anomalies);
     }
 }
 
@@ -44,14 +43,6 @@ fn check_extents(capture: &Capture) {
     let malformed = capture.sections().filter(|section| section.content().is_err()).count() as u64;
     let counted = check.usable_count + check.unknown_count + malformed;
     assert_eq!(counted, capture.sections().count() as u64);
-}
-
-fn check_anomalies_of_reads(capture: &Capture) {
-    for read in capture.replayed_reads() {
-        if let Ok(readout) = read.readout {
-            check_anomalies(&readout.anomalies);
-        }
-    }
 }
 
 /// Returns a copy with correct checksums of the file and of each section.

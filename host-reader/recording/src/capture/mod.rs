@@ -84,7 +84,6 @@
     )
 )]
 
-mod clock_samples;
 mod error;
 mod frame;
 mod header;
@@ -116,7 +115,7 @@ pub use host_clock::HostClock;
 pub use kind::SectionKind;
 pub use mesh_recorder::{LivePart, MeshRecorder, RecordError};
 pub use problem::{MalformedPayload, Problem, ProblemKind, ProblemSection};
-pub use replay::{CapturedRun, ReplayedRead};
+pub use replay::CapturedRun;
 pub use section::{
     CaptureEnd, ClockSamples, Content, FailedAccess, HostEvents, MemoryWords, OpMetadata, Payload,
     ReadBegin, ReadEnd, WordsContent,

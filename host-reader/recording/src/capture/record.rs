@@ -6,7 +6,7 @@ use super::{
     error::CaptureError,
     host_clock::{HostClock, unix_time_ns},
     label::ChipLabels,
-    section::{FailedAccess, MemoryWords, Payload, ReadBegin, ReadEnd},
+    section::{ClockSamples, FailedAccess, MemoryWords, Payload, ReadBegin, ReadEnd},
     sync::MeshSamples,
     writer::CaptureWriter,
 };
@@ -78,7 +78,10 @@ impl RunCapture {
 
     /// Writes the clock samples that are not in the capture yet.
     pub(super) fn append_new_samples(&mut self, samples: &MeshSamples) -> Result<(), CaptureError> {
-        self.writer.append_clock_samples(&samples.since(&self.samples))?;
+        let new = samples.since(&self.samples);
+        let tiles = new.bursts().map(ClockSamples::TwoWay);
+        let mut all = tiles.chain(new.link_bursts().map(ClockSamples::Ethernet));
+        all.try_for_each(|samples| self.writer.append(&samples))?;
         self.samples = samples.clone();
         Ok(())
     }

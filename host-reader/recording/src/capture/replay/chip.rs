@@ -2,82 +2,36 @@
 
 use super::{
     reads::{Access, ReadRecord},
-    recording::{Recording, not_held},
+    recording::not_held,
 };
 use reader::mesh::{
     AccessError, AccessResult, Device, DeviceDescription, Memory, Mesh, Noc0Coord, WordRange,
 };
-use std::collections::{BTreeMap, BTreeSet};
 use wire::Cycles;
 
-/// A replayed mesh, with the data of one read.
+/// A replayed mesh, with the data of one read. As a [`Device`], it represents the chip of the mesh
+/// that is currently accessed.
 pub(super) struct ReplayedMesh<'file> {
-    devices: Vec<ReplayedDevice<'file>>,
-}
-
-/// A replayed chip, with the data of one read.
-struct ReplayedDevice<'file> {
-    description: DeviceDescription,
-    recordings: BTreeMap<(Memory, bool), Recording<'file>>,
-    /// Cores whose words a later read contains again.
-    repeated: BTreeSet<Noc0Coord>,
-    /// True if the capture contains the end of the read.
-    is_complete: bool,
-    host_time_ns: u64,
+    read: ReadRecord<'file>,
+    /// Chips of the read, in the order of the mesh. Chips without a description are omitted.
+    chips: Vec<DeviceDescription>,
+    /// Index of the accessed chip.
+    index: usize,
 }
 
 impl<'file> ReplayedMesh<'file> {
-    /// Creates the mesh of a read. A chip without a description is omitted.
-    pub(super) fn from_read(read: ReadRecord<'file>) -> Self {
-        let is_complete = read.is_complete();
-        let ReadRecord { begin, mut chips, recordings, repeated, host_time_ns, .. } = read;
-        let mut devices: Vec<_> = begin
-            .chips
-            .iter()
-            .filter_map(|chip_id| chips.remove(chip_id))
-            .map(|description| ReplayedDevice {
-                repeated: repeated
-                    .iter()
-                    .filter(|(chip_id, _)| *chip_id == description.chip_id)
-                    .map(|&(_, core)| core)
-                    .collect(),
-                description,
-                recordings: BTreeMap::new(),
-                is_complete,
-                host_time_ns,
-            })
-            .collect();
-        for (Access { chip_id, memory, is_write }, recording) in recordings {
-            if let Some(device) = devices.iter_mut().find(|d| d.description.chip_id == chip_id) {
-                device.recordings.insert((memory, is_write), recording);
-            }
-        }
-        Self { devices }
-    }
-}
-
-impl Mesh for ReplayedMesh<'_> {
-    fn device_count(&self) -> usize {
-        self.devices.len()
+    /// Creates the mesh of a read.
+    pub(super) fn from_read(mut read: ReadRecord<'file>) -> Self {
+        let chips = read.begin.chips.iter().filter_map(|chip_id| read.chips.remove(chip_id));
+        Self { chips: chips.collect(), read, index: 0 }
     }
 
-    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
-        // This is a `match` because the lifetime of a reference to a trait object cannot be
-        // shortened inside an `Option`.
-        match self.devices.get_mut(index) {
-            Some(device) => Some(device),
-            None => None,
-        }
-    }
-}
-
-impl ReplayedDevice<'_> {
     fn read(&mut self, memory: Memory, address: u64, words: &mut [u32]) -> AccessResult {
-        let (chip_id, word_count) = (self.description.chip_id, words.len());
-        let is_complete = self.is_complete;
+        let (chip_id, word_count) = (self.description().chip_id, words.len());
+        let is_complete = self.read.is_complete();
         let not_held =
             || not_held(&WordRange { chip_id, memory, address, word_count }, is_complete);
-        match self.recordings.get_mut(&(memory, false)) {
+        match self.read.recordings.get_mut(&Access { chip_id, memory, is_write: false }) {
             Some(recording) => recording.read(address, words, not_held),
             None if words.is_empty() => Ok(()),
             None => Err(not_held()),
@@ -85,19 +39,32 @@ impl ReplayedDevice<'_> {
     }
 
     fn check_repeated(&self, core: Noc0Coord) -> AccessResult {
-        if !self.repeated.contains(&core) {
+        let chip_id = self.description().chip_id;
+        if !self.read.repeated.contains(&(chip_id, core)) {
             return Ok(());
         }
         Err(AccessError::Unreachable {
-            chip_id: self.description.chip_id,
+            chip_id,
             reason: "this read was cut off, and the next one has read the core again".into(),
         })
     }
 }
 
-impl Device for ReplayedDevice<'_> {
+impl Mesh for ReplayedMesh<'_> {
+    fn device_count(&self) -> usize {
+        self.chips.len()
+    }
+
+    fn device(&mut self, index: usize) -> Option<&mut dyn Device> {
+        self.chips.get(index)?;
+        self.index = index;
+        Some(self)
+    }
+}
+
+impl Device for ReplayedMesh<'_> {
     fn description(&self) -> &DeviceDescription {
-        &self.description
+        self.chips.get(self.index).expect("a device is given out only where there is one")
     }
 
     fn read_l1(&mut self, core: Noc0Coord, address: u64, words: &mut [u32]) -> AccessResult {
@@ -109,7 +76,8 @@ impl Device for ReplayedDevice<'_> {
     ///
     /// Words captured later already contain the effect of the write.
     fn write_l1(&mut self, core: Noc0Coord, address: u64, words: &[u32]) -> AccessResult {
-        let refusals = self.recordings.get_mut(&(Memory::L1(core), true));
+        let (chip_id, memory) = (self.description().chip_id, Memory::L1(core));
+        let refusals = self.read.recordings.get_mut(&Access { chip_id, memory, is_write: true });
         let refusal = refusals.and_then(|refusals| refusals.refusal(address, words.len()));
         refusal.map_or(Ok(()), Err)
     }
@@ -129,6 +97,6 @@ impl Device for ReplayedDevice<'_> {
     }
 
     fn host_time_ns(&mut self) -> u64 {
-        self.host_time_ns
+        self.read.host_time_ns
     }
 }

@@ -48,7 +48,8 @@ impl Capture {
     /// Returns the error of the first read if there are reads and all of them failed.
     ///
     /// # Cost
-    /// The same as for [`Capture::readout`].
+    /// The cost of reading the chips, without the accesses to the chips: the words are copied once,
+    /// and decoded on all processors.
     pub fn runs(&self) -> Result<Vec<CapturedRun>, ReadError> {
         let (mut runs, zones) = split(self);
         let mut first_failure = None;

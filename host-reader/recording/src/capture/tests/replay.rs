@@ -1,11 +1,15 @@
 //! Tests that a replayed capture yields the same readout as the chips.
 
 use super::*;
-use crate::capture::frame::{FRAME_HEADER_BYTES, FrameHead, begin_frame, finish_frame};
+use crate::capture::{
+    frame::{FRAME_HEADER_BYTES, FrameHead, begin_frame, finish_frame},
+    sync::{LinkBurst, MeshSamples},
+};
 use proptest::{collection::vec, prelude::*};
 use reader::{
     ProfilerOptions, ReadOptions,
     anomaly::AnomalyKind,
+    clock::{EthernetPing, PingBurst, Tile, TwoWayPing},
     init_device_profiler,
     mesh::{
         AccessError, CoreDescription, Device, DeviceDescription, DeviceImage, DramDescription,
@@ -122,8 +126,25 @@ fn capturing(path: &Path) -> CapturingReader {
     CapturingReader::new(options(), writer)
 }
 
+/// Returns the readouts of a capture's runs, joined in order.
+fn readout_of(capture: &Capture) -> Result<Readout, ReadError> {
+    let readouts = capture.runs()?.into_iter().map(|run| run.readout);
+    let whole = readouts.reduce(|mut whole, readout| {
+        whole.append(readout);
+        whole
+    });
+    Ok(whole.unwrap_or_default())
+}
+
+/// Returns the result of each read of a capture.
+fn replayed(capture: &Capture) -> Vec<Result<Readout, ReadError>> {
+    let mut readouts = Vec::new();
+    capture.replay(&ZoneTable::new(), |read| readouts.push(read.readout));
+    readouts
+}
+
 fn whole(path: &Path) -> Readout {
-    Capture::open(path).unwrap().readout().unwrap()
+    readout_of(&Capture::open(path).unwrap()).unwrap()
 }
 
 #[test]
@@ -147,8 +168,7 @@ fn reads_are_replayed_as_they_were_and_joined_in_order() {
     captured.capture.finish().unwrap();
     let capture = Capture::open(&path).unwrap();
     assert!(capture.check().is_clean());
-    let replayed: Vec<_> =
-        capture.replayed_reads().into_iter().map(|read| read.readout.unwrap()).collect();
+    let replayed: Vec<_> = replayed(&capture).into_iter().map(Result::unwrap).collect();
     assert_eq!(replayed, readouts);
     let mut joined = readouts.remove(0);
     readouts.into_iter().for_each(|readout| joined.append(readout));
@@ -157,6 +177,29 @@ fn reads_are_replayed_as_they_were_and_joined_in_order() {
     assert_eq!((info.reads.len(), info.core_count(), info.lane_words.len()), (4, 6, 5));
     assert_eq!(info.lane_words.values().sum::<u64>(), 4 * 5 * 16);
     assert_eq!(info.zone_count, 1);
+}
+
+#[test]
+fn what_was_measured_comes_back_for_another_fit() {
+    let ping = TwoWayPing { host_send_ns: -1, device_cycles: 7, host_receive_ns: 800 };
+    let message = EthernetPing {
+        sender_start_cycles: 1,
+        receiver_start_cycles: 2,
+        receiver_end_cycles: 3,
+        sender_end_cycles: 4,
+    };
+    let [sender, receiver] = [0, 1].map(|chip| Tile::new(chip, 1, 2));
+    let mut samples = MeshSamples::default();
+    samples.add_burst(PingBurst { tile: sender, pings: vec![ping; 3] });
+    samples.add_burst(PingBurst { tile: receiver, pings: vec![ping] });
+    samples.add_link_burst(LinkBurst { sender, receiver, pings: vec![message; 2] });
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.kprof");
+    let mut recording = RunCapture::new(CaptureWriter::create(&path).unwrap());
+    recording.append_new_samples(&samples).unwrap();
+    let runs = Capture::open(&path).unwrap().runs().unwrap();
+    assert_eq!(runs[0].samples, samples);
 }
 
 #[test]
@@ -174,7 +217,7 @@ fn a_capture_that_lost_sections_gives_what_is_left_and_says_what_is_not() {
         bytes[payload] ^= 1;
         let damaged = Capture::from_bytes(bytes).unwrap();
         assert_eq!(damaged.problems().len(), 1);
-        let Ok(left) = damaged.readout() else {
+        let Ok(left) = readout_of(&damaged) else {
             // Only a missing chip description makes decoding impossible.
             assert_eq!(section.kind, SectionKind::DEVICE);
             continue;
@@ -370,7 +413,7 @@ proptest! {
         }
         let capture = Capture::from_bytes(with_lies(&Capture::open(&path).unwrap(), &lies)).unwrap();
         prop_assert_eq!(capture.problems(), []);
-        let _ = (capture.check(), capture.info(), capture.readout());
+        let _ = (capture.check(), capture.info(), capture.runs());
     }
 
     #[test]
@@ -403,8 +446,6 @@ proptest! {
         reader.capture.finish().unwrap();
         let capture = Capture::open(&path).unwrap();
         prop_assert!(capture.check().is_clean());
-        let replayed = capture.replayed_reads();
-        let replayed: Vec<_> = replayed.into_iter().map(|read| read.readout).collect();
-        prop_assert_eq!(replayed, readouts);
+        prop_assert_eq!(replayed(&capture), readouts);
     }
 }

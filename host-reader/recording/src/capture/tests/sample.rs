@@ -302,7 +302,7 @@ fn the_first_version_is_read_as_ever_and_says_nothing_of_its_end() {
     assert_eq!(of_first_readers, Some(FIRST_SECTIONS_CRC), "sections are only added at the end");
     let capture = Capture::from_bytes(committed).unwrap();
     assert_eq!((capture.is_finished(), capture.check().is_clean()), (None, true));
-    let readout = capture.readout().unwrap();
+    let readout = capture.runs().unwrap().remove(0).readout;
     assert_eq!(readout.losses.uncounted().count(), 1, "that of the runtime alone");
     let mut of_now = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap().runs().unwrap();
     let mut of_then = capture.runs().unwrap();
@@ -332,7 +332,7 @@ fn the_version_without_clocks_of_hosts_is_read_as_ever() {
     assert_eq!(capture.host_clocks().count(), 0);
     let of_now = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
     assert_eq!(of_now.host_clocks().collect::<Vec<_>>(), [host_clock()]);
-    let readouts = [capture, of_now].map(|one| one.readout().unwrap());
+    let readouts = [capture, of_now].map(|one| one.runs().unwrap().remove(0).readout);
     assert_eq!(readouts[0], readouts[1]);
 }
 
@@ -369,7 +369,7 @@ fn every_section_of_the_sample_says_what_it_said_when_it_was_written() {
 #[test]
 fn the_sample_decodes_to_its_run() {
     let capture = Capture::open(sample_path(FormatVersion::CURRENT)).unwrap();
-    let readout = capture.readout().unwrap();
+    let readout = capture.runs().unwrap().remove(0).readout;
     let [device] = readout.devices.as_slice() else { panic!("one chip") };
     let [lane] = device.lanes.as_slice() else { panic!("one lane") };
     assert_eq!(lane.id, lane_id(Risc::Brisc));
