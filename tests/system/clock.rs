@@ -9,7 +9,7 @@ use host_reader::{
     init_device_profiler,
     mesh::{AccessError, ChipLink, CoreDescription, Device, Mesh, Noc0Coord},
     read_device_profiler,
-    sync::{ClockSampler, MeshClock, ping},
+    sync::{MeshClock, MeshSamples, ping},
 };
 use sim::{
     arch::{Arch, TileCoord},
@@ -97,19 +97,19 @@ const PINGS_OF_A_SECOND: (u32, u64) = (249, 4_000_000);
 /// Relates the clocks of a mesh to the host's clock in one session: bursts at both ends, and pings
 /// of each reference in between, given by their number and their distance in nanoseconds.
 fn synchronise(mesh: &mut impl Mesh, (ping_count, spacing_ns): (u32, u64)) -> MeshClock {
-    let mut sampler = ClockSampler::default();
-    sampler.open(mesh);
+    let mut samples = MeshSamples::default();
+    samples.open(mesh);
     for _ in 0..ping_count {
         for index in 0..mesh.device_count() {
             let chip = mesh.device(index).unwrap();
-            let tile = sampler.samples().reference(chip.description().chip_id).unwrap();
+            let tile = samples.reference(chip.description().chip_id).unwrap();
             let ping = ping(chip, Noc0Coord { x: tile.x.into(), y: tile.y.into() }).unwrap();
-            sampler.add_burst(PingBurst { tile, pings: vec![ping] });
+            samples.add_burst(PingBurst { tile, pings: vec![ping] });
         }
         mesh.device(0).unwrap().wait_ns(spacing_ns);
     }
-    sampler.close(mesh);
-    sampler.samples().fit()
+    samples.close(mesh);
+    samples.fit()
 }
 
 #[test]
@@ -224,14 +224,14 @@ fn frequency_steps_of_five_ppm_and_more_split_the_map_where_they_are() {
 #[test]
 fn refreshes_while_kernels_run_keep_a_long_session_tied() {
     let mut mesh = SimulatedMesh::new(&wormholes(21, &[old_chip(), old_chip()])).unwrap();
-    let mut sampler = ClockSampler::default();
-    sampler.open(&mut mesh);
+    let mut samples = MeshSamples::default();
+    samples.open(&mut mesh);
     for _ in 0..50 {
         mesh.wait_ns(100_000_000);
-        sampler.refresh(&mut mesh);
+        samples.refresh(&mut mesh);
     }
-    sampler.close(&mut mesh);
-    let clock = sampler.samples().fit();
+    samples.close(&mut mesh);
+    let clock = samples.fit();
     assert_eq!(clock.problems(), []);
     let (end_ps, origin_ns) = (mesh.now_ps(), host_origin_ns(&mut mesh));
     let mut random = Stream::new(21, &[2]);

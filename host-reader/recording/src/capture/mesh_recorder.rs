@@ -2,7 +2,7 @@
 
 use super::{
     CaptureError, CaptureWriter, CapturedRun, OpMetadata, record::RunCapture, section::Payload,
-    sync::ClockSampler,
+    sync::MeshSamples,
 };
 use host_events::{HostRecorder, HostRecording};
 use reader::{
@@ -46,7 +46,8 @@ pub enum RecordError {
 pub struct MeshRecorder {
     reader: Reader,
     capture: Option<RunCapture>,
-    sampler: ClockSampler,
+    /// All measurements of the mesh's clocks so far.
+    samples: MeshSamples,
     readout: Readout,
     ops: Vec<OpMetadata>,
     host: Vec<HostRecording>,
@@ -76,7 +77,7 @@ impl MeshRecorder {
         Self {
             reader: Reader::new(options),
             capture: capture.map(RunCapture::new),
-            sampler: ClockSampler::default(),
+            samples: MeshSamples::default(),
             readout: Readout::default(),
             ops: Vec::new(),
             host: Vec::new(),
@@ -146,7 +147,7 @@ impl MeshRecorder {
             // If this fails, the first read tries again and reports any error.
             let _ = capture.capture_host_clock(mesh);
         }
-        self.sampler.open(mesh);
+        self.samples.open(mesh);
     }
 
     /// Measures the clocks again, after the last read.
@@ -154,7 +155,7 @@ impl MeshRecorder {
     /// # Errors
     /// If the capture cannot be written.
     pub fn close_clocks<M: Mesh + ?Sized>(&mut self, mesh: &mut M) -> Result<(), CaptureError> {
-        self.sampler.close(mesh);
+        self.samples.close(mesh);
         self.capture_samples()
     }
 
@@ -163,7 +164,7 @@ impl MeshRecorder {
     /// # Errors
     /// If the capture cannot be written.
     pub fn add_clock_readings(&mut self, burst: PingBurst) -> Result<(), CaptureError> {
-        self.sampler.add_burst(burst);
+        self.samples.add_burst(burst);
         self.capture_samples()
     }
 
@@ -197,18 +198,18 @@ impl MeshRecorder {
         mesh: &mut M,
         visit: impl FnOnce(CapturedRun),
     ) -> Result<(), RecordError> {
-        self.read_and(mesh, |mesh, readout, sampler| {
+        self.read_and(mesh, |mesh, readout, samples| {
             // Relating the clocks of the tiles requires measurements before and after the records.
-            sampler.refresh(mesh);
-            let samples = sampler.samples().clone();
-            visit(CapturedRun::from_parts(readout.clone(), samples, Vec::new(), Vec::new()));
+            samples.refresh(mesh);
+            let (readout, samples) = (readout.clone(), samples.clone());
+            visit(CapturedRun::from_parts(readout, samples, Vec::new(), Vec::new()));
         })
     }
 
     fn read_and<M: Mesh + ?Sized>(
         &mut self,
         mesh: &mut M,
-        visit: impl FnOnce(&mut M, &Readout, &mut ClockSampler),
+        visit: impl FnOnce(&mut M, &Readout, &mut MeshSamples),
     ) -> Result<(), RecordError> {
         let reader = &mut self.reader;
         let (readout, captured) = match &mut self.capture {
@@ -216,7 +217,7 @@ impl MeshRecorder {
             Some(capture) => capture.read(reader, mesh, |reader, mesh| reader.read(mesh)),
         };
         let readout = readout?;
-        visit(mesh, &readout, &mut self.sampler);
+        visit(mesh, &readout, &mut self.samples);
         self.readout.append(readout);
         captured?;
         Ok(self.capture_samples()?)
@@ -265,7 +266,7 @@ impl MeshRecorder {
         let now_ns = mesh.device(0).map_or(0, |device| device.host_time_ns());
         let last_ns = self.clocks_measured_ns;
         if last_ns.is_none_or(|last_ns| now_ns.saturating_sub(last_ns) >= INTERVAL_NS) {
-            self.sampler.refresh(mesh);
+            self.samples.refresh(mesh);
             self.clocks_measured_ns = Some(now_ns);
         }
     }
@@ -287,7 +288,7 @@ impl MeshRecorder {
             anomalies: read.readout.anomalies.clone(),
             ..Readout::default()
         };
-        let samples = self.sampler.samples().clone();
+        let samples = self.samples.clone();
         let run = CapturedRun::from_parts(readout, samples, Vec::new(), Vec::new());
         LivePart { run, other_record_count }
     }
@@ -338,10 +339,9 @@ impl MeshRecorder {
     /// # Errors
     /// If the capture cannot be written.
     pub fn finish(self) -> Result<CapturedRun, CaptureError> {
-        let Self { mut reader, capture, sampler, mut readout, ops, host, .. } = self;
+        let Self { mut reader, capture, samples, mut readout, ops, host, .. } = self;
         reader.add_running_launches(&mut readout);
         capture.map_or(Ok(()), RunCapture::finish)?;
-        let samples = sampler.samples().clone();
         Ok(CapturedRun::from_parts(readout, samples, ops, host))
     }
 
@@ -355,7 +355,7 @@ impl MeshRecorder {
     /// Does nothing before the first read, because that read begins the run's part of the file.
     fn capture_samples(&mut self) -> Result<(), CaptureError> {
         let capture = self.capture.as_mut();
-        capture.map_or(Ok(()), |capture| capture.append_new_samples(self.sampler.samples()))
+        capture.map_or(Ok(()), |capture| capture.append_new_samples(&self.samples))
     }
 }
 

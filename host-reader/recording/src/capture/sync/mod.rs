@@ -8,7 +8,7 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | how do I sample clocks before, while and after kernels run? | [`ClockSampler`] |
+//! | how do I sample clocks before, while and after kernels run? | [`MeshSamples::open`] |
 //! | what was measured? | [`MeshSamples`] |
 //! | what time did a marker have? | [`MeshClock`] |
 //! | what could not be fitted? | [`SyncProblem`] |
@@ -40,7 +40,6 @@ pub use device_info::write_sync_info;
 pub use mesh_clock::{ChipFit, ClockSource, MeshClock};
 pub use ping::ping;
 pub use problem::SyncProblem;
-pub use sampler::ClockSampler;
 pub use samples::{LinkBurst, MeshSamples};
 
 #[cfg(test)]

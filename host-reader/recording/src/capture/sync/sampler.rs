@@ -1,11 +1,11 @@
-//! Schedule for reading the clocks of a mesh.
+//! Schedule for reading the clocks of a mesh before, while and after kernels run.
 
 use super::{
     LinkBurst, MeshSamples,
     ping::{ping, tile_of},
 };
 use reader::{
-    clock::{PingBurst, Tile},
+    clock::Tile,
     mesh::{ChipLink, Mesh, Noc0Coord},
 };
 use wire::CoreKind;
@@ -19,30 +19,6 @@ const TILE_PINGS: u32 = 16;
 /// Number of messages over each link, each time the links are measured.
 const LINK_PINGS: u32 = 64;
 
-/// Sampler of a mesh's clocks before, during and after a run of kernels.
-///
-/// ```no_run
-/// # fn run(mesh: &mut impl reader::mesh::Mesh, is_running: impl Fn() -> bool) {
-/// use recording::capture::sync::ClockSampler;
-/// let mut sampler = ClockSampler::default();
-/// sampler.open(mesh);
-/// while is_running() {
-///     // ... drain, and every 100 ms or so:
-///     sampler.refresh(mesh);
-/// }
-/// sampler.close(mesh);
-/// let clock = sampler.samples().fit();
-/// # }
-/// ```
-///
-/// # Cost
-/// A ping is one read of a chip, which takes about 0.8 us over PCIe. For a mesh of 8 chips with 64
-/// tiles, opening and closing take about 7 ms each, and a refresh takes 0.2 ms.
-#[derive(Clone, Debug, Default)]
-pub struct ClockSampler {
-    samples: MeshSamples,
-}
-
 /// A tile to ping.
 #[derive(Clone, Copy)]
 struct Target {
@@ -51,7 +27,7 @@ struct Target {
     tile: Tile,
 }
 
-impl ClockSampler {
+impl MeshSamples {
     /// Measures every reference tile, then every other tile and every link.
     pub fn open<M: Mesh + ?Sized>(&mut self, mesh: &mut M) {
         self.refresh(mesh);
@@ -89,26 +65,15 @@ impl ClockSampler {
         for link in mesh.links() {
             let Some((sender, receiver)) = ends(mesh, &link) else { continue };
             let pings = (0..LINK_PINGS).map_while(|_| mesh.exchange(&link).ok()).collect();
-            self.samples.add_link_burst(LinkBurst { sender, receiver, pings });
+            self.add_link_burst(LinkBurst { sender, receiver, pings });
         }
-    }
-
-    /// Adds pings that were not made by this sampler.
-    pub fn add_burst(&mut self, burst: PingBurst) {
-        self.samples.add_burst(burst);
-    }
-
-    /// Returns all measurements so far.
-    #[must_use]
-    pub fn samples(&self) -> &MeshSamples {
-        &self.samples
     }
 
     /// Pings a tile until it does not answer, at most `count` times.
     fn burst<M: Mesh + ?Sized>(&mut self, mesh: &mut M, target: Target, count: u32) {
         let Some(chip) = mesh.device(target.device) else { return };
         for ping in (0..count).map_while(|_| ping(chip, target.core).ok()) {
-            self.samples.add_ping(target.tile, ping);
+            self.add_ping(target.tile, ping);
         }
     }
 }

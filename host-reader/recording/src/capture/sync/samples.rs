@@ -26,6 +26,26 @@ pub struct LinkBurst {
 /// assert_eq!(samples.reference(0), Some(Tile::new(0, 1, 1)));
 /// assert_eq!(samples.ping_count(), 4);
 /// ```
+///
+/// A mesh is sampled before, while and after kernels run:
+///
+/// ```no_run
+/// # fn run(mesh: &mut impl reader::mesh::Mesh, is_running: impl Fn() -> bool) {
+/// use recording::capture::sync::MeshSamples;
+/// let mut samples = MeshSamples::default();
+/// samples.open(mesh);
+/// while is_running() {
+///     // ... drain, and every 100 ms or so:
+///     samples.refresh(mesh);
+/// }
+/// samples.close(mesh);
+/// let clock = samples.fit();
+/// # }
+/// ```
+///
+/// # Cost
+/// A ping is one read of a chip, which takes about 0.8 us over PCIe. For a mesh of 8 chips with 64
+/// tiles, opening and closing take about 7 ms each, and a refresh takes 0.2 ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshSamples {
     tiles: BTreeMap<Tile, Vec<TwoWayPing>>,

@@ -141,27 +141,27 @@ impl Mesh for TickingMesh {
 }
 
 /// Samples the clocks of a mesh: bursts, and then 100 pings of each reference, one per millisecond.
-fn sample(mesh: &mut TickingMesh) -> ClockSampler {
-    let mut sampler = ClockSampler::default();
-    sampler.open(mesh);
+fn sample(mesh: &mut TickingMesh) -> MeshSamples {
+    let mut samples = MeshSamples::default();
+    samples.open(mesh);
     for _ in 0..100 {
         for index in 0..mesh.device_count() {
             let chip = mesh.device(index).unwrap();
-            let Some(tile) = sampler.samples().reference(chip.description().chip_id) else {
+            let Some(tile) = samples.reference(chip.description().chip_id) else {
                 continue;
             };
             let ping = super::ping(chip, ping::core_of(tile)).unwrap();
-            sampler.add_burst(PingBurst { tile, pings: vec![ping] });
+            samples.add_burst(PingBurst { tile, pings: vec![ping] });
         }
         mesh.device(0).unwrap().wait_ns(1_000_000);
     }
-    sampler
+    samples
 }
 
 fn synchronise(mut mesh: TickingMesh) -> MeshClock {
-    let mut sampler = sample(&mut mesh);
-    sampler.close(&mut mesh);
-    sampler.samples().fit()
+    let mut samples = sample(&mut mesh);
+    samples.close(&mut mesh);
+    samples.fit()
 }
 
 /// A lane with one marker at the given simulated host time.
@@ -298,7 +298,7 @@ fn a_wrong_link_opens_its_loop() {
     let mut mesh = TickingMesh::new(vec![TickingChip::new(0, &[1]), TickingChip::new(1, &[1])]);
     let at = Noc0Coord { x: 1, y: 1 };
     let link = ChipLink { sender: 0, sender_core: at, receiver: 1, receiver_core: at };
-    let mut samples = sample(&mut mesh).samples().clone();
+    let mut samples = sample(&mut mesh);
     let pings = (0..20)
         .map(|_| {
             mesh.device(0).unwrap().wait_ns(1_000_000);
