@@ -2,7 +2,10 @@
 //!
 //! Frames do not depend on the payload's meaning; see the [module](super) for the byte layout.
 
-use super::numbers::{Record, put_u16s, put_u32s, put_u64s};
+use super::{
+    kind::SectionKind,
+    numbers::{Record, put_u16s, put_u32s, put_u64s},
+};
 use std::ops::Range;
 
 /// Version of one kind of section.
@@ -34,7 +37,7 @@ impl std::fmt::Display for SectionVersion {
 /// Header fields that describe the payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHead {
-    pub(super) kind: u16,
+    pub(super) kind: SectionKind,
     pub(super) version: SectionVersion,
     pub(super) flags: u32,
     pub(super) number: u32,
@@ -87,7 +90,7 @@ impl Frame {
             return Err(FrameFault::Header);
         }
         let version = SectionVersion::from_word(version);
-        let head = FrameHead { kind, version, flags, number };
+        let head = FrameHead { kind: SectionKind(kind), version, flags, number };
         match usize::try_from(payload_bytes).ok().filter(|&size| fits(size, rest.len())) {
             Some(payload_bytes) => Ok(Self { head, start, payload_bytes }),
             None => Err(FrameFault::Torn { head, payload_bytes }),
@@ -145,7 +148,7 @@ pub(super) fn finish_frame(buffer: &mut Vec<u8>, head: FrameHead) {
     let payload_bytes = buffer.len().saturating_sub(FRAME_HEADER_BYTES);
     let mut header = Vec::with_capacity(FRAME_HEADER_BYTES);
     header.extend(FRAME_MAGIC);
-    put_u16s(&mut header, [head.kind, head.version.to_word()]);
+    put_u16s(&mut header, [head.kind.0, head.version.to_word()]);
     put_u32s(&mut header, [head.flags]);
     put_u64s(&mut header, [payload_bytes as u64]);
     put_u32s(&mut header, [head.number]);
@@ -178,8 +181,12 @@ const _: () = assert!(FRAME_HEADER_BYTES.is_multiple_of(FRAME_ALIGN_BYTES));
 mod tests {
     use super::*;
 
-    const HEAD: FrameHead =
-        FrameHead { kind: 5, version: SectionVersion { major: 1, minor: 2 }, flags: 0, number: 77 };
+    const HEAD: FrameHead = FrameHead {
+        kind: SectionKind(5),
+        version: SectionVersion { major: 1, minor: 2 },
+        flags: 0,
+        number: 77,
+    };
 
     fn frame(payload: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();

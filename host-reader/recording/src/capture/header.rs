@@ -77,13 +77,6 @@ const FILE_HEADER_BYTES_U32: u32 = 64;
 /// A byte above 0x7F and the line end `\r\n` make damage by a text-mode transfer detectable.
 pub const FILE_MAGIC: [u8; 8] = *b"\x8AKPROF\r\n";
 
-/// Reason why a file header failed its check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HeaderFault {
-    Magic,
-    Checksum,
-}
-
 impl FileHeader {
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FILE_HEADER_BYTES);
@@ -98,21 +91,20 @@ impl FileHeader {
         bytes
     }
 
-    /// Reads the header of a file from its first [`FILE_HEADER_BYTES`].
-    pub(super) fn read(bytes: &[u8; FILE_HEADER_BYTES]) -> Result<Self, HeaderFault> {
+    /// Reads the header of a file from its first [`FILE_HEADER_BYTES`]; `None` if its magic or its
+    /// checksum is wrong.
+    pub(super) fn read(bytes: &[u8; FILE_HEADER_BYTES]) -> Option<Self> {
         let mut fields = Record::new(bytes);
-        if fields.u8s() != FILE_MAGIC {
-            return Err(HeaderFault::Magic);
-        }
         let (checked, checksum) = bytes.split_at(FILE_HEADER_BYTES - 4);
-        if Record::new(checksum).u32s() != [crc32fast::hash(checked)] {
-            return Err(HeaderFault::Checksum);
+        if fields.u8s() != FILE_MAGIC || Record::new(checksum).u32s() != [crc32fast::hash(checked)]
+        {
+            return None;
         }
         let [major, minor] = fields.u16s();
         let [_header_bytes] = fields.u32s();
         let id = fields.number(u128::from_le_bytes);
         let [created_unix_ns] = fields.u64s();
-        Ok(Self {
+        Some(Self {
             version: FormatVersion { major, minor },
             identity: CaptureIdentity { id, created_unix_ns },
         })
@@ -139,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_header_gives_back_what_was_written() {
-        assert_eq!(FileHeader::read(HEADER.to_bytes().first_chunk().unwrap()), Ok(HEADER));
+        assert_eq!(FileHeader::read(HEADER.to_bytes().first_chunk().unwrap()), Some(HEADER));
         assert!(HEADER.check_version().is_ok(), "a newer minor version is readable");
     }
 
@@ -148,7 +140,7 @@ mod tests {
         for bit in 0..FILE_HEADER_BYTES * 8 {
             let mut bytes = HEADER.to_bytes();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(FileHeader::read(bytes.first_chunk().unwrap()).is_err(), "bit {bit}");
+            assert!(FileHeader::read(bytes.first_chunk().unwrap()).is_none(), "bit {bit}");
         }
     }
 

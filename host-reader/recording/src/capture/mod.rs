@@ -124,7 +124,6 @@ pub use summary::{CaptureCheck, CaptureInfo, KindTotals};
 pub use writer::{CaptureWriter, SyncPolicy};
 
 use frame::{Frame, MANDATORY_FLAGS};
-use header::HeaderFault;
 use mapping::CaptureBytes;
 use std::path::Path;
 
@@ -208,7 +207,7 @@ impl Capture {
     /// This is the file order unless a section was moved.
     pub fn sections(&self) -> impl DoubleEndedIterator<Item = Section<'_>> + ExactSizeIterator {
         self.frames.iter().map(|frame| Section {
-            kind: SectionKind(frame.head.kind),
+            kind: frame.head.kind,
             version: frame.head.version,
             flags: frame.head.flags,
             number: frame.head.number,
@@ -340,9 +339,11 @@ fn read_header(bytes: &[u8]) -> Result<Option<FileHeader>, CaptureError> {
     let rest = bytes.get(FILE_HEADER_BYTES..).unwrap_or(&[]);
     let is_followed_by_section = rest.starts_with(&frame::FRAME_MAGIC);
     match FileHeader::read(first) {
-        Ok(header) => header.check_version().map(|()| Some(header)),
-        Err(HeaderFault::Magic) if !is_followed_by_section => Err(not_a_capture(bytes)),
-        Err(_) => Ok(None),
+        Some(header) => header.check_version().map(|()| Some(header)),
+        None if !bytes.starts_with(&FILE_MAGIC) && !is_followed_by_section => {
+            Err(not_a_capture(bytes))
+        }
+        None => Ok(None),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{
     frame::Frame,
-    kind::SectionKind,
     problem::{Problem, ProblemKind, ProblemSection},
 };
 
@@ -28,8 +27,7 @@ impl Place {
             Self { is_moved: true, .. } => (ProblemKind::MovedSection, 0),
             _ => return None,
         };
-        let section =
-            ProblemSection { kind: SectionKind(frame.head.kind), number: frame.head.number };
+        let section = ProblemSection { kind: frame.head.kind, number: frame.head.number };
         Some(Problem { offset: frame.start as u64, size_bytes, kind, section: Some(section) })
     }
 }

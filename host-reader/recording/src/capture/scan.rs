@@ -14,7 +14,6 @@
 use super::{
     frame::{FRAME_HEADER_BYTES, FRAME_MAGIC, Frame, FrameFault, FrameHead, PayloadFault},
     header::{FILE_HEADER_BYTES, FILE_MAGIC, FileHeader},
-    kind::SectionKind,
     order::{Place, places, put_in_order},
     problem::{Problem, ProblemKind, ProblemSection},
 };
@@ -193,7 +192,7 @@ impl Unsound {
             offset: self.start as u64,
             size_bytes: end.saturating_sub(self.start) as u64,
             kind,
-            section: Some(ProblemSection { kind: SectionKind(section_kind), number }),
+            section: Some(ProblemSection { kind: section_kind, number }),
         }
     }
 }
@@ -211,7 +210,7 @@ fn file_header(bytes: &[u8], gap: Range<usize>) -> Option<usize> {
     let mut headers = bytes.get(gap.clone())?.windows(FILE_HEADER_BYTES);
     Some(gap.start.saturating_add(headers.position(|window| {
         window.starts_with(&FILE_MAGIC)
-            && window.first_chunk().is_some_and(|header| FileHeader::read(header).is_ok())
+            && window.first_chunk().is_some_and(|header| FileHeader::read(header).is_some())
     })?))
 }
 

@@ -132,24 +132,16 @@ impl Capture {
 
     /// Returns the kinds of damage because of which an unknown number of records may be missing.
     pub(super) fn uncounted(&self) -> impl Iterator<Item = UncountedSource> {
-        let mut sources = BTreeSet::new();
         let last_read = self.info().last_read();
-        for problem in self.check().problems {
-            match problem.kind {
-                ProblemKind::Unfinished => {
-                    sources.insert(UncountedSource::UnfinishedCapture);
-                }
-                // The next read contains the data of an unfinished read again.
-                ProblemKind::OpenRead { read_number } if Some(read_number) != last_read => {}
-                ProblemKind::OpenRead { .. } => {
-                    sources.insert(UncountedSource::UnfinishedCapture);
-                }
-                _ => {
-                    sources.insert(UncountedSource::DamagedCapture);
-                }
+        let sources = self.check().problems.into_iter().filter_map(|problem| match problem.kind {
+            // The next read contains the data of an unfinished read again.
+            ProblemKind::OpenRead { read_number } if Some(read_number) != last_read => None,
+            ProblemKind::OpenRead { .. } | ProblemKind::Unfinished => {
+                Some(UncountedSource::UnfinishedCapture)
             }
-        }
-        sources.into_iter()
+            _ => Some(UncountedSource::DamagedCapture),
+        });
+        sources.collect::<BTreeSet<_>>().into_iter()
     }
 
     /// Returns a summary of the contents.

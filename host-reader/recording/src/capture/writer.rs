@@ -68,15 +68,12 @@ impl CaptureWriter {
     /// # Errors
     /// If the file cannot be written, or if it exists: measured data is never overwritten.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
-        Self::create_as(path.as_ref(), CaptureIdentity::fresh())
-    }
-
-    pub(super) fn create_as(path: &Path, identity: CaptureIdentity) -> Result<Self, CaptureError> {
+        let path = path.as_ref();
         let file = File::options().read(true).append(true).create_new(true).open(path);
         let file = file.map_err(|source| CaptureError::io("create", path, source))?;
         lock(&file, path)?;
         let mut writer = Self::new(file, path);
-        writer.write_header(identity)?;
+        writer.write_header(CaptureIdentity::fresh())?;
         Ok(writer)
     }
 
@@ -255,7 +252,7 @@ impl SectionEncoder {
         begin_frame(&mut self.buffer);
         payload.encode(&mut self.buffer)?;
         let (number, version) = (self.next_number, P::VERSION);
-        finish_frame(&mut self.buffer, FrameHead { kind: P::KIND.0, version, flags: 0, number });
+        finish_frame(&mut self.buffer, FrameHead { kind: P::KIND, version, flags: 0, number });
         self.next_number = self.next_number.wrapping_add(1);
         Ok(&self.buffer)
     }

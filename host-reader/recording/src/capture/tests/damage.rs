@@ -194,7 +194,7 @@ fn torn_sections_within_torn_sections_end_in_bounded_time() {
         frame.resize(FRAME_HEADER_BYTES + (count - index) * 8, 0);
         let number = u32::try_from(index).unwrap();
         let version = SectionVersion { major: 1, minor: 0 };
-        finish_frame(&mut frame, FrameHead { kind: 5, version, flags: 0, number });
+        finish_frame(&mut frame, FrameHead { kind: SectionKind(5), version, flags: 0, number });
         bytes.extend_from_slice(&frame[..FRAME_HEADER_BYTES]);
     }
     bytes.extend_from_slice(&[1; 100]);
@@ -211,6 +211,7 @@ fn sections_of_unknown_kinds_versions_and_flags_are_counted_and_cost_nothing_els
         begin_frame(&mut frame);
         frame.extend_from_slice(&[1; 48]);
         let version = SectionVersion { major, minor: 0 };
+        let kind = SectionKind(kind);
         finish_frame(&mut frame, FrameHead { kind, version, flags, number });
         draft.bytes.extend_from_slice(&frame);
     };

@@ -392,7 +392,7 @@ fn with_lies(
             frame[FRAME_HEADER_BYTES + place.index(length)] = *byte;
         }
         let Section { version, flags, number, .. } = section;
-        finish_frame(&mut frame, FrameHead { kind: section.kind.0, version, flags, number });
+        finish_frame(&mut frame, FrameHead { kind: section.kind, version, flags, number });
         bytes.extend_from_slice(&frame);
     }
     bytes
