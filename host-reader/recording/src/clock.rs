@@ -35,15 +35,6 @@ impl<'a> DeviceClock<'a> {
         Self { nominal_mhz: chip.aiclk_mhz, first_cycle, last_cycle, host: reference, origin_ns: 0 }
     }
 
-    /// Returns the host time of the first record; `None` if times are not host times.
-    fn first_host_ns(&self) -> Option<i64> {
-        Some(self.host?.to_host_ns(self.first_cycle).ns)
-    }
-
-    const fn set_origin_ns(&mut self, origin_ns: i64) {
-        self.origin_ns = origin_ns;
-    }
-
     /// Returns true if times are host times, which are comparable between chips.
     #[must_use]
     pub const fn is_host_time(&self) -> bool {
@@ -149,12 +140,13 @@ pub fn clocks_of(recording: &Recording) -> (Vec<DeviceClock<'_>>, Option<i64>) {
     let used = devices.iter().zip(&clocks).filter(|(device, _)| !device.lanes.is_empty());
     let used = used.map(|(_, clock)| clock);
     let is_common = used.clone().all(DeviceClock::is_host_time);
-    let first_device_ns = used.filter_map(DeviceClock::first_host_ns).min();
+    let first_ns = |clock: &DeviceClock<'_>| Some(clock.host?.to_host_ns(clock.first_cycle).ns);
+    let first_device_ns = used.filter_map(first_ns).min();
     let first_host_ns =
         recording.first_host_event_ns().filter(|_| is_common).and_then(|ns| i64::try_from(ns).ok());
     let origin_ns = first_device_ns
         .map(|device_ns| first_host_ns.map_or(device_ns, |host_ns| host_ns.min(device_ns)));
-    clocks.iter_mut().for_each(|clock| clock.set_origin_ns(origin_ns.unwrap_or(0)));
+    clocks.iter_mut().for_each(|clock| clock.origin_ns = origin_ns.unwrap_or(0));
     (clocks, origin_ns.filter(|_| is_common))
 }
 

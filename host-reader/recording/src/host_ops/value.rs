@@ -11,7 +11,8 @@ use serde::{
 use std::fmt::{self, Write};
 
 /// A JSON value. Objects keep the order of their keys.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
     /// Null.
     Null,
@@ -28,7 +29,7 @@ pub enum Value {
     /// Elements, in order.
     List(Vec<Self>),
     /// Keys and values, in order.
-    Object(Vec<(String, Self)>),
+    Object(#[serde(serialize_with = "as_map")] Vec<(String, Self)>),
 }
 
 impl Value {
@@ -200,21 +201,8 @@ pub fn whole_text(number: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text }
 }
 
-impl Serialize for Value {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => serializer.serialize_unit(),
-            Self::Bool(value) => serializer.serialize_bool(*value),
-            Self::Signed(number) => serializer.serialize_i64(*number),
-            Self::Unsigned(number) => serializer.serialize_u64(*number),
-            Self::Float(number) => serializer.serialize_f64(*number),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::List(elements) => serializer.collect_seq(elements),
-            Self::Object(fields) => {
-                serializer.collect_map(fields.iter().map(|(key, value)| (key, value)))
-            }
-        }
-    }
+fn as_map<S: Serializer>(fields: &[(String, Value)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(fields.iter().map(|(key, value)| (key, value)))
 }
 
 impl<'de> Deserialize<'de> for Value {
