@@ -10,7 +10,7 @@ use crate::noc_events::{
 };
 use reader::{lane::LaneId, mesh::Noc0Coord};
 use std::collections::{BTreeMap, VecDeque};
-use wire::noc_event::{FabricRoute, NocEventKind};
+use wire::noc_event::NocEventKind;
 
 /// Maximum cycles between a packet's first event and its write.
 ///
@@ -28,18 +28,6 @@ pub(crate) struct Packet {
     pub(crate) local: Event,
     /// Write of the forwarding core to the router.
     pub(crate) mux: Option<Event>,
-}
-
-impl Packet {
-    pub(crate) fn kind_and_form(&self) -> Option<(NocEventKind, FabricRoute)> {
-        match self.writes.first()?.payload {
-            Payload::Fabric(event) => Some((event.kind, event.packet)),
-            Payload::Scatter(event) => {
-                Some((NocEventKind::FabricUnicastScatterWrite, event.packet))
-            }
-            _ => None,
-        }
-    }
 }
 
 /// Single event or packet.
@@ -101,11 +89,8 @@ pub(crate) fn join(events: Vec<Event>, tiles: &Tiles, notes: &mut TraceNotes) ->
 /// Returns the number of write events in the packet that begins with `event`; `None` if no packet
 /// begins with it.
 fn part_count(event: &Event) -> Option<usize> {
-    match &event.payload {
-        Payload::Fabric(_) => Some(1),
-        Payload::Scatter(part) => Some(usize::try_from(part.chunk_count).unwrap_or(0).max(1)),
-        _ => None,
-    }
+    let part_count = event.fabric()?.part.map(|part| usize::try_from(part.chunk_count));
+    Some(part_count.and_then(Result::ok).unwrap_or(0).max(1))
 }
 
 /// Returns the packet at the start of `events`.
@@ -115,11 +100,12 @@ fn packet(events: &[Event], part_count: usize) -> Result<Packet, &'static str> {
     let [route, local, ..] = rest else { return Err(INCOMPLETE) };
     let first = writes.first().ok_or(INCOMPLETE)?;
     let is_of_lane = |event: &Event| event.lane == first.lane;
-    let is_whole = writes.iter().all(|event| {
-        (part_count == 1 || matches!(event.payload, Payload::Scatter(_))) && is_of_lane(event)
-    }) && is_of_lane(route)
-        && is_of_lane(local)
-        && local.local().is_some_and(|write| write.kind == NocEventKind::Write);
+    let is_part = |event: &Event| event.fabric().is_some_and(|write| write.part.is_some());
+    let is_whole =
+        writes.iter().all(|event| (part_count == 1 || is_part(event)) && is_of_lane(event))
+            && is_of_lane(route)
+            && is_of_lane(local)
+            && local.local().is_some_and(|write| write.kind == NocEventKind::Write);
     let Payload::Routing(routing) = route.payload else { return Err(INCOMPLETE) };
     if !is_whole {
         return Err(INCOMPLETE);
@@ -139,11 +125,12 @@ fn with_mux(
 ) -> Result<Packet, &'static str> {
     const NO_CORE: &str = "fabric packet that goes neither to a worker core nor to a router";
     let write = packet.local.local().ok_or(NO_CORE)?;
-    let tile = tiles.tile(write.target, write.noc).ok_or(NO_CORE)?;
-    if tiles.ethernet_channel(tile).is_some() {
+    let map = tiles.0.as_ref().ok_or(NO_CORE)?;
+    let tile = map.noc0(write.target, write.noc).ok_or(NO_CORE)?;
+    if map.ethernet_channel(tile).is_some() {
         return Ok(packet);
     }
-    if !tiles.is_tensix(tile) {
+    if !map.is_tensix(tile) {
         return Err(NO_CORE);
     }
     let writes = muxes.entry(tile).or_insert_with(|| writes_of(events, tile));

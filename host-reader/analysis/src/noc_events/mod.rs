@@ -62,7 +62,7 @@ pub use model::{NocChip, NocFigures, NocGap};
 pub use numbering::Numbering;
 pub use object::{Destination, FabricMux, FabricSend, TraceObject};
 pub use payload::{
-    FabricEvent, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing, ScatterEvent,
+    FabricEvent, FabricPart, LocalEvent, Noc, Payload, PayloadError, RawCoord, Routing,
 };
 pub use programs::NocPrograms;
 pub use route::Direction;

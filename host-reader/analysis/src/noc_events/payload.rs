@@ -83,34 +83,28 @@ impl LocalEvent {
     }
 }
 
-/// Fabric packet.
+/// Fabric packet, or one part of a packet that writes to several addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FabricEvent {
     /// Kind of the event.
     pub kind: NocEventKind,
     /// Target on the receiving chip.
     pub target: RawCoord,
-    /// The other corner of a multicast's rectangle.
-    pub multicast_end: RawCoord,
     /// Network of the receiving chip.
     pub noc: Noc,
     /// Encoding of the route, which the event after the packet contains.
     pub packet: FabricRoute,
+    /// Part of the packet, if the packet writes to several addresses.
+    pub part: Option<FabricPart>,
 }
 
 /// One part of a fabric packet that writes to several addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScatterEvent {
-    /// Target on the receiving chip.
-    pub target: RawCoord,
+pub struct FabricPart {
     /// Bytes for this target; 0 for the last target, which gets the rest.
     pub chunk_bytes: i16,
-    /// Number of scatter events in the packet.
+    /// Number of parts of the packet.
     pub chunk_count: i8,
-    /// Network of the receiving chip.
-    pub noc: Noc,
-    /// Encoding of the route, which the event after the packet contains.
-    pub packet: FabricRoute,
 }
 
 /// Route of a fabric packet.
@@ -141,10 +135,8 @@ pub enum Routing {
 pub enum Payload {
     /// Event on the chip's own NoC.
     Local(LocalEvent),
-    /// Fabric packet.
+    /// Fabric packet, or part of one.
     Fabric(FabricEvent),
-    /// Part of a fabric packet.
-    Scatter(ScatterEvent),
     /// Route of the previous packet.
     Routing(Routing),
 }
@@ -197,7 +189,7 @@ impl Payload {
         let bytes = bits.to_le_bytes();
         let [number, x, y, end_x, end_y, carrier, size, flags] = bytes;
         let kind = numbering.kind(number).ok_or(PayloadError::UnknownKind { number })?;
-        let (target, multicast_end) = (raw_coord(x, y), raw_coord(end_x, end_y));
+        let target = raw_coord(x, y);
         Ok(match kind {
             NocEventKind::FabricRoutingFields1d => {
                 Self::Routing(Routing::Line { value: u32::from_le_bytes([x, y, end_x, end_y]) })
@@ -213,26 +205,21 @@ impl Payload {
                 west_hops: end_x,
                 is_multicast: end_y != 0,
             }),
-            NocEventKind::FabricUnicastScatterWrite => {
-                let (noc, packet) = fabric_carrier(flags)?;
-                Self::Scatter(ScatterEvent {
-                    target,
+            _ if kind.is_fabric() => {
+                let is_part = kind == NocEventKind::FabricUnicastScatterWrite;
+                let part = is_part.then(|| FabricPart {
                     chunk_bytes: i16::from_le_bytes([end_y, carrier]),
                     chunk_count: size.cast_signed(),
-                    noc,
-                    packet,
-                })
-            }
-            _ if kind.is_fabric() => {
-                let (noc, packet) = fabric_carrier(carrier)?;
-                Self::Fabric(FabricEvent { kind, target, multicast_end, noc, packet })
+                });
+                let (noc, packet) = fabric_carrier(if is_part { flags } else { carrier })?;
+                Self::Fabric(FabricEvent { kind, target, noc, packet, part })
             }
             _ => {
                 let (chunk_count, is_posted) = size_field.split(u16::from_le_bytes([size, flags]));
                 Self::Local(LocalEvent {
                     kind,
                     target,
-                    multicast_end,
+                    multicast_end: raw_coord(end_x, end_y),
                     noc: noc_of(carrier)?,
                     // The upper four bits, sign-extended.
                     virtual_channel: carrier.cast_signed() >> 4,
@@ -337,15 +324,15 @@ mod tests {
     #[test]
     fn a_scatter_has_its_size_at_an_even_byte_and_its_network_last() {
         let bits = u64::from_le_bytes([39, 1, 2, 0, 0x00, 0x04, 3, 0x12]);
-        let scatter = ScatterEvent {
+        let scatter = FabricEvent {
+            kind: NocEventKind::FabricUnicastScatterWrite,
             target: RawCoord { x: 1, y: 2 },
-            chunk_bytes: 1_024,
-            chunk_count: 3,
             noc: Noc::Noc1,
             packet: FabricRoute::LowLatency,
+            part: Some(FabricPart { chunk_bytes: 1_024, chunk_count: 3 }),
         };
         let decoded = Payload::decode(bits, Numbering::Newer, SizeField::default());
-        assert_eq!(decoded, Ok(Payload::Scatter(scatter)));
+        assert_eq!(decoded, Ok(Payload::Fabric(scatter)));
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl<'a> NocPrograms<'a> {
                 .size_field
                 .unwrap_or_else(|| size_field_of(chip_lanes, numbering, &mut unreadable));
             add_unreadable(chip_lanes, numbering, &mut unreadable);
-            let tiles = Tiles::new(TileMap::from_lane_ids(chip, lanes.ids(chip.chip_id)));
+            let tiles = Tiles(TileMap::from_lane_ids(chip, lanes.ids(chip.chip_id)));
             let (chip_id, zones) = (chip.chip_id, &readout.zones);
             chips.push(Chip { chip_id, lanes: chip_lanes, zones, numbering, size_field, tiles });
         }
@@ -103,7 +103,7 @@ impl<'a> NocPrograms<'a> {
     #[must_use]
     pub fn grid(&self, chip_id: u32) -> Option<(u16, u16)> {
         let chip = self.chips.iter().find(|chip| chip.chip_id == chip_id)?;
-        chip.tiles.grid()
+        chip.tiles.0.as_ref().map(TileMap::grid)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         lanes::NocLanes,
         numbering::Numbering,
         object::{Destination, FabricMux, FabricSend, TraceObject},
-        payload::{LocalEvent, Noc, Payload, RawCoord, Routing},
+        payload::{FabricEvent, LocalEvent, Noc, Payload, RawCoord, Routing},
         programs::NocPrograms,
         size_field::SizeField,
         tile::TileMap,
@@ -257,6 +257,14 @@ impl Event {
             _ => None,
         }
     }
+
+    /// Returns the event if it is a fabric packet or part of one.
+    pub(crate) const fn fabric(&self) -> Option<&FabricEvent> {
+        match &self.payload {
+            Payload::Fabric(event) => Some(event),
+            _ => None,
+        }
+    }
 }
 
 /// Returns true if traces include zones with this name on this RISC.
@@ -282,29 +290,12 @@ struct Place {
 
 /// Tiles of a chip, if its architecture is known.
 #[derive(Debug)]
-pub(crate) struct Tiles(Option<TileMap>);
+pub(crate) struct Tiles(pub(super) Option<TileMap>);
 
 impl Tiles {
-    pub(super) const fn new(map: Option<TileMap>) -> Self {
-        Self(map)
-    }
-
-    /// Returns the columns and rows of the chip's tiles.
-    pub(super) fn grid(&self) -> Option<(u16, u16)> {
-        self.0.as_ref().map(TileMap::grid)
-    }
-
     /// Returns the tile for a kernel's coordinates on a NoC.
     pub(crate) fn tile(&self, coord: RawCoord, noc: Noc) -> Option<Noc0Coord> {
         self.0.as_ref()?.noc0(coord, noc)
-    }
-
-    pub(crate) fn is_tensix(&self, tile: Noc0Coord) -> bool {
-        self.0.as_ref().is_some_and(|map| map.is_tensix(tile))
-    }
-
-    pub(crate) fn ethernet_channel(&self, tile: Noc0Coord) -> Option<u16> {
-        self.0.as_ref()?.ethernet_channel(tile)
     }
 
     /// Returns the tile for the coordinates. If the tile is unknown, adds a note.
@@ -407,9 +398,9 @@ impl Tiles {
         notes: &mut TraceNotes,
     ) -> Option<TraceObject> {
         let local = packet.local.local()?;
-        let (kind, form) = packet.kind_and_form()?;
         let first = packet.writes.first()?;
-        let Some(mut send) = send_of(form, packet.routing) else {
+        let write = first.fabric()?;
+        let Some(mut send) = send_of(write.packet, packet.routing) else {
             let what = "fabric packet whose route has another form than it says";
             notes.add(what, first.lane, first.time);
             return None;
@@ -417,19 +408,19 @@ impl Tiles {
         let router = match &packet.mux {
             None => self.tile(local.target, local.noc),
             Some(mux) => {
-                let write = mux.local()?;
+                let onward = mux.local()?;
                 let tile = self.tile(local.target, local.noc)?;
-                let noc = write.noc.label().to_owned();
+                let noc = onward.noc.label().to_owned();
                 send.fabric_mux = Some(FabricMux { noc, x: tile.x, y: tile.y });
-                self.tile(write.target, write.noc)
+                self.tile(onward.target, onward.noc)
             }
         };
-        send.eth_chan = router.and_then(|tile| self.ethernet_channel(tile));
+        send.eth_chan = router.and_then(|tile| self.0.as_ref()?.ethernet_channel(tile));
         if send.eth_chan.is_none() {
             notes.add("fabric packet whose router is no Ethernet tile", first.lane, first.time);
             return None;
         }
-        let mut object = with_transfer(base, local, kind);
+        let mut object = with_transfer(base, local, write.kind);
         object.fabric_send = Some(send);
         object.dst = Some(self.destinations(packet, local, notes)?);
         Some(object)
@@ -447,22 +438,21 @@ impl Tiles {
         let mut rest = whole;
         let mut targets = Vec::new();
         for event in &packet.writes {
-            let (target, noc, num_bytes) = match &event.payload {
-                Payload::Fabric(write) if write.kind.is_fabric_unicast() => {
-                    (write.target, write.noc, whole)
-                }
-                Payload::Scatter(part) => (part.target, part.noc, i64::from(part.chunk_bytes)),
-                _ => {
+            let write = event.fabric()?;
+            let num_bytes = match write.part {
+                Some(part) => i64::from(part.chunk_bytes),
+                None if write.kind.is_fabric_unicast() => whole,
+                None => {
                     notes.add("multicast of the fabric", event.lane, event.time);
                     return None;
                 }
             };
-            let tile = self.noted_tile(target, noc, event, notes)?;
+            let tile = self.noted_tile(write.target, write.noc, event, notes)?;
             rest = rest.saturating_sub(num_bytes);
-            let noc = noc.label().to_owned();
+            let noc = write.noc.label().to_owned();
             targets.push(Destination { dx: tile.x, dy: tile.y, noc, num_bytes });
         }
-        let is_scatter = matches!(packet.writes.first()?.payload, Payload::Scatter(_));
+        let is_scatter = packet.writes.first()?.fabric()?.part.is_some();
         if let Some(last) = targets.last_mut().filter(|_| is_scatter) {
             last.num_bytes = rest;
         }
