@@ -3,13 +3,13 @@
 use crate::noc_events::{
     locks::{Locks, is_lock},
     numbering::{Numbering, NumberingEvidence},
-    payload::{Payload, PayloadError, trailer_from_text},
+    payload::{Payload, trailer_from_text},
     size_field::{SizeEvidence, SizeField},
     trace::{TraceNotes, is_event, is_traced},
 };
 use reader::{
     from_lanes::FromLanes,
-    lane::{Annotated, Lane, LaneId, Record, TraceReplay, ZoneIndex},
+    lane::{Annotated, Lane, LaneId, TraceReplay, ZoneIndex},
     names::ZoneTable,
     packed_numbers::{fold_sign, push, take, unfold_sign},
     readout::Readout,
@@ -108,19 +108,26 @@ pub(super) struct NocLane {
     bytes: Vec<u8>,
     program_count: usize,
     /// Evidence from all events of the lane; `None` without events.
-    evidence: Option<Box<LaneEvidence>>,
+    evidence: Option<Box<Evidence>>,
     locks: Option<Box<Locks>>,
 }
 
-/// Evidence for the TT-Metal version that recorded the events of a lane.
+/// Evidence for the TT-Metal version that recorded events, from one or several lanes.
 #[derive(Debug, Default)]
-struct LaneEvidence {
-    first_time: u64,
+pub(super) struct Evidence {
+    /// Lane and time of the first event.
+    first: Option<(LaneId, u64)>,
     numbering: NumberingEvidence,
-    /// Evidence for the width of the size field, by numbering.
-    sizes: [SizeEvidence; 2],
-    /// Notes about undecodable events, by numbering.
-    notes: [TraceNotes; 2],
+    /// Findings about the events under each numbering.
+    findings: [Findings; 2],
+}
+
+/// Findings about events that are decoded under one numbering.
+#[derive(Debug, Default)]
+struct Findings {
+    sizes: SizeEvidence,
+    /// Notes about undecodable events.
+    notes: TraceNotes,
 }
 
 /// Tags of the packed markers.
@@ -135,129 +142,122 @@ impl Tag {
 
 impl NocLane {
     fn new(lane: &Lane, zones: &ZoneTable) -> Self {
-        let mut found = Found { lane: lane.id, evidence: None, programs: BTreeMap::new() };
+        let mut programs: BTreeMap<ProgramKey, Vec<(u64, Marker)>> = BTreeMap::new();
         let mut traced: BTreeMap<ZoneIndex, bool> = BTreeMap::new();
+        let mut evidence: Option<Box<Evidence>> = None;
         let mut has_locks = false;
-        for Annotated { record, run, text, .. } in lane.annotated_records() {
+        let program_of = |run: Option<usize>| {
             let run = run.and_then(|run| lane.runs.get(run));
-            let program = run.map_or((RunHostId(0), None), |run| (run.program, run.trace));
+            run.map_or((RunHostId(0), None), |run| (run.program, run.trace))
+        };
+        let mut run_before = None;
+        let mut markers = programs.entry(program_of(None)).or_default();
+        for Annotated { record, run, text, .. } in lane.annotated_records() {
+            if run != run_before {
+                markers = programs.entry(program_of(run)).or_default();
+                run_before = run;
+            }
             match record.kind {
                 PacketKind::ZoneStart | PacketKind::ZoneEnd => {
                     let zone = record.zone;
-                    if *traced
+                    let is_traced = traced
                         .entry(zone)
-                        .or_insert_with(|| is_traced(zones.name(zone), lane.id.risc))
-                    {
+                        .or_insert_with(|| is_traced(zones.name(zone), lane.id.risc));
+                    if *is_traced {
                         let is_start = record.kind == PacketKind::ZoneStart;
-                        found.add(program, record.time, Marker::Zone { zone, is_start });
+                        markers.push((record.time, Marker::Zone { zone, is_start }));
                     }
                 }
-                _ if is_event(&record, zones) => found.add_event(program, &record, text),
+                _ if is_event(&record, zones) => {
+                    let bits = record.data.first().copied();
+                    evidence.get_or_insert_default().add(lane.id, record.time, bits);
+                    let trailer = || trailer_of(record.data, text);
+                    let event = bits.map(|bits| Marker::Event { bits, trailer: trailer() });
+                    markers.extend(event.map(|event| (record.time, event)));
+                }
                 _ => has_locks |= is_lock(&record, zones),
             }
         }
-        let Found { evidence, programs, .. } = found;
+        programs.retain(|_, markers| !markers.is_empty());
         let program_count = programs.len();
         let locks = has_locks.then(|| Box::new(Locks::from_lane(lane, zones)));
         Self { id: lane.id, bytes: packed(programs), program_count, evidence, locks }
     }
 
     pub(super) fn programs(&self) -> LanePrograms<'_> {
-        LanePrograms {
-            bytes: self.bytes.iter(),
-            left: self.program_count,
-            program: 0,
-            time: 0,
-            next: None,
+        let (bytes, left) = (self.bytes.iter(), self.program_count);
+        let mut programs = LanePrograms { bytes, left, program: 0, time: 0, next: None };
+        programs.advance();
+        programs
+    }
+}
+
+/// Returns the addresses of an event: the second value of its record, or the text of a log's line.
+fn trailer_of(data: &[u64], text: Option<&str>) -> Option<NocTrailer> {
+    match data {
+        [_, trailer, ..] => Some(NocTrailer::unpack(*trailer)),
+        _ => trailer_from_text(text?),
+    }
+}
+
+impl Evidence {
+    /// Adds an event; `bits` is `None` for a record without a value, which is undecodable.
+    fn add(&mut self, lane: LaneId, time: u64, bits: Option<u64>) {
+        self.first.get_or_insert((lane, time));
+        if let Some(bits) = bits {
+            self.numbering.add(Payload::number(bits));
         }
-        .advanced()
-    }
-}
-
-/// Data collected while a lane is read.
-struct Found {
-    lane: LaneId,
-    evidence: Option<Box<LaneEvidence>>,
-    programs: BTreeMap<ProgramKey, Vec<(u64, Marker)>>,
-}
-
-impl Found {
-    fn add(&mut self, program: ProgramKey, time: u64, marker: Marker) {
-        self.programs.entry(program).or_default().push((time, marker));
-    }
-
-    /// Adds an event. For a line of a log, `text` contains the addresses.
-    fn add_event(&mut self, program: ProgramKey, record: &Record<'_>, text: Option<&str>) {
-        let evidence = self.evidence.get_or_insert_with(|| {
-            Box::new(LaneEvidence { first_time: record.time, ..LaneEvidence::default() })
-        });
-        let [bits, rest @ ..] = record.data else {
-            let error = PayloadError::UnknownKind { number: 0 };
-            for notes in &mut evidence.notes {
-                notes.add(error.to_string(), self.lane, record.time);
-            }
-            return;
-        };
-        evidence.add(self.lane, record.time, *bits);
-        let trailer = rest.first().map(|&bits| NocTrailer::unpack(bits));
-        let trailer = trailer.or_else(|| trailer_from_text(text?));
-        self.add(program, record.time, Marker::Event { bits: *bits, trailer });
-    }
-}
-
-impl LaneEvidence {
-    fn add(&mut self, lane: LaneId, time: u64, bits: u64) {
-        self.numbering.add(Payload::number(bits));
-        for numbering in Numbering::ALL {
-            let at = numbering as usize;
-            let (Some(sizes), Some(notes)) = (self.sizes.get_mut(at), self.notes.get_mut(at))
-            else {
-                continue;
-            };
-            sizes.add(bits, numbering);
+        let bits = bits.unwrap_or(0);
+        for (numbering, found) in Numbering::ALL.into_iter().zip(&mut self.findings) {
+            found.sizes.add(bits, numbering);
             // The width of the size field never makes an event undecodable.
             if let Err(error) = Payload::decode(bits, numbering, SizeField::default()) {
-                notes.add(error.to_string(), lane, time);
+                found.notes.add(error.to_string(), lane, time);
             }
         }
     }
-}
 
-/// Returns the numbering that explains the lanes' events; `None` if there are no events.
-pub(super) fn numbering_of(lanes: &[NocLane]) -> Option<Numbering> {
-    let mut all = NumberingEvidence::default();
-    let evidence = lanes.iter().filter_map(|lane| lane.evidence.as_ref());
-    evidence.for_each(|evidence| all.append(&evidence.numbering));
-    all.numbering()
-}
-
-/// Returns the size-field width that explains the lanes' events, and notes the number of undecided
-/// events.
-pub(super) fn size_field_of(
-    lanes: &[NocLane],
-    numbering: Numbering,
-    notes: &mut TraceNotes,
-) -> SizeField {
-    let evidence = || lanes.iter().filter_map(|lane| Some((lane.id, lane.evidence.as_ref()?)));
-    let mut sizes = SizeEvidence::default();
-    let parts = evidence().filter_map(|(_, one)| one.sizes.get(numbering as usize));
-    parts.for_each(|part| sizes.append(*part));
-    let (field, count) = sizes.found();
-    if let Some((lane, first)) = evidence().next().filter(|_| count > 0) {
-        let what = format!(
-            "log that leaves open whether {count} writes are posted, or of more than 8 KiB by \
-             TT-Metal 0.81.1; taken as posted"
-        );
-        notes.add(what, lane, first.first_time);
+    /// Joins the evidence of lanes.
+    pub(super) fn from_lanes(lanes: &[NocLane]) -> Self {
+        let mut all = Self::default();
+        for Self { first, numbering, findings } in
+            lanes.iter().flat_map(|lane| lane.evidence.as_deref())
+        {
+            all.first = all.first.or(*first);
+            all.numbering.append(numbering);
+            for (own, found) in all.findings.iter_mut().zip(findings) {
+                own.sizes.append(found.sizes);
+                own.notes.merge(&found.notes);
+            }
+        }
+        all
     }
-    field
-}
 
-/// Adds the notes about the lanes' undecodable events.
-pub(super) fn add_unreadable(lanes: &[NocLane], numbering: Numbering, notes: &mut TraceNotes) {
-    let evidence = lanes.iter().filter_map(|lane| lane.evidence.as_ref());
-    let unreadable = evidence.filter_map(|evidence| evidence.notes.get(numbering as usize));
-    unreadable.for_each(|part| notes.merge(part));
+    /// Returns the numbering that explains the events; `None` if there are no events.
+    pub(super) fn numbering(&self) -> Option<Numbering> {
+        self.numbering.numbering()
+    }
+
+    /// Returns the width of the size field that explains the events, and notes the number of
+    /// undecided events.
+    pub(super) fn size_field(&self, numbering: Numbering, notes: &mut TraceNotes) -> SizeField {
+        let found = self.findings.get(numbering as usize);
+        let (field, count) = found.map(|found| found.sizes).unwrap_or_default().found();
+        if let Some((lane, time)) = self.first.filter(|_| count > 0) {
+            let what = format!(
+                "log that leaves open whether {count} writes are posted, or of more than 8 KiB by \
+                 TT-Metal 0.81.1; taken as posted"
+            );
+            notes.add(what, lane, time);
+        }
+        field
+    }
+
+    /// Adds the notes about undecodable events.
+    pub(super) fn add_unreadable(&self, numbering: Numbering, notes: &mut TraceNotes) {
+        let found = self.findings.get(numbering as usize);
+        found.into_iter().for_each(|found| notes.merge(&found.notes));
+    }
 }
 
 fn packed(programs: BTreeMap<ProgramKey, Vec<(u64, Marker)>>) -> Vec<u8> {
@@ -347,11 +347,6 @@ impl LanePrograms<'_> {
 
     fn number(&mut self) -> u32 {
         u32::try_from(take(&mut self.bytes)).unwrap_or(u32::MAX)
-    }
-
-    fn advanced(mut self) -> Self {
-        self.advance();
-        self
     }
 
     fn advance(&mut self) {

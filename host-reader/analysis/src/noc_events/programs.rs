@@ -2,10 +2,7 @@
 
 use crate::noc_events::{
     fabric::{self, Joined},
-    lanes::{
-        LanePrograms, Marker, NocLane, NocLanes, ProgramKey, add_unreadable, numbering_of,
-        size_field_of,
-    },
+    lanes::{Evidence, LanePrograms, Marker, NocLane, NocLanes, ProgramKey},
     numbering::Numbering,
     object::TraceObject,
     payload::Payload,
@@ -40,12 +37,13 @@ impl<'a> NocPrograms<'a> {
         let (mut chips, mut unreadable) = (Vec::new(), TraceNotes::default());
         for DeviceReadout { chip, .. } in &readout.devices {
             let chip_lanes = lanes.chip_lanes(chip.chip_id);
-            let numbering = options.numbering.or_else(|| numbering_of(chip_lanes));
+            let evidence = Evidence::from_lanes(chip_lanes);
+            let numbering = options.numbering.or_else(|| evidence.numbering());
             let Some(numbering) = numbering else { continue };
             let size_field = options
                 .size_field
-                .unwrap_or_else(|| size_field_of(chip_lanes, numbering, &mut unreadable));
-            add_unreadable(chip_lanes, numbering, &mut unreadable);
+                .unwrap_or_else(|| evidence.size_field(numbering, &mut unreadable));
+            evidence.add_unreadable(numbering, &mut unreadable);
             let tiles = Tiles(TileMap::from_lane_ids(chip, lanes.ids(chip.chip_id)));
             let (chip_id, zones) = (chip.chip_id, &readout.zones);
             chips.push(Chip { chip_id, lanes: chip_lanes, zones, numbering, size_field, tiles });
