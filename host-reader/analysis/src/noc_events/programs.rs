@@ -10,7 +10,7 @@ use crate::noc_events::{
     tile::TileMap,
     trace::{Event, ProgramTrace, Tiles, TraceNotes, TraceOptions},
     traffic::Traffic,
-    traffic_sums::{ProgramSums, Sums},
+    traffic_sums::Sums,
     transfer::TrafficEvent,
 };
 use reader::{
@@ -88,9 +88,7 @@ impl<'a> NocPrograms<'a> {
         for chip in &self.chips {
             for ((program, _), markers) in ChipPrograms::new(chip) {
                 let op_name = op_name(chip.chip_id, program).unwrap_or_default();
-                let mut program_sums = sums.program(chip.chip_id, program);
-                chip.add_traffic(markers.events, op_name, &mut program_sums, &mut notes);
-                program_sums.finish();
+                chip.add_traffic(program, markers.events, op_name, &mut sums, &mut notes);
             }
         }
         (sums.finish(|chip_id| self.grid(chip_id)), notes)
@@ -191,30 +189,34 @@ impl<'a> Iterator for ChipPrograms<'_, 'a> {
 
 impl Chip<'_> {
     /// Adds the events of a program to the sums of the traffic.
-    fn add_traffic<'n>(
+    fn add_traffic(
         &self,
+        program: RunHostId,
         mut events: Vec<Event>,
-        op_name: &'n str,
-        sums: &mut ProgramSums<'_, 'n>,
+        op_name: &str,
+        sums: &mut Sums,
         notes: &mut TraceNotes,
     ) {
         events.sort_by_key(|event| (event.lane, event.time));
-        for joined in fabric::join(events, &self.tiles, notes) {
-            let (lane, time) = joined.place();
-            let event = match joined {
-                Joined::Plain(event) => self.tiles.local_event(&event, notes),
-                Joined::Packet(packet) => {
-                    let object = self.tiles.fabric_object(TraceObject::default(), &packet, notes);
-                    object.and_then(|object| {
+        let joined = fabric::join(events, &self.tiles, notes);
+        for of_lane in joined.chunk_by(|one, other| one.place().0 == other.place().0) {
+            let Some((LaneId { core, risc, .. }, _)) = of_lane.first().map(Joined::place) else {
+                continue;
+            };
+            let events = of_lane.iter().filter_map(|joined| {
+                let event = match joined {
+                    Joined::Plain(event) => self.tiles.local_event(event, notes),
+                    Joined::Packet(packet) => {
+                        let object = TraceObject::default();
+                        let object = self.tiles.fabric_object(object, packet, notes)?;
                         let kind = NocEventKind::from_label(object.event_type.as_deref()?)?;
                         let event = TrafficEvent::from_object(kind, &object);
-                        Some(TrafficEvent { core: lane.core, time, ..event })
-                    })
-                }
-            };
-            if let Some(event) = event {
-                sums.add(op_name, lane.risc.label(), &event);
-            }
+                        Some(TrafficEvent { core, time: packet.local.time, ..event })
+                    }
+                };
+                Some((op_name, event?))
+            });
+            sums.add_risc((self.chip_id, program), (core, risc.label()), events);
         }
     }
 

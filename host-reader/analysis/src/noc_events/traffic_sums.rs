@@ -12,7 +12,7 @@ use crate::noc_events::{
 };
 use reader::mesh::Noc0Coord;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     hash::Hash,
     sync::Arc,
 };
@@ -31,6 +31,12 @@ struct Counts {
 }
 
 impl Counts {
+    /// Adds an event.
+    fn add(&mut self, bytes: u64) {
+        let saturated = SATURATED_BYTES.map(|most| u64::from(bytes == most));
+        self.merge(&Self { events: 1, bytes, saturated, wait_cycles: 0 });
+    }
+
     fn merge(&mut self, other: &Self) {
         self.events += other.events;
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -57,6 +63,8 @@ pub(super) struct Sums {
     traffic: Traffic,
     /// True if any event is larger than the narrow size field can hold.
     has_wide_sizes: bool,
+    /// Names of ops and RISCs in `activities`.
+    texts: HashSet<Arc<str>>,
 }
 
 /// Largest payloads in bytes that the narrow and the wide size field can hold.
@@ -76,15 +84,6 @@ fn has_wide_sizes(traces: &[ProgramTrace]) -> bool {
     objects.filter_map(|object| object.num_bytes).any(|bytes| bytes > narrow)
 }
 
-/// Sums of one RISC in one program.
-#[derive(Default)]
-struct RiscSums<'text> {
-    /// Counts by op, network and kind.
-    counts: BTreeMap<(&'text str, Noc, NocEventKind), Counts>,
-    /// State by network.
-    states: [RiscState<'text>; 3],
-}
-
 /// State of a RISC on one network, which its earlier events set for its later ones.
 #[derive(Default)]
 struct RiscState<'text> {
@@ -94,114 +93,77 @@ struct RiscState<'text> {
     wait: Option<(NocEventKind, u64, (&'text str, NocEventKind))>,
 }
 
-/// Sums of one program. [`Self::finish`] adds them to the sums of all programs.
-pub(super) struct ProgramSums<'sums, 'text> {
-    sums: &'sums mut Sums,
-    chip_id: u32,
-    program: RunHostId,
-    risc_sums: Vec<((Noc0Coord, &'text str), RiscSums<'text>)>,
-    /// Indices in `risc_sums`, by core and processor.
-    places: BTreeMap<(Noc0Coord, &'text str), usize>,
-    /// Index of the latest event's processor in `risc_sums`.
-    latest: usize,
-}
-
-impl<'text> ProgramSums<'_, 'text> {
-    /// Adds an event that a processor recorded in an op.
-    pub(super) fn add(&mut self, op: &'text str, risc: &'text str, event: &TrafficEvent) {
-        let &TrafficEvent { kind, noc, core, byte_count: bytes, .. } = event;
-        let place = self.place((core, risc));
-        let Some((_, own)) = self.risc_sums.get_mut(place) else { return };
-        let counts = own.counts.entry((op, noc, kind)).or_default();
-        counts.events += 1;
-        counts.bytes = counts.bytes.saturating_add(bytes);
-        for (count, most) in counts.saturated.iter_mut().zip(SATURATED_BYTES) {
-            *count += u64::from(bytes == most);
-        }
-        let [narrow, _] = SATURATED_BYTES;
-        self.sums.has_wide_sizes |= bytes > narrow;
-        self.sums.traffic.open_wait_count += u64::from(own.wait(op, event));
-        if let Some(transfer) = own.state(noc).transfers.take(event) {
-            self.sums.transfer(self.chip_id, &transfer);
-        }
-    }
-
-    fn place(&mut self, key: (Noc0Coord, &'text str)) -> usize {
-        if self.risc_sums.get(self.latest).is_none_or(|(latest, _)| *latest != key) {
-            self.latest = *self.places.entry(key).or_insert_with(|| {
-                self.risc_sums.push((key, RiscSums::default()));
-                self.risc_sums.len() - 1
-            });
-        }
-        self.latest
-    }
-
-    /// Adds the program's sums to the sums of all programs.
-    pub(super) fn finish(self) {
-        let mut texts: BTreeMap<&str, Arc<str>> = BTreeMap::new();
-        let mut shared = |text| Arc::clone(texts.entry(text).or_insert_with(|| text.into()));
-        for ((core, risc), RiscSums { counts, states }) in self.risc_sums {
-            for ((op, noc, kind), counts) in counts {
-                let key = (self.chip_id, self.program, shared(op), core, shared(risc), noc, kind);
-                self.sums.activities.push((key, counts));
-            }
-            let open = states.iter().filter(|state| state.wait.is_some()).count();
-            self.sums.traffic.open_wait_count += open as u64;
-        }
-    }
-}
-
-impl<'text> RiscSums<'text> {
-    const fn state(&mut self, noc: Noc) -> &mut RiscState<'text> {
-        let [undefined, noc0, noc1] = &mut self.states;
-        match noc {
-            Noc::Undefined => undefined,
-            Noc::Noc0 => noc0,
-            Noc::Noc1 => noc1,
-        }
-    }
-
-    /// Processes the start or end of a wait. Returns true if an earlier wait remains without an
-    /// end.
-    fn wait(&mut self, op: &'text str, event: &TrafficEvent) -> bool {
-        let &TrafficEvent { kind, noc, time, .. } = event;
-        let wait = &mut self.state(noc).wait;
-        if let Some(end) = kind.end_of_wait() {
-            return wait.replace((end, time, (op, kind))).is_some();
-        }
-        if let Some((_, begin, (op, begun))) = wait.take_if(|(end, ..)| *end == kind) {
-            let counts = self.counts.entry((op, noc, begun)).or_default();
-            counts.wait_cycles = counts.wait_cycles.saturating_add(time.saturating_sub(begin));
-        }
-        false
-    }
-}
-
 impl Sums {
-    /// Starts the sums of a chip's program.
-    pub(super) fn program<'text>(
+    /// Adds the events that a RISC recorded in a program of a chip, each with its op. The events
+    /// must be in the order in which the RISC recorded them.
+    pub(super) fn add_risc<'text>(
         &mut self,
-        chip_id: u32,
-        program: RunHostId,
-    ) -> ProgramSums<'_, 'text> {
-        let (risc_sums, places) = (Vec::new(), BTreeMap::new());
-        ProgramSums { sums: self, chip_id, program, risc_sums, places, latest: 0 }
+        (chip_id, program): (u32, RunHostId),
+        (core, risc): (Noc0Coord, &str),
+        events: impl Iterator<Item = (&'text str, TrafficEvent)>,
+    ) {
+        let mut sums: BTreeMap<(&str, Noc, NocEventKind), Counts> = BTreeMap::new();
+        let mut states: [RiscState<'_>; 3] = Default::default();
+        for (op, event) in events {
+            let TrafficEvent { kind, noc, time, byte_count, .. } = event;
+            sums.entry((op, noc, kind)).or_default().add(byte_count);
+            self.has_wide_sizes |= byte_count > SATURATED_BYTES[0];
+            let Some(state) = states.get_mut(noc as usize) else { continue };
+            if let Some(end) = kind.end_of_wait() {
+                let before = state.wait.replace((end, time, (op, kind)));
+                self.traffic.open_wait_count += u64::from(before.is_some());
+            } else if let Some((_, begin, (op, begun))) =
+                state.wait.take_if(|(end, ..)| *end == kind)
+            {
+                let counts = sums.entry((op, noc, begun)).or_default();
+                counts.wait_cycles = counts.wait_cycles.saturating_add(time.saturating_sub(begin));
+            }
+            if let Some(transfer) = state.transfers.take(&event) {
+                self.transfer(chip_id, &transfer);
+            }
+        }
+        let open = states.iter().filter(|state| state.wait.is_some()).count();
+        self.traffic.open_wait_count += open as u64;
+        let risc = self.shared(risc);
+        for ((op, noc, kind), counts) in sums {
+            let key = (chip_id, program, self.shared(op), core, Arc::clone(&risc), noc, kind);
+            self.activities.push((key, counts));
+        }
+    }
+
+    /// Returns a text that all sums share.
+    fn shared(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return Arc::clone(known);
+        }
+        let new: Arc<str> = text.into();
+        self.texts.insert(Arc::clone(&new));
+        new
     }
 
     /// Adds a program's trace.
     pub(super) fn add_trace(&mut self, trace: &ProgramTrace) {
-        self.has_wide_sizes |= has_wide_sizes(std::slice::from_ref(trace));
-        let mut program = self.program(trace.chip_id, trace.program);
+        let mut events = Vec::new();
         for object in trace.objects.iter().filter(|object| object.zone.is_none()) {
             let kind = object.event_type.as_deref().and_then(NocEventKind::from_label);
             let Some(kind) = kind else {
-                program.sums.unknown(trace.chip_id, object);
+                self.unknown(trace.chip_id, object);
                 continue;
             };
             let op = object.op_name.as_deref().unwrap_or_default();
-            program.add(op, &object.proc, &TrafficEvent::from_object(kind, object));
+            events.push((&*object.proc, (op, TrafficEvent::from_object(kind, object))));
         }
-        program.finish();
+        self.has_wide_sizes |= has_wide_sizes(std::slice::from_ref(trace));
+        // The sort is stable, so the events of a RISC stay in order.
+        events.sort_by_key(|&(risc, (_, event))| (event.core, risc));
+        for of_risc in events.chunk_by(|(one_risc, (_, one)), (other_risc, (_, other))| {
+            (one.core, one_risc) == (other.core, other_risc)
+        }) {
+            let Some((risc, (_, first))) = of_risc.first() else { continue };
+            let place = (first.core, *risc);
+            let events = of_risc.iter().map(|(_, event)| *event);
+            self.add_risc((trace.chip_id, trace.program), place, events);
+        }
     }
 
     fn unknown(&mut self, chip_id: u32, object: &TraceObject) {
