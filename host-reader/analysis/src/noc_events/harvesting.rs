@@ -65,10 +65,15 @@ pub fn lines_without(arch: &str, harvested: &[u16]) -> Result<BTreeMap<u16, u16>
     if let Some(&line) = harvested.iter().find(|line| !possible.contains(line)) {
         return Err(HarvestingError::Line { line, possible });
     }
-    let is_left = |line: &&u16| !harvested.contains(line);
-    let left = possible.iter().filter(is_left);
-    let gone = possible.iter().filter(|line| !is_left(line));
-    Ok((0..).zip(left.chain(gone).copied()).collect())
+    Ok((0..).zip(order(possible, |_, line| harvested.contains(&line))).collect())
+}
+
+/// Returns lines in the order of their translated numbers: lines that are not harvested, then the
+/// harvested ones. `is_harvested` gets the index and the number of a line.
+fn order(lines: &[u16], is_harvested: impl Fn(usize, u16) -> bool) -> Vec<u16> {
+    let lines = lines.iter().copied().enumerate();
+    let (gone, left): (Vec<_>, Vec<_>) = lines.partition(|&(bit, line)| is_harvested(bit, line));
+    left.into_iter().chain(gone).map(|(_, line)| line).collect()
 }
 
 /// Like [`lines_without`], with the harvested lines given as the mask of a cluster descriptor.
@@ -137,72 +142,48 @@ fn shown_line(arch: Arch, ours: &TraceObject, theirs: &TraceObject) -> Option<(u
     harvestable(arch).contains(&line).then_some((number, line))
 }
 
-/// Known facts about the harvested lines of a chip.
-pub(super) struct Harvesting<'a> {
-    /// Rows or columns of worker tiles, in ascending order.
-    lines: &'static [u16],
-    /// Number of harvested lines; `None` if unknown.
-    harvested_count: Option<usize>,
-    /// Lines of tiles that have records. They cannot be harvested.
-    seen: BTreeSet<u16>,
-    /// Lines by translated number, if the host's files contain them.
-    stated: &'a BTreeMap<u16, u16>,
-}
-
-impl<'a> Harvesting<'a> {
-    pub(super) fn from_lane_ids(
-        arch: Arch,
-        chip: &'a ChipSummary,
-        lanes: impl Iterator<Item = LaneId>,
-    ) -> Self {
-        let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc);
-        let seen = tensix
-            .map(|lane| if harvests_rows(arch) { lane.core.y } else { lane.core.x })
-            .collect();
-        // If no product has this number of cores, it may exclude dispatch cores, so it is not used.
-        let harvested_count = chip
-            .max_compute_cores
-            .and_then(|cores| Floorplan::harvested_line_count(arch, cores).ok());
-        let stated = &chip.known_lines;
-        Self { lines: harvestable(arch), harvested_count, seen, stated }
-    }
-
-    /// Returns the line of each translated number; `None` if the line is not the same in all
-    /// possible sets of harvested lines.
-    pub(super) fn known_lines(&self) -> Vec<Option<u16>> {
-        let mut orders = (0..1_u32 << self.lines.len()).filter_map(|set| self.order(set));
-        let Some(first) = orders.next() else { return vec![None; self.lines.len()] };
-        let mut known: Vec<Option<u16>> = first.into_iter().map(Some).collect();
-        for order in orders {
-            for (known, line) in known.iter_mut().zip(order) {
-                *known = known.filter(|&known| known == line);
-            }
+/// Returns the line of each translated number of a chip; `None` if the line is not the same in all
+/// sets of harvested lines that agree with the known facts.
+///
+/// The facts are the size of the worker grid, the lines of `lanes`, which have records and so are
+/// not harvested, and the lines that the host's files state.
+pub(super) fn known_lines(
+    arch: Arch,
+    chip: &ChipSummary,
+    lanes: impl Iterator<Item = LaneId>,
+) -> Vec<Option<u16>> {
+    let lines = harvestable(arch);
+    let tensix = lanes.filter(|lane| lane.risc != Risc::Erisc).map(|lane| lane.core);
+    let seen: BTreeSet<u16> =
+        tensix.map(|core| if harvests_rows(arch) { core.y } else { core.x }).collect();
+    // If no product has this number of cores, it may exclude dispatch cores, so it is not used.
+    let cores = chip.max_compute_cores;
+    let count = cores.and_then(|cores| Floorplan::harvested_line_count(arch, cores).ok());
+    let possible = (0..1_u32 << lines.len()).filter_map(|set| {
+        if count.is_some_and(|count| count != set.count_ones() as usize) {
+            return None;
+        }
+        let is_harvested = |bit: usize, _| set >> bit & 1 != 0;
+        if lines
+            .iter()
+            .enumerate()
+            .any(|(bit, line)| is_harvested(bit, *line) && seen.contains(line))
+        {
+            return None;
+        }
+        let order = order(lines, is_harvested);
+        let mut stated = chip.known_lines.iter();
+        stated
+            .all(|(&number, line)| order.get(usize::from(number)) == Some(line))
+            .then(|| order.into_iter().map(Some).collect::<Vec<_>>())
+    });
+    let known = possible.reduce(|mut known, order| {
+        for (known, line) in known.iter_mut().zip(order) {
+            *known = known.filter(|_| *known == line);
         }
         known
-    }
-
-    /// Returns the lines in the order of their translated numbers if exactly the lines of `set` are
-    /// harvested; `None` if the set contradicts the known facts.
-    fn order(&self, set: u32) -> Option<Vec<u16>> {
-        let count = set.count_ones() as usize;
-        if self.harvested_count.is_some_and(|known| known != count) {
-            return None;
-        }
-        let split = |is_harvested: bool| {
-            let lines = self.lines.iter().enumerate();
-            lines
-                .filter(move |&(bit, _)| (set >> bit & 1 != 0) == is_harvested)
-                .map(|(_, &line)| line)
-        };
-        if split(true).any(|line| self.seen.contains(&line)) {
-            return None;
-        }
-        let order: Vec<u16> = split(false).chain(split(true)).collect();
-        self.stated
-            .iter()
-            .all(|(&number, line)| order.get(usize::from(number)) == Some(line))
-            .then_some(order)
-    }
+    });
+    known.unwrap_or_else(|| vec![None; lines.len()])
 }
 
 impl TileMap {

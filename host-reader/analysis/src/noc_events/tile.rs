@@ -15,7 +15,7 @@
 )]
 
 use crate::noc_events::{
-    harvesting::Harvesting,
+    harvesting::known_lines,
     payload::{Noc, RawCoord},
 };
 use reader::{
@@ -50,7 +50,7 @@ impl TileMap {
     pub fn unharvested(arch: &str) -> Option<Self> {
         let arch = Arch::from_name(arch)?;
         let ArchFacts { tensix_columns, tensix_rows, .. } = arch.facts();
-        Some(Self { arch, columns: known_lines(tensix_columns), rows: known_lines(tensix_rows) })
+        Some(Self { arch, columns: all_known(tensix_columns), rows: all_known(tensix_rows) })
     }
 
     /// Returns the tiles of a chip, as far as its records determine the harvested lines.
@@ -67,8 +67,7 @@ impl TileMap {
     /// Like [`Self::from_device`], but needs only the ids of the chip's lanes.
     pub fn from_lane_ids(chip: &ChipSummary, lanes: impl Iterator<Item = LaneId>) -> Option<Self> {
         let mut map = Self::unharvested(&chip.arch)?;
-        let harvesting = Harvesting::from_lane_ids(map.arch, chip, lanes);
-        let lines = harvesting.known_lines();
+        let lines = known_lines(map.arch, chip, lanes);
         *if harvests_rows(map.arch) { &mut map.rows } else { &mut map.columns } = lines;
         Some(map)
     }
@@ -87,7 +86,9 @@ impl TileMap {
         let (x, y) = (u16::try_from(coord.x).ok()?, u16::try_from(coord.y).ok()?);
         match self.arch {
             Arch::WormholeB0 => {
-                Some(Noc0Coord { x: self.wormhole_column(noc, x)?, y: self.wormhole_row(noc, y)? })
+                let (columns, rows) = self.grid();
+                let x = wormhole_line(noc, x, (columns, 5), &self.columns)?;
+                Some(Noc0Coord { x, y: wormhole_line(noc, y, (rows, 6), &self.rows)? })
             }
             Arch::Blackhole => self.blackhole(noc, x, y),
         }
@@ -132,30 +133,6 @@ impl TileMap {
         tensix_columns.contains(&tile.x) && tensix_rows.contains(&tile.y)
     }
 
-    fn mirrored(&self, noc: Noc, x: u16, y: u16) -> (u16, u16) {
-        let (columns, rows) = self.grid();
-        let is_mirrored = noc == Noc::Noc1 && x < columns && y < rows;
-        if is_mirrored { (columns - 1 - x, rows - 1 - y) } else { (x, y) }
-    }
-
-    fn wormhole_column(&self, noc: Noc, x: u16) -> Option<u16> {
-        match x {
-            0..10 => Some(self.mirrored(noc, x, 0).0),
-            16 => Some(0),
-            17 => Some(5),
-            _ => at(&self.columns, x.checked_sub(WORMHOLE_TENSIX)?)?,
-        }
-    }
-
-    fn wormhole_row(&self, noc: Noc, y: u16) -> Option<u16> {
-        match y {
-            0..12 => Some(self.mirrored(noc, 0, y).1),
-            16 => Some(0),
-            17 => Some(6),
-            _ => at(&self.rows, y.checked_sub(WORMHOLE_TENSIX)?)?,
-        }
-    }
-
     fn blackhole(&self, noc: Noc, x: u16, y: u16) -> Option<Noc0Coord> {
         let facts = self.arch.facts();
         if let (Some(column @ 0..2), Some(row @ 0..12)) = (x.checked_sub(17), y.checked_sub(12)) {
@@ -171,9 +148,27 @@ impl TileMap {
             let x = (*self.columns.get(column)?)?;
             return Some(Noc0Coord { x, y });
         }
-        let (x, y) = self.mirrored(noc, x, y);
         let (columns, rows) = facts.grid;
-        (x < columns && y < rows).then_some(Noc0Coord { x, y })
+        (x < columns && y < rows).then(|| match noc {
+            Noc::Noc1 => Noc0Coord { x: columns - 1 - x, y: rows - 1 - y },
+            Noc::Undefined | Noc::Noc0 => Noc0Coord { x, y },
+        })
+    }
+}
+
+/// Returns the column or row for a kernel's coordinate on a Wormhole with `size` columns or rows. The
+/// translated number 17 means the line `middle`; `lines` are those of Tensix tiles.
+fn wormhole_line(
+    noc: Noc,
+    number: u16,
+    (size, middle): (u16, u16),
+    lines: &[Option<u16>],
+) -> Option<u16> {
+    match number {
+        _ if number < size => Some(if noc == Noc::Noc1 { size - 1 - number } else { number }),
+        16 => Some(0),
+        17 => Some(middle),
+        _ => at(lines, number.checked_sub(WORMHOLE_TENSIX)?)?,
     }
 }
 
@@ -181,7 +176,7 @@ const fn noc0_coord(TileCoord { x, y }: TileCoord) -> Noc0Coord {
     Noc0Coord { x, y }
 }
 
-fn known_lines(lines: &[u16]) -> Vec<Option<u16>> {
+fn all_known(lines: &[u16]) -> Vec<Option<u16>> {
     lines.iter().copied().map(Some).collect()
 }
 
