@@ -72,3 +72,8 @@ pub use trace::{NocTraces, ProgramTrace, TraceNotes, TraceOptions};
 pub use trace_files::{ProgramLanes, TraceFileCounts, TraceFiles};
 pub use traffic::{Activity, Link, LinkLoad, Pair, Traffic, UnplacedPair};
 pub use wire::{noc_event::NocEventKind, scoped_lock::LockEventKind};
+
+/// Returns a count with the noun that it counts, in the singular or the plural.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

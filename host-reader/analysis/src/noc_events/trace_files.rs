@@ -1,6 +1,6 @@
 //! TT-Metal's NoC traces in the folder of a recording, read one file at a time.
 
-use crate::noc_events::{json::read_json, trace::ProgramTrace};
+use crate::noc_events::{counted, json::read_json, trace::ProgramTrace};
 use reader::{
     lane::{LaneId, TraceReplay},
     mesh::Noc0Coord,
@@ -141,10 +141,6 @@ impl TraceFileCounts {
             self.problems.push(format!("{file}: {problem}"));
         }
     }
-}
-
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// TT-Metal's NoC traces next to a recording. Their events are attributed to the recording's

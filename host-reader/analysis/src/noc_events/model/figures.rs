@@ -6,7 +6,7 @@ use super::{
     simulation::{Outcome, simulate},
     workload::{Flow, Sink, Workload},
 };
-use crate::noc_events::trace::ProgramTrace;
+use crate::noc_events::{counted, trace::ProgramTrace};
 use reader::mesh::Noc0Coord;
 use std::collections::BTreeMap;
 
@@ -78,16 +78,14 @@ impl NocFigures {
     /// ```
     #[must_use]
     pub fn missing_bytes(&self) -> Option<String> {
-        let ignored = counted_text(
-            self.ignored_count,
-            "# inline write or write under a transaction id",
-            "# inline writes or writes under a transaction id",
-        );
-        let saturated = counted_text(
-            self.saturated_count,
-            "more bytes of # large transfer",
-            "more bytes of # large transfers",
-        );
+        let ignored = (self.ignored_count > 0).then(|| {
+            let one = "inline write or write under a transaction id";
+            counted(self.ignored_count, one, "inline writes or writes under a transaction id")
+        });
+        let saturated = (self.saturated_count > 0).then(|| {
+            let large = counted(self.saturated_count, "large transfer", "large transfers");
+            format!("more bytes of {large}")
+        });
         let reasons: Vec<_> = ignored.into_iter().chain(saturated).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
@@ -151,14 +149,6 @@ impl NocFigures {
         self.multicast_link_percent = Some(multicast);
         self.congestion_percent = Some(congestion);
         Ok(())
-    }
-}
-
-fn counted_text(count: u64, one: &str, many: &str) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some(one.replace('#', "1")),
-        count => Some(many.replace('#', &count.to_string())),
     }
 }
 

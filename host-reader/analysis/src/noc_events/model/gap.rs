@@ -1,5 +1,6 @@
 //! Reasons for empty figures.
 
+use crate::noc_events::counted;
 use std::fmt;
 
 /// Reason for empty figures of a program.
@@ -25,32 +26,27 @@ pub enum NocGap {
 
 impl fmt::Display for NocGap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
+        let text = match *self {
             Self::UnknownWay(count) => {
-                counted(*count, "transfer", "has an unknown target", "have unknown targets")
+                counted(count, "transfer has an unknown target", "transfers have unknown targets")
             }
             Self::UnknownSize(count) => {
-                counted(*count, "transfer", "has an unknown size", "have unknown sizes")
+                counted(count, "transfer has an unknown size", "transfers have unknown sizes")
             }
             Self::AroundEdge(count) => {
-                counted(*count, "multicast", "leads around the edge", "lead around the edge")
+                counted(count, "multicast leads around the edge", "multicasts lead around the edge")
             }
-            Self::Fabric(count) => {
-                counted(*count, "fabric packet", "has an unknown way", "have unknown ways")
-            }
+            Self::Fabric(count) => counted(
+                count,
+                "fabric packet has an unknown way",
+                "fabric packets have unknown ways",
+            ),
             Self::NoTime => "the records span too little time".to_owned(),
             Self::AllAtEnd => "all transfers begin at the end of the kernels".to_owned(),
             Self::TooLong => "the transfers take too long to model".to_owned(),
             Self::UnknownBoard => "the number of DRAM controllers is unknown".to_owned(),
         };
         f.write_str(&text)
-    }
-}
-
-fn counted(count: u64, what: &str, singular: &str, plural: &str) -> String {
-    match count {
-        1 => format!("1 {what} {singular}"),
-        many => format!("{many} {what}s {plural}"),
     }
 }
 
