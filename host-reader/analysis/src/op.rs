@@ -359,7 +359,6 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         trace_id: key.trace.map(|trace| trace.trace_id),
         trace_replay: key.trace.map(|trace| trace.counter),
         launch: cores.first().map_or(0, |core| core.ordinal as u64 + 1),
-        sub_device_id: None,
         core_count: count(has_firmware),
         recorded_core_count: cores.len() as u64,
         unfinished_core_count: count(|core| core.extents.firmware.is_open()),
@@ -373,16 +372,10 @@ fn op_of(chip_id: u32, key: OpKey, cores: &[CoreLaunch], aiclk_mhz: u32) -> Op {
         kernel_first_to_last_start_cycles: skew,
         kernel_first_to_last_start_ns: skew.and_then(|skew| cycles_to_ns(skew, aiclk_mhz)),
         core_kernel: core_kernel(cores, aiclk_mhz),
-        is_first_of_chip: false,
-        op_to_op_latency_cycles: None,
-        op_to_op_latency_ns: None,
-        data_movement_op_to_op_latency_cycles: None,
-        data_movement_op_to_op_latency_ns: None,
         stall: extents.stall,
         stall_ns: extents.stall.and_then(|stall| cycles_to_ns(stall.cycles, aiclk_mhz)),
         is_spread_implausible: is_spread_implausible(cores),
-        duration_doubt: None,
-        latency_doubt: None,
+        ..Op::default()
     };
     empty_unfinished(&mut op, cores);
     if op.is_spread_implausible {

@@ -253,9 +253,8 @@ fn code_core_kernel(codec: &mut impl Codec, core_kernel: &mut CycleStatistics, a
     let mut known = Some(*core_kernel).filter(|known| *known != CycleStatistics::default());
     codec.optional(&mut known, |codec, known| {
         let CycleStatistics { count, total_cycles, min_cycles, .. } = known;
-        [count, total_cycles, min_cycles].into_iter().for_each(|number| codec.number(number));
-        let CycleStatistics { median_cycles, p99_cycles, max_cycles, .. } = known;
-        [median_cycles, p99_cycles, max_cycles].into_iter().for_each(|number| codec.number(number));
+        codec.numbers([count, total_cycles, min_cycles]);
+        codec.numbers([&mut known.median_cycles, &mut known.p99_cycles, &mut known.max_cycles]);
     });
     *core_kernel = known.map(|known| known.with_ns(aiclk_mhz)).unwrap_or_default();
 }

@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, iter::Peekable, sync::Arc};
 /// Runs of the lanes of one chip.
 #[derive(Debug, Default)]
 pub(super) struct ChipRuns {
-    lanes: Vec<KeptRuns>,
+    lanes: Vec<PackedRuns>,
     /// Cores with dispatch kernels. Their runs belong to no op.
     dispatch_cores: BTreeSet<Noc0Coord>,
 }
@@ -35,9 +35,9 @@ impl ChipRuns {
             }
             !run.is_dispatch
         });
-        let packed = PackedRuns::new(lane, of_ops);
-        if packed.run_count > 0 {
-            self.lanes.push(packed.kept(memory));
+        let (bytes, run_count) = packed_runs(lane, of_ops);
+        if run_count > 0 {
+            self.lanes.push(PackedRuns { lane, bytes: memory.keep(bytes), run_count });
         }
     }
 
@@ -102,23 +102,16 @@ fn next_key(lane: &mut Peekable<Runs<'_>>) -> Option<OpKey> {
     lane.peek().map(|run| run.key)
 }
 
-/// Runs of one lane, sorted by program, then by index in the lane.
+/// Packed runs of one lane in memory or in the temporary file, sorted by program, then by index in
+/// the lane.
 #[derive(Debug)]
 struct PackedRuns {
-    lane: LaneId,
-    bytes: Vec<u8>,
-    run_count: usize,
-}
-
-/// Packed runs of one lane in memory or in the temporary file.
-#[derive(Debug)]
-struct KeptRuns {
     lane: LaneId,
     bytes: PackedBytes,
     run_count: usize,
 }
 
-impl KeptRuns {
+impl PackedRuns {
     fn runs(&self) -> Runs<'_> {
         Runs::new(self.lane, self.run_count, self.bytes.window())
     }
@@ -151,42 +144,25 @@ impl Before {
     }
 }
 
-impl PackedRuns {
-    /// Packs the runs of a lane. Most often the runs are already sorted by program.
-    fn new(lane: LaneId, mut runs: impl Iterator<Item = LaneRun>) -> Self {
-        let mut packed = Self::empty(lane);
-        let (mut before, mut last_key) = (Before::default(), None);
-        while let Some(run) = runs.next() {
-            if last_key > Some(run.key) {
-                let mut unordered: Vec<_> = packed.runs().chain([run]).chain(runs).collect();
-                unordered.sort_by_key(|run| (run.key, run.index));
-                return Self::new(lane, unordered.into_iter());
-            }
-            packed.push(run, before);
-            before = Before::from_run(&run);
-            last_key = Some(run.key);
+/// Packs the runs of a lane, and returns their bytes and their number. Most often the runs are
+/// already sorted by program.
+fn packed_runs(lane: LaneId, mut runs: impl Iterator<Item = LaneRun>) -> (Vec<u8>, usize) {
+    let (mut bytes, mut run_count) = (Vec::new(), 0_usize);
+    let (mut before, mut last_key) = (Before::default(), None);
+    while let Some(mut run) = runs.next() {
+        if last_key > Some(run.key) {
+            let packed = Runs::new(lane, run_count, PackedWindow::new(&bytes));
+            let mut unordered: Vec<_> = packed.chain([run]).chain(runs).collect();
+            unordered.sort_by_key(|run| (run.key, run.index));
+            return packed_runs(lane, unordered.into_iter());
         }
-        packed.bytes.shrink_to_fit();
-        packed
+        code_run(&mut bytes, &mut run, before);
+        run_count = run_count.saturating_add(1);
+        before = Before::from_run(&run);
+        last_key = Some(run.key);
     }
-
-    const fn empty(lane: LaneId) -> Self {
-        Self { lane, bytes: Vec::new(), run_count: 0 }
-    }
-
-    fn kept(self, memory: &Arc<PackedMemory>) -> KeptRuns {
-        let Self { lane, bytes, run_count } = self;
-        KeptRuns { lane, bytes: memory.keep(bytes), run_count }
-    }
-
-    fn push(&mut self, mut run: LaneRun, before: Before) {
-        self.run_count = self.run_count.saturating_add(1);
-        code_run(&mut self.bytes, &mut run, before);
-    }
-
-    fn runs(&self) -> Runs<'_> {
-        Runs::new(self.lane, self.run_count, PackedWindow::new(&self.bytes))
-    }
+    bytes.shrink_to_fit();
+    (bytes, run_count)
 }
 
 /// Packs `run`, or unpacks the next run into it.
@@ -448,8 +424,9 @@ mod tests {
 
     #[test]
     fn a_run_takes_seventeen_bytes() {
-        let runs = PackedRuns::new(run(0, 1).lane, (0..1000).map(|program| run(program, 1)));
-        assert!(runs.bytes.len() < 17_100, "{}", runs.bytes.len());
+        let runs = (0..1000).map(|program| run(program, 1));
+        let (bytes, _) = packed_runs(run(0, 1).lane, runs);
+        assert!(bytes.len() < 17_100, "{}", bytes.len());
     }
 
     #[test]

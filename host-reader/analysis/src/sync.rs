@@ -1,7 +1,7 @@
 //! Records of waits and signals, decoded from lanes: sums, individual waits, and TT-Metal's zones.
 
 use reader::{
-    lane::{Lane, ZoneIndex},
+    lane::{Annotated, Lane, ZoneIndex},
     names::ZoneTable,
 };
 use std::collections::{BTreeMap, HashMap};
@@ -121,27 +121,21 @@ impl SyncNames {
 
     /// Decodes the waits and signals of each run of a lane; `None` for a run without any.
     pub fn runs_of(&self, lane: &Lane, counts: &mut SyncCounts) -> Vec<Option<Box<RunSync>>> {
-        let first = lane.runs.first().map_or(0, |run| run.first_record);
-        let before = lane.heads.get(..first).unwrap_or(&[]);
-        let mut value =
-            before.iter().fold(0, |sum: usize, head| sum.saturating_add(head.data_count()));
-        (0..lane.runs.len())
-            .map(|run| {
-                let mut decoder = SyncDecoder::default();
-                let records = lane.run_records(run);
-                let heads = lane.heads.get(records.clone()).unwrap_or(&[]);
-                let times = lane.times.get(records).unwrap_or(&[]);
-                for (head, &time) in heads.iter().zip(times) {
-                    let end = value.saturating_add(head.data_count());
-                    let data = lane.data.get(value..end).unwrap_or(&[]);
-                    value = end;
-                    if let Some(&name) = self.0.get(&head.zone()) {
-                        decoder.add(name, (head.kind(), time, data), counts);
-                    }
-                }
-                decoder.finish(counts)
-            })
-            .collect()
+        let mut runs = Vec::with_capacity(lane.runs.len());
+        let mut decoder = SyncDecoder::default();
+        for Annotated { record, run, .. } in lane.annotated_records() {
+            let Some(run) = run else { continue };
+            while runs.len() < run {
+                runs.push(std::mem::take(&mut decoder).finish(counts));
+            }
+            if let Some(&name) = self.0.get(&record.zone) {
+                decoder.add(name, (record.kind, record.time, record.data), counts);
+            }
+        }
+        while runs.len() < lane.runs.len() {
+            runs.push(std::mem::take(&mut decoder).finish(counts));
+        }
+        runs
     }
 }
 
