@@ -229,6 +229,18 @@ pub fn quoted(text: &str) -> String {
     format!("`{shown}`")
 }
 
+/// Formats a number with a noun in the singular or plural.
+///
+/// ```
+/// use recording::problem::counted;
+/// assert_eq!(counted(1, "op", "ops"), "1 op");
+/// assert_eq!(counted(0, "op", "ops"), "0 ops");
+/// ```
+#[must_use]
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use super::{
     titles::{KERNEL_DURATION, OpsCsvFormat, Titles},
 };
 use crate::{
-    problem::{Position, ProblemLog},
+    problem::{Position, ProblemLog, counted},
     records::{CsvRecords, Extent, PlainLine, PlainLines},
 };
 use rayon::prelude::*;
@@ -338,10 +338,7 @@ impl RowsOf<'_> {
 }
 
 fn cells_text(count: usize) -> String {
-    match count {
-        1 => "1 cell".to_owned(),
-        count => format!("{count} cells"),
-    }
+    counted(count as u64, "cell", "cells")
 }
 
 /// Returns the cells of the next record and its position in the file.

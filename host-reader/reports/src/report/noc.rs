@@ -9,7 +9,7 @@ use super::{
     sheet::{EMPTY_BECAUSE, NOC_FIGURES_LACK},
     value::float_text,
 };
-use crate::problem::ProblemLog;
+use crate::problem::{ProblemLog, counted};
 use analysis::noc_events::{
     NocChip, NocFigures, NocLanes, NocPrograms, NocTraces, ProgramTrace, TraceNotes, TraceOptions,
     read_json,
@@ -133,11 +133,13 @@ impl NocInput {
     fn sentence(&self, filled_count: usize, launch_count: usize) -> String {
         let source = match self.file_count {
             0 => "the recorded NoC events".to_owned(),
-            1 => "1 noc_trace file next to the log".to_owned(),
-            count => format!("{count} noc_trace files next to the log"),
+            count => {
+                let files = counted(count as u64, "noc_trace file", "noc_trace files");
+                format!("{files} next to the log")
+            }
         };
-        let launches = if launch_count == 1 { "launch" } else { "launches" };
-        format!("NoC columns: from {source}, for {filled_count} of {launch_count} {launches}")
+        let launches = counted(launch_count as u64, "launch", "launches");
+        format!("NoC columns: from {source}, for {filled_count} of {launches}")
     }
 
     fn figures(&self, op: &DeviceOp, launch_count: usize) -> Result<NocFigures, String> {
