@@ -1,7 +1,7 @@
 //! Layout of a table: column widths, alignment and separators.
 
 use super::paint::Colour;
-use std::io::Write;
+use std::io::{self, Write};
 
 /// One cell.
 #[derive(Clone, Debug, Default)]
@@ -20,70 +20,71 @@ impl Cell {
     }
 }
 
-/// One column: its header, minimum width and alignment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Column {
-    pub(super) title: &'static str,
-    pub(super) min_width: usize,
-    pub(super) is_left: bool,
-}
-
 /// Rows of cells, with their layout.
 pub(super) struct Grid {
-    columns: Vec<Column>,
+    titles: Vec<&'static str>,
+    pub(super) rows: Vec<Vec<Cell>>,
+    /// Row after the last separator.
+    total: Option<Vec<Cell>>,
     widths: Vec<usize>,
     is_coloured: bool,
 }
 
 impl Grid {
-    /// Computes the column widths from all rows that will be written.
-    pub(super) fn new<'a>(
-        columns: Vec<Column>,
-        rows: impl Iterator<Item = &'a Vec<Cell>>,
+    /// Computes the column widths from the titles and all rows.
+    pub(super) fn new(
+        titles: Vec<&'static str>,
+        rows: Vec<Vec<Cell>>,
+        total: Option<Vec<Cell>>,
         is_coloured: bool,
     ) -> Self {
-        let mut widths: Vec<usize> = columns
-            .iter()
-            .map(|column| column.title.chars().count().max(column.min_width))
-            .collect();
-        for row in rows {
+        let mut widths: Vec<usize> = titles.iter().map(|title| title.chars().count()).collect();
+        for row in rows.iter().chain(&total) {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.text.chars().count());
             }
         }
-        Self { columns, widths, is_coloured }
+        Self { titles, rows, total, widths, is_coloured }
     }
 
-    pub(super) fn write_titles(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let titles = self.columns.iter().zip(&self.widths).map(|(&column, &width)| {
-            let title = Cell::plain(column.title.to_owned());
-            self.padded(&title, width, Column { is_left: true, ..column })
-        });
-        writeln!(out, "{}", titles.collect::<Vec<_>>().join("  ").trim_end())
-    }
-
-    pub(super) fn write_rule(&self, out: &mut impl Write) -> std::io::Result<()> {
+    /// Writes the titles and all rows.
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let gaps = self.widths.len().saturating_sub(1).saturating_mul(2);
-        writeln!(out, "{}", "-".repeat(self.widths.iter().sum::<usize>().saturating_add(gaps)))
+        let rule = "-".repeat(self.widths.iter().sum::<usize>().saturating_add(gaps));
+        let titles = self.titles.iter().zip(&self.widths);
+        let titles = titles.map(|(title, &width)| (*title).to_owned() + &blanks(title, width));
+        writeln!(out, "{}\n{rule}", titles.collect::<Vec<_>>().join("  ").trim_end())?;
+        for row in &self.rows {
+            self.write_row(row, out)?;
+        }
+        writeln!(out, "{rule}")?;
+        self.total.as_ref().map_or(Ok(()), |total| self.write_row(total, out))
     }
 
-    pub(super) fn write_row(&self, row: &[Cell], out: &mut impl Write) -> std::io::Result<()> {
-        let cells = row.iter().zip(&self.widths).zip(&self.columns);
-        let padded: Vec<_> =
-            cells.map(|((cell, &width), column)| self.padded(cell, width, *column)).collect();
-        writeln!(out, "{}", padded.join("  ").trim_end())
+    /// Writes one row. Names of ops are on the left of their column, all other cells on the right.
+    pub(super) fn write_row(&self, row: &[Cell], out: &mut impl Write) -> io::Result<()> {
+        let cells = row.iter().zip(&self.widths).zip(&self.titles);
+        let padded = cells.map(|((cell, &width), title)| {
+            let blanks = blanks(&cell.text, width);
+            let text = match cell.colour {
+                Some(colour) if self.is_coloured && !cell.text.is_empty() => {
+                    colour.paint(&cell.text)
+                }
+                _ => cell.text.clone(),
+            };
+            let is_left = title.eq_ignore_ascii_case("Op Code");
+            if is_left { text + &blanks } else { blanks + &text }
+        });
+        writeln!(out, "{}", padded.collect::<Vec<_>>().join("  ").trim_end())
     }
+}
 
-    fn padded(&self, cell: &Cell, width: usize, column: Column) -> String {
-        // A name may have any length, but a format width above 65,535 panics. So the padding is
-        // written as text.
-        let blanks = " ".repeat(width.saturating_sub(cell.text.chars().count()));
-        let text = match cell.colour {
-            Some(colour) if self.is_coloured && !cell.text.is_empty() => colour.paint(&cell.text),
-            _ => cell.text.clone(),
-        };
-        if column.is_left { text + &blanks } else { blanks + &text }
-    }
+/// Returns the blanks that fill a text up to a width.
+///
+/// A name may have any length, but a format width above 65,535 panics. So the padding is written as
+/// text.
+fn blanks(text: &str, width: usize) -> String {
+    " ".repeat(width.saturating_sub(text.chars().count()))
 }
 
 #[cfg(test)]
@@ -93,21 +94,13 @@ mod tests {
     #[test]
     fn a_name_of_any_length_is_a_cell() {
         const LONG: usize = 70_000;
-        let columns = vec![
-            Column { title: "ID", min_width: 3, is_left: false },
-            Column { title: "OP Code", min_width: 0, is_left: true },
-        ];
         let row = vec![Cell::plain("7".to_owned()), Cell::plain("A".repeat(LONG))];
-        let grid = Grid::new(columns, std::iter::once(&row), false);
+        let grid = Grid::new(vec!["ID ", "OP Code"], vec![row], None, false);
         let mut text = Vec::new();
-        grid.write_titles(&mut text).unwrap();
-        grid.write_row(&row, &mut text).unwrap();
-        grid.write_rule(&mut text).unwrap();
-        let lines = [
-            "ID   OP Code".to_owned(),
-            format!("  7  {}", "A".repeat(LONG)),
-            "-".repeat(3 + 2 + LONG),
-        ];
+        grid.write(&mut text).unwrap();
+        let rule = "-".repeat(3 + 2 + LONG);
+        let lines = ["ID   OP Code", &rule, &format!("  7  {}", "A".repeat(LONG)), &rule]
+            .map(str::to_owned);
         assert_eq!(String::from_utf8(text).unwrap(), lines.join("\n") + "\n");
     }
 }

@@ -35,17 +35,10 @@ pub(super) type Paint = fn(&OpReport) -> Option<Colour>;
 ///
 /// # Compatibility
 /// The colours are those of tt-perf-report 1.4.1.
-pub(super) fn cell_colour(
-    row: &OpReport,
-    paint: Option<Paint>,
-    min_percentage: f64,
-) -> Option<Colour> {
-    if is_minor(row, min_percentage) { Some(Colour::Grey) } else { paint?(row) }
-}
-
-/// Returns true if a row's share of the time is so small that the whole row is grey.
-fn is_minor(row: &OpReport, min_percentage: f64) -> bool {
-    row.kind != RowKind::Host && row.total_percent.is_some_and(|percent| percent < min_percentage)
+pub(super) fn cell_colour(row: &OpReport, paint: Paint, min_percentage: f64) -> Option<Colour> {
+    // A row with a small share of the time is completely grey.
+    let is_minor = row.total_percent.is_some_and(|percent| percent < min_percentage);
+    if is_minor && row.kind != RowKind::Host { Some(Colour::Grey) } else { paint(row) }
 }
 
 /// Returns the colour of an op's name.

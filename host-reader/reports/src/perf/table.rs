@@ -2,7 +2,7 @@
 
 use super::{
     csv_out::{StackedCell, shown_op_code, stacked_columns, whole},
-    grid::{Cell, Column, Grid},
+    grid::{Cell, Grid},
     iterations::{OpStatistics, RepetitionRule},
     number::grouped,
     op::OpReport,
@@ -14,7 +14,7 @@ use super::{
     spread::Spread,
     stacked::StackBy,
 };
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Output options of a report.
 #[derive(Clone, Copy, Debug)]
@@ -42,78 +42,50 @@ pub fn write_table(
     report: &PerfReport,
     options: TableOptions,
     out: &mut impl Write,
-) -> std::io::Result<()> {
-    for note in &report.notes {
-        writeln!(out, "{}", coloured_note(note, options))?;
-    }
-    let table = OpTable::new(report, options);
-    write_heading("Performance report", out)?;
-    table.write(out)?;
+) -> io::Result<()> {
+    let mut writer = TableWriter { report, options, out };
+    let ops = op_grid(report, options);
+    writer.notes()?;
+    writer.ops(&ops)?;
     if options.has_advice {
-        table.write_advice(out)?;
+        writer.advice(&ops)?;
     }
     if let Some(stack_by) = options.summary {
-        write_summary(report, stack_by, options, out)?;
+        writer.summary(stack_by)?;
     }
     if options.has_iterations {
-        write_iterations(report, options, out)?;
+        writer.iterations()?;
     }
-    write_problems(report, out)
+    writer.problems()
 }
 
-fn coloured_note(note: &str, options: TableOptions) -> String {
-    let is_warning = options.is_coloured && note.starts_with("Warning");
-    if is_warning { Colour::Yellow.paint(note) } else { note.to_owned() }
-}
-
-fn write_heading(title: &str, out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(out, "\n{title}\n{}\n", "=".repeat(title.chars().count()))
-}
-
-fn write_problems(report: &PerfReport, out: &mut impl Write) -> std::io::Result<()> {
-    if report.problems.is_empty() {
-        return Ok(());
-    }
-    write_heading("Problems", out)?;
-    for problem in &report.problems {
-        writeln!(out, "{problem}")?;
-    }
-    writeln!(out, "Lines left out: {}", report.skipped_line_count)
-}
-
-/// Table of ops with formatted cells.
-struct OpTable<'a> {
+/// Writer of a report's parts.
+struct TableWriter<'a, W> {
     report: &'a PerfReport,
-    grid: Grid,
-    rows: Vec<Vec<Cell>>,
-    total: Vec<Cell>,
+    options: TableOptions,
+    out: &'a mut W,
 }
 
-impl<'a> OpTable<'a> {
-    fn new(report: &'a PerfReport, options: TableOptions) -> Self {
-        let columns: Vec<_> = OP_COLUMNS.iter().filter(|column| column.is_shown(report)).collect();
-        let cells = |row| columns.iter().map(|column| column.cell(row, options)).collect();
-        let rows: Vec<Vec<Cell>> = report.rows.iter().map(cells).collect();
-        let total = columns
-            .iter()
-            .map(|column| Cell::new((column.total)(report), Some(Colour::Grey)))
-            .collect();
-        let layout = columns.iter().map(|column| column.layout()).collect();
-        let grid = Grid::new(layout, rows.iter().chain([&total]), options.is_coloured);
-        Self { report, grid, rows, total }
+impl<W: Write> TableWriter<'_, W> {
+    fn heading(&mut self, title: &str) -> io::Result<()> {
+        writeln!(self.out, "\n{title}\n{}\n", "=".repeat(title.chars().count()))
     }
 
-    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        self.grid.write_titles(out)?;
-        self.grid.write_rule(out)?;
-        for row in &self.rows {
-            self.grid.write_row(row, out)?;
+    fn notes(&mut self) -> io::Result<()> {
+        for note in &self.report.notes {
+            let is_warning = self.options.is_coloured && note.starts_with("Warning");
+            let note = if is_warning { &Colour::Yellow.paint(note) } else { note };
+            writeln!(self.out, "{note}")?;
         }
-        self.grid.write_rule(out)?;
-        self.grid.write_row(&self.total, out)?;
+        Ok(())
+    }
+
+    fn ops(&mut self, ops: &Grid) -> io::Result<()> {
+        self.heading("Performance report")?;
+        ops.write(self.out)?;
         if self.report.has_available_cores() {
             writeln!(
-                out,
+                self.out,
                 "Ops had different cores to use, so some may have run at the same time; \
                  sums count each in full."
             )?;
@@ -121,65 +93,136 @@ impl<'a> OpTable<'a> {
         Ok(())
     }
 
-    fn write_ops(&self, ids: &[u64], out: &mut impl Write) -> std::io::Result<()> {
-        for (op, row) in self.report.rows.iter().zip(&self.rows) {
-            if ids.contains(&op.id) {
-                self.grid.write_row(row, out)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn write_advice(&self, out: &mut impl Write) -> std::io::Result<()> {
+    fn advice(&mut self, ops: &Grid) -> io::Result<()> {
         let advice = &self.report.advice;
         let has_matmuls = self.report.rows.iter().any(|row| row.advice.is_some());
         if advice.host_op_ids.is_empty() && advice.high_gap_ids.is_empty() && !has_matmuls {
             return Ok(());
         }
-        write_heading("Advice", out)?;
+        self.heading("Advice")?;
         if !advice.host_op_ids.is_empty() {
-            writeln!(out, "Ops on the host: run them on the device, if there is an op for it")?;
-            self.write_ops(&advice.host_op_ids, out)?;
-            writeln!(out)?;
+            writeln!(
+                self.out,
+                "Ops on the host: run them on the device, if there is an op for it"
+            )?;
+            self.rows_of(&advice.host_op_ids, ops)?;
+            writeln!(self.out)?;
         }
         if !advice.high_gap_ids.is_empty() {
-            writeln!(out, "Long gaps before ops")?;
-            self.write_ops(&advice.high_gap_ids, out)?;
+            writeln!(self.out, "Long gaps before ops")?;
+            self.rows_of(&advice.high_gap_ids, ops)?;
             let share = advice.gap_saving_percent.unwrap_or(0.0);
             writeln!(
-                out,
+                self.out,
                 "A trace could save {} μs ({} %) of them; else see whether the device waits \
                  for the host.\n",
                 grouped(advice.gap_saving_us, 0),
                 grouped(share, 1),
             )?;
         }
-        if has_matmuls { self.write_matmul_advice(out) } else { Ok(()) }
+        if has_matmuls { self.matmul_advice(ops) } else { Ok(()) }
     }
 
-    fn write_matmul_advice(&self, out: &mut impl Write) -> std::io::Result<()> {
-        writeln!(out, "Matmuls")?;
-        for (op, row) in self.report.rows.iter().zip(&self.rows) {
+    fn rows_of(&mut self, ids: &[u64], ops: &Grid) -> io::Result<()> {
+        let rows = self.report.rows.iter().zip(&ops.rows);
+        for (_, row) in rows.filter(|(op, _)| ids.contains(&op.id)) {
+            ops.write_row(row, self.out)?;
+        }
+        Ok(())
+    }
+
+    fn matmul_advice(&mut self, ops: &Grid) -> io::Result<()> {
+        writeln!(self.out, "Matmuls")?;
+        for (op, row) in self.report.rows.iter().zip(&ops.rows) {
             let Some(items) = &op.advice else { continue };
-            self.grid.write_row(row, out)?;
+            ops.write_row(row, self.out)?;
             if items.is_empty() {
-                writeln!(out, "- nothing to try is known")?;
+                writeln!(self.out, "- nothing to try is known")?;
             }
             for item in items {
-                writeln!(out, "- {item}")?;
+                writeln!(self.out, "- {item}")?;
             }
         }
         Ok(())
     }
+
+    fn summary(&mut self, stack_by: StackBy) -> io::Result<()> {
+        self.heading("Summary")?;
+        let columns = stacked_columns(stack_by, self.report.is_by_device);
+        let mut stacked: Vec<_> = self.report.stacked.iter().collect();
+        if self.report.is_by_device {
+            // Rows are sorted by time; the stable sort keeps that order within each device.
+            stacked.sort_by_key(|row| row.device);
+        }
+        let cells = |row| {
+            let cells = columns.iter().map(|&(title, unit, cell)| match cell(row) {
+                StackedCell::Text(text) => {
+                    let colour = (title == "Op Code").then(|| op_colour(&text));
+                    Cell::new(text, colour)
+                }
+                StackedCell::Count(count) => Cell::plain(count.to_string()),
+                StackedCell::Figure(value) => Cell::plain(with_unit(value, 2, unit)),
+            });
+            cells.collect()
+        };
+        let rows = stacked.into_iter().map(cells).collect();
+        let titles = columns.iter().map(|&(title, ..)| title).collect();
+        Grid::new(titles, rows, None, self.options.is_coloured).write(self.out)
+    }
+
+    fn iterations(&mut self) -> io::Result<()> {
+        self.heading("Iterations")?;
+        let iterations = &self.report.iterations;
+        let how = match iterations.rule {
+            RepetitionRule::TraceReplays => "replays of a trace",
+            RepetitionRule::RepeatedSequence => "repetitions of the same ops",
+            RepetitionRule::SameProgram => {
+                "no repetition was found; ops of one name and source are taken together"
+            }
+        };
+        writeln!(
+            self.out,
+            "{} of {} ops: {how}. Left out: {} ops in other or cut iterations. Times in μs.\n",
+            iterations.iteration_count, iterations.ops_per_iteration, iterations.left_out_count
+        )?;
+        let cells = |op| ITERATION_COLUMNS.iter().map(|(_, cell)| cell(op)).collect();
+        let rows = iterations.ops.iter().map(cells).collect();
+        let titles = ITERATION_COLUMNS.iter().map(|&(title, _)| title).collect();
+        Grid::new(titles, rows, None, self.options.is_coloured).write(self.out)
+    }
+
+    fn problems(&mut self) -> io::Result<()> {
+        if self.report.problems.is_empty() {
+            return Ok(());
+        }
+        self.heading("Problems")?;
+        for problem in &self.report.problems {
+            writeln!(self.out, "{problem}")?;
+        }
+        writeln!(self.out, "Lines left out: {}", self.report.skipped_line_count)
+    }
+}
+
+/// Formats the table of ops. Its last row shows totals over all ops.
+fn op_grid(report: &PerfReport, options: TableOptions) -> Grid {
+    let columns: Vec<_> = OP_COLUMNS.iter().filter(|column| column.is_shown(report)).collect();
+    let cell = |column: &OpColumn, row| {
+        Cell::new((column.text)(row), cell_colour(row, column.paint, options.min_percentage))
+    };
+    let cells = |row| columns.iter().map(|column| cell(column, row)).collect();
+    let rows = report.rows.iter().map(cells).collect();
+    let total = |column: &&OpColumn| Cell::new((column.total)(report), Some(Colour::Grey));
+    let total = columns.iter().map(total).collect();
+    let titles = columns.iter().map(|column| column.title).collect();
+    Grid::new(titles, rows, Some(total), options.is_coloured)
 }
 
 /// A column of the table of ops.
 struct OpColumn {
     title: &'static str,
-    /// Rule that colours the cells; `None` if only the op's share of the time determines the
-    /// colour.
-    paint: Option<Paint>,
     text: fn(&OpReport) -> String,
+    /// Rule that colours the cells. A row with a small share of the time is grey instead.
+    paint: Paint,
     /// Returns the cell in the last row, which shows totals over all ops.
     total: fn(&PerfReport) -> String,
 }
@@ -196,7 +239,8 @@ const OP_COLUMNS: [OpColumn; 15] = [
     OpColumn::new("OP Code", shown_op_code)
         .painted(|row| Some(op_colour(&row.raw_op_code)))
         .with_total(total_counts),
-    OpColumn::new("Device", |row| whole(row.device)),
+    // The title is one blank wider than its text, like the narrowest column of tt-perf-report.
+    OpColumn::new("Device ", |row| whole(row.device)),
     OpColumn::new(SUB_DEVICE, |row| row.sub_device.as_deref().unwrap_or_default().to_owned()),
     OpColumn::new("Device Time", |row| with_unit(row.device_time_us, 0, "μs"))
         .with_total(|report| with_unit(Some(report.totals.device_time_us), 0, "μs")),
@@ -218,11 +262,11 @@ const OP_COLUMNS: [OpColumn; 15] = [
 
 impl OpColumn {
     const fn new(title: &'static str, text: fn(&OpReport) -> String) -> Self {
-        Self { title, paint: None, text, total: |_| String::new() }
+        Self { title, text, paint: |_| None, total: |_| String::new() }
     }
 
     const fn painted(self, paint: Paint) -> Self {
-        Self { paint: Some(paint), ..self }
+        Self { paint, ..self }
     }
 
     const fn with_total(self, total: fn(&PerfReport) -> String) -> Self {
@@ -236,15 +280,6 @@ impl OpColumn {
             AVAILABLE_CORES => report.has_available_cores(),
             _ => true,
         }
-    }
-
-    fn layout(&self) -> Column {
-        let min_width = if self.title == "Device" { 7 } else { 0 };
-        Column { title: self.title, min_width, is_left: self.title == "OP Code" }
-    }
-
-    fn cell(&self, row: &OpReport, options: TableOptions) -> Cell {
-        Cell::new((self.text)(row), cell_colour(row, self.paint, options.min_percentage))
     }
 }
 
@@ -260,79 +295,6 @@ fn total_counts(report: &PerfReport) -> String {
     )
 }
 
-fn write_summary(
-    report: &PerfReport,
-    stack_by: StackBy,
-    options: TableOptions,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    write_heading("Summary", out)?;
-    let columns = stacked_columns(stack_by, report.is_by_device);
-    let mut stacked: Vec<_> = report.stacked.iter().collect();
-    if report.is_by_device {
-        // Rows are sorted by time; the stable sort keeps that order within each device.
-        stacked.sort_by_key(|row| row.device);
-    }
-    let cells = |row| {
-        columns.iter().map(|&(title, unit, cell)| summary_cell(cell(row), title, unit)).collect()
-    };
-    let rows: Vec<_> = stacked.into_iter().map(cells).collect();
-    write_grid(columns.iter().map(|&(title, ..)| title), &rows, options, out)
-}
-
-fn summary_cell(cell: StackedCell, title: &str, unit: &str) -> Cell {
-    match cell {
-        StackedCell::Text(text) => {
-            let colour = (title == "Op Code").then(|| op_colour(&text));
-            Cell::new(text, colour)
-        }
-        StackedCell::Count(count) => Cell::plain(count.to_string()),
-        StackedCell::Figure(value) => Cell::plain(with_unit(value, 2, unit)),
-    }
-}
-
-fn write_grid(
-    titles: impl Iterator<Item = &'static str>,
-    rows: &[Vec<Cell>],
-    options: TableOptions,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    let is_left = |title: &str| title.eq_ignore_ascii_case("Op Code");
-    let columns =
-        titles.map(|title| Column { title, min_width: 0, is_left: is_left(title) }).collect();
-    let grid = Grid::new(columns, rows.iter(), options.is_coloured);
-    grid.write_titles(out)?;
-    grid.write_rule(out)?;
-    for row in rows {
-        grid.write_row(row, out)?;
-    }
-    grid.write_rule(out)
-}
-
-fn write_iterations(
-    report: &PerfReport,
-    options: TableOptions,
-    out: &mut impl Write,
-) -> std::io::Result<()> {
-    write_heading("Iterations", out)?;
-    let iterations = &report.iterations;
-    let how = match iterations.rule {
-        RepetitionRule::TraceReplays => "replays of a trace",
-        RepetitionRule::RepeatedSequence => "repetitions of the same ops",
-        RepetitionRule::SameProgram => {
-            "no repetition was found; ops of one name and source are taken together"
-        }
-    };
-    writeln!(
-        out,
-        "{} of {} ops: {how}. Left out: {} ops in other or cut iterations. Times in μs.\n",
-        iterations.iteration_count, iterations.ops_per_iteration, iterations.left_out_count
-    )?;
-    let cells = |op| ITERATION_COLUMNS.iter().map(|(_, cell)| cell(op)).collect();
-    let rows: Vec<_> = iterations.ops.iter().map(cells).collect();
-    write_grid(ITERATION_COLUMNS.iter().map(|&(title, _)| title), &rows, options, out)
-}
-
 /// A column of the table of iterations: its header, and the function that formats its cell for an
 /// op.
 type IterationColumn = (&'static str, fn(&OpStatistics) -> Cell);
@@ -342,26 +304,17 @@ const ITERATION_COLUMNS: [IterationColumn; 11] = [
     ("OP Code", |op| Cell::new(op.op_code.clone(), Some(op_colour(&op.op_code)))),
     ("Device", |op| Cell::plain(whole(op.device))),
     ("Count", |op| Cell::plain(op.device_time_us.count.to_string())),
-    ("Mean", |op| figure(times(op).map(|time| time.mean))),
-    ("Std", |op| figure(times(op).and_then(|time| time.std))),
-    ("Std %", |op| {
-        let percent = times(op).and_then(Spread::std_percent);
-        Cell::plain(percent.map_or_else(String::new, |percent| grouped(percent, 1)))
-    }),
-    ("Min", |op| figure(times(op).map(|time| time.min))),
-    ("Median", |op| figure(times(op).map(|time| time.median))),
-    ("Max", |op| figure(times(op).map(|time| time.max))),
-    ("Gap", |op| {
-        let gap = &op.op_to_op_gap_us;
-        figure((gap.count > 0).then_some(gap.mean))
-    }),
+    ("Mean", |op| figure(&op.device_time_us, 2, |time| Some(time.mean))),
+    ("Std", |op| figure(&op.device_time_us, 2, |time| time.std)),
+    ("Std %", |op| figure(&op.device_time_us, 1, Spread::std_percent)),
+    ("Min", |op| figure(&op.device_time_us, 2, |time| Some(time.min))),
+    ("Median", |op| figure(&op.device_time_us, 2, |time| Some(time.median))),
+    ("Max", |op| figure(&op.device_time_us, 2, |time| Some(time.max))),
+    ("Gap", |op| figure(&op.op_to_op_gap_us, 2, |gap| Some(gap.mean))),
 ];
 
-/// Returns the statistics of an op's device times, if it has any.
-fn times(op: &OpStatistics) -> Option<&Spread> {
-    Some(&op.device_time_us).filter(|time| time.count > 0)
-}
-
-fn figure(value: Option<f64>) -> Cell {
-    Cell::plain(value.map_or_else(String::new, |value| grouped(value, 2)))
+/// Formats a figure of measurements. The cell is empty if there are no measurements.
+fn figure(of: &Spread, decimals: usize, value: fn(&Spread) -> Option<f64>) -> Cell {
+    let value = Some(of).filter(|of| of.count > 0).and_then(value);
+    Cell::plain(value.map_or_else(String::new, |value| grouped(value, decimals)))
 }
