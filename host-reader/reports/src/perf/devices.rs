@@ -4,7 +4,10 @@
 #![expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
 
 use super::{ops_csv::OpsCsv, row::OpRow};
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 /// Maximum number of devices whose rows are merged. No real mesh has more devices.
 const MAX_DEVICES: usize = 4096;
@@ -70,11 +73,19 @@ pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<Op
         .filter(|(_, row)| !row.is_device_op())
         .map(|(at, row)| (at, row.clone()))
         .collect();
-    let mut missing: BTreeMap<(u64, String), u64> = BTreeMap::new();
+    let mut missing: BTreeMap<(u64, Arc<str>), u64> = BTreeMap::new();
     let device_count = queues.len();
-    while let Some(block) = next_block(&rows, &mut queues) {
-        if block.len() < device_count {
-            count_missing(&rows, &block, queues.keys(), &mut missing);
+    // Each device that has the next op at the front of its queue contributes a row to the op.
+    while let Some(&head) = queues.values().find_map(VecDeque::front) {
+        let op_code = &rows[head].op_code;
+        let mut block = Vec::new();
+        for (&device, queue) in &mut queues {
+            if queue.front().is_some_and(|&at| rows[at].op_code == *op_code) {
+                block.extend(queue.pop_front());
+            } else {
+                let count = missing.entry((device, op_code.clone())).or_default();
+                *count = count.saturating_add(1);
+            }
         }
         let Some(&place) = block.iter().min() else { break };
         merged.insert(place, merged_row(&rows, &block));
@@ -88,36 +99,6 @@ pub(super) fn merge_devices(rows: Vec<OpRow>, notes: &mut Vec<String>) -> Vec<Op
         ));
     }
     merged.into_values().collect()
-}
-
-/// Removes the next op from the queue of each device that has this op at the front. Returns the
-/// rows of the op.
-fn next_block(rows: &[OpRow], queues: &mut BTreeMap<u64, VecDeque<usize>>) -> Option<Vec<usize>> {
-    let head = queues.values().find_map(VecDeque::front).copied()?;
-    let op_code = &rows.get(head)?.op_code;
-    let mut block = Vec::new();
-    for queue in queues.values_mut() {
-        let has_it = queue.front().is_some_and(|&at| rows[at].op_code == *op_code);
-        if has_it {
-            block.extend(queue.pop_front());
-        }
-    }
-    Some(block)
-}
-
-fn count_missing<'a>(
-    rows: &[OpRow],
-    block: &[usize],
-    devices: impl Iterator<Item = &'a u64>,
-    missing: &mut BTreeMap<(u64, String), u64>,
-) {
-    let op_code = block.first().map_or("", |&at| &*rows[at].op_code);
-    for &device in
-        devices.filter(|&&device| !block.iter().any(|&at| rows[at].device == Some(device)))
-    {
-        let count = missing.entry((device, op_code.to_owned())).or_default();
-        *count = count.saturating_add(1);
-    }
 }
 
 fn merged_row(rows: &[OpRow], block: &[usize]) -> OpRow {

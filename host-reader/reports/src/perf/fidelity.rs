@@ -118,12 +118,10 @@ fn judge_bits(fidelity: &str, [first, second, output]: [u32; 3]) -> FidelityAdvi
         [(TooHigh, TF32), (TooHigh, TF32), (Sufficient, RAISE_TF32), (TooLow, RAISE_TF32)]
     } else if first == 23 && second == 3 {
         [(TooHigh, TF32), (TooHigh, TF32), (TooHigh, RAISE_TF32), (Sufficient, RAISE_TF32)]
-    } else if first == 8 && output == 3 {
+    } else if (first == 8 || second >= 7) && output == 3 {
         [(TooHigh, LOWER_3), (TooHigh, LOWER_3), (Sufficient, TRY_LO), (TooLow, RAISE_2)]
     } else if second >= 7 && output >= 7 {
         [(TooHigh, LOWER_2), (TooHigh, LOWER_2), (Sufficient, None), (TooLow, RAISE_2)]
-    } else if second >= 7 && output == 3 {
-        [(TooHigh, LOWER_3), (TooHigh, LOWER_3), (Sufficient, TRY_LO), (TooLow, RAISE_2)]
     } else if second == 3 {
         [(TooHigh, LOWER_LO), (TooHigh, LOWER_LO), (TooHigh, LOWER_LO), (Sufficient, None)]
     } else {

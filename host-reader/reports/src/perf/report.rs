@@ -294,23 +294,16 @@ fn note_rows(rows: &[OpReport], notes: &mut Vec<String>) {
         let short: String = op_code.chars().take(80).collect();
         notes.push(format!("Warning: {short} is in no category; it counts as Other"));
     }
-    let invalid = rows.iter().filter(|row| row.is_duration_invalid).count();
-    if invalid > 0 {
-        notes.push(format!(
-            "Warning: {invalid} device ops have no duration that can be; they are in no sum"
-        ));
-    }
-    let unknown = rows.iter().filter(|row| row.is_active_unknown).count();
-    if unknown > 0 {
-        notes.push(format!(
-            "Warning: of {unknown} sparse matmuls it is not known how much was active; \
-             pass --active-experts"
-        ));
-    }
-    let shapeless = rows.iter().filter(|row| row.op_code.ends_with(UNKNOWN_SHAPE)).count();
-    if shapeless > 0 {
-        notes.push(format!("Warning: {shapeless} ops have no shape; they are not modelled"));
-    }
+    let mut note = |is_odd: fn(&OpReport) -> bool, before: &str, after: &str| {
+        let count = rows.iter().filter(|row| is_odd(row)).count();
+        notes.extend((count > 0).then(|| format!("Warning: {before}{count} {after}")));
+    };
+    let effect = "device ops have no duration that can be; they are in no sum";
+    note(|row| row.is_duration_invalid, "", effect);
+    let effect = "sparse matmuls it is not known how much was active; pass --active-experts";
+    note(|row| row.is_active_unknown, "of ", effect);
+    let effect = "ops have no shape; they are not modelled";
+    note(|row| row.op_code.ends_with(UNKNOWN_SHAPE), "", effect);
 }
 
 impl Totals {
@@ -318,17 +311,16 @@ impl Totals {
         let [device_op_count, host_op_count, signpost_count] =
             [RowKind::Device, RowKind::Host, RowKind::Signpost]
                 .map(|kind| rows.iter().filter(|row| row.kind == kind).count() as u64);
-        let device_time_us = sum_of(rows.iter().filter_map(|row| row.device_time_us));
-        let bytes = sum_of(rows.iter().filter_map(|row| row.dram_bytes));
-        let weighted =
-            sum_of(rows.iter().filter_map(|row| Some(row.dram_percent? * row.device_time_us?)));
+        let sum = |of: fn(&OpReport) -> Option<f64>| sum_of(rows.iter().filter_map(of));
+        let (device_time_us, bytes) = (sum(|row| row.device_time_us), sum(|row| row.dram_bytes));
+        let weighted = sum(|row| Some(row.dram_percent? * row.device_time_us?));
         let has_dram = bytes > 0.0 && device_time_us > 0.0;
         Self {
             device_op_count,
             host_op_count,
             signpost_count,
             device_time_us,
-            op_to_op_gap_us: sum_of(rows.iter().filter_map(|row| row.op_to_op_gap_us)),
+            op_to_op_gap_us: sum(|row| row.op_to_op_gap_us),
             dram_gb_per_s: has_dram.then(|| bytes / (device_time_us * 1e-6) / 1e9),
             dram_percent: (has_dram && weighted > 0.0).then(|| weighted / device_time_us),
             invalid_duration_count: rows.iter().filter(|row| row.is_duration_invalid).count()

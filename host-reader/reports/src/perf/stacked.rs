@@ -51,132 +51,103 @@ pub(super) fn stack(rows: &[OpReport], by: StackBy, by_device: bool) -> Vec<Stac
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut index: HashMap<(String, Option<u64>), usize> = HashMap::new();
     // The key's text is built only once for all rows with equal key parts.
-    let mut known: HashMap<(KeyParts<'_>, Option<u64>), usize> = HashMap::new();
+    let mut known: HashMap<((&str, &str), Option<u64>), usize> = HashMap::new();
     for row in rows.iter().filter(|row| row.kind != RowKind::Signpost) {
-        let (parts, device) = (KeyParts::new(row, by), row.device.filter(|_| by_device));
+        let (parts, device) = (key_parts(row, by), row.device.filter(|_| by_device));
         let at = *known.entry((parts, device)).or_insert_with(|| {
-            let key = (parts.text(), device);
-            *index.entry(key.clone()).or_insert_with(|| {
-                let (op_code, device) = key;
-                groups.push((StackedOps::empty(op_code, device, row), Vec::new()));
+            let op_code = key_text(parts);
+            *index.entry((op_code.clone(), device)).or_insert_with(|| {
+                groups.push(Group { op_code, device, rows: Vec::new() });
                 groups.len().saturating_sub(1)
             })
         });
-        if let Some((_, members)) = groups.get_mut(at) {
-            members.push(row);
+        if let Some(group) = groups.get_mut(at) {
+            group.rows.push(row);
         }
     }
-    let weighted = weighted_means(&groups);
-    let totals = device_totals(&groups);
-    let mut stacked: Vec<_> = groups
-        .into_iter()
-        .map(|(group, members)| {
-            let total_us = totals.get(&group.device).copied().unwrap_or(0.0);
-            let weighted = weighted.get(&group.op_code).copied();
-            group.filled(&members, total_us, weighted)
-        })
-        .collect();
+    let mut weighted: HashMap<String, (f64, f64)> = HashMap::new();
+    let mut totals: HashMap<Option<u64>, f64> = HashMap::new();
+    for group in &groups {
+        let sum = weighted.entry(group.op_code.clone()).or_default();
+        for row in &group.rows {
+            if let Some((percent, time)) = row.flops_percent.zip(row.device_time_us) {
+                *sum = (sum.0 + percent * time, sum.1 + time);
+            }
+        }
+        *totals.entry(group.device).or_insert(0.0) += group.time_us();
+    }
+    let stacked = groups.into_iter().map(|group| {
+        let total_us = totals.get(&group.device).copied().unwrap_or(0.0);
+        let weighted = weighted.get(&group.op_code).filter(|(_, time)| *time > 0.0);
+        let weighted = weighted.map(|(product, time)| product / time);
+        group.stacked(total_us, weighted)
+    });
+    let mut stacked: Vec<_> = stacked.collect();
     stacked.sort_by(|one, other| other.device_time_us.total_cmp(&one.device_time_us));
     stacked
 }
 
-/// Texts of a row that form the key of the row's group.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct KeyParts<'a> {
-    name: &'a str,
-    /// Memory of the first input, if ops are grouped by memory; otherwise empty.
-    memory: &'a str,
+/// Returns the texts of a row that form the key of the row's group: a name and, if ops are grouped
+/// by memory, the memory of the first input.
+fn key_parts(row: &OpReport, by: StackBy) -> (&str, &str) {
+    let name = || row.op_code.split_whitespace().next().unwrap_or("");
+    match by {
+        StackBy::Op => (name(), ""),
+        StackBy::Memory => (name(), row.input_0_memory.as_deref().unwrap_or("")),
+        StackBy::Category => (row.category.map_or("", super::OpCategory::label), ""),
+    }
 }
 
-impl<'a> KeyParts<'a> {
-    fn new(row: &'a OpReport, by: StackBy) -> Self {
-        let name = match by {
-            StackBy::Op | StackBy::Memory => row.op_code.split_whitespace().next().unwrap_or(""),
-            StackBy::Category => row.category.map_or("", super::OpCategory::label),
-        };
-        let memory = match by {
-            StackBy::Op | StackBy::Category => "",
-            StackBy::Memory => row.input_0_memory.as_deref().unwrap_or(""),
-        };
-        Self { name, memory }
+fn key_text((name, memory): (&str, &str)) -> String {
+    if memory.is_empty() {
+        return name.to_owned();
     }
+    let parts: Vec<_> = memory.split('_').collect();
+    let last = parts.get(parts.len().saturating_sub(2)..).unwrap_or(&parts);
+    format!("{name} (in0:{})", last.join("_").to_lowercase())
+}
 
-    fn text(self) -> String {
-        let Self { name, memory } = self;
-        if memory.is_empty() {
-            return name.to_owned();
+/// Rows of one kind of op.
+struct Group<'a> {
+    op_code: String,
+    device: Option<u64>,
+    rows: Vec<&'a OpReport>,
+}
+
+impl Group<'_> {
+    /// Returns the compensated (Kahan) sum of the rows' device times.
+    fn time_us(&self) -> f64 {
+        let mut sum = 0.0;
+        let mut carry = 0.0;
+        for time in self.rows.iter().filter_map(|row| row.device_time_us) {
+            let added: f64 = time - carry;
+            let next: f64 = sum + added;
+            carry = (next - sum) - added;
+            sum = next;
         }
-        let parts: Vec<_> = memory.split('_').collect();
-        let last = parts.get(parts.len().saturating_sub(2)..).unwrap_or(&parts);
-        let place = last.join("_").to_lowercase();
-        format!("{name} (in0:{place})")
-    }
-}
-
-type Group<'a> = (StackedOps, Vec<&'a OpReport>);
-
-fn weighted_means(groups: &[Group<'_>]) -> HashMap<String, f64> {
-    let mut sums: HashMap<String, (f64, f64)> = HashMap::new();
-    for (group, members) in groups {
-        let sum = sums.entry(group.op_code.clone()).or_default();
-        for row in members {
-            if let Some((percent, time)) = row.flops_percent.zip(row.device_time_us) {
-                sum.0 += percent * time;
-                sum.1 += time;
-            }
-        }
-    }
-    sums.into_iter()
-        .filter(|(_, (_, time))| *time > 0.0)
-        .map(|(key, (product, time))| (key, product / time))
-        .collect()
-}
-
-fn device_totals(groups: &[Group<'_>]) -> HashMap<Option<u64>, f64> {
-    let mut totals = HashMap::new();
-    for (group, members) in groups {
-        *totals.entry(group.device).or_insert(0.0) += time_us(members);
-    }
-    totals
-}
-
-/// Returns the compensated (Kahan) sum of the members' device times.
-fn time_us(members: &[&OpReport]) -> f64 {
-    let mut sum = 0.0;
-    let mut carry = 0.0;
-    for time in members.iter().filter_map(|row| row.device_time_us) {
-        let added: f64 = time - carry;
-        let next: f64 = sum + added;
-        carry = (next - sum) - added;
-        sum = next;
-    }
-    sum
-}
-
-impl StackedOps {
-    fn empty(op_code: String, device: Option<u64>, first: &OpReport) -> Self {
-        let category = first.category.map_or("", super::OpCategory::label);
-        Self { op_code, device, category, ..Self::default() }
+        sum
     }
 
-    fn filled(mut self, members: &[&OpReport], total_us: f64, weighted: Option<f64>) -> Self {
-        self.device_time_us = time_us(members);
-        self.op_count = members.len() as u64;
-        if total_us > 0.0 {
-            self.total_percent = self.device_time_us / total_us * 100.0;
-        }
-        let percents: Vec<f64> = members.iter().filter_map(|row| row.flops_percent).collect();
-        if percents.is_empty() {
-            return self;
-        }
+    /// Computes the figures of the group. `total_us` is the time of all groups of its device.
+    fn stacked(self, total_us: f64, weighted: Option<f64>) -> StackedOps {
+        let device_time_us = self.time_us();
+        let percents: Vec<f64> = self.rows.iter().filter_map(|row| row.flops_percent).collect();
         let count = percents.len() as f64;
         let mean = percents.iter().sum::<f64>() / count;
         let squares: f64 = percents.iter().map(|percent| (percent - mean).powi(2)).sum();
-        self.min_flops_percent = percents.iter().copied().reduce(f64::min);
-        self.max_flops_percent = percents.iter().copied().reduce(f64::max);
-        self.mean_flops_percent = Some(mean);
-        self.std_flops_percent = (percents.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
-        self.weighted_mean_flops_percent = weighted;
-        self
+        let category = self.rows.first().and_then(|row| row.category);
+        StackedOps {
+            total_percent: if total_us > 0.0 { device_time_us / total_us * 100.0 } else { 0.0 },
+            device_time_us,
+            op_count: self.rows.len() as u64,
+            category: category.map_or("", super::OpCategory::label),
+            min_flops_percent: percents.iter().copied().reduce(f64::min),
+            max_flops_percent: percents.iter().copied().reduce(f64::max),
+            mean_flops_percent: (!percents.is_empty()).then_some(mean),
+            std_flops_percent: (percents.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+            weighted_mean_flops_percent: weighted.filter(|_| !percents.is_empty()),
+            op_code: self.op_code,
+            device: self.device,
+        }
     }
 }

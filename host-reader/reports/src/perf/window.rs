@@ -38,7 +38,8 @@ pub(super) fn cut_window(
     }
     let Some(last) = rows.iter().rev().find(|row| row.is_signpost()) else {
         notes.push("Window: all rows; there are no signposts".to_owned());
-        note_missing(options, notes);
+        // Adds a warning for each signpost in the options.
+        named_bounds(&rows, options, notes);
         return rows;
     };
     let last = last.op_code.clone();
@@ -55,14 +56,6 @@ pub(super) fn cut_window(
         .take(length)
         .filter(|row| options.keeps_signposts || !row.is_signpost())
         .collect()
-}
-
-fn note_missing(options: &WindowOptions, notes: &mut Vec<String>) {
-    for (name, side) in [(&options.start_signpost, "start"), (&options.end_signpost, "end")] {
-        if let Some(name) = name {
-            notes.push(format!("Warning: there is no {side} signpost `{name}`; it is ignored"));
-        }
-    }
 }
 
 /// Returns the row indices of the start and end signposts; `None` if a signpost does not exist.
