@@ -5,32 +5,33 @@
 //! file, and items without a source in one recording. An op with different shapes is a different
 //! op.
 
-#![expect(clippy::indexing_slicing, reason = "indices are those of the items themselves")]
-
 use super::measured::{Measured, MeasuredKind};
 use std::collections::{HashMap, HashSet, VecDeque};
 
+/// An item with its index.
+type Item<'a> = (usize, &'a Measured);
+
 /// Returns the index pairs of matching items, sorted by the index in `first`.
 pub(super) fn pairs_of(first: &[Measured], second: &[Measured]) -> Vec<(usize, usize)> {
-    let mut left: Vec<usize> = (0..first.len()).collect();
-    let mut right: Vec<usize> = (0..second.len()).collect();
+    let mut left: Vec<Item<'_>> = first.iter().enumerate().collect();
+    let mut right: Vec<Item<'_>> = second.iter().enumerate().collect();
     let mut pairs = Vec::new();
     for source_of in [exact_source, moved_source] {
-        let found = pair_by(first, &left, second, &right, source_of);
+        let found = pair_by(&left, &right, source_of);
         let (taken_left, taken_right): (HashSet<_>, HashSet<_>) = found.iter().copied().unzip();
-        left.retain(|at| !taken_left.contains(at));
-        right.retain(|at| !taken_right.contains(at));
+        left.retain(|(at, _)| !taken_left.contains(at));
+        right.retain(|(at, _)| !taken_right.contains(at));
         pairs.extend(found);
     }
-    pairs.extend(pair_unknown(first, &left, second, &right));
+    // Items without a source in one recording are paired, in order, with items that have a source
+    // in the other.
+    let has_source = |(_, item): &Item<'_>| !item.source.is_empty();
+    let (named, bare): (Vec<_>, Vec<_>) = left.into_iter().partition(has_source);
+    let (named_right, bare_right): (Vec<_>, Vec<_>) = right.into_iter().partition(has_source);
+    pairs.extend(pair_by(&bare, &named_right, |_| String::new()));
+    pairs.extend(pair_by(&named, &bare_right, |_| String::new()));
     pairs.sort_unstable();
     pairs
-}
-
-type Key<'a> = (MeasuredKind, &'a str, &'a str, String);
-
-fn key<'a>(item: &'a Measured, source: String) -> Key<'a> {
-    (item.kind, &item.place, &item.name, source)
 }
 
 fn exact_source(item: &Measured) -> String {
@@ -48,45 +49,21 @@ fn moved_source(item: &Measured) -> String {
     }
 }
 
-/// Pairs items with the same key: the n-th item in one recording with the n-th item in the other.
-fn pair_by(
-    first: &[Measured],
-    left: &[usize],
-    second: &[Measured],
-    right: &[usize],
+/// Pairs items with the same kind, place, name and source: the n-th item in one recording with the
+/// n-th item in the other.
+fn pair_by<'a>(
+    left: &[Item<'a>],
+    right: &[Item<'a>],
     source_of: fn(&Measured) -> String,
 ) -> Vec<(usize, usize)> {
-    let mut waiting: HashMap<Key<'_>, VecDeque<usize>> = HashMap::new();
-    for &at in right {
-        let item = &second[at];
-        waiting.entry(key(item, source_of(item))).or_default().push_back(at);
+    let key = |item: &'a Measured| (item.kind, &*item.place, &*item.name, source_of(item));
+    let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for &(at, item) in right {
+        waiting.entry(key(item)).or_default().push_back(at);
     }
-    left.iter()
-        .filter_map(|&at| {
-            let item = &first[at];
-            Some((at, waiting.get_mut(&key(item, source_of(item)))?.pop_front()?))
-        })
-        .collect()
-}
-
-/// Pairs items without a source in one recording, in order, with items that have a source in the
-/// other.
-fn pair_unknown(
-    first: &[Measured],
-    left: &[usize],
-    second: &[Measured],
-    right: &[usize],
-) -> Vec<(usize, usize)> {
-    let (named, bare): (Vec<_>, Vec<_>) = left.iter().partition(|&&at| has_source(first, at));
-    let (named_right, bare_right): (Vec<_>, Vec<_>) =
-        right.iter().partition(|&&at| has_source(second, at));
-    let mut pairs = pair_by(first, &bare, second, &named_right, |_| String::new());
-    pairs.extend(pair_by(first, &named, second, &bare_right, |_| String::new()));
-    pairs
-}
-
-fn has_source(items: &[Measured], at: usize) -> bool {
-    !items[at].source.is_empty()
+    let pairs =
+        left.iter().filter_map(|&(at, item)| Some((at, waiting.get_mut(&key(item))?.pop_front()?)));
+    pairs.collect()
 }
 
 #[cfg(test)]
