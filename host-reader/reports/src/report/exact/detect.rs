@@ -7,10 +7,10 @@
 //! op. An op that is not closed absorbs the rows of the next program. The last op is dropped if it
 //! is not closed.
 
-use super::series::{CoreSeries, DeviceLog, Row};
+use super::series::{CoreSeries, DeviceLog, Row, grouped};
 use crate::problem::ProblemLog;
 use reader::mesh::Noc0Coord;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use wire::{PacketKind, Risc};
 
 /// Rows of one op, in the order in which TT-Metal's script reads them.
@@ -27,7 +27,9 @@ pub(super) fn ops_of_chip(
     let mut rows: Vec<Row> = cores.iter().flat_map(|core| core.rows.iter().copied()).collect();
     rows.sort_by_key(|row| row.time);
     let mut detector = Detector { masters: Masters::new(log), ops: vec![Vec::new()] };
-    for (program, rows) in by_program(rows) {
+    let programs = grouped(&rows, |row| row.program);
+    drop(rows);
+    for (program, rows) in programs {
         if program == 0 {
             let count = rows.len();
             let detail = format!("device {chip_id}: {count} lines of run host ID 0 are of no op");
@@ -48,22 +50,6 @@ pub(super) fn ops_of_chip(
     }
     detector.ops.pop();
     detector.ops
-}
-
-/// Groups rows by program. Programs are in the order of their first row.
-fn by_program(rows: Vec<Row>) -> Vec<(u32, Vec<Row>)> {
-    let mut positions: HashMap<u32, usize> = HashMap::new();
-    let mut programs: Vec<(u32, Vec<Row>)> = Vec::new();
-    for row in rows {
-        let position = *positions.entry(row.program).or_insert_with(|| {
-            programs.push((row.program, Vec::new()));
-            programs.len().saturating_sub(1)
-        });
-        if let Some((_, rows)) = programs.get_mut(position) {
-            rows.push(row);
-        }
-    }
-    programs
 }
 
 /// Zones whose start and end mark the start and end of an op on a core.

@@ -6,13 +6,12 @@
 
 use super::{
     detect::OpRows,
-    series::{DeviceLog, Row},
+    series::{DeviceLog, Row, grouped},
 };
 use crate::report::{
     device_op::{DeviceOp, LatencySpan, Rate},
     value::whole_text,
 };
-use reader::mesh::Noc0Coord;
 use std::collections::BTreeSet;
 use wire::{PacketKind, Risc};
 
@@ -145,17 +144,7 @@ impl Durations {
     }
 
     fn add_cores(&self, op: &mut DeviceOp, rows: &OpRows) {
-        let mut cores: Vec<(Noc0Coord, Vec<Row>)> = Vec::new();
-        let mut positions = std::collections::HashMap::new();
-        for row in rows {
-            let position = *positions.entry(row.core).or_insert_with(|| {
-                cores.push((row.core, Vec::new()));
-                cores.len().saturating_sub(1)
-            });
-            if let Some((_, rows)) = cores.get_mut(position) {
-                rows.push(*row);
-            }
-        }
+        let cores = grouped(rows, |row| row.core);
         let is_kernel = |row: &Row| self.kernels.contains(&row.name);
         let spans = cores.iter().filter_map(|(_, rows)| first_to_last(rows, is_kernel, is_kernel));
         let cycles: Vec<_> = spans.map(|(start, end)| end.saturating_sub(start)).collect();

@@ -5,14 +5,18 @@ use crate::{
     report::{
         counters::{
             COUNTER_ID, CounterArch, CounterScale, OpCounters, add_grid_cells, add_metric_cells,
-            add_row, is_l1_client_title,
+            is_l1_client_title,
         },
         device_op::{Cells, DeviceOp},
     },
 };
+use analysis::counters::Sample;
 use reader::{lane::TraceReplay, mesh::Noc0Coord};
 use recording::device_log::{LogChip, LogLine, walk_device_log};
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::Hash,
+};
 use wire::{PacketKind, Risc};
 
 /// One row of the log.
@@ -53,11 +57,14 @@ impl ExactCounters {
         // The counters of a Quasar are in the records of its TRISCs.
         let risc = line.lane.risc;
         let is_reader = risc == Risc::Brisc || (risc.is_quasar() && !risc.moves_data());
-        if line.marker_id == COUNTER_ID && is_data && is_reader {
+        if line.marker_id == COUNTER_ID
+            && is_data
+            && is_reader
+            && let Some(sample) = Sample::from_text(&String::from_utf8_lossy(line.metadata))
+        {
             let replay = line.key.trace.map(|trace| trace.counter);
             let key = (line.lane.chip_id.into(), line.key.program.into(), replay);
-            let counters = self.of_ops.entry(key).or_default();
-            add_row(counters, line.lane.core, risc, line.metadata);
+            self.of_ops.entry(key).or_default().add(line.lane.core, risc, sample);
         }
     }
 
@@ -92,8 +99,12 @@ pub(super) struct DeviceLog {
     pub(super) is_quasar: bool,
     /// Names of zones. Rows refer to them by index.
     pub(super) names: Vec<String>,
+    /// Index of each name in `names`, by the name's bytes in the log.
+    numbers: HashMap<Vec<u8>, u32>,
     /// Cores of each chip, in the order of their first row.
     pub(super) chips: BTreeMap<u64, Vec<CoreSeries>>,
+    /// Index of each core in the list of its chip's cores.
+    positions: HashMap<(u64, Noc0Coord), usize>,
     pub(super) sub_devices: SubDevices,
     pub(super) counters: ExactCounters,
 }
@@ -101,46 +112,38 @@ pub(super) struct DeviceLog {
 impl DeviceLog {
     /// Reads a log; `None` if it is not a device log.
     pub(super) fn read(text: &[u8], file: &str, problems: &mut ProblemLog) -> Option<Self> {
-        let mut gathered = Gathered::default();
-        let visit = |line: &LogLine<'_>| gathered.record(line);
+        let mut log = Self::default();
+        let visit = |line: &LogLine<'_>| log.record(line);
         let fault = |line, detail: String| {
             problems.add_to_log_line(file, line, &format!("{detail}; the line is left out"));
         };
-        match walk_device_log(text, file, visit, fault) {
-            Ok(chip) => Some(gathered.finish(&chip)),
+        let chip = match walk_device_log(text, file, visit, fault) {
+            Ok(chip) => chip,
             Err(error) => {
                 problems.add_to_file(file, error.to_string());
-                None
+                return None;
             }
-        }
+        };
+        log.finish(&chip);
+        Some(log)
     }
 
     /// Returns the index of a name. A new name is added to the log.
-    pub(super) fn number_of(&mut self, name: &str) -> u32 {
-        self.name_number(name).unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            u32::try_from(self.names.len().saturating_sub(1)).unwrap_or(u32::MAX)
-        })
+    pub(super) fn number_of(&mut self, name: &[u8]) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        self.numbers.insert(name.to_vec(), number);
+        number
     }
 
     /// Returns the index of a name; `None` if the log does not contain the name.
     pub(super) fn name_number(&self, name: &str) -> Option<u32> {
-        let position = self.names.iter().position(|known| known == name);
-        position.and_then(|position| u32::try_from(position).ok())
+        self.numbers.get(name.as_bytes()).copied()
     }
-}
 
-/// Data collected while a log is read.
-#[derive(Default)]
-struct Gathered {
-    log: DeviceLog,
-    /// Index of each zone name.
-    numbers: HashMap<Vec<u8>, u32>,
-    /// Index of each core in the list of its chip's cores.
-    positions: HashMap<(u64, Noc0Coord), usize>,
-}
-
-impl Gathered {
     fn record(&mut self, line: &LogLine<'_>) {
         let chip_id = u64::from(line.lane.chip_id);
         let row = Row {
@@ -148,17 +151,17 @@ impl Gathered {
             value: line.value,
             core: line.lane.core,
             program: line.key.program,
-            name: self.number(line.place.name),
+            name: self.number_of(line.place.name),
             marker_id: line.marker_id,
             risc: line.lane.risc,
             kind: line.kind,
         };
-        self.log.counters.record(line);
+        self.counters.record(line);
         if let Some(sub_device) = sub_device_of(line.metadata) {
             let key = (chip_id, u64::from(line.key.program), line.key.trace);
-            self.log.sub_devices.insert(key, sub_device);
+            self.sub_devices.insert(key, sub_device);
         }
-        let cores = self.log.chips.entry(chip_id).or_default();
+        let cores = self.chips.entry(chip_id).or_default();
         let position = *self.positions.entry((chip_id, row.core)).or_insert_with(|| {
             cores.push(CoreSeries { core: row.core, rows: Vec::new() });
             cores.len().saturating_sub(1)
@@ -168,30 +171,19 @@ impl Gathered {
         }
     }
 
-    fn number(&mut self, name: &[u8]) -> u32 {
-        if let Some(&number) = self.numbers.get(name) {
-            return number;
-        }
-        let number = u32::try_from(self.log.names.len()).unwrap_or(u32::MAX);
-        self.log.names.push(String::from_utf8_lossy(name).into_owned());
-        self.numbers.insert(name.to_vec(), number);
-        number
-    }
-
-    fn finish(self, chip: &LogChip) -> DeviceLog {
-        let mut log = self.log;
-        for CoreSeries { rows, .. } in log.chips.values_mut().flatten() {
+    /// Sorts the rows, and adds the facts about the chip that the log's first line states.
+    fn finish(&mut self, chip: &LogChip) {
+        for CoreSeries { rows, .. } in self.chips.values_mut().flatten() {
             sort_rows(rows, |row| (row.time, row.risc));
         }
         let arch = chip.arch.to_lowercase();
-        log.counters.scale = CounterScale {
+        self.counters.scale = CounterScale {
             arch: CounterArch::from_name(&arch),
             max_compute_cores: chip.max_compute_cores,
             kernel_cycles: None,
         };
-        log.aiclk_mhz = chip.aiclk_mhz;
-        log.is_quasar = arch.contains("quasar");
-        log
+        self.aiclk_mhz = chip.aiclk_mhz;
+        self.is_quasar = arch.contains("quasar");
     }
 }
 
@@ -208,6 +200,26 @@ pub(super) fn sort_rows<R>(rows: &mut [R], key: impl Fn(&R) -> (u64, Risc)) {
         let (time, risc) = key(row);
         (time, riscs.iter().position(|&known| known == risc))
     });
+}
+
+/// Groups rows by a key. The groups are in the order of their first rows.
+pub(super) fn grouped<K: Copy + Eq + Hash>(
+    rows: &[Row],
+    key: impl Fn(&Row) -> K,
+) -> Vec<(K, Vec<Row>)> {
+    let mut positions: HashMap<K, usize> = HashMap::new();
+    let mut groups: Vec<(K, Vec<Row>)> = Vec::new();
+    for row in rows {
+        let key = key(row);
+        let position = *positions.entry(key).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len().saturating_sub(1)
+        });
+        if let Some((_, rows)) = groups.get_mut(position) {
+            rows.push(*row);
+        }
+    }
+    groups
 }
 
 /// Returns the sub-device named in a row's metadata, if any.
