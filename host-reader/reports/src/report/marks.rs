@@ -5,12 +5,12 @@ use reader::{
     from_lanes::{FromLanes, LanesContext},
     lane::{Lane, LaneId},
     mesh::Noc0Coord,
-    packed_bytes::{PackedBytes, PackedMemory, PackedWindow},
+    packed_bytes::{PackedBytes, PackedMemory},
     packed_numbers::{fold_sign, push, unfold_sign},
     readout::Readout,
     role::RoleTable,
 };
-use std::{collections::BTreeMap, iter::Peekable, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 use wire::{PacketKind, Risc};
 
 /// RISCs whose kernels may count as the first kernel of a launch.
@@ -73,45 +73,31 @@ impl PackedMarks {
     /// lanes.
     pub(super) fn iter(&self) -> impl Iterator<Item = Mark> {
         let mut lanes: Vec<_> =
-            self.0.iter().map(|bytes| LaneMarks::new(bytes).peekable()).collect();
+            self.0.iter().map(|bytes| marks_of_lane(bytes).peekable()).collect();
         std::iter::from_fn(move || {
-            let time = |lane: &mut Peekable<LaneMarks<'_>>| Some(lane.peek()?.time);
             let times = lanes.iter_mut().enumerate();
-            let times = times.filter_map(|(index, lane)| Some((time(lane)?, index)));
+            let times = times.filter_map(|(index, lane)| Some((lane.peek()?.time, index)));
             let (_, index) = times.min()?;
             lanes.get_mut(index)?.next()
         })
     }
 }
 
-/// Marks of one lane, in the order of time.
-struct LaneMarks<'m> {
-    window: PackedWindow<'m>,
-    /// Time and program of the previous mark.
-    before: (u64, u64),
-}
-
-impl<'m> LaneMarks<'m> {
-    fn new(bytes: &'m PackedBytes) -> Self {
-        Self { window: bytes.window(), before: (0, 0) }
-    }
-}
-
-impl Iterator for LaneMarks<'_> {
-    type Item = Mark;
-
-    fn next(&mut self) -> Option<Mark> {
-        let [kind, later, program] = self.window.numbers()?;
+/// Unpacks the marks of one lane, in the order of time.
+fn marks_of_lane(bytes: &PackedBytes) -> impl Iterator<Item = Mark> {
+    let mut window = bytes.window();
+    let (mut time, mut program) = (0_u64, 0_u64);
+    std::iter::from_fn(move || {
+        let [kind, later, change] = window.numbers()?;
+        time = time.wrapping_add(later);
+        program = program.wrapping_add_signed(unfold_sign(change));
         let kind = match kind {
             0 => MarkKind::Launch,
             1 => MarkKind::Start,
             _ => MarkKind::End,
         };
-        let time = self.before.0.wrapping_add(later);
-        let program = self.before.1.wrapping_add_signed(unfold_sign(program));
-        self.before = (time, program);
         Some(Mark { time, program, kind })
-    }
+    })
 }
 
 /// Starts and ends of kernels, collected lane by lane.

@@ -8,7 +8,7 @@ use crate::report::{
 };
 use analysis::counters::Sample;
 use reader::{
-    lane::{Lane, LaneId, RecordHead},
+    lane::{Annotated, Lane, LaneId, RecordHead},
     names::ZoneTable,
     packed_bytes::PackedError,
 };
@@ -73,6 +73,28 @@ impl LaunchFigures {
         self.counters.join(&other.counters);
         raise(&mut self.unnamed_counter_count, other.unnamed_counter_count);
     }
+
+    fn add_time(&mut self, meaning: &Meaning, time: u64) {
+        for &analysis in &meaning.starts {
+            if let Some(bounds) = self.bounds.get_mut(analysis) {
+                bounds.add_start(time);
+            }
+        }
+        for &analysis in &meaning.ends {
+            if let Some(bounds) = self.bounds.get_mut(analysis) {
+                bounds.add_end(time);
+            }
+        }
+    }
+
+    /// Adds one core's times in sum zones to the sums of the launch.
+    fn add_sums(&mut self, sums: [Option<u64>; 2]) {
+        for (own, cycles) in self.sums.iter_mut().zip(sums) {
+            if let Some(cycles) = cycles {
+                *own = (own.0.saturating_add(cycles.into()), own.1.saturating_add(1));
+            }
+        }
+    }
 }
 
 /// Returns the figures of each launch, in the order of launches.
@@ -92,17 +114,16 @@ pub(in crate::report) fn figures_of(
     }
     let mut all = vec![LaunchFigures::new(analyses); launches.launches.len()];
     let parts = lanes.fold_cores(|part: &mut PartOfFigures, core| {
-        let PartOfFigures { figures, known, error } = part;
-        let mut meanings = Meanings { zones: &lanes.readout.zones, analyses, known };
         for lane in core {
             let first = first_of_chip.get(&lane.id.chip_id).copied().unwrap_or(0);
-            let runs = LaneRuns::new(lane);
+            let mut places = vec![None; lane.runs.len()];
             let read = launches.numbers.for_each_run(lane.id, |run, launch| {
-                let place = first.saturating_add(launch as usize);
-                let figures = figures.entry(place).or_insert_with(|| LaunchFigures::new(analyses));
-                runs.add_run(run, &mut meanings, figures);
+                if let Some(place) = places.get_mut(run) {
+                    *place = Some(first.saturating_add(launch as usize));
+                }
             });
-            *error = read.err().or(error.take());
+            part.error = read.err().or(part.error.take());
+            part.add_lane(lane, &places, (&lanes.readout.zones, analyses));
         }
     })?;
     for PartOfFigures { figures, error, .. } in parts {
@@ -120,8 +141,60 @@ pub(in crate::report) fn figures_of(
 #[derive(Default)]
 struct PartOfFigures {
     figures: HashMap<usize, LaunchFigures>,
-    known: KnownMeanings,
+    /// Effect of each kind of record that has been read.
+    meanings: HashMap<(Risc, RecordHead), Meaning>,
     error: Option<PackedError>,
+}
+
+impl PartOfFigures {
+    /// Adds the records of a lane. `places` contains the index of each run's launch.
+    fn add_lane(
+        &mut self,
+        lane: &Lane,
+        places: &[Option<usize>],
+        (zones, analyses): (&ZoneTable, &ProgramAnalyses),
+    ) {
+        let LaneId { core, risc, .. } = lane.id;
+        let mut records = lane.annotated_records().peekable();
+        while let Some(Annotated { run, .. }) = records.peek().copied() {
+            let of_run = std::iter::from_fn(|| records.next_if(|record| record.run == run));
+            let Some(place) = run.and_then(|run| *places.get(run)?) else {
+                of_run.for_each(drop);
+                continue;
+            };
+            let figures = self.figures.entry(place);
+            let figures = figures.or_insert_with(|| LaunchFigures::new(analyses));
+            let mut sums = [None; 2];
+            let mut unnamed_count = 0_u64;
+            let mut named_count = 0;
+            for Annotated { record, text, .. } in of_run {
+                let head = RecordHead::new(record.kind, record.zone);
+                let meaning = self.meanings.entry((risc, head));
+                let meaning = meaning.or_insert_with(|| Meaning::new(risc, head, zones, analyses));
+                figures.add_time(meaning, record.time);
+                if let Some(sum) = meaning.sum.and_then(|sum| sums.get_mut(sum)) {
+                    let before: u64 = sum.unwrap_or(0);
+                    *sum = Some(before.saturating_add(record.data.first().copied().unwrap_or(0)));
+                }
+                if !meaning.is_counter {
+                    continue;
+                }
+                // A counter whose values do not identify it may be named in the metadata.
+                match Sample::decode(record.data, None) {
+                    Ok(sample) => figures.counters.add(core, risc, sample),
+                    Err(_) => raise(&mut unnamed_count, 1),
+                }
+                let text = text.filter(|_| record.kind == PacketKind::TimestampedData);
+                if let Some(Ok(sample)) = text.map(|text| Sample::decode(&[], Some(text))) {
+                    figures.counters.add(core, risc, sample);
+                    raise(&mut named_count, 1);
+                }
+            }
+            figures.add_sums(sums);
+            let unnamed_count = unnamed_count.saturating_sub(named_count);
+            raise(&mut figures.unnamed_counter_count, unnamed_count);
+        }
+    }
 }
 
 /// Effect of one kind of record on figures: the analyses that it starts and ends, and the sum to
@@ -146,139 +219,11 @@ impl Meaning {
                 .collect(),
             ends: all().filter(|(_, a)| a.end.matches(risc, kind, name)).map(|(i, _)| i).collect(),
             sum: sum.filter(|_| kind == PacketKind::ZoneTotal),
-            is_counter: is_counter(head, zones),
+            is_counter: head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID),
         }
-    }
-}
-
-/// Effect of each kind of record.
-type KnownMeanings = HashMap<(Risc, RecordHead), Meaning>;
-
-/// Lookup of each record's effect. Each kind of record is looked up only once.
-struct Meanings<'report> {
-    zones: &'report ZoneTable,
-    analyses: &'report ProgramAnalyses,
-    known: &'report mut KnownMeanings,
-}
-
-impl Meanings<'_> {
-    fn find(&mut self, risc: Risc, head: RecordHead) -> &Meaning {
-        let meaning = || Meaning::new(risc, head, self.zones, self.analyses);
-        self.known.entry((risc, head)).or_insert_with(meaning)
-    }
-}
-
-/// One lane, whose records are read run by run.
-struct LaneRuns<'readout> {
-    lane: &'readout Lane,
-    /// Index of each run's first value; empty if the lane has no values.
-    first_values: Vec<usize>,
-}
-
-impl<'readout> LaneRuns<'readout> {
-    fn new(lane: &'readout Lane) -> Self {
-        let value_count = |run| {
-            let heads = lane.heads.get(lane.run_records(run)).unwrap_or_default();
-            heads.iter().map(|head| head.data_count()).sum::<usize>()
-        };
-        let run_count = if lane.data.is_empty() { 0 } else { lane.runs.len() };
-        let mut next = 0_usize;
-        let mut first_of = |run| {
-            let first = next;
-            next = next.saturating_add(value_count(run));
-            first
-        };
-        Self { lane, first_values: (0..run_count).map(&mut first_of).collect() }
-    }
-
-    fn add_run(&self, run: usize, meanings: &mut Meanings<'_>, figures: &mut LaunchFigures) {
-        let records = self.lane.run_records(run);
-        let heads = self.lane.heads.get(records.clone()).unwrap_or_default();
-        let times = self.lane.times.get(records.clone()).unwrap_or_default();
-        let mut next_value = self.first_values.get(run).copied().unwrap_or(0);
-        let mut sums = [None; 2];
-        let mut unnamed_count = 0;
-        for (&head, &time) in heads.iter().zip(times) {
-            let meaning = meanings.find(self.lane.id.risc, head);
-            let values = next_value..next_value.saturating_add(head.data_count());
-            next_value = values.end;
-            let values = self.lane.data.get(values).unwrap_or_default();
-            figures.record(meaning, time);
-            if meaning.is_counter && !figures.add_counter(self.lane.id, values) {
-                raise(&mut unnamed_count, 1);
-            }
-            if let Some(sum) = meaning.sum.and_then(|sum| sums.get_mut(sum)) {
-                let before: u64 = sum.unwrap_or(0);
-                *sum = Some(before.saturating_add(values.first().copied().unwrap_or(0)));
-            }
-        }
-        figures.add_sums(sums);
-        let named_count = self.add_metadata(records, meanings.zones, figures);
-        raise(&mut figures.unnamed_counter_count, unnamed_count.saturating_sub(named_count));
-    }
-
-    /// Adds the counters whose names are in the metadata of the run with these records. Returns
-    /// their number.
-    fn add_metadata(
-        &self,
-        records: std::ops::Range<usize>,
-        zones: &ZoneTable,
-        figures: &mut LaunchFigures,
-    ) -> u64 {
-        let mut named_count = 0;
-        let Lane { id, heads, metadata, .. } = self.lane;
-        let first = metadata.partition_point(|(record, _)| *record < records.start);
-        let of_run = metadata.iter().skip(first).take_while(|(record, _)| *record < records.end);
-        for (record, text) in of_run {
-            let text = text.as_bytes();
-            let Some(head) = heads.get(*record) else { continue };
-            if head.kind() != PacketKind::TimestampedData || !is_counter(*head, zones) {
-                continue;
-            }
-            if let Ok(sample) = Sample::decode(&[], std::str::from_utf8(text).ok()) {
-                figures.counters.add(id.core, id.risc, sample);
-                raise(&mut named_count, 1);
-            }
-        }
-        named_count
     }
 }
 
 const fn raise(count: &mut u64, by: u64) {
     *count = count.saturating_add(by);
-}
-
-fn is_counter(head: RecordHead, zones: &ZoneTable) -> bool {
-    head.data_count() > 0 && zones.id(head.zone()) == u32::from(COUNTER_ID)
-}
-
-impl LaunchFigures {
-    fn record(&mut self, meaning: &Meaning, time: u64) {
-        for &analysis in &meaning.starts {
-            if let Some(bounds) = self.bounds.get_mut(analysis) {
-                bounds.add_start(time);
-            }
-        }
-        for &analysis in &meaning.ends {
-            if let Some(bounds) = self.bounds.get_mut(analysis) {
-                bounds.add_end(time);
-            }
-        }
-    }
-
-    /// Adds a counter if its values identify it. Otherwise, returns false, because the counter may
-    /// be named in metadata instead.
-    fn add_counter(&mut self, lane: LaneId, values: &[u64]) -> bool {
-        let sample = Sample::decode(values, None);
-        sample.map(|sample| self.counters.add(lane.core, lane.risc, sample)).is_ok()
-    }
-
-    /// Adds one core's times in sum zones to the sums of the launch.
-    fn add_sums(&mut self, sums: [Option<u64>; 2]) {
-        for (own, cycles) in self.sums.iter_mut().zip(sums) {
-            if let Some(cycles) = cycles {
-                *own = (own.0.saturating_add(cycles.into()), own.1.saturating_add(1));
-            }
-        }
-    }
 }

@@ -102,6 +102,7 @@ impl DevicePerfReport {
         is_exact: bool,
     ) -> Self {
         let chips: Vec<_> = readout.devices.iter().map(|device| device.chip.clone()).collect();
+        let of_latencies = LATENCY_ANALYSES.map(|title| analyses.position(title));
         let mut gathered: BTreeMap<_, (LaunchFigures, DevicePerfRow)> = BTreeMap::new();
         for (op, figures) in launches.launches.ops().zip(figures) {
             let ordinal = if is_exact { 0 } else { op.launch };
@@ -114,7 +115,7 @@ impl DevicePerfReport {
                 trace_id: op.trace_id,
                 trace_replay: op.trace_replay,
                 spans: Vec::new(),
-                latencies_ns: if is_exact { [None; 2] } else { latencies_ns(&op) },
+                latencies_ns: if is_exact { [None; 2] } else { latencies_ns(&op, of_latencies) },
                 core_count: row.core_count.max(op.core_count),
                 available_core_count: available.op_cores(&op, chip),
             };
@@ -131,12 +132,8 @@ impl DevicePerfReport {
         });
         let rows = rows.collect();
         let mut report = Self { analyses, chips, rows };
-        for (which, title) in LATENCY_ANALYSES.into_iter().enumerate() {
-            match report.analyses.position(title) {
-                Some(position) if is_exact => report.add_latencies(which, position),
-                Some(_) => {}
-                None => report.rows.iter_mut().for_each(|row| row.set_latency(which, None)),
-            }
+        for (which, position) in of_latencies.into_iter().enumerate().filter(|_| is_exact) {
+            report.add_latencies(which, position);
         }
         report
     }
@@ -201,7 +198,8 @@ impl DevicePerfReport {
     /// Adds latencies from one analysis like TT-Metal: 0 for a chip's first row, and none if ops
     /// overlap. The latencies are scaled by the row's own rounded nanoseconds per cycle.
     #[expect(clippy::indexing_slicing, reason = "indices are those of the rows themselves")]
-    fn add_latencies(&mut self, which: usize, position: usize) {
+    fn add_latencies(&mut self, which: usize, position: Option<usize>) {
+        let Some(position) = position else { return };
         let span = |row: &DevicePerfRow| row.spans.get(position).copied().flatten();
         let mut order: Vec<_> =
             (0..self.rows.len()).filter(|&i| span(&self.rows[i]).is_some()).collect();
@@ -213,27 +211,20 @@ impl DevicePerfReport {
             let before = previous.filter(|&(chip, _)| chip == row.device_id).map(|(_, end)| end);
             previous = Some((row.device_id, end));
             let duration_ns = self.duration_ns(row, position);
-            let latency_ns = match before {
+            self.rows[index].latencies_ns[which] = match before {
                 None => Some(0),
                 Some(before) => latency(before, (start, end), duration_ns),
             };
-            self.rows[index].set_latency(which, latency_ns);
         }
     }
 }
 
-impl DevicePerfRow {
-    fn set_latency(&mut self, which: usize, ns: Option<i64>) {
-        if let Some(latency_ns) = self.latencies_ns.get_mut(which) {
-            *latency_ns = ns;
-        }
-    }
-}
-
-/// Returns the latencies of an op, exact to the nanosecond.
-fn latencies_ns(op: &Op) -> [Option<i64>; 2] {
-    let latencies = [op.op_to_op_latency_ns, op.data_movement_op_to_op_latency_ns];
-    latencies.map(|ns| i64::try_from(ns?).ok())
+/// Returns the latencies of an op, exact to the nanosecond. A latency is `None` if there is no
+/// analysis for it.
+fn latencies_ns(op: &Op, [kernel, data_movement]: [Option<usize>; 2]) -> [Option<i64>; 2] {
+    let kernel_ns = kernel.and(op.op_to_op_latency_ns);
+    let data_movement_ns = data_movement.and(op.data_movement_op_to_op_latency_ns);
+    [kernel_ns, data_movement_ns].map(|ns| i64::try_from(ns?).ok())
 }
 
 fn optional(number: Option<impl ToString>) -> String {
