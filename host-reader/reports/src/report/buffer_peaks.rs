@@ -1,9 +1,9 @@
 //! Peak memory use of buffers: in each pool, and during the host's work on each op.
 
-use super::{host::HostOp, recorded::host_log_of};
+use super::recorded::host_log_of;
 use crate::problem::ProblemLog;
 use host_events::{BufferPool, BufferUsage};
-use recording::{Recording, TraceFilter};
+use recording::{Recording, TraceFilter, host_ops::HostOp};
 use wire::RunHostId;
 
 /// Peak memory use of a recording's buffers; empty if the host reported no buffers.

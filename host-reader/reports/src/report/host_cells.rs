@@ -3,7 +3,6 @@
 use super::{
     buffer_peaks::op_peaks,
     device_op::Cells,
-    host::{HostOp, Signpost},
     sheet::{
         BUFFER_PEAK_SUFFIX, CHILD_CALL_SUFFIX, KERNEL_DURATION, TENSOR_COLUMNS, fixed_column,
         tensor_title,
@@ -12,6 +11,7 @@ use super::{
 };
 use crate::problem::ProblemLog;
 use host_events::BufferUsage;
+use recording::host_ops::{HostOp, Signpost};
 
 /// Returns the cells of an op, except the host times and the device's data. Problems name `file` as
 /// the file with the description of the op.

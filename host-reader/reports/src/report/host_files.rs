@@ -5,13 +5,12 @@
 //! release 0.81.1 reads. The message of an op ends with the op's description as JSON. The text of
 //! an op's zone is `id:` followed by the op's id.
 
-use super::{
-    host::{HostLog, HostOp},
-    recorded::host_log_of,
-    value::Value,
-};
+use super::{recorded::host_log_of, value::Value};
 use crate::problem::ProblemLog;
-use recording::Recording;
+use recording::{
+    Recording,
+    host_ops::{HostLog, HostOp},
+};
 use std::io::{self, Write};
 
 /// Ops, traces and signposts of a recording's host, ready to be written.
@@ -151,8 +150,8 @@ const OP_ZONE: &str = "TT_DNN_DEVICE_OP";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::host::{HostTime, Signpost};
     use recording::host_ops::read_messages;
+    use recording::host_ops::{HostTime, Signpost};
     use std::{collections::BTreeMap, sync::Arc};
 
     fn op(id: u64, name: &str, start_ns: Option<u64>, trace_id: Option<u64>) -> HostOp {

@@ -7,7 +7,7 @@ use super::{
     dispatch::has_dispatch,
     dispatch_launches::{attach_dispatch, attach_equal},
     exact::{ExactCounters, ExactLog, SUMS, SubDevices, read_exactly},
-    host::{HostLog, OP_MESSAGES, OP_TIMES, read_input, read_messages, read_times},
+    host_times::read_times,
     launched::Launched,
     marks::KernelMarks,
     measured::{MeasuredOps, Ops, measured_marks},
@@ -26,7 +26,11 @@ use reader::{
     packed_bytes::{PackedError, PackedMemory},
     readout::Readout,
 };
-use recording::{Collected, DEVICE_LOG, Lanes, OpenedLog, Recording, device_log::PackedLog};
+use recording::{
+    Collected, DEVICE_LOG, Lanes, OpenedLog, Recording,
+    device_log::PackedLog,
+    host_ops::{HostLog, OP_MESSAGES, OP_TIMES, read_messages},
+};
 use std::{collections::HashMap, path::Path, sync::Arc};
 use wire::ZoneId;
 
@@ -42,6 +46,13 @@ fn name(logs: &Path, file: &str) -> String {
 /// Returns the file name used in problems about the host's messages.
 pub(super) fn messages_name(logs: &Path) -> String {
     name(logs, OP_MESSAGES)
+}
+
+/// Reads a whole input file. If it cannot be read, adds a problem that ends with the text `needed`.
+fn read_input(path: &Path, needed: &str, problems: &mut ProblemLog) -> Option<Vec<u8>> {
+    let detail = |error| format!("cannot be read ({error}); {needed}");
+    let read = std::fs::read(path).map_err(detail);
+    read.map_err(|detail| problems.add_to_file(&path.display().to_string(), detail)).ok()
 }
 
 pub(super) fn read_host(logs: &Path, is_exact: bool, problems: &mut ProblemLog) -> HostLog {
@@ -94,6 +105,7 @@ fn read_buffers(logs: &Path, problems: &mut ProblemLog) -> BufferUsage {
 pub(super) struct DeviceSide {
     pub(super) file: String,
     pub(super) ops: Ops,
+    /// True if the ops come from a device perf report, which numbers replays.
     pub(super) has_sessions: bool,
     pub(super) sub_devices: SubDevices,
     pub(super) counters: ExactCounters,
@@ -101,193 +113,176 @@ pub(super) struct DeviceSide {
     pub(super) aiclk_mhz: u32,
     /// True if the chips are Quasars, which need additional columns.
     pub(super) is_quasar: bool,
-    /// True if durations come from a device perf report.
-    pub(super) is_perf_report: bool,
     /// Report in which only the fields that depend on device data alone are filled.
     pub(super) report: OpsReport,
 }
 
 impl DeviceSide {
-    /// Returns empty device data for a file of TT-Metal, which does not record losses.
+    /// Returns device data without ops for a file of TT-Metal, which does not record losses.
     fn of_tt_metal(file: String, has_device_data: bool) -> Self {
         let mut report = OpsReport { has_device_data, ..OpsReport::default() };
         report.losses.note_uncounted(UncountedSource::TtMetalLog);
         Self { file, report, ..Self::default() }
     }
-
-    /// Returns the device data for an unreadable file.
-    fn unread(file: String) -> Self {
-        Self::of_tt_metal(file, false)
-    }
 }
 
-/// Reads the device's records. If there are no noc_trace files, NoC events are read from the device
-/// log.
-pub(super) fn read_device(
-    logs: &Path,
-    options: &OpsOptions,
-    host: &HostLog,
-    (memory, problems): (&Arc<PackedMemory>, &mut ProblemLog),
-) -> DeviceSide {
-    if !options.analyzes_noc {
-        return read_device_data(logs, options, host, (memory, problems));
-    }
-    let noc = NocInput::from_folder(logs, problems);
-    let options = &OpsOptions { analyzes_noc: noc.is_empty(), ..options.clone() };
-    let mut side = read_device_data(logs, options, host, (memory, problems));
-    let of_files = noc.add_cells(side.ops.held(), options.is_exact);
-    side.report.noc_events = of_files.or(side.report.noc_events);
-    side
+/// Reader of the device data about a report's ops.
+pub(super) struct DeviceReader<'a> {
+    pub(super) options: &'a OpsOptions,
+    pub(super) host: &'a HostLog,
+    /// Memory for the records of a device log. Records that exceed its limit are stored in its
+    /// temporary file.
+    pub(super) memory: &'a Arc<PackedMemory>,
+    pub(super) problems: &'a mut ProblemLog,
 }
 
-fn read_device_data(
-    logs: &Path,
-    options: &OpsOptions,
-    host: &HostLog,
-    (memory, problems): (&Arc<PackedMemory>, &mut ProblemLog),
-) -> DeviceSide {
-    let is_device_only = host.ops.is_empty();
-    let [log, report] = [DEVICE_LOG, PERF_REPORT].map(|file| logs.join(file));
-    let takes_report = !is_device_only
-        && report.exists()
-        && match options.device_data {
-            DeviceData::Best => options.is_exact || !log.exists(),
-            DeviceData::DeviceLog => false,
-            DeviceData::PerfReport => true,
-        };
-    if !options.filter.is_empty() && (takes_report || options.is_exact) {
-        let file = if takes_report { &report } else { &log };
-        let detail = "no launches can be left out of reports on this file; all are there";
-        problems.add_to_file(&file.display().to_string(), detail);
-    }
-    if options.analyzes_noc && (takes_report || options.is_exact) {
-        let detail = "expected noc_trace files, found none; NoC figures are empty then";
-        problems.add_to_file(&logs.display().to_string(), detail);
-    }
-    for name in options.filter.unknown_signposts(std::iter::empty()) {
-        let detail =
-            format!("a device log has no clock to place signpost `{name}` by; captures have");
-        problems.add_to_file(&log.display().to_string(), detail);
-    }
-    if !takes_report {
-        return if options.is_exact {
-            device_of_log_exactly(&log, is_device_only, problems)
-        } else {
-            device_of_log(&log, options, host, (memory, problems))
-        };
-    }
-    if !options.device_analyses.is_all() {
-        let detail = "its durations are all shown; --force-legacy-device-logs takes a subset";
-        problems.add_to_file(&report.display().to_string(), detail);
-    }
-    let bytes = read_input(&report, "ops have no durations then", problems);
-    let is_read = bytes.is_some();
-    let bytes = bytes.unwrap_or_default();
-    let file = report.display().to_string();
-    let ops = read_report(&bytes, &file, problems).into();
-    // Only the device log contains sub-devices.
-    let in_log = log.exists().then(|| device_of_log_exactly(&log, is_device_only, problems));
-    let in_log = in_log.unwrap_or_default();
-    let DeviceSide { sub_devices, is_quasar, .. } = in_log;
-    DeviceSide {
-        ops,
-        has_sessions: true,
-        sub_devices,
-        is_quasar,
-        is_perf_report: true,
-        ..DeviceSide::of_tt_metal(file, is_read)
-    }
-}
-
-pub(super) fn device_of_log_exactly(
-    log: &Path,
-    is_device_only: bool,
-    problems: &mut ProblemLog,
-) -> DeviceSide {
-    let file = log.display().to_string();
-    let Some(bytes) = read_input(log, "ops have no durations then", problems) else {
-        return DeviceSide::unread(file);
-    };
-    let Some(exact) = read_exactly(&bytes, &file, is_device_only, problems) else {
-        return DeviceSide::unread(file);
-    };
-    let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, is_quasar, dispatch } = exact;
-    // TT-Metal's reports without a host do not contain dispatch times.
-    if !is_device_only {
-        let told = (&*file, problems);
-        attach_equal(&mut ops, &dispatch, f64::from(aiclk_mhz), told);
-    }
-    DeviceSide {
-        ops: ops.into(),
-        sub_devices,
-        counters,
-        marks,
-        aiclk_mhz,
-        is_quasar: is_quasar && !is_device_only,
-        ..DeviceSide::of_tt_metal(file, true)
-    }
-}
-
-/// Reads a device log. Records that exceed the limit of `memory` are stored in its temporary file.
-pub(super) fn device_of_log(
-    log: &Path,
-    options: &OpsOptions,
-    host: &HostLog,
-    (memory, problems): (&Arc<PackedMemory>, &mut ProblemLog),
-) -> DeviceSide {
-    let file = log.display().to_string();
-    let side = match PackedLog::open_within(log, memory) {
-        Ok(packed) => {
-            let read = device_of_packed_log(packed.into(), log, options, (host, &mut *problems));
-            read.map_err(|error| error.to_string())
+impl DeviceReader<'_> {
+    /// Reads a folder of logs. If there are no noc_trace files, NoC events are read from the device
+    /// log.
+    pub(super) fn folder(mut self, logs: &Path) -> DeviceSide {
+        if !self.options.analyzes_noc {
+            return self.log_or_report(logs);
         }
-        Err(error) if log.exists() => Err(without_file(&error.to_string(), &file).to_owned()),
-        Err(_) => Err("cannot be read, there is no such file".to_owned()),
-    };
-    side.unwrap_or_else(|detail| {
-        problems.add_to_file(&file, format!("{detail}; ops have no durations then"));
-        DeviceSide::unread(file)
-    })
-}
-
-fn device_of_packed_log(
-    log: OpenedLog,
-    path: &Path,
-    options: &OpsOptions,
-    (host, problems): (&HostLog, &mut ProblemLog),
-) -> Result<DeviceSide, PackedError> {
-    let file = &path.display().to_string();
-    let mut noc_of = |lanes: Lanes<'_>| -> Result<_, PackedError> {
-        let noc = NocLanes::from_parts(lanes.collect()?);
-        let noc = NocInput::from_lanes(lanes.readout, &noc, file, problems);
-        Ok(noc.with_board_of(path.parent()))
-    };
-    let (mut side, noc) = if options.filter.is_empty() {
-        let has_marks = host.ops.is_empty() && options.files != ReportFiles::Ops;
-        let (runs, collected) = runs_and_marks(log, has_marks)?;
-        let Collected { recording: Recording { readout, .. }, lanes, parts: marks } = collected;
-        let launches = &runs.numbered_launches(&readout, lanes.memory());
-        let lanes = Lanes::packed(&readout, &lanes);
-        let noc = options.analyzes_noc.then(|| noc_of(lanes)).transpose()?;
-        let launched = Launched { lanes, launches };
-        (device_of_launches(launched, marks, &[], options, (file, problems))?, noc)
-    } else {
-        // Whether a launch is selected depends on all its lanes.
-        let mut recording = log.into_recording()?;
-        recording.ops = host.op_metadata();
-        // The NoC figures are computed before the filter removes cores, because they apply to
-        // whole launches.
-        let lanes = Lanes::in_memory(&recording.readout);
-        let noc = options.analyzes_noc.then(|| noc_of(lanes)).transpose()?;
-        let hidden = recording.retain(&options.filter);
-        let mut side = device_of_readout(&recording.readout, &[], options, (file, problems));
-        side.report.hidden = hidden;
-        (side, noc)
-    };
-    if let Some(noc) = noc {
-        side.report.noc_events = noc.add_cells(side.ops.held(), false);
+        let noc = NocInput::from_folder(logs, self.problems);
+        let options = &OpsOptions { analyzes_noc: noc.is_empty(), ..self.options.clone() };
+        let Self { host, memory, problems, .. } = self;
+        let mut side = DeviceReader { options, host, memory, problems }.log_or_report(logs);
+        let of_files = noc.add_cells(side.ops.held(), options.is_exact);
+        side.report.noc_events = of_files.or(side.report.noc_events);
+        side
     }
-    Ok(side)
+
+    /// Reads the device log or the device perf report in a folder.
+    fn log_or_report(&mut self, logs: &Path) -> DeviceSide {
+        let options = self.options;
+        let is_device_only = self.host.ops.is_empty();
+        let [log, report] = [DEVICE_LOG, PERF_REPORT].map(|file| logs.join(file));
+        let takes_report = !is_device_only
+            && report.exists()
+            && match options.device_data {
+                DeviceData::Best => options.is_exact || !log.exists(),
+                DeviceData::DeviceLog => false,
+                DeviceData::PerfReport => true,
+            };
+        let mut note = |path: &Path, detail: &str| {
+            self.problems.add_to_file(&path.display().to_string(), detail);
+        };
+        let cannot_select = takes_report || options.is_exact;
+        if cannot_select && !options.filter.is_empty() {
+            let file = if takes_report { &report } else { &log };
+            note(file, "no launches can be left out of reports on this file; all are there");
+        }
+        if cannot_select && options.analyzes_noc {
+            note(logs, "expected noc_trace files, found none; NoC figures are empty then");
+        }
+        for name in options.filter.unknown_signposts(std::iter::empty()) {
+            let detail =
+                format!("a device log has no clock to place signpost `{name}` by; captures have");
+            note(&log, &detail);
+        }
+        if !takes_report {
+            return self.log(&log);
+        }
+        if !options.device_analyses.is_all() {
+            let detail = "its durations are all shown; --force-legacy-device-logs takes a subset";
+            note(&report, detail);
+        }
+        let bytes = read_input(&report, "ops have no durations then", self.problems);
+        let is_read = bytes.is_some();
+        let file = report.display().to_string();
+        let ops = read_report(&bytes.unwrap_or_default(), &file, self.problems).into();
+        // Only the device log contains sub-devices.
+        let in_log = log.exists().then(|| self.log_exactly(&log)).unwrap_or_default();
+        let DeviceSide { sub_devices, is_quasar, .. } = in_log;
+        DeviceSide {
+            ops,
+            has_sessions: true,
+            sub_devices,
+            is_quasar,
+            ..DeviceSide::of_tt_metal(file, is_read)
+        }
+    }
+
+    /// Reads a device log.
+    pub(super) fn log(&mut self, log: &Path) -> DeviceSide {
+        if self.options.is_exact {
+            return self.log_exactly(log);
+        }
+        let file = log.display().to_string();
+        let side = match PackedLog::open_within(log, self.memory) {
+            Ok(packed) => {
+                let read = self.packed_log(packed.into(), log);
+                read.map_err(|error| error.to_string())
+            }
+            Err(error) if log.exists() => Err(without_file(&error.to_string(), &file).to_owned()),
+            Err(_) => Err("cannot be read, there is no such file".to_owned()),
+        };
+        side.unwrap_or_else(|detail| {
+            self.problems.add_to_file(&file, format!("{detail}; ops have no durations then"));
+            DeviceSide::of_tt_metal(file, false)
+        })
+    }
+
+    fn log_exactly(&mut self, log: &Path) -> DeviceSide {
+        let is_device_only = self.host.ops.is_empty();
+        let file = log.display().to_string();
+        let bytes = read_input(log, "ops have no durations then", self.problems);
+        let exact =
+            bytes.and_then(|bytes| read_exactly(&bytes, &file, is_device_only, self.problems));
+        let Some(exact) = exact else { return DeviceSide::of_tt_metal(file, false) };
+        let ExactLog { mut ops, sub_devices, counters, marks, aiclk_mhz, is_quasar, dispatch } =
+            exact;
+        // TT-Metal's reports without a host do not contain dispatch times.
+        if !is_device_only {
+            let told = (&*file, &mut *self.problems);
+            attach_equal(&mut ops, &dispatch, f64::from(aiclk_mhz), told);
+        }
+        DeviceSide {
+            ops: ops.into(),
+            sub_devices,
+            counters,
+            marks,
+            aiclk_mhz,
+            is_quasar: is_quasar && !is_device_only,
+            ..DeviceSide::of_tt_metal(file, true)
+        }
+    }
+
+    fn packed_log(&mut self, log: OpenedLog, path: &Path) -> Result<DeviceSide, PackedError> {
+        let Self { options, host, problems, .. } = self;
+        let file = &path.display().to_string();
+        let mut noc_of = |lanes: Lanes<'_>| -> Result<_, PackedError> {
+            let noc = NocLanes::from_parts(lanes.collect()?);
+            let noc = NocInput::from_lanes(lanes.readout, &noc, file, problems);
+            Ok(noc.with_board_of(path.parent()))
+        };
+        let (mut side, noc) = if options.filter.is_empty() {
+            let has_marks = host.ops.is_empty() && options.files != ReportFiles::Ops;
+            let (runs, collected) = runs_and_marks(log, has_marks)?;
+            let Collected { recording: Recording { readout, .. }, lanes, parts: marks } = collected;
+            let launches = &runs.numbered_launches(&readout, lanes.memory());
+            let lanes = Lanes::packed(&readout, &lanes);
+            let noc = options.analyzes_noc.then(|| noc_of(lanes)).transpose()?;
+            let launched = Launched { lanes, launches };
+            (device_of_launches(launched, marks, &[], options, (file, problems))?, noc)
+        } else {
+            // Whether a launch is selected depends on all its lanes.
+            let mut recording = log.into_recording()?;
+            recording.ops = host.op_metadata();
+            // The NoC figures are computed before the filter removes cores, because they apply to
+            // whole launches.
+            let lanes = Lanes::in_memory(&recording.readout);
+            let noc = options.analyzes_noc.then(|| noc_of(lanes)).transpose()?;
+            let hidden = recording.retain(&options.filter);
+            let mut side = device_of_readout(&recording.readout, &[], options, (file, problems));
+            side.report.hidden = hidden;
+            (side, noc)
+        };
+        if let Some(noc) = noc {
+            side.report.noc_events = noc.add_cells(side.ops.held(), false);
+        }
+        Ok(side)
+    }
 }
 
 /// Reads the runs of all lanes and, if `has_marks`, the starts and ends of kernels.
@@ -326,7 +321,7 @@ pub(super) fn device_of_readout(
     let launched = Launched { lanes: Lanes::in_memory(readout), launches };
     let side = device_of_launches(launched, marks, names, options, (file, problems));
     // Reading lanes in memory accesses no file, so it cannot fail.
-    side.unwrap_or_else(|_| DeviceSide::unread(file.to_owned()))
+    side.unwrap_or_else(|_| DeviceSide::of_tt_metal(file.to_owned(), false))
 }
 
 /// Converts launches to the device data of a report.

@@ -3,12 +3,12 @@
 //! Ops are joined by their encoded ids. An op without a counterpart is shown alone and reported as
 //! a problem. TT-Metal's script fails in this case.
 
-use super::{
-    device_op::{DeviceOp, DeviceOps},
-    host::{HostLog, HostOp},
+use super::device_op::{DeviceOp, DeviceOps};
+use crate::problem::{ProblemLog, counted};
+use recording::{
+    capture::sync::MeshClock,
+    host_ops::{HostLog, HostOp},
 };
-use crate::problem::ProblemLog;
-use recording::capture::sync::MeshClock;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One row of the report before its cells are filled.
@@ -178,7 +178,7 @@ impl Joiner<'_> {
         }
         let detail = format!(
             "device {device_id} ran {} that no message of the host describes: {}",
-            counted(ids.len()),
+            counted(ids.len() as u64, "op", "ops"),
             listed(ids)
         );
         self.problems.add_to_file(self.device_file, detail);
@@ -201,16 +201,12 @@ impl Joiner<'_> {
             let detail = format!(
                 "device {device_id} has no data of {} that the host ran; their rows have no device \
                  columns: {}",
-                counted(ids.len()),
+                counted(ids.len() as u64, "op", "ops"),
                 listed(&ids)
             );
             self.problems.add_to_file(self.device_file, detail);
         }
     }
-}
-
-fn counted(count: usize) -> String {
-    if count == 1 { "1 op".to_owned() } else { format!("{count} ops") }
 }
 
 /// Lists the first ids in a set.

@@ -3,11 +3,9 @@
 use super::{
     device_analyses::DeviceAnalyses,
     device_op::{Cells, DeviceOp},
-    host::{HostLog, Signpost},
     host_cells::{add_buffer_peaks, add_times, add_utilisation, op_cells, signpost_cells},
     inputs::{
-        DeviceSide, device_of_launches, device_of_log, device_of_log_exactly, device_of_readout,
-        messages_name, read_device, read_host,
+        DeviceReader, DeviceSide, device_of_launches, device_of_readout, messages_name, read_host,
     },
     join::{JoinedOp, Joiner},
     latency::RowLatencies,
@@ -25,7 +23,9 @@ use reader::{
     packed_bytes::{PackedError, PackedMemory},
 };
 use recording::{
-    HiddenLaunches, PackedRecording, Recording, TraceFilter, capture::sync::MeshClock,
+    HiddenLaunches, PackedRecording, Recording, TraceFilter,
+    capture::sync::MeshClock,
+    host_ops::{HostLog, Signpost},
 };
 use std::{borrow::Cow, path::Path, sync::Arc};
 use wire::RunHostId;
@@ -147,7 +147,8 @@ impl OpsReport {
         } else {
             read_host(logs, options.is_exact, &mut problems)
         };
-        let device = read_device(logs, options, &host, (memory, &mut problems));
+        let reader = DeviceReader { options, host: &host, memory, problems: &mut problems };
+        let device = reader.folder(logs);
         let has_host = !host.ops.is_empty();
         leave_out_hidden(&mut host, &device.report.hidden, options);
         let host_file = &messages_name(logs);
@@ -159,12 +160,8 @@ impl OpsReport {
     #[must_use]
     pub fn from_device_log(log: &Path, options: &OpsOptions, memory: &Arc<PackedMemory>) -> Self {
         let mut problems = ProblemLog::default();
-        let device = if options.is_exact {
-            device_of_log_exactly(log, true, &mut problems)
-        } else {
-            device_of_log(log, options, &HostLog::default(), (memory, &mut problems))
-        };
         let (host, host_file) = (&HostLog::default(), "");
+        let device = DeviceReader { options, host, memory, problems: &mut problems }.log(log);
         Builder { options, host, has_host: false, host_file, clock: None, problems }.build(device)
     }
 
@@ -250,7 +247,7 @@ struct Builder<'report> {
 
 impl Builder<'_> {
     fn build(mut self, mut device: DeviceSide) -> OpsReport {
-        if !device.is_perf_report {
+        if !device.has_sessions {
             self.options.device_analyses.apply(&mut device);
         }
         let is_device_only = !self.has_host;

@@ -1,13 +1,13 @@
 //! Host records of a capture, converted to the form in which TT-Metal's host reports ops.
 
-use super::{
-    host::{HostLog, HostOp, HostTime, Signpost},
-    sheet::fixed_column,
-    value::Value,
-};
+use super::{sheet::fixed_column, value::Value};
 use crate::problem::ProblemLog;
 use host_events::{BufferUsage, HostEvent, HostEventKind, OpMetadata, TraceStep};
-use recording::{Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES, trace_messages};
+use recording::{
+    Recording, SUB_DEVICE_MANAGER_ID, SUB_DEVICE_WORKER_CORES,
+    host_ops::{HostLog, HostOp, HostTime, Signpost},
+    trace_messages,
+};
 use std::{collections::BTreeMap, sync::Arc};
 use wire::RunHostId;
 

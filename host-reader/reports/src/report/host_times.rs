@@ -1,11 +1,13 @@
 //! Host times of each op, from the host's Tracy zones.
 //!
 //! # Compatibility
-//! [`OP_TIMES`](super::OP_TIMES): the text of an op's zone is `id:<op id>`. Zones inside an op's
+//! [`OP_TIMES`](recording::host_ops::OP_TIMES): the text of an op's zone is `id:<op id>`. Zones inside an op's
 //! zone contain this text in `special_parent_text`.
 
-use super::{HostLog, HostTime};
-use crate::{problem::ProblemLog, report::csv_records::CsvRecords};
+use super::csv_records::CsvRecords;
+use crate::problem::ProblemLog;
+use recording::host_ops::{HostLog, HostTime};
+use std::collections::BTreeMap;
 
 const NAME: &str = "name";
 const ZONE_TEXT: &str = "zone_text";
@@ -14,12 +16,7 @@ const DURATION: &str = "exec_time_ns";
 const PARENT: &str = "special_parent_text";
 
 /// Adds the host times of the ops in `log`.
-pub(in crate::report) fn read_times(
-    bytes: &[u8],
-    file: &str,
-    log: &mut HostLog,
-    problems: &mut ProblemLog,
-) {
+pub(super) fn read_times(bytes: &[u8], file: &str, log: &mut HostLog, problems: &mut ProblemLog) {
     let mut records = CsvRecords::new(bytes, file);
     let mut record = csv::ByteRecord::new();
     if records.next(&mut record, problems).is_none() {
@@ -37,10 +34,11 @@ pub(in crate::report) fn read_times(
         return;
     };
     let columns = Columns { name, zone_text, start, duration, parent: position(PARENT) };
-    let mut times = TimeReader { file, columns, title_count: titles.len(), log, problems };
-    let positions = times.log.positions();
+    let positions = log.positions();
+    let mut times =
+        TimeReader { file, columns, title_count: titles.len(), positions, log, problems };
     while let Some(line) = records.next(&mut record, times.problems) {
-        times.record(&record, line, |id| positions.get(&id).copied());
+        times.record(&record, line);
     }
 }
 
@@ -56,17 +54,14 @@ struct TimeReader<'input> {
     file: &'input str,
     columns: Columns,
     title_count: usize,
+    /// Index of each op in the log, by id.
+    positions: BTreeMap<u64, usize>,
     log: &'input mut HostLog,
     problems: &'input mut ProblemLog,
 }
 
 impl TimeReader<'_> {
-    fn record(
-        &mut self,
-        record: &csv::ByteRecord,
-        line: u64,
-        position_of: impl Fn(u64) -> Option<usize>,
-    ) {
+    fn record(&mut self, record: &csv::ByteRecord, line: u64) {
         let text = |column: usize| String::from_utf8_lossy(record.get(column).unwrap_or(b""));
         let name = text(self.columns.name);
         let is_op = name.contains("TT_DNN") || name.contains("TT_METAL");
@@ -80,51 +75,40 @@ impl TimeReader<'_> {
                 format!("expected {expected} columns, found {found}; the line is left out");
             return self.problems.add_to_line(self.file, line, detail);
         }
-        let Some(duration_ns) = self.number(record, self.columns.duration, DURATION, line) else {
+        let Some(duration_ns) = self.number(&text(self.columns.duration), DURATION, line) else {
             return;
         };
-        if is_op {
-            let zone_text = text(self.columns.zone_text);
-            self.add_op(record, line, &zone_text, duration_ns, &position_of);
+        if is_op
+            && let Some(position) = self.op_of_zone(&text(self.columns.zone_text), line)
+            && let Some(start_ns) = self.number(&text(self.columns.start), START, line)
+            && let Some(op) = self.log.ops.get_mut(position)
+        {
+            op.time = Some(HostTime { start_ns, duration_ns });
         }
-        let parent = parent.and_then(|parent| position_of(id_of(&parent)?));
-        if let Some(parent) = parent.and_then(|position| self.log.ops.get_mut(position)) {
+        let parent = parent.and_then(|parent| self.positions.get(&id_of(&parent)?));
+        if let Some(parent) = parent.and_then(|&position| self.log.ops.get_mut(position)) {
             let sum_ns = parent.child_calls_ns.entry(name.into_owned()).or_default();
             *sum_ns = sum_ns.saturating_add(duration_ns);
         }
     }
 
-    fn add_op(
-        &mut self,
-        record: &csv::ByteRecord,
-        line: u64,
-        zone_text: &str,
-        duration_ns: u64,
-        position_of: &impl Fn(u64) -> Option<usize>,
-    ) {
-        let Some(id) = id_of(zone_text) else {
-            let detail = format!("expected `id:` and an op's id, found `{zone_text}`");
-            return self.problems.add_to_field(self.file, line, ZONE_TEXT, detail);
-        };
-        let Some(position) = position_of(id) else {
-            let detail = format!("op {id} has a time, and no message describes it; it is left out");
-            return self.problems.add_to_field(self.file, line, ZONE_TEXT, detail);
-        };
-        if let Some(start_ns) = self.number(record, self.columns.start, START, line)
-            && let Some(op) = self.log.ops.get_mut(position)
-        {
-            op.time = Some(HostTime { start_ns, duration_ns });
+    /// Returns the index of the op to which the zone with this text belongs.
+    fn op_of_zone(&mut self, zone_text: &str, line: u64) -> Option<usize> {
+        let id = id_of(zone_text);
+        let position = id.and_then(|id| self.positions.get(&id)).copied();
+        if position.is_none() {
+            let detail = match id {
+                None => format!("expected `id:` and an op's id, found `{zone_text}`"),
+                Some(id) => {
+                    format!("op {id} has a time, and no message describes it; it is left out")
+                }
+            };
+            self.problems.add_to_field(self.file, line, ZONE_TEXT, detail);
         }
+        position
     }
 
-    fn number(
-        &mut self,
-        record: &csv::ByteRecord,
-        column: usize,
-        title: &str,
-        line: u64,
-    ) -> Option<u64> {
-        let text = String::from_utf8_lossy(record.get(column).unwrap_or(b""));
+    fn number(&mut self, text: &str, title: &str, line: u64) -> Option<u64> {
         let number = text.trim().parse().ok();
         if number.is_none() {
             let detail = format!("expected nanoseconds, found `{text}`; the line is left out");
