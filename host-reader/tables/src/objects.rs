@@ -1,6 +1,6 @@
 //! JSON for tables that only one output has, built from their items.
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// A field: its name, and its value in an item.
@@ -20,16 +20,6 @@ pub struct Objects<T> {
 
 /// Items as one JSON object, with one array for each field.
 pub struct Arrays<T>(Objects<T>);
-
-struct BorrowedObject<'t, T> {
-    item: &'t T,
-    fields: &'t [Field<T>],
-}
-
-struct Array<'t, T> {
-    items: &'t [T],
-    value: fn(&T) -> Value,
-}
 
 impl<T> Object<T> {
     /// Creates the object of an item from its fields.
@@ -66,37 +56,44 @@ impl<T> Arrays<T> {
 
 impl<T> Serialize for Objects<T> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let Self { items, fields } = self;
-        out.collect_seq(items.iter().map(|item| BorrowedObject { item, fields }))
+        out.collect_seq(self.items.iter().map(|item| {
+            Entries(move || self.fields.iter().map(move |(name, value)| (name, value(item))))
+        }))
     }
 }
 
 impl<T> Serialize for Object<T> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        BorrowedObject { item: &self.item, fields: &self.fields }.serialize(out)
-    }
-}
-
-impl<T> Serialize for BorrowedObject<'_, T> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_map(self.fields.iter().map(|(name, value)| (name, value(self.item))))
+        out.collect_map(self.fields.iter().map(|(name, value)| (name, value(&self.item))))
     }
 }
 
 impl<T> Serialize for Arrays<T> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let Objects { items, fields } = &self.0;
-        let mut map = out.serialize_map(Some(fields.len()))?;
-        for &(name, value) in fields {
-            map.serialize_entry(name, &Array { items, value })?;
-        }
-        map.end()
+        out.collect_map(
+            fields.iter().map(|(name, value)| (name, List(move || items.iter().map(*value)))),
+        )
     }
 }
 
-impl<T> Serialize for Array<'_, T> {
+/// Items of an iterator as a list. The function is called for each serialization.
+pub(crate) struct List<F>(pub(crate) F);
+
+impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for List<F> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_seq(self.items.iter().map(self.value))
+        out.collect_seq((self.0)())
+    }
+}
+
+/// Names and values of an iterator as an object. The function is called for each serialization.
+pub(crate) struct Entries<F>(pub(crate) F);
+
+impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)>, F: Fn() -> I> Serialize
+    for Entries<F>
+{
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_map((self.0)())
     }
 }
 

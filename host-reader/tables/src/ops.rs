@@ -1,13 +1,13 @@
 //! `ops`: launches of programs on chips.
 
-use crate::{Column, DATASET_FOLDERS, RecordingKey, Table, rows::RowObject};
+use crate::{Column, DATASET_FOLDERS, RecordingKey, Table, rows::row_object};
 use analysis::{Doubt, Op, PackedLaunches, Span};
 use host_events::OpMetadata;
 use serde::{
     Serialize, Serializer,
     ser::{Error, SerializeSeq},
 };
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 use wire::RunHostId;
 
 /// Table of launches of programs.
@@ -92,18 +92,12 @@ impl<'a> OpObjects<'a> {
     }
 }
 
-impl fmt::Debug for OpObjects<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.launches.fmt(out)
-    }
-}
-
 impl Serialize for OpObjects<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut objects = out.serialize_seq(Some(self.launches.len()))?;
         for op in self.launches.ops() {
             let row = OpRow::new(&op, (self.name_of)(&op));
-            objects.serialize_element(&RowObject::<Ops>(&row))?;
+            objects.serialize_element(&row_object::<Ops>(&row))?;
         }
         self.launches.check().map_err(S::Error::custom)?;
         objects.end()

@@ -1,7 +1,10 @@
 //! Rows of a table as JSON, either as an object for each row or as an array for each column.
 
-use crate::{Column, Table};
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use crate::{
+    Column, Table,
+    objects::{Entries, List},
+};
+use serde::{Serialize, Serializer};
 
 /// Rows of a table, serialized as JSON objects.
 pub struct Rows<'a, T: Table>(pub Vec<T::Row<'a>>);
@@ -14,40 +17,23 @@ pub struct Columns<'a, T: Table> {
     pub is_wanted: fn(&Column<T>) -> bool,
 }
 
-/// A row as a JSON object.
-pub(crate) struct RowObject<'t, 'a, T: Table>(pub(crate) &'t T::Row<'a>);
-
-struct ColumnArray<'t, 'a, T: Table> {
-    column: &'static Column<T>,
-    rows: &'t [T::Row<'a>],
+/// Returns a row as a JSON object.
+pub(crate) fn row_object<T: Table>(row: &T::Row<'_>) -> impl Serialize {
+    Entries(move || T::report_columns().map(move |column| (column.schema.name, column.value(row))))
 }
 
 impl<T: Table> Serialize for Rows<'_, T> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_seq(self.0.iter().map(RowObject::<T>))
-    }
-}
-
-impl<T: Table> Serialize for RowObject<'_, '_, T> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_map(
-            T::report_columns().map(|column| (column.schema.name, column.value(self.0))),
-        )
+        out.collect_seq(self.0.iter().map(row_object::<T>))
     }
 }
 
 impl<T: Table> Serialize for Columns<'_, T> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let mut map = out.serialize_map(None)?;
-        for column in T::report_columns().filter(|column| (self.is_wanted)(column)) {
-            map.serialize_entry(column.schema.name, &ColumnArray { column, rows: &self.rows })?;
-        }
-        map.end()
-    }
-}
-
-impl<T: Table> Serialize for ColumnArray<'_, '_, T> {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_seq(self.rows.iter().map(|row| self.column.value(row)))
+        let wanted = T::report_columns().filter(|column| (self.is_wanted)(column));
+        out.collect_map(wanted.map(|column| {
+            let values = move || self.rows.iter().map(move |row| column.value(row));
+            (column.schema.name, List(values))
+        }))
     }
 }
