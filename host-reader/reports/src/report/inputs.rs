@@ -192,8 +192,8 @@ impl DeviceReader<'_> {
         let file = report.display().to_string();
         let ops = read_report(&bytes.unwrap_or_default(), &file, self.problems).into();
         // Only the device log contains sub-devices.
-        let in_log = log.exists().then(|| self.log_exactly(&log)).unwrap_or_default();
-        let DeviceSide { sub_devices, is_quasar, .. } = in_log;
+        let DeviceSide { sub_devices, is_quasar, .. } =
+            if log.exists() { self.log_exactly(&log) } else { DeviceSide::default() };
         DeviceSide {
             ops,
             has_sessions: true,
