@@ -2,6 +2,7 @@
 
 use crate::{finding::share, threshold::SMALL_TRANSFER, timeline::merged};
 use analysis::noc_events::{NocEventKind, ProgramTrace, TraceObject};
+use recording::problem::counted;
 use std::collections::BTreeMap;
 
 /// Barriers of the core that spends most time at barriers, summed over all launches of a program.
@@ -80,16 +81,13 @@ impl BarrierUse {
 
     /// Returns a text about the transfers between barriers.
     pub(crate) fn transfers(&self) -> String {
-        let transfers = match self.transfer_count {
-            1 => "1 transfer".to_owned(),
-            count => format!("{count} transfers"),
-        };
+        let transfers = counted(self.transfer_count, "transfer", "transfers");
         let size = match self.byte_count.checked_div(self.transfer_count) {
             Some(bytes) => format!(" of {bytes} bytes on average"),
             None => String::new(),
         };
-        let barriers = if self.barrier_count == 1 { "barrier" } else { "barriers" };
-        format!("{transfers}{size} and {} {barriers}", self.barrier_count)
+        let barriers = counted(self.barrier_count, "barrier", "barriers");
+        format!("{transfers}{size} and {barriers}")
     }
 }
 

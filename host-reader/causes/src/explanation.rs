@@ -2,11 +2,11 @@
 
 use crate::{
     evidence::Evidence,
-    finding::{Cause, Finding, GainOf, Untold},
+    finding::{Cause, Finding, GainOf, Untold, share},
     launch_rows::{LaunchRows, are_described},
     no_cause::NoCause,
     noc_use::{NocUses, noc_uses},
-    op::{OpCauses, OpView},
+    op::{CoreRun, OpCauses, OpView},
     op_code_group::{OpCodeGroup, op_code_groups},
     ops_csv::{self, model_facts},
     phase::{Phase, phases_of},
@@ -15,7 +15,7 @@ use crate::{
     steady_launches::{Explained, SteadyLaunches},
     threshold::LEAST_GAIN,
     time_sum::time_sums,
-    timeline::{DeviceTime, device_time},
+    timeline::{DeviceTime, device_time, whole_window},
 };
 use analysis::{Launch, SyncCounts, counters::counters_of, noc_events::TileMap};
 use rayon::prelude::*;
@@ -188,7 +188,8 @@ impl Explanation {
             sync: evidence.counts,
         };
         explanation.add_rows(&described, &rows, &uses);
-        explanation.without_findings(|explanation| NoCause::from_launches(explanation, &uses));
+        let no_cause = || NoCause::from_launches(&explanation, &uses);
+        explanation.no_cause = explanation.findings.is_empty().then(no_cause);
         explanation
     }
 
@@ -273,11 +274,6 @@ impl Explanation {
         finding.gain_text(self.all_time().1)
     }
 
-    /// Sets the statement, if the explanation has no findings.
-    pub(crate) fn without_findings(&mut self, statement: impl FnOnce(&Self) -> NoCause) {
-        self.no_cause = self.findings.is_empty().then(|| statement(self));
-    }
-
     /// Sorts findings by descending gain and limits their number. Findings with hardly any gain are
     /// removed.
     pub(crate) fn rank(&mut self) {
@@ -294,10 +290,11 @@ impl Explanation {
         for finding in self.findings.iter_mut().filter(|of| of.is_in_layout) {
             finding.part_of = number;
         }
-        let all = self.all_time();
+        let (all_ns, all) = self.all_time();
         for finding in &mut self.findings {
-            finding.locate();
-            finding.compare_with_all(all);
+            finding.location = finding.place.text(&finding.rows);
+            let ns = finding.gain_at_most_ns.filter(|_| finding.gain_of != all && all_ns > 0.0);
+            finding.gain_at_most_percent_of_all = ns.map(|ns| share(ns, all_ns));
         }
     }
 }
@@ -349,12 +346,6 @@ fn device_times(
     devices.collect()
 }
 
-/// Returns the first start and the last end of launches.
-fn whole_window(launches: &[Explained<'_>]) -> Option<(u64, u64)> {
-    let start = launches.iter().map(|(op, _)| op.window.0).min()?;
-    Some((start, launches.iter().map(|(op, _)| op.window.1).max()?))
-}
-
 fn op_causes(
     recording: &Recording,
     evidence: &Evidence,
@@ -384,17 +375,23 @@ fn op_causes(
         let of_row = described.row(number).map(|row| &*row.raw_op_code);
         let of_host = || names.get(&(op.chip_id, RunHostId(op.run_host_id))).copied();
         let name = of_row.filter(|name| !name.is_empty()).or_else(of_host);
-        let clock = clocks.get(&op.chip_id).copied().unwrap_or(0);
-        let mut view = OpView::new(launch, evidence, (name, clock), &readout.probe_costs);
-        view.tiles = tiles.get(&op.chip_id);
-        view.clock_bounds = clock_bounds.as_ref();
         let counters = counted.binary_search_by_key(&number, |of| of.launch).ok();
         let counters = counters.and_then(|at| counted.get(at));
-        view.fpu_percent = counters.and_then(|of| {
+        let fpu_percent = counters.and_then(|of| {
             let mut summaries = of.counters.summaries(false);
             summaries.find(|summary| summary.metric.label() == "FPU Util").map(|fpu| fpu.mean)
         });
-        OpCauses::new(&view)
+        OpCauses::new(&OpView {
+            launch,
+            name,
+            aiclk_mhz: clocks.get(&op.chip_id).copied().unwrap_or(0),
+            costs: &readout.probe_costs,
+            tiles: tiles.get(&op.chip_id),
+            clock_bounds: clock_bounds.as_ref(),
+            fpu_percent,
+            kernel: op.kernel,
+            runs: CoreRun::of_launch(launch, evidence),
+        })
     };
     launches.par_iter().enumerate().map(cause).collect()
 }

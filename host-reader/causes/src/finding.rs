@@ -1,6 +1,7 @@
 //! Findings: sentences with a figure, a location, a gain, and advice.
 
 use crate::{duration::duration, threshold::Threshold};
+use reports::perf::OpReport;
 
 reader::labelled! {
     /// Cause of slowness that a rule can find.
@@ -207,17 +208,6 @@ impl Finding {
         self
     }
 
-    /// Sets the location's text. Place and rows must be final.
-    pub(crate) fn locate(&mut self) {
-        self.location = self.place.text(&self.rows);
-    }
-
-    /// Sets the gain in percent of all explained time.
-    pub(crate) fn compare_with_all(&mut self, (all_ns, of): (f64, GainOf)) {
-        let ns = self.gain_at_most_ns.filter(|_| self.gain_of != of && all_ns > 0.0);
-        self.gain_at_most_percent_of_all = ns.map(|ns| share(ns, all_ns));
-    }
-
     /// Returns a text about the gain: its time and its shares. `all` is the explained time.
     pub(crate) fn gain_text(&self, all: GainOf) -> String {
         let Some((ns, percent)) = self.gain_at_most_ns.zip(self.gain_at_most_percent) else {
@@ -252,6 +242,11 @@ impl Finding {
 }
 
 impl Place {
+    /// Returns the location of a row of an ops CSV.
+    pub(crate) fn from_row(row: &OpReport) -> Self {
+        Self { op: Some(row.raw_op_code.to_string()), row: Some(row.id), ..Self::default() }
+    }
+
     /// Formats the location; empty if no field is set. If the place's row is the first of several
     /// `rows`, the text lists all of these rows.
     ///

@@ -7,7 +7,7 @@ use crate::{
 };
 use analysis::Launch;
 use host_events::OpMetadata;
-use recording::Recording;
+use recording::{Recording, problem::counted};
 use reports::{
     perf::{OpReport, OpsCsv, PerfReport, RowKind, read_ops_csv},
     report::{OpsOptions, OpsReport, ReportFiles},
@@ -81,8 +81,10 @@ impl LaunchRows {
         let row_count = joined.rows.iter().filter(is_op).count();
         let rest = match row_count.saturating_sub(described) {
             0 => String::new(),
-            1 => "; 1 more op in it has no launch here".to_owned(),
-            count => format!("; {count} more ops in it have no launch here"),
+            count => {
+                let ops = counted(count as u64, "more op in it has", "more ops in it have");
+                format!("; {ops} no launch here")
+            }
         };
         let untold = (described < all).then(|| Untold {
             question: WHAT_OPS_ARE,

@@ -11,6 +11,7 @@ use crate::{
     time_class::TimeClass,
     timeline::DeviceTime,
 };
+use recording::problem::counted;
 use reports::perf::{OpReport, PerfReport, RowKind};
 use std::collections::BTreeMap;
 
@@ -63,7 +64,7 @@ impl NoCause {
                 length_column(report, rows.len())
             ),
             measured: measured.into_iter().flatten().collect(),
-            location: longest.map_or_else(String::new, |row| place_of(row).to_string()),
+            location: longest.map_or_else(String::new, |row| Place::from_row(row).to_string()),
             record_next: if compiles {
                 format!("{RECORD_LENGTHS}; {RUN_TWICE}")
             } else {
@@ -204,13 +205,9 @@ fn host_fact(rows: &[&OpReport]) -> Option<String> {
     let names =
         ops.iter().take(NAMED_OPS).map(|(op, ns)| format!("{op} {:.1} %", share(*ns, whole)));
     let names: Vec<String> = names.collect();
-    let calls = if count == 1 { "call" } else { "calls" };
     (whole > 0.0).then(|| {
-        format!(
-            "the host took {} for {count} {calls} of ops: {}",
-            duration(whole),
-            names.join(", ")
-        )
+        let calls = counted(count as u64, "call", "calls");
+        format!("the host took {} for {calls} of ops: {}", duration(whole), names.join(", "))
     })
 }
 
@@ -223,10 +220,6 @@ fn compile_fact(rows: &[&OpReport]) -> Option<String> {
     (ns > 0.0 && whole > 0.0).then(|| {
         format!("{:.1} % of that is the compilation of kernels, as in a first run", share(ns, host))
     })
-}
-
-fn place_of(row: &OpReport) -> Place {
-    Place { op: Some(row.raw_op_code.to_string()), row: Some(row.id), ..Place::default() }
 }
 
 /// Lists the rules for which the recording contains evidence.

@@ -30,6 +30,21 @@ pub(crate) struct CoreRun<'a> {
     pub(crate) kernel_end: Option<u64>,
 }
 
+impl<'a> CoreRun<'a> {
+    /// Returns the runs of a launch that have evidence, sorted by core and RISC.
+    pub(crate) fn of_launch(launch: &Launch, evidence: &'a Evidence) -> Vec<Self> {
+        let mut at = 0;
+        let run = |run: &analysis::LaunchRun| {
+            let evidence = evidence.run(&mut at, run.lane, run.run)?;
+            let kernel_end = evidence.kernel.map(|(_, end)| end);
+            Some(Self { lane: run.lane, evidence, kernel_end })
+        };
+        let mut runs: Vec<_> = launch.runs.iter().filter_map(run).collect();
+        runs.sort_by_key(|run| run.lane);
+        runs
+    }
+}
+
 /// One launch with the evidence needed for its analysis.
 pub(crate) struct OpView<'a> {
     pub(crate) launch: &'a Launch,
@@ -49,33 +64,6 @@ pub(crate) struct OpView<'a> {
 }
 
 impl<'a> OpView<'a> {
-    pub(crate) fn new(
-        launch: &'a Launch,
-        evidence: &'a Evidence,
-        (name, aiclk_mhz): (Option<&'a str>, u32),
-        costs: &'a ProbeCosts,
-    ) -> Self {
-        let mut at = 0;
-        let run = |run: &analysis::LaunchRun| {
-            let evidence = evidence.run(&mut at, run.lane, run.run)?;
-            let kernel_end = evidence.kernel.map(|(_, end)| end);
-            Some(CoreRun { lane: run.lane, evidence, kernel_end })
-        };
-        let mut runs: Vec<_> = launch.runs.iter().filter_map(run).collect();
-        runs.sort_by_key(|run| run.lane);
-        Self {
-            launch,
-            name,
-            aiclk_mhz,
-            costs,
-            tiles: None,
-            clock_bounds: None,
-            fpu_percent: None,
-            kernel: launch.op.kernel,
-            runs,
-        }
-    }
-
     /// Returns the part of the op in which all waits of all RISCs are known, with its evidence;
     /// `None` if that is the whole op.
     ///

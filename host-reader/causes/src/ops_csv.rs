@@ -14,6 +14,7 @@ use crate::{
     time_sum::time_sums,
     timeline::DeviceTime,
 };
+use recording::problem::counted;
 use reports::perf::{OpCategory, OpReport, PerfReport, RowKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +76,8 @@ impl Explanation {
             ..Self::default()
         };
         explanation.add_row_findings(rows);
-        explanation.without_findings(|explanation| NoCause::from_csv(explanation, report));
+        let no_cause = || NoCause::from_csv(&explanation, report);
+        explanation.no_cause = explanation.findings.is_empty().then(no_cause);
         explanation
     }
 
@@ -118,11 +120,7 @@ impl Explanation {
     fn group_findings(&self, rows: &[OpReport], chip_count: usize) -> Vec<Finding> {
         let mut findings = rules::op_groups(&self.groups);
         findings.extend(rules::conversions(&self.groups, rows));
-        findings.extend(rules::modelled(&model_facts(rows, |row| Place {
-            op: Some(row.raw_op_code.to_string()),
-            row: Some(row.id),
-            ..Place::default()
-        })));
+        findings.extend(rules::modelled(&model_facts(rows, Place::from_row)));
         for finding in &mut findings {
             let ns = finding.gain_at_most_ns.map(|ns| chips_mean(ns, chip_count));
             finding.gain_at_most_ns = ns;
@@ -300,14 +298,11 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
         record_with: "the device log or capture that it was made of",
     }];
     let is_unknown = |row: &&OpReport| row.kind == RowKind::Device && row.chip_id().is_none();
-    let unknown = report.rows.iter().filter(is_unknown).count();
+    let unknown = report.rows.iter().filter(is_unknown).count() as u64;
     if unknown > 0 {
         untold.push(Untold {
             question: "which chip ran an op",
-            reason: match unknown {
-                1 => "1 op has no device number".to_owned(),
-                count => format!("{count} ops have no device number"),
-            },
+            reason: format!("{} no device number", counted(unknown, "op has", "ops have")),
             record_with: "an ops CSV with the column DEVICE ID",
         });
     }
@@ -315,10 +310,7 @@ fn untold(report: &PerfReport) -> Vec<Untold> {
     if invalid > 0 {
         untold.push(Untold {
             question: "how long every op took",
-            reason: match invalid {
-                1 => "1 op has no usable duration".to_owned(),
-                count => format!("{count} ops have no usable duration"),
-            },
+            reason: format!("{} no usable duration", counted(invalid, "op has", "ops have")),
             record_with: "more room for markers, or a read after fewer programs",
         });
     }

@@ -3,7 +3,7 @@
 use crate::{
     op::OpCauses,
     time_class::{ClassTimes, TimeSplit},
-    timeline::{merged, window_times},
+    timeline::{merged, whole_window, window_times},
 };
 use analysis::Launch;
 use host_events::{HostEventKind, HostRecording};
@@ -201,9 +201,7 @@ impl Sum {
         for chip in chips {
             let ops = chip.within(stretch.start_ns, stretch.end_ns.0);
             let ops: Vec<_> = ops.iter().map(|&(_, op, launch)| (op, launch)).collect();
-            let start = ops.iter().map(|(op, _)| op.window.0).min();
-            let end = ops.iter().map(|(op, _)| op.window.1).max();
-            let Some(window) = start.zip(end) else { continue };
+            let Some(window) = whole_window(&ops) else { continue };
             self.op_count = self.op_count.saturating_add(ops.len() as u64);
             let kernels = ops.iter().filter_map(|(op, _)| op.kernel?.duration_ns);
             self.kernel_ns = kernels.fold(self.kernel_ns, u64::saturating_add);

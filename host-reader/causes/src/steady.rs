@@ -42,11 +42,7 @@ pub struct SteadyPart {
 
 /// Converts the rows of an ops CSV to steps.
 pub(crate) fn steps_of_rows(rows: &[OpReport]) -> Vec<Step<'_>> {
-    rows.iter().map(step_of_row).collect()
-}
-
-fn step_of_row(row: &OpReport) -> Step<'_> {
-    match row.kind {
+    let steps = rows.iter().map(|row| match row.kind {
         RowKind::Device => Step::Op(OpStep {
             device: row.device,
             name: &row.raw_op_code,
@@ -55,7 +51,8 @@ fn step_of_row(row: &OpReport) -> Step<'_> {
         }),
         RowKind::Signpost => Step::Signpost(&row.raw_op_code),
         RowKind::Host => Step::Other,
-    }
+    });
+    steps.collect()
 }
 
 /// Total time of the chip with the most time, and the percentage of this time in which the chip

@@ -78,6 +78,12 @@ pub(crate) fn device_time(
     }
 }
 
+/// Returns the first start and the last end of launches.
+pub(crate) fn whole_window(launches: &[(&OpCauses, &Launch)]) -> Option<(u64, u64)> {
+    let start = launches.iter().map(|(op, _)| op.window.0).min()?;
+    Some((start, launches.iter().map(|(op, _)| op.window.1).max()?))
+}
+
 /// Splits a window of a chip's time by class.
 pub(crate) fn window_times(
     ops: &[(&OpCauses, &Launch)],

@@ -10,6 +10,7 @@ use crate::{
     time_class::TimeClass,
     timeline::DeviceTime,
 };
+use recording::problem::counted;
 use std::collections::BTreeMap;
 
 fn reaches(count: usize, threshold: Threshold) -> bool {
@@ -133,8 +134,10 @@ impl Waiting {
         if self.class == TimeClass::Profiler {
             facts.push(match counters {
                 0 => "probes inside kernels, by the measured cost of a probe".to_owned(),
-                1 => "1 counter record in firmware around the kernels".to_owned(),
-                _ => format!("{counters} counter records in firmware around the kernels"),
+                count => {
+                    let records = counted(count, "counter record", "counter records");
+                    format!("{records} in firmware around the kernels")
+                }
             });
         }
         if self.class == TimeClass::Dispatch && before + after > 0.0 {
@@ -174,11 +177,8 @@ impl Waiting {
                 (Cause::Profiler, sentence, advice.to_owned())
             }
             TimeClass::Collective => {
-                let ops = if self.parts.len() == 1 { "op" } else { "ops" };
-                let sentence = format!(
-                    "Collectives take {percent:.1} % of {total}: {} {ops}",
-                    self.parts.len()
-                );
+                let ops = counted(self.parts.len() as u64, "op", "ops");
+                let sentence = format!("Collectives take {percent:.1} % of {total}: {ops}");
                 let advice = "send less (smaller element types, sharded outputs), use more links, or \
                               overlap them with compute; compare the chips' times: a late chip makes \
                               the others wait in them";
@@ -281,8 +281,8 @@ fn named_host_ops(names: &[&str]) -> Option<String> {
 pub(crate) fn host_ops(names: &[&str]) -> Option<Finding> {
     let count = names.len();
     reaches(count, HOST_OPS).then(|| {
-        let ops = if count == 1 { "op runs" } else { "ops run" };
-        let sentence = format!("{count} {ops} on the host");
+        let ops = counted(count as u64, "op runs", "ops run");
+        let sentence = format!("{ops} on the host");
         let advice =
             "find an op of the device for each; every one also moves its tensors over PCIe";
         let figure = (HOST_OPS, count as f64);

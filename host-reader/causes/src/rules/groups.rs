@@ -8,6 +8,7 @@ use crate::{
     threshold::{GROUP_TIME, LAYOUT_TIME, ROUND_TRIP_TIME},
     ttnn_call::ttnn_call,
 };
+use recording::problem::counted;
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
@@ -20,8 +21,8 @@ impl OpCodeGroup {
     }
 
     fn ops(&self) -> String {
-        let ops = if self.op_count == 1 { "op" } else { "ops" };
-        format!("{} {ops}, {}", self.op_count, duration(self.duration_ns))
+        let ops = counted(self.op_count as u64, "op", "ops");
+        format!("{ops}, {}", duration(self.duration_ns))
     }
 
     /// Returns the time saved at the speed of a better row if that row is the only reason,
@@ -143,9 +144,9 @@ fn layout(groups: &[OpCodeGroup]) -> Option<Finding> {
         .take(LAYOUT_NAMES)
         .map(|group| format!("{} {:.1} %", group.op, group.percent))
         .collect();
-    let ops = if count == 1 { "op" } else { "ops" };
+    let ops = counted(count as u64, "op", "ops");
     let sentence = format!(
-        "Rearranging tensors takes {of_time:.1} % of the kernels' time ({count} {ops}, {}): {}",
+        "Rearranging tensors takes {of_time:.1} % of the kernels' time ({ops}, {}): {}",
         duration(ns),
         names.join(", ")
     );
@@ -242,11 +243,10 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
         count if count == trips.len() => ", all around ops on the host".to_owned(),
         count => format!(", {count} of them around ops on the host"),
     };
-    let pairs = if trips.len() == 1 { "pair" } else { "pairs" };
+    let pairs = counted(trips.len() as u64, "pair", "pairs");
     let sentence = format!(
-        "Conversions that the next op undoes take {of_time:.1} % of the kernels' time ({} {pairs}, \
+        "Conversions that the next op undoes take {of_time:.1} % of the kernels' time ({pairs}, \
          {}), such as {} and {}{host}",
-        trips.len(),
         duration(ns),
         longest.ops[0].raw_op_code,
         longest.ops[1].raw_op_code,
@@ -256,11 +256,7 @@ fn round_trips(trips: &[Trip<'_>], kernels_ns: f64) -> Option<Finding> {
     } else {
         "leave out both conversions"
     };
-    let place = Place {
-        op: Some(longest.ops[0].raw_op_code.to_string()),
-        row: Some(longest.ops[0].id),
-        ..Place::default()
-    };
+    let place = Place::from_row(longest.ops[0]);
     let figure = (ROUND_TRIP_TIME, of_time);
     let finding = Finding::new(Cause::RoundTrip, figure, sentence, place, advice);
     Some(Finding {

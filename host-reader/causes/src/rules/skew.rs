@@ -5,6 +5,7 @@ use crate::{
     finding::{Cause, Finding, GainOf, Place, share},
     threshold::{CHIP, CHIP_LAUNCHES, SKEW},
 };
+use recording::problem::counted;
 use reports::perf::{OpCategory, OpReport, RowKind};
 use std::collections::BTreeMap;
 
@@ -91,12 +92,7 @@ fn slow_chip(launches: &[(&OpReport, f64)]) -> Option<Finding> {
         duration(whole_ns),
         share(gain_ns, whole_ns),
     );
-    let place = Place {
-        chip_id,
-        op: Some(longest.raw_op_code.to_string()),
-        row: Some(longest.id),
-        ..Place::default()
-    };
+    let place = Place { chip_id, ..Place::from_row(longest) };
     let rows = slow.iter().take(3).map(|(row, _)| row.id).collect();
     let figure = (CHIP, more + 1.0);
     let finding = Finding::new(Cause::SlowChip, figure, sentence, place, COMPARE_CHIPS);
@@ -127,11 +123,10 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
         Some(device) => format!("chip {device} in {count} of {}", arrivals.len()),
         None => "now one chip, now another".to_owned(),
     };
-    let ops = if arrivals.len() == 1 { "op" } else { "ops" };
+    let ops = counted(arrivals.len() as u64, "op", "ops");
     let sentence = format!(
-        "Chips wait {of_time:.0} % of the time of collectives ({} {ops}, {} per chip) for the one that \
+        "Chips wait {of_time:.0} % of the time of collectives ({ops}, {} per chip) for the one that \
          comes last: {whose}",
-        arrivals.len(),
         duration(whole_ns),
     );
     let mut longest: Vec<_> = arrivals.iter().map(|of| of.first).collect();
@@ -140,9 +135,7 @@ pub(crate) fn collective_skew(rows: &[OpReport]) -> Option<Finding> {
     let row = longest.first()?;
     let place = Place {
         chip_id: device.filter(|_| is_often).and_then(|device| u32::try_from(device).ok()),
-        op: Some(row.raw_op_code.to_string()),
-        row: Some(row.id),
-        ..Place::default()
+        ..Place::from_row(row)
     };
     let advice = "give each chip the same work before its collectives, and send ops to all chips from \
                   one trace";
