@@ -100,14 +100,12 @@ pub(crate) fn iteration_starts(steps: &[Step<'_>], last: LastIteration) -> Vec<u
 /// Returns the indices of the first steps of all equal passes through a sequence of ops, in time
 /// order. The passes follow each other up to the end, and the last one starts at `first`.
 fn passes(steps: &[Step<'_>], first: usize) -> Vec<usize> {
-    let ops: Vec<(usize, &OpStep<'_>)> =
-        steps.iter().enumerate().filter_map(|(index, step)| Some((index, step.op()?))).collect();
+    let ops = programs(steps);
     let period = ops.iter().filter(|(index, _)| *index >= first).count();
     let mut passes = ops.rchunks(period.max(1));
     let Some(of_last) = passes.next() else { return Vec::new() };
-    let is_equal = |pass: &&[(usize, &OpStep<'_>)]| {
-        let programs = pass.iter().map(|(_, op)| (op.device, op.name, op.form));
-        programs.eq(of_last.iter().map(|(_, op)| (op.device, op.name, op.form)))
+    let is_equal = |pass: &&[(usize, Program<'_>)]| {
+        pass.iter().map(|(_, program)| program).eq(of_last.iter().map(|(_, program)| program))
     };
     let equal = std::iter::once(of_last).chain(passes.take_while(is_equal));
     let starts = equal.filter_map(|pass| pass.first().map(|(index, _)| *index));
@@ -138,6 +136,15 @@ fn last_signpost(steps: &[Step<'_>]) -> Option<usize> {
     (!ops.is_empty() && ops == names(previous)).then_some(last)
 }
 
+/// Device, name and form of an op. Ops with equal programs are repetitions.
+type Program<'a> = (Option<u64>, &'a str, &'a str);
+
+/// Returns the programs of the ops among the steps, with the indices of the steps.
+fn programs<'a>(steps: &[Step<'a>]) -> Vec<(usize, Program<'a>)> {
+    let ops = steps.iter().enumerate().filter_map(|(index, step)| Some((index, step.op()?)));
+    ops.map(|(index, op)| (index, (op.device, op.name, op.form))).collect()
+}
+
 /// Returns the names of the ops among the steps.
 fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
     steps.iter().filter_map(Step::op).map(|op| op.name).collect()
@@ -148,13 +155,8 @@ fn names<'a>(steps: &[Step<'a>]) -> Vec<&'a str> {
 /// If a single op repeats, the result contains all its runs except the first. These must be at
 /// least two runs, because a single run has no gaps.
 fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
-    let ops: Vec<(usize, &OpStep<'_>)> = steps
-        .iter()
-        .enumerate()
-        .rev()
-        .filter_map(|(index, step)| Some((index, step.op()?)))
-        .collect();
-    let programs: Vec<_> = ops.iter().map(|(_, op)| (op.device, op.name, op.form)).collect();
+    let (indices, programs): (Vec<usize>, Vec<Program<'_>>) =
+        programs(steps).into_iter().rev().unzip();
     let period = repeated_prefix(&programs)?;
     let (rule, count) = match period {
         1 => {
@@ -163,7 +165,7 @@ fn last_repetition(steps: &[Step<'_>]) -> Option<LastIteration> {
         }
         _ => (SteadyRule::RepeatedOps, period),
     };
-    ops.get(count.checked_sub(1)?).map(|&(first, _)| LastIteration { rule, first })
+    indices.get(count.checked_sub(1)?).map(|&first| LastIteration { rule, first })
 }
 
 /// Returns the period of the repetition that starts at the first item and covers most items; `None`

@@ -50,9 +50,9 @@ impl LastBlock {
         Some(Self {
             blocks: block_count(core)?,
             late_part: if is_whole { 1.0 } else { 1.0 - records_percent / 100.0 },
-            window: as_share(window),
-            to_math: as_share(to_math),
-            to_packer: as_share(packed.saturating_sub(computed)),
+            window: window as f64,
+            to_math: to_math as f64,
+            to_packer: packed.saturating_sub(computed) as f64,
         })
     }
 
@@ -103,7 +103,7 @@ fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     let unpacker = core.iter().find(|run| run.lane.risc == Risc::Trisc0)?;
     if let Some(cycles) = unpacker.evidence.sync().and_then(pop_cycles) {
         let whole = whole_kernel_cycles(unpacker, kernel_cycles(unpacker.evidence));
-        return Some(as_share(whole) / cycles);
+        return Some(whole as f64 / cycles);
     }
     let syncs = || core.iter().filter_map(|run| run.evidence.sync());
     let waits = |of_barriers: bool| {
@@ -115,7 +115,7 @@ fn block_count(core: &[CoreRun<'_>]) -> Option<f64> {
     // A core with two barriers per block has twice as many waits at barriers.
     let as_many = waits(true).filter(|&count| count <= blocked.saturating_add(blocked / 2));
     let blocks = as_many.fold(blocked, u64::max);
-    (blocks >= FEWEST_BLOCKS).then(|| as_share(whole_kernel_cycles(unpacker, blocks)))
+    (blocks >= FEWEST_BLOCKS).then(|| whole_kernel_cycles(unpacker, blocks) as f64)
 }
 
 /// Returns the mean number of cycles between two pops of the buffer with most pops.
@@ -127,9 +127,5 @@ fn pop_cycles(sync: &RunSync) -> Option<f64> {
     }
     let (count, first, last) = pops.into_values().max()?;
     let cycles = last.checked_sub(first).filter(|&cycles| cycles > 0)?;
-    (count >= FEWEST_POPS).then(|| as_share(cycles) / as_share(count.saturating_sub(1)))
-}
-
-fn as_share(cycles: u64) -> f64 {
-    cycles as f64
+    (count >= FEWEST_POPS).then(|| cycles as f64 / count.saturating_sub(1) as f64)
 }
