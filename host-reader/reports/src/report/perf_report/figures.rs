@@ -155,10 +155,12 @@ impl PartOfFigures {
         (zones, analyses): (&ZoneTable, &ProgramAnalyses),
     ) {
         let LaneId { core, risc, .. } = lane.id;
-        let mut records = lane.annotated_records().peekable();
-        while let Some(Annotated { run, .. }) = records.peek().copied() {
-            let of_run = std::iter::from_fn(|| records.next_if(|record| record.run == run));
-            let Some(place) = run.and_then(|run| *places.get(run)?) else {
+        let mut records = lane.annotated_records();
+        let before_runs = lane.runs.first().map_or(0, |run| run.first_record);
+        records.by_ref().take(before_runs).for_each(drop);
+        for (run, &place) in places.iter().enumerate() {
+            let of_run = records.by_ref().take(lane.run_records(run).len());
+            let Some(place) = place else {
                 of_run.for_each(drop);
                 continue;
             };
