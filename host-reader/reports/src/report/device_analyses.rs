@@ -4,7 +4,6 @@
 //! `device_post_proc_config.py` and `-a/--device-analysis-types` of `process_ops_logs.py`.
 
 use super::{
-    device_op::DeviceOp,
     inputs::DeviceSide,
     sheet::{DATA_MOVEMENT_LATENCY, LATENCY, is_counter_title},
 };
@@ -95,26 +94,22 @@ impl DeviceAnalyses {
         if self.is_all() {
             return;
         }
-        if !self.0.contains(COUNTERS) {
+        let takes_counters = self.0.contains(COUNTERS);
+        if !takes_counters {
             side.counters = Default::default();
         }
-        for op in side.ops.held().values_mut().flatten() {
-            self.apply_to_op(op);
-        }
-    }
-
-    fn apply_to_op(&self, op: &mut DeviceOp) {
         let unwanted: BTreeSet<String> = WITH_COLUMNS
             .into_iter()
             .filter(|name| !self.0.contains(*name))
             .flat_map(titles_of)
             .collect();
-        let takes_counters = self.0.contains(COUNTERS);
-        op.cells.retain(|title, _| {
-            !unwanted.contains(title.as_ref()) && (takes_counters || !is_counter_title(title))
-        });
-        op.kernel = op.kernel.filter(|_| self.0.contains(KERNEL));
-        op.data_movement = op.data_movement.filter(|_| self.0.contains(DATA_MOVEMENT));
+        for op in side.ops.held().values_mut().flatten() {
+            op.cells.retain(|title, _| {
+                !unwanted.contains(title.as_ref()) && (takes_counters || !is_counter_title(title))
+            });
+            op.kernel = op.kernel.filter(|_| self.0.contains(KERNEL));
+            op.data_movement = op.data_movement.filter(|_| self.0.contains(DATA_MOVEMENT));
+        }
     }
 }
 
@@ -137,7 +132,10 @@ fn titles_of(name: &'static str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{device_op::DeviceOps, sheet::is_device_column};
+    use crate::report::{
+        device_op::{DeviceOp, DeviceOps},
+        sheet::is_device_column,
+    };
 
     #[test]
     fn every_title_is_a_column() {

@@ -71,15 +71,22 @@ impl RowReader<'_> {
             return None;
         }
         let mut op = DeviceOp::default();
-        let titles = std::mem::take(&mut self.titles);
-        for (title, text) in titles.iter().zip(record) {
+        for (title, text) in self.titles.iter().zip(record) {
             let text = String::from_utf8_lossy(text);
             let text = text.trim();
-            if !text.is_empty() {
-                self.record(&mut op, title, text, line);
+            if text.is_empty() {
+                continue;
+            }
+            // Cells of other columns, such as latencies, are copied as they are.
+            if !is_number_column(title) {
+                op.set(title.clone(), text);
+            } else if let Some(number) = whole_number(text) {
+                op.set(title.clone(), number.to_string());
+            } else {
+                let detail = format!("expected a whole number, found `{text}`; the cell is empty");
+                self.problems.add_to_field(self.file, line, title, detail);
             }
         }
-        self.titles = titles;
         let number = |title: &str| op.cells.get(title).and_then(|text| text.parse().ok());
         let [device_id, run_host_id] = [DEVICE, OP].map(number);
         let (trace_id, session_id) = (number(TRACE), number(SESSION));
@@ -94,19 +101,6 @@ impl RowReader<'_> {
         let is_shown = |title: &str| is_device_column(title) && !KEYS.contains(&title);
         op.cells.retain(|title, _| is_shown(title));
         Some(op)
-    }
-
-    fn record(&mut self, op: &mut DeviceOp, title: &str, text: &str, line: u64) {
-        // Other cells, such as latencies, are copied as they are.
-        let is_number = is_number_column(title);
-        match is_number.then(|| whole_number(text)) {
-            None => op.set(title.to_owned(), text),
-            Some(Some(number)) => op.set(title.to_owned(), number.to_string()),
-            Some(None) => {
-                let detail = format!("expected a whole number, found `{text}`; the cell is empty");
-                self.problems.add_to_field(self.file, line, title, detail);
-            }
-        }
     }
 
     fn add_spans(&mut self, op: &mut DeviceOp) {
