@@ -49,6 +49,7 @@ mod hostile;
 mod item;
 mod locations;
 mod memory;
+mod named;
 pub mod protocol;
 mod queries;
 mod recording;

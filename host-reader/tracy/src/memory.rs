@@ -8,6 +8,7 @@
 
 use crate::{
     fields::Fields,
+    named::Named,
     protocol::ItemKind,
     queries::Queries,
     recording::{Damage, TracyPlot},
@@ -15,11 +16,10 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Pools in order of first appearance. They are identified by the address of their name.
+/// Pools, which are identified by the address of their name.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
-    met: Vec<(TextRef, Pool)>,
-    by_name: HashMap<u64, usize>,
+    met: Named<Pool>,
     /// Address of the name of the pool to which the next item belongs.
     next_name: Option<u64>,
 }
@@ -99,7 +99,7 @@ impl Pools {
             damage.unmatched_frees = damage.unmatched_frees.saturating_add(1);
             return Some(false);
         };
-        let pool = self.pool(name, texts, queries)?;
+        let pool = self.met.with_key(name, || texts.at(name, queries))?;
         if is_of_all {
             pool.sizes.clear();
             pool.total = 0;
@@ -115,28 +115,18 @@ impl Pools {
         Some(true)
     }
 
-    /// Returns the pool whose name is at the address `name`. Adds the pool if it is new.
-    fn pool(&mut self, name: u64, texts: &mut Texts, queries: &mut Queries) -> Option<&mut Pool> {
-        let next = self.met.len();
-        let index = *self.by_name.entry(name).or_insert(next);
-        if index == next {
-            self.met.push((texts.at(name, queries), Pool::default()));
-        }
-        self.met.get_mut(index).map(|(_, pool)| pool)
-    }
-
     /// Removes an allocation and returns its size.
     ///
     /// An unknown pool is not added. A free of an unknown allocation does not count against the
     /// limit on events, so a program could otherwise add any number of pools.
     fn free(&mut self, name: u64, address: u64) -> Option<u64> {
-        let (_, pool) = self.met.get_mut(*self.by_name.get(&name)?)?;
-        pool.sizes.remove(&address)
+        self.met.get_mut(name)?.sizes.remove(&address)
     }
 
     /// Returns one plot for each pool; `name` resolves the names of the pools.
     pub(crate) fn finish(self, mut name: impl FnMut(TextRef) -> Box<str>) -> Vec<TracyPlot> {
         self.met
+            .items
             .into_iter()
             .map(|(text, pool)| TracyPlot {
                 name: name(text),

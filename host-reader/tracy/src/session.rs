@@ -2,7 +2,6 @@
 
 mod device_zones;
 mod finish;
-mod named;
 mod plots;
 mod zones;
 
@@ -14,15 +13,15 @@ use crate::{
     item::{BadItem, Candidate, Item, take_item},
     locations::Locations,
     memory::{PoolItem, Pools},
-    protocol::{ItemKind, Program, Topic, TracyProtocol},
+    named::Named,
+    protocol::{ItemKind, Program, Query, Topic, TracyProtocol},
     queries::Queries,
-    recording::{Damage, FrameSeries, ProgramFacts, RecordingEnd, TracyPlot},
+    recording::{Damage, FrameSeries, ProgramFacts, RecordingEnd, TracyMessage, TracyPlot},
     texts::{TextRef, Texts},
-    threads::{PendingMessage, Threads},
+    threads::Threads,
     times::{ClientClock, Reference},
 };
-use named::Named;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// One session with a client.
 #[derive(Debug, Default)]
@@ -39,11 +38,10 @@ pub(crate) struct Session {
     callstacks: Callstacks,
     threads: Threads,
     devices: Devices,
-    messages: Vec<PendingMessage>,
+    /// Messages without their texts, which may not have arrived yet.
+    messages: Vec<(TextRef, TracyMessage)>,
     plots: Named<TracyPlot>,
-    plot_names: HashMap<u64, Box<str>>,
     frames: Named<FrameSeries>,
-    frame_names: HashMap<u64, Box<str>>,
     facts: Vec<String>,
     crash: Option<(usize, i64, TextRef)>,
     thread_time: Reference,
@@ -220,15 +218,11 @@ impl Session {
         self.queries.answered();
         let answer = || item.fields.rest_as_text();
         match item.kind {
-            ItemKind::StringData => self.texts.answer(item.key, answer()),
+            ItemKind::StringData => self.texts.answer(Query::Text, item.key, answer()),
             ItemKind::ThreadName => self.threads.name(item.key, &answer()),
             ItemKind::FiberName => self.threads.name_fiber(item.key, &answer()),
-            ItemKind::PlotName => {
-                self.plot_names.insert(item.key, answer());
-            }
-            ItemKind::FrameName => {
-                self.frame_names.insert(item.key, answer());
-            }
+            ItemKind::PlotName => self.texts.answer(Query::PlotName, item.key, answer()),
+            ItemKind::FrameName => self.texts.answer(Query::FrameName, item.key, answer()),
             ItemKind::SourceLocation => {
                 return self.locations.answer(item.fields, &mut self.texts, &mut self.queries);
             }

@@ -4,7 +4,6 @@ use crate::{
     protocol::Query,
     queries::Queries,
     recording::{Damage, TracyThread, TracyZone, ZoneExtra},
-    texts::TextRef,
 };
 use std::collections::HashMap;
 
@@ -203,15 +202,4 @@ pub(crate) fn append_line(extra: &mut ZoneExtra, line: &str) {
         None => line.into(),
         Some(text) => format!("{text}\n{line}").into(),
     });
-}
-
-/// A message whose text may not have arrived yet.
-#[derive(Debug)]
-pub(crate) struct PendingMessage {
-    pub(crate) thread: usize,
-    pub(crate) time_ns: i64,
-    pub(crate) text: TextRef,
-    pub(crate) color: Option<u32>,
-    pub(crate) metadata: Option<u8>,
-    pub(crate) callstack: Option<u32>,
 }

@@ -93,7 +93,7 @@ impl Handshake {
 }
 
 /// Kinds of a server's queries that this project sends or answers, with their bytes on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Query {
     /// End of the connection; the client may exit.

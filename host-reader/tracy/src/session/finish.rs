@@ -1,17 +1,9 @@
 //! Converts a session to a recording, with the received names.
 
 use super::Session;
-use crate::{
-    fields::text,
-    recording::{FrameSeries, RecordingEnd, TracyCrash, TracyMessage, TracyPlot, TracyRecording},
-    threads::PendingMessage,
+use crate::recording::{
+    FrameSeries, RecordingEnd, TracyCrash, TracyMessage, TracyPlot, TracyRecording,
 };
-use std::collections::HashMap;
-
-/// Name of the client's plot of processor load.
-const PROCESSOR_LOAD: &str = "CPU usage";
-/// Name for the program's main frames, because the client sends no name for them.
-const MAIN_FRAMES: &str = "Frame";
 
 impl Session {
     /// Returns the recording of everything received so far.
@@ -26,13 +18,12 @@ impl Session {
         let mut resolved = |text| {
             texts.resolve(text).unwrap_or_else(|| {
                 missing = missing.saturating_add(1);
-                text_of_missing()
+                "(name not sent)".into()
             })
         };
-        let messages = self.messages.into_iter().map(|message| {
-            let PendingMessage { thread, time_ns, text, color, metadata, callstack } = message;
-            TracyMessage { thread, time_ns, text: resolved(text), color, metadata, callstack }
-        });
+        let messages = self.messages.into_iter();
+        let messages =
+            messages.map(|(text, message)| TracyMessage { text: resolved(text), ..message });
         let messages = messages.collect();
         let pools = self.pools.finish(&mut resolved);
         let crash = self.crash.map(|(thread, time_ns, message)| TracyCrash {
@@ -40,23 +31,11 @@ impl Session {
             time_ns,
             message: resolved(message),
         });
-        let mut name_of = |names: &HashMap<u64, Box<str>>, key: u64, main: &str| {
-            let name =
-                if key == 0 { Some(text(main.as_bytes())) } else { names.get(&key).cloned() };
-            name.unwrap_or_else(|| {
-                missing = missing.saturating_add(1);
-                text_of_missing()
-            })
-        };
-        let plots = self.plots.items.into_iter().map(|(key, plot)| TracyPlot {
-            name: name_of(&self.plot_names, key, PROCESSOR_LOAD),
-            ..plot
-        });
+        let plots = self.plots.items.into_iter();
+        let plots = plots.map(|(name, plot)| TracyPlot { name: resolved(name), ..plot });
         let plots = plots.chain(pools).collect();
-        let frames = self.frames.items.into_iter().map(|(key, series)| FrameSeries {
-            name: name_of(&self.frame_names, key, MAIN_FRAMES),
-            ..series
-        });
+        let frames = self.frames.items.into_iter();
+        let frames = frames.map(|(name, series)| FrameSeries { name: resolved(name), ..series });
         let frames = frames.collect();
         damage.missing_texts = missing;
         let mut program = self.program;
@@ -79,9 +58,4 @@ impl Session {
             end,
         }
     }
-}
-
-/// Returns the text that replaces a name that was not received.
-fn text_of_missing() -> Box<str> {
-    text(b"(name not sent)")
 }

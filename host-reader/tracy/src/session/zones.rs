@@ -4,9 +4,9 @@ use super::Session;
 use crate::{
     item::Item,
     protocol::ItemKind,
-    recording::ZoneExtra,
+    recording::{TracyMessage, ZoneExtra},
     texts::TextRef,
-    threads::{PendingMessage, append_line},
+    threads::append_line,
 };
 
 impl Session {
@@ -132,8 +132,10 @@ impl Session {
         let thread = self.threads.current(&mut self.queries);
         if self.has_room() {
             let callstack = callstack.flatten();
-            let message = PendingMessage { thread, time_ns, text, color, metadata, callstack };
-            self.messages.push(message);
+            let no_text = Box::default();
+            let message =
+                TracyMessage { thread, time_ns, text: no_text, color, metadata, callstack };
+            self.messages.push((text, message));
         }
         Some(())
     }
