@@ -5,8 +5,8 @@
 //! field `loc`.
 
 use super::{
-    OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceOp, TracePlotPoint,
-    TracePoint, TraceZone, ZoneEdge,
+    OnLanes, PointCategory, Trace, TraceDevice, TraceHost, TraceHostMark, TraceLane, TraceOp,
+    TracePlotPoint, TracePoint, TraceZone, ZoneEdge,
     flow::Arrows,
     json_event::JsonEvent,
     lane_writer::{LanePlace, PlacedLane, write_lanes},
@@ -138,12 +138,11 @@ fn lane_events(
         ZoneEdge::End(_) => None,
     });
     for zone in begins {
-        zone_event(&mut text, (pid, tid), placed, zone, &names.zones[zone.name.index()]);
+        zone_event(&mut text, (pid, tid), lane, zone, &names.zones[zone.name.index()]);
     }
     let LanePlace { device_index, lane_index, .. } = placed.place;
     for &run in arrows.lane_arrows(device_index, lane_index) {
-        let kernel = lane.run_kernels.get(run).copied().flatten();
-        if let Some(kernel) = kernel.and_then(|kernel| lane.zones.get(kernel as usize)) {
+        if let Some(kernel) = lane.kernel(run) {
             let id = arrows.id(device_index, lane_index, run);
             JsonEvent::flow(&mut text, 'f', id, pid, tid, kernel.start_ns);
         }
@@ -219,7 +218,7 @@ fn host_event(
 fn zone_event(
     text: &mut Vec<u8>,
     (pid, tid): (u64, u64),
-    placed: &PlacedLane<'_, '_>,
+    lane: &TraceLane<'_>,
     zone: &TraceZone,
     encoded_name: &str,
 ) {
@@ -227,8 +226,8 @@ fn zone_event(
     event.push(encoded_name);
     event.number("start_cycle", zone.start_cycle);
     event.number("duration_cycles", zone.duration_cycles);
-    if let Some(run) = zone.run.and_then(|run| placed.lane.runs.get(run as usize)) {
-        event.number("run_host_id", run.program.0.into());
+    if let Some(program) = lane.program(zone.run) {
+        event.number("run_host_id", program.0.into());
     }
     if zone.has_synthetic_end {
         event.flag("synthetic_end");

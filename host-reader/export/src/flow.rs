@@ -67,8 +67,8 @@ impl CoreArrows {
         lane: &TraceLane<'_>,
     ) {
         for (run, op) in lane.run_ops.iter().enumerate() {
-            let Some((op, start)) = op.zip(kernel_start(lane, run)) else { continue };
-            let kernel = (start, lane_index, first_run + run);
+            let Some((op, kernel)) = op.zip(lane.kernel(run)) else { continue };
+            let kernel = (kernel.start_cycle, lane_index, first_run + run);
             let first = self.0.entry(op).or_insert(kernel);
             *first = kernel.min(*first);
         }
@@ -101,9 +101,4 @@ fn first_kernels(device: &TraceDevice<'_>) -> Vec<Vec<usize>> {
     }
     runs.iter_mut().for_each(|lane_runs| lane_runs.sort_unstable());
     runs
-}
-
-fn kernel_start(lane: &TraceLane<'_>, run: usize) -> Option<u64> {
-    let kernel = lane.run_kernels.get(run).copied().flatten()?;
-    lane.zones.get(kernel as usize).map(|zone| zone.start_cycle)
 }

@@ -27,8 +27,7 @@ pub(super) fn counters_of_ops(
             if !is_counter.get(point.name.index()).copied().unwrap_or(false) {
                 continue;
             }
-            let op = point.run.and_then(|run| lane.run_ops.get(run as usize).copied().flatten());
-            let Some(op) = op.map(|op| op as usize) else { continue };
+            let Some(op) = lane.op(point.run).map(|op| op as usize) else { continue };
             let counters = op_counters.entry(op).or_default();
             counters.launch = op;
             counters.add(lane.id, point.cycle, Sample::decode(point.values, point.text));

@@ -8,21 +8,14 @@
 //! the number of zones by name and RISC, with the figures of each.
 
 use super::{op_zones::OpZones, packed::PackedColumns};
-use crate::{TraceDevice, TraceOp};
+use crate::{TraceDevice, TraceOp, TraceZone};
 use std::collections::BTreeMap;
 
 /// Number of ops in one block of the page.
 pub(super) const OPS_PER_BLOCK: usize = 256;
 
-/// Start and duration of a kernel on one RISC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kernel {
-    pub(super) start_cycle: u64,
-    pub(super) duration_cycles: u64,
-}
-
-/// Kernels of a core, by RISC number.
-pub(super) type CoreKernels = BTreeMap<usize, Kernel>;
+/// Zones around the kernels of a core, by RISC number.
+pub(super) type CoreKernels<'t> = BTreeMap<usize, &'t TraceZone>;
 
 /// Packs ops of a chip, given the zones of each op and the core index of each lane.
 pub(super) fn pack_ops(
@@ -47,7 +40,7 @@ pub(super) fn pack_ops(
     columns
 }
 
-fn add_core(columns: &mut PackedColumns, kernels: &CoreKernels, op_start: u64) {
+fn add_core(columns: &mut PackedColumns, kernels: &CoreKernels<'_>, op_start: u64) {
     let mask = kernels.keys().fold(0, |mask, &risc| mask | (1_u64 << risc));
     let first = first_start(kernels).unwrap_or(op_start);
     columns.number(mask);
@@ -80,29 +73,25 @@ fn add_zones(columns: &mut PackedColumns, zones: &OpZones) {
 }
 
 /// Returns the start of the core's earliest kernel.
-pub(super) fn first_start(kernels: &CoreKernels) -> Option<u64> {
+pub(super) fn first_start(kernels: &CoreKernels<'_>) -> Option<u64> {
     kernels.values().map(|kernel| kernel.start_cycle).min()
 }
 
 /// Returns the kernels of an op, by core index.
-pub(super) fn cores_of(
-    device: &TraceDevice<'_>,
+pub(super) fn cores_of<'t>(
+    device: &'t TraceDevice<'_>,
     op: &TraceOp<'_>,
     core_of_lane: &[usize],
-) -> BTreeMap<usize, CoreKernels> {
-    let mut cores: BTreeMap<usize, CoreKernels> = BTreeMap::new();
+) -> BTreeMap<usize, CoreKernels<'t>> {
+    let mut cores: BTreeMap<usize, CoreKernels<'t>> = BTreeMap::new();
     for run in &op.runs {
         let (Some(lane), Some(&core)) = (device.lanes.get(run.lane), core_of_lane.get(run.lane))
         else {
             continue;
         };
-        let kernel = lane.run_kernels.get(run.run).copied().flatten();
-        let Some(zone) = kernel.and_then(|kernel| lane.zones.get(kernel as usize)) else {
-            continue;
-        };
-        let (start_cycle, duration_cycles) = (zone.start_cycle, zone.duration_cycles);
-        let kernels = cores.entry(core).or_default();
-        kernels.insert(lane.id.risc as usize, Kernel { start_cycle, duration_cycles });
+        if let Some(kernel) = lane.kernel(run.run) {
+            cores.entry(core).or_default().insert(lane.id.risc as usize, kernel);
+        }
     }
     cores
 }

@@ -54,7 +54,7 @@ impl DeviceSums {
         }
     }
 
-    fn record(&mut self, core: usize, kernels: &CoreKernels, first_start: u64) {
+    fn record(&mut self, core: usize, kernels: &CoreKernels<'_>, first_start: u64) {
         let start = cells::first_start(kernels).unwrap_or(first_start);
         let ends = kernels
             .values()

@@ -113,8 +113,7 @@ fn quasar_kernels(
         };
         let together =
             if lane.id.risc.moves_data() { figures.quasar_dm } else { figures.quasar_trisc };
-        let zone = lane.run_kernels.get(run.run).copied().flatten();
-        let zone = zone.and_then(|zone| lane.zones.get(zone as usize));
+        let zone = lane.kernel(run.run);
         let zone = zone.filter(|zone| names.get(zone.name).is_some_and(|name| name.is_kernel));
         if let (Some(zone), Some(_)) = (zone, together) {
             let span = spans.entry(lane.id.risc).or_insert((zone.start_cycle, zone.end_cycle));

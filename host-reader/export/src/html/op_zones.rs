@@ -20,49 +20,36 @@ pub(super) struct ZoneSum {
 }
 
 /// Sums the zones of each op of a chip.
+///
+/// # Cost
+/// Each thread adds to its own sums, so zones are not stored again.
 pub(super) fn zones_of_ops(device: &TraceDevice<'_>) -> Vec<OpZones> {
+    let no_zones = || vec![OpZones::new(); device.ops.len()];
     let lanes = device.lanes.par_iter().enumerate();
-    let lane_sums: Vec<_> = lanes.map(|(index, lane)| sums_of_lane(index, lane)).collect();
-    let mut ops = vec![OpZones::new(); device.ops.len()];
-    for (lane, sums) in device.lanes.iter().zip(lane_sums) {
-        let risc = lane.id.risc as usize;
-        for (op, name, sum) in sums {
-            if let Some(zones) = ops.get_mut(op) {
-                zones.entry((risc, name)).or_default().add(sum);
-            }
+    let sums = lanes.fold(no_zones, |mut ops, (index, lane)| {
+        add_lane(&mut ops, index, lane);
+        ops
+    });
+    sums.reduce(no_zones, |mut ops, others| {
+        for (op, other) in ops.iter_mut().zip(others) {
+            other.into_iter().for_each(|(key, sum)| op.entry(key).or_default().add(sum));
         }
-    }
-    ops
+        ops
+    })
 }
 
-/// Returns the sums of a lane, run by run: op, name number, and sum.
-fn sums_of_lane(lane_index: usize, lane: &TraceLane<'_>) -> Vec<(usize, usize, ZoneSum)> {
-    let mut sums = Vec::new();
-    let mut current = (None, BTreeMap::new());
+fn add_lane(ops: &mut [OpZones], lane_index: usize, lane: &TraceLane<'_>) {
+    let risc = lane.id.risc as usize;
     for (index, (zone, own)) in lane.zones.iter().zip(lane.zones.self_cycles()).enumerate() {
-        let op = zone.run.and_then(|run| lane.run_ops.get(run as usize).copied().flatten());
-        if op != current.0 {
-            flush(&mut sums, std::mem::replace(&mut current, (op, BTreeMap::new())));
-        }
-        let sum = ZoneSum {
+        let op = lane.op(zone.run).and_then(|op| ops.get_mut(op as usize));
+        let Some(zones) = op else { continue };
+        zones.entry((risc, zone.name.index())).or_default().add(ZoneSum {
             count: 1,
             total_cycles: zone.duration_cycles,
             self_cycles: own,
             longest_cycles: zone.duration_cycles,
             longest_place: (lane_index, index),
-        };
-        current.1.entry(zone.name.index()).or_insert_with(ZoneSum::default).add(sum);
-    }
-    flush(&mut sums, current);
-    sums
-}
-
-fn flush(
-    sums: &mut Vec<(usize, usize, ZoneSum)>,
-    (op, names): (Option<u32>, BTreeMap<usize, ZoneSum>),
-) {
-    if let Some(op) = op {
-        sums.extend(names.into_iter().map(|(name, sum)| (op as usize, name, sum)));
+        });
     }
 }
 

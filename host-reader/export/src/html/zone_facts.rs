@@ -82,9 +82,11 @@ pub(super) fn zone_columns(trace: &Trace<'_>) -> Arrays<(usize, Row)> {
         .enumerate()
         .flat_map(|(d, device)| device.lanes.iter().enumerate().map(move |(l, lane)| (d, l, lane)))
         .collect();
-    let lane_sets =
-        lanes.par_iter().map(|&(device, lane, records)| zone_sets(device, lane, records));
-    let sets = lane_sets.reduce(ZoneSets::new, joined);
+    let sets = lanes.par_iter().fold(ZoneSets::new, |mut sets, &(device, lane, records)| {
+        add_zones(&mut sets, (device, lane), records);
+        sets
+    });
+    let sets = sets.reduce(ZoneSets::new, joined);
     let rows: Vec<_> = sets.into_par_iter().map(|(name, set)| (name, Row::new(set))).collect();
     Arrays::new(
         rows,
@@ -138,16 +140,12 @@ fn bars(durations: &[u64], first: u64, last: u64) -> [u32; BAR_COUNT] {
     bars
 }
 
-fn zone_sets(device: usize, lane: usize, records: &TraceLane<'_>) -> ZoneSets {
-    let mut sets: Vec<Option<ZoneSet>> = Vec::new();
+/// Adds the zones of a lane, given the indices of its chip and of the lane.
+fn add_zones(sets: &mut ZoneSets, (device, lane): (usize, usize), records: &TraceLane<'_>) {
     let risc_bit = 1_u32 << records.id.risc as usize;
     let own = records.zones.self_cycles();
     for (index, (zone, own)) in records.zones.iter().zip(own).enumerate() {
-        let name = zone.name.index();
-        if name >= sets.len() {
-            sets.resize(name + 1, None);
-        }
-        let set = sets[name].get_or_insert_default();
+        let set = sets.entry(zone.name.index()).or_default();
         if set.durations.is_empty() || zone.duration_cycles > set.longest.0 {
             set.longest = (zone.duration_cycles, (device, lane, index));
         }
@@ -155,7 +153,6 @@ fn zone_sets(device: usize, lane: usize, records: &TraceLane<'_>) -> ZoneSets {
         set.self_cycles = set.self_cycles.saturating_add(own);
         set.risc_bits |= risc_bit;
     }
-    sets.into_iter().enumerate().filter_map(|(name, set)| Some((name, set?))).collect()
 }
 
 fn joined(mut one: ZoneSets, other: ZoneSets) -> ZoneSets {
@@ -182,15 +179,14 @@ type PointCounts = BTreeMap<PointKey, PointCount>;
 /// Returns events, values and sums by name and kind, column by column.
 pub(super) fn point_columns(trace: &Trace<'_>) -> Arrays<(PointKey, PointCount)> {
     let lanes: Vec<_> = trace.lanes().collect();
-    let lane_counts = lanes.par_iter().map(|lane| {
-        let mut counts = BTreeMap::new();
+    let counts = lanes.par_iter().fold(BTreeMap::new, |mut counts, lane| {
         for point in &lane.points {
             let cycles = point.values.first().copied().unwrap_or(0);
             add(&mut counts, (point.name.index(), kind_label(point.category())), (1, cycles));
         }
         counts
     });
-    let counts = lane_counts.reduce(BTreeMap::new, |mut one, other| {
+    let counts = counts.reduce(BTreeMap::new, |mut one, other| {
         other.into_iter().for_each(|(key, counts)| add(&mut one, key, counts));
         one
     });

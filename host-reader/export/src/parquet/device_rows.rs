@@ -266,10 +266,7 @@ impl<'t> DeviceRows<'t, '_> {
 
 /// Returns the op and the program of a lane's run.
 pub(super) fn run_of(lane: &TraceLane<'_>, run: Option<u32>) -> (Option<u32>, Option<u32>) {
-    let run = run.map(|run| run as usize);
-    let op = run.and_then(|run| lane.run_ops.get(run).copied().flatten());
-    let program = run.and_then(|run| lane.runs.get(run)).map(|run| run.program.0);
-    (op, program)
+    (lane.op(run), lane.program(run).map(|program| program.0))
 }
 
 /// Converts nanoseconds to the signed numbers of tables, saturating at the maximum.

@@ -196,7 +196,7 @@ const fn iid(name: NameId) -> Option<u64> {
 }
 
 fn run_host_id(placed: &PlacedLane<'_, '_>, run: Option<u32>) -> Option<u64> {
-    Some(placed.lane.runs.get(run? as usize)?.program.0.into())
+    Some(placed.lane.program(run)?.0.into())
 }
 
 fn fill_zone(event: &mut ZoneEvent, zone: &TraceZone, placed: &PlacedLane<'_, '_>) {

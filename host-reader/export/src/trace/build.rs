@@ -311,13 +311,11 @@ fn ops_of<'a>(
         let runs = std::mem::take(&mut launch.runs);
         let known = metadata.get(&(launch.op.chip_id, launch.op.run_host_id)).copied();
         let mut op = TraceOp::new(launch, known, clock);
-        op.runs = runs
-            .iter()
-            .filter_map(|run| {
-                let lane = lanes.binary_search_by_key(&run.lane, |lane| lane.id).ok()?;
-                Some(TraceRun { lane, run: run.run })
-            })
-            .collect();
+        op.runs.reserve_exact(runs.len());
+        op.runs.extend(runs.iter().filter_map(|run| {
+            let lane = lanes.binary_search_by_key(&run.lane, |lane| lane.id).ok()?;
+            Some(TraceRun { lane, run: run.run })
+        }));
         op
     };
     let mut ops: Vec<_> = launches.into_iter().map(op).collect();

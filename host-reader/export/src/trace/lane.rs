@@ -15,7 +15,7 @@ use reader::{
     timeline::{NO_RUN, pair_lane},
 };
 use recording::DeviceClock;
-use wire::PacketKind;
+use wire::{PacketKind, RunHostId};
 
 /// Zones, points and losses of one RISC.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,24 @@ pub struct TraceLane<'a> {
     pub losses: Vec<TraceLoss>,
 }
 
+impl TraceLane<'_> {
+    /// Returns the zone around the kernel of a run.
+    pub(crate) fn kernel(&self, run: usize) -> Option<&TraceZone> {
+        let kernel = self.run_kernels.get(run).copied().flatten()?;
+        self.zones.get(kernel as usize)
+    }
+
+    /// Returns the index of the op of a run in [`super::TraceDevice::ops`].
+    pub(crate) fn op(&self, run: Option<u32>) -> Option<u32> {
+        self.run_ops.get(run? as usize).copied().flatten()
+    }
+
+    /// Returns the program of a run.
+    pub(crate) fn program(&self, run: Option<u32>) -> Option<RunHostId> {
+        Some(self.runs.get(run? as usize)?.program)
+    }
+}
+
 /// Inputs shared by all lanes of a chip.
 pub(super) struct LaneContext<'a, 'b> {
     pub(super) zones: &'a ZoneTable,
@@ -52,24 +70,21 @@ pub(super) fn build<'a>(
     context: &LaneContext<'a, '_>,
 ) -> (TraceLane<'a>, AnomalyLog) {
     let mut anomalies = AnomalyLog::default();
-    let mut zones = TraceZones(
-        pair_lane(lane, context.zones, &mut anomalies)
-            .zones
-            .iter()
-            .map(|zone| TraceZone {
-                name: context.names.number(zone.zone),
-                start_cycle: zone.start_cycle,
-                end_cycle: zone.end_cycle,
-                start_ns: 0,
-                end_ns: 0,
-                duration_cycles: zone.end_cycle.saturating_sub(zone.start_cycle),
-                depth: zone.depth,
-                run: Some(zone.run).filter(|&run| run != NO_RUN),
-                has_synthetic_end: zone.flags.is_open(),
-                is_clipped: false,
-            })
-            .collect(),
-    );
+    let paired = pair_lane(lane, context.zones, &mut anomalies).zones;
+    // Zones take most of a trace's memory, so no memory is allocated beyond them.
+    let mut zones = TraceZones(Vec::with_capacity(paired.len()));
+    zones.0.extend(paired.iter().map(|zone| TraceZone {
+        name: context.names.number(zone.zone),
+        start_cycle: zone.start_cycle,
+        end_cycle: zone.end_cycle,
+        start_ns: 0,
+        end_ns: 0,
+        duration_cycles: zone.end_cycle.saturating_sub(zone.start_cycle),
+        depth: zone.depth,
+        run: Some(zone.run).filter(|&run| run != NO_RUN),
+        has_synthetic_end: zone.flags.is_open(),
+        is_clipped: false,
+    }));
     nesting::nest(&mut zones.0);
     zones.set_times(|cycle| context.clock.time_ns(cycle));
     let lane = TraceLane {

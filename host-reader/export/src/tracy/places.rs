@@ -269,18 +269,13 @@ impl<'a> Place<'a> {
 }
 
 fn op_tag(zone: &TraceZone, lane: &TraceLane<'_>, device: &TraceDevice<'_>) -> OpTag {
-    let run = zone.run.and_then(|run| usize::try_from(run).ok());
-    let Some(run) = run.and_then(|run| lane.runs.get(run).map(|found| (run, found))) else {
-        return OpTag::None;
-    };
     if lane.id.risc == Risc::TensixAggregate {
-        let op = lane.run_ops.get(run.0).copied().flatten();
-        let op = op.and_then(|op| device.ops.get(usize::try_from(op).ok()?));
+        let op = lane.op(zone.run).and_then(|op| device.ops.get(op as usize));
         if let Some(trace) = op.and_then(|op| op.figures.trace_id) {
             return OpTag::Trace(trace);
         }
     }
-    match RunHostId::base(run.1.program) {
+    match lane.program(zone.run).map_or(0, RunHostId::base) {
         0 => OpTag::None,
         base => OpTag::Op(base),
     }
