@@ -90,7 +90,7 @@ pub fn compact(
         partitions.par_iter().try_for_each(|partition| partition.files().map(drop))?;
         // No other process writes during a compaction, so these writes were interrupted.
         for path in create_logs(dataset)? {
-            dataset.remove(&path).map_err(|source| dataset.refused(&path, source))?;
+            dataset.remove(&path)?;
         }
     }
     let compact = |partition: &Partition<'_>| partition.compact(cancel);
@@ -173,8 +173,7 @@ impl Partition<'_> {
         let listed = parquet_files(self.dataset, &self.folder)?;
         let mut left = Vec::new();
         for file in listed.iter().filter(|file| is_compacted(file.name())) {
-            let footer = read_footer(self.dataset, &file.path, file.byte_count);
-            let footer = footer.map_err(|error| self.write_refused(&file.path, error))?;
+            let footer = read_footer(self.dataset, &file.path, file.byte_count)?;
             let made_of = fact(&footer, MADE_OF).and_then(|facts| serde_json::from_str(facts).ok());
             let mut sources: Vec<Fingerprint> = made_of.unwrap_or_default();
             // Only plain names of files in this folder are accepted, whatever the metadata
@@ -203,10 +202,7 @@ impl Partition<'_> {
             let snapshot = log.snapshot()?;
             log.replace(snapshot, &[compacted.to_owned()], sources, Change::Compaction)?;
         }
-        for path in sources {
-            self.dataset.remove(path).map_err(|source| self.dataset.refused(path, source))?;
-        }
-        Ok(())
+        sources.iter().try_for_each(|path| self.dataset.remove(path))
     }
 
     /// Merges files into one file. Returns its number of rows.
@@ -214,8 +210,7 @@ impl Partition<'_> {
         let mut opened = Vec::with_capacity(inputs.len());
         let mut made_of = Vec::with_capacity(inputs.len());
         for StoredFile { path, byte_count } in inputs {
-            let columns = read_footer(self.dataset, path, *byte_count)
-                .and_then(|footer| columns_of(footer.file_metadata().schema_descr()));
+            let columns = columns_of(&read_footer(self.dataset, path, *byte_count)?);
             opened.push(columns.map_err(|error| self.write_refused(path, error))?);
             made_of.push(self.fingerprint(path)?);
         }
@@ -227,7 +222,8 @@ impl Partition<'_> {
         let refuse = |error: ParquetError| self.write_refused(&path, error);
         let mut out = RowFile::new(out, self.table, &columns, &[], facts).map_err(refuse)?;
         for input in inputs {
-            self.append(&input.path, &columns, &mut out)
+            let file = TableFile::open(self.dataset, &input.path)?;
+            append(&file, &columns, &mut out)
                 .map_err(|error| self.write_refused(&input.path, error))?;
         }
         let (file, row_count) = out.finish().map_err(refuse)?;
@@ -245,8 +241,8 @@ impl Partition<'_> {
     }
 
     fn fingerprint(&self, path: &str) -> Result<Fingerprint, WriteError> {
-        let read = || {
-            let mut file = BufReader::with_capacity(1 << 20, self.dataset.open(path)?);
+        let mut file = BufReader::with_capacity(1 << 20, self.dataset.open(path)?);
+        let mut read = || {
             let (mut checksum, mut byte_count) = (crc32fast::Hasher::new(), 0_u64);
             loop {
                 let bytes = file.fill_buf()?;
@@ -264,22 +260,6 @@ impl Partition<'_> {
 
     fn write_refused(&self, path: &str, error: ParquetError) -> WriteError {
         write_refused(self.dataset, path, error)
-    }
-
-    fn append(
-        &self,
-        path: &str,
-        columns: &[FileColumn],
-        out: &mut RowFile<PartFile>,
-    ) -> Result<(), ParquetError> {
-        let file = TableFile::open(self.dataset, path)?;
-        for group in 0..file.group_count() {
-            for (column, cells) in columns.iter().zip(&mut out.cells) {
-                file.read(group, column, cells)?;
-            }
-            out.added(file.row_count(group)?)?;
-        }
-        Ok(())
     }
 
     /// Returns the columns of all files in order of first appearance. A column allows nulls if any
@@ -316,6 +296,21 @@ impl Partition<'_> {
         }
         Ok(joined)
     }
+}
+
+/// Appends the rows of a file.
+fn append(
+    file: &TableFile,
+    columns: &[FileColumn],
+    out: &mut RowFile<PartFile>,
+) -> Result<(), ParquetError> {
+    for group in 0..file.group_count() {
+        for (column, cells) in columns.iter().zip(&mut out.cells) {
+            file.read(group, column, cells)?;
+        }
+        out.added(file.row_count(group)?)?;
+    }
+    Ok(())
 }
 
 /// Groups short files. Each group except the last one is large enough to give a long file.

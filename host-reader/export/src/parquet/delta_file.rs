@@ -29,11 +29,9 @@ const MAX_BOUND_BYTES: usize = 64;
 impl AddedFile {
     /// Reads the footer of a file.
     pub(super) fn read(dataset: &DatasetLocation, path: &str) -> Result<Self, WriteError> {
-        let refuse = |error| write_refused(dataset, path, error);
-        let (byte_count, changed_at_ms) =
-            dataset.facts(path).map_err(|source| dataset.refused(path, source))?;
-        let footer = read_footer(dataset, path, byte_count).map_err(refuse)?;
-        let columns = columns_of(footer.file_metadata().schema_descr()).map_err(refuse)?;
+        let (byte_count, changed_at_ms) = dataset.facts(path)?;
+        let footer = read_footer(dataset, path, byte_count)?;
+        let columns = columns_of(&footer).map_err(|error| write_refused(dataset, path, error))?;
         let statistics = statistics_of(&footer, &columns);
         Ok(Self { path: path.to_owned(), byte_count, columns, changed_at_ms, statistics })
     }

@@ -160,9 +160,7 @@ impl<'d> DeltaLog<'d> {
             let actions = self.actions(&snapshot, &described, removed, change)?;
             let Some(actions) = actions else { return Ok(()) };
             let version = snapshot.next_version();
-            let path = self.commit_path(version);
-            let written = self.dataset.create_new(&path, actions.as_bytes());
-            if written.map_err(|source| self.dataset.refused(&path, source))? {
+            if self.dataset.create_new(&self.commit_path(version), actions.as_bytes())? {
                 return Ok(());
             }
             // Another process has made this commit. It may have added the same columns or removed
@@ -277,8 +275,7 @@ impl<'d> DeltaLog<'d> {
     /// Returns the number of the last commit; `None` if there is no commit.
     fn commits(self) -> Result<Option<u64>, WriteError> {
         let folder = format!("{}/{LOG_FOLDER}", self.table);
-        let files = self.dataset.files(&folder);
-        let files = files.map_err(|source| self.dataset.refused(&folder, source))?;
+        let files = self.dataset.files(&folder)?;
         Ok(files.iter().filter_map(|file| commit_number(file.name())).max())
     }
 

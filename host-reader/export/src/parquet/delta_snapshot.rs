@@ -65,14 +65,16 @@ impl Snapshot {
         let refuse = |source| log.dataset.refused(&path, source);
         let byte_count = match log.dataset.facts(&path) {
             Ok((byte_count, _)) => byte_count,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(refuse(error)),
+            Err(WriteError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
         };
         if byte_count > MAX_COMMIT_BYTES {
             let text = format!("expected at most {MAX_COMMIT_BYTES} bytes, found {byte_count}");
             return Err(refuse(io::Error::other(text)));
         }
-        let bytes = log.dataset.read(&path, 0..byte_count).map_err(refuse)?;
+        let bytes = log.dataset.read(&path, 0..byte_count)?;
         self.add(log.table, &bytes).map_err(|text| refuse(io::Error::other(text)))?;
         self.version = Some(version);
         Ok(true)

@@ -78,7 +78,7 @@ pub(super) fn parquet_files(
     dataset: &DatasetLocation,
     folder: &str,
 ) -> Result<Vec<StoredFile>, WriteError> {
-    let mut files = dataset.files(folder).map_err(|source| dataset.refused(folder, source))?;
+    let mut files = dataset.files(folder)?;
     files.retain(|file| !file.name().starts_with('.') && file.name().ends_with(".parquet"));
     Ok(files)
 }
@@ -100,7 +100,7 @@ fn partition_folders(
     folder: &str,
     prefix: &str,
 ) -> Result<Vec<String>, WriteError> {
-    let mut found = dataset.folders(folder).map_err(|source| dataset.refused(folder, source))?;
+    let mut found = dataset.folders(folder)?;
     found.retain(|folder| file_name(folder).starts_with(prefix));
     Ok(found)
 }

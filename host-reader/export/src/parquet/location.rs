@@ -162,22 +162,30 @@ impl DatasetLocation {
         PartFile::create(location.into_destination(), cancel)
     }
 
+    /// Calls `access` with the location of a file or folder.
+    fn at<T>(
+        &self,
+        path: &str,
+        access: impl FnOnce(Self) -> io::Result<T>,
+    ) -> Result<T, WriteError> {
+        self.join(path).and_then(access).map_err(|source| self.refused(path, source))
+    }
+
     /// Writes a small file that must not exist yet. Returns false if it exists. The file appears
     /// only as a whole.
-    pub(super) fn create_new(&self, path: &str, bytes: &[u8]) -> io::Result<bool> {
-        match self {
-            Self::Folder(folder) => {
-                let file = folder.join(path);
-                std::fs::create_dir_all(file.parent().unwrap_or(folder))?;
+    pub(super) fn create_new(&self, path: &str, bytes: &[u8]) -> Result<bool, WriteError> {
+        self.at(path, |file| match file {
+            Self::Folder(file) => {
+                std::fs::create_dir_all(file.parent().unwrap_or(&file))?;
                 write_new(&file, bytes)
             }
             #[cfg(feature = "object-store")]
-            Self::Objects(place) => place.join(path)?.create_new(bytes),
-        }
+            Self::Objects(place) => place.create_new(bytes),
+        })
     }
 
     /// Returns the files in a folder, sorted; empty if the folder does not exist.
-    pub(super) fn files(&self, folder: &str) -> io::Result<Vec<StoredFile>> {
+    pub(super) fn files(&self, folder: &str) -> Result<Vec<StoredFile>, WriteError> {
         let files = self.entries(folder)?.into_iter();
         let files = files
             .filter_map(|(path, byte_count)| Some(StoredFile { path, byte_count: byte_count? }));
@@ -185,7 +193,7 @@ impl DatasetLocation {
     }
 
     /// Returns the subfolders of a folder, sorted; empty if the folder does not exist.
-    pub(super) fn folders(&self, folder: &str) -> io::Result<Vec<String>> {
+    pub(super) fn folders(&self, folder: &str) -> Result<Vec<String>, WriteError> {
         let entries = self.entries(folder)?.into_iter();
         let folders = entries.filter(|(_, byte_count)| byte_count.is_none());
         Ok(folders.map(|(path, _)| path).collect())
@@ -193,84 +201,84 @@ impl DatasetLocation {
 
     /// Returns the paths of the entries of a folder, sorted. Files have a length, subfolders have
     /// none.
-    fn entries(&self, folder: &str) -> io::Result<Vec<(String, Option<u64>)>> {
-        let mut entries = match self {
-            Self::Folder(root) => folder_entries(&root.join(folder))?,
+    fn entries(&self, folder: &str) -> Result<Vec<(String, Option<u64>)>, WriteError> {
+        let mut entries = self.at(folder, |found| match found {
+            Self::Folder(folder) => folder_entries(&folder),
             #[cfg(feature = "object-store")]
-            Self::Objects(place) => place.join(folder)?.list()?,
-        };
+            Self::Objects(place) => place.list(),
+        })?;
         entries.iter_mut().for_each(|(name, _)| *name = format!("{folder}/{name}"));
         entries.sort();
         Ok(entries)
     }
 
     /// Returns a file's length and its last modification in milliseconds since 1970.
-    pub(super) fn facts(&self, path: &str) -> io::Result<(u64, i64)> {
-        match self {
-            Self::Folder(root) => {
-                let found = std::fs::metadata(root.join(path))?;
+    pub(super) fn facts(&self, path: &str) -> Result<(u64, i64), WriteError> {
+        self.at(path, |file| match file {
+            Self::Folder(file) => {
+                let found = std::fs::metadata(file)?;
                 let since = found.modified()?.duration_since(std::time::UNIX_EPOCH);
                 let since_ms = since.map_or(0, |since| since.as_millis());
                 Ok((found.len(), i64::try_from(since_ms).unwrap_or(i64::MAX)))
             }
             #[cfg(feature = "object-store")]
-            Self::Objects(place) => place.join(path)?.head(),
-        }
+            Self::Objects(place) => place.head(),
+        })
     }
 
     /// Reads a range of a file's bytes.
-    pub(super) fn read(&self, path: &str, range: Range<u64>) -> io::Result<Vec<u8>> {
-        match self {
-            Self::Folder(root) => {
+    pub(super) fn read(&self, path: &str, range: Range<u64>) -> Result<Vec<u8>, WriteError> {
+        self.at(path, |file| match file {
+            Self::Folder(file) => {
                 use io::{Read, Seek};
-                let mut file = File::open(root.join(path))?;
+                let mut file = File::open(file)?;
                 file.seek(io::SeekFrom::Start(range.start))?;
                 let mut bytes = Vec::new();
                 file.take(range.end.saturating_sub(range.start)).read_to_end(&mut bytes)?;
                 Ok(bytes)
             }
             #[cfg(feature = "object-store")]
-            Self::Objects(place) => place.join(path)?.read(range),
-        }
+            Self::Objects(place) => place.read(range),
+        })
     }
 
     /// Opens a file for reading all of it. An object is first copied to a temporary file without a
     /// name.
-    pub(super) fn open(&self, path: &str) -> io::Result<File> {
-        match self {
-            Self::Folder(root) => File::open(root.join(path)),
+    pub(super) fn open(&self, path: &str) -> Result<File, WriteError> {
+        self.at(path, |file| match file {
+            Self::Folder(file) => File::open(file),
             #[cfg(feature = "object-store")]
-            Self::Objects(_) => self.copied(path),
-        }
-    }
-
-    #[cfg(feature = "object-store")]
-    fn copied(&self, path: &str) -> io::Result<File> {
-        use io::{Seek, Write};
-        let (byte_count, _) = self.facts(path)?;
-        let mut copy = tempfile::tempfile()?;
-        let mut start = 0;
-        while start < byte_count {
-            let end = start.saturating_add(BLOCK_BYTES).min(byte_count);
-            let block = self.read(path, start..end)?;
-            if block.is_empty() {
-                return Err(io::Error::other("the object has become shorter"));
-            }
-            copy.write_all(&block)?;
-            start = start.saturating_add(block.len() as u64);
-        }
-        copy.rewind()?;
-        Ok(copy)
+            Self::Objects(place) => copied(&place),
+        })
     }
 
     /// Removes a file.
-    pub(super) fn remove(&self, path: &str) -> io::Result<()> {
-        match self {
-            Self::Folder(root) => std::fs::remove_file(root.join(path)),
+    pub(super) fn remove(&self, path: &str) -> Result<(), WriteError> {
+        self.at(path, |file| match file {
+            Self::Folder(file) => std::fs::remove_file(file),
             #[cfg(feature = "object-store")]
-            Self::Objects(place) => place.join(path)?.remove(),
-        }
+            Self::Objects(place) => place.remove(),
+        })
     }
+}
+
+#[cfg(feature = "object-store")]
+fn copied(object: &ObjectPlace) -> io::Result<File> {
+    use io::{Seek, Write};
+    let (byte_count, _) = object.head()?;
+    let mut copy = tempfile::tempfile()?;
+    let mut start = 0;
+    while start < byte_count {
+        let end = start.saturating_add(BLOCK_BYTES).min(byte_count);
+        let block = object.read(start..end)?;
+        if block.is_empty() {
+            return Err(io::Error::other("the object has become shorter"));
+        }
+        copy.write_all(&block)?;
+        start = start.saturating_add(block.len() as u64);
+    }
+    copy.rewind()?;
+    Ok(copy)
 }
 
 /// Number of bytes of an object that are copied at a time.

@@ -319,8 +319,7 @@ impl ParquetDataset {
         let dataset = &place.dataset;
         let files = parquet_files(dataset, &place.folder(Recordings::NAME))?;
         for file in files.iter().filter(|file| compact::is_compacted(file.name())) {
-            let known = read::recording_keys(dataset, &file.path);
-            let known = known.map_err(|error| write_refused(dataset, &file.path, error))?;
+            let known = read::recording_keys(dataset, &file.path)?;
             let is_same =
                 |(host, recording): &(String, String)| RecordingKey { host, recording } == key;
             if known.iter().any(is_same) {
@@ -358,9 +357,7 @@ fn publish(
     if let Some(log) = log {
         DeltaLog::new(&place.dataset, table).replace(log, &new, &old, Change::Write)?;
     }
-    for path in old {
-        place.dataset.remove(&path).map_err(|source| place.dataset.refused(&path, source))?;
-    }
+    old.iter().try_for_each(|path| place.dataset.remove(path))?;
     Ok(old_count)
 }
 

@@ -1,8 +1,10 @@
 //! Reading of a dataset's files: their schema, and the values of selected columns.
 
 use super::{
+    WriteError,
     cells::{Cells, FileColumn},
     location::DatasetLocation,
+    write_refused,
 };
 use parquet::{
     basic::{LogicalType, Repetition, Type as PhysicalType},
@@ -11,7 +13,7 @@ use parquet::{
         metadata::{FooterTail, ParquetMetaData, ParquetMetaDataReader},
         reader::{FileReader, RowGroupReader, SerializedFileReader},
     },
-    schema::types::{ColumnDescriptor, SchemaDescriptor},
+    schema::types::ColumnDescriptor,
 };
 use std::fs::File;
 use tables::{ColumnKind, Recordings, Table, Value};
@@ -28,14 +30,13 @@ impl TableFile {
     /// # Errors
     /// If the file is not a Parquet file, or has a column whose type occurs in no table of a
     /// dataset.
-    pub(super) fn open(dataset: &DatasetLocation, path: &str) -> Result<Self, ParquetError> {
-        Self::new(dataset.open(path)?)
-    }
-
-    pub(super) fn new(file: File) -> Result<Self, ParquetError> {
-        let reader = SerializedFileReader::new(file)?;
-        let columns = columns_of(reader.metadata().file_metadata().schema_descr())?;
-        Ok(Self { reader, columns })
+    pub(super) fn open(dataset: &DatasetLocation, path: &str) -> Result<Self, WriteError> {
+        let file = dataset.open(path)?;
+        let opened = SerializedFileReader::new(file).and_then(|reader| {
+            let columns = columns_of(reader.metadata())?;
+            Ok(Self { reader, columns })
+        });
+        opened.map_err(|error| write_refused(dataset, path, error))
     }
 
     pub(super) fn group_count(&self) -> usize {
@@ -80,18 +81,22 @@ pub(super) fn read_footer(
     dataset: &DatasetLocation,
     path: &str,
     byte_count: u64,
-) -> Result<ParquetMetaData, ParquetError> {
+) -> Result<ParquetMetaData, WriteError> {
     const TAIL_BYTES: u64 = 8;
-    let too_short = || ParquetError::General("expected a footer, found too few bytes".into());
+    let refuse = |error| write_refused(dataset, path, error);
+    let refuse_text = |text: String| refuse(ParquetError::General(text));
+    let too_short = || refuse_text("expected a footer, found too few bytes".into());
     let tail_start = byte_count.checked_sub(TAIL_BYTES).ok_or_else(too_short)?;
-    let tail = FooterTail::try_from(&*dataset.read(path, tail_start..byte_count)?)?;
+    let tail = dataset.read(path, tail_start..byte_count)?;
+    let tail = FooterTail::try_from(&*tail).map_err(refuse)?;
     let footer_bytes = tail.metadata_length() as u64;
     let start = tail_start.checked_sub(footer_bytes).ok_or_else(too_short)?;
     if footer_bytes > MAX_FOOTER_BYTES {
         let text = format!("expected a footer of at most {MAX_FOOTER_BYTES} bytes");
-        return Err(ParquetError::General(text));
+        return Err(refuse_text(text));
     }
-    ParquetMetaDataReader::decode_metadata(&dataset.read(path, start..tail_start)?)
+    let footer = dataset.read(path, start..tail_start)?;
+    ParquetMetaDataReader::decode_metadata(&footer).map_err(refuse)
 }
 
 /// Returns the value of a key in a file's metadata.
@@ -103,17 +108,20 @@ pub(super) fn fact<'f>(footer: &'f ParquetMetaData, key: &str) -> Option<&'f str
 /// Reads some columns of each row of a file, row group by row group. Columns that the file lacks are
 /// null.
 pub(super) fn for_each_row(
-    file: &TableFile,
+    dataset: &DatasetLocation,
+    path: &str,
     columns: &[FileColumn],
     mut visit: impl FnMut(&[Value<'static>]),
-) -> Result<(), ParquetError> {
+) -> Result<(), WriteError> {
+    let file = TableFile::open(dataset, path)?;
     for group in 0..file.group_count() {
         let read = |column: &FileColumn| {
             let mut cells = Cells::new(&FileColumn { is_optional: true, ..column.clone() });
             file.read(group, column, &mut cells)?;
             Ok(cells.into_values(column.kind).into_iter())
         };
-        let mut values: Vec<_> = columns.iter().map(read).collect::<Result<_, ParquetError>>()?;
+        let values: Result<Vec<_>, ParquetError> = columns.iter().map(read).collect();
+        let mut values = values.map_err(|error| write_refused(dataset, path, error))?;
         while let Some(row) = values.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>() {
             visit(&row);
         }
@@ -125,10 +133,10 @@ pub(super) fn for_each_row(
 pub(super) fn recording_keys(
     dataset: &DatasetLocation,
     path: &str,
-) -> Result<Vec<(String, String)>, ParquetError> {
+) -> Result<Vec<(String, String)>, WriteError> {
     let mut keys = Vec::new();
-    let file = TableFile::open(dataset, path)?;
-    for_each_row(&file, &columns_named::<Recordings>(&KEY_COLUMNS), |row| keys.push(key_of(row)))?;
+    let columns = columns_named::<Recordings>(&KEY_COLUMNS);
+    for_each_row(dataset, path, &columns, |row| keys.push(key_of(row)))?;
     Ok(keys)
 }
 
@@ -154,7 +162,9 @@ pub(super) fn text(row: &[Value<'static>], at: usize) -> Option<String> {
     }
 }
 
-pub(super) fn columns_of(schema: &SchemaDescriptor) -> Result<Vec<FileColumn>, ParquetError> {
+/// Returns the columns of a file.
+pub(super) fn columns_of(footer: &ParquetMetaData) -> Result<Vec<FileColumn>, ParquetError> {
+    let schema = footer.file_metadata().schema_descr();
     schema
         .columns()
         .iter()

@@ -7,8 +7,7 @@ use super::{
     MachineClock, WriteError,
     folders::{parquet_files, partitions},
     location::DatasetLocation,
-    read::{self, TableFile, columns_named, key_of, text},
-    write_refused,
+    read::{self, columns_named, key_of, text},
 };
 use crate::op_label;
 use ::tables::{Ops, OpsReportCells, Recordings, Table, Value};
@@ -177,9 +176,7 @@ fn for_each_row<T: Table>(
     let columns = columns_named::<T>(columns);
     for folder in partitions(dataset, T::NAME)? {
         for stored in parquet_files(dataset, &folder)? {
-            let read = TableFile::open(dataset, &stored.path)
-                .and_then(|file| read::for_each_row(&file, &columns, &mut visit));
-            read.map_err(|error| write_refused(dataset, &stored.path, error))?;
+            read::for_each_row(dataset, &stored.path, &columns, &mut visit)?;
         }
     }
     Ok(())

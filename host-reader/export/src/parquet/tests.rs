@@ -99,7 +99,9 @@ fn odd_names_become_names_of_files_and_losses_of_absent_chips_are_there() {
 
 /// Returns the cells of some columns in all rows of a file, as text.
 pub(super) fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
-    let file = read::TableFile::new(std::fs::File::open(path).unwrap()).unwrap();
+    let dataset = DatasetLocation::from(path.parent().unwrap());
+    let path = path.file_name().unwrap().to_str().unwrap();
+    let file = read::TableFile::open(&dataset, path).unwrap();
     let columns: Vec<_> = names
         .iter()
         .map(|name| file.columns.iter().find(|column| column.name == *name).unwrap().clone())
@@ -108,7 +110,7 @@ pub(super) fn rows_of(path: &Path, names: &[&str]) -> Vec<String> {
     let visit = |row: &[Value<'_>]| {
         rows.push(row.iter().map(shown_value).collect::<Vec<_>>().join("|"));
     };
-    read::for_each_row(&file, &columns, visit).unwrap();
+    read::for_each_row(&dataset, path, &columns, visit).unwrap();
     rows
 }
 
