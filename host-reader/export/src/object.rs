@@ -41,6 +41,13 @@ struct Client {
     runtime: Runtime,
 }
 
+impl Client {
+    /// Runs a request and returns its result.
+    fn wait_for<T>(&self, request: impl Future<Output = object_store::Result<T>>) -> io::Result<T> {
+        self.runtime.block_on(request).map_err(io_error)
+    }
+}
+
 impl ObjectPlace {
     /// Creates the place for an object's URL. No request is sent yet.
     ///
@@ -109,9 +116,8 @@ impl ObjectPlace {
     /// Lists the objects and prefixes directly below this prefix. Each name is given without this
     /// prefix. The length is `None` for a prefix.
     pub(crate) fn list(&self) -> io::Result<Vec<(String, Option<u64>)>> {
-        let Client { store, runtime, .. } = &*self.client;
-        let listed = runtime.block_on(store.list_with_delimiter(Some(&self.path)));
-        let listed = listed.map_err(io_error)?;
+        let listed = self.client.store.list_with_delimiter(Some(&self.path));
+        let listed = self.client.wait_for(listed)?;
         let name = |path: &ObjectPath| path.filename().unwrap_or_default().to_owned();
         let prefixes = listed.common_prefixes.iter();
         let prefixes = prefixes.map(|prefix| (name(prefix), None));
@@ -122,8 +128,7 @@ impl ObjectPlace {
 
     /// Returns the object's length and its last modification in milliseconds since 1970.
     pub(crate) fn head(&self) -> io::Result<(u64, i64)> {
-        let Client { store, runtime, .. } = &*self.client;
-        let found = runtime.block_on(store.head(&self.path)).map_err(io_error)?;
+        let found = self.client.wait_for(self.client.store.head(&self.path))?;
         Ok((found.size, found.last_modified.timestamp_millis()))
     }
 
@@ -132,26 +137,24 @@ impl ObjectPlace {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        let Client { store, runtime, .. } = &*self.client;
-        let bytes = runtime.block_on(store.get_range(&self.path, range)).map_err(io_error)?;
+        let bytes = self.client.wait_for(self.client.store.get_range(&self.path, range))?;
         Ok(bytes.into())
     }
 
     /// Removes the object.
     pub(crate) fn remove(&self) -> io::Result<()> {
-        let Client { store, runtime, .. } = &*self.client;
-        runtime.block_on(store.delete(&self.path)).map_err(io_error)
+        self.client.wait_for(self.client.store.delete(&self.path))
     }
 
     /// Writes a small object unless an object with this name exists. Returns true if it was
     /// written.
     pub(crate) fn create_new(&self, bytes: &[u8]) -> io::Result<bool> {
-        let Client { store, runtime, .. } = &*self.client;
         let payload = PutPayload::from(bytes.to_vec());
-        match runtime.block_on(store.put_opts(&self.path, payload, PutMode::Create.into())) {
+        let put = self.client.store.put_opts(&self.path, payload, PutMode::Create.into());
+        match self.client.wait_for(put) {
             Ok(_) => Ok(true),
-            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
-            Err(error) => Err(io_error(error)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
         }
     }
 }
@@ -193,16 +196,15 @@ impl ObjectUpload {
     }
 
     fn send_part(&mut self) -> io::Result<()> {
-        let Client { store, runtime, .. } = &*self.place.client;
+        let client = &*self.place.client;
         let parts = match &mut self.parts {
             Some(parts) => parts,
             None => {
-                let begun = runtime.block_on(store.put_multipart(&self.place.path));
-                self.parts.insert(begun.map_err(io_error)?)
+                let begun = client.wait_for(client.store.put_multipart(&self.place.path))?;
+                self.parts.insert(begun)
             }
         };
-        let part = parts.put_part(PutPayload::from(std::mem::take(&mut self.unsent)));
-        runtime.block_on(part).map_err(io_error)
+        client.wait_for(parts.put_part(PutPayload::from(std::mem::take(&mut self.unsent))))
     }
 
     /// Sends everything except the last request, which makes the object appear.
@@ -215,15 +217,14 @@ impl ObjectUpload {
 
     /// Makes the object appear under its name.
     pub(crate) fn publish(mut self) -> io::Result<()> {
-        let Client { store, runtime, .. } = &*self.place.client;
-        let published = match &mut self.parts {
-            Some(parts) => runtime.block_on(parts.complete()),
+        let client = &*self.place.client;
+        match &mut self.parts {
+            Some(parts) => client.wait_for(parts.complete())?,
             None => {
                 let payload = PutPayload::from(std::mem::take(&mut self.unsent));
-                runtime.block_on(store.put(&self.place.path, payload))
+                client.wait_for(client.store.put(&self.place.path, payload))?
             }
         };
-        published.map_err(io_error)?;
         self.parts = None;
         Ok(())
     }
