@@ -116,30 +116,9 @@ pub fn write_atomically<T>(
     cancel: &CancelFlag,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> Result<T, WriteError> {
-    let direct = match destination {
-        Destination::Stdout => write_directly(io::stdout().lock(), cancel, write),
-        Destination::File(path) if is_stream(path) => {
-            let opened = std::fs::OpenOptions::new().write(true).open(path);
-            opened.and_then(|file| write_directly(file, cancel, write))
-        }
-        _ => return write_whole(destination, cancel, write),
-    };
-    direct.map_err(|source| write_error(destination.clone(), source))
-}
-
-/// Returns true for files that are not regular, such as a pipe or a device.
-fn is_stream(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| !found.is_dir() && !found.is_file())
-}
-
-fn write_whole<T>(
-    destination: &Destination,
-    cancel: &CancelFlag,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-) -> Result<T, WriteError> {
     let target = match destination {
         // If the target of a symbolic link is missing, the link itself is replaced.
-        Destination::File(path) => {
+        Destination::File(path) if !is_stream(path) => {
             Destination::File(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()))
         }
         other => other.clone(),
@@ -150,6 +129,11 @@ fn write_whole<T>(
     Ok(written)
 }
 
+/// Returns true for files that are not regular, such as a pipe or a device.
+fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_dir() && !found.is_file())
+}
+
 pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteError {
     let inner = source.get_ref();
     match inner.is_some_and(|inner| inner.is::<Cancelled>()) {
@@ -158,30 +142,44 @@ pub(super) fn write_error(destination: Destination, source: io::Error) -> WriteE
     }
 }
 
-/// File or object that is being written.
-#[derive(Debug)]
+/// File, object or stream that is being written. Writing fails after cancellation.
 pub(super) struct PartFile {
     out: PartOutput,
     destination: Destination,
     cancel: CancelFlag,
 }
 
-#[derive(Debug)]
 enum PartOutput {
+    /// Standard output, a pipe or a device. Its bytes cannot be taken back.
+    Stream(BufWriter<Box<dyn Write + Send>>),
     File(OpenFile),
     #[cfg(feature = "object-store")]
     Object(ObjectUpload),
 }
 
-/// File or object that is complete but does not have its final name yet.
-#[derive(Debug)]
+impl PartOutput {
+    fn stream(out: impl Write + Send + 'static) -> Self {
+        Self::Stream(BufWriter::with_capacity(1 << 16, Box::new(out)))
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Stream(out) => out,
+            Self::File(out) => out,
+            #[cfg(feature = "object-store")]
+            Self::Object(out) => out,
+        }
+    }
+}
+
+/// File or object that is complete but does not have its final name yet, or complete stream.
 pub(super) struct PreparedFile {
     whole: PreparedOutput,
     destination: Destination,
 }
 
-#[derive(Debug)]
 enum PreparedOutput {
+    Stream,
     File(WholeFile),
     #[cfg(feature = "object-store")]
     Object(ObjectUpload),
@@ -209,10 +207,13 @@ impl PartFile {
             return Err(WriteError::IsFolder { path: path.clone() });
         }
         let out = match target {
+            Destination::Stdout => Ok(PartOutput::stream(io::stdout())),
+            Destination::File(path) if is_stream(path) => {
+                std::fs::OpenOptions::new().write(true).open(path).map(PartOutput::stream)
+            }
             Destination::File(path) => OpenFile::create(path).map(PartOutput::File),
             #[cfg(feature = "object-store")]
             Destination::Object(place) => Ok(PartOutput::Object(ObjectUpload::new(place.clone()))),
-            Destination::Stdout => Err(io::Error::other("expected a file, found a stream")),
         };
         match out {
             Ok(out) => Ok(Self { out, destination, cancel: cancel.clone() }),
@@ -220,11 +221,12 @@ impl PartFile {
         }
     }
 
-    /// Writes all bytes to disk. The file keeps its temporary name.
+    /// Writes all bytes to disk or to the stream. A file keeps its temporary name.
     pub(super) fn finish(self) -> Result<PreparedFile, WriteError> {
         let Self { out, destination, cancel } = self;
-        // Last check for cancellation before the file is complete.
         let whole = match out {
+            PartOutput::Stream(mut out) => out.flush().map(|()| PreparedOutput::Stream),
+            // Last check for cancellation before the file is complete.
             _ if cancel.is_cancelled() => Err(cancelled()),
             PartOutput::File(file) => file.finish().map(PreparedOutput::File),
             #[cfg(feature = "object-store")]
@@ -239,19 +241,14 @@ impl PartFile {
 
 impl Write for PartFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.out {
-            PartOutput::File(out) => Cancellable { out, cancel: &self.cancel }.write(bytes),
-            #[cfg(feature = "object-store")]
-            PartOutput::Object(out) => Cancellable { out, cancel: &self.cancel }.write(bytes),
+        if self.cancel.is_cancelled() {
+            return Err(cancelled());
         }
+        self.out.writer().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.out {
-            PartOutput::File(out) => out.flush(),
-            #[cfg(feature = "object-store")]
-            PartOutput::Object(out) => out.flush(),
-        }
+        self.out.writer().flush()
     }
 }
 
@@ -260,6 +257,7 @@ impl PreparedFile {
     pub(super) fn publish(self) -> Result<(), WriteError> {
         let Self { whole, destination } = self;
         let published = match whole {
+            PreparedOutput::Stream => Ok(()),
             PreparedOutput::File(file) => file.publish(),
             #[cfg(feature = "object-store")]
             PreparedOutput::Object(upload) => upload.publish(),
@@ -276,23 +274,6 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     file.finish()?.publish_new()
 }
 
-fn write_directly<T>(
-    out: impl Write,
-    cancel: &CancelFlag,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
-) -> io::Result<T> {
-    let mut out = BufWriter::with_capacity(1 << 16, out);
-    let written = write(&mut Cancellable { out: &mut out, cancel })?;
-    out.flush()?;
-    Ok(written)
-}
-
-/// Writer that returns an error after cancellation.
-struct Cancellable<'a, W> {
-    out: &'a mut W,
-    cancel: &'a CancelFlag,
-}
-
 fn cancelled() -> io::Error {
     // With the kind `Interrupted`, `write_all` would try again.
     io::Error::other(Cancelled)
@@ -301,19 +282,6 @@ fn cancelled() -> io::Error {
 #[derive(Debug, thiserror::Error)]
 #[error("called off")]
 struct Cancelled;
-
-impl<W: Write> Write for Cancellable<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.cancel.is_cancelled() {
-            return Err(cancelled());
-        }
-        self.out.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
 
 #[cfg(test)]
 mod tests {
