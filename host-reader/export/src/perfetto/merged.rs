@@ -7,7 +7,7 @@ use super::{
     sequence::Sequence,
     write_placed,
 };
-use crate::{Trace, TraceItems};
+use crate::TraceItems;
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -80,10 +80,8 @@ impl CommonTime {
 pub struct MergedTrace {
     /// Number of recordings and index of each host.
     hosts: BTreeMap<String, (usize, usize)>,
-    first_device: usize,
-    first_lane: usize,
-    first_sequence: u32,
-    part: u64,
+    /// Position of the next recording.
+    next: Placement,
     /// Start of the first recording. Recordings without a common time also start here.
     first_ns: Option<u64>,
 }
@@ -110,18 +108,11 @@ impl MergedTrace {
     ) -> io::Result<()> {
         let items = items.into();
         let trace = items.trace();
-        let device_count = self.first_device.saturating_add(trace.devices.len());
-        let (process, base_ns) = self.begin(host, device_count, time, out)?;
-        let placement = Placement {
-            base_ns,
-            first_device: self.first_device,
-            first_lane: self.first_lane,
-            first_sequence: self.first_sequence,
-            part: self.part,
-            process: Some(process),
-        };
-        write_placed(items, &placement, out, &mut |_| ())?;
-        self.advance(trace, device_count);
+        self.begin(host, trace.devices.len(), time, out)?;
+        write_placed(items, &self.next, out, &mut |_| ())?;
+        self.next.first_lane += trace.lane_count();
+        // One sequence for each chip and each lane, and one for the host's threads.
+        self.advance(trace.devices.len(), trace.devices.len() + trace.lane_count() + 1);
         Ok(())
     }
 
@@ -136,28 +127,23 @@ impl MergedTrace {
         time: Option<CommonTime>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let chip_count = summary.bounds_ns.len();
-        let device_count = self.first_device.saturating_add(chip_count);
-        let (process, base_ns) = self.begin(&summary.host, device_count, time, out)?;
-        // The process has used the previous sequence.
-        self.first_sequence = self.first_sequence.saturating_add(1);
-        let place = (base_ns, self.first_device, self.first_sequence);
-        out.write_all(&super::summary::packets(summary, &process, place))?;
-        self.first_device = device_count;
-        self.part += 1;
+        self.begin(&summary.host, summary.bounds_ns.len(), time, out)?;
+        out.write_all(&super::summary::packets(summary, &self.next))?;
+        self.advance(summary.bounds_ns.len(), 1);
         Ok(())
     }
 
-    /// Starts a recording of a host. If it is the host's first recording, also starts the host's
-    /// process. Returns the process, and the time of the recording's origin on the file's time axis.
+    /// Places the next recording, which belongs to a host. If it is the host's first recording, also
+    /// starts the host's process.
     fn begin(
         &mut self,
         host: &str,
         device_count: usize,
         time: Option<CommonTime>,
         out: &mut dyn Write,
-    ) -> io::Result<(HostProcess, u64)> {
-        if self.part >= MOST_PARTS || device_count > MOST_DEVICES {
+    ) -> io::Result<()> {
+        let device_count = self.next.first_device.saturating_add(device_count);
+        if self.next.part >= MOST_PARTS || device_count > MOST_DEVICES {
             return Err(io::Error::other(format!(
                 "expected at most {MOST_PARTS} recordings and {MOST_DEVICES} chips in one trace"
             )));
@@ -169,26 +155,27 @@ impl MergedTrace {
         let clock = time.map_or_else(|| UNRELATED.to_owned(), CommonTime::sentence);
         let base_ns = time.map_or_else(|| self.first_ns.unwrap_or(0), |time| time.origin_ns);
         self.first_ns.get_or_insert(base_ns);
+        self.next.base_ns = base_ns;
         let track = FIRST_TRACK + number as u64;
-        self.first_sequence = self.first_sequence.saturating_add(1);
+        self.next.first_sequence = self.next.first_sequence.saturating_add(1);
         if run == 1 {
             let is_own = if time.is_none() { " (own clock)" } else { "" };
             let pid = i32::try_from(number).ok().map(|number| FIRST_PID.saturating_add(number));
-            let mut sequence = Sequence::begin(self.first_sequence, TracePacket::default(), 256);
+            let id = self.next.first_sequence;
+            let mut sequence = Sequence::begin(id, TracePacket::default(), 256);
             describe(&mut sequence, process(track, pid, format!("{host}{is_own}"), clock.clone()));
             out.write_all(&sequence.into_bytes())?;
         }
-        Ok((HostProcess { track, run, clock }, base_ns))
+        self.next.process = Some(HostProcess { track, run, clock });
+        Ok(())
     }
 
-    fn advance(&mut self, trace: &Trace<'_>, device_count: usize) {
-        let lanes = trace.lane_count();
-        // One sequence for each chip and each lane, and one for the host's threads.
-        let sequences = u32::try_from(trace.devices.len() + lanes + 1).unwrap_or(u32::MAX);
-        self.first_sequence = self.first_sequence.saturating_add(sequences);
-        self.first_device = device_count;
-        self.first_lane += lanes;
-        self.part += 1;
+    /// Moves the next recording after one with these numbers of chips and packet sequences.
+    fn advance(&mut self, device_count: usize, sequence_count: usize) {
+        let sequence_count = u32::try_from(sequence_count).unwrap_or(u32::MAX);
+        self.next.first_sequence = self.next.first_sequence.saturating_add(sequence_count);
+        self.next.first_device += device_count;
+        self.next.part += 1;
     }
 }
 
@@ -200,7 +187,7 @@ const UNRELATED: &str = "not related to the clocks of other hosts: durations can
 mod tests {
     use super::*;
     use crate::{
-        TraceFilter,
+        Trace, TraceFilter,
         perfetto::message::{Packets, SEQUENCE_CLEARED, TracePacket},
         tests::{host_recording, readout},
     };

@@ -1,7 +1,7 @@
 //! Ops of a dataset's recording in a merged trace, with one track for each chip.
 
 use super::{
-    DEVICE_TRACKS, HostProcess,
+    DEVICE_TRACKS, Placement,
     device::{child, describe},
     message::{SLICE_BEGIN, TracePacket},
     sequence::{Sequence, named_number},
@@ -9,15 +9,14 @@ use super::{
 use crate::{RecordingSummary, SummaryOp, trace::FreeRows, words};
 use std::collections::BTreeMap;
 
-/// Encodes the ops of a recording. In the file, its chips have numbers from `first_device` on.
-pub(super) fn packets(
-    summary: &RecordingSummary,
-    process: &HostProcess,
-    (base_ns, first_device, sequence_id): (u64, usize, u32),
-) -> Vec<u8> {
+/// Encodes the ops of a recording of one of several hosts.
+pub(super) fn packets(summary: &RecordingSummary, placement: &Placement) -> Vec<u8> {
+    let Placement { base_ns, first_device, first_sequence, .. } = *placement;
+    let Some(process) = &placement.process else { return Vec::new() };
     let mut chips: BTreeMap<u32, Vec<&SummaryOp>> = BTreeMap::new();
     summary.ops.iter().for_each(|op| chips.entry(op.chip_id).or_default().push(op));
-    let mut sequence = Sequence::begin(sequence_id, TracePacket::default(), 1 << 12);
+    let id = first_sequence.saturating_add(1);
+    let mut sequence = Sequence::begin(id, TracePacket::default(), 1 << 12);
     for (place, (chip_id, ops)) in chips.into_iter().enumerate() {
         let device = (first_device as u64 + place as u64 + 1) * DEVICE_TRACKS;
         let name = process.named(format!("chip {chip_id}"));
