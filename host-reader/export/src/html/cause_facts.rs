@@ -5,9 +5,13 @@ use crate::{
     Trace,
     op_causes::{causes_of_ops, names_of_ops},
 };
-use causes::{Explanation, Finding, NoCause, OpCauses, Place, TimeClass, TimeSplit};
+use causes::{
+    Explanation, Finding, NoCause, OpCauses, Pace, Place, RiscWait, TimeClass, TimeSplit,
+};
 use serde::Serialize;
+use serde_json::json;
 use std::cmp::Reverse;
+use tables::{Object, Objects};
 
 /// Explanation of a recording.
 #[derive(Serialize)]
@@ -32,9 +36,9 @@ pub(super) struct CauseFacts<'a> {
     /// Shares of each op's time by class in percent; `None` if unknown.
     op_times: Vec<Option<Vec<f64>>>,
     /// Stage that limits the speed of each op.
-    op_paces: Vec<Option<PaceRow>>,
+    op_paces: Vec<Option<Object<&'a Pace>>>,
     /// Blocked time of each op's RISCs.
-    op_waits: Vec<Vec<WaitRow>>,
+    op_waits: Vec<Objects<&'a RiscWait>>,
 }
 
 /// One finding.
@@ -60,25 +64,6 @@ struct FindingRow<'a> {
     zone: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct PaceRow {
-    stage: &'static str,
-    is_certain: bool,
-    /// Each stage of the op, with the lower and upper bound of its utilization in percent.
-    uses: Vec<(&'static str, f64, f64)>,
-}
-
-/// Blocked time of one RISC over all cores of an op.
-#[derive(Serialize)]
-struct WaitRow {
-    risc: usize,
-    blocked_percent: f64,
-    barrier_percent: f64,
-    /// For each object of waits: the kind of wait, the object's key, the cycles and the number of
-    /// waits. The longest sum comes first.
-    sums: Vec<(&'static str, u32, u64, u64)>,
-}
-
 /// Maximum number of waits that the page shows for one RISC and op.
 const SHOWN_WAITS: usize = 3;
 
@@ -92,11 +77,8 @@ impl<'a> CauseFacts<'a> {
             trace.devices.iter().flat_map(|device| names_of_ops(trace, device)).collect();
         Some(Self {
             op_times: ops.iter().map(|op| op.map(|op| percents(&op.time))).collect(),
-            op_paces: ops
-                .iter()
-                .map(|op| op.and_then(|op| op.pace.as_ref()).map(PaceRow::new))
-                .collect(),
-            op_waits: ops.iter().map(|op| op.map_or_else(Vec::new, waits_of)).collect(),
+            op_paces: ops.iter().map(|op| Some(pace_object((*op)?.pace.as_ref()?))).collect(),
+            op_waits: ops.iter().map(|op| op.map(wait_objects).unwrap_or_default()).collect(),
             ..Self::from_explanation(explanation, |place| {
                 (op_of(trace, &names, place), device_of(trace, place))
             })
@@ -138,37 +120,44 @@ fn percents(split: &TimeSplit) -> Vec<f64> {
     TimeClass::ALL.map(|class| split.percent(class)).to_vec()
 }
 
-impl PaceRow {
-    fn new(pace: &causes::Pace) -> Self {
-        Self {
-            stage: pace.pacer.label(),
-            is_certain: pace.is_certain(),
-            uses: pace
-                .stages
-                .iter()
-                .map(|of| {
-                    (of.stage.label(), tenths(of.at_least_percent), tenths(of.at_most_percent))
-                })
-                .collect(),
-        }
-    }
+/// Returns the stage that limits the speed of an op.
+fn pace_object(pace: &Pace) -> Object<&Pace> {
+    Object::new(
+        pace,
+        [
+            ("stage", |pace| pace.pacer.label().into()),
+            ("is_certain", |pace| pace.is_certain().into()),
+            // Each stage of the op, with the lower and upper bound of its utilization in percent.
+            ("uses", |pace| {
+                let uses = pace.stages.iter().map(|of| {
+                    json!((
+                        of.stage.label(),
+                        tenths(of.at_least_percent),
+                        tenths(of.at_most_percent)
+                    ))
+                });
+                uses.collect()
+            }),
+        ],
+    )
 }
 
-fn waits_of(op: &OpCauses) -> Vec<WaitRow> {
-    op.waits
-        .iter()
-        .map(|wait| WaitRow {
-            risc: wait.risc as usize,
-            blocked_percent: tenths(wait.blocked_percent),
-            barrier_percent: tenths(wait.barrier_percent),
-            sums: wait
-                .sums
-                .iter()
-                .take(SHOWN_WAITS)
-                .map(|sum| (sum.kind, sum.key, sum.cycles, sum.waits))
-                .collect(),
-        })
-        .collect()
+/// Returns the blocked time of each RISC, over all cores of an op.
+fn wait_objects(op: &OpCauses) -> Objects<&RiscWait> {
+    Objects::new(
+        &op.waits,
+        [
+            ("risc", |wait| (wait.risc as usize).into()),
+            ("blocked_percent", |wait| tenths(wait.blocked_percent).into()),
+            ("barrier_percent", |wait| tenths(wait.barrier_percent).into()),
+            // For each object of waits: the kind of wait, the object's key, the cycles and the
+            // number of waits. The longest sum comes first.
+            ("sums", |wait| {
+                let sums = wait.sums.iter().take(SHOWN_WAITS);
+                sums.map(|sum| json!((sum.kind, sum.key, sum.cycles, sum.waits))).collect()
+            }),
+        ],
+    )
 }
 
 /// Rounds a percentage to one decimal, as shown on the page.

@@ -5,7 +5,7 @@ use crate::{Trace, TraceDevice, TraceLane};
 use reader::clock::CorridorFit;
 use recording::capture::sync::ChipFit;
 use serde::Serialize;
-use tables::Arrays;
+use tables::{Arrays, Object};
 
 /// Page data of one chip.
 #[derive(Serialize)]
@@ -17,7 +17,7 @@ pub(super) struct DeviceFacts<'a> {
     first_cycle: String,
     span_cycles: u64,
     knots: Vec<Knot>,
-    clock: ClockFacts,
+    clock: ClockFacts<'a>,
     pending_run_count: u64,
     discarded_launch_count: u64,
     /// The x and y coordinates of each core.
@@ -27,28 +27,11 @@ pub(super) struct DeviceFacts<'a> {
 
 /// How a chip's clock was measured, and the bound of its error.
 #[derive(Serialize)]
-struct ClockFacts {
+struct ClockFacts<'a> {
     frequency_ghz: f64,
     is_host_time: bool,
     bound_ns: Option<f64>,
-    fit: Option<FitFacts>,
-}
-
-#[derive(Serialize)]
-struct FitFacts {
-    /// Number of pings that the fit uses.
-    ping_count: usize,
-    rejected_ping_count: usize,
-    unexplained_ping_count: usize,
-    /// Number of frequency changes.
-    step_count: usize,
-    /// Difference between the slowest and the fastest clock that is consistent with all pings.
-    frequency_range_ppm: f64,
-    is_assured: bool,
-    /// Number of tiles for which the offset from the reference clock was measured. The next field
-    /// is the largest error bound of these offsets.
-    tile_count: usize,
-    tile_bound_cycles: f64,
+    fit: Option<Object<&'a ChipFit>>,
 }
 
 impl<'a> DeviceFacts<'a> {
@@ -67,7 +50,7 @@ impl<'a> DeviceFacts<'a> {
                 frequency_ghz: clock.frequency_ghz(),
                 is_host_time: clock.is_host_time(),
                 bound_ns: clock.bound_ns(),
-                fit: fit.map(|(_, fit)| FitFacts::new(fit)),
+                fit: fit.map(|(_, fit)| fit_object(fit)),
             },
             pending_run_count: device.pending_run_count,
             discarded_launch_count: device.discarded_launch_count,
@@ -95,21 +78,33 @@ fn lane_columns<'a>(device: &'a TraceDevice<'a>) -> Arrays<(usize, &'a TraceLane
     )
 }
 
-impl FitFacts {
-    fn new(chip: &ChipFit) -> Self {
-        let fits = &chip.fit.fits;
-        let bounds = chip.offsets.values().map(|offset| offset.bound_cycles);
-        Self {
-            ping_count: fits.iter().map(CorridorFit::sample_count).sum(),
-            rejected_ping_count: chip.fit.rejected.len(),
-            unexplained_ping_count: chip.fit.unfitted_count,
-            step_count: chip.fit.steps.len(),
-            frequency_range_ppm: fits.iter().map(range_ppm).fold(0.0, f64::max),
-            is_assured: chip.fit.is_assured,
-            tile_count: chip.offsets.len(),
-            tile_bound_cycles: bounds.fold(0.0, f64::max),
-        }
-    }
+fn fit_object(chip: &ChipFit) -> Object<&ChipFit> {
+    Object::new(
+        chip,
+        [
+            // Number of pings that the fit uses.
+            ("ping_count", |chip| {
+                chip.fit.fits.iter().map(CorridorFit::sample_count).sum::<usize>().into()
+            }),
+            ("rejected_ping_count", |chip| chip.fit.rejected.len().into()),
+            ("unexplained_ping_count", |chip| chip.fit.unfitted_count.into()),
+            // Number of frequency changes.
+            ("step_count", |chip| chip.fit.steps.len().into()),
+            // Difference between the slowest and the fastest clock that is consistent with all
+            // pings.
+            ("frequency_range_ppm", |chip| {
+                chip.fit.fits.iter().map(range_ppm).fold(0.0, f64::max).into()
+            }),
+            ("is_assured", |chip| chip.fit.is_assured.into()),
+            // Number of tiles for which the offset from the reference clock was measured, and the
+            // largest error bound of these offsets.
+            ("tile_count", |chip| chip.offsets.len().into()),
+            ("tile_bound_cycles", |chip| {
+                let bounds = chip.offsets.values().map(|offset| offset.bound_cycles);
+                bounds.fold(0.0, f64::max).into()
+            }),
+        ],
+    )
 }
 
 fn range_ppm(fit: &CorridorFit) -> f64 {

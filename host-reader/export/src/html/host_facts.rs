@@ -1,9 +1,9 @@
 //! Page data of the host: its threads, its plots, and the time spent in each zone.
 
-use crate::{Trace, TraceHostThread, host_names::HostNames, words::thread_label};
+use crate::{Trace, TraceHostPlot, TraceHostThread, host_names::HostNames, words::thread_label};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tables::Arrays;
+use tables::{Arrays, Objects};
 
 /// Page data of the host.
 #[derive(Serialize)]
@@ -14,18 +14,8 @@ pub(super) struct HostFacts<'a> {
     is_on_clock_of_chips: bool,
     zone_count: usize,
     threads: Arrays<&'a TraceHostThread<'a>>,
-    plots: Vec<PlotFacts<'a>>,
+    plots: Objects<&'a TraceHostPlot<'a>>,
     zones: Arrays<(u32, [u64; 3])>,
-}
-
-/// Page data of one plot, without its points.
-#[derive(Serialize)]
-struct PlotFacts<'a> {
-    name: &'a str,
-    points: usize,
-    /// Minimum of the plot's finite values.
-    least: Option<f64>,
-    most: Option<f64>,
 }
 
 impl<'a> HostFacts<'a> {
@@ -37,20 +27,7 @@ impl<'a> HostFacts<'a> {
             is_on_clock_of_chips: host.is_on_clock_of_chips,
             zone_count: host.zone_count(),
             threads: thread_columns(&host.threads),
-            plots: host
-                .plots
-                .iter()
-                .map(|plot| {
-                    let values =
-                        || plot.points.iter().map(|point| point.value).filter(|v| v.is_finite());
-                    PlotFacts {
-                        name: plot.name,
-                        points: plot.points.len(),
-                        least: values().reduce(f64::min),
-                        most: values().reduce(f64::max),
-                    }
-                })
-                .collect(),
+            plots: plot_objects(&host.plots),
             zones: zone_columns(&host.threads, names),
         })
     }
@@ -67,6 +44,24 @@ fn thread_columns<'a>(threads: &'a [TraceHostThread<'a>]) -> Arrays<&'a TraceHos
             ("levels", |thread| thread.zones.level_count().into()),
         ],
     )
+}
+
+/// Returns the plots without their points.
+fn plot_objects<'a>(plots: &'a [TraceHostPlot<'a>]) -> Objects<&'a TraceHostPlot<'a>> {
+    Objects::new(
+        plots,
+        [
+            ("name", |plot| plot.name.into()),
+            ("points", |plot| plot.points.len().into()),
+            // Minimum and maximum of the plot's finite values.
+            ("least", |plot| finite_values(plot).reduce(f64::min).into()),
+            ("most", |plot| finite_values(plot).reduce(f64::max).into()),
+        ],
+    )
+}
+
+fn finite_values(plot: &TraceHostPlot<'_>) -> impl Iterator<Item = f64> {
+    plot.points.iter().map(|point| point.value).filter(|value| value.is_finite())
 }
 
 /// Returns sums over the zones with each name, column by column, in the order of the names'

@@ -6,7 +6,7 @@ use analysis::{loss_groups, loss_remedies};
 use reader::{anomaly::Anomaly, lane::LaneId};
 use serde::Serialize;
 use serde_json::json;
-use tables::{Arrays, Columns, LossGroups, LossRow, Losses, RecordingKey, Rows};
+use tables::{Arrays, Columns, LossGroups, LossRow, Losses, Objects, RecordingKey, Rows};
 use wire::RunHostId;
 
 /// Maximum number of anomalies that the page lists with lane and position.
@@ -76,17 +76,9 @@ fn shown_losses(losses: Vec<PlacedLoss>) -> Arrays<PlacedLoss> {
 pub(super) struct AnomalyFacts<'a> {
     /// Kind, count, and a flag that is true if the records were repaired.
     kinds: Vec<(&'static str, u64, bool)>,
-    kept: Vec<KeptAnomaly<'a>>,
+    kept: Objects<&'a Anomaly>,
     /// Number of stored anomalies that the page does not list.
     unnamed_count: usize,
-}
-
-#[derive(Serialize)]
-struct KeptAnomaly<'a> {
-    kind: &'static str,
-    lane: Option<String>,
-    position: u64,
-    detail: &'a str,
 }
 
 impl<'a> AnomalyFacts<'a> {
@@ -97,17 +89,24 @@ impl<'a> AnomalyFacts<'a> {
         Self {
             kinds: counts.map(|(kind, count)| (kind.label(), count, kind.is_repair())).collect(),
             unnamed_count: kept.len() - named.len(),
-            kept: named.map(KeptAnomaly::new).collect(),
+            kept: anomaly_objects(named),
         }
     }
 }
 
-impl<'a> KeptAnomaly<'a> {
-    fn new(anomaly: &'a Anomaly) -> Self {
-        let lane = anomaly.lane.map(|LaneId { chip_id, core, risc }| {
-            format!("device {chip_id}, {}-{} {risc}", core.x, core.y)
-        });
-        let Anomaly { kind, position, detail, .. } = anomaly;
-        Self { kind: kind.label(), lane, position: *position, detail }
-    }
+fn anomaly_objects<'a>(kept: impl Iterator<Item = &'a Anomaly>) -> Objects<&'a Anomaly> {
+    Objects::new(
+        kept,
+        [
+            ("kind", |anomaly| anomaly.kind.label().into()),
+            ("lane", |anomaly| {
+                let lane = anomaly.lane.map(|LaneId { chip_id, core, risc }| {
+                    format!("device {chip_id}, {}-{} {risc}", core.x, core.y)
+                });
+                lane.into()
+            }),
+            ("position", |anomaly| anomaly.position.into()),
+            ("detail", |anomaly| anomaly.detail.as_str().into()),
+        ],
+    )
 }

@@ -24,7 +24,7 @@ pub(super) struct NocFacts {
 }
 
 /// Traffic that one RISC of a core requested over one NoC, summed over all programs.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct CoreRow {
     chip_id: u32,
     core: (u16, u16),
@@ -103,11 +103,7 @@ fn cores(activities: &[Activity]) -> Vec<CoreRow> {
             core: place(one.core),
             risc: one.risc.as_ref().to_owned(),
             noc: one.noc.label(),
-            transfers: 0,
-            read_bytes: 0,
-            written_bytes: 0,
-            is_lower_bound: false,
-            wait_cycles: None,
+            ..CoreRow::default()
         });
         let bytes = if one.kind.is_read() { &mut row.read_bytes } else { &mut row.written_bytes };
         *bytes = bytes.saturating_add(one.byte_count);
