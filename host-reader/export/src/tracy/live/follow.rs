@@ -60,47 +60,45 @@ impl LiveFeed {
         on_end: impl Fn(Result<ServedViewer, ServeError>) + Send + Sync + 'static,
     ) -> Result<(), ServeError> {
         server.set_nonblocking()?;
-        let accepting = Accepting { server, feed: Arc::clone(self), options, viewers };
-        thread::spawn(move || accepting.run(&Arc::new(on_end)));
+        let feed = Arc::clone(self);
+        thread::spawn(move || feed.accept_viewers(server, &options, viewers, &on_end));
         Ok(())
     }
-}
 
-struct Accepting {
-    server: TracyServer,
-    feed: Arc<LiveFeed>,
-    options: TracyOptions,
-    viewers: Program,
-}
-
-impl Accepting {
-    fn run(self, on_end: &Arc<impl Fn(Result<ServedViewer, ServeError>) + Send + Sync + 'static>) {
-        let count = Arc::new(AtomicUsize::new(0));
-        while !self.feed.is_finished() {
-            let visitor = match self.server.accept() {
-                Ok(visitor) => visitor,
-                Err(_) => {
+    /// Accepts viewers until the feed ends, and then waits until their sessions end.
+    fn accept_viewers(
+        self: &Arc<Self>,
+        server: TracyServer,
+        options: &TracyOptions,
+        viewers: Program,
+        on_end: &(impl Fn(Result<ServedViewer, ServeError>) + Sync),
+    ) {
+        let count = &AtomicUsize::new(0);
+        thread::scope(|scope| {
+            while !self.is_finished() {
+                let Ok(visitor) = server.accept() else {
                     thread::sleep(QUESTION_PERIOD);
                     continue;
+                };
+                if count.fetch_add(1, Ordering::Relaxed) >= MOST_VISITORS {
+                    count.fetch_sub(1, Ordering::Relaxed);
+                    let (peer, most) = (visitor.peer, MOST_VISITORS);
+                    on_end(Err(ServeError::TooManyViewers { peer, most }));
+                    continue;
                 }
-            };
-            if count.fetch_add(1, Ordering::Relaxed) >= MOST_VISITORS {
-                count.fetch_sub(1, Ordering::Relaxed);
-                on_end(Err(ServeError::TooManyViewers { peer: visitor.peer, most: MOST_VISITORS }));
-                continue;
-            }
-            let (feed, options, viewers) =
-                (Arc::clone(&self.feed), self.options.clone(), self.viewers);
-            let (count, on_end) = (Arc::clone(&count), Arc::clone(on_end));
-            thread::spawn(move || {
-                let served = visitor.serve_with(&options, viewers, |connection, notes| {
-                    let grouping = feed.grouping(1 << (8 * connection.protocol.context_bytes()));
-                    Session::new(connection, notes, grouping).run(&feed.subscribe())
+                scope.spawn(move || {
+                    let served = visitor.serve_with(options, viewers, |connection, notes| {
+                        let limit = 1 << (8 * connection.protocol.context_bytes());
+                        let grouping = self.grouping(limit);
+                        Session::new(connection, notes, grouping).run(&self.subscribe())
+                    });
+                    on_end(served);
+                    count.fetch_sub(1, Ordering::Relaxed);
                 });
-                on_end(served);
-                count.fetch_sub(1, Ordering::Relaxed);
-            });
-        }
+            }
+            // No viewer can connect while the last sessions end.
+            drop(server);
+        });
     }
 }
 
